@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contextweaver::memory::{
-    BundleParts, EpisodicStore, FactStore, Limits, Memory, MemoryBundle, PutOptions, Recall, recall,
+    BundleParts, EpisodicStore, FactStore, Limits, Memory, MemoryBundle, PutOptions, RecallRequest,
+    recall,
 };
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use serde_json::json;
@@ -39,7 +40,7 @@ fn fill(memory: &Memory, facts: usize) {
     for n in 0..facts {
         let says = format!("the {} of {} {n} is {}", word(n), word(n / 12), word(n / 144 + 5));
         store
-            .state(&format!("fact_{n:05}"), json!(says), &PutOptions::new("bench"))
+            .add_claim(&format!("fact_{n:05}"), json!(says), &PutOptions::new("bench"))
             .expect("a fact");
     }
     let episodes = EpisodicStore::new(memory);
@@ -80,7 +81,7 @@ fn recalls(criterion: &mut Criterion) {
     for size in sizes {
         let memory = memory(None);
         fill(&memory, *size);
-        let request = Recall::new(QUERY, &CharsPerFour);
+        let request = RecallRequest::new(QUERY, &CharsPerFour);
         group.bench_function(BenchmarkId::new("again", size), |bencher| {
             bencher.iter(|| black_box(recall(&memory, &request)).expect("a recall"));
         });
@@ -89,7 +90,9 @@ fn recalls(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("after a change", size), |bencher| {
             bencher.iter(|| {
                 n = n.wrapping_add(1);
-                facts.state("fact_00007", json!(n % 9), &PutOptions::new("bench")).expect("a fact");
+                facts
+                    .add_claim("fact_00007", json!(n % 9), &PutOptions::new("bench"))
+                    .expect("a fact");
                 black_box(recall(&memory, &request)).expect("a recall")
             });
         });

@@ -10,7 +10,7 @@ use std::time::Duration;
 use criterion::{Bencher, Criterion, criterion_group, criterion_main};
 use weaver_benches::records::SplitMix;
 use weaver_trace_store::merkle::verify_inclusion;
-use weaver_trace_store::verify::{Prove, Source};
+use weaver_trace_store::verify::{LogProver, LogSource};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger, MAX_BATCH_EVENTS, NewEvent};
 use weaver_types::{EventKind, Timestamp};

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_stack::kernel::{Call, Caller, Kernel, Registry, block_on};
-use weaver_stack::memory::compile::{ContextItem, ContextLog, Phase, Request, build};
+use weaver_stack::memory::compile::{CompileRequest, ContextItem, ContextLog, Phase, build};
 use weaver_stack::memory::{
-    BundleParts, FactStore, Memory, MemoryBundle, PutOptions, Recall, recall,
+    BundleParts, FactStore, Memory, MemoryBundle, PutOptions, RecallRequest, recall,
 };
 use weaver_stack::policy::{Contracts, Policy, PolicySet};
 use weaver_stack::router::{catalog::Catalog, catalog::SelectableItem, route::Router};
@@ -58,7 +58,7 @@ fn main() -> Result<(), Failure> {
     let memory = MemoryBundle::create(BundleParts::new(Arc::new(SystemClock::default())));
     let window = json!("goods may be returned for 30 days");
     let by = PutOptions::new("handbook");
-    FactStore::new(&memory.durable).state("returns.window", window, &by)?;
+    FactStore::new(&memory.durable).add_claim("returns.window", window, &by)?;
 
     let goal = "Can order A-17 still be returned?";
     println!("{goal}\n{}", run(&kernel, &memory.durable, &ScriptedModel, goal)?);
@@ -76,7 +76,7 @@ fn run(kernel: &Kernel, memory: &Memory, model: &dyn Model, goal: &str) -> Resul
     }
     let router = Router::new(catalog)?;
     let mut log = ContextLog::new(Arc::new(CharsPerFour));
-    for item in recall(memory, &Recall::new(goal, &CharsPerFour))?.items {
+    for item in recall(memory, &RecallRequest::new(goal, &CharsPerFour))?.items {
         log.push(item)?;
     }
     for card in router.cards(&router.route(goal, 3), &CharsPerFour) {
@@ -84,7 +84,7 @@ fn run(kernel: &Kernel, memory: &Memory, model: &dyn Model, goal: &str) -> Resul
     }
     log.push(ContextItem::user_turn("turn:1", goal))?;
     for step in 1..=MAX_STEPS {
-        let context = build(&log, &Request::new(Phase::Interpret).about(goal))?;
+        let context = build(&log, &CompileRequest::new(Phase::Interpret).with_query(goal))?;
         let (tool, arguments, why) = match model.next(&context.text) {
             Step::Answer(answer) => return Ok(answer),
             Step::Call { tool, arguments, why } => (tool, arguments, why),

@@ -1,12 +1,12 @@
-//! An agent that plans first: a planner, the runtime that takes its steps through the kernel, a call
-//! whose result is shown as it comes, and what became of a belief, counted.
+//! An agent that plans first: a planner, the runtime that executes its steps through the kernel, a
+//! call with a streamed result, and the recorded outcome of a belief.
 //!
 //! `cargo run --example planned_agent`
 
 use std::sync::Arc;
 
 use serde_json::json;
-use weaver_examples::{Desk, Failure, ledger, section};
+use weaver_examples::{ExampleHost, Failure, print_ledger, print_section};
 use weaver_stack::firewall::StreamItem;
 use weaver_stack::kernel::{
     AgentRuntime, Call, PlanError, PlannedStep, Planner, Registry, block_on,
@@ -18,7 +18,7 @@ use weaver_stack::types::{
     ToolSpec,
 };
 
-/// Plans one step for each tool that it is shown. A host asks a model.
+/// Plans one step for each tool that it is shown. A real host would ask a model.
 struct OneStepEach;
 
 impl Planner for OneStepEach {
@@ -36,25 +36,25 @@ impl Planner for OneStepEach {
 
 fn main() -> Result<(), Failure> {
     let policy = PolicySet::from_code(Policy::baseline()?, Contracts::new("library"))?;
-    let desk = Desk::open(tools()?, policy, "reader", &["reader"])?;
+    let host = ExampleHost::open(tools()?, policy, "reader", &["reader"])?;
     let goal = "what is known of herons";
 
-    section("1. A plan, step by step through the kernel");
-    let runtime = AgentRuntime::new(&desk.kernel, Arc::new(OneStepEach));
-    let record = block_on(runtime.run(desk.caller(), goal));
+    print_section("1. A plan, step by step through the kernel");
+    let runtime = AgentRuntime::new(&host.kernel, Arc::new(OneStepEach));
+    let record = block_on(runtime.run(host.caller(), goal));
     for step in &record.steps {
         println!("  {}: {}", step.capability, step.error.as_deref().unwrap_or("done"));
     }
     println!("  passed: {}", record.passed());
 
-    section("2. A call whose result is shown as it comes");
+    print_section("2. A call whose result is shown as it comes");
     let arguments = json!({ "query": goal });
     let request = CapabilityRequest::new(CapabilityId::parse("books.search")?, goal);
     let mode = ResponseMode::Summary;
     let call = Call { request: &request, arguments: Some(&arguments), mode };
-    let grant = block_on(desk.kernel.grant(desk.caller(), call));
+    let grant = block_on(host.kernel.grant(host.caller(), call));
     let token = grant.token.ok_or("no token")?;
-    let mut stream = desk.kernel.invoke_stream(desk.caller(), &token, &arguments, mode);
+    let mut stream = host.kernel.invoke_stream(host.caller(), &token, &arguments, mode);
     while let Some(item) = block_on(stream.next()) {
         match item {
             StreamItem::Part(part) => println!("  part: {} facts", part.facts.len()),
@@ -63,18 +63,18 @@ fn main() -> Result<(), Failure> {
     }
     drop(stream);
 
-    section("3. What was believed of it was right");
+    print_section("3. What was believed of it was right");
     let outcome = BeliefOutcome {
         class: "books.search".to_owned(),
         confidence: 800,
         correct: true,
         call: Some(grant.call),
     };
-    block_on(desk.kernel.record_outcome(&desk.principal.id, &outcome))?;
-    println!("  {} classes counted", desk.kernel.outcomes()?.len());
+    block_on(host.kernel.record_outcome(&host.principal.id, &outcome))?;
+    println!("  {} classes counted", host.kernel.outcomes()?.len());
 
-    section("The trace");
-    ledger(&desk.ledger)
+    print_section("The trace");
+    print_ledger(&host.ledger)
 }
 
 fn tools() -> Result<Registry, Failure> {

@@ -1,14 +1,16 @@
 //! The reference flow: routing is advisory, selection is not permission.
 //!
-//! A support agent has a goal. The router shortlists three tools, without asking what the agent
-//! may do. Each tool that is then selected passes the whole pipeline: a read is allowed, a write
-//! asks for a justification and is allowed with one, and a deletion is denied for good, although
-//! it was routed and justified. Everything is synthetic and offline.
+//! A support agent has a goal. The router shortlists three tools, without checking what the agent
+//! may do. Each selected tool then passes the whole pipeline: a read is allowed, a write
+//! needs a justification and is allowed with one, and a deletion is denied although
+//! it was shortlisted and justified. Everything is synthetic and offline.
 //!
 //! `cargo run --example reference_flow`
 
 use serde_json::{Value, json};
-use weaver_examples::{Desk, Failure, decision, ledger, section, text};
+use weaver_examples::{
+    ExampleHost, Failure, print_decision, print_indented, print_ledger, print_section,
+};
 use weaver_stack::kernel::{Call, Registry, block_on};
 use weaver_stack::policy::{Contracts, Policy, PolicySet};
 use weaver_stack::router::card::render_cards;
@@ -22,8 +24,8 @@ use weaver_stack::types::{
 
 const GOAL: &str = "Search the refund docs, update the ticket status and delete the spam ticket";
 
-/// The operator's word on what the ticket tools can do: they touch a closed world. Without it, a
-/// write would count as one that leaves the house, and the floor would hold it.
+/// The operator declares that the ticket tools affect a closed world. Without that, a
+/// write would count as one to the outside, and the floor would hold it.
 const CONTRACTS: &str = r#"
 kind = "contracts"
 format = 1
@@ -39,34 +41,34 @@ effects = { impact = "destroy", world = "closed" }
 
 fn main() -> Result<(), Failure> {
     let policy = PolicySet::from_code(Policy::baseline()?, Contracts::from_code(CONTRACTS)?)?;
-    let desk = Desk::open(tools()?, policy, "support-agent", &["reader", "writer"])?;
+    let host = ExampleHost::open(tools()?, policy, "support-agent", &["reader", "writer"])?;
 
-    section("1. The router narrows what the model sees");
-    let shortlist = shortlist(&desk)?;
+    print_section("1. The router narrows what the model sees");
+    let shortlist = shortlist(&host)?;
 
-    section("2. docs.search (READ)");
+    print_section("2. docs.search (READ)");
     let search = SelectedAction::new("docs.search", json!({ "query": "refunds" }))?;
-    expect(search.go(&desk, None)?, Verdict::Allow)?;
+    expect(search.grant_and_invoke(&host, None)?, Verdict::Allow)?;
 
-    section("3. tickets.update_status (WRITE), without a justification");
+    print_section("3. tickets.update_status (WRITE), without a justification");
     let update =
         SelectedAction::new("tickets.update_status", json!({ "id": "T-42", "status": "closed" }))?;
-    expect(update.go(&desk, None)?, Verdict::Ask)?;
+    expect(update.grant_and_invoke(&host, None)?, Verdict::Ask)?;
 
-    section("4. The same, after the host asked a person");
-    expect(update.go(&desk, Some("customer confirmed the fix"))?, Verdict::Allow)?;
+    print_section("4. The same, after the host asked a person");
+    expect(update.grant_and_invoke(&host, Some("customer confirmed the fix"))?, Verdict::Allow)?;
 
-    section("5. tickets.delete (DESTRUCTIVE), routed and justified");
+    print_section("5. tickets.delete (DESTRUCTIVE), routed and justified");
     let delete = SelectedAction::new("tickets.delete", json!({ "id": "T-41" }))?;
-    expect(delete.go(&desk, Some("spam, reported by two agents"))?, Verdict::Deny)?;
+    expect(delete.grant_and_invoke(&host, Some("spam, reported by two agents"))?, Verdict::Deny)?;
 
-    section("6. The trace");
-    ledger(&desk.ledger)?;
+    print_section("6. The trace");
+    print_ledger(&host.ledger)?;
     println!("\nRouted were {} tools, deleted was no ticket.", shortlist.len());
     Ok(())
 }
 
-/// The tools of the desk; each is a function of the host.
+/// The tools of the support desk; each is a function of the host.
 fn tools() -> Result<Registry, Failure> {
     let registry = Registry::new();
     let search = ToolSpec::new("docs.search", "Search docs")
@@ -93,7 +95,7 @@ fn tools() -> Result<Registry, Failure> {
         .describe("Delete a ticket for good, for example spam")
         .with_effects(Effects::DESTROY_LOCAL)
         .arg("id", "string", true);
-    // Were this ever to run, the example would end here.
+    // Never reached: if it were, the example would fail.
     registry.register_fn(delete.build()?, |_| std::process::exit(70))?;
     for (id, name, what) in [
         ("calendar.find_slot", "Find slot", "Find a free slot in the calendar of a colleague"),
@@ -106,24 +108,24 @@ fn tools() -> Result<Registry, Failure> {
     Ok(registry)
 }
 
-/// Ranks all tools against the goal and records what the model is shown.
-fn shortlist(desk: &Desk) -> Result<Vec<CapabilityId>, Failure> {
+/// Ranks all tools for the goal and records which ones the model is shown.
+fn shortlist(host: &ExampleHost) -> Result<Vec<CapabilityId>, Failure> {
     let mut catalog = Catalog::new();
-    for entry in desk.kernel.registry().list_all() {
+    for entry in host.kernel.registry().list_all() {
         catalog.insert(SelectableItem::from(&entry.capability().descriptor()))?;
     }
     let router = Router::new(catalog)?;
     let hits = router.route(GOAL, 3);
     println!("  goal: {GOAL}");
     println!("  {} tools, shortlist of {}:", router.catalog().len(), hits.len());
-    text(&render_cards(&router.cards(&hits, &CharsPerFour)));
+    print_indented(&render_cards(&router.cards(&hits, &CharsPerFour)));
     let ids: Vec<CapabilityId> = hits.into_iter().map(|hit| hit.id).collect();
     for wanted in ["docs.search", "tickets.update_status", "tickets.delete"] {
         if !ids.iter().any(|id| id.as_str() == wanted) {
             return Err(format!("`{wanted}` is not on the shortlist").into());
         }
     }
-    block_on(desk.kernel.record_shortlist(desk.caller(), GOAL, &ids))?;
+    block_on(host.kernel.record_shortlist(host.caller(), GOAL, &ids))?;
     Ok(ids)
 }
 
@@ -138,8 +140,8 @@ impl SelectedAction {
         Ok(Self { capability: CapabilityId::parse(capability)?, arguments })
     }
 
-    /// Grant, and invoke when granted.
-    fn go(&self, desk: &Desk, why: Option<&str>) -> Result<Verdict, Failure> {
+    /// Requests a grant, and invokes the tool if it is granted.
+    fn grant_and_invoke(&self, host: &ExampleHost, why: Option<&str>) -> Result<Verdict, Failure> {
         let mut request = CapabilityRequest::new(self.capability.clone(), GOAL);
         if let Some(why) = why {
             println!("  justification, from the host: {why}");
@@ -147,17 +149,17 @@ impl SelectedAction {
         }
         let mode = ResponseMode::Summary;
         let call = Call { request: &request, arguments: Some(&self.arguments), mode };
-        let grant = block_on(desk.kernel.grant(desk.caller(), call));
-        decision(&grant.decision);
+        let grant = block_on(host.kernel.grant(host.caller(), call));
+        print_decision(&grant.decision);
         if let Some(token) = &grant.token {
-            let done = block_on(desk.kernel.invoke(desk.caller(), token, &self.arguments, mode));
+            let done = block_on(host.kernel.invoke(host.caller(), token, &self.arguments, mode));
             frame(done.result.and_then(|result| result.data).ok_or("no frame")?);
         }
         Ok(grant.decision.verdict())
     }
 }
 
-/// What the model gets of the result.
+/// Prints the frame that the model gets.
 fn frame(frame: Frame) {
     println!("    the model sees:");
     for fact in frame.facts {

@@ -1,23 +1,23 @@
 //! The router without the enforcement: a catalog, a shortlist, cards, and a compiled context.
 //!
-//! Nothing here permits or calls anything. And because there is no firewall, a raw result cannot
-//! enter the context: the host keeps it and hands in a stub that says where it lies. In a host,
-//! `weaver-stack` with the features `router` and `memory` is all that this needs.
+//! Nothing here permits or calls anything. Because there is no firewall, a raw result cannot
+//! enter the context: the host keeps it and adds a stub with its handle. A host needs only
+//! `weaver-stack` with the features `router` and `memory` for this.
 //!
 //! `cargo run --example router_only`
 
 use std::sync::Arc;
 
 use serde_json::json;
-use weaver_examples::{Failure, section, text};
-use weaver_stack::memory::compile::{ContextItem, ContextLog, Phase, Request, build};
+use weaver_examples::{Failure, print_indented, print_section};
+use weaver_stack::memory::compile::{CompileRequest, ContextItem, ContextLog, Phase, build};
 use weaver_stack::router::card::render_cards;
 use weaver_stack::router::catalog::Catalog;
 use weaver_stack::router::route::Router;
 use weaver_stack::text::token::{CharsPerFour, TokenCounter};
 use weaver_stack::types::{ArtifactRef, CallId, CapabilityId, HandleId};
 
-/// A catalog as a file has it: one tool a line.
+/// A catalog in its file format: one tool a line.
 const TOOLS: &str = r#"
 {"id": "billing.invoices.search", "name": "search_invoices", "description": "Search invoices by customer, amount or state", "schema": {"type": "object", "properties": {"customer": {"type": "string"}, "state": {"type": "string", "description": "open, paid or overdue"}}}}
 {"id": "billing.invoices.void", "name": "void_invoice", "description": "Void an invoice for good"}
@@ -33,18 +33,18 @@ fn main() -> Result<(), Failure> {
     let router = Router::new(Catalog::from_jsonl(TOOLS)?)?;
     let question = "Search the invoices of Acme: which are overdue?";
 
-    section("1. A shortlist");
+    print_section("1. A shortlist");
     println!("  {} tools; the user asks: {question}", router.catalog().len());
     let hits = router.route(question, 3);
     for hit in &hits {
         println!("  {:6.2}  {}", hit.points(), hit.id);
     }
 
-    section("2. What the model gets: cards, never schemas");
+    print_section("2. What the model gets: cards, never schemas");
     let cards = render_cards(&router.cards(&hits, &counter));
-    text(&cards);
+    print_indented(&cards);
 
-    section("3. The host calls the first one; its raw result stays outside");
+    print_section("3. The host calls the first one; its raw result stays outside");
     let raw = json!([
         { "invoice": "A-17", "customer": "Acme", "iban": "DE89 3704 0044 0532 0130 00", "due": 420 },
         { "invoice": "A-19", "customer": "Acme", "iban": "DE89 3704 0044 0532 0130 00", "due": 80 },
@@ -57,12 +57,12 @@ fn main() -> Result<(), Failure> {
     };
     println!("  {} bytes kept as {}", raw.len(), artifact.handle_id);
 
-    section("4. The context for the next step");
+    print_section("4. The context for the next step");
     let call = CallId::parse("call_1")?;
     let first = hits.first().map(|hit| hit.id.clone()).ok_or("an empty shortlist")?;
     let context = context(question, &cards, &call, &first, &artifact)?;
-    let pack = build(&context, &Request::new(Phase::Interpret))?;
-    text(&pack.text);
+    let pack = build(&context, &CompileRequest::new(Phase::Interpret))?;
+    print_indented(&pack.text);
     println!("  ({} items, label {:?})", pack.item_ids.len(), pack.label.confidentiality);
     if pack.text.contains("DE89") || !counter.within(&pack.text, 4_000) {
         return Err("the raw result reached the context".into());

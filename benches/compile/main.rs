@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contextweaver::compile::{
-    Compiler, ContextItem, ContextLog, Phase, Request, ResultFirewall, ToolOutput, View, admit,
+    CompileRequest, Compiler, ContextItem, ContextLog, Phase, ResultFirewall, ResultView,
+    ToolOutput, item_from_output,
 };
 use contextweaver::error::ViewError;
 use serde_json::{Map, Value, json};
@@ -23,7 +24,7 @@ use weaver_benches::measure::{now, resident};
 use weaver_text::token::{Tiktoken, TokenCounter as _};
 use weaver_types::{
     CallId, CapabilityId, Confidentiality, Frame, HandleId, Label, RawContent, RawResult,
-    ResponseMode, Status, Timestamp,
+    ResponseMode, ResultStatus, Timestamp,
 };
 
 use events::{Event, events};
@@ -46,7 +47,7 @@ impl ResultFirewall for Open {
             call_id: CallId::parse("call").ok()?,
             capability_id: CapabilityId::parse("bench.result").ok()?,
             mode: ResponseMode::Summary,
-            status: Status::Success,
+            status: ResultStatus::Success,
             facts: vec![text.clone()],
             table: Vec::new(),
             raw: None,
@@ -59,7 +60,7 @@ impl ResultFirewall for Open {
         })
     }
 
-    fn view(&self, _: &HandleId, _: &View) -> Result<Frame, ViewError> {
+    fn view(&self, _: &HandleId, _: &ResultView) -> Result<Frame, ViewError> {
         Err(ViewError::Refused { code: "none".to_owned(), message: "no views".to_owned() })
     }
 }
@@ -80,7 +81,7 @@ fn item(event: &Event) -> ContextItem {
             let result = RawResult::text(text);
             let call = event.parent.clone();
             let output = ToolOutput { id, call, result, label, metadata: Default::default() };
-            return admit(output, Some(&Open));
+            return item_from_output(output, Some(&Open));
         }
     };
     let label = Label { confidentiality: level, ..item.label().clone() };
@@ -112,7 +113,7 @@ fn size(count: usize, runs: usize) -> Result<Value, Failure> {
     let (first, later) = items.split_at(count);
     let first = first.to_vec();
     let append = took(|| first.into_iter().for_each(|item| drop(black_box(log.push(item)))));
-    let request = Request::new(Phase::Answer).about(QUERY);
+    let request = CompileRequest::new(Phase::Answer).with_query(QUERY);
     let build = |compiler: &mut Compiler, log: &ContextLog| -> Result<_, Failure> {
         counter.reset();
         let start = now();
@@ -162,7 +163,7 @@ fn memory(count: usize) -> Result<Value, Failure> {
     let mut log = ContextLog::new(Arc::new(Tiktoken::CL100K));
     all.iter().try_for_each(|event| log.push(item(event)))?;
     let with_log = held()?;
-    let request = Request::new(Phase::Answer).about(QUERY);
+    let request = CompileRequest::new(Phase::Answer).with_query(QUERY);
     let mut compiler = Compiler::new();
     let pack = compiler.build(&log, &request)?;
     let with_build = held()?;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use weaver_gateway::daemon::{self, DaemonStatus};
-use weaver_gateway::serve::Farewell;
-use weaver_policy::{Source, root_key_id, sign};
-use weaver_types::signature::{Kind, SigningKey};
+use weaver_gateway::serve::AfterShutdown;
+use weaver_policy::{DocumentSource, sign_document, signing_key_id};
+use weaver_types::signature::{DocumentKind, SigningKey};
 use weaver_types::{Clock as _, SystemClock};
 
 use crate::{AS_SERVER, Failure};
@@ -77,11 +77,14 @@ impl Setup {
         let policy = folder.path().join("policy");
         std::fs::create_dir(&policy)?;
         let now = SystemClock::default().now();
-        for (kind, text) in
-            [(Kind::Policy, POLICY), (Kind::Contracts, CONTRACTS), (Kind::Keys, KEYS)]
-        {
-            let source = Source::unsigned(kind.as_str(), text);
-            let envelope = sign(&source, kind, root_key_id(&root.public())?, &root, now)?;
+        for (kind, text) in [
+            (DocumentKind::Policy, POLICY),
+            (DocumentKind::Contracts, CONTRACTS),
+            (DocumentKind::Keys, KEYS),
+        ] {
+            let source = DocumentSource::unsigned(kind.as_str(), text);
+            let envelope =
+                sign_document(&source, kind, signing_key_id(&root.public())?, &root, now)?;
             std::fs::write(policy.join(format!("{kind}.toml")), text)?;
             std::fs::write(policy.join(format!("{kind}.toml.sig")), envelope.to_json()?)?;
         }
@@ -128,14 +131,14 @@ impl Setup {
     }
 
     fn store(&self) -> Result<PathBuf, Failure> {
-        Ok(weaver_gateway::config::store_of(&self.config)?)
+        Ok(weaver_gateway::config::load_store_path(&self.config)?)
     }
 }
 
 impl Drop for Setup {
     fn drop(&mut self) {
         // There may be none.
-        let _ = self.store().map(|store| daemon::end(&store, Farewell::Stopped));
+        let _ = self.store().map(|store| daemon::stop(&store, AfterShutdown::Stopped));
     }
 }
 

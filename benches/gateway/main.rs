@@ -49,7 +49,7 @@ pub(crate) const AS_DAEMON: &str = "as-daemon";
 
 fn main() -> Result<ExitCode, Failure> {
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|verb| verb == serve::LAUNCH) {
+    if words.next().is_some_and(|verb| verb == serve::LAUNCH_SUBCOMMAND) {
         return Ok(confine::launch(words));
     }
     run().map(|()| ExitCode::SUCCESS)

@@ -46,7 +46,7 @@ fn gateway(config: &Path) -> Result<(), Failure> {
 /// What `weaver serve` does.
 fn shim(config: &Path) -> Result<(), Failure> {
     let config = config.canonicalize()?;
-    let folder = DaemonFolder::of_store(&weaver_gateway::config::store_of(&config)?);
+    let folder = DaemonFolder::of_store(&weaver_gateway::config::load_store_path(&config)?);
     let command = DaemonCommand {
         program: std::env::current_exe()?,
         arguments: vec![AS_DAEMON.into(), config.clone().into()],
@@ -69,7 +69,7 @@ fn daemon(config: &Path) -> Result<(), Failure> {
     daemon::leave_session();
     let config = weaver_gateway::config::load(config)?;
     let options = DaemonOptions { idle_exit: Some(IDLE_EXIT), ..DaemonOptions::default() };
-    let claim = StoreClaim::of_store(&config.store)?;
+    let claim = StoreClaim::of_store(&config.store_path)?;
     daemon::run(config, serve::ServeOptions::default(), options, &claim, || {
         println!("{}", DaemonCommand::ready_line());
         let _ = daemon::detach_output();

@@ -54,7 +54,7 @@ fn expand(effort: &Effort) -> Result<Value, Failure> {
     };
     let first = desk.expand(&handle, &query);
     let Some(frame) = first.result.and_then(|result| result.data) else {
-        return Ok(json!({ "error": format!("{:?}", first.decision.primary()) }));
+        return Ok(json!({ "error": format!("{:?}", first.decision.primary_reason()) }));
     };
     let time = median(effort.row_calls, || {
         assert!(desk.expand(&handle, &query).result.is_some());

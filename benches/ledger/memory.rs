@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use weaver_trace_store::MemoryLedger;
-use weaver_trace_store::entry::Header;
+use weaver_trace_store::entry::EventHeader;
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, Ledger, NewEvent};
 use weaver_types::{LogId, OsRandom};
@@ -23,7 +23,7 @@ fn bare(events: Vec<NewEvent>, log: &LogId) -> Result<(Duration, Vec<Vec<u8>>), 
     let start = processor();
     for (seq, event) in (0..).zip(events) {
         let NewEvent { kind, at, run, call, payload } = event;
-        let header = Header { log: log.clone(), seq, at, kind, run, call, commit };
+        let header = EventHeader { log: log.clone(), seq, at, kind, run, call, commit };
         let mut row = header.to_bytes()?;
         row.extend_from_slice(&payload);
         let hash: [u8; 32] = Sha256::digest(&row).into();

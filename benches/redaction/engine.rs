@@ -50,7 +50,7 @@ pub fn speeds(effort: &Effort) -> Result<Value, Failure> {
 }
 
 fn streamed(firewall: &Firewall, text: &str) {
-    let mut stream = firewall.stream();
+    let mut stream = firewall.stream_redactor();
     let mut rest = text;
     while !rest.is_empty() {
         let (piece, after) = rest.split_at(rest.ceil_char_boundary(PIECE.min(rest.len())));

@@ -182,7 +182,8 @@ fn item(line: &str) -> Result<(SelectableItem, bool), Failure> {
         text.chars().take(max).collect::<String>()
     };
     let id = text("id", 4000);
-    let mut item = SelectableItem::named(&id, text("name", 120), text("description", 12_000))?;
+    let mut item =
+        SelectableItem::from_source_id(&id, text("name", 120), text("description", 12_000))?;
     item.namespace = text("namespace", 120);
     item.tags = names(value.get("tags")).into_iter().take(100).collect();
     let schema = ["schema", "args_schema", "input_schema", "inputSchema", "parameters"];

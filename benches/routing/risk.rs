@@ -39,7 +39,7 @@ pub(crate) fn rankings(set: &Set, router: &Router) -> Vec<Ranking> {
         let gold: BTreeSet<&str> = query.gold.iter().map(String::as_str).collect();
         for gone in [false, true] {
             let left = router.select_items(|item| !gone || !gold.contains(item.source_id()));
-            let request = RouteRequest::new(&query.text, 2).among(&left).traced();
+            let request = RouteRequest::new(&query.text, 2).with_selection(&left).with_trace();
             let answer = router.answer(&request);
             let first = answer.hits.first().and_then(|hit| router.item(&hit.id));
             let right = first.is_some_and(|item| gold.contains(item.source_id()));

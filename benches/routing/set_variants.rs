@@ -82,7 +82,7 @@ fn lessons(set: &Set, router: &Router) -> Result<Value, Failure> {
     }
     let mut score = Score::default();
     for query in &set.queries {
-        let request = RouteRequest::new(&query.text, DEPTH).taught(&lessons, now);
+        let request = RouteRequest::new(&query.text, DEPTH).with_lessons(&lessons, now);
         let hits = router.answer(&request).hits;
         score.add(&names(router, &hits), &query.gold, &query.gold_all);
     }
@@ -106,7 +106,7 @@ fn chained(set: &Set, table: bool) -> Result<Value, Failure> {
         let filter = Filter { chained, ..Filter::default() };
         let mut score = Score::default();
         for query in &set.queries {
-            let request = RouteRequest::new(&query.text, DEPTH).filtered(&filter);
+            let request = RouteRequest::new(&query.text, DEPTH).with_filter(&filter);
             let hits = router.answer(&request).hits;
             score.add(&names(&router, &hits), &query.gold, &query.gold_all);
         }

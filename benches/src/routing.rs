@@ -82,7 +82,7 @@ impl Corpus {
                 break;
             }
         }
-        Ok(Catalog::of(items)?)
+        Ok(Catalog::from_items(items)?)
     }
 }
 

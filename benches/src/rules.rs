@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use weaver_policy::{LoadError, PolicySet, Query, Source, Sources};
+use weaver_policy::{DocumentSource, DocumentSources, LoadError, PolicyQuery, PolicySet};
 use weaver_types::{
     Capability, CapabilityId, CapabilityRequest, Decision, Effects, Principal, PrincipalId,
     Timestamp, ToolSpec, Verdict,
@@ -61,10 +61,10 @@ impl Workload {
     /// Decides on one of the calls.
     #[must_use]
     pub fn decide(&self, ask: &Ask) -> Decision {
-        self.set.decide(&Query {
+        self.set.decide(&PolicyQuery {
             arguments: Some(&ask.arguments),
             now: NOW,
-            ..Query::new(&ask.capability, &ask.principal, &ask.request)
+            ..PolicyQuery::new(&ask.capability, &ask.principal, &ask.request)
         })
     }
 }
@@ -74,10 +74,10 @@ impl Workload {
 /// # Errors
 /// [`LoadError`] with everything that is wrong in it.
 pub fn load(policy: &str) -> Result<PolicySet, LoadError> {
-    let sources = Sources {
-        policy: Source::unsigned("policy.toml", policy),
-        contracts: Source::unsigned("contracts.toml", CONTRACTS),
-        keys: Source::unsigned("keys.toml", KEYS),
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned("policy.toml", policy),
+        contracts: DocumentSource::unsigned("contracts.toml", CONTRACTS),
+        keys: DocumentSource::unsigned("keys.toml", KEYS),
     };
     PolicySet::load_unsigned_development(&sources, NOW)
 }

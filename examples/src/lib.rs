@@ -1,10 +1,10 @@
-//! What the examples share: a host whose output is the same in each run, and ways to print.
+//! What the examples share: a host whose output is the same in each run, and functions to print.
 
-mod desk;
+mod example_host;
 mod print;
 
-pub use desk::Desk;
-pub use print::{decision, ledger, section, text};
+pub use example_host::ExampleHost;
+pub use print::{print_decision, print_indented, print_ledger, print_section};
 
 /// The error of an example.
 pub type Failure = Box<dyn std::error::Error>;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use weaver_stack::policy::{LoadError, PolicySet, Source, Sources};
+use weaver_stack::policy::{DocumentSource, DocumentSources, LoadError, PolicySet};
 use weaver_stack::types::{PrincipalId, Timestamp};
 
 const GUIDE: &str = include_str!("../../docs/guide/getting-started.md");
@@ -32,8 +32,8 @@ fn files() -> BTreeMap<String, String> {
 
 fn load() -> Result<PolicySet, LoadError> {
     let files = files();
-    let source = |name: &'static str| Source::unsigned(name, &files[name]);
-    let sources = Sources {
+    let source = |name: &'static str| DocumentSource::unsigned(name, &files[name]);
+    let sources = DocumentSources {
         policy: source("policy.toml"),
         contracts: source("contracts.toml"),
         keys: source("keys.toml"),

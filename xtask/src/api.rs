@@ -1,9 +1,9 @@
-//! `cargo xtask api [--check]`: the public interface of each published crate as a text, so that every
-//! change of it stands in a diff.
+//! `cargo xtask api [--check]`: writes the public interface of each published crate as text, so
+//! that every change of it shows in a diff.
 //!
-//! The sources are read with `syn`, all features on. A line is one item under each path by which
-//! another crate can name it, with its signature; methods stand under their type, implementations of
-//! traits behind it. What a macro makes is not seen.
+//! The sources are parsed with `syn`, with all features on. Each public item is one line under
+//! every path by which another crate can name it. Methods and trait implementations follow their
+//! type. Items made by macros are not seen.
 
 mod lines;
 mod source;
@@ -13,13 +13,13 @@ use xshell::Shell;
 
 use crate::workspace;
 
-/// Where the texts lie.
+/// Where the texts are written.
 const FOLDER: &str = "docs/api";
 
 /// Options of `api`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Write nothing, and fail where a text is not the one that would be written.
+    /// Write nothing, and fail if a text is out of date.
     #[arg(long)]
     pub check: bool,
 }
@@ -27,14 +27,14 @@ pub struct Args {
 /// Write the interfaces of all published crates, or compare them with what is written.
 ///
 /// # Errors
-/// When a source cannot be parsed, or a text is out of date.
+/// If a source cannot be parsed, or a text is out of date.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     let mut stale = Vec::new();
     for package in workspace::published(&metadata) {
         let Some(target) = package.targets.iter().find(|target| target.is_lib()) else { continue };
         let krate = source::Crate::read(&target.name, target.src_path.as_std_path())?;
-        let mut text = lines::of(&krate).join("\n");
+        let mut text = lines::public_lines(&krate).join("\n");
         text.push('\n');
         let path = format!("{FOLDER}/{}.txt", package.name);
         if !args.check {

@@ -18,11 +18,11 @@ pub struct Args {
 
 /// Run the bench targets of the workspace, one after the other.
 ///
-/// For `--smoke` they are built together and with all features, as the tests are, so that nothing is
-/// built twice.
+/// For `--smoke` they are built together and with all features, as the tests are, so that nothing
+/// is built twice.
 ///
 /// # Errors
-/// When a bench fails, or when a filter selects none.
+/// If a bench fails, or a filter selects none.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     let mut benches: Vec<(&str, &str)> = Vec::new();
@@ -50,7 +50,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         return process::run(command.args(["--", "--test"]));
     }
     for (package, bench) in benches {
-        // The profile of what is distributed, which the `speed` programs are built with too.
+        // The profile of distributed binaries, which the `speed` programs use too.
         let profile = ["bench", "--profile", "dist", "-p", package];
         process::run(process::cargo(sh).args(profile).args(["--bench", bench]))?;
     }

@@ -110,10 +110,9 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// Run the steps in order and stop at the first that fails.
+/// Run the steps in order, and stop at the first that fails.
 ///
-/// The last line on standard output is the count of tests.
-///
+/// The last line on standard output counts the tests.
 /// # Errors
 /// Names the step that failed and the command to repeat it.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {

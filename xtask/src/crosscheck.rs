@@ -1,9 +1,10 @@
-//! `cargo xtask crosscheck`: what programs that share no code with this project make of what it writes.
+//! `cargo xtask crosscheck`: compares this project's output with programs that share no code with
+//! it.
 //!
-//! Two verifiers, one verdict: a test of `weaver-trace-store` writes stores, exports, checkpoints, receipts and equivocation
-//! proofs, sound and mutated, with its own verdicts. The Python verifier, which shares no code with
-//! it, judges the same files. And a collector for OpenTelemetry that others wrote takes in traces and
-//! metrics, and a Secret Service keeps secrets. Everything lies in `target/crosscheck/`.
+//! A test of `weaver-trace-store` writes stores, exports, checkpoints, receipts and equivocation
+//! proofs, valid and mutated, with its own verdicts; the Python verifier judges the same files. An
+//! OpenTelemetry collector receives traces and metrics, and a Secret Service stores secrets.
+//! Everything is written to `target/crosscheck/`.
 
 mod secret_service;
 
@@ -25,16 +26,16 @@ const VERIFIER: &str = "crates/trace-store/python/verify_log.py";
 const VECTORS: &str = "crates/trace-store/tests/data/rfc6962.json";
 const TEST: &str = "crosscheck::cases_for_the_second_verifier";
 const COLLECTOR_TEST: &str = "telemetry::a_collector_that_others_wrote_takes_in_all_of_it";
-/// Lines that the verifier may have, so that it can be read in one go.
+/// The most lines that the verifier may have, so that a person can read it in one go.
 const MAX_LINES: usize = 310;
-const PATIENCE: Duration = Duration::from_secs(600);
+const STEP_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Write the cases, judge them a second time and compare; send the collector what a gateway tells;
-/// have the Secret Service keep what a setup gives it.
+/// Write the cases, judge them with the second verifier and compare; send a gateway's telemetry to
+/// the collector; store the secrets of a setup in the Secret Service.
 ///
 /// # Errors
-/// When a verdict differs, when a case of RFC 6962 comes out wrong, when one of the others loses
-/// something, or when there is no Python with the one package that is needed.
+/// If a verdict differs, a case of RFC 6962 fails, one of the other programs loses data, or there
+/// is no Python with the package that the verifier needs.
 pub fn run(sh: &Shell) -> Result<()> {
     let root = workspace::root()?;
     let lines = fs::read_to_string(root.join(VERIFIER))?.lines().count();
@@ -44,24 +45,24 @@ pub fn run(sh: &Shell) -> Result<()> {
     if cases.exists() {
         fs::remove_dir_all(&cases).with_context(|| format!("cannot empty {}", cases.display()))?;
     }
-    let python = python(&folder, &root)?;
-    write(sh, &cases)?;
+    let python = prepare_python(&folder, &root)?;
+    write_cases(sh, &cases)?;
     let list = cases.join("cases.jsonl");
     let mut judge = Command::new(&python);
     judge.arg("-B").arg(root.join("xtask/crosscheck/judge.py"));
     judge.arg(root.join(VERIFIER)).arg(&list).arg(root.join(VECTORS));
-    let said = child::run(&mut judge, "", PATIENCE)?.succeeded("the second verifier")?;
-    let compared = compare(&fs::read_to_string(&list)?, &said)?;
+    let said = child::run(&mut judge, "", STEP_TIMEOUT)?.succeeded("the second verifier")?;
+    let compared = compare_verdicts(&fs::read_to_string(&list)?, &said)?;
     println!("{compared}");
-    collector(sh, &python)?;
+    check_collector(sh, &python)?;
     secret_service::run(sh)
 }
 
-/// Sends spans and metrics of a gateway through the collector, where PyPI had it.
-fn collector(sh: &Shell, python: &Path) -> Result<()> {
+/// Sends the spans and metrics of a gateway through the collector, if PyPI can be reached.
+fn check_collector(sh: &Shell, python: &Path) -> Result<()> {
     let mut asked = Command::new(python);
     asked.args(["-c", "import rotel; print(list(rotel.__path__)[0])"]);
-    let found = child::run(&mut asked, "", PATIENCE)?;
+    let found = child::run(&mut asked, "", STEP_TIMEOUT)?;
     if !found.status.success() {
         eprintln!("crosscheck: no collector was tried, since PyPI is out of reach");
         return Ok(());
@@ -74,22 +75,22 @@ fn collector(sh: &Shell, python: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Has the test write its cases there.
-fn write(sh: &Shell, cases: &Path) -> Result<()> {
+/// Makes the test write its cases to this folder.
+fn write_cases(sh: &Shell, cases: &Path) -> Result<()> {
     let _told = sh.push_env("WEAVER_CROSSCHECK", cases);
     run_ignored_test(sh, "weaver-trace-store", TEST)
 }
 
-/// Runs one test that other runs leave out; built as all tests are, so that nothing is built twice.
+/// Runs one test that other runs skip. It is built like all tests, so that nothing is built twice.
 fn run_ignored_test(sh: &Shell, package: &str, test: &str) -> Result<()> {
     let only = format!("package({package}) and test(={test})");
     let args = ["--run-ignored=only".to_owned(), "-E".to_owned(), only];
     test::nextest(sh, &args, &mut Tally::default())
 }
 
-/// A Python with the package that the verifier needs: from PyPI into a folder of our own, or else
-/// the machine's.
-fn python(folder: &Path, root: &Path) -> Result<PathBuf> {
+/// A Python with the package that the verifier needs: installed from PyPI into a separate
+/// environment, or else the system's.
+fn prepare_python(folder: &Path, root: &Path) -> Result<PathBuf> {
     let (venv, cache) = (folder.join("venv"), folder.join("pip-cache"));
     let list = root.join("xtask/crosscheck/requirements.txt");
     let command = |program: &Path| {
@@ -105,7 +106,7 @@ fn python(folder: &Path, root: &Path) -> Result<PathBuf> {
     };
     let mut own = Command::new("python3");
     own.args(["-c", "import cryptography"]);
-    match child::run(&mut own, "", PATIENCE) {
+    match child::run(&mut own, "", STEP_TIMEOUT) {
         Ok(output) if output.status.success() => {
             eprintln!("{reason}; the machine's own python3 has `cryptography`, so it is used");
             Ok(PathBuf::from("python3"))
@@ -117,9 +118,9 @@ fn python(folder: &Path, root: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Compares the verdicts, one a line; the last line of the second verifier counts the cases of RFC
+/// Compares the verdicts line by line. The last line of the second verifier counts the cases of RFC
 /// 6962.
-fn compare(cases: &str, said: &str) -> Result<String> {
+fn compare_verdicts(cases: &str, said: &str) -> Result<String> {
     let read = |text: &str| -> Result<Vec<Value>> {
         text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
     };
@@ -142,7 +143,7 @@ fn compare(cases: &str, said: &str) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::compare;
+    use super::compare_verdicts;
 
     const CASES: &str = "{\"good\":true,\"path\":\"a\",\"text\":null}\n{\"good\":false,\"path\":\"b\",\"text\":\"x\"}\n";
 
@@ -152,13 +153,13 @@ mod tests {
             let mut lines: Vec<String> =
                 verdicts.iter().map(|good| format!("{{\"good\":{good},\"text\":\"\"}}")).collect();
             lines.push(format!("{{\"right\":{right},\"vectors\":704}}"));
-            compare(CASES, &lines.join("\n"))
+            compare_verdicts(CASES, &lines.join("\n"))
         };
         assert!(said(&[true, false], 704).unwrap().contains("2 verdicts agree, 1 of them good"));
         assert!(said(&[true, true], 704).is_err());
         assert!(said(&[false, false], 704).is_err());
         assert!(said(&[true], 704).is_err());
         assert!(said(&[true, false], 703).is_err());
-        assert!(compare("", "").is_err());
+        assert!(compare_verdicts("", "").is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask dependencies`: how many other crates a crate needs without its default features, and
-//! that the small ones stay small.
+//! `cargo xtask dependencies`: counts the external crates that a crate needs without its default
+//! features, and enforces limits.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,18 @@ use xshell::Shell;
 
 use crate::{process, workspace};
 
-/// The most crates of others that each of these may need, to build and to run.
+/// The most external crates that each of these may need, to build and to run.
 const LIMITS: [(&str, usize); 4] =
     [("weaver-text", 25), ("weaver-types", 25), ("contextweaver", 40), ("weaver-policy", 45)];
 
-/// Count the dependencies of every published crate, print them, and refuse what is over its limit.
+/// Count the dependencies of every published crate, print them, and fail for a crate above its
+/// limit.
 ///
 /// # Errors
-/// When a crate needs more than it may, or cargo cannot resolve it.
+/// If a crate needs more than its limit, or cargo cannot resolve it.
 pub fn run(sh: &Shell) -> Result<()> {
     let metadata = workspace::metadata()?;
-    let mut over = Vec::new();
+    let mut over_limit = Vec::new();
     for package in workspace::published(&metadata) {
         let name = package.name.as_str();
         let tree = process::cargo(sh)
@@ -27,22 +28,22 @@ pub fn run(sh: &Shell) -> Result<()> {
             .quiet()
             .read()
             .with_context(|| format!("cargo cannot resolve {name}"))?;
-        let count = others(&tree);
+        let count = count_external(&tree);
         let limit = LIMITS.into_iter().find(|(limited, _)| *limited == name).map(|(_, most)| most);
-        let of = limit.map_or_else(String::new, |most| format!(" of {most}"));
-        println!("dependencies: {name} needs {count}{of} crates of others");
+        let limit_text = limit.map_or_else(String::new, |most| format!(" of {most}"));
+        println!("dependencies: {name} needs {count}{limit_text} crates of others");
         if limit.is_some_and(|most| count > most) {
-            over.push(name);
+            over_limit.push(name);
         }
     }
-    if !over.is_empty() {
-        bail!("dependencies: more than they may need {}", over.join(", "));
+    if !over_limit.is_empty() {
+        bail!("dependencies: more than they may need {}", over_limit.join(", "));
     }
     Ok(())
 }
 
-/// The distinct packages of a printed tree that do not lie in a folder, as ours do.
-fn others(tree: &str) -> usize {
+/// Counts the distinct packages of a printed tree that are not in a local folder.
+fn count_external(tree: &str) -> usize {
     let name = |line: &str| -> Option<String> {
         let mut words = line.split_whitespace();
         let (name, version) = (words.next()?, words.next()?);
@@ -54,7 +55,7 @@ fn others(tree: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::others;
+    use super::count_external;
 
     #[test]
     fn each_crate_of_others_counts_once_and_ours_do_not() {
@@ -62,7 +63,7 @@ mod tests {
             serde_derive v1.0.0 (proc-macro)\nserde v1.0.0 (*)\nserde v2.0.0\n\
             weaver-types v0.1.0 (/src/weaver/crates/weaver-types) (*)\n\
             weaver-types v0.1.0 (C:\\weaver\\crates\\weaver-types)\n";
-        assert_eq!(others(tree), 3);
-        assert_eq!(others(""), 0);
+        assert_eq!(count_external(tree), 3);
+        assert_eq!(count_external(""), 0);
     }
 }

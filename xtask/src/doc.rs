@@ -8,16 +8,16 @@ use crate::{picture, process};
 /// Options of `doc`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Write nothing, and fail where the picture of the README is not the one that would be written.
+    /// Write nothing, and fail if the picture of the README is out of date.
     #[arg(long)]
     pub check: bool,
 }
 
-/// Draw the picture of the README, and build the documentation of our own packages; a warning is a
-/// failure.
+/// Draw the picture of the README, and build the documentation of the workspace's packages; a
+/// warning is a failure.
 ///
 /// # Errors
-/// When the documentation does not build, or the picture cannot be written or is not up to date.
+/// If the documentation does not build, or the picture cannot be written or is out of date.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let drawn = picture::svg();
     if !args.check {

@@ -23,10 +23,10 @@ pub struct Args {
     pub name: Option<String>,
 }
 
-/// Run every example, report all that differ.
+/// Run every example, and report all that differ.
 ///
 /// # Errors
-/// When an example fails, prints something else than its golden file, or is not there.
+/// If an example fails, does not print what its golden file says, or does not exist.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     let members = metadata.workspace_packages();
@@ -34,7 +34,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         .iter()
         .find(|package| package.name.as_str() == PACKAGE)
         .with_context(|| format!("the workspace has no package {PACKAGE}"))?;
-    let mut names = names(package);
+    let mut names = example_names(package);
     names.retain(|name| args.name.as_ref().is_none_or(|wanted| wanted == name));
     if let (true, Some(name)) = (names.is_empty(), &args.name) {
         bail!("{PACKAGE} has no example `{name}`");
@@ -59,23 +59,23 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 }
 
 /// The names of the examples, sorted.
-fn names(package: &Package) -> Vec<String> {
+fn example_names(package: &Package) -> Vec<String> {
     let examples = package.targets.iter().filter(|t| t.kind.contains(&TargetKind::Example));
     let mut names: Vec<String> = examples.map(|target| target.name.clone()).collect();
     names.sort();
     names
 }
 
-/// Builds them with all features of the workspace, as the tests do, so that nothing is built twice;
-/// gives their names and programs, sorted by name.
+/// Builds the examples with all features of the workspace, as the tests do, so that nothing is
+/// built twice. Returns their names and programs, sorted by name.
 fn build(sh: &Shell, names: &[String]) -> Result<Vec<(String, PathBuf)>> {
     let mut command = process::cargo(sh).args(["build", "--workspace", "--all-features"]);
     for name in names {
         command = command.args(["--example", name]);
     }
-    let said = command.arg("--message-format=json-render-diagnostics").read()?;
+    let messages = command.arg("--message-format=json-render-diagnostics").read()?;
     let mut programs = Vec::new();
-    for message in Message::parse_stream(said.as_bytes()) {
+    for message in Message::parse_stream(messages.as_bytes()) {
         if let Message::CompilerArtifact(built) = message?
             && let Some(program) = built.executable
             && names.contains(&built.target.name)
@@ -113,7 +113,7 @@ fn run_one(
     }
     let expected = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read {}", file.display()))?;
-    match difference(&expected, &printed) {
+    match first_difference(&expected, &printed) {
         None => Ok("as expected"),
         Some(difference) => bail!(
             "{difference}; if that is right, run `cargo xtask examples --bless {name}` and review the change"
@@ -122,7 +122,7 @@ fn run_one(
 }
 
 /// The first line that differs, with both versions.
-fn difference(expected: &str, printed: &str) -> Option<String> {
+fn first_difference(expected: &str, printed: &str) -> Option<String> {
     let (mut left, mut right) = (expected.lines(), printed.lines());
     for number in 1_usize.. {
         let (want, got) = (left.next(), right.next());
@@ -140,21 +140,21 @@ fn difference(expected: &str, printed: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::difference;
+    use super::first_difference;
 
     #[test]
     fn the_first_difference_is_shown() {
-        assert_eq!(difference("a\nb\n", "a\nb\n"), None);
+        assert_eq!(first_difference("a\nb\n", "a\nb\n"), None);
         assert_eq!(
-            difference("a\nb\n", "a\nc\n").as_deref(),
+            first_difference("a\nb\n", "a\nc\n").as_deref(),
             Some("line 2 should be `b` and is `c`")
         );
         assert_eq!(
-            difference("a\n", "a\nb\n").as_deref(),
+            first_difference("a\n", "a\nb\n").as_deref(),
             Some("line 2 should be nothing more and is `b`")
         );
         assert_eq!(
-            difference("a\nb\n", "a\n").as_deref(),
+            first_difference("a\nb\n", "a\n").as_deref(),
             Some("line 2 should be `b` and is nothing more")
         );
     }

@@ -15,17 +15,18 @@ pub struct Args {
     pub each: bool,
 }
 
-/// Check each published crate alone, so that no neighbour's features help it.
+/// Check each published crate alone, so that features enabled by other crates cannot hide a
+/// problem.
 ///
 /// # Errors
-/// Names the first command that failed.
+/// If a crate does not build; names the command that failed.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     for package in workspace::published(&metadata) {
-        let features = if args.each { alone(package) } else { vec![""] };
+        let features = if args.each { non_default_features(package) } else { vec![""] };
         for feature in features {
             let mut command = process::cargo(sh).args(["check", "-p", package.name.as_str()]);
-            // Of a library alone: its tests are checked with all features.
+            // Only the library: its tests are checked with all features.
             command = command.arg(if has_library(package) { "--lib" } else { "--bins" });
             command = command.arg("--no-default-features");
             if !feature.is_empty() {
@@ -37,8 +38,8 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The features of a crate but `default`, in their order.
-fn alone(package: &Package) -> Vec<&str> {
+/// The features of a crate except `default`, in order.
+fn non_default_features(package: &Package) -> Vec<&str> {
     package.features.keys().map(String::as_str).filter(|name| *name != "default").collect()
 }
 
@@ -48,7 +49,7 @@ fn has_library(package: &Package) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{alone, has_library};
+    use super::{has_library, non_default_features};
     use crate::workspace;
 
     #[test]
@@ -60,9 +61,9 @@ mod tests {
                 .find(|one| one.name.as_str() == name)
                 .unwrap()
         };
-        assert_eq!(alone(find("weaver-text")), ["confusable", "stem", "tiktoken"]);
-        assert_eq!(alone(find("weaver-gateway")), ["keychain", "tiktoken"]);
-        assert!(alone(find("weaver-policy")).is_empty());
+        assert_eq!(non_default_features(find("weaver-text")), ["confusable", "stem", "tiktoken"]);
+        assert_eq!(non_default_features(find("weaver-gateway")), ["keychain", "tiktoken"]);
+        assert!(non_default_features(find("weaver-policy")).is_empty());
         assert!(has_library(find("weaver-gateway")) && !has_library(find("weaver-cli")));
     }
 }

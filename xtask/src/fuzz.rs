@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz [--seconds N] [TARGET]`: made-up input for every parser of the policy crate,
-//! and for redaction, frames and queries of the firewall.
+//! `cargo xtask fuzz [--seconds N] [TARGET]`: fuzzes every parser of the policy crate, and
+//! redaction, frames and queries of the firewall.
 //!
-//! The targets of a crate are a workspace of their own, which only a nightly compiler builds. What
-//! the fuzzer learns stays under the target folder, and a later run begins with it.
+//! The fuzz targets of a crate are a separate workspace, which only a nightly compiler builds. The
+//! corpus is kept in the target folder, so that a later run starts with it.
 
 use anyhow::{Result, bail};
 use xshell::{Shell, cmd};
@@ -10,26 +10,26 @@ use xshell::{Shell, cmd};
 use crate::{process, workspace};
 
 /// The targets of one crate.
-struct Home {
+struct FuzzWorkspace {
     folder: &'static str,
     targets: &'static [&'static str],
-    /// Files in use, which every target begins with beside its own seeds.
+    /// Real documents that every target starts with, besides its own seeds.
     documents: &'static [&'static str],
 }
 
-const HOMES: [Home; 2] = [
-    Home {
+const FUZZ_WORKSPACES: [FuzzWorkspace; 2] = [
+    FuzzWorkspace {
         folder: "crates/policy/fuzz",
         targets: &["policy", "contracts_keys", "signed_file"],
         documents: &["crates/policy/assets", "xtask/harness/interop/documents"],
     },
-    Home {
+    FuzzWorkspace {
         folder: "crates/firewall/fuzz",
         targets: &["redactor", "frame", "query"],
         documents: &["crates/firewall/assets/rules"],
     },
 ];
-const CARGO_FUZZ: &str = "0.13.2";
+const CARGO_FUZZ_VERSION: &str = "0.13.2";
 
 /// Options of `fuzz`.
 #[derive(clap::Args)]
@@ -44,30 +44,35 @@ pub struct Args {
 /// Build and run the targets one after the other, each on one thread.
 ///
 /// # Errors
-/// When a tool is missing and cannot be installed, and when an input makes a target panic, take
-/// too long or use too much memory; the fuzzer then names the file that holds it.
+/// If a tool is missing and cannot be installed, or an input makes a target panic, take too long or
+/// use too much memory; the fuzzer then names the file with that input.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let known = || HOMES.iter().flat_map(|home| home.targets.iter().map(move |t| (home, *t)));
+    let known = || {
+        FUZZ_WORKSPACES.iter().flat_map(|workspace_of_target| {
+            workspace_of_target.targets.iter().map(move |t| (workspace_of_target, *t))
+        })
+    };
     let wanted = |target: &str| args.target.as_deref().is_none_or(|chosen| chosen == target);
-    let chosen: Vec<(&Home, &str)> = known().filter(|(_, target)| wanted(target)).collect();
+    let chosen: Vec<(&FuzzWorkspace, &str)> =
+        known().filter(|(_, target)| wanted(target)).collect();
     if chosen.is_empty() {
         let names: Vec<&str> = known().map(|(_, target)| target).collect();
         bail!("no such target; there are {}", names.join(", "));
     }
-    tools(sh)?;
-    let place = workspace::metadata()?.target_directory.join("fuzz");
-    for (home, target) in chosen {
-        let corpus = place.join("corpus").join(target);
-        let artifacts = place.join("artifacts").join(target);
+    ensure_tools(sh)?;
+    let fuzz_folder = workspace::metadata()?.target_directory.join("fuzz");
+    for (workspace_of_target, target) in chosen {
+        let corpus = fuzz_folder.join("corpus").join(target);
+        let artifacts = fuzz_folder.join("artifacts").join(target);
         sh.create_dir(&corpus)?;
         sh.create_dir(&artifacts)?;
-        let folder = home.folder;
+        let folder = workspace_of_target.folder;
         process::run(
             process::nightly_cargo(sh)
                 .args(["fuzz", "run", "--fuzz-dir", folder, "--target-dir"])
-                .arg(place.join("build"))
+                .arg(fuzz_folder.join("build"))
                 .args([target, corpus.as_str(), &format!("{folder}/seeds/{target}")])
-                .args(home.documents)
+                .args(workspace_of_target.documents)
                 .arg("--")
                 .arg(format!("-dict={folder}/{target}.dict"))
                 .arg(format!("-artifact_prefix={artifacts}/"))
@@ -79,8 +84,8 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The nightly compiler, which must be there, and `cargo fuzz`, which is installed if it is not.
-fn tools(sh: &Shell) -> Result<()> {
+/// Checks for the nightly compiler, and installs `cargo fuzz` if it is missing.
+fn ensure_tools(sh: &Shell) -> Result<()> {
     let nightly = cmd!(sh, "rustup run nightly rustc --version").quiet().ignore_stderr().read();
     if nightly.is_err() {
         bail!(
@@ -90,7 +95,8 @@ fn tools(sh: &Shell) -> Result<()> {
     let found = cmd!(sh, "cargo fuzz --version").quiet().ignore_stderr().read();
     if found.is_err() {
         process::run(
-            process::cargo(sh).args(["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ]),
+            process::cargo(sh)
+                .args(["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ_VERSION]),
         )?;
     }
     Ok(())

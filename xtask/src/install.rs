@@ -1,4 +1,5 @@
-//! Installing from npm and PyPI, and telling a registry that is out of reach from one that refuses.
+//! Installs packages from npm and PyPI, and tells an unreachable registry from a failed
+//! installation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +10,10 @@ use anyhow::{Context, Result};
 
 use crate::child::{self, Output};
 
-const PATIENCE: Duration = Duration::from_secs(600);
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Words by which npm and pip say that they reached nobody.
-const NO_REACH: [&str; 16] = [
+/// Texts in the output of npm and pip that mean that the registry could not be reached.
+const UNREACHABLE_MARKERS: [&str; 16] = [
     "EAI_AGAIN",
     "ECONNREFUSED",
     "ECONNRESET",
@@ -31,24 +32,24 @@ const NO_REACH: [&str; 16] = [
     "Temporary failure in name resolution",
 ];
 
-/// What came of installing from one registry.
+/// The outcome of an installation from one registry.
 pub enum InstallOutcome {
-    /// Everything is there.
+    /// Everything is installed.
     Ready,
-    /// The registry, or the program that asks it, is not there.
+    /// The registry or the installing program is not available.
     OutOfReach(String),
-    /// It was reached, and it did not work.
+    /// The installation failed.
     Broken(String),
 }
 
-/// Where a package comes from.
+/// The registry that a package comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Registry {
     Npm,
     PyPi,
 }
 
-/// Why a program is not there.
+/// Why a program is missing.
 #[derive(Clone, Debug)]
 pub enum MissingProgram {
     OutOfReach(String),
@@ -56,7 +57,7 @@ pub enum MissingProgram {
 }
 
 impl InstallOutcome {
-    /// Why it is not there.
+    /// Why the packages are missing, if they are.
     pub fn missing(&self) -> Option<MissingProgram> {
         match self {
             Self::Ready => None,
@@ -66,8 +67,8 @@ impl InstallOutcome {
     }
 }
 
-/// Installs npm packages into a folder, without running any script of theirs. `lists` is the folder
-/// of `package.json` and its lock file; `command` makes a command of a program.
+/// Installs npm packages into a folder without running their scripts. `lists` is the folder with
+/// `package.json` and its lock file; `command` makes a command from a program.
 pub fn node_modules(
     folder: &Path,
     lists: &Path,
@@ -77,7 +78,7 @@ pub fn node_modules(
         "npm",
         (|| {
             let lock = "package-lock.json";
-            if stamped(folder, &lists.join(lock)) {
+            if is_installed(folder, &lists.join(lock)) {
                 return Ok(None);
             }
             for name in ["package.json", lock] {
@@ -95,8 +96,8 @@ pub fn node_modules(
     )
 }
 
-/// Installs a list of Python packages into an environment in `folder`. `command` makes a command of
-/// a program.
+/// Installs a list of Python packages into a virtual environment in `folder`. `command` makes a
+/// command from a program.
 pub fn environment(
     folder: &Path,
     list: &Path,
@@ -105,13 +106,13 @@ pub fn environment(
     outcome(
         "PyPI",
         (|| {
-            if stamped(folder, list) {
+            if is_installed(folder, list) {
                 return Ok(None);
             }
             let python = program(folder, "python");
             if !python.exists() {
                 let mut make = command(Path::new("python3"));
-                let made = child::run(make.args(["-m", "venv"]).arg(folder), "", PATIENCE)?;
+                let made = child::run(make.args(["-m", "venv"]).arg(folder), "", INSTALL_TIMEOUT)?;
                 if !made.status.success() {
                     return Ok(Some(made));
                 }
@@ -123,54 +124,56 @@ pub fn environment(
     )
 }
 
-/// A program of a Python environment.
+/// The path of a program in a Python environment.
 pub fn program(folder: &Path, name: &str) -> PathBuf {
     folder.join(if cfg!(windows) { "Scripts" } else { "bin" }).join(name)
 }
 
-/// Runs the installation; gives its output only where it failed.
+/// Runs the installation; returns its output only if it failed.
 fn install(command: &mut Command, folder: &Path, list: &Path) -> Result<Option<Output>> {
     eprintln!("installing {} into {}", list.display(), folder.display());
-    let output = child::run(command, "", PATIENCE)?;
+    let output = child::run(command, "", INSTALL_TIMEOUT)?;
     if !output.status.success() {
         return Ok(Some(output));
     }
-    fs::copy(list, stamp(folder))?;
+    fs::copy(list, stamp_file(folder))?;
     Ok(None)
 }
 
 fn outcome(registry: &str, done: Result<Option<Output>>) -> InstallOutcome {
     match done {
         Ok(None) => InstallOutcome::Ready,
-        Ok(Some(output)) if reached_nobody(&output) => {
+        Ok(Some(output)) if is_unreachable(&output) => {
             InstallOutcome::OutOfReach(format!("{registry} is out of reach"))
         }
         Ok(Some(output)) => InstallOutcome::Broken(output.tail()),
-        Err(error) if is_absent(&error) => InstallOutcome::OutOfReach(format!("{error:#}")),
+        Err(error) if is_missing_program(&error) => {
+            InstallOutcome::OutOfReach(format!("{error:#}"))
+        }
         Err(error) => InstallOutcome::Broken(format!("{error:#}")),
     }
 }
 
-fn reached_nobody(output: &Output) -> bool {
+fn is_unreachable(output: &Output) -> bool {
     let said = |word: &str| output.stderr.contains(word) || output.stdout.contains(word);
-    NO_REACH.iter().any(|word| said(word))
+    UNREACHABLE_MARKERS.iter().any(|word| said(word))
 }
 
-/// The installing program itself is not on this machine.
-fn is_absent(error: &anyhow::Error) -> bool {
+/// Whether the installing program is not on this machine.
+fn is_missing_program(error: &anyhow::Error) -> bool {
     let io = error.root_cause().downcast_ref::<std::io::Error>();
     io.is_some_and(|io| io.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Whether the folder was filled from exactly this list.
-fn stamped(folder: &Path, list: &Path) -> bool {
-    match (fs::read(stamp(folder)), fs::read(list)) {
+/// Whether the folder was installed from exactly this list.
+fn is_installed(folder: &Path, list: &Path) -> bool {
+    match (fs::read(stamp_file(folder)), fs::read(list)) {
         (Ok(done), Ok(wanted)) => done == wanted,
         _ => false,
     }
 }
 
-fn stamp(folder: &Path) -> PathBuf {
+fn stamp_file(folder: &Path) -> PathBuf {
     folder.join("installed-from")
 }
 
@@ -195,7 +198,8 @@ mod tests {
 
     #[test]
     fn a_machine_without_the_installer_is_out_of_reach() {
-        let error = child::run(&mut Command::new("no-such-installer"), "", PATIENCE).err().unwrap();
+        let error =
+            child::run(&mut Command::new("no-such-installer"), "", INSTALL_TIMEOUT).err().unwrap();
         assert!(matches!(outcome("npm", Err(error)), InstallOutcome::OutOfReach(_)));
     }
 
@@ -204,10 +208,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let list = dir.path().join("list");
         fs::write(&list, "a==1\n").unwrap();
-        assert!(!stamped(dir.path(), &list));
-        fs::copy(&list, stamp(dir.path())).unwrap();
-        assert!(stamped(dir.path(), &list));
+        assert!(!is_installed(dir.path(), &list));
+        fs::copy(&list, stamp_file(dir.path())).unwrap();
+        assert!(is_installed(dir.path(), &list));
         fs::write(&list, "a==2\n").unwrap();
-        assert!(!stamped(dir.path(), &list));
+        assert!(!is_installed(dir.path(), &list));
     }
 }

@@ -1,9 +1,9 @@
-//! `cargo xtask layers [--metadata FILE]`: a dependency goes only to a lower tier, and modules of a
-//! crate form no knot.
+//! `cargo xtask layers [--metadata FILE]`: checks that a crate depends only on lower tiers, and
+//! that the modules of a crate form no large cycle.
 //!
-//! The proof for crates reads `cargo metadata`: the edges that manifests declare, and the edges that
-//! cargo resolved with all features on all platforms. It holds for normal, build and dev dependencies
-//! alike. Modules are read from the sources ([`modules`]).
+//! Crates are checked with `cargo metadata`: both the edges that manifests declare and those that
+//! cargo resolves with all features on all platforms. The rule holds for normal, build and dev
+//! dependencies. Modules are read from the sources ([`modules`]).
 
 mod graph;
 mod modules;
@@ -23,13 +23,13 @@ use modules::SourceFile;
 /// Options of `layers`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Check a saved `cargo metadata --format-version 1 --all-features` instead of the workspace; its
-    /// modules are not looked at.
+    /// Check a saved `cargo metadata --format-version 1 --all-features` instead of the workspace;
+    /// its modules are not checked.
     #[arg(long, value_name = "FILE")]
     pub metadata: Option<PathBuf>,
 }
 
-/// Check tiers and modules, and print everything that breaks them.
+/// Check tiers and modules, and print every violation.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = load(args)?;
     let graph = Graph::from_metadata(&metadata)?;
@@ -47,7 +47,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with the modules of the crates that have a tier.
+/// The module cycles in the crates that have a tier.
 fn check_modules(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();
     for (_, folder, _) in rules::TIERS.crates {

@@ -1,5 +1,5 @@
-//! What the project's own chores share: child processes, installing what others wrote, the
-//! workspace as cargo sees it, and counts of tests.
+//! What xtask and the harness share: child processes, installation of external programs, the
+//! workspace metadata of cargo, and test counts.
 
 pub mod child;
 pub mod install;

@@ -5,7 +5,7 @@ use xshell::Shell;
 
 use crate::process;
 
-/// Clippy over all targets and features; a warning is a failure.
+/// Run Clippy for all targets and features; a warning is a failure.
 pub fn run(sh: &Shell) -> Result<()> {
     process::run(
         process::cargo(sh)

@@ -1,4 +1,5 @@
-//! `cargo xtask VERB`: the project's own chores. This file only dispatches; each verb has its file.
+//! `cargo xtask VERB`: development tasks of the project. This file only dispatches; each verb has
+//! its own file.
 
 mod api;
 mod bench;
@@ -38,7 +39,7 @@ struct Cli {
 enum Verb {
     /// Run every check, cheapest first, and stop at the first that fails.
     Ci(ci::Args),
-    /// Format the workspace, or only say what is not formatted.
+    /// Format the workspace, or only report what is not formatted.
     Fmt(fmt::Args),
     /// Run clippy over all targets and features; a warning fails.
     Lint,
@@ -50,36 +51,36 @@ enum Verb {
     Test(test::Args),
     /// Draw the picture of the README and build the documentation; a warning fails.
     Doc(doc::Args),
-    /// Write the public interface of each crate to `docs/api/`, or say where it has changed.
+    /// Write the public interface of each crate to `docs/api/`, or report where it has changed.
     Api(api::Args),
-    /// Count what each crate needs of others, and refuse what is over its limit.
+    /// Count the dependencies of each crate, and fail if one exceeds its limit.
     Dependencies,
     /// Check each published crate without its default features, or with each feature alone.
     Features(features::Args),
     /// Run the examples and compare what they print with `examples/golden/`.
     Examples(examples::Args),
-    /// Have a second verifier judge the same logs and proofs, sound and mutated.
+    /// Verify the same logs and proofs, valid and mutated, with a second verifier.
     Crosscheck,
     /// Run the benches.
     Bench(bench::Args),
-    /// Drive `weaver serve` with MCP servers and clients from npm and PyPI.
+    /// Test `weaver serve` with MCP servers and clients from npm and PyPI.
     #[command(disable_help_flag = true)]
     Interop(harness::Args),
     /// Run the official conformance suite of the protocol against a gateway.
     #[command(disable_help_flag = true)]
     Conformance(harness::Args),
-    /// Decide the same calls with other policy engines too, and compare answers and times.
+    /// Decide the same calls with other policy engines, and compare answers and times.
     #[command(disable_help_flag = true)]
     Peers(harness::Args),
-    /// Say how good a part is, on a corpus that lies outside of the repository.
+    /// Measure how good a part is, on a corpus outside the repository.
     #[command(disable_help_flag = true)]
     Eval(harness::Args),
-    /// Say how fast a part is, beside its peer on the same inputs.
+    /// Measure how fast a part is, compared with its peer on the same inputs.
     #[command(disable_help_flag = true)]
     Speed(harness::Args),
-    /// Feed made-up input to the parsers of the policy crate and to the firewall.
+    /// Fuzz the parsers of the policy crate and the firewall.
     Fuzz(fuzz::Args),
-    /// Break crates in many small ways, and name the ways that no test of them sees.
+    /// Mutate crates, and list the mutants that no test detects.
     Mutants(mutants::Args),
     /// Build and verify every package as it would be published, without publishing.
     Package(package::Args),

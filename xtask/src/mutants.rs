@@ -1,10 +1,11 @@
-//! `cargo xtask mutants`: breaks a crate in many small ways, and says which ways no test of it sees.
+//! `cargo xtask mutants`: mutation testing. Breaks a crate in many small ways, and reports the
+//! mutants that no test catches.
 //!
-//! [cargo-mutants](https://mutants.rs) lists the ways. Built one by one they would take days, so all
-//! mutants of a crate are compiled into one program, each behind a switch that a variable of the
-//! environment sets (*mutant schemata*: Untch, Offutt, Harrold, ISSTA 1993). Each test runs once and
-//! notes which mutants it reaches; then each mutant is tried with the tests that reach it, the
-//! quickest first, until one fails.
+//! [cargo-mutants](https://mutants.rs) lists the mutants. Building them one by one would take days,
+//! so all mutants of a crate are compiled into one program, each behind a switch that an
+//! environment variable sets (*mutant schemata*: Untch, Offutt, Harrold, ISSTA 1993). Each test
+//! runs once to find which mutants it reaches. Then each mutant is tried with the tests that reach
+//! it, the fastest first, until one fails.
 
 mod build;
 mod listing;
@@ -25,18 +26,18 @@ use self::listing::Mutant;
 use self::trial::{Outcome, Tests};
 
 /// The crates that decide, call, mask and record.
-const CRATES: [&str; 4] = ["policy", "agent-kernel", "trace-store", "firewall"];
+const DEFAULT_CRATES: [&str; 4] = ["policy", "agent-kernel", "trace-store", "firewall"];
 
 /// Which crates, which files, and how long.
 #[derive(clap::Args)]
 pub struct Args {
     /// Source files, from the root of the repository; without any, all of the crates.
     files: Vec<String>,
-    /// A crate, as its folder is named; may be given several times. Without any: policy,
+    /// A crate, by the name of its folder; may be given several times. Without any: policy,
     /// agent-kernel, trace-store, firewall.
     #[arg(long = "crate", value_name = "NAME")]
     crates: Vec<String>,
-    /// Only those that `target/mutants/NAME.txt` lists, so those that survived the last time.
+    /// Only the mutants in `target/mutants/NAME.txt`, which survived the last run.
     #[arg(long)]
     again: bool,
     /// Only every N-th mutant, evenly spread.
@@ -48,19 +49,19 @@ pub struct Args {
     limit: f64,
 }
 
-/// Tries the mutants of each crate, and writes those that survive to `target/mutants/NAME.txt`.
+/// Tests the mutants of each crate, and writes the survivors to `target/mutants/NAME.txt`.
 ///
 /// # Errors
-/// When `cargo mutants` is not installed, a test fails without a mutant, or a mutant survives.
+/// If `cargo mutants` is not installed, a test fails without a mutant, or a mutant survives.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     if cmd!(sh, "cargo mutants --version").quiet().ignore_stderr().read().is_err() {
         bail!("`cargo mutants` is missing: cargo install --locked cargo-mutants");
     }
-    let chosen = CRATES.iter().map(|name| (*name).to_owned());
+    let chosen = DEFAULT_CRATES.iter().map(|name| (*name).to_owned());
     let crates = if args.crates.is_empty() { chosen.collect() } else { args.crates.clone() };
     let mut survived = 0;
     for name in &crates {
-        survived += of_crate(sh, args, name)?;
+        survived += test_mutants_of(sh, args, name)?;
     }
     if survived > 0 {
         bail!("{survived} mutants survive: see target/mutants/*.txt");
@@ -68,8 +69,8 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
-    let all = listing::of_crate(sh, name)?;
+fn test_mutants_of(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
+    let all = listing::list_mutants(sh, name)?;
     let build = Build::of(sh, name, &all)?;
     let tests = Tests::run(&build, args.limit)?;
     let path = format!("target/mutants/{name}.txt");
@@ -87,16 +88,17 @@ fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
     };
     let chosen: Vec<&Mutant> = all.iter().filter(wanted).collect();
     let compiled: Vec<&Mutant> =
-        chosen.iter().copied().filter(|mutant| build.has(mutant.id)).collect();
+        chosen.iter().copied().filter(|mutant| build.contains(mutant.id)).collect();
     eprintln!("{name}: {} mutants, of which {} compile", chosen.len(), compiled.len());
     let file = Mutex::new(File::create(&path)?);
-    // Each is appended as it is found, so that tests can be written while others are tried.
+    // Each survivor is appended as soon as it is found, so that tests can be written meanwhile.
     let outcomes = tests.try_all(&compiled, args.limit, |mutant, outcome| {
-        let Some(line) = line(mutant, outcome) else { return Ok(()) };
+        let Some(line) = survivor_line(mutant, outcome) else { return Ok(()) };
         file.lock().expect("no holder panics").write_all(line.as_bytes())
     })?;
     let in_order = compiled.iter().zip(&outcomes);
-    let report: String = in_order.filter_map(|(mutant, outcome)| line(mutant, *outcome)).collect();
+    let report: String =
+        in_order.filter_map(|(mutant, outcome)| survivor_line(mutant, *outcome)).collect();
     fs::write(path, report)?;
     let survived = outcomes.iter().filter(|outcome| outcome.survives().is_some()).count();
     let stuck = outcomes.iter().filter(|outcome| **outcome == Outcome::Stuck).count();
@@ -109,7 +111,7 @@ fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
     Ok(survived)
 }
 
-/// What the report says of a mutant that survives.
-fn line(mutant: &Mutant, outcome: Outcome) -> Option<String> {
+/// The report line of a mutant that survives.
+fn survivor_line(mutant: &Mutant, outcome: Outcome) -> Option<String> {
     outcome.survives().map(|why| format!("{why} {}\n", mutant.name))
 }

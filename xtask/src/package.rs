@@ -19,20 +19,20 @@ pub struct Args {
 }
 
 impl Args {
-    /// Offline when cargo itself was told so.
+    /// Offline if cargo itself was told so.
     pub fn from_environment() -> Self {
         Self { offline: std::env::var("CARGO_NET_OFFLINE").is_ok_and(|value| value == "true") }
     }
 }
 
-/// Package every published crate, and check what was packaged and nothing else.
+/// Package every published crate, and check what was packaged.
 ///
-/// The dry run asks the registry's index for the versions that are already published. Without a
-/// network, `--offline` does all but that.
+/// The dry run asks the registry for the versions that are already published. Without a network,
+/// `--offline` skips that.
 ///
-/// Cargo's own verification builds each package twice, once for itself and once for those that need
-/// it. Here all of them are unpacked side by side and checked together, each with its default
-/// features.
+/// Cargo's own verification builds each package twice: once for itself, and once for those that
+/// depend on it. Here all packages are unpacked next to each other and checked together, each with
+/// its default features.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     let root = metadata.workspace_root.as_std_path();
@@ -60,8 +60,8 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     sh.create_dir(&unpacked)?;
     for package in &published {
         let file = packaged.join(format!("{}.crate", folder(package)));
-        // With the time of now: all files of an archive bear the same one, by which a check would
-        // take them for those of the last time.
+        // With the current time: all files of an archive have the same time, so that a check would
+        // take them for unchanged.
         process::run(cmd!(sh, "tar -xmzf {file} -C {unpacked}"))?;
     }
     fs::copy(root.join("Cargo.lock"), unpacked.join("Cargo.lock"))
@@ -70,12 +70,12 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     check(sh, &unpacked, target, args.offline)
 }
 
-/// The folder of an unpacked package, as its archive names it.
+/// The folder of an unpacked package, as named in its archive.
 fn folder(package: &Package) -> String {
     format!("{}-{}", package.name, package.version)
 }
 
-/// A workspace of the unpacked packages, each of which finds the others beside it.
+/// A workspace of the unpacked packages, in which each finds the others by path.
 fn manifest(packages: &[&Package]) -> String {
     let members: Vec<String> = packages.iter().map(|package| folder(package)).collect();
     let mut text = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n");

@@ -1,17 +1,17 @@
-//! `docs/picture.svg`, the picture of the README: the way of one call.
+//! Draws `docs/picture.svg`, the picture of the README: the path of one call.
 //!
-//! The picture is laid out here by hand and written by `cargo xtask doc`. It brings a background
-//! of its own, so that it can be read on a page of any colour, and a dark scheme.
+//! The layout is set by hand here, and `cargo xtask doc` writes the file. The picture has its own
+//! background, so that it is readable on a page of any colour, and a dark scheme.
 
 use std::fmt::Write as _;
 
-/// Where the picture lies, from the root of the repository.
+/// The path of the picture, from the root of the repository.
 pub const PATH: &str = "docs/picture.svg";
 
 const WIDTH: u32 = 940;
 const HEIGHT: u32 = 352;
-/// The space between two lines of small text.
-const LINE: u32 = 17;
+/// The distance between two lines of small text.
+const LINE_HEIGHT: u32 = 17;
 
 const STYLE: &str = "\
     text { font-family: system-ui, 'Segoe UI', 'DejaVu Sans', Arial, sans-serif; fill: #1f2328 }
@@ -95,8 +95,8 @@ const STATIONS: [Station; 7] = [
     },
 ];
 
-/// Straight ways of a call and of its result, each from one point to another.
-const WAYS: [[(u32, u32); 2]; 6] = [
+/// Straight arrows of a call and its result, from one point to another.
+const ARROWS: [[(u32, u32); 2]; 6] = [
     [(140, 110), (215, 110)],
     [(365, 110), (395, 110)],
     [(545, 110), (575, 110)],
@@ -105,18 +105,18 @@ const WAYS: [[(u32, u32); 2]; 6] = [
     [(575, 220), (140, 220)],
 ];
 
-/// What is written to the log: from which point, down to it.
-const RECORDS: [[(u32, u32); 2]; 2] = [[(470, 150), (470, 290)], [(650, 260), (650, 290)]];
+/// Vertical lines to the log, from one point down to the next.
+const LOG_LINES: [[(u32, u32); 2]; 2] = [[(470, 150), (470, 290)], [(650, 260), (650, 290)]];
 
-/// Text of its own: where it begins, and what it says.
-const TEXTS: [(u32, u32, &str); 4] = [
+/// Labels outside of boxes: position and text.
+const LABELS: [(u32, u32, &str); 4] = [
     (154, 102, "call"),
     (757, 212, "result"),
     (218, 212, "what the model may see"),
     (285, 314, "every decision before its effect, every outcome after it"),
 ];
 
-/// The picture.
+/// The picture as SVG.
 #[must_use]
 pub fn svg() -> String {
     let mut out = format!(
@@ -129,25 +129,25 @@ pub fn svg() -> String {
     );
     // Writing to a string cannot fail.
     let _ = writeln!(out, "  <text class=\"name\" x=\"215\" y=\"48\">Weaver</text>");
-    for [(x1, y1), (x2, y2)] in RECORDS {
+    for [(x1, y1), (x2, y2)] in LOG_LINES {
         let _ = writeln!(out, "  <path class=\"record\" d=\"M{x1} {y1}L{x2} {}\"/>", y2 - 8);
         let _ = writeln!(out, "  <path class=\"record\" d=\"M{} {}l6 8l6 -8\"/>", x2 - 6, y2 - 9);
     }
-    for way in WAYS {
-        out.push_str(&arrow(way));
+    for way in ARROWS {
+        out.push_str(&arrow_svg(way));
     }
     for station in &STATIONS {
-        out.push_str(&drawn(station));
+        out.push_str(&station_svg(station));
     }
-    for (x, y, text) in TEXTS {
+    for (x, y, text) in LABELS {
         let _ = writeln!(out, "  <text class=\"note\" x=\"{x}\" y=\"{y}\">{text}</text>");
     }
     out.push_str("</svg>\n");
     out
 }
 
-/// A level line with its tip at the end.
-fn arrow([(x1, y1), (x2, _)]: [(u32, u32); 2]) -> String {
+/// A horizontal line with an arrowhead at its end.
+fn arrow_svg([(x1, y1), (x2, _)]: [(u32, u32); 2]) -> String {
     let (end, tip) = if x2 > x1 { (x2 - 9, "l-10 -5v10z") } else { (x2 + 9, "l10 -5v10z") };
     format!(
         "  <path class=\"way\" d=\"M{x1} {y1}H{end}\"/>\n  \
@@ -155,7 +155,7 @@ fn arrow([(x1, y1), (x2, _)]: [(u32, u32); 2]) -> String {
     )
 }
 
-fn drawn(station: &Station) -> String {
+fn station_svg(station: &Station) -> String {
     let Station { x, y, width, height, name, notes } = station;
     let mut out = format!(
         "  <rect class=\"box\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
@@ -168,7 +168,7 @@ fn drawn(station: &Station) -> String {
             out,
             "  <text class=\"note\" x=\"{}\" y=\"{}\">{note}</text>",
             x + 13,
-            y + 47 + line * LINE
+            y + 47 + line * LINE_HEIGHT
         );
     }
     out
@@ -176,7 +176,7 @@ fn drawn(station: &Station) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{HEIGHT, LINE, STATIONS, WIDTH, svg};
+    use super::{HEIGHT, LINE_HEIGHT, STATIONS, WIDTH, svg};
 
     #[test]
     fn the_picture_in_the_repository_is_this_one() {
@@ -190,9 +190,9 @@ mod tests {
             assert!(station.x + station.width <= WIDTH, "{}", station.name);
             assert!(station.y + station.height <= HEIGHT, "{}", station.name);
             let lines = u32::try_from(station.notes.len()).unwrap();
-            assert!(25 + lines * (LINE + 8) <= station.height, "{}", station.name);
+            assert!(25 + lines * (LINE_HEIGHT + 8) <= station.height, "{}", station.name);
             for note in station.notes {
-                // A letter of small text is about 7 wide.
+                // A letter of small text is about 7 units wide.
                 let long = u32::try_from(note.chars().count()).unwrap() * 7;
                 assert!(13 + long <= station.width, "{note}");
             }

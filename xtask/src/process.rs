@@ -1,4 +1,5 @@
-//! Child processes: cargo with a clean environment, and output that is shown and kept at once.
+//! Runs child processes: cargo with a clean environment, and commands whose output is both shown
+//! and kept.
 
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::{Command, Stdio};
@@ -15,7 +16,7 @@ pub fn cargo(sh: &Shell) -> Cmd<'_> {
     without_cargo_run(cmd!(sh, "cargo"))
 }
 
-/// The same of the nightly toolchain. The environment of `cargo run` would choose another.
+/// The same for the nightly toolchain, which the environment of `cargo run` would override.
 pub fn nightly_cargo(sh: &Shell) -> Cmd<'_> {
     without_cargo_run(cmd!(sh, "rustup run nightly cargo"))
         .env_remove("RUSTUP_TOOLCHAIN")
@@ -37,17 +38,17 @@ fn is_set_by_cargo_run(name: &str) -> bool {
         || matches!(name, "CARGO_BIN_NAME" | "CARGO_CRATE_NAME" | "CARGO_PRIMARY_PACKAGE")
 }
 
-/// Whether a person is watching, so that children may colour what they print.
+/// Colours the output of children if a person is watching.
 pub fn colour() -> &'static str {
     if std::io::stderr().is_terminal() { "always" } else { "never" }
 }
 
-/// Run a command, show both its streams as they come and return them, standard output first.
+/// Run a command, show both its streams as they arrive, and return them, standard output first.
 ///
 /// The second value tells whether the command succeeded. Standard input is empty.
 ///
 /// # Errors
-/// When the command cannot be started or its streams cannot be read.
+/// If the command cannot be started or its streams cannot be read.
 pub fn stream(command: Cmd<'_>) -> Result<(String, bool)> {
     let shown = command.to_string();
     eprintln!("$ {shown}");
@@ -67,24 +68,24 @@ pub fn stream(command: Cmd<'_>) -> Result<(String, bool)> {
     Ok((text, status.success()))
 }
 
-/// Copy line by line, and keep the copy as text.
+/// Copy a stream line by line, and keep the copy as text.
 fn tee(from: impl Read, to: &mut impl Write) -> Result<String> {
     let mut reader = BufReader::new(from);
-    let mut kept = String::new();
+    let mut text = String::new();
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
         to.write_all(&line)?;
         to.flush()?;
-        kept.push_str(&String::from_utf8_lossy(&line));
+        text.push_str(&String::from_utf8_lossy(&line));
         line.clear();
     }
-    Ok(kept)
+    Ok(text)
 }
 
-/// Run a command whose output goes straight to the terminal.
+/// Run a command whose output goes directly to the terminal.
 ///
 /// # Errors
-/// Names the command when it does not succeed.
+/// If the command fails; names the command.
 pub fn run(command: Cmd<'_>) -> Result<()> {
     let shown = command.to_string();
     if command.run().is_err() {

@@ -1,4 +1,4 @@
-//! How many tests passed, failed and were skipped, read from what the test runners print.
+//! Counts passed, failed and skipped tests from the output of the test runners.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -28,14 +28,14 @@ impl fmt::Display for Tally {
 impl Tally {
     /// Read nextest's closing line, `Summary [ 1.2s] 3 tests run: 2 passed (1 slow), 1 failed, …`.
     ///
-    /// The last such line counts. `None` when there is none. A test that timed out or could not
-    /// be started counts as failed.
+    /// The last such line counts; `None` if there is none. A test that timed out or could not be
+    /// started counts as failed.
     pub fn from_nextest(output: &str) -> Option<Self> {
         output.lines().rev().find_map(|line| {
             let line = without_colour(line);
             let rest = line.trim_start().strip_prefix("Summary [")?;
             let (_, counts) = rest.split_once(" run: ")?;
-            Some(Self::from_counts(&without_brackets(counts), ','))
+            Some(Self::from_counts(&without_parentheses(counts), ','))
         })
     }
 
@@ -81,8 +81,8 @@ fn without_colour(line: &str) -> String {
     plain
 }
 
-/// Remove what stands in round brackets: nextest explains a count there.
-fn without_brackets(text: &str) -> String {
+/// Remove text in parentheses, in which nextest explains a count.
+fn without_parentheses(text: &str) -> String {
     let mut depth = 0_usize;
     let mut kept = String::with_capacity(text.len());
     for c in text.chars() {

@@ -6,8 +6,8 @@ use xshell::Shell;
 use crate::process;
 use crate::tally::Tally;
 
-/// The version that is installed when there is none. `.ci/run` names the same.
-pub const NEXTEST: &str = "0.9.143";
+/// The version that is installed if there is none. `.ci/run` names the same.
+pub const NEXTEST_VERSION: &str = "0.9.143";
 
 /// Options of `test`.
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 /// Run the tests of the workspace with all features and add them to the tally.
 ///
 /// # Errors
-/// When a test fails, or when nextest did not say how many it ran.
+/// If a test fails, or nextest does not report how many tests it ran.
 pub fn nextest(sh: &Shell, args: &[String], tally: &mut Tally) -> Result<()> {
     ensure_nextest(sh)?;
     let command = process::cargo(sh)
@@ -51,7 +51,7 @@ pub fn nextest(sh: &Shell, args: &[String], tally: &mut Tally) -> Result<()> {
 /// Run the doctests of all libraries and add them to the tally.
 ///
 /// # Errors
-/// When a doctest fails.
+/// If a doctest fails.
 pub fn doctests(sh: &Shell, tally: &mut Tally) -> Result<()> {
     let command = process::cargo(sh)
         .args(["test", "--doc", "--workspace", "--all-features", "--no-fail-fast"]);
@@ -63,7 +63,7 @@ pub fn doctests(sh: &Shell, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// Install nextest when it is absent.
+/// Install nextest if it is missing.
 fn ensure_nextest(sh: &Shell) -> Result<()> {
     let probe = process::cargo(sh).args(["nextest", "--version"]);
     if probe.quiet().ignore_stderr().ignore_stdout().run().is_ok() {
@@ -71,8 +71,8 @@ fn ensure_nextest(sh: &Shell) -> Result<()> {
     }
     process::run(
         process::cargo(sh)
-            .args(["install", "cargo-nextest", "--locked", "--version", NEXTEST])
-            // The tool is built in a folder of its own, not in ours.
+            .args(["install", "cargo-nextest", "--locked", "--version", NEXTEST_VERSION])
+            // The tool is built in its own target folder, not in ours.
             .env_remove("CARGO_TARGET_DIR"),
     )
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the house rules as code. One file per rule under `tidy/`.
 //!
-//! All findings are printed at once as `file:line: rule: message; remedy`. Lists with reasons are
-//! in `xtask/data/tidy.toml`.
+//! All findings are printed at once as `file:line: rule: message; remedy`. The lists of the rules,
+//! with reasons, are in `xtask/data/tidy.toml`.
 
 mod crate_docs;
 mod dependencies;
@@ -31,10 +31,10 @@ use finding::{Finding, Severity};
 use lists::Lists;
 use tree::Tree;
 
-/// Check every rule and print what was found.
+/// Check every rule and print the findings.
 ///
 /// # Errors
-/// When a finding is more than a warning.
+/// If a finding is an error and not a warning.
 pub fn run(sh: &Shell) -> Result<()> {
     let tree = Tree::load(sh)?;
     let lists = Lists::load(&tree)?;
@@ -52,7 +52,7 @@ pub fn run(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// The rules that need nothing but the files.
+/// Applies the rules that need only the files.
 fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(sizes::check(tree));

@@ -1,12 +1,12 @@
-//! The workspace as cargo sees it: its root, its metadata, its members.
+//! The workspace as cargo sees it: its root, metadata and members.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
 
-/// The root folder of the workspace: the nearest one with a lock file above the manifest of the
-/// program that runs.
+/// The root folder of the workspace: the nearest folder with a lock file above the manifest of the
+/// running program.
 pub fn root() -> Result<PathBuf> {
     let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -14,7 +14,7 @@ pub fn root() -> Result<PathBuf> {
     Ok(root.context("no folder above the manifest has a Cargo.lock")?.to_path_buf())
 }
 
-/// `cargo metadata` with all features, so that optional dependencies are seen too.
+/// `cargo metadata` with all features, so that optional dependencies are included.
 pub fn metadata() -> Result<Metadata> {
     MetadataCommand::new()
         .current_dir(root()?)

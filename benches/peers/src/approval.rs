@@ -7,13 +7,14 @@ use serde_json::json;
 use weaver_benches::Failure;
 use weaver_benches::rules::{CONTRACTS, NOW};
 use weaver_policy::approval::{
-    APPROVAL_VERSION, ApprovalRequest, ApprovalState, ReceiptTime, Nonce, Resolution, ResolutionVerdict,
-    SignedFile, verify_resolution,
+    APPROVAL_VERSION, ApprovalRequest, ApprovalState, Nonce, ReceiptTime, Resolution,
+    ResolutionVerdict, SignedFile, verify_resolution,
 };
-use weaver_policy::{Keys, PolicySet, Source, Sources};
+use weaver_policy::{DocumentSource, DocumentSources, Keys, PolicySet};
 use weaver_types::signature::SigningKey;
 use weaver_types::{
-    Authority, CapabilityId, Digest, Label, LogId, PrincipalId, RequestId, RunId, Tenant, Timestamp,
+    ApprovalAuthority, ApprovalRequestId, CapabilityId, Digest, Label, LogId, PrincipalId, RunId,
+    Tenant, Timestamp,
 };
 
 use crate::engine::Effort;
@@ -87,10 +88,10 @@ fn keys(key: &SigningKey) -> Result<PolicySet, Failure> {
         CONTRACTS.replace("contracts", "keys"),
         key.public()
     );
-    let sources = Sources {
-        policy: Source::unsigned("policy.toml", &policy),
-        contracts: Source::unsigned("contracts.toml", CONTRACTS),
-        keys: Source::unsigned("keys.toml", &keys),
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned("policy.toml", &policy),
+        contracts: DocumentSource::unsigned("contracts.toml", CONTRACTS),
+        keys: DocumentSource::unsigned("keys.toml", &keys),
     };
     Ok(PolicySet::load_unsigned_development(&sources, NOW)?)
 }
@@ -99,7 +100,7 @@ fn request() -> Result<ApprovalRequest, Failure> {
     let digest: Digest = format!("sha256:{HEX}{HEX}").parse()?;
     Ok(ApprovalRequest {
         v: APPROVAL_VERSION,
-        id: RequestId::parse(format!("apr_{HEX}"))?,
+        id: ApprovalRequestId::parse(format!("apr_{HEX}"))?,
         nonce: Nonce::parse(HEX)?,
         tenant: Tenant::default(),
         log: LogId::parse(format!("log_{HEX}"))?,
@@ -113,7 +114,7 @@ fn request() -> Result<ApprovalRequest, Failure> {
         run: RunId::parse(format!("run_{}", HEX.get(..16).unwrap_or_default()))?,
         label: Label::clean(),
         holds: Vec::new(),
-        authority: Authority { min_trust: Some(800), ..Authority::default() },
+        authority: ApprovalAuthority { min_trust: Some(800), ..ApprovalAuthority::default() },
         detail: "the capability is on rung L4".to_owned(),
         intent: "tell the team".to_owned(),
         justification: None,

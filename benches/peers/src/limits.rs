@@ -7,7 +7,10 @@ use std::time::Duration;
 use weaver_benches::Failure;
 use weaver_benches::rules::{CONTRACTS, KEYS, NOW, document};
 use weaver_benches::scenario::Scenario;
-use weaver_policy::{MAX_BYTES, MAX_DEPTH, MAX_ENTRIES, PolicySet, Source, Sources};
+use weaver_policy::{
+    DocumentSource, DocumentSources, MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_ENTRIES,
+    PolicySet,
+};
 
 use crate::measure::{median, millis, timed};
 
@@ -73,10 +76,10 @@ pub fn run() -> Result<bool, Failure> {
 fn load(case: &Case) -> Result<PolicySet, weaver_policy::LoadError> {
     let policy = CONTRACTS.replace("contracts", "policy");
     let pick = |kind, other| if case.kind == kind { case.text.as_str() } else { other };
-    let sources = Sources {
-        policy: Source::unsigned("policy.toml", pick("policy", &policy)),
-        contracts: Source::unsigned("contracts.toml", pick("contracts", CONTRACTS)),
-        keys: Source::unsigned("keys.toml", pick("keys", KEYS)),
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned("policy.toml", pick("policy", &policy)),
+        contracts: DocumentSource::unsigned("contracts.toml", pick("contracts", CONTRACTS)),
+        keys: DocumentSource::unsigned("keys.toml", pick("keys", KEYS)),
     };
     PolicySet::load_unsigned_development(&sources, NOW)
 }
@@ -115,7 +118,7 @@ fn contracts(count: usize) -> String {
 fn filled(kind: &str, before: &str, unit: &str, after: &str) -> String {
     let mut out = head(kind);
     out.push_str(before);
-    let room = MAX_BYTES.saturating_sub(out.len() + after.len());
+    let room = MAX_DOCUMENT_BYTES.saturating_sub(out.len() + after.len());
     out.push_str(&unit.repeat(room / unit.len()));
     out.push_str(after);
     out
@@ -143,26 +146,36 @@ fn cases() -> Result<Vec<Case>, Failure> {
 type Add<'a> = &'a mut dyn FnMut(&'static str, ExpectedResult, &'static str, String);
 
 fn accepted(add: Add<'_>) -> Result<(), Failure> {
-    let workload = document(&Scenario::new(MAX_ENTRIES))?;
+    let workload = document(&Scenario::new(MAX_DOCUMENT_ENTRIES))?;
     add("20,000 rules of the workload", ExpectedResult::Accepted, "policy", workload);
-    add("20,000 rules", ExpectedResult::Accepted, "policy", rules(MAX_ENTRIES));
-    let whole = padded(rules(MAX_ENTRIES), MAX_BYTES);
+    add("20,000 rules", ExpectedResult::Accepted, "policy", rules(MAX_DOCUMENT_ENTRIES));
+    let whole = padded(rules(MAX_DOCUMENT_ENTRIES), MAX_DOCUMENT_BYTES);
     add("20,000 rules, 4 MiB", ExpectedResult::Accepted, "policy", whole);
-    add("20,000 contracts by pattern", ExpectedResult::Accepted, "contracts", contracts(MAX_ENTRIES));
-    add("match 32 deep", ExpectedResult::Accepted, "policy", deep(MAX_DEPTH));
+    add(
+        "20,000 contracts by pattern",
+        ExpectedResult::Accepted,
+        "contracts",
+        contracts(MAX_DOCUMENT_ENTRIES),
+    );
+    add("match 32 deep", ExpectedResult::Accepted, "policy", deep(MAX_DOCUMENT_DEPTH));
     Ok(())
 }
 
 fn over(add: Add<'_>) {
-    let large = padded(rules(MAX_ENTRIES), MAX_BYTES + 1);
+    let large = padded(rules(MAX_DOCUMENT_ENTRIES), MAX_DOCUMENT_BYTES + 1);
     add("4 MiB and a byte", ExpectedResult::Over("policy.too_large"), "policy", large);
     let many = ExpectedResult::Over("policy.too_many");
-    add("20,001 rules", many, "policy", rules(MAX_ENTRIES + 1));
-    add("20,001 contracts", many, "contracts", contracts(MAX_ENTRIES + 1));
+    add("20,001 rules", many, "policy", rules(MAX_DOCUMENT_ENTRIES + 1));
+    add("20,001 contracts", many, "contracts", contracts(MAX_DOCUMENT_ENTRIES + 1));
     let hosts = filled("policy", "trusted_hosts = [", "\"a\",", "]\n");
     add("a million trusted hosts, 4 MiB", many, "policy", hosts);
     let deepest = ExpectedResult::Over("");
-    add("match 33 deep", ExpectedResult::Over("policy.too_deep"), "policy", deep(MAX_DEPTH + 1));
+    add(
+        "match 33 deep",
+        ExpectedResult::Over("policy.too_deep"),
+        "policy",
+        deep(MAX_DOCUMENT_DEPTH + 1),
+    );
     add("4 MiB of opened lists", deepest, "policy", filled("policy", "x = ", "[", ""));
     add("4 MiB of opened tables", deepest, "policy", filled("policy", "x = ", "{a=", "1"));
     add("a dotted key of 4 MiB", deepest, "policy", filled("policy", "", "a.", "a = 1"));
@@ -174,14 +187,19 @@ fn wrong(add: Add<'_>) {
     add("one line of 4 MiB under an unknown key", ExpectedResult::Wrong, "policy", unknown);
     let mut keys = head("policy");
     let mut place = 0_usize;
-    while keys.len() < MAX_BYTES - 32 {
+    while keys.len() < MAX_DOCUMENT_BYTES - 32 {
         let _ = writeln!(keys, "unknown_key_{place} = 1");
         place += 1;
     }
     add("4 MiB of unknown keys", ExpectedResult::Wrong, "policy", keys);
     let line = filled("policy", "rules = [", "{nam=1},", "]");
     add("wrong rules on one line of 4 MiB", ExpectedResult::Wrong, "policy", line);
-    add("a text of 4 MiB", ExpectedResult::Wrong, "policy", filled("policy", "id2 = \"", "x", "\""));
+    add(
+        "a text of 4 MiB",
+        ExpectedResult::Wrong,
+        "policy",
+        filled("policy", "id2 = \"", "x", "\""),
+    );
     add(
         "4 MiB of empty lines, then an error",
         ExpectedResult::Wrong,

@@ -3,8 +3,10 @@
 use weaver_benches::Failure;
 use weaver_benches::rules::{CONTRACTS, KEYS, NOW, document, load};
 use weaver_benches::scenario::Scenario;
-use weaver_policy::{PolicySet, Source, Sources, digest_of, root_key_id, sign};
-use weaver_types::signature::{Kind, SigningKey};
+use weaver_policy::{
+    DocumentSource, DocumentSources, PolicySet, document_digest, sign_document, signing_key_id,
+};
+use weaver_types::signature::{DocumentKind, SigningKey};
 
 use crate::engine::Effort;
 use crate::measure::{median, millis, timed};
@@ -24,21 +26,24 @@ pub fn run(effort: &Effort) -> Result<bool, Failure> {
         compiling.push(time);
     }
     let root = SigningKey::from_seed([7; 32]);
-    let texts =
-        [(Kind::Policy, document.as_str()), (Kind::Contracts, CONTRACTS), (Kind::Keys, KEYS)];
+    let texts = [
+        (DocumentKind::Policy, document.as_str()),
+        (DocumentKind::Contracts, CONTRACTS),
+        (DocumentKind::Keys, KEYS),
+    ];
     let mut envelopes = Vec::new();
     for (kind, text) in texts {
-        let source = Source::unsigned("bench.toml", text);
-        let envelope = sign(&source, kind, root_key_id(&root.public())?, &root, NOW)?;
+        let source = DocumentSource::unsigned("bench.toml", text);
+        let envelope = sign_document(&source, kind, signing_key_id(&root.public())?, &root, NOW)?;
         envelopes.push(envelope.to_json()?);
     }
     let [policy, contracts, keys] = envelopes.as_slice() else {
         return Err("no signatures".into());
     };
-    let sources = Sources {
-        policy: Source::signed("policy.toml", &document, policy.as_bytes()),
-        contracts: Source::signed("contracts.toml", CONTRACTS, contracts.as_bytes()),
-        keys: Source::signed("keys.toml", KEYS, keys.as_bytes()),
+    let sources = DocumentSources {
+        policy: DocumentSource::signed("policy.toml", &document, policy.as_bytes()),
+        contracts: DocumentSource::signed("contracts.toml", CONTRACTS, contracts.as_bytes()),
+        keys: DocumentSource::signed("keys.toml", KEYS, keys.as_bytes()),
     };
     let mut loading = Vec::new();
     for _ in 0..RUNS {
@@ -48,7 +53,7 @@ pub fn run(effort: &Effort) -> Result<bool, Failure> {
     }
     let mut digesting = Vec::new();
     for _ in 0..RUNS {
-        let (digest, time) = timed(|| digest_of(Kind::Policy, &document));
+        let (digest, time) = timed(|| document_digest(DocumentKind::Policy, &document));
         digest?;
         digesting.push(time);
     }

@@ -91,7 +91,7 @@ fn changes(router: &Router) -> Result<Vec<Duration>, Failure> {
         new.id = CapabilityId::parse(format!("new.{number}"))?;
         for item in [other, new] {
             let began = thread();
-            let changed = router.with(item)?;
+            let changed = router.with_item(item)?;
             router = Arc::new(changed);
             times.push(thread().saturating_sub(began));
         }

@@ -1,4 +1,4 @@
-//! What a kernel is opened with, and what stands in for what is not given.
+//! Builds a kernel from its parts, with defaults for those that are not given.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::settings::Settings;
 use crate::timer::ThreadTimer;
 use crate::token::KeyRing;
 
-/// The parts of a kernel that is about to be opened. What is not given is: a ledger and results in
-/// memory, the clock and the randomness of the system, a thread for timers, fresh token keys, the
-/// default settings, no ports.
+/// The parts of a kernel that is about to be opened. The defaults are: a ledger and a blob store in
+/// memory, the system's clock and randomness, a timer thread, new token keys, the default settings,
+/// and no ports.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -37,7 +37,7 @@ use crate::token::KeyRing;
 pub struct KernelBuilder {
     registry: Arc<Registry>,
     policy: Arc<PolicySet>,
-    store: Option<Store>,
+    store: Option<LedgerAndBlobs>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     timer: Arc<dyn Timer>,
@@ -46,16 +46,17 @@ pub struct KernelBuilder {
     ports: Ports,
 }
 
-/// The records and the large results that they name: of the same life, so given together.
-struct Store {
+/// The ledger and the large results that its records name. They share one lifetime, so they are set
+/// together.
+struct LedgerAndBlobs {
     ledger: Arc<dyn Ledger>,
     blobs: Arc<dyn BlobStore>,
 }
 
-impl Store {
+impl LedgerAndBlobs {
     fn in_memory(random: &Arc<dyn Random>) -> Result<Self, KernelError> {
-        let ledger = Arc::new(MemoryLedger::fresh(Arc::clone(random))?);
-        Ok(Self { ledger, blobs: Arc::new(MemoryBlobs::fresh(random.as_ref())?) })
+        let ledger = Arc::new(MemoryLedger::with_random_id(Arc::clone(random))?);
+        Ok(Self { ledger, blobs: Arc::new(MemoryBlobs::with_random_key(random.as_ref())?) })
     }
 }
 
@@ -74,64 +75,65 @@ impl KernelBuilder {
         }
     }
 
-    /// With this ledger, and large results in this store. They belong together: a ledger that
-    /// outlives the process names results that have to be there too.
+    /// Sets the ledger and the store for large results. They belong together: a ledger that
+    /// outlives the process names results that must outlive it too.
     pub fn with_store(mut self, ledger: Arc<dyn Ledger>, blobs: Arc<dyn BlobStore>) -> Self {
-        self.store = Some(Store { ledger, blobs });
+        self.store = Some(LedgerAndBlobs { ledger, blobs });
         self
     }
 
-    /// With this clock.
+    /// Sets the clock.
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// With this randomness, from which ids, salts and fresh keys are made.
+    /// Sets the source of randomness for ids, salts and new keys.
     pub fn with_random(mut self, random: Arc<dyn Random>) -> Self {
         self.random = random;
         self
     }
 
-    /// With this timer.
+    /// Sets the timer.
     pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
         self.timer = timer;
         self
     }
 
-    /// With these token keys. Without them, tokens end with the process.
+    /// Sets the token keys. By default the kernel makes new ones, so that tokens end with the
+    /// process.
     pub fn with_keys(mut self, keys: KeyRing) -> Self {
         self.keys = Some(keys);
         self
     }
 
-    /// With these settings.
+    /// Sets the settings.
     pub fn with_settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// With these ports.
+    /// Sets the ports.
     pub fn with_ports(mut self, ports: Ports) -> Self {
         self.ports = ports;
         self
     }
 
     /// Opens the kernel on its ledger: reads revocations, held calls and standing approvals, and
-    /// closes every call that was begun and whose end was never recorded as "outcome unknown". One
-    /// ledger has one kernel a tenant.
+    /// closes every call without a recorded end as "outcome unknown". A ledger may have only one
+    /// kernel per tenant.
     ///
     /// # Errors
     /// [`KernelError`], when the ledger cannot be read or written, or holds a newer form.
     pub fn open(self) -> Result<Kernel, KernelError> {
         let Self { registry, policy, store, clock, random, timer, keys, settings, ports } = self;
-        let Store { ledger, blobs } = match store {
+        let LedgerAndBlobs { ledger, blobs } = match store {
             Some(store) => store,
-            None => Store::in_memory(&random)?,
+            None => LedgerAndBlobs::in_memory(&random)?,
         };
         let keys = match keys {
             Some(keys) => keys,
-            None => KeyRing::fresh(random.as_ref())?,
+            None => KeyRing::generate(random.as_ref())?,
         };
         Kernel::open(KernelParts {
             registry,
@@ -149,7 +151,7 @@ impl KernelBuilder {
 }
 
 impl Kernel {
-    /// The parts of a kernel, of which all but these two have a default.
+    /// A builder for a kernel. All parts but these two have defaults.
     pub fn builder(
         registry: impl Into<Arc<Registry>>,
         policy: impl Into<Arc<PolicySet>>,

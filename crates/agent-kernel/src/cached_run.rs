@@ -1,9 +1,8 @@
-//! Runs in memory, and what of them is on its way to the ledger.
+//! The cache of runs: the committed state of each run, and its updates in flight to the ledger.
 //!
-//! Each step of a run writes the run's record with the version of the one before it as its guard.
-//! So a step applies only on top of exactly the steps it was computed from, and the stored state
-//! is at every moment the fold over the stored events. A step that finds the guard broken is
-//! computed again.
+//! Each update writes the run's record and is guarded by the version of the update before it. It
+//! therefore applies only on top of exactly the updates it was computed from, and the stored state
+//! is always the fold over the stored events. An update whose guard fails is computed again.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,269 +10,290 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use ahash::RandomState;
 use weaver_firewall::{Session, SessionBudget};
-use weaver_types::ledger::{Ledger, Put, Record};
+use weaver_types::ledger::{Ledger, Record, RecordWrite};
 use weaver_types::{Label, RunId, Tenant, Timestamp};
 
 use crate::error::KernelError;
-use crate::masks::RunMasks;
-use crate::provenance::{self, Index};
+use crate::provenance::{self, ProvenanceIndex};
 use crate::reserved_amounts::ReservedAmounts;
 use crate::revocation::Revocations;
-use crate::run_log::{ProvenRun, RunLog};
-use crate::run_state::{self, RunDelta, RunState, WrittenLabel, key, read};
+use crate::run_log::{RunLog, VerifiedRun};
+use crate::run_masks::RunMasks;
+use crate::run_state::{self, EncodedLabelCache, RunDelta, RunState, parse_state, state_key};
 
-/// How many runs are kept in memory; others are read again when they go on.
-const MAX_CACHED: usize = 4_096;
-/// How many steps of one run may be on their way before its record is read again.
-const MAX_FLIGHT: usize = 4_096;
+/// How many runs stay in memory; an evicted run is read again from the ledger when it continues.
+const MAX_CACHED_RUNS: usize = 4_096;
+/// How many updates of one run may be in flight before its record is read again.
+const MAX_IN_FLIGHT: usize = 4_096;
 
-/// A run in memory.
+/// The cached state of one run.
 #[derive(Debug, Default)]
 pub(crate) struct CachedRun {
-    /// What is known to be committed.
-    settled: RunState,
-    /// The version of its record; 0 where there is none.
+    /// The state that is known to be committed.
+    committed: RunState,
+    /// The version of the committed record; 0 when there is no record.
     version: u64,
-    /// What was submitted and is not known to be done, in the order of submission.
-    flight: VecDeque<(u64, RunDelta)>,
-    /// What is settled with all that is in flight.
+    /// Submitted updates whose commit is not confirmed yet, in the order of submission.
+    in_flight: VecDeque<(u64, RunDelta)>,
+    /// The committed state with all updates in flight applied.
     state: RunState,
-    /// The label of the state that was written last.
-    written: WrittenLabel,
-    last: u64,
-    /// How many of its calls have finished, those of before included.
-    finished: u64,
-    /// The sorts of signals that were raised last.
+    /// The encoded label of the last record, reused while the label stays the same.
+    written_label: EncodedLabelCache,
+    last_update_id: u64,
+    /// How many calls of the run have finished, including those before it was loaded.
+    finished_calls: u64,
+    /// The kinds of signals in the last report.
     reported_kinds: BTreeSet<String>,
-    /// What it may give out in tokens, where that is bounded.
+    /// The token session of the run, if the settings limit its tokens.
     session: Option<Session>,
-    /// What its calls under way have set aside of its budget.
-    held: ReservedAmounts,
+    /// What running calls have reserved of the run's budget.
+    reserved: ReservedAmounts,
 }
 
-/// A run that is being worked with, where its values come from, and their masks: who looks at the
-/// one does not wait for the other.
+/// A cached run with the provenance of its values and its masks. Each part has its own lock, so
+/// that work on one does not wait for another.
 #[derive(Debug, Default)]
-pub(crate) struct Slot {
+pub(crate) struct RunSlotInner {
     run: Mutex<CachedRun>,
-    provenance: Mutex<Index>,
+    provenance: Mutex<ProvenanceIndex>,
     masks: RunMasks,
 }
 
-impl Slot {
-    /// Its masks.
+impl RunSlotInner {
+    /// The masks of the run.
     pub(crate) fn masks(&self) -> &RunMasks {
         &self.masks
     }
 
-    /// The origins of its values. Nothing where a thread died over them.
-    pub(crate) fn provenance(&self) -> Option<MutexGuard<'_, Index>> {
+    /// The provenance index of the run. `None` when its lock is poisoned.
+    pub(crate) fn provenance(&self) -> Option<MutexGuard<'_, ProvenanceIndex>> {
         self.provenance.lock().ok()
     }
 }
 
-/// The same, shared.
-pub(crate) type RunSlot = Arc<Slot>;
+/// A shared [`RunSlotInner`].
+pub(crate) type RunSlot = Arc<RunSlotInner>;
 
 impl CachedRun {
-    /// The state with everything that is on its way.
+    /// The state with all updates in flight applied.
     pub(crate) fn state(&self) -> &RunState {
         &self.state
     }
 
-    /// What its calls under way have set aside.
-    pub(crate) fn held(&self) -> ReservedAmounts {
-        self.held
+    /// What running calls have reserved.
+    pub(crate) fn reserved(&self) -> ReservedAmounts {
+        self.reserved
     }
 
-    /// Sets something else aside than before.
-    pub(crate) fn hold(&mut self, instead_of: ReservedAmounts, next: ReservedAmounts) {
-        self.held = self.held.minus(instead_of).plus(next);
+    /// Replaces one reservation by another.
+    pub(crate) fn replace_reservation(
+        &mut self,
+        instead_of: ReservedAmounts,
+        next: ReservedAmounts,
+    ) {
+        self.reserved = self.reserved.minus(instead_of).plus(next);
     }
 
-    /// How many of its calls have finished.
-    pub(crate) fn finished(&self) -> u64 {
-        self.finished
+    /// How many calls of the run have finished.
+    pub(crate) fn finished_calls(&self) -> u64 {
+        self.finished_calls
     }
 
-    /// One more call has finished; how many had before.
-    pub(crate) fn finish(&mut self) -> u64 {
-        let before = self.finished;
-        self.finished = before.saturating_add(1);
+    /// Counts a finished call; returns how many had finished before it.
+    pub(crate) fn count_finished_call(&mut self) -> u64 {
+        let before = self.finished_calls;
+        self.finished_calls = before.saturating_add(1);
         before
     }
 
-    /// The run's session, where tokens are counted.
+    /// The token session, if the settings limit the tokens of a run.
     pub(crate) fn session(&self) -> Option<&Session> {
         self.session.as_ref()
     }
 
-    /// True when one of these sorts of signals was not raised last time.
-    pub(crate) fn tell(&mut self, sorts: BTreeSet<String>) -> bool {
-        let anew = !sorts.is_subset(&self.reported_kinds);
-        self.reported_kinds = sorts;
-        anew
+    /// Remembers the kinds of the current report; true when one of them was not in the last report.
+    pub(crate) fn replace_reported_kinds(&mut self, kinds: BTreeSet<String>) -> bool {
+        let has_new_kind = !kinds.is_subset(&self.reported_kinds);
+        self.reported_kinds = kinds;
+        has_new_kind
     }
 
-    /// True until its first event is on its way.
-    pub(crate) fn is_fresh(&self) -> bool {
-        self.expected().is_none()
+    /// True until the first event of the run is submitted.
+    pub(crate) fn is_unstarted(&self) -> bool {
+        self.expected_version().is_none()
     }
 
-    /// The version of the record once all that is in flight is done; `None` for no record.
-    pub(crate) fn expected(&self) -> Option<u64> {
-        let flight = u64::try_from(self.flight.len()).unwrap_or(u64::MAX);
-        Some(self.version.saturating_add(flight)).filter(|version| *version > 0)
+    /// The version that the record will have once all updates in flight are committed; `None` when
+    /// there will be no record.
+    pub(crate) fn expected_version(&self) -> Option<u64> {
+        let in_flight = u64::try_from(self.in_flight.len()).unwrap_or(u64::MAX);
+        Some(self.version.saturating_add(in_flight)).filter(|version| *version > 0)
     }
 
-    /// True when so much is in flight that some of it must have been abandoned.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.flight.len() >= MAX_FLIGHT
+    /// True when so many updates are in flight that some must have been abandoned.
+    pub(crate) fn is_backlogged(&self) -> bool {
+        self.in_flight.len() >= MAX_IN_FLIGHT
     }
 
-    /// The record of the state that a step leads to.
-    pub(crate) fn put(&mut self, tenant: &Tenant, run: &RunId, next: &RunState) -> Option<Put> {
-        run_state::put(tenant, run, next, &mut self.written)
+    /// The record of the state that an update leads to.
+    pub(crate) fn put(
+        &mut self,
+        tenant: &Tenant,
+        run: &RunId,
+        next: &RunState,
+    ) -> Option<RecordWrite> {
+        run_state::state_put(tenant, run, next, &mut self.written_label)
     }
 
-    /// Notes that a step was submitted; gives it a number.
-    pub(crate) fn launch(&mut self, delta: RunDelta, next: RunState) -> u64 {
-        self.last = self.last.wrapping_add(1);
-        self.flight.push_back((self.last, delta));
+    /// Remembers a submitted update; returns its number.
+    pub(crate) fn enqueue(&mut self, delta: RunDelta, next: RunState) -> u64 {
+        self.last_update_id = self.last_update_id.wrapping_add(1);
+        self.in_flight.push_back((self.last_update_id, delta));
         self.state = next;
-        self.last
+        self.last_update_id
     }
 
-    /// A step is committed, and with it all before it: each is the guard of the next.
-    pub(crate) fn landed(&mut self, step: u64) {
-        let Some(place) = self.place(step) else { return };
-        for (_, delta) in self.flight.drain(..=place) {
-            self.settled = std::mem::take(&mut self.settled).after(&delta);
+    /// Marks an update as committed, and with it every earlier one: each guards the next.
+    pub(crate) fn mark_committed(&mut self, step: u64) {
+        let Some(place) = self.position(step) else { return };
+        for (_, delta) in self.in_flight.drain(..=place) {
+            self.committed = std::mem::take(&mut self.committed).apply(&delta);
             self.version = self.version.saturating_add(1);
         }
     }
 
-    /// A step was refused for a reason of its own.
-    pub(crate) fn refused(&mut self, step: u64) {
-        let Some(place) = self.place(step) else { return };
-        self.flight.remove(place);
-        let state = self.settled.clone();
-        self.state = self.flight.iter().fold(state, |state, (_, delta)| state.after(delta));
+    /// Removes an update that the ledger refused for a reason of its own, and recomputes the state.
+    pub(crate) fn remove_refused(&mut self, step: u64) {
+        let Some(place) = self.position(step) else { return };
+        self.in_flight.remove(place);
+        let state = self.committed.clone();
+        self.state = self.in_flight.iter().fold(state, |state, (_, delta)| state.apply(delta));
     }
 
-    /// True when all before the step is committed.
-    pub(crate) fn is_next(&self, step: u64) -> bool {
-        self.flight.front().is_some_and(|(first, _)| *first == step)
+    /// True when every earlier update is committed.
+    pub(crate) fn is_oldest_in_flight(&self, step: u64) -> bool {
+        self.in_flight.front().is_some_and(|(first, _)| *first == step)
     }
 
-    /// True when the step is still counted as under way.
-    pub(crate) fn counts_on(&self, step: u64) -> bool {
-        self.place(step).is_some()
+    /// True while the update counts as in flight.
+    pub(crate) fn is_in_flight(&self, step: u64) -> bool {
+        self.position(step).is_some()
     }
 
-    /// Starts again from what is stored. What is in flight is forgotten: if it lands after all,
-    /// the guard of the next step breaks, and this is called again.
+    /// Restarts from the stored record and forgets the updates in flight. If one of them is
+    /// committed after all, the guard of the next update fails, and the record is read again.
     ///
-    /// The record is not compared with the log here: it was when the run was first read, and a ledger
-    /// that another program writes meanwhile ends.
+    /// The record is not compared with the log here. That happened when the run was first read, and
+    /// a ledger that another program writes to in the meantime stops.
     pub(crate) fn reset(&mut self, record: Option<&Record>) -> Result<(), KernelError> {
-        let settled = record.map_or_else(|| Ok(RunState::default()), |r| read(&r.value))?;
-        self.settle(settled, record.map_or(0, |record| record.version));
+        let settled = record.map_or_else(|| Ok(RunState::default()), |r| parse_state(&r.value))?;
+        self.set_committed(settled, record.map_or(0, |record| record.version));
         Ok(())
     }
 
-    fn settle(&mut self, settled: RunState, version: u64) {
+    fn set_committed(&mut self, settled: RunState, version: u64) {
         self.version = version;
         self.state = settled.clone();
-        self.settled = settled;
-        self.flight.clear();
+        self.committed = settled;
+        self.in_flight.clear();
     }
 
-    fn place(&self, step: u64) -> Option<usize> {
-        self.flight.iter().position(|(id, _)| *id == step)
+    fn position(&self, step: u64) -> Option<usize> {
+        self.in_flight.iter().position(|(id, _)| *id == step)
     }
 }
 
-/// The runs of a tenant in memory.
-pub(crate) struct Runs {
+/// The cached runs of a tenant.
+pub(crate) struct RunCache {
     tenant: Tenant,
-    hot: Mutex<HashMap<RunId, RunSlot, RandomState>>,
+    cached: Mutex<HashMap<RunId, RunSlot, RandomState>>,
     log: Mutex<RunLog>,
-    log_read: AtomicBool,
+    is_log_read: AtomicBool,
     revocations: Arc<Revocations>,
-    budget: Option<SessionBudget>,
+    session_budget: Option<SessionBudget>,
 }
 
-impl Runs {
-    /// No runs yet; each will have this budget of tokens.
+impl RunCache {
+    /// An empty cache; each run gets this token budget.
     pub(crate) fn new(
         tenant: Tenant,
         budget: Option<SessionBudget>,
         revocations: Arc<Revocations>,
     ) -> Self {
-        let (hot, log, log_read) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
-        Self { tenant, hot, log, log_read, revocations, budget }
+        let (cached, log, log_read) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        Self {
+            tenant,
+            cached: cached,
+            log,
+            is_log_read: log_read,
+            revocations,
+            session_budget: budget,
+        }
     }
 
-    /// The run that a client of the host entered last, unless it is over, and when its last event
-    /// was.
-    pub(crate) fn entered(
+    /// The run that a client of the host entered last, with the time of the run's last event;
+    /// `None` when that run has ended.
+    pub(crate) fn entered_run(
         &self,
         client: &str,
         ledger: &dyn Ledger,
     ) -> Result<Option<(RunId, Timestamp)>, KernelError> {
         self.read_log(ledger)?;
-        self.log.lock().map_err(|_| died())?.entered(&self.tenant, client, ledger)
+        self.log.lock().map_err(|_| poisoned_run_error())?.entered_run(&self.tenant, client, ledger)
     }
 
-    /// Reads the log once, as far back as it is looked at, before anything is said of runs or of what was
-    /// revoked.
+    /// Reads the end of the log once, before anything relies on runs or revocations.
     pub(crate) fn read_log(&self, ledger: &dyn Ledger) -> Result<(), KernelError> {
-        if self.log_read.load(Ordering::Acquire) {
+        if self.is_log_read.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut log = self.log.lock().map_err(|_| died())?;
-        self.revocations.restore(&self.tenant, log.begin(ledger)?);
-        self.log_read.store(true, Ordering::Release);
+        let mut log = self.log.lock().map_err(|_| poisoned_run_error())?;
+        self.revocations.add_logged(&self.tenant, log.index_and_take_revocations(ledger)?);
+        self.is_log_read.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// The run's slot, read from the ledger when it is not in memory.
+    /// The slot of a run; loads it from the ledger when it is not cached.
     pub(crate) fn slot(&self, run: &RunId, ledger: &dyn Ledger) -> Result<RunSlot, KernelError> {
         self.read_log(ledger)?;
-        let mut runs = self.hot.lock().map_err(|_| died())?;
+        let mut runs = self.cached.lock().map_err(|_| poisoned_run_error())?;
         if let Some(slot) = runs.get(run) {
             return Ok(Arc::clone(slot));
         }
-        if runs.len() >= MAX_CACHED {
-            // What nobody holds is stored, or was abandoned and is found by the guards.
+        if runs.len() >= MAX_CACHED_RUNS {
+            // A slot that nobody else holds has no running call: its state is stored, or its
+            // abandoned updates are found by the version guards.
             runs.retain(|_, slot| Arc::strong_count(slot) > 1);
         }
-        let (tenant, mut hot) = (&self.tenant, CachedRun::default());
-        let mut log = self.log.lock().map_err(|_| died())?;
-        let ProvenRun { state, version, provenance } =
-            log.proven(run, ledger, || ledger.read(&key(tenant, run)))?;
+        let (tenant, mut cached) = (&self.tenant, CachedRun::default());
+        let mut log = self.log.lock().map_err(|_| poisoned_run_error())?;
+        let VerifiedRun { state, version, provenance } =
+            log.verify_run(run, ledger, || ledger.read(&state_key(tenant, run)))?;
         drop(log);
-        hot.settle(state, version);
-        let provenance = Mutex::new(provenance::read(tenant, run, ledger, provenance)?);
-        let spent = hot.settled.meters.prompt_tokens;
-        hot.session = self.budget.as_ref().map(|budget| budget.open(spent));
-        // What was before counts as finished, a look at an older result too.
-        let touched = u64::from(hot.settled.label != Label::clean());
-        hot.finished = hot.settled.meters.tool_calls.max(touched);
+        cached.set_committed(state, version);
+        let provenance = Mutex::new(provenance::read_index(tenant, run, ledger, provenance)?);
+        let spent = cached.committed.meters.prompt_tokens;
+        cached.session = self.session_budget.as_ref().map(|budget| budget.open(spent));
+        // Calls before this start count as finished. A run with a label but no call has at least
+        // viewed an older result, which counts as one.
+        let touched = u64::from(cached.committed.label != Label::clean());
+        cached.finished_calls = cached.committed.meters.tool_calls.max(touched);
         let masks = RunMasks::read(tenant, run, ledger)?;
-        let slot = Arc::new(Slot { run: Mutex::new(hot), provenance, masks });
+        let slot = Arc::new(RunSlotInner { run: Mutex::new(cached), provenance, masks });
         runs.insert(run.clone(), Arc::clone(&slot));
         Ok(slot)
     }
 }
 
-fn died() -> KernelError {
-    KernelError::Stored { what: "a run", problem: "a thread died while it held it".to_owned() }
+fn poisoned_run_error() -> KernelError {
+    KernelError::Stored {
+        what: "a run",
+        problem: "internal error: its lock is poisoned".to_owned(),
+    }
 }
 
-/// Locks a slot; a thread that died while it held one makes the run unusable.
-pub(crate) fn lock(slot: &RunSlot) -> Option<MutexGuard<'_, CachedRun>> {
+/// Locks the run of a slot. `None` when its lock is poisoned, which makes the run unusable.
+pub(crate) fn lock_run(slot: &RunSlot) -> Option<MutexGuard<'_, CachedRun>> {
     slot.run.lock().ok()
 }
 
@@ -289,49 +309,52 @@ mod tests {
     }
 
     fn launch(run: &mut CachedRun) -> u64 {
-        let next = run.state().clone().after(&call());
-        run.launch(call(), next)
+        let next = run.state().clone().apply(&call());
+        run.enqueue(call(), next)
     }
 
     #[test]
     fn a_landed_step_settles_all_before_it() {
         let mut run = CachedRun::default();
-        assert!(run.is_fresh());
+        assert!(run.is_unstarted());
         let steps = [launch(&mut run), launch(&mut run), launch(&mut run)];
-        assert_eq!((run.expected(), run.state().meters.tool_calls), (Some(3), 3));
-        run.landed(steps[1]);
-        assert_eq!((run.version, run.flight.len(), run.settled.meters.tool_calls), (2, 1, 2));
-        run.landed(steps[0]);
+        assert_eq!((run.expected_version(), run.state().meters.tool_calls), (Some(3), 3));
+        run.mark_committed(steps[1]);
+        assert_eq!((run.version, run.in_flight.len(), run.committed.meters.tool_calls), (2, 1, 2));
+        run.mark_committed(steps[0]);
         assert_eq!(run.version, 2, "it landed already");
-        assert_eq!(run.expected(), Some(3));
+        assert_eq!(run.expected_version(), Some(3));
     }
 
     #[test]
     fn a_refused_step_is_taken_back() {
         let mut run = CachedRun::default();
         let steps = [launch(&mut run), launch(&mut run)];
-        run.refused(steps[0]);
-        assert_eq!((run.expected(), run.state().meters.tool_calls), (Some(1), 1));
-        run.refused(steps[1]);
-        assert!(run.is_fresh() && run.state() == &RunState::default());
+        run.remove_refused(steps[0]);
+        assert_eq!((run.expected_version(), run.state().meters.tool_calls), (Some(1), 1));
+        run.remove_refused(steps[1]);
+        assert!(run.is_unstarted() && run.state() == &RunState::default());
     }
 
     #[test]
     fn only_the_first_step_in_flight_is_the_next() {
         let mut run = CachedRun::default();
         let (first, second) = (launch(&mut run), launch(&mut run));
-        assert!(run.is_next(first) && !run.is_next(second));
-        run.landed(first);
-        assert!(run.is_next(second) && !run.is_next(first));
-        run.landed(second);
-        assert!(!run.is_next(second));
+        assert!(run.is_oldest_in_flight(first) && !run.is_oldest_in_flight(second));
+        run.mark_committed(first);
+        assert!(run.is_oldest_in_flight(second) && !run.is_oldest_in_flight(first));
+        run.mark_committed(second);
+        assert!(!run.is_oldest_in_flight(second));
     }
 
     #[test]
     fn each_call_that_ends_has_its_number() {
         let mut run = CachedRun::default();
-        assert_eq!([run.finish(), run.finish(), run.finish()], [0, 1, 2]);
-        assert_eq!(run.finished(), 3);
+        assert_eq!(
+            [run.count_finished_call(), run.count_finished_call(), run.count_finished_call()],
+            [0, 1, 2]
+        );
+        assert_eq!(run.finished_calls(), 3);
     }
 
     #[test]
@@ -340,22 +363,23 @@ mod tests {
         for _ in 0..4_095 {
             launch(&mut run);
         }
-        assert!(!run.is_crowded());
+        assert!(!run.is_backlogged());
         launch(&mut run);
-        assert!(run.is_crowded());
+        assert!(run.is_backlogged());
     }
 
     #[test]
     fn a_full_memory_forgets_the_runs_that_nobody_holds() {
         use weaver_types::SeededRandom;
         let random = std::sync::Arc::new(SeededRandom::new(1));
-        let ledger = weaver_trace_store::MemoryLedger::fresh(random).unwrap();
-        let lives = RevocableLifetimes { longest: Duration::ZERO, until: Timestamp::default() };
+        let ledger = weaver_trace_store::MemoryLedger::with_random_id(random).unwrap();
+        let lives =
+            RevocableLifetimes { max_lifetime: Duration::ZERO, last_expiry: Timestamp::default() };
         let revocations = Revocations::load(&Tenant::default(), &ledger, lives).unwrap();
-        let runs = Runs::new(Tenant::default(), None, Arc::new(revocations));
+        let runs = RunCache::new(Tenant::default(), None, Arc::new(revocations));
         let slot =
             |n: usize| runs.slot(&RunId::parse(format!("run_{n}")).unwrap(), &ledger).unwrap();
-        let known = || runs.hot.lock().unwrap().len();
+        let known = || runs.cached.lock().unwrap().len();
         let held = slot(0);
         for n in 1..4_096 {
             slot(n);

@@ -1,4 +1,4 @@
-//! A call whose result is shown as it comes.
+//! A call whose result is shown as it arrives.
 
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -7,15 +7,15 @@ use crate::invocation::Invocation;
 use weaver_firewall::StreamItem;
 use weaver_types::BoxFuture;
 
-/// Where the pipeline puts what is to be shown: one item at a time.
+/// A one-place channel from the pipeline to the reader of the stream.
 #[derive(Clone, Default)]
-pub(crate) struct Outlet(Arc<Mutex<Option<StreamItem>>>);
+pub(crate) struct StreamOutlet(Arc<Mutex<Option<StreamItem>>>);
 
-impl Outlet {
-    /// Shows a part; done when it was taken.
-    pub(crate) async fn show(&self, item: StreamItem) {
-        self.leave(item);
-        // Whoever takes the item polls again; nobody else has to be woken.
+impl StreamOutlet {
+    /// Puts an item and waits until the reader has taken it.
+    pub(crate) async fn put_and_wait(&self, item: StreamItem) {
+        self.put(item);
+        // The reader polls this future again after taking the item, so no waker is needed.
         std::future::poll_fn(|_| match self.0.lock() {
             Ok(slot) if slot.is_some() => Poll::Pending,
             _ => Poll::Ready(()),
@@ -23,8 +23,8 @@ impl Outlet {
         .await;
     }
 
-    /// Leaves the last item.
-    pub(crate) fn leave(&self, item: StreamItem) {
+    /// Puts an item without waiting; used for the last one.
+    pub(crate) fn put(&self, item: StreamItem) {
         if let Ok(mut slot) = self.0.lock() {
             *slot = Some(item);
         }
@@ -37,24 +37,24 @@ impl Outlet {
 
 /// The frames of a call, as [`Kernel::invoke_stream`](crate::Kernel::invoke_stream) makes them.
 ///
-/// Nothing happens but in [`CallStream::next`]: a tool is read no faster than its frames are
-/// taken. Dropping it ends the call. What was shown by then is charged, and the log says
-/// `cancelled` of it, or "outcome unknown" where the tool may have acted.
+/// All work happens in [`CallStream::next`]: a tool is read no faster than its frames are taken.
+/// Dropping the stream ends the call. What was shown by then is charged, and the log records the
+/// call as `cancelled`, or as "outcome unknown" if the tool may have acted.
 pub struct CallStream<'k> {
-    work: Option<BoxFuture<'k, Invocation>>,
-    outlet: Outlet,
+    invocation: Option<BoxFuture<'k, Invocation>>,
+    outlet: StreamOutlet,
     done: Option<Invocation>,
 }
 
 impl<'k> CallStream<'k> {
-    pub(crate) fn new(work: BoxFuture<'k, Invocation>, outlet: Outlet) -> Self {
-        Self { work: Some(work), outlet, done: None }
+    pub(crate) fn new(work: BoxFuture<'k, Invocation>, outlet: StreamOutlet) -> Self {
+        Self { invocation: Some(work), outlet, done: None }
     }
 
     /// The next item; `None` when the call is over. A call that was refused, or whose tool failed
-    /// before it gave a stream, has no items: [`CallStream::finished`] says why.
+    /// before it started a stream, has no items: [`CallStream::invocation`] says why.
     pub async fn next(&mut self) -> Option<StreamItem> {
-        let Self { work, outlet, done } = self;
+        let Self { invocation: work, outlet, done } = self;
         std::future::poll_fn(move |context| {
             if let Some(item) = outlet.take() {
                 return Poll::Ready(Some(item));
@@ -74,9 +74,9 @@ impl<'k> CallStream<'k> {
         .await
     }
 
-    /// What the call came to, once it is over.
+    /// The result of the call, once it is over.
     #[must_use]
-    pub fn finished(&self) -> Option<&Invocation> {
+    pub fn invocation(&self) -> Option<&Invocation> {
         self.done.as_ref()
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weaver_types::{CapabilityRequest, Principal, ResponseMode, RunContext};
 
-/// Who calls, and in which run.
+/// The principal that calls, and the run in which it calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
     /// The run.
@@ -12,12 +12,12 @@ pub struct Caller<'a> {
     pub principal: &'a Principal,
 }
 
-/// What is asked for.
+/// A call: the request, its arguments, and how much of the result to show.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// The request.
     pub request: &'a CapabilityRequest,
-    /// The arguments, where they are known.
+    /// The arguments, if they are known.
     pub arguments: Option<&'a Value>,
     /// How much of the result to show.
     pub mode: ResponseMode,

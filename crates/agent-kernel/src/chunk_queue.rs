@@ -8,32 +8,32 @@ use weaver_types::{BoxFuture, RawChunk, RawResult};
 
 use crate::driver::{ChunkSource, DriverError};
 
-/// How many chunks wait for whoever reads them; then the sender waits.
-const MOST: usize = 4;
+/// How many chunks may wait for the reader before the sender blocks.
+const MAX_QUEUED_CHUNKS: usize = 4;
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     chunks: VecDeque<RawChunk>,
     end: Option<Result<(), DriverError>>,
-    /// Nobody reads any more.
+    /// The reader was dropped.
     closed: bool,
     waker: Option<Waker>,
 }
 
-type SharedQueue = Arc<(Mutex<State>, Condvar)>;
+type SharedQueue = Arc<(Mutex<QueueState>, Condvar)>;
 
-/// Where a streaming function puts its chunks.
+/// The sending side of the queue, for a streaming function.
 pub struct ChunkSender(SharedQueue);
 
 impl ChunkSender {
-    /// Hands a chunk over. Waits while the reader has some left to read.
+    /// Sends a chunk; blocks while the queue is full.
     ///
     /// # Errors
-    /// [`DriverError::Lost`], when nobody reads any more: the function should return.
+    /// [`DriverError::Lost`], when the reader was dropped: the function should return.
     pub fn send(&self, chunk: RawChunk) -> Result<(), DriverError> {
         let gone = || DriverError::Lost("nobody reads the stream any more".to_owned());
         let mut state = self.0.0.lock().map_err(|_| gone())?;
-        while state.chunks.len() >= MOST && !state.closed {
+        while state.chunks.len() >= MAX_QUEUED_CHUNKS && !state.closed {
             state = self.0.1.wait(state).map_err(|_| gone())?;
         }
         if state.closed {
@@ -46,7 +46,7 @@ impl ChunkSender {
         Ok(())
     }
 
-    /// Nothing more follows.
+    /// Ends the stream.
     pub(crate) fn finish(&self, end: Result<(), DriverError>) {
         let Ok(mut state) = self.0.0.lock() else { return };
         state.end = Some(end);
@@ -62,15 +62,15 @@ fn wake(waker: Option<Waker>) {
     }
 }
 
-/// The reading side: a function at work, and what it has sent.
+/// The reading side: a running function, and what it has sent.
 pub(crate) struct ChunkQueue {
     shared: SharedQueue,
-    /// Its work; it ends with an error when it could not be started.
+    /// The future of the function; it ends with an error if the function could not be started.
     work: Option<BoxFuture<'static, Result<RawResult, DriverError>>>,
 }
 
 impl ChunkQueue {
-    /// A sender, and the stream of what it sends while `work`, made with it, goes on.
+    /// Starts `work` with a sender, and returns the stream of what it sends.
     pub(crate) fn start(
         work: impl FnOnce(ChunkSender) -> BoxFuture<'static, Result<RawResult, DriverError>>,
     ) -> Self {

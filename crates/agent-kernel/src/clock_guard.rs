@@ -1,5 +1,10 @@
-//! The guard of the clock: time never goes back, and a leap forward holds effects until the
-//! operator confirms it.
+//! Guards the kernel against a wrong clock: time never goes back, and after a jump forward all
+//! writes are held until an operator confirms the new time.
+//!
+//! Expiry, rate limits and approvals all depend on the wall clock. Setting it back would revive
+//! what has expired; setting it far ahead would expire what is valid, for good, since the log's
+//! time never falls. The guard therefore compares the wall clock with the monotonic clock and,
+//! after a start, with the last event of the log.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,79 +15,85 @@ use weaver_types::{Clock, Tenant, Timestamp};
 
 use crate::error::KernelError;
 
-/// How far the wall clock may run ahead of the monotonic one between two looks.
-const LEAP: Duration = Duration::from_secs(24 * 3_600);
-/// How far the time may have moved on while no kernel was open.
-const LEAP_WHILE_CLOSED: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// How far the wall clock may advance beyond the monotonic clock between two readings.
+const MAX_CLOCK_ADVANCE: Duration = Duration::from_secs(24 * 3_600);
+/// How far the wall clock may be ahead of the last event when a kernel is opened.
+const MAX_OFFLINE_ADVANCE: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// Keeps the time. While a leap is not confirmed, time goes on from where it was, by the monotonic
-/// clock, so that a wrong clock that is set right leaves nothing behind.
-pub(crate) struct ClockGuard(Mutex<Inner>);
+/// Keeps the time. While a jump is not confirmed, time advances by the monotonic clock from the
+/// last trusted reading, so that correcting a wrong clock leaves no trace.
+pub(crate) struct ClockGuard(Mutex<ClockState>);
 
-/// A look at the clock.
+/// A reading of the guarded clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment {
-    /// The time that counts. It never falls.
+pub(crate) struct ClockReading {
+    /// The current time. It never falls.
     pub(crate) now: Timestamp,
-    /// The time by which what was given for a while expires: the time that counts, but it also goes
-    /// on by the monotonic clock while the wall clock was set back and the other stands still.
-    pub(crate) latest: Timestamp,
+    /// The time against which expiry is checked. It is the current time, but keeps advancing by the
+    /// monotonic clock while the current time stands still because the wall clock was set back.
+    pub(crate) expiry_time: Timestamp,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Inner {
-    /// The highest time that counted, and the monotonic time then; `None` before the first look.
-    last: Option<(Timestamp, Duration)>,
-    /// Up to when the operator has confirmed the wall clock.
-    confirmed: Timestamp,
-    /// The wall clock that was not believed, at the last look.
-    leapt: Option<Timestamp>,
-    /// The time by which things expire: it goes on while the wall clock lags behind.
-    latest: Timestamp,
+struct ClockState {
+    /// The highest time so far, and the monotonic time of that reading; `None` before the first
+    /// reading.
+    last_reading: Option<(Timestamp, Duration)>,
+    /// The time up to which an operator has confirmed the wall clock.
+    confirmed_until: Timestamp,
+    /// The wall time that was rejected at the last reading, if it was.
+    rejected_wall_time: Option<Timestamp>,
+    /// The time against which expiry is checked; see [`ClockReading`].
+    expiry_time: Timestamp,
 }
 
 impl ClockGuard {
     /// `last` is the time of the last event in the log.
     pub(crate) fn new(clock: &dyn Clock, last: Option<Timestamp>, confirmed: Timestamp) -> Self {
-        let mut inner = Inner { last: None, confirmed, leapt: None, latest: Timestamp::default() };
+        let mut inner = ClockState {
+            last_reading: None,
+            confirmed_until: confirmed,
+            rejected_wall_time: None,
+            expiry_time: Timestamp::default(),
+        };
         if let Some(last) = last {
             let (wall, monotonic) = (clock.now(), clock.monotonic());
-            let ahead = wall > last.after(LEAP_WHILE_CLOSED) && wall > confirmed;
-            inner.leapt = ahead.then_some(wall);
-            let start = if ahead { last } else { wall.max(last) };
-            inner.last = Some((start, monotonic));
-            inner.latest = start;
+            let is_ahead = wall > last.after(MAX_OFFLINE_ADVANCE) && wall > confirmed;
+            inner.rejected_wall_time = is_ahead.then_some(wall);
+            let start = if is_ahead { last } else { wall.max(last) };
+            inner.last_reading = Some((start, monotonic));
+            inner.expiry_time = start;
         }
         Self(Mutex::new(inner))
     }
 
-    /// What time it is, in both ways of counting.
-    pub(crate) fn moment(&self, clock: &dyn Clock) -> Moment {
+    /// Reads the clock.
+    pub(crate) fn read(&self, clock: &dyn Clock) -> ClockReading {
         let mut inner = self.lock();
-        let now = inner.look(clock);
-        Moment { now, latest: inner.latest }
+        let now = inner.read_clock(clock);
+        ClockReading { now, expiry_time: inner.expiry_time }
     }
 
-    /// The wall clock, when it is not believed.
-    pub(crate) fn leapt(&self, clock: &dyn Clock) -> Option<Timestamp> {
+    /// The wall time, if it is rejected now.
+    pub(crate) fn rejected_wall_time(&self, clock: &dyn Clock) -> Option<Timestamp> {
         let mut inner = self.lock();
-        inner.look(clock);
-        inner.leapt
+        inner.read_clock(clock);
+        inner.rejected_wall_time
     }
 
-    /// The operator confirms the wall clock up to `until`.
+    /// Confirms the wall clock up to `until`.
     pub(crate) fn confirm(&self, until: Timestamp) {
         let mut inner = self.lock();
-        inner.confirmed = inner.confirmed.max(until);
+        inner.confirmed_until = inner.confirmed_until.max(until);
     }
 
-    /// Nothing in here panics while it is half done.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    /// A poisoned lock is used anyway: no update of the state can panic halfway.
+    fn lock(&self) -> MutexGuard<'_, ClockState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The guard of a ledger: time never falls below that of its last event.
+/// Opens the guard of a ledger: time never falls below that of its last event.
 pub(crate) fn open(
     tenant: &Tenant,
     ledger: &dyn Ledger,
@@ -98,7 +109,7 @@ pub(crate) fn open(
             .ok()
             .and_then(|text| text.parse().ok())
             .map(Timestamp::from_micros)
-            .ok_or_else(|| stored("the confirmed clock", "it holds no time"))?,
+            .ok_or_else(|| stored("the confirmed clock", "it has no time"))?,
     };
     let Some(last) = ledger.head()?.size.checked_sub(1) else {
         return Ok(ClockGuard::new(clock, None, confirmed));
@@ -112,27 +123,28 @@ pub(crate) fn open(
     Ok(ClockGuard::new(clock, Some(Timestamp::from_micros(at)), confirmed))
 }
 
-/// Where the confirmed clock is stored.
+/// The key of the record of the confirmed clock.
 pub(crate) fn key(tenant: &Tenant) -> RecordKey {
     RecordKey::new(tenant.clone(), Namespace::Clock, "confirmed")
 }
 
-impl Inner {
-    fn look(&mut self, clock: &dyn Clock) -> Timestamp {
+impl ClockState {
+    fn read_clock(&mut self, clock: &dyn Clock) -> Timestamp {
         let (wall, monotonic) = (clock.now(), clock.monotonic());
-        let Some((last, then)) = self.last else {
-            self.last = Some((wall, monotonic));
-            self.latest = wall;
+        let Some((last, last_monotonic)) = self.last_reading else {
+            self.last_reading = Some((wall, monotonic));
+            self.expiry_time = wall;
             return wall;
         };
-        let passed = monotonic.saturating_sub(then);
-        let due = last.after(passed);
-        let ahead = wall > due.after(LEAP) && wall > self.confirmed;
-        self.leapt = ahead.then_some(wall);
-        // A wall clock that lags behind holds the time still; only an unbelieved one is replaced.
-        let now = if ahead { due } else { wall.max(last) };
-        self.last = Some((now, monotonic));
-        self.latest = now.max(self.latest.after(passed));
+        let passed = monotonic.saturating_sub(last_monotonic);
+        let expected = last.after(passed);
+        let is_ahead = wall > expected.after(MAX_CLOCK_ADVANCE) && wall > self.confirmed_until;
+        self.rejected_wall_time = is_ahead.then_some(wall);
+        // If the wall clock lags behind, time stands still; only a rejected wall clock is replaced
+        // by the monotonic one.
+        let now = if is_ahead { expected } else { wall.max(last) };
+        self.last_reading = Some((now, monotonic));
+        self.expiry_time = now.max(self.expiry_time.after(passed));
         now
     }
 }
@@ -147,7 +159,7 @@ mod tests {
 
     fn guard(clock: &ManualClock) -> ClockGuard {
         let guard = ClockGuard::new(clock, None, Timestamp::default());
-        assert_eq!(guard.moment(clock).now, clock.now());
+        assert_eq!(guard.read(clock).now, clock.now());
         guard
     }
 
@@ -157,12 +169,12 @@ mod tests {
         let guard = guard(&clock);
         clock.advance(HOUR * 24 * 400);
         assert_eq!(
-            (guard.moment(&clock).now, guard.leapt(&clock)),
+            (guard.read(&clock).now, guard.rejected_wall_time(&clock)),
             (START.after(HOUR * 9_600), None)
         );
         clock.set(START.after(HOUR * (9_600 + 23)));
-        assert_eq!(guard.leapt(&clock), None, "less than a day");
-        assert_eq!(guard.moment(&clock).now, START.after(HOUR * 9_623));
+        assert_eq!(guard.rejected_wall_time(&clock), None, "less than a day");
+        assert_eq!(guard.read(&clock).now, START.after(HOUR * 9_623));
     }
 
     #[test]
@@ -170,12 +182,12 @@ mod tests {
         let clock = ManualClock::new(START);
         let guard = guard(&clock);
         clock.set(START.after(HOUR * 25));
-        assert_eq!(guard.leapt(&clock), Some(START.after(HOUR * 25)));
+        assert_eq!(guard.rejected_wall_time(&clock), Some(START.after(HOUR * 25)));
         clock.advance(HOUR);
-        assert_eq!(guard.moment(&clock).now, START.after(HOUR), "by the monotonic clock");
+        assert_eq!(guard.read(&clock).now, START.after(HOUR), "by the monotonic clock");
         clock.set(START.after(HOUR * 2));
-        assert_eq!(guard.leapt(&clock), None, "set right");
-        assert_eq!(guard.moment(&clock).now, START.after(HOUR * 2));
+        assert_eq!(guard.rejected_wall_time(&clock), None, "set right");
+        assert_eq!(guard.read(&clock).now, START.after(HOUR * 2));
     }
 
     #[test]
@@ -184,14 +196,14 @@ mod tests {
         let guard = guard(&clock);
         clock.set(START.after(HOUR * 100));
         guard.confirm(START.after(HOUR * 99));
-        assert!(guard.leapt(&clock).is_some(), "confirmed up to before");
+        assert!(guard.rejected_wall_time(&clock).is_some(), "confirmed up to before");
         guard.confirm(START.after(HOUR * 101));
         assert_eq!(
-            (guard.leapt(&clock), guard.moment(&clock).now),
+            (guard.rejected_wall_time(&clock), guard.read(&clock).now),
             (None, START.after(HOUR * 100))
         );
         clock.set(START.after(HOUR * 1_000));
-        assert!(guard.leapt(&clock).is_some(), "the next one is another");
+        assert!(guard.rejected_wall_time(&clock).is_some(), "the next one is another");
     }
 
     #[test]
@@ -199,17 +211,17 @@ mod tests {
         let clock = ManualClock::new(START);
         let guard = guard(&clock);
         clock.set(START.after(HOUR));
-        assert_eq!(guard.moment(&clock).latest, START.after(HOUR));
+        assert_eq!(guard.read(&clock).expiry_time, START.after(HOUR));
         for set_back in [START, Timestamp::default()] {
             clock.set(set_back);
-            assert_eq!(guard.moment(&clock).now, START.after(HOUR), "it stands still");
+            assert_eq!(guard.read(&clock).now, START.after(HOUR), "it stands still");
         }
         clock.advance(HOUR * 3);
-        assert_eq!(guard.moment(&clock).now, START.after(HOUR));
-        assert_eq!(guard.moment(&clock).latest, START.after(HOUR * 4));
+        assert_eq!(guard.read(&clock).now, START.after(HOUR));
+        assert_eq!(guard.read(&clock).expiry_time, START.after(HOUR * 4));
         clock.set(START.after(HOUR * 9));
         assert_eq!(
-            (guard.moment(&clock).now, guard.moment(&clock).latest),
+            (guard.read(&clock).now, guard.read(&clock).expiry_time),
             (START.after(HOUR * 9), START.after(HOUR * 9))
         );
     }
@@ -220,29 +232,33 @@ mod tests {
         let opened = |days: u32| {
             let clock = ManualClock::new(START.after(day * days));
             let guard = ClockGuard::new(&clock, Some(START), Timestamp::default());
-            (guard.leapt(&clock).is_some(), guard.moment(&clock).now)
+            (guard.rejected_wall_time(&clock).is_some(), guard.read(&clock).now)
         };
         assert_eq!(opened(30), (false, START.after(day * 30)));
         assert_eq!(opened(31), (true, START));
         let behind = ManualClock::new(Timestamp::default());
         let guard = ClockGuard::new(&behind, Some(START), Timestamp::default());
-        assert_eq!((guard.leapt(&behind), guard.moment(&behind).now), (None, START), "never back");
+        assert_eq!(
+            (guard.rejected_wall_time(&behind), guard.read(&behind).now),
+            (None, START),
+            "never back"
+        );
     }
 
     #[test]
     fn a_day_ahead_is_no_leap_and_a_microsecond_more_is_one() {
         let micro = Duration::from_micros(1);
-        for (ahead, leapt) in [(HOUR * 24, false), (HOUR * 24 + micro, true)] {
+        for (is_ahead, leapt) in [(HOUR * 24, false), (HOUR * 24 + micro, true)] {
             let clock = ManualClock::new(START);
             let guard = guard(&clock);
-            clock.set(START.after(ahead));
-            assert_eq!(guard.leapt(&clock).is_some(), leapt, "{ahead:?}");
+            clock.set(START.after(is_ahead));
+            assert_eq!(guard.rejected_wall_time(&clock).is_some(), leapt, "{is_ahead:?}");
         }
         // The same of the time for which no kernel was open.
-        for (ahead, leapt) in [(HOUR * 720, false), (HOUR * 720 + micro, true)] {
-            let clock = ManualClock::new(START.after(ahead));
+        for (is_ahead, leapt) in [(HOUR * 720, false), (HOUR * 720 + micro, true)] {
+            let clock = ManualClock::new(START.after(is_ahead));
             let guard = ClockGuard::new(&clock, Some(START), Timestamp::default());
-            assert_eq!(guard.leapt(&clock).is_some(), leapt, "{ahead:?}");
+            assert_eq!(guard.rejected_wall_time(&clock).is_some(), leapt, "{is_ahead:?}");
         }
     }
 
@@ -255,9 +271,9 @@ mod tests {
             open.confirm(START.after(confirmed));
             open.confirm(START);
             clock.set(START.after(HOUR * 1_000));
-            assert_eq!(open.leapt(&clock).is_some(), leapt, "{confirmed:?}");
+            assert_eq!(open.rejected_wall_time(&clock).is_some(), leapt, "{confirmed:?}");
             let closed = ClockGuard::new(&clock, Some(START), START.after(confirmed));
-            assert_eq!(closed.leapt(&clock).is_some(), leapt, "{confirmed:?}");
+            assert_eq!(closed.rejected_wall_time(&clock).is_some(), leapt, "{confirmed:?}");
         }
     }
 }

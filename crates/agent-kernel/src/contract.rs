@@ -1,18 +1,20 @@
-//! Contracts: every call is compared with what was registered, and with what was approved.
+//! Contracts: the capability of every call is compared with its registered and its approved
+//! version.
 //!
-//! | compared with | where it stands | who moves it |
+//! | compared with | where it is kept | who may change it |
 //! |---|---|---|
-//! | the registration | the registry, as long as the process lives | an approval of exactly what is live |
+//! | the registration | the registry, while the process runs | an approval of exactly the live version |
 //! | the signed contract | the contracts document: `upstream_digest` | whoever signs the document |
-//! | the baseline | the ledger, for what no document pins | whoever may write the ledger, by name |
+//! | the baseline | the ledger, for tools that no document pins | a named approver with write access to the ledger |
 //!
-//! Under `enforce`, which is the default, a server's tool is denied with `contract_changed` after
-//! any change that a model or the policy could see, and one that came after its server was approved
-//! with `contract_unknown`; so is one that came after its server's first listing and that a glob
-//! alone covers, where it does more than read. One whose words speak to a model is denied with
-//! `contract_suspicious` until somebody approved exactly these. What host code registered is denied when it can do more than read, by
-//! what it was or by what it is; a mere reader runs, and the log says so. `observe` records, `off`
-//! does not compare.
+//! Under `enforce`, the default, a server's tool is denied with `contract_changed` after any change
+//! that a model or the policy could see, and with `contract_unknown` if it appeared after its
+//! server was approved. The latter also holds for a tool that appeared after its server's first
+//! listing, does more than read, and is covered only by a glob. A tool whose description contains
+//! instructions for a model is denied with `contract_suspicious` until somebody has approved
+//! exactly that version. A changed tool of host code is denied if the old or the new version does
+//! more than read; a mere reader is allowed, and the log records the change. `observe` only
+//! records, `off` does not compare.
 
 mod baselines;
 mod comparison;
@@ -25,13 +27,13 @@ pub(crate) use baselines::tool_key;
 
 pub use baselines::{
     Baseline, BaselineApproval, BaselineError, BaselineReadError, BaselineState, Baselines,
-    KERNEL_SURFACE, MAX_BASELINES,
+    KERNEL_TOOL_SURFACE, MAX_BASELINES,
 };
-pub(crate) use comparison::compare;
+pub(crate) use comparison::compare_contract;
 pub use comparison::{ContractComparison, ContractState};
-pub(crate) use contract_record::read as read_baseline;
+pub(crate) use contract_record::read_record as read_baseline;
 
-/// The baselines of a ledger, with the versions themselves.
+/// The baselines of a ledger, including the versions themselves.
 pub(crate) fn load(tenant: &Tenant, ledger: &dyn Ledger) -> Baselines {
     Baselines::read(|after| ledger.list(tenant, Namespace::Baseline, after, MAX_PAGE))
 }

@@ -1,35 +1,35 @@
-//! Ends of calls that are on their way to the ledger while their callers go on.
+//! Ends of calls that are being committed while their callers go on.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use weaver_types::CallId;
-use weaver_types::ledger::{LedgerError, Receipt, Ticket};
+use weaver_types::ledger::{CommitReceipt, CommitTicket, LedgerError};
 
 use crate::cached_run::RunSlot;
 use crate::open_call::OpenCall;
 
-/// How many ends may be on their way; the next is waited for.
+/// How many ends may be deferred at once; further ones are waited for.
 const MAX_DEFERRED: usize = 1_024;
 
-/// The end of a call that was submitted, and that nobody waits for.
+/// The end of a call that was submitted and that nobody waits for.
 pub(crate) struct DeferredEnd {
     pub(crate) slot: RunSlot,
-    /// Its number in the run.
-    pub(crate) step: u64,
-    pub(crate) ticket: Ticket,
+    /// The number of the update in its run.
+    pub(crate) update_id: u64,
+    pub(crate) ticket: CommitTicket,
     pub(crate) call: CallId,
     pub(crate) open: OpenCall,
 }
 
-/// The ends on their way, in the order of their submission.
+/// The deferred ends in the order of their submission.
 #[derive(Default)]
 pub(crate) struct DeferredEnds {
     ends: Mutex<VecDeque<Box<DeferredEnd>>>,
 }
 
 impl DeferredEnds {
-    /// Takes an end, or gives it back where there are too many.
+    /// Adds an end; returns it if there are too many.
     pub(crate) fn add(&self, end: Box<DeferredEnd>) -> Result<(), Box<DeferredEnd>> {
         match self.ends.lock() {
             Ok(mut ends) if ends.len() < MAX_DEFERRED => {
@@ -40,9 +40,11 @@ impl DeferredEnds {
         }
     }
 
-    /// The oldest end, where the ledger has taken or refused it. One ledger answers in the order in
-    /// which it was asked, so nothing behind an end that is not done is looked at.
-    pub(crate) fn next_done(&self) -> Option<(Box<DeferredEnd>, Result<Receipt, LedgerError>)> {
+    /// The oldest end, if the ledger has committed or refused it. A ledger answers in the order of
+    /// submission, so nothing behind an unanswered end is looked at.
+    pub(crate) fn pop_done(
+        &self,
+    ) -> Option<(Box<DeferredEnd>, Result<CommitReceipt, LedgerError>)> {
         let mut ends = self.ends.lock().ok()?;
         let done = ends.front_mut()?.ticket.try_take()?;
         ends.pop_front().map(|end| (end, done))
@@ -51,13 +53,13 @@ impl DeferredEnds {
 
 #[cfg(test)]
 mod tests {
-    use weaver_types::ledger::Completer;
+    use weaver_types::ledger::CommitCompleter;
     use weaver_types::{CapabilityId, Label, PrincipalId, RunId};
 
     use super::*;
 
-    fn end(step: u64) -> (Box<DeferredEnd>, Completer) {
-        let (ticket, completer) = Ticket::pair();
+    fn end(step: u64) -> (Box<DeferredEnd>, CommitCompleter) {
+        let (ticket, completer) = CommitTicket::pair();
         let open = OpenCall {
             capability: CapabilityId::parse("fs.read").unwrap(),
             cost: 0,
@@ -69,21 +71,24 @@ mod tests {
             worst: Label::clean(),
         };
         let call = CallId::parse("call_1").unwrap();
-        (Box::new(DeferredEnd { slot: RunSlot::default(), step, ticket, call, open }), completer)
+        (
+            Box::new(DeferredEnd { slot: RunSlot::default(), update_id: step, ticket, call, open }),
+            completer,
+        )
     }
 
     #[test]
     fn ends_are_done_in_their_order_whichever_is_answered_first() {
         let ends = DeferredEnds::default();
-        assert!(ends.next_done().is_none());
+        assert!(ends.pop_done().is_none());
         let (first, one) = end(1);
         let (second, two) = end(2);
         assert!(ends.add(first).is_ok() && ends.add(second).is_ok());
         two.complete(Err(LedgerError::Closed));
-        assert!(ends.next_done().is_none(), "the one before it is on its way");
+        assert!(ends.pop_done().is_none(), "the one before it is on its way");
         one.complete(Err(LedgerError::Closed));
         let done: Vec<u64> =
-            std::iter::from_fn(|| ends.next_done()).map(|(end, _)| end.step).collect();
+            std::iter::from_fn(|| ends.pop_done()).map(|(end, _)| end.update_id).collect();
         assert_eq!(done, [1, 2]);
     }
 
@@ -97,9 +102,9 @@ mod tests {
             completers.push(completer);
         }
         let back = ends.add(end(1_024).0).err().unwrap();
-        assert_eq!(back.step, 1_024);
+        assert_eq!(back.update_id, 1_024);
         completers.remove(0).complete(Err(LedgerError::Closed));
-        assert!(ends.next_done().is_some());
+        assert!(ends.pop_done().is_some());
         assert!(ends.add(back).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Drivers: what really calls a tool, and the proof without which none does.
+//! Drivers, which execute tools, and the authorized call without which none of them acts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use weaver_types::{
 use crate::late_response::LateResponseSink;
 use crate::progress::ProgressSlot;
 
-/// A call that was verified, decided and recorded: the only thing that a driver accepts.
+/// A call that was verified, allowed and recorded: the only input that a driver accepts.
 ///
-/// It cannot be made outside of this crate. Which tool it means is fixed by the registration;
+/// It cannot be constructed outside of this crate. The registration fixes which tool it means;
 /// nothing in the arguments selects another.
 ///
-/// Its fields are private, and nothing makes one out of nothing or out of a text:
+/// Its fields are private, and there is no default and no deserialization:
 ///
 /// ```compile_fail,E0451
-/// let forged = weaver_agent_kernel::AuthorizedCall { inner: loop {}, ..loop {} };
+/// let forged = weaver_agent_kernel::AuthorizedCall { parts: loop {}, ..loop {} };
 /// ```
 ///
 /// ```compile_fail,E0277
@@ -35,7 +35,7 @@ use crate::progress::ProgressSlot;
 /// ```
 #[derive(Clone)]
 pub struct AuthorizedCall {
-    pub(crate) inner: Arc<CallParts>,
+    pub(crate) parts: Arc<CallParts>,
     pub(crate) attempt: u8,
     pub(crate) timeout: Duration,
 }
@@ -47,12 +47,12 @@ pub(crate) struct CallParts {
     pub(crate) capability: Arc<Capability>,
     pub(crate) arguments: Map<String, Value>,
     pub(crate) label: Label,
-    pub(crate) late: LateResponseSink,
-    /// Where its progress goes, if anywhere.
+    pub(crate) late_responses: LateResponseSink,
+    /// Where its progress goes, if anybody asked for it.
     pub(crate) progress: Option<Arc<ProgressSlot>>,
 }
 
-/// What the host said of the run of a call. The kernel passes it on and reads none of it.
+/// What the host says about the run of a call. The kernel passes it on and reads none of it.
 pub(crate) struct HostContext {
     agent: AgentId,
     locale: LocaleCode,
@@ -74,71 +74,71 @@ impl HostContext {
 }
 
 impl AuthorizedCall {
-    /// The call; also its idempotency key, the same in every attempt.
+    /// The id of the call, which is also its idempotency key: it is the same in every attempt.
     #[must_use]
     pub fn call_id(&self) -> &CallId {
-        &self.inner.call
+        &self.parts.call
     }
 
     /// The run it belongs to.
     #[must_use]
     pub fn run_id(&self) -> &RunId {
-        &self.inner.run
+        &self.parts.run
     }
 
     /// The agent of its run.
     #[must_use]
     pub fn agent_name(&self) -> &AgentId {
-        &self.inner.host.agent
+        &self.parts.host.agent
     }
 
-    /// How numbers, dates and telephone numbers are written for the people of its run.
+    /// The locale for numbers, dates and telephone numbers in its run.
     #[must_use]
     pub fn locale(&self) -> LocaleCode {
-        self.inner.host.locale
+        self.parts.host.locale
     }
 
-    /// The scope of the session of its run; empty where the host named none.
+    /// The session id of its run; empty if the host gave none.
     #[must_use]
     pub fn session_id(&self) -> &str {
-        &self.inner.host.session_id
+        &self.parts.host.session_id
     }
 
-    /// The scope of the end user's session; empty where the host named none.
+    /// The session id of the end user; empty if the host gave none.
     #[must_use]
     pub fn user_sid(&self) -> &str {
-        &self.inner.host.user_sid
+        &self.parts.host.user_sid
     }
 
-    /// The metadata of its run, exactly as the host gave it. No decision read it.
+    /// The metadata of its run, exactly as the host gave it. No decision depends on it.
     #[must_use]
     pub fn metadata(&self) -> &BTreeMap<String, Value> {
-        &self.inner.host.metadata
+        &self.parts.host.metadata
     }
 
     /// The capability.
     #[must_use]
     pub fn capability(&self) -> &CapabilityId {
-        self.inner.capability.id()
+        self.parts.capability.id()
     }
 
     /// The arguments, exactly as they were decided on.
     #[must_use]
     pub fn arguments(&self) -> &Map<String, Value> {
-        &self.inner.arguments
+        &self.parts.arguments
     }
 
-    /// The label of all that the run was shown before this call: what the arguments may carry. A
-    /// driver that keeps them keeps it with them.
+    /// The label of everything that the run was shown before this call, and thus of what the
+    /// arguments may contain. A driver that stores the arguments must store this label with them.
     #[must_use]
     pub fn label(&self) -> &Label {
-        &self.inner.label
+        &self.parts.label
     }
 
-    /// For whom it is made.
+    /// The principal for whom it is made.
     #[must_use]
     pub fn principal(&self) -> &PrincipalId {
-        &self.inner.late.principal
+        &self.parts.late_responses.principal
     }
 
     /// How long this attempt may take.
@@ -153,40 +153,39 @@ impl AuthorizedCall {
         self.attempt
     }
 
-    /// Whether anybody wants to know how far the call is.
+    /// Whether anybody asked for the progress of the call.
     #[must_use]
     pub fn wants_progress(&self) -> bool {
-        self.inner.progress.is_some()
+        self.parts.progress.is_some()
     }
 
-    /// Tells how far the call is, at once and from any thread. What is no number or does not grow
-    /// is dropped; of what comes fast, the newest is passed on, its message redacted. After the end
-    /// of the call nothing is. Only a driver that says so
-    /// ([`Driver::reports_progress`]) is asked for it.
+    /// Reports progress, without blocking and from any thread. A report that is not a number or
+    /// does not grow is dropped. Of rapid reports only the newest is forwarded, with its message
+    /// redacted. Reports after the end of the call are dropped. Only drivers with
+    /// [`Driver::reports_progress`] are asked for progress.
     pub fn report_progress(&self, progress: Progress) {
-        if let Some(slot) = &self.inner.progress {
+        if let Some(slot) = &self.parts.progress {
             slot.report(progress);
         }
     }
 
-    /// For a driver whose work outlives its future: says what came of this attempt after nobody
-    /// waited for it any more. The log takes it down, once for each attempt; the result is thrown
-    /// away and reaches nobody.
+    /// For a driver whose work outlives its future: reports the result of this attempt after nobody
+    /// waits for it any more. The log records it once per attempt; the result itself is discarded.
     pub fn report_late(&self, result: &Result<RawResult, DriverError>) {
-        self.inner.late.report(&self.inner, self.attempt, result);
+        self.parts.late_responses.report(&self.parts, self.attempt, result);
     }
 }
 
 impl std::fmt::Debug for AuthorizedCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AuthorizedCall")
-            .field("call", &self.inner.call)
-            .field("capability", self.inner.capability.id())
+            .field("call", &self.parts.call)
+            .field("capability", self.parts.capability.id())
             .finish_non_exhaustive()
     }
 }
 
-/// Why a driver could not bring a result. Messages are redacted before anyone sees them.
+/// Why a driver has no result. Messages are redacted before anyone sees them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -202,19 +201,19 @@ pub enum DriverError {
     /// The network failed.
     #[error("network: {0}")]
     Network(String),
-    /// The other side asks for a pause; it did not act.
+    /// The server asks for a pause; it did not act.
     #[error("rate limited: {said}")]
     RateLimited {
-        /// What is known of it.
+        /// The message of the server.
         said: String,
-        /// How long the pause should be, where it says so. No attempt is made before; after a long
-        /// one, none is made at all.
+        /// The requested pause, if the server names one. No attempt is made before it ends; after a
+        /// long one, none is made at all.
         wait: Option<Duration>,
     },
-    /// The other side is not there, and the call never reached it.
+    /// The server is unavailable, and the call never reached it.
     #[error("unavailable: {0}")]
     Unavailable(String),
-    /// The other side went away in mid-call; whether it acted is unknown.
+    /// The server went away during the call; whether it acted is unknown.
     #[error("lost in mid-call: {0}")]
     Lost(String),
     /// Anything else.
@@ -238,7 +237,7 @@ impl DriverError {
         }
     }
 
-    /// True when another attempt may go better.
+    /// True when another attempt may succeed.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(
@@ -251,9 +250,9 @@ impl DriverError {
         )
     }
 
-    /// How long the other side asks to be left alone.
+    /// The pause that the server asks for.
     #[must_use]
-    pub fn wait(&self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { wait, .. } => *wait,
             _ => None,
@@ -267,29 +266,29 @@ impl DriverError {
     }
 }
 
-/// A result that comes bit by bit.
+/// A result that arrives in chunks.
 pub trait ChunkSource: Send {
-    /// The next chunk, or `None` when all of them came. An error ends the stream.
+    /// The next chunk, or `None` after the last one. An error ends the stream.
     fn next(&mut self) -> BoxFuture<'_, Option<Result<RawChunk, DriverError>>>;
 
-    /// What is to be said of the stream once all of it came. By default nothing.
+    /// The summary of the stream after its last chunk. Empty by default.
     fn summary(&mut self) -> StreamSummary {
         StreamSummary::default()
     }
 }
 
-/// What a driver says of a stream that is over.
+/// What a driver reports about a finished stream.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StreamSummary {
-    /// True when the tool itself says that it failed.
+    /// True when the tool itself reports a failure.
     pub is_error: bool,
-    /// Findings of the driver, as stable words.
+    /// Findings of the driver, as stable codes.
     pub findings: Vec<&'static str>,
-    /// What the attempt cost, if its driver knows.
+    /// What the attempt cost, if the driver knows.
     pub cost: Option<Millicents>,
-    /// The result that is stored, where it is another than the chunks one after the other: chunks
-    /// that told how far the tool was are no part of it.
-    pub whole: Option<RawResult>,
+    /// The result to store, if it is not the concatenation of the chunks: chunks that only report
+    /// progress are no part of it.
+    pub result: Option<RawResult>,
 }
 
 /// Something that can execute a capability.
@@ -297,25 +296,24 @@ pub trait Driver: Send + Sync {
     /// Executes one attempt of a call. Dropping the future abandons it.
     fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>>;
 
-    /// The result of one attempt bit by bit, where the driver can; by default it cannot, and
-    /// [`Driver::execute`] stands in. Dropping the source abandons the call. A stream is never
-    /// tried again, and [`AuthorizedCall::timeout`] bounds all of it, from its first chunk to its
-    /// last.
+    /// Streams the result of one attempt, if the driver can; by default it cannot, and
+    /// [`Driver::execute`] is used. Dropping the source abandons the call. A stream is never
+    /// retried, and [`AuthorizedCall::timeout`] bounds all of it, from its first chunk to its last.
     fn execute_stream(&self, _call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
         None
     }
 
-    /// The most that one attempt of a call may cost. Before each attempt the run's budget must have
-    /// as much left, and it is set aside until the attempt is over; what the result says it cost
-    /// is charged, or this where the tool may have acted and gave no result. By default nothing:
-    /// what a result of such a driver says it cost is charged afterwards all the same.
-    fn price(&self, _call: &CapabilityId) -> Millicents {
+    /// The most that one attempt of a call may cost. It is reserved from the run's budget before
+    /// each attempt and released afterwards. The cost that the result reports is charged, or this
+    /// maximum if the tool may have acted and gave no result. Zero by default; the cost that a
+    /// result of such a driver reports is still charged afterwards.
+    fn max_cost(&self, _call: &CapabilityId) -> Millicents {
         Millicents(0)
     }
 
-    /// Whether it tells how far its calls are ([`AuthorizedCall::report_progress`]). The run of a
-    /// call whose progress is wanted takes on the label of its result before it is made. By default
-    /// it does not tell.
+    /// Whether it reports the progress of its calls ([`AuthorizedCall::report_progress`]). The run
+    /// of such a call takes on the label of its result before the call is made, if somebody asked
+    /// for progress. False by default.
     fn reports_progress(&self) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! Errors of setting up: registering, keys, opening. A refused call is no error but a decision.
+//! Errors of setting up: registration, keys, opening. A refused call is not an error but a
+//! decision.
 
 use weaver_firewall::HandleError;
 use weaver_types::ledger::LedgerError;
@@ -14,9 +15,9 @@ pub enum RegistryError {
         /// The id.
         id: CapabilityId,
     },
-    /// The id looks like one that is there.
+    /// The id looks like one that is registered.
     #[error(
-        "capability `{id}` is left out: to the eye it is `{other}`, which is registered already; \
+        "capability `{id}` is left out: it looks like `{other}`, which is registered already; \
          rename one of them"
     )]
     Confusable {
@@ -25,9 +26,9 @@ pub enum RegistryError {
         /// The one that is registered.
         other: CapabilityId,
     },
-    /// A prefix that cannot begin an id.
-    #[error("`{prefix}` is no namespace: write visible characters, with single dots between")]
-    Prefix {
+    /// The prefix cannot be the start of an id.
+    #[error("`{prefix}` is not a namespace: write visible characters, separated by single dots")]
+    InvalidPrefix {
         /// The prefix, escaped and cut to 80 characters.
         prefix: String,
     },
@@ -45,47 +46,47 @@ pub enum RegistryError {
     },
     /// The loader of a namespace failed.
     #[error("namespace `{prefix}` cannot be loaded: {problem}; it is tried again at the next use")]
-    Namespace {
+    LoaderFailed {
         /// The prefix.
         prefix: String,
         /// What the loader said.
         problem: String,
     },
-    /// The id lies outside of the set that is replaced.
+    /// The id does not begin with the prefix under which it is registered.
     #[error("capability `{id}` does not begin with `{prefix}`, under which it is registered")]
-    Misplaced {
+    OutsidePrefix {
         /// The id.
         id: CapabilityId,
         /// How it should begin.
         prefix: String,
     },
     /// A schema cannot be used.
-    #[error("capability `{id}`: its {which} schema is no usable JSON Schema: {problem}")]
+    #[error("capability `{id}`: its {which} schema is not a usable JSON Schema: {problem}")]
     Schema {
         /// The id.
         id: CapabilityId,
-        /// Of which side: `input` or `output`.
+        /// Which schema: `input` or `output`.
         which: &'static str,
         /// What is wrong with it.
         problem: String,
     },
-    /// There is nothing of this id.
+    /// Nothing is registered under this id.
     #[error("capability `{id}` is not registered")]
     Unknown {
         /// The id.
         id: CapabilityId,
     },
-    /// What was approved is not what is registered by now.
-    #[error("capability `{id}` is {found} by now, which is not what was approved; look again")]
-    Moved {
+    /// The approved version is not the one that is registered now.
+    #[error("capability `{id}` is now {live}, which is not what was approved; look again")]
+    VersionChanged {
         /// The id.
         id: CapabilityId,
         /// The fingerprint of what is live.
-        found: Digest,
+        live: Digest,
     },
-    /// A namespace gave up too many ids.
-    #[error("namespace `{prefix}`: {limit} of its capabilities are gone already; start again")]
-    Restless {
+    /// A namespace has removed too many ids.
+    #[error("namespace `{prefix}`: {limit} of its capabilities were removed already; start again")]
+    TooManyRemoved {
         /// The namespace.
         prefix: String,
         /// The bound.
@@ -97,8 +98,8 @@ pub enum RegistryError {
         /// The bound.
         limit: usize,
     },
-    /// A thread died while it changed the registry.
-    #[error("the registry is unusable: a thread died while it changed it; start again")]
+    /// A thread panicked while it changed the registry.
+    #[error("internal error: the lock of the registry is poisoned; start again")]
     Poisoned,
 }
 
@@ -109,26 +110,26 @@ impl RegistryError {
         match self {
             Self::Duplicate { .. } => "registry.duplicate",
             Self::Confusable { .. } => "registry.confusable",
-            Self::Prefix { .. } => "registry.prefix",
+            Self::InvalidPrefix { .. } => "registry.prefix",
             Self::NamespaceTaken { .. } => "registry.namespace_taken",
             Self::UnknownNamespace { .. } => "registry.unknown_namespace",
-            Self::Namespace { .. } => "registry.namespace",
-            Self::Misplaced { .. } => "registry.misplaced",
+            Self::LoaderFailed { .. } => "registry.namespace",
+            Self::OutsidePrefix { .. } => "registry.misplaced",
             Self::Schema { .. } => "registry.schema",
             Self::Unknown { .. } => "registry.unknown",
-            Self::Moved { .. } => "registry.moved",
-            Self::Restless { .. } => "registry.restless",
+            Self::VersionChanged { .. } => "registry.moved",
+            Self::TooManyRemoved { .. } => "registry.restless",
             Self::Full { .. } => "registry.full",
             Self::Poisoned => "registry.poisoned",
         }
     }
 }
 
-/// Why a kernel could not be opened.
+/// Why a kernel could not be opened, or an operation could not be recorded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    /// The ledger refused.
+    /// The ledger failed or refused.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     /// No randomness.
@@ -137,7 +138,7 @@ pub enum KernelError {
     /// The stored results cannot be read or removed.
     #[error(transparent)]
     Handle(#[from] HandleError),
-    /// A stored form cannot be read.
+    /// A record cannot be read or written.
     #[error("{what} in the ledger cannot be read: {problem}")]
     Stored {
         /// Which form.
@@ -160,14 +161,14 @@ impl KernelError {
     }
 }
 
-/// Why a token could not be handed on with less.
+/// Why a token could not be attenuated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// It has not the form of a token of this version.
-    #[error("this is no token that this version knows; ask for a new grant")]
+    /// It is not a token of this version.
+    #[error("this is not a token that this version knows; ask for a new grant")]
     Malformed,
-    /// It was handed on too often.
+    /// It was attenuated too often.
     #[error("the token has {limit} caveats already; hand on one nearer to the root")]
     Depth {
         /// The bound.
@@ -201,13 +202,13 @@ impl TokenError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyRingError {
-    /// They are not those of a key ring.
+    /// The bytes are not a key ring.
     #[error("the token keys cannot be read: {problem}")]
     Malformed {
         /// What is wrong.
         problem: String,
     },
-    /// They were written by a newer version.
+    /// The bytes were written by a newer version.
     #[error("the token keys have form {found}; this version reads up to {known}")]
     Newer {
         /// The version found.

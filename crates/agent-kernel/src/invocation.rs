@@ -1,21 +1,21 @@
-//! What a request and a call come to, and what is remembered of them.
+//! The results of requests and calls, and their explanations.
 
 use weaver_types::{
-    CallId, CapabilityId, Decision, Frame, PrincipalId, ReasonCode, RequestId, ToolResult,
+    ApprovalRequestId, CallId, CapabilityId, Decision, Frame, PrincipalId, ReasonCode, ToolResult,
 };
 
 use crate::token::Token;
 
-/// One call's decision and end.
+/// The decision and the end of one call.
 #[derive(Debug, Clone)]
 pub struct Explanation {
     /// The call.
     pub call: CallId,
     /// Who made it.
     pub principal: PrincipalId,
-    /// What was asked for.
+    /// The requested capability.
     pub capability: CapabilityId,
-    /// The decision, with all that every check said.
+    /// The decision with the contributions of all checks.
     pub decision: Decision,
     /// How it ended: `None` for success, a refusal or a dry run.
     pub failure: Option<ReasonCode>,
@@ -24,26 +24,26 @@ pub struct Explanation {
 /// The answer to a request.
 #[derive(Debug, Clone)]
 pub struct Grant {
-    /// The call that the invocation will have.
+    /// The id of the call.
     pub call: CallId,
     /// The decision.
     pub decision: Decision,
     /// The token; only when the decision allows, and never in a dry run.
     pub token: Option<Token>,
-    /// The request that is open for a held call.
-    pub request: Option<RequestId>,
+    /// The approval request that is open for a held call.
+    pub request: Option<ApprovalRequestId>,
 }
 
-/// What an invocation came to.
+/// The result of an invocation.
 #[derive(Debug, Clone)]
 pub struct Invocation {
-    /// The call, by which the log is searched.
+    /// The id of the call, by which the log can be searched.
     pub call: CallId,
     /// The decision.
     pub decision: Decision,
-    /// The result or the refusal; `None` in a dry run that would have gone on.
+    /// The result or the refusal; `None` in a dry run that would be executed.
     pub result: Option<ToolResult<Frame>>,
     /// The request that is open for a held call. Once it is granted, the same call with the same
     /// arguments goes through, once.
-    pub request: Option<RequestId>,
+    pub request: Option<ApprovalRequestId>,
 }

@@ -1,4 +1,4 @@
-//! The kernel itself: its settings, and how it is opened on its parts.
+//! The kernel, and how it is opened on its parts.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -14,17 +14,17 @@ use weaver_types::{
 
 use crate::approval::standing_approvals::StandingApprovals;
 use crate::approval::table::HoldTable;
-use crate::cached_run::{RunSlot, Runs, lock};
-use crate::clock_guard::{self, ClockGuard, Moment};
+use crate::cached_run::{RunCache, RunSlot, lock_run};
+use crate::clock_guard::{self, ClockGuard, ClockReading};
 use crate::contract::{self, Baselines};
 use crate::deferred_ends::DeferredEnds;
 use crate::error::KernelError;
-use crate::explanation;
 use crate::invocation::Explanation;
 use crate::late_response::LateResponseLog;
+use crate::logged_explanation;
 use crate::pending_grants::PendingGrants;
 use crate::ports::Ports;
-use crate::rates::Rates;
+use crate::rate_counters::RateCounters;
 use crate::registry::Registry;
 use crate::rejected_files::RejectedFiles;
 use crate::revocation::{RevocableLifetimes, Revocations};
@@ -34,7 +34,7 @@ use crate::token::KeyRing;
 use crate::unrecorded_ends::UnrecordedEnds;
 
 /// How many calls can be explained from memory.
-const MAX_EXPLAINED: usize = 1_024;
+const MAX_REMEMBERED_CALLS: usize = 1_024;
 
 /// What a kernel is made of.
 pub(crate) struct KernelParts {
@@ -69,7 +69,7 @@ pub(crate) struct KernelParts {
 /// let ana = Principal::new(PrincipalId::parse("ana")?).with_roles(["reader"]);
 /// let caller = Caller { run: &run, principal: &ana };
 /// let done = block_on(kernel.call(caller, "docs.search", json!({ "query": "handbook" })));
-/// assert!(done.decision.allowed());
+/// assert!(done.decision.is_allowed());
 /// assert!(done.frame().is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -86,28 +86,28 @@ pub struct Kernel {
     pub(crate) ports: Ports,
     pub(crate) firewall: Firewall,
     pub(crate) handles: HandleStore,
-    pub(crate) runs: Runs,
+    pub(crate) runs: RunCache,
     pub(crate) revocations: Arc<Revocations>,
-    pub(crate) pending: PendingGrants,
+    pub(crate) pending_grants: PendingGrants,
     pub(crate) deferred_ends: DeferredEnds,
     pub(crate) unrecorded_ends: UnrecordedEnds,
     pub(crate) holds: HoldTable,
-    pub(crate) standings: StandingApprovals,
-    pub(crate) rates: Rates,
-    /// What was approved of the capabilities, beside the signed contracts.
+    pub(crate) standing_approvals: StandingApprovals,
+    pub(crate) rates: RateCounters,
+    /// The approved versions of capabilities that no signed contract pins.
     pub(crate) baselines: RwLock<Baselines>,
     pub(crate) rejected_files: RejectedFiles,
-    /// The log of the ledger.
-    pub(crate) log: LogId,
-    pub(crate) time: Arc<ClockGuard>,
-    pub(crate) late: Arc<LateResponseLog>,
+    /// The id of the ledger's log.
+    pub(crate) log_id: LogId,
+    pub(crate) clock_guard: Arc<ClockGuard>,
+    pub(crate) late_responses: Arc<LateResponseLog>,
     pub(crate) telemetry: Telemetry,
-    explained: Mutex<VecDeque<Explanation>>,
+    explanations: Mutex<VecDeque<Explanation>>,
 }
 
 impl Kernel {
-    /// A kernel whose ledger and results live in memory and end with the process, on the clock and
-    /// the randomness of the system; every token key is fresh. [`Kernel::builder`] takes other parts.
+    /// A kernel whose ledger and results are in memory and end with the process, on the system's
+    /// clock and randomness, with new token keys. [`Kernel::builder`] takes other parts.
     ///
     /// # Errors
     /// [`KernelError`], when there is no randomness.
@@ -121,27 +121,27 @@ impl Kernel {
     pub(crate) fn open(parts: KernelParts) -> Result<Self, KernelError> {
         let (tenant, ledger) = (&parts.settings.tenant, parts.ledger.as_ref());
         let time = clock_guard::open(tenant, ledger, parts.clock.as_ref())?;
-        let now = time.moment(parts.clock.as_ref()).now;
+        let now = time.read(parts.clock.as_ref()).now;
         let (holds, void) = HoldTable::load(tenant, ledger, now)?;
         let standings = StandingApprovals::load(tenant, ledger, now)?;
-        let rates = Rates::load(tenant, ledger, now)?;
+        let rates = RateCounters::load(tenant, ledger, now)?;
         let baselines = RwLock::new(contract::load(tenant, ledger).without_contracts());
         let seal = parts.ports.handle_key.clone();
-        let handles = HandleStore::load(tenant, ledger, parts.settings.handles, seal)?;
+        let handles = HandleStore::from_ledger(tenant, ledger, parts.settings.handles, seal)?;
         let lives = RevocableLifetimes {
-            longest: parts.settings.token_ttl.max(parts.settings.handles.ttl()),
-            until: handles.last_end()?.max(holds.last_deadline()).unwrap_or(now),
+            max_lifetime: parts.settings.token_ttl.max(parts.settings.handles.ttl()),
+            last_expiry: handles.latest_expiry()?.max(holds.last_deadline()).unwrap_or(now),
         };
         let revocations = Arc::new(Revocations::load(tenant, ledger, lives)?);
         let log = ledger.head()?.log;
         let firewall = parts.ports.firewall.clone().unwrap_or_default();
         let session = parts.settings.session.clone();
-        let runs = Runs::new(tenant.clone(), session, Arc::clone(&revocations));
+        let runs = RunCache::new(tenant.clone(), session, Arc::clone(&revocations));
         let (ledger, clock, time) = (parts.ledger, parts.clock, Arc::new(time));
         let late = LateResponseLog {
             ledger: Arc::clone(&ledger),
             clock: Arc::clone(&clock),
-            time: Arc::clone(&time),
+            clock_guard: Arc::clone(&time),
         };
         let kernel = Self {
             registry: parts.registry,
@@ -158,28 +158,28 @@ impl Kernel {
             handles,
             runs,
             revocations,
-            pending: PendingGrants::default(),
+            pending_grants: PendingGrants::default(),
             deferred_ends: DeferredEnds::default(),
             unrecorded_ends: UnrecordedEnds::default(),
             holds,
-            standings,
+            standing_approvals: standings,
             rates,
             baselines,
             rejected_files: RejectedFiles::default(),
-            log,
-            time,
-            late: Arc::new(late),
+            log_id: log,
+            clock_guard: time,
+            late_responses: Arc::new(late),
             telemetry: Telemetry::default(),
-            explained: Mutex::new(VecDeque::new()),
+            explanations: Mutex::new(VecDeque::new()),
         };
         kernel.restore_outcomes()?;
-        kernel.void(void)?;
-        kernel.recover()?;
-        kernel.remove_ended()?;
+        kernel.void_requests(void)?;
+        kernel.close_open_calls()?;
+        kernel.remove_expired_results()?;
         Ok(kernel)
     }
 
-    /// A new run on the clock and the randomness of this kernel.
+    /// Creates a run with the clock and randomness of this kernel.
     ///
     /// # Errors
     /// [`RunError`], when there is no randomness, or `dry_run` in the metadata is no boolean.
@@ -202,19 +202,19 @@ impl Kernel {
         }
     }
 
-    /// The keys of tokens that are in force.
+    /// The token keys in force.
     #[must_use]
     pub fn keys(&self) -> Arc<KeyRing> {
         Arc::clone(&self.key_ring())
     }
 
-    /// The same, borrowed under their lock.
+    /// The token keys in force, borrowed under their lock.
     pub(crate) fn key_ring(&self) -> RwLockReadGuard<'_, Arc<KeyRing>> {
         self.keys.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces the token keys in force, to rotate them or to drop retired ones. Tokens of a key
-    /// that is gone are refused from now on.
+    /// Replaces the token keys, to rotate them or to drop retired ones. From now on, tokens of a
+    /// key that is gone are refused.
     pub fn replace_keys(&self, keys: KeyRing) {
         match self.keys.write() {
             Ok(mut slot) => *slot = Arc::new(keys),
@@ -222,14 +222,14 @@ impl Kernel {
         }
     }
 
-    /// The firewall, for text that reaches a model other than through a call.
+    /// The firewall, for text that reaches a model outside of a call.
     #[must_use]
     pub fn firewall(&self) -> &Firewall {
         &self.firewall
     }
 
-    /// The firewall as a run sees what comes from a source.
-    pub(crate) fn firewall_of(&self, slot: &RunSlot, source: ValueSource) -> Cow<'_, Firewall> {
+    /// The firewall for values of this source in a run, with the run's masks.
+    pub(crate) fn source_firewall(&self, slot: &RunSlot, source: ValueSource) -> Cow<'_, Firewall> {
         if !self.settings.placeholders {
             return Cow::Borrowed(&self.firewall);
         }
@@ -243,47 +243,48 @@ impl Kernel {
         &self.ledger
     }
 
-    /// The session of a run: what is left of its tokens, and in which mode a call would be answered
-    /// now. `None` where the settings bound none, and when the run cannot be read.
+    /// The token session of a run: its remaining tokens, and the mode in which a call would be
+    /// answered now. `None` when the settings limit no tokens and when the run cannot be read.
     #[must_use]
-    pub fn session(&self, run: &RunContext) -> Option<Session> {
+    pub fn token_session(&self, run: &RunContext) -> Option<Session> {
         let slot = self.runs.slot(&run.run_id, self.ledger.as_ref()).ok()?;
-        lock(&slot)?.session().cloned()
+        lock_run(&slot)?.session().cloned()
     }
 
-    /// What is known of a call: only for the principal that made it, or an admin. The last 1,024
-    /// calls of this process are in memory; of any other call, also of an earlier process, the log
-    /// says it, as far back as its last 200,000 events reach. What the log says is redacted.
+    /// Explains a call to the principal that made it, or to an admin. The last 1,024 calls of this
+    /// process are in memory; any other call, also of an earlier process, is read from the last
+    /// 200,000 events of the log, where texts are redacted.
     #[must_use]
     pub fn explain(&self, principal: &Principal, call: &CallId) -> Option<Arc<Explanation>> {
         if principal.tenant != self.settings.tenant {
             return None;
         }
-        let in_log = || explanation::in_log(self.ledger.as_ref(), &self.settings.tenant, call);
-        let known = self.remembered(call).or_else(in_log)?;
-        let may_know = known.principal == principal.id || principal.has_role("admin");
-        may_know.then(|| Arc::new(known))
+        let in_log =
+            || logged_explanation::read_from_log(self.ledger.as_ref(), &self.settings.tenant, call);
+        let explanation = self.explanation_in_memory(call).or_else(in_log)?;
+        let may_know = explanation.principal == principal.id || principal.has_role("admin");
+        may_know.then(|| Arc::new(explanation))
     }
 
-    /// What is in memory of a call.
-    pub(crate) fn remembered(&self, call: &CallId) -> Option<Explanation> {
-        self.explained.lock().ok()?.iter().rev().find(|one| one.call == *call).cloned()
+    /// The explanation of a call, if it is in memory.
+    pub(crate) fn explanation_in_memory(&self, call: &CallId) -> Option<Explanation> {
+        self.explanations.lock().ok()?.iter().rev().find(|one| one.call == *call).cloned()
     }
 
-    /// The time, which never goes back, neither here nor against what the ledger holds: a clock
-    /// that is set back revives nothing, and one that leaps forward is not believed at once.
+    /// The current time. It never goes back, not even behind the ledger's events: a clock that is
+    /// set back revives nothing, and one that jumps forward is not trusted at once.
     pub(crate) fn now(&self) -> Timestamp {
-        self.moment().now
+        self.clock_reading().now
     }
 
-    /// The same, plus the time against which expiry is checked.
-    pub(crate) fn moment(&self) -> Moment {
-        self.time.moment(self.clock.as_ref())
+    /// The current time, and the time against which expiry is checked.
+    pub(crate) fn clock_reading(&self) -> ClockReading {
+        self.clock_guard.read(self.clock.as_ref())
     }
 
-    pub(crate) fn remember(&self, explanation: Explanation) {
-        if let Ok(mut explained) = self.explained.lock() {
-            if explained.len() >= MAX_EXPLAINED {
+    pub(crate) fn remember_explanation(&self, explanation: Explanation) {
+        if let Ok(mut explained) = self.explanations.lock() {
+            if explained.len() >= MAX_REMEMBERED_CALLS {
                 explained.pop_front();
             }
             explained.push_back(explanation);

@@ -1,4 +1,5 @@
-//! Results that come after nobody waits for them: the log takes them down, and nobody sees them.
+//! Late responses: results that arrive after their call was given up. The log records their
+//! arrival, and nobody sees them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -9,26 +10,26 @@ use weaver_types::{Clock, EventKind, PrincipalId, RawResult};
 
 use crate::clock_guard::ClockGuard;
 use crate::driver::{CallParts, DriverError};
-use crate::record::Payload;
+use crate::event_payload::EventPayload;
 
-/// Where late results are taken down: one for all calls of a kernel.
+/// Records late responses; shared by all calls of a kernel.
 pub(crate) struct LateResponseLog {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) time: Arc<ClockGuard>,
+    pub(crate) clock_guard: Arc<ClockGuard>,
 }
 
-/// How a late result of one call reaches the log.
+/// Records the late responses of one call.
 pub(crate) struct LateResponseSink {
     pub(crate) log: Arc<LateResponseLog>,
     pub(crate) principal: PrincipalId,
-    /// The attempts that were told, a bit each.
-    pub(crate) reported: AtomicU8,
+    /// The attempts that were reported already, one bit each.
+    pub(crate) reported_attempts: AtomicU8,
 }
 
 impl LateResponseSink {
-    /// Takes down that an attempt came to an end after all, and how; nothing of what it brought. It
-    /// changes nothing of the run: its end is recorded.
+    /// Records that an attempt ended late, and whether it succeeded; nothing of its result. The run
+    /// is not changed: the end of the call is recorded already.
     pub(crate) fn report(
         &self,
         call: &CallParts,
@@ -36,21 +37,26 @@ impl LateResponseSink {
         result: &Result<RawResult, DriverError>,
     ) {
         let bit = 1_u8.checked_shl(attempt.into()).unwrap_or(1 << 7);
-        if self.reported.fetch_or(bit, Ordering::SeqCst) & bit != 0 {
+        if self.reported_attempts.fetch_or(bit, Ordering::SeqCst) & bit != 0 {
             return;
         }
         let success = result.as_ref().is_ok_and(|raw| !raw.is_error);
-        let LateResponseLog { ledger, clock, time } = &*self.log;
-        let event = Payload::new()
+        let LateResponseLog { ledger, clock, clock_guard: time } = &*self.log;
+        let event = EventPayload::new()
             .with("principal", json!(self.principal))
             .with("capability", json!(call.capability.id()))
-            .tagged(Some(&call.capability))
+            .with_tags(Some(&call.capability))
             .with("attempt", json!(attempt))
             .with("success", json!(success))
-            .maybe("error", result.as_ref().err().map(|error| json!(error.code())))
-            .event(EventKind::Late, time.moment(clock.as_ref()).now, &call.run, Some(&call.call));
+            .with_optional("error", result.as_ref().err().map(|error| json!(error.code())))
+            .into_event(
+                EventKind::Late,
+                time.read(clock.as_ref()).now,
+                &call.run,
+                Some(&call.call),
+            );
         if let Some(event) = event {
-            // Nobody is left to wait for it, and nothing depends on it.
+            // Not waited for: no caller is left, and nothing depends on it.
             drop(ledger.commit(Batch::new(Durability::Os).with_event(event)));
         }
     }

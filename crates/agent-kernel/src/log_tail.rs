@@ -1,4 +1,4 @@
-//! The end of the log, read backwards.
+//! Reads the end of the log backwards.
 
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
@@ -7,8 +7,8 @@ use weaver_types::{EventKind, RunId, Timestamp};
 
 use crate::error::KernelError;
 
-/// How many events at the end of the log are looked at.
-pub(crate) const MAX_TAIL: u64 = 200_000;
+/// How many events at the end of the log are read at most.
+pub(crate) const MAX_TAIL_EVENTS: u64 = 200_000;
 
 /// One event of the log.
 pub(crate) struct LogEvent<'e> {
@@ -19,47 +19,47 @@ pub(crate) struct LogEvent<'e> {
 }
 
 impl LogEvent<'_> {
-    /// What it says; null where the payload is pruned.
+    /// The payload; null if it is pruned.
     pub(crate) fn payload(&self) -> Value {
         let payload = self.event.payload.as_deref();
         payload.and_then(|bytes| canonical::parse(bytes, Profile::Record).ok()).unwrap_or_default()
     }
 }
 
-/// A text of an event.
-pub(crate) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+/// A string field of an event.
+pub(crate) fn str_field<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key).and_then(Value::as_str)
 }
 
-/// Shows the events from `since` on to `see`, the latest first. False when there were more than
-/// [`MAX_TAIL`]: then the earlier ones were not shown.
-pub(crate) fn scan(
+/// Passes the events from `since` on to `visit`, the latest first. False when there were more than
+/// [`MAX_TAIL_EVENTS`], of which the earliest were left out.
+pub(crate) fn scan_backwards(
     ledger: &dyn Ledger,
     since: Timestamp,
-    mut see: impl FnMut(&LogEvent<'_>),
+    mut visit: impl FnMut(&LogEvent<'_>),
 ) -> Result<bool, KernelError> {
     let page = u64::try_from(MAX_PAGE).unwrap_or(u64::MAX);
     let size = ledger.head()?.size;
     let mut end = size;
     while end > 0 {
-        if size.saturating_sub(end) >= MAX_TAIL {
+        if size.saturating_sub(end) >= MAX_TAIL_EVENTS {
             return Ok(false);
         }
         let from = end.saturating_sub(page);
         let count = usize::try_from(end.saturating_sub(from)).unwrap_or(MAX_PAGE);
         for event in ledger.events(from, count)?.iter().rev() {
-            let log_event = read(event)?;
+            let log_event = read_event(event)?;
             if log_event.at < since {
                 return Ok(true);
             }
-            see(&log_event);
+            visit(&log_event);
         }
         end = from;
     }
     Ok(true)
 }
 
-fn read(event: &StoredEvent) -> Result<LogEvent<'_>, KernelError> {
+fn read_event(event: &StoredEvent) -> Result<LogEvent<'_>, KernelError> {
     let stored = |problem: &str| KernelError::Stored {
         what: "an event",
         problem: format!("number {}: {problem}", event.seq),
@@ -69,8 +69,8 @@ fn read(event: &StoredEvent) -> Result<LogEvent<'_>, KernelError> {
     let at = header.get("at").and_then(Value::as_i64).ok_or_else(|| stored("it has no time"))?;
     Ok(LogEvent {
         at: Timestamp::from_micros(at),
-        kind: text(&header, "type").and_then(EventKind::parse),
-        run: text(&header, "run").and_then(|run| RunId::parse(run).ok()),
+        kind: str_field(&header, "type").and_then(EventKind::parse),
+        run: str_field(&header, "run").and_then(|run| RunId::parse(run).ok()),
         event,
     })
 }

@@ -1,5 +1,4 @@
-//! Arguments that hold masks: as the model wrote them, with the values in their places, and what is
-//! said of them where only the model's own words may be seen.
+//! Arguments with masks: as the model wrote them, and with the values in place of the masks.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,84 +6,97 @@ use std::sync::Arc;
 use serde_json::Value;
 use weaver_firewall::{MaskTable, UnknownMask};
 use weaver_types::{
-    Capability, Check, Contribution, Decision, Discharge, Label, MaskedValue, ReasonCode, Verdict,
+    Capability, CheckKind, CheckResult, Decision, Label, MaskedValue, ReasonCode, Remedy, Verdict,
 };
 
-/// A call whose arguments hold masks.
+/// The masks in the arguments of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct ArgumentMasks {
-    /// The arguments as the model wrote them: so the log and the model see them.
-    pub(crate) given: Value,
-    /// What stands behind the masks.
-    pub(crate) masked: Vec<MaskedValue>,
-    pub(crate) unknown: Option<UnknownMask>,
-    pub(crate) too_much: bool,
+    /// The arguments as the model wrote them: the form that the log and the model see.
+    pub(crate) as_written: Value,
+    /// The values behind the masks.
+    pub(crate) values: Vec<MaskedValue>,
+    pub(crate) unknown_mask: Option<UnknownMask>,
+    pub(crate) exceeds_disclosure_limit: bool,
     pub(crate) table: Option<Arc<MaskTable>>,
 }
 
-/// Arguments that held masks, with the values in their places.
+/// Arguments whose masks were replaced by their values.
 #[derive(Debug)]
 pub(crate) struct UnmaskedArguments {
     pub(crate) arguments: Value,
     pub(crate) masks: ArgumentMasks,
 }
 
-/// What a call is decided on: the values, and what it has of masks.
-pub(crate) fn parts<'a>(
+/// The arguments on which a call is decided, and their masks, if any.
+pub(crate) fn arguments_and_masks<'a>(
     unmasked: Option<&'a UnmaskedArguments>,
-    given: Option<&'a Value>,
+    as_written: Option<&'a Value>,
 ) -> (Option<&'a Value>, Option<&'a ArgumentMasks>) {
     match unmasked {
         Some(unmasked) => (Some(&unmasked.arguments), Some(&unmasked.masks)),
-        None => (given, None),
+        None => (as_written, None),
     }
 }
 
 impl ArgumentMasks {
-    /// Those of a held call that is decided again: its values stand in its request.
-    pub(crate) fn held(given: Value, masked: Vec<MaskedValue>) -> Self {
-        Self { given, masked, unknown: None, too_much: false, table: None }
+    /// The masks of a held call that is evaluated again; the values come from its request.
+    pub(crate) fn for_held_call(as_written: Value, masked: Vec<MaskedValue>) -> Self {
+        Self {
+            as_written: as_written,
+            values: masked,
+            unknown_mask: None,
+            exceeds_disclosure_limit: false,
+            table: None,
+        }
     }
 
-    /// Why a call is not made with these arguments: a mask in them stands for nothing and would be
-    /// written in place of a value. Reads may carry such a mask, since they change nothing.
-    pub(crate) fn refusal(&self, capability: &Capability) -> Option<Contribution> {
-        let detail = match &self.unknown {
-            _ if self.too_much => "the values behind the masks are more than one run gives out; \
+    /// The refusal of arguments with an unknown mask, which would be written in place of a value.
+    /// Reads may contain such a mask, since they change nothing.
+    pub(crate) fn refusal(&self, capability: &Capability) -> Option<CheckResult> {
+        let detail = match &self.unknown_mask {
+            _ if self.exceeds_disclosure_limit => {
+                "the values behind the masks are more than one run gives out; \
                                    give the real text, or use fewer masks"
-                .to_owned(),
-            Some(UnknownMask { mask, place }) if capability.spec().effects.writes() => format!(
-                "`{place}` holds `{mask}`, which stands for nothing in this run and would be \
+                    .to_owned()
+            }
+            Some(UnknownMask { mask, pointer: place }) if capability.spec().effects.writes() => {
+                format!(
+                    "`{place}` holds `{mask}`, which stands for nothing in this run and would be \
                  written in place of a value; copy the mask as it was shown, leave that part out, \
                  or give the real text"
-            ),
+                )
+            }
             _ => return None,
         };
-        let (check, reason) = (Check::Justification, ReasonCode::MaskedValueInArguments);
-        let said = Contribution::new(check, Verdict::Ask, reason, detail);
-        Some(said.discharged_by(Discharge::Arguments))
+        let (check, reason) = (CheckKind::Justification, ReasonCode::MaskedValueInArguments);
+        let contribution = CheckResult::new(check, Verdict::Ask, reason, detail);
+        Some(contribution.with_remedy(Remedy::Arguments))
     }
 
-    /// The decision in words that may be seen: the masks stand there in place of their values.
-    pub(crate) fn hidden_in(&self, decision: Decision) -> Decision {
+    /// The decision with masks in place of the values in its texts, so that it may be shown.
+    pub(crate) fn redact_decision(&self, decision: Decision) -> Decision {
         match &self.table {
-            Some(table) => decision.reworded(|detail| match table.hide(detail, &self.masked) {
-                Cow::Borrowed(_) => None,
-                Cow::Owned(hidden) => Some(hidden),
-            }),
+            Some(table) => {
+                decision.map_details(|detail| match table.mask_values(detail, &self.values) {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(hidden) => Some(hidden),
+                })
+            }
             None => decision,
         }
     }
 
-    /// The label of a result that may repeat the values.
-    pub(crate) fn join(&self, label: Label) -> Label {
-        self.masked.iter().fold(label, |label, value| label.join(&value.label))
+    /// Joins the labels of the values into that of a result, which may repeat them.
+    pub(crate) fn join_value_labels(&self, label: Label) -> Label {
+        self.values.iter().fold(label, |label, value| label.join(&value.label))
     }
 
-    /// From now on the values may come back in any result of the run, and are masked there.
-    pub(crate) fn give_out(&self) {
+    /// Marks the values as disclosed: from now on they may appear in any result of the run, and are
+    /// masked there.
+    pub(crate) fn mark_values_disclosed(&self) {
         if let Some(table) = &self.table {
-            table.give_out(self.masked.iter().map(|one| one.mask.as_str()));
+            table.mark_disclosed(self.values.iter().map(|one| one.mask.as_str()));
         }
     }
 }
@@ -92,14 +104,14 @@ impl ArgumentMasks {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use weaver_types::{Agents, CapabilityDraft, CapabilityId, Effects};
+    use weaver_types::{AllowedAgents, CapabilityDraft, CapabilityId, Effects};
 
     use super::*;
 
     #[test]
     fn a_mask_that_stands_for_nothing_is_written_nowhere_and_too_many_values_go_nowhere() {
         let unknown =
-            || Some(UnknownMask { mask: "[EMAIL_9]".to_owned(), place: "/to".to_owned() });
+            || Some(UnknownMask { mask: "[EMAIL_9]".to_owned(), pointer: "/to".to_owned() });
         for (effects, unknown, too_much, word) in [
             (Effects::READ_LOCAL, None, false, None),
             (Effects::WRITE_LOCAL, None, false, None),
@@ -111,17 +123,20 @@ mod tests {
             let id = CapabilityId::parse("a.b").unwrap();
             let draft = CapabilityDraft {
                 description: "a capability".to_owned(),
-                ..CapabilityDraft::new(id, "b", effects, Agents::Any)
+                ..CapabilityDraft::new(id, "b", effects, AllowedAgents::Any)
             };
-            let masks =
-                ArgumentMasks { unknown, too_much, ..ArgumentMasks::held(json!({}), vec![]) };
-            let said = masks.refusal(&draft.build().unwrap());
-            assert_eq!(said.is_some(), word.is_some(), "{effects:?} {too_much}");
-            if let (Some(said), Some(word)) = (said, word) {
-                assert!(said.detail.contains(word), "{}", said.detail);
-                let stop = (said.verdict, said.reason, said.discharge);
+            let masks = ArgumentMasks {
+                unknown_mask: unknown,
+                exceeds_disclosure_limit: too_much,
+                ..ArgumentMasks::for_held_call(json!({}), vec![])
+            };
+            let contribution = masks.refusal(&draft.build().unwrap());
+            assert_eq!(contribution.is_some(), word.is_some(), "{effects:?} {too_much}");
+            if let (Some(contribution), Some(word)) = (contribution, word) {
+                assert!(contribution.detail.contains(word), "{}", contribution.detail);
+                let stop = (contribution.verdict, contribution.reason, contribution.discharge);
                 let reason = ReasonCode::MaskedValueInArguments;
-                assert_eq!(stop, (Verdict::Ask, reason, Discharge::Arguments));
+                assert_eq!(stop, (Verdict::Ask, reason, Remedy::Arguments));
             }
         }
     }

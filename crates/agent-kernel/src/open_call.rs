@@ -6,8 +6,8 @@ use weaver_types::{CapabilityId, Label, PrincipalId, RunId};
 
 use crate::error::KernelError;
 
-/// A call whose end is not recorded yet, as the ledger keeps it, in the order in which it is
-/// written.
+/// The ledger's record of a call without a recorded end. The fields stand in the order in which
+/// they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OpenCall {
@@ -24,7 +24,7 @@ pub(crate) struct OpenCall {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) tokens: u64,
     pub(crate) v: u8,
-    /// The label that the run takes then.
+    /// The label that the run takes on then.
     pub(crate) worst: Label,
 }
 
@@ -35,10 +35,10 @@ fn is_zero(n: &u64) -> bool {
 
 impl OpenCall {
     pub(crate) fn to_bytes(&self) -> Option<Vec<u8>> {
-        canonical::of(self, Profile::Record).ok()
+        canonical::serialize(self, Profile::Record).ok()
     }
 
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, KernelError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, KernelError> {
         let stored = |problem: String| KernelError::Stored { what: "an open call", problem };
         let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
         let version = value.get("v").and_then(serde_json::Value::as_u64);
@@ -78,11 +78,11 @@ mod tests {
                 .filter(|key| value.get(key).is_some())
                 .collect();
             assert_eq!(written.join(" "), members);
-            assert_eq!(OpenCall::read(&bytes).unwrap(), call);
+            assert_eq!(OpenCall::parse(&bytes).unwrap(), call);
         }
         let text = String::from_utf8(open(0, 0, 0).to_bytes().unwrap()).unwrap();
-        let newer = OpenCall::read(text.replace("\"v\":1", "\"v\":2").as_bytes()).unwrap_err();
+        let newer = OpenCall::parse(text.replace("\"v\":1", "\"v\":2").as_bytes()).unwrap_err();
         assert!(newer.to_string().contains("its version is Some(2)"), "{newer}");
-        assert!(OpenCall::read(b"").is_err());
+        assert!(OpenCall::parse(b"").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The parameters of a tool in one line, as a model reads them.
+//! The parameters of a tool in one line, for a model.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use serde_json::Value;
 use weaver_text::escape;
 
 /// The longest name, in bytes.
-const MAX_NAME: usize = 40;
+const MAX_NAME_BYTES: usize = 40;
 
-/// `path, head?, tail?`: the names of the properties of an input schema, the required ones first,
-/// the others with a question mark. Beyond `most` names it ends with `…`; it is empty where the
-/// schema has none.
+/// `path, head?, tail?`: the property names of an input schema, the required ones first, the others
+/// with a question mark. After `max_names` names it ends with `…`; it is empty if the schema has no
+/// properties.
 ///
 /// ```
 /// use serde_json::json;
@@ -21,7 +21,7 @@ const MAX_NAME: usize = 40;
 /// assert_eq!(parameter_list(&schema, 1), "path, …");
 /// ```
 #[must_use]
-pub fn parameter_list(schema: &Value, most: usize) -> String {
+pub fn parameter_list(schema: &Value, max_names: usize) -> String {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required: BTreeSet<&str> = schema
         .get("required")
@@ -33,12 +33,12 @@ pub fn parameter_list(schema: &Value, most: usize) -> String {
     let names = properties.into_iter().flat_map(|properties| properties.keys());
     let (first, rest): (Vec<&String>, Vec<&String>) =
         names.partition(|name| required.contains(name.as_str()));
-    let shown = |name: &str| escape::line(escape::truncate(name, MAX_NAME)).into_owned();
+    let shown = |name: &str| escape::line(escape::truncate(name, MAX_NAME_BYTES)).into_owned();
     let first = first.into_iter().map(|name| shown(name));
     let all = first.chain(rest.into_iter().map(|name| format!("{}?", shown(name))));
-    let mut words: Vec<String> = all.take(most.saturating_add(1)).collect();
-    if words.len() > most {
-        words.truncate(most);
+    let mut words: Vec<String> = all.take(max_names.saturating_add(1)).collect();
+    if words.len() > max_names {
+        words.truncate(max_names);
         words.push("…".to_owned());
     }
     words.join(", ")

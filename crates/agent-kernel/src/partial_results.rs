@@ -1,67 +1,72 @@
-//! Partial results as progress: for whoever asked how far a call is, and gets its result as one.
+//! Reports partial results as progress, for a caller that gets the result as a whole.
 
 use serde_json::Value;
 use weaver_types::{Progress, RawChunk};
 
 use crate::driver::AuthorizedCall;
 
-/// The longest line that is reported, in bytes. Of a longer one nothing is: the kernel shows no part
-/// of a message that it could not redact as a whole.
-const MAX_LINE: usize = 4_096;
+/// The longest line that is reported, in bytes. Nothing of a longer line is reported: the kernel
+/// shows no part of a message that it could not redact as a whole.
+const MAX_LINE_BYTES: usize = 4_096;
 
-/// Reports what came of a result so far as progress of its call: lines of texts and rows, counted.
+/// Reports the lines and rows of a result that have arrived as progress of its call, with their
+/// number.
 ///
-/// The kernel redacts, shortens and thins them out as it does with everything that a tool says of
-/// its progress ([`AuthorizedCall::report_progress`]).
+/// The kernel redacts, shortens and throttles them like any progress of a tool
+/// ([`AuthorizedCall::report_progress`]).
 #[derive(Debug)]
 pub struct PartialResults {
     call: AuthorizedCall,
-    /// How many lines and rows came.
+    /// How many lines and rows have arrived.
     count: u32,
-    /// The beginning of a line that is not over.
-    line: Vec<u8>,
+    /// The start of an unfinished line.
+    unfinished_line: Vec<u8>,
 }
 
 impl PartialResults {
-    /// For a call whose progress somebody wants.
+    /// `None` when nobody asked for the progress of the call.
     #[must_use]
-    pub fn of(call: &AuthorizedCall) -> Option<Self> {
+    pub fn new(call: &AuthorizedCall) -> Option<Self> {
         let wanted = call.wants_progress();
-        wanted.then(|| Self { call: call.clone(), count: 0, line: Vec::new() })
+        wanted.then(|| Self { call: call.clone(), count: 0, unfinished_line: Vec::new() })
     }
 
-    /// Reports the lines and rows that are whole by now.
+    /// Reports the lines and rows that this chunk completes.
     pub fn push(&mut self, chunk: &RawChunk) {
         match chunk {
-            RawChunk::Json(Value::Array(items)) => items.iter().for_each(|item| self.row(item)),
-            RawChunk::Json(value) => self.row(value),
+            RawChunk::Json(Value::Array(items)) => {
+                items.iter().for_each(|item| self.report_row(item))
+            }
+            RawChunk::Json(value) => self.report_row(value),
             RawChunk::Text(text) => self.push_bytes(text.as_bytes()),
             RawChunk::Bytes(bytes) => self.push_bytes(bytes),
         }
     }
 
-    /// The same for a piece of a text.
+    /// Reports the lines that this piece of text completes.
     pub fn push_bytes(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            // As many bytes as a message has tell a line that is too long, with its line break.
-            let room = MAX_LINE.saturating_sub(self.line.len());
+            // One byte more than a message may have is enough to recognise a line that is too long.
+            let room = MAX_LINE_BYTES.saturating_sub(self.unfinished_line.len());
             let text = piece.strip_suffix(b"\n");
-            self.line.extend(text.unwrap_or(piece).iter().take(room));
+            self.unfinished_line.extend(text.unwrap_or(piece).iter().take(room));
             if text.is_some() {
-                let line = std::mem::take(&mut self.line);
-                let message = String::from_utf8(line).ok().filter(|line| line.len() < MAX_LINE);
-                // With its line break: lines are no pieces of one word.
+                let line = std::mem::take(&mut self.unfinished_line);
+                let message =
+                    String::from_utf8(line).ok().filter(|line| line.len() < MAX_LINE_BYTES);
+                // The line break is kept, so that the redactor does not join two lines into one
+                // word.
                 self.report(message.map(|line| format!("{}\n", line.trim_end())));
             }
         }
     }
 
-    fn row(&mut self, row: &Value) {
+    fn report_row(&mut self, row: &Value) {
         let text = match row {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        self.report(Some(text).filter(|text| text.len() < MAX_LINE));
+        self.report(Some(text).filter(|text| text.len() < MAX_LINE_BYTES));
     }
 
     fn report(&mut self, message: Option<String>) {

@@ -1,4 +1,4 @@
-//! Grants that wait for their invocation.
+//! The grants that wait for their invocation.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -9,31 +9,31 @@ use weaver_types::{CallId, CapabilityRequest, TokenClaims, TokenId};
 
 use crate::token::TokenMac;
 
-/// How many grants may wait; beyond it the oldest are void.
+/// How many grants may wait; beyond that the oldest become void.
 const MAX_PENDING: usize = 65_536;
-/// How many that are gone are remembered by their age at least.
-const MOST_GONE: usize = 1_024;
+/// How many removed grants the age queue may contain before it is cleaned up.
+const MAX_STALE_QUEUE_ENTRIES: usize = 1_024;
 
 /// A grant that waits for its invocation.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingGrant {
-    /// What its token says, and the MAC by which a token is known to say just that.
+    /// The claims of its token, and the MAC that proves that a token has exactly these claims.
     pub(crate) claims: TokenClaims,
-    pub(crate) seal: TokenMac,
+    pub(crate) mac: TokenMac,
     pub(crate) call: CallId,
     pub(crate) request: CapabilityRequest,
-    /// What the preconditions were.
-    pub(crate) facts: Vec<ObservedPrecondition>,
+    /// The preconditions as observed at the grant.
+    pub(crate) preconditions: Vec<ObservedPrecondition>,
 }
 
-/// The grants that wait, by token and by age.
+/// The waiting grants, by token and by age.
 #[derive(Default)]
-pub(crate) struct PendingGrants(Mutex<Grants>);
+pub(crate) struct PendingGrants(Mutex<GrantTables>);
 
 #[derive(Default)]
-struct Grants {
+struct GrantTables {
     by_token: HashMap<TokenId, Arc<PendingGrant>, RandomState>,
-    /// The oldest first. Some may be gone by now; a token never comes again.
+    /// The oldest first. Some may have been removed by now; a token id is never reused.
     by_age: VecDeque<TokenId>,
 }
 
@@ -44,9 +44,10 @@ impl PendingGrants {
             let Some(oldest) = grants.by_age.pop_front() else { break };
             grants.by_token.remove(&oldest);
         }
-        let Grants { by_token, by_age } = &mut *grants;
-        // Once most of them are gone, they are taken out together.
-        if by_age.len() > MOST_GONE + by_token.len() * 2 {
+        let GrantTables { by_token, by_age } = &mut *grants;
+        // Removed entries are cleaned up together once they are the majority, so that each
+        // insertion costs constant time on average.
+        if by_age.len() > MAX_STALE_QUEUE_ENTRIES + by_token.len() * 2 {
             by_age.retain(|token| by_token.contains_key(token));
         }
         let token = &pending.claims.token_id;
@@ -61,7 +62,7 @@ impl PendingGrants {
     pub(crate) fn remove(&self, token: &TokenId) {
         let Ok(mut grants) = self.0.lock() else { return };
         grants.by_token.remove(token);
-        // Mostly the oldest goes first, and its name is at hand now.
+        // Usually the oldest grant is used first; its queue entry can be dropped now.
         if grants.by_age.front() == Some(token) {
             grants.by_age.pop_front();
         }
@@ -100,10 +101,10 @@ mod tests {
         };
         PendingGrant {
             claims,
-            seal: [0; 32],
+            mac: [0; 32],
             call: CallId::parse("call_1").unwrap(),
             request: CapabilityRequest::new(capability, ""),
-            facts: Vec::new(),
+            preconditions: Vec::new(),
         }
     }
 
@@ -127,7 +128,7 @@ mod tests {
     fn what_was_used_leaves_nothing_behind() {
         let grants = PendingGrants::default();
         grants.insert(pending(0));
-        for n in 1..10 * MOST_GONE {
+        for n in 1..10 * MAX_STALE_QUEUE_ENTRIES {
             let used = pending(n);
             let token = used.claims.token_id.clone();
             grants.insert(used);
@@ -136,7 +137,7 @@ mod tests {
         assert!(grants.get(&token(0)).is_some(), "the one that was not used still waits");
         let all = grants.0.lock().unwrap();
         assert_eq!(all.by_token.len(), 1);
-        assert!(all.by_age.len() <= MOST_GONE + 4, "{}", all.by_age.len());
+        assert!(all.by_age.len() <= MAX_STALE_QUEUE_ENTRIES + 4, "{}", all.by_age.len());
         assert_eq!(all.by_age.front().map(TokenId::as_str), Some(&*token(0)), "and is the oldest");
     }
 
@@ -153,9 +154,9 @@ mod tests {
             grants.remove(&token);
             named
         };
-        for gone in 1..=MOST_GONE + 2 {
+        for gone in 1..=MAX_STALE_QUEUE_ENTRIES + 2 {
             assert_eq!(named(gone), gone + 1);
         }
-        assert_eq!(named(MOST_GONE + 3), 2);
+        assert_eq!(named(MAX_STALE_QUEUE_ENTRIES + 3), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! The pipeline, one stage a file.
+//! The pipeline from request to result, one stage per file.
 //!
 //! ```text
 //! grant   = decided ─ token | refuse
@@ -7,14 +7,15 @@
 //! decided = evaluate ─ held? open a request ─ resolver? ─ evaluate
 //! evaluate = lookup, contract, arguments, decide, budget, preconditions ─ held? resume
 //! call    = grant ─ invoke, for an id and arguments
-//! receive = verify a signed file ─ record ─ it counts
+//! receive_signed_file = verify ─ record ─ apply
 //! ```
 
 mod attempt;
 mod authorized_invocation;
 mod calibrate;
 mod call;
-mod change;
+mod call_end;
+mod change_request;
 mod contracts;
 mod decision_key;
 mod decision_record;
@@ -26,47 +27,47 @@ mod explain_denial;
 mod finish;
 mod grant;
 mod hold;
+mod host_events;
 mod hypothetical_call;
 mod intent;
 mod invoke;
-mod label;
-mod measure;
 mod memory;
-mod note;
-mod observe;
-mod origins;
+mod open_requests;
+mod operation_timer;
+mod preconditions;
 mod progress;
 mod provenance_updates;
-mod receive;
 mod record_ends;
 mod recover;
 mod refuse;
-mod renew;
-mod repair;
+mod repair_arguments;
+mod replace_policy;
 mod resolve;
+mod result_label;
 mod resume;
 mod retry;
 mod revoke;
 mod run_end;
 mod run_entry;
 mod run_firewall;
+mod run_update;
 mod signal;
+mod signed_files;
 mod standing_release;
 mod stream;
 mod token_allotment;
-mod transition;
 mod unfinished_calls;
 mod unmask;
-mod validate;
-mod verify;
-mod wait;
+mod validate_result;
+mod value_origins;
+mod verify_token;
 
 pub use dry_run::DryRun;
-pub use measure::instrument;
-pub use memory::{MemoryAccess, MemoryNote};
-pub(crate) use note::RunSummary;
-pub use receive::FileOutcome;
-pub use run_end::RunEnd;
+pub(crate) use host_events::RunSummary;
+pub use memory::{MemoryAccess, MemoryOperation};
+pub use operation_timer::instrument;
+pub use run_end::RunEndReason;
 pub use run_entry::EnteredRun;
+pub use signed_files::SignedFileOutcome;
 
 pub use crate::revocation::RevocationSubject;

@@ -1,12 +1,12 @@
-//! Preconditions: a port through which facts about the world are observed.
+//! Preconditions: a port that observes facts about the world.
 
 use serde_json::Value;
 use weaver_types::Precondition;
 
 /// The longest observation that is kept, in bytes.
-pub const MAX_OBSERVED: usize = 512;
+pub const MAX_OBSERVATION_BYTES: usize = 512;
 
-/// Why a fact could not be observed. It is never taken for "unchanged".
+/// Why a fact could not be observed. This never counts as "unchanged".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PreconditionError {
@@ -19,20 +19,20 @@ pub enum PreconditionError {
     /// It cannot be read.
     #[error("{what} cannot be read: {problem}")]
     Unreadable {
-        /// What was looked at.
+        /// What was observed.
         what: String,
         /// What went wrong.
         problem: String,
     },
-    /// It is larger than is looked at.
+    /// It is too large to be read.
     #[error("{what} has more than {limit} bytes")]
     TooLarge {
-        /// What was looked at.
+        /// What was observed.
         what: String,
         /// The bound, in bytes.
         limit: u64,
     },
-    /// This checker does not know the check.
+    /// The checker does not support this check.
     #[error("this build cannot observe `{check}`")]
     Unsupported {
         /// The check, as documents write it.
@@ -53,11 +53,12 @@ impl PreconditionError {
     }
 }
 
-/// Observes facts about the world. What it says is compared as text and written to the log, so it
-/// never holds a secret in clear: a digest stands for what is secret. It is asked on the path of a
-/// decision, so it answers within bounded time.
+/// Observes facts about the world. An observation is compared as text and written to the log, so it
+/// must not contain a secret in clear: use a digest instead. It is made on the path of a decision,
+/// so it must return within bounded time.
 pub trait PreconditionChecker: Send + Sync {
-    /// What the fact is now, in at most [`MAX_OBSERVED`] bytes. Equal texts mean "unchanged".
+    /// The fact as it is now, in at most [`MAX_OBSERVATION_BYTES`] bytes. Equal texts mean
+    /// "unchanged".
     ///
     /// # Errors
     /// [`PreconditionError`]; the call is then denied.

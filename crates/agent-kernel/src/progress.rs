@@ -1,10 +1,10 @@
-//! Progress of a running call, on its way from the driver to the caller: in order, all of it before
-//! the result, at a bounded pace.
+//! The progress of a running call, on its way from the driver to the caller: in order, complete
+//! before the result, at a bounded rate.
 //!
-//! A driver reports whenever it likes and from any thread, which costs no more than a lock. The
-//! call's own future takes the first few from there at once and then the newest at most ten times a
-//! second, so that a flood is neither stored nor redacted nor passed on, and a call of few steps
-//! shows each of them.
+//! A driver may report at any time and from any thread, at the cost of a lock. The call's own
+//! future takes the first few reports at once, and then the newest at most ten times a second. A
+//! flood of reports is therefore neither stored nor redacted nor forwarded, while a call with few
+//! steps shows each of them.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,61 +14,62 @@ use std::time::Duration;
 
 use weaver_types::{BoxFuture, Progress, Timer};
 
-/// The least time between two reports that are passed on.
-const PAUSE: Duration = Duration::from_millis(100);
-/// How many reports are passed on before the first pause.
+/// The least time between two forwarded reports.
+const MIN_REPORT_INTERVAL: Duration = Duration::from_millis(100);
+/// How many reports are forwarded before the first pause.
 const BURST: u32 = 4;
-/// The most reports of one call that are passed on. The last of them is kept for the end.
-const MAX_SHOWN: u32 = 1_000;
-/// The longest message, in bytes. A longer one is left out: were it cut before it is redacted, a
-/// secret at its end would be cut in two and be recognised no more.
-const MAX_MESSAGE: usize = 4_096;
+/// The most reports of one call that are forwarded. The last place is kept for the last report.
+const MAX_REPORTS: u32 = 1_000;
+/// The longest message, in bytes. A longer one is dropped: if it were cut before it is redacted, a
+/// secret at the cut would not be recognised.
+const MAX_MESSAGE_BYTES: usize = 4_096;
 
-/// How much is kept of messages that were not taken, in bytes: what the next one may go on with.
-const MAX_SKIPPED: usize = 1_024;
+/// How much of skipped messages is kept, in bytes, since the next message may continue them.
+const MAX_SKIPPED_BYTES: usize = 1_024;
 
-/// A report that was taken, and the end of what was said before it and not taken.
+/// A report, and the end of the messages that were skipped before it.
 pub(crate) struct ProgressUpdate {
     pub(crate) report: Progress,
     pub(crate) skipped: String,
 }
 
-/// Where a driver leaves progress.
+/// The slot where a driver puts its newest report.
 #[derive(Default)]
 pub(crate) struct ProgressSlot(Mutex<LatestProgress>);
 
 #[derive(Default)]
 struct LatestProgress {
-    /// The last progress that counted, and the greatest total.
-    seen: Option<(f64, f64)>,
-    /// What was not taken yet.
+    /// The last accepted progress, and the greatest total.
+    last_counted: Option<(f64, f64)>,
+    /// The newest report that is not taken yet.
     report: Option<Progress>,
-    /// The messages of those that another one took the place of.
+    /// The messages of the reports that a newer one replaced.
     skipped: String,
-    /// Who takes it.
-    taker: Option<Waker>,
+    /// Wakes the task that takes it.
+    waker: Option<Waker>,
 }
 
 impl ProgressSlot {
-    /// Leaves a report in place of one that was not taken. What is no number or has not grown is
-    /// dropped.
+    /// Puts a report in place of one that was not taken. A report that is not a number or has not
+    /// grown is dropped.
     pub(crate) fn report(&self, mut report: Progress) {
         let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (last, most) = newest.seen.unwrap_or((f64::NEG_INFINITY, f64::NEG_INFINITY));
+        let (last, max_bytes) =
+            newest.last_counted.unwrap_or((f64::NEG_INFINITY, f64::NEG_INFINITY));
         if !report.progress.is_finite() || report.progress <= last {
             return;
         }
-        report.total = report.total.filter(|total| total.is_finite() && *total >= most);
-        report.message = report.message.filter(|message| message.len() <= MAX_MESSAGE);
-        newest.seen = Some((report.progress, report.total.unwrap_or(most)));
-        // Whoever was woken for the one before takes this one instead.
+        report.total = report.total.filter(|total| total.is_finite() && *total >= max_bytes);
+        report.message = report.message.filter(|message| message.len() <= MAX_MESSAGE_BYTES);
+        newest.last_counted = Some((report.progress, report.total.unwrap_or(max_bytes)));
+        // The task that was woken for the replaced report takes this one instead.
         match newest.report.replace(report) {
             Some(Progress { message: Some(message), .. }) => {
-                keep_end(&mut newest.skipped, &message, MAX_SKIPPED);
+                append_bounded(&mut newest.skipped, &message, MAX_SKIPPED_BYTES);
             }
             Some(_) => {}
             None => {
-                if let Some(taker) = newest.taker.take() {
+                if let Some(taker) = newest.waker.take() {
                     taker.wake();
                 }
             }
@@ -81,46 +82,47 @@ impl ProgressSlot {
         Some(ProgressUpdate { report, skipped: std::mem::take(&mut newest.skipped) })
     }
 
-    fn wake(&self, taker: &Waker) {
+    fn register_waker(&self, taker: &Waker) {
         let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        newest.taker = Some(taker.clone());
+        newest.waker = Some(taker.clone());
     }
 }
 
-/// Adds to a text of which the end is kept.
-pub(crate) fn keep_end(text: &mut String, more: &str, most: usize) {
+/// Appends to a text and keeps only its last `max_bytes` bytes.
+pub(crate) fn append_bounded(text: &mut String, more: &str, max_bytes: usize) {
     text.push_str(more);
-    let surplus = text.len().saturating_sub(most);
+    let surplus = text.len().saturating_sub(max_bytes);
     text.drain(..text.ceil_char_boundary(surplus));
 }
 
-/// How much of a call's progress was passed on.
+/// Limits the rate at which a call's progress is forwarded.
 #[derive(Default)]
-pub(crate) struct ProgressRate {
-    shown: u32,
+pub(crate) struct ProgressThrottle {
+    forwarded: u32,
     pause: Option<BoxFuture<'static, ()>>,
 }
 
-impl ProgressRate {
-    /// The output of `work`. What is reported meanwhile is handed to `show`, the last of it before
-    /// this is done.
-    pub(crate) async fn showing<F: Future>(
+impl ProgressThrottle {
+    /// Awaits `work` and passes the reports in the meantime to `forward`; the last one before this
+    /// returns.
+    pub(crate) async fn forward_while<F: Future>(
         &mut self,
         work: F,
         slot: &ProgressSlot,
-        show: impl Fn(ProgressUpdate),
+        forward: impl Fn(ProgressUpdate),
         timer: &dyn Timer,
     ) -> F::Output {
         let mut work = pin!(work);
         std::future::poll_fn(move |context| {
-            // First of all, so that no report is missed between a look and the registration.
-            slot.wake(context.waker());
+            // Registered first, so that no report is missed between reading the slot and
+            // registering.
+            slot.register_waker(context.waker());
             if let Poll::Ready(output) = work.as_mut().poll(context) {
-                if self.shown < MAX_SHOWN
+                if self.forwarded < MAX_REPORTS
                     && let Some(report) = slot.take()
                 {
-                    self.shown += 1;
-                    show(report);
+                    self.forwarded += 1;
+                    forward(report);
                 }
                 return Poll::Ready(output);
             }
@@ -131,14 +133,14 @@ impl ProgressRate {
                     }
                     self.pause = None;
                 }
-                if self.shown + 1 >= MAX_SHOWN {
+                if self.forwarded + 1 >= MAX_REPORTS {
                     return Poll::Pending;
                 }
                 let Some(report) = slot.take() else { return Poll::Pending };
-                self.shown += 1;
-                show(report);
-                if self.shown >= BURST {
-                    self.pause = Some(timer.sleep(PAUSE));
+                self.forwarded += 1;
+                forward(report);
+                if self.forwarded >= BURST {
+                    self.pause = Some(timer.sleep(MIN_REPORT_INTERVAL));
                 }
             }
         })
@@ -163,7 +165,7 @@ mod tests {
 
     impl Timer for NextLook {
         fn sleep(&self, after: Duration) -> BoxFuture<'static, ()> {
-            assert_eq!(after, PAUSE);
+            assert_eq!(after, MIN_REPORT_INTERVAL);
             let mut looks = 0;
             Box::pin(std::future::poll_fn(move |context| {
                 looks += 1;
@@ -192,8 +194,8 @@ mod tests {
             reports.into_iter().for_each(|report| slot.report(report));
             Poll::Pending
         });
-        let show = |taken: ProgressUpdate| seen.lock().unwrap().push(taken.report);
-        block_on(ProgressRate::default().showing(work, &slot, show, timer));
+        let forward = |taken: ProgressUpdate| seen.lock().unwrap().push(taken.report);
+        block_on(ProgressThrottle::default().forward_while(work, &slot, forward, timer));
         seen.into_inner().unwrap()
     }
 
@@ -260,7 +262,7 @@ mod tests {
         assert_eq!((taken.skipped.as_str(), taken.report.progress), ("more more ", 4.0));
         (5..5_000).for_each(|n| say(n, "ü"));
         let skipped = slot.take().unwrap().skipped;
-        assert!(skipped.len() <= MAX_SKIPPED && skipped.ends_with("üü"));
+        assert!(skipped.len() <= MAX_SKIPPED_BYTES && skipped.ends_with("üü"));
     }
 
     #[test]
@@ -282,8 +284,8 @@ mod tests {
         let count = Arc::new(Count(0.into()));
         let woken = || count.0.load(std::sync::atomic::Ordering::SeqCst);
         let (slot, seen) = (ProgressSlot::default(), Mutex::new(0));
-        let mut pace = ProgressRate::default();
-        let mut future = pin!(pace.showing(
+        let mut pace = ProgressThrottle::default();
+        let mut future = pin!(pace.forward_while(
             std::future::pending::<()>(),
             &slot,
             |_| *seen.lock().unwrap() += 1,
@@ -302,8 +304,8 @@ mod tests {
     #[test]
     fn what_is_shown_at_the_end_of_one_attempt_counts_for_the_next() {
         let (slot, seen) = (ProgressSlot::default(), Mutex::new(Vec::new()));
-        let show = |taken: ProgressUpdate| seen.lock().unwrap().push(taken.report.progress);
-        let mut rate = ProgressRate::default();
+        let forward = |taken: ProgressUpdate| seen.lock().unwrap().push(taken.report.progress);
+        let mut rate = ProgressThrottle::default();
         for attempt in 0..2 {
             let mut looks = 0;
             let work = std::future::poll_fn(|context| {
@@ -312,9 +314,9 @@ mod tests {
                 context.waker().wake_by_ref();
                 if looks == 2 { Poll::Ready(()) } else { Poll::Pending }
             });
-            block_on(rate.showing(work, &slot, show, &Never));
+            block_on(rate.forward_while(work, &slot, forward, &Never));
         }
-        assert_eq!(rate.shown, 4);
+        assert_eq!(rate.forwarded, 4);
         let mut looks = 20;
         let work = std::future::poll_fn(|context| {
             looks += 1;
@@ -322,19 +324,19 @@ mod tests {
             context.waker().wake_by_ref();
             if looks == 25 { Poll::Ready(()) } else { Poll::Pending }
         });
-        block_on(rate.showing(work, &slot, show, &Never));
+        block_on(rate.forward_while(work, &slot, forward, &Never));
         // The fifth is shown at once, then there is a pause until the last.
         assert_eq!(*seen.lock().unwrap(), [1.0, 2.0, 11.0, 12.0, 21.0, 25.0]);
     }
 
     #[test]
     fn what_comes_after_the_last_report_that_is_passed_on_is_dropped() {
-        for (shown, expected) in [(MAX_SHOWN - 1, 1), (MAX_SHOWN, 0)] {
+        for (shown, expected) in [(MAX_REPORTS - 1, 1), (MAX_REPORTS, 0)] {
             let (slot, seen) = (ProgressSlot::default(), Mutex::new(0));
-            let mut rate = ProgressRate { shown, pause: None };
+            let mut rate = ProgressThrottle { forwarded: shown, pause: None };
             slot.report(at(1.0));
             let work = std::future::ready(());
-            block_on(rate.showing(work, &slot, |_| *seen.lock().unwrap() += 1, &Never));
+            block_on(rate.forward_while(work, &slot, |_| *seen.lock().unwrap() += 1, &Never));
             assert_eq!(seen.into_inner().unwrap(), expected, "{shown}");
         }
     }

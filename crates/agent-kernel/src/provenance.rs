@@ -1,24 +1,26 @@
-//! Where the values of a run come from: what its user and its trusted sources named.
+//! Provenance: which values of a run its user and its trusted sources have named (taint tracking).
 //!
-//! The index holds keyed hashes of typed tokens under a key of the run's own, never the values. It
-//! is bounded for a run: what finds no room is nowhere. Each call that adds something writes one
-//! record of its own, in the batch that records the call, so that no call costs more than another
-//! and the same run read again after a restart gives the same verdicts.
+//! The index holds keyed hashes of typed tokens under a key of the run, never the values. It is
+//! bounded; a value that finds no place counts as not vouched for. Each call that adds something
+//! writes one record, in the batch that records the call, so that the cost of a call does not grow
+//! with the index, and a run that is loaded again after a restart gets the same verdicts.
 //!
-//! A trusted source may only repeat what it was told: a call that the model writes after untrusted
-//! input could place a value there and fetch it back as a trusted one, also in parts or encoded.
-//! So the result of such a call vouches for nothing unless all that the call was told is vouched
-//! for itself; once anything else was written to a server, no later result of it vouches for
-//! anything; and what was written anywhere is vouched for by no other server either.
+//! A trusted source may merely repeat what it was told: a call that the model writes after
+//! untrusted input could place a value there and fetch it back as trusted, also in parts or
+//! encoded. Therefore the result of such a call vouches for nothing unless all arguments of the
+//! call are vouched for. Once anything else was written to a server, no later result of that server
+//! vouches for anything; and no other server vouches for a value that was written anywhere.
 
-mod arguments;
+mod argument_check;
 mod collect;
 mod index;
-mod record;
-mod records;
+mod index_record;
+mod reply_records;
 
-pub(crate) use arguments::are_vouched_for;
-pub(crate) use collect::{answered, carried, echoes, said, written};
-pub(crate) use index::{Index, IndexEntries, Voucher};
-pub(crate) use record::{put_digest, puts, read};
-pub(crate) use records::{Record, Reply, records, vouched_ids};
+pub(crate) use argument_check::are_vouched_for;
+pub(crate) use collect::{
+    argument_tokens, carried_values, frame_tokens, user_tokens, without_echoes,
+};
+pub(crate) use index::{IndexEntries, ProvenanceIndex, Voucher};
+pub(crate) use index_record::{put_digest, read_index, record_puts};
+pub(crate) use reply_records::{Reply, ReplyRecord, reply_records, vouched_ids};

@@ -1,16 +1,16 @@
-//! The registry: which capabilities there are, and what executes each.
+//! The registry: the capabilities with their drivers.
 //!
-//! Ids are visually unique too: one that a reader could mistake for an existing id is refused. What
-//! was registered first under an id is remembered, and every call is compared with it. A namespace
-//! may be declared with a loader, which runs once, when somebody first asks.
+//! Ids are visually unique as well: an id that a reader could mistake for an existing one is
+//! refused. The first version that was registered under an id is remembered, and every call is
+//! compared with it. A namespace may be declared with a loader, which runs once, on first use.
 
 mod entries;
-mod first_seen;
+mod first_versions;
+mod live_version;
 mod namespace;
 mod registered_capability;
 mod search;
 mod suspicion;
-mod version;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -19,19 +19,19 @@ use weaver_types::{AgentId, Capability, CapabilityId, SafetyClass};
 
 use crate::driver::{AuthorizedCall, Driver, DriverError};
 use crate::error::RegistryError;
-use crate::function::FnDriver;
-use entries::Entries;
+use crate::fn_driver::FnDriver;
+use entries::RegistryEntries;
 use namespace::Namespace;
 
 pub use namespace::{LoadError, LoadResult, NamespaceInfo};
 pub use registered_capability::RegisteredCapability;
-pub(crate) use suspicion::kinds;
+pub(crate) use suspicion::suspicion_kinds;
 pub use suspicion::suspicions;
 
 /// The most capabilities that one registry holds.
 pub const MAX_CAPABILITIES: usize = 100_000;
 
-/// Capabilities by id. Readers and writers may be on any thread.
+/// The registered capabilities by id. It may be used from any thread.
 ///
 /// ```
 /// use weaver_agent_kernel::Registry;
@@ -50,7 +50,7 @@ pub const MAX_CAPABILITIES: usize = 100_000;
 /// ```
 #[derive(Default)]
 pub struct Registry {
-    entries: RwLock<Entries>,
+    entries: RwLock<RegistryEntries>,
     namespaces: RwLock<BTreeMap<String, Arc<Namespace>>>,
 }
 
@@ -61,11 +61,11 @@ impl Registry {
         Self::default()
     }
 
-    fn read(&self) -> Result<RwLockReadGuard<'_, Entries>, RegistryError> {
+    fn read(&self) -> Result<RwLockReadGuard<'_, RegistryEntries>, RegistryError> {
         self.entries.read().map_err(|_| RegistryError::Poisoned)
     }
 
-    fn write(&self) -> Result<RwLockWriteGuard<'_, Entries>, RegistryError> {
+    fn write(&self) -> Result<RwLockWriteGuard<'_, RegistryEntries>, RegistryError> {
         self.entries.write().map_err(|_| RegistryError::Poisoned)
     }
 
@@ -85,10 +85,11 @@ impl Registry {
 
     /// Registers a capability with a host function that may block.
     ///
-    /// Results of a capability that does not declare its output label are internal and untrusted:
-    /// a run that has seen one is tainted, and what it writes outside is held until people or the
-    /// origin of its arguments speak for it. [`output_label`](weaver_types::CapabilityDraft::output_label)
-    /// declares it, for a tool whose every answer is the host's own word.
+    /// Results of a capability that declares no output label are internal and untrusted: a run that
+    /// has seen one is tainted, and what it writes outside is held until people approve it or the
+    /// origin of its arguments is trusted. Set
+    /// [`output_label`](weaver_types::CapabilityDraft::output_label) for a tool whose answers all
+    /// come from the host itself.
     ///
     /// # Errors
     /// As [`Registry::register`].
@@ -103,10 +104,10 @@ impl Registry {
         self.register(capability, Arc::new(FnDriver::blocking(f)))
     }
 
-    /// Declares a namespace: `loader` makes everything whose id begins with `prefix` and a dot. It
-    /// runs when such an id is first asked for, or all ids are; once, whoever asks, and again only
-    /// after it failed. What it makes is registered as a whole or not at all. It runs on the thread
-    /// of whoever asks, which may be that of a call.
+    /// Declares a namespace: `loader` makes all capabilities whose ids begin with `prefix` and a
+    /// dot. It runs when such an id, or the list of all ids, is first requested; only once, and
+    /// again only after it failed. Its capabilities are registered all together or not at all. It
+    /// runs on the requesting thread, which may be that of a call.
     ///
     /// # Errors
     /// [`RegistryError`], when the prefix cannot begin an id, is declared already, or there are too
@@ -116,8 +117,10 @@ impl Registry {
         prefix: &str,
         loader: impl Fn() -> LoadResult + Send + Sync + 'static,
     ) -> Result<(), RegistryError> {
-        if !namespace::is_prefix(prefix) {
-            return Err(RegistryError::Prefix { prefix: prefix.escape_debug().take(80).collect() });
+        if !namespace::is_namespace_name(prefix) {
+            return Err(RegistryError::InvalidPrefix {
+                prefix: prefix.escape_debug().take(80).collect(),
+            });
         }
         let mut declared = self.namespaces.write().map_err(|_| RegistryError::Poisoned)?;
         if declared.contains_key(prefix) {
@@ -131,9 +134,9 @@ impl Registry {
         Ok(())
     }
 
-    /// Puts a new set in the place of all capabilities whose id begins with `prefix`, in one step.
-    /// What cannot be registered is left out and named. Of two whose ids look alike, the one that
-    /// was there before stays.
+    /// Replaces all capabilities whose ids begin with `prefix` by a new set, in one step. Returns
+    /// an error for each one that cannot be registered. Of two with ids that look alike, the one
+    /// that was registered before stays.
     ///
     /// # Errors
     /// [`RegistryError::Poisoned`] or [`RegistryError::Full`]; nothing is changed then.
@@ -143,67 +146,70 @@ impl Registry {
         set: Vec<(Capability, Arc<dyn Driver>)>,
     ) -> Result<Vec<RegistryError>, RegistryError> {
         let mut refused = Vec::new();
-        let mut fresh = BTreeMap::new();
+        let mut new_entries = BTreeMap::new();
         for (capability, driver) in set {
-            match checked(prefix, capability, driver) {
-                Ok(entry) if fresh.contains_key(entry.capability.id()) => {
+            match checked_registration(prefix, capability, driver) {
+                Ok(entry) if new_entries.contains_key(entry.capability.id()) => {
                     refused.push(RegistryError::Duplicate { id: entry.capability.id().clone() });
                 }
-                Ok(entry) => drop(fresh.insert(entry.capability.id().clone(), entry)),
+                Ok(entry) => drop(new_entries.insert(entry.capability.id().clone(), entry)),
                 Err(error) => refused.push(error),
             }
         }
         let mut entries = self.write()?;
-        let before = entries.under(prefix);
-        if entries.by_id().len() - before.len() + fresh.len() > MAX_CAPABILITIES {
+        let before = entries.ids_with_prefix(prefix);
+        if entries.by_id().len() - before.len() + new_entries.len() > MAX_CAPABILITIES {
             return Err(RegistryError::Full { limit: MAX_CAPABILITIES });
         }
         before.iter().for_each(|id| entries.remove(id));
-        let kept: Vec<_> = before.iter().filter_map(|id| fresh.remove(id)).collect();
-        refused.extend(entries::take_alike(&mut fresh));
-        for entry in kept.into_iter().chain(fresh.into_values()) {
+        let replaced: Vec<_> = before.iter().filter_map(|id| new_entries.remove(id)).collect();
+        refused.extend(entries::remove_confusable(&mut new_entries));
+        for entry in replaced.into_iter().chain(new_entries.into_values()) {
             refused.extend(entries.insert(entry).err());
         }
         Ok(refused)
     }
 
-    /// Marks a server's first listing as whole: what is new under `namespace`, the part of an id
-    /// before its first dot, comes late from here on. A glob of the contracts does not make it
-    /// callable where it does more than read.
+    /// Marks a server's first listing as complete: what is new from now on under `namespace`, the
+    /// part of an id before its first dot, counts as late. A glob in the contracts does not make a
+    /// late tool callable if it does more than read.
     ///
     /// # Errors
-    /// [`RegistryError`], when a thread died while it held the registry.
-    pub fn settle(&self, namespace: &str) -> Result<(), RegistryError> {
-        self.write()?.settle(namespace);
+    /// [`RegistryError`], when the lock of the registry is poisoned.
+    pub fn end_first_listing(&self, namespace: &str) -> Result<(), RegistryError> {
+        self.write()?.end_first_listing(namespace);
         Ok(())
     }
 
-    /// Looks one up, and loads its namespace for it where that is declared.
+    /// Looks up a capability; loads its declared namespace if necessary.
     #[must_use]
     pub fn get(&self, id: &CapabilityId) -> Option<Arc<RegisteredCapability>> {
-        let found = || self.read().ok()?.by_id().get(id).cloned();
-        if let Some(entry) = found() {
+        let look_up = || self.read().ok()?.by_id().get(id).cloned();
+        if let Some(entry) = look_up() {
             return Some(entry);
         }
-        for namespace in self.declared(namespace::prefixes(id.as_str())) {
-            // Why a loader failed is told by `namespace` and `namespaces`.
+        for namespace in self.declared_namespaces(namespace::namespaces_of(id.as_str())) {
+            // `namespace` and `namespaces` say why a loader failed.
             let _ = self.load(&namespace);
-            if let Some(entry) = found() {
+            if let Some(entry) = look_up() {
                 return Some(entry);
             }
         }
         None
     }
 
-    /// What executes a capability. Nobody can call it past the kernel: all that it takes is an
-    /// [`AuthorizedCall`], which the kernel alone makes.
+    /// The driver of a capability. It cannot be called without the kernel: it only accepts an
+    /// [`AuthorizedCall`], which only the kernel makes.
     #[must_use]
     pub fn get_callable(&self, id: &CapabilityId) -> Option<Arc<dyn Driver>> {
         self.get(id).map(|entry| Arc::clone(&entry.driver))
     }
 
-    /// Those of these prefixes that are declared.
-    fn declared<'p>(&self, prefixes: impl Iterator<Item = &'p str>) -> Vec<Arc<Namespace>> {
+    /// The declared namespaces among these prefixes.
+    fn declared_namespaces<'p>(
+        &self,
+        prefixes: impl Iterator<Item = &'p str>,
+    ) -> Vec<Arc<Namespace>> {
         let Ok(declared) = self.namespaces.read() else { return Vec::new() };
         if declared.is_empty() {
             return Vec::new();
@@ -212,32 +218,32 @@ impl Registry {
     }
 
     fn load(&self, namespace: &Namespace) -> Result<(), RegistryError> {
-        namespace.load(|made| self.put_all(namespace.prefix(), made))
+        namespace.load(|loaded| self.insert_all(namespace.prefix(), loaded))
     }
 
     /// Registers all of them or none.
-    fn put_all(
+    fn insert_all(
         &self,
         namespace: &str,
-        made: Vec<(Capability, Arc<dyn Driver>)>,
+        loaded: Vec<(Capability, Arc<dyn Driver>)>,
     ) -> Result<(), RegistryError> {
         let prefix = format!("{namespace}.");
-        let checked: Vec<_> = made
+        let checked: Vec<_> = loaded
             .into_iter()
-            .map(|(capability, driver)| checked(&prefix, capability, driver))
+            .map(|(capability, driver)| checked_registration(&prefix, capability, driver))
             .collect::<Result<_, _>>()?;
         let mut entries = self.write()?;
-        for (at, entry) in checked.iter().enumerate() {
+        for (index, entry) in checked.iter().enumerate() {
             if let Err(error) = entries.insert(Arc::clone(entry)) {
-                checked.iter().take(at).for_each(|entry| entries.undo(entry));
+                checked.iter().take(index).for_each(|entry| entries.undo_insert(entry));
                 return Err(error);
             }
         }
         Ok(())
     }
 
-    /// Everything, with every declared namespace loaded that can be.
-    fn all<T>(&self, look: impl FnOnce(&Entries) -> T) -> Option<T> {
+    /// Reads the entries after loading every declared namespace that can be loaded.
+    fn with_all_loaded<T>(&self, look: impl FnOnce(&RegistryEntries) -> T) -> Option<T> {
         let declared: Vec<_> =
             self.namespaces.read().map(|all| all.values().cloned().collect()).unwrap_or_default();
         for namespace in declared {
@@ -246,36 +252,37 @@ impl Registry {
         self.read().ok().map(|entries| look(&entries))
     }
 
-    /// The namespaces, sorted: those that are declared, and what stands before the first dot of
-    /// each registered id. Loads nothing.
+    /// The namespaces, sorted: the declared ones, and the parts of registered ids before the first
+    /// dot. Loads nothing.
     #[must_use]
     pub fn namespaces(&self) -> Vec<NamespaceInfo> {
         let Ok(entries) = self.read() else { return Vec::new() };
         let ids = entries.by_id().keys();
-        let mut found: BTreeMap<String, NamespaceInfo> = ids
+        let mut namespaces: BTreeMap<String, NamespaceInfo> = ids
             .filter_map(|id| id.as_str().split_once('.'))
             .map(|(prefix, _)| (prefix.to_owned(), NamespaceInfo::of(prefix)))
             .collect();
         if let Ok(declared) = self.namespaces.read() {
-            found.extend(declared.iter().map(|(name, one)| (name.clone(), one.info())));
+            namespaces.extend(declared.iter().map(|(name, one)| (name.clone(), one.info())));
         }
-        for (prefix, info) in &mut found {
-            info.capabilities = entries.under(&format!("{prefix}.")).len();
+        for (prefix, info) in &mut namespaces {
+            info.capabilities = entries.ids_with_prefix(&format!("{prefix}.")).len();
         }
-        found.into_values().collect()
+        namespaces.into_values().collect()
     }
 
-    /// The capabilities of a namespace, sorted by id; loads it where that is declared.
+    /// The capabilities of a namespace, sorted by id; loads it if it is declared.
     ///
     /// # Errors
-    /// [`RegistryError::UnknownNamespace`], or what went wrong when it was loaded.
+    /// [`RegistryError::UnknownNamespace`], or the error of its loader.
     pub fn namespace(&self, prefix: &str) -> Result<Vec<Arc<RegisteredCapability>>, RegistryError> {
-        let declared = self.declared(std::iter::once(prefix).chain(namespace::prefixes(prefix)));
+        let declared = self
+            .declared_namespaces(std::iter::once(prefix).chain(namespace::namespaces_of(prefix)));
         for namespace in &declared {
             self.load(namespace)?;
         }
         let entries = self.read()?;
-        let under = entries.under(&format!("{prefix}."));
+        let under = entries.ids_with_prefix(&format!("{prefix}."));
         if under.is_empty() && declared.is_empty() {
             let prefix = prefix.escape_debug().take(80).collect();
             return Err(RegistryError::UnknownNamespace { prefix });
@@ -286,13 +293,15 @@ impl Registry {
     /// All capabilities, sorted by id.
     #[must_use]
     pub fn list_all(&self) -> Vec<Arc<RegisteredCapability>> {
-        self.all(|entries| entries.by_id().values().cloned().collect()).unwrap_or_default()
+        self.with_all_loaded(|entries| entries.by_id().values().cloned().collect())
+            .unwrap_or_default()
     }
 
     /// All ids, sorted.
     #[must_use]
     pub fn list_ids(&self) -> Vec<CapabilityId> {
-        self.all(|entries| entries.by_id().keys().cloned().collect()).unwrap_or_default()
+        self.with_all_loaded(|entries| entries.by_id().keys().cloned().collect())
+            .unwrap_or_default()
     }
 
     /// Capabilities of this class or below.
@@ -301,7 +310,7 @@ impl Registry {
         self.list_all().into_iter().filter(|entry| entry.capability.class() <= ceiling).collect()
     }
 
-    /// Capabilities that this agent may use by their own declaration.
+    /// Capabilities whose own declaration admits this agent.
     #[must_use]
     pub fn filter_for_agent(&self, agent: &AgentId) -> Vec<Arc<RegisteredCapability>> {
         self.list_all()
@@ -310,18 +319,18 @@ impl Registry {
             .collect()
     }
 
-    /// At most `max` capabilities that share words with the goal, best first, after `offset` of
-    /// them. It looks at words only, at everything that is registered, and asks for nobody's
-    /// permission; contextweaver's router is the one that finds tools for a goal.
+    /// At most `max` capabilities that share words with the goal, best first, after skipping
+    /// `offset`. It searches everything that is registered, whatever the caller may use. To find
+    /// tools for a goal, use contextweaver's router.
     #[must_use]
     pub fn search(&self, goal: &str, max: usize, offset: usize) -> Vec<Arc<RegisteredCapability>> {
-        search::ranked(self.list_all(), goal).into_iter().skip(offset).take(max).collect()
+        search::rank(self.list_all(), goal).into_iter().skip(offset).take(max).collect()
     }
 
-    /// How many there are.
+    /// The number of capabilities.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.all(|entries| entries.by_id().len()).unwrap_or_default()
+        self.with_all_loaded(|entries| entries.by_id().len()).unwrap_or_default()
     }
 
     /// True when there are none.
@@ -330,22 +339,22 @@ impl Registry {
         self.len() == 0
     }
 
-    /// True when this one is registered.
+    /// True when this id is registered.
     #[must_use]
     pub fn contains(&self, id: &CapabilityId) -> bool {
         self.get(id).is_some()
     }
 }
 
-/// A registration under `prefix`, before it is put in.
-fn checked(
+/// Checks a registration under `prefix` before it is inserted.
+fn checked_registration(
     prefix: &str,
     capability: Capability,
     driver: Arc<dyn Driver>,
 ) -> Result<Arc<RegisteredCapability>, RegistryError> {
     let id = capability.id();
     if !id.as_str().starts_with(prefix) {
-        return Err(RegistryError::Misplaced { id: id.clone(), prefix: prefix.to_owned() });
+        return Err(RegistryError::OutsidePrefix { id: id.clone(), prefix: prefix.to_owned() });
     }
     RegisteredCapability::new(capability, driver).map(Arc::new)
 }

@@ -1,4 +1,4 @@
-//! Signed files that were rejected of late, so that a flood of them does not flood the log.
+//! Remembers rejected signed files, so that a flood of them does not flood the log.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -7,39 +7,40 @@ use std::time::Duration;
 use weaver_types::Timestamp;
 use weaver_types::digest::Digest;
 
-/// How many rejections are recorded one by one within [`SPAN`]; the rest are counted.
-const MAX_RECORDED: u32 = 64;
-/// The span of that count.
-const SPAN: Duration = Duration::from_secs(60);
-/// How many rejected files are known again.
-const MAX_KNOWN: usize = 4_096;
+/// How many rejections are recorded within [`RATE_WINDOW`]; the rest are only counted.
+const MAX_RECORDED_PER_WINDOW: u32 = 64;
+/// The length of a counting window.
+const RATE_WINDOW: Duration = Duration::from_secs(60);
+/// How many rejected files are recognised when they are handed in again.
+const MAX_REMEMBERED_FILES: usize = 4_096;
 
-/// Rejected files of late, so that a flood of them does not flood the log.
+/// Recently rejected files.
 #[derive(Default)]
 pub(crate) struct RejectedFiles(Mutex<RecentRejections>);
 
 #[derive(Default)]
 struct RecentRejections {
-    known: BTreeSet<Digest>,
-    since: Timestamp,
+    seen_files: BTreeSet<Digest>,
+    window_start: Timestamp,
     recorded: u32,
     not_recorded: u64,
 }
 
 impl RejectedFiles {
-    /// Whether this one is recorded, and how many were not before it.
-    pub(crate) fn count(&self, file: Digest, now: Timestamp) -> Option<u64> {
+    /// Counts a rejected file. `Some` if this rejection is to be recorded, with the number of
+    /// unrecorded ones before it.
+    pub(crate) fn count_unrecorded(&self, file: Digest, now: Timestamp) -> Option<u64> {
         let mut seen = self.0.lock().ok()?;
-        if seen.known.len() >= MAX_KNOWN {
-            seen.known.clear();
+        if seen.seen_files.len() >= MAX_REMEMBERED_FILES {
+            seen.seen_files.clear();
         }
-        if !seen.known.insert(file) {
+        if !seen.seen_files.insert(file) {
             return None;
         }
-        if now.since(seen.since) >= SPAN {
-            (seen.since, seen.recorded) = (now, 0);
+        if now.since(seen.window_start) >= RATE_WINDOW {
+            (seen.window_start, seen.recorded) = (now, 0);
         }
-        if seen.recorded >= MAX_RECORDED {
+        if seen.recorded >= MAX_RECORDED_PER_WINDOW {
             seen.not_recorded = seen.not_recorded.saturating_add(1);
             return None;
         }
@@ -50,51 +51,59 @@ impl RejectedFiles {
 
 #[cfg(test)]
 mod tests {
-    use weaver_types::digest::Tag;
+    use weaver_types::digest::DomainTag;
 
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
     fn file(n: usize) -> Digest {
-        Digest::of(Tag::COMMIT, n.to_string().as_bytes())
+        Digest::of(DomainTag::COMMIT, n.to_string().as_bytes())
     }
 
     #[test]
     fn the_same_file_is_recorded_once() {
         let seen = RejectedFiles::default();
-        assert_eq!(seen.count(file(1), NOW), Some(0));
-        assert_eq!(seen.count(file(1), NOW.after(SPAN * 9)), None);
-        assert_eq!(seen.count(file(2), NOW.after(SPAN * 9)), Some(0), "nothing was left out");
+        assert_eq!(seen.count_unrecorded(file(1), NOW), Some(0));
+        assert_eq!(seen.count_unrecorded(file(1), NOW.after(RATE_WINDOW * 9)), None);
+        assert_eq!(
+            seen.count_unrecorded(file(2), NOW.after(RATE_WINDOW * 9)),
+            Some(0),
+            "nothing was left out"
+        );
     }
 
     #[test]
     fn in_a_minute_64_are_recorded_and_the_rest_is_told_with_the_next() {
         let seen = RejectedFiles::default();
         for n in 0..64 {
-            assert_eq!(seen.count(file(n), NOW), Some(0), "{n}");
+            assert_eq!(seen.count_unrecorded(file(n), NOW), Some(0), "{n}");
         }
         let last = NOW.after(Duration::from_micros(59_999_999));
         for n in 64..67 {
-            assert_eq!(seen.count(file(n), last), None, "{n}");
+            assert_eq!(seen.count_unrecorded(file(n), last), None, "{n}");
         }
-        assert_eq!(seen.count(file(67), NOW.after(SPAN)), Some(3));
+        assert_eq!(seen.count_unrecorded(file(67), NOW.after(RATE_WINDOW)), Some(3));
         for n in 68..131 {
-            assert_eq!(seen.count(file(n), NOW.after(SPAN)), Some(0), "{n}");
+            assert_eq!(seen.count_unrecorded(file(n), NOW.after(RATE_WINDOW)), Some(0), "{n}");
         }
-        assert_eq!(seen.count(file(131), NOW.after(SPAN)), None, "the minute began anew");
+        assert_eq!(
+            seen.count_unrecorded(file(131), NOW.after(RATE_WINDOW)),
+            None,
+            "the minute began anew"
+        );
     }
 
     #[test]
     fn the_last_4_096_files_are_known_again() {
         let seen = RejectedFiles::default();
         for n in 0..4_096 {
-            seen.count(file(n), NOW);
+            seen.count_unrecorded(file(n), NOW);
         }
-        assert_eq!(seen.0.lock().unwrap().known.len(), 4_096);
-        seen.count(file(4_096), NOW);
-        assert_eq!(seen.0.lock().unwrap().known.len(), 1);
-        assert_eq!(seen.count(file(4_096), NOW.after(SPAN)), None);
-        assert!(seen.count(file(0), NOW.after(SPAN)).is_some());
+        assert_eq!(seen.0.lock().unwrap().seen_files.len(), 4_096);
+        seen.count_unrecorded(file(4_096), NOW);
+        assert_eq!(seen.0.lock().unwrap().seen_files.len(), 1);
+        assert_eq!(seen.count_unrecorded(file(4_096), NOW.after(RATE_WINDOW)), None);
+        assert!(seen.count_unrecorded(file(0), NOW.after(RATE_WINDOW)).is_some());
     }
 }

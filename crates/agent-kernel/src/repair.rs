@@ -1,30 +1,30 @@
-//! Repairing arguments that do not fit their schema, where the host has switched it on: small,
-//! certain repairs only, each of them recorded, and never at a critical argument.
+//! Repairs arguments that do not fit their schema, if the host enables it: only small, unambiguous
+//! repairs, each of them recorded, and never of a critical argument.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Number, Value, json};
 use weaver_policy::critical;
-use weaver_types::{Capability, Pointer, SinkKind};
+use weaver_types::{Capability, JsonPointer, SinkKind};
 
 use crate::schema_check::SchemaCheck;
 
-/// How deep arguments are repaired.
+/// How deeply nested arguments are repaired.
 const MAX_DEPTH: usize = 16;
-/// How many repairs one call may need; with more it is left as it is.
+/// How many repairs one call may need; with more, nothing is repaired.
 const MAX_REPAIRS: usize = 64;
 
 /// What may be repaired. By default nothing.
 ///
-/// What was repaired is what is decided on, hashed, recorded and sent; the intent says what was
-/// changed, by place and never by value. Arguments are repaired only if they then fit their schema.
+/// The repaired arguments are decided on, hashed, recorded and sent; the intent lists the repairs
+/// by place and never by value. Arguments are repaired only if they fit their schema afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Repairs {
-    /// A text becomes the number or the boolean that it spells, where the schema asks for one.
+    /// A text becomes the number or boolean that it spells, if the schema requires one.
     pub convert: bool,
-    /// A required argument that is missing gets the default of its schema.
+    /// A missing required argument gets the default of its schema.
     pub fill: bool,
-    /// An argument that the schema does not know is left out, where the schema takes no others.
+    /// An unknown argument is dropped, if the schema forbids additional ones.
     pub drop_unknown: bool,
 }
 
@@ -35,23 +35,23 @@ impl Repairs {
         Self::default()
     }
 
-    /// All three sorts.
+    /// All three kinds of repairs.
     #[must_use]
     pub fn all() -> Self {
         Self { convert: true, fill: true, drop_unknown: true }
     }
 }
 
-/// Arguments that were repaired, and what was done: place and sort.
+/// Repaired arguments, and the list of repairs: place and kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RepairedArguments {
     pub(crate) arguments: Value,
-    pub(crate) done: Value,
+    pub(crate) changes: Value,
 }
 
-/// Repaired arguments; `None` where nothing is switched on, where they fit already, or where they
-/// would not fit after all.
-pub(crate) fn repaired(
+/// The repaired arguments; `None` when repairs are off, when the arguments fit already, or when
+/// they would not fit even after repairs.
+pub(crate) fn repaired_arguments(
     repairs: Repairs,
     capability: &Capability,
     check: &SchemaCheck,
@@ -62,60 +62,66 @@ pub(crate) fn repaired(
     check.violation(arguments, "the arguments")?;
     let mut critical = critical::arguments(Some(schema), capability.sink());
     critical.extend(spec.critical_arguments.iter().cloned());
-    let mut work = RepairWalk { repairs, sink: capability.sink(), critical, done: Vec::new() };
-    let mut mended = arguments.clone();
-    work.value(schema, &mut mended, "", 0);
-    let few = !work.done.is_empty() && work.done.len() <= MAX_REPAIRS;
-    if !few || check.violation(&mended, "the arguments").is_some() {
+    let mut work = RepairWalk { repairs, sink: capability.sink(), critical, changes: Vec::new() };
+    let mut repaired = arguments.clone();
+    work.repair_value(schema, &mut repaired, "", 0);
+    let few = !work.changes.is_empty() && work.changes.len() <= MAX_REPAIRS;
+    if !few || check.violation(&repaired, "the arguments").is_some() {
         return None;
     }
-    Some(RepairedArguments { arguments: mended, done: Value::Array(work.done) })
+    Some(RepairedArguments { arguments: repaired, changes: Value::Array(work.changes) })
 }
 
 struct RepairWalk {
     repairs: Repairs,
     sink: SinkKind,
-    critical: BTreeSet<Pointer>,
-    done: Vec<Value>,
+    critical: BTreeSet<JsonPointer>,
+    changes: Vec<Value>,
 }
 
 impl RepairWalk {
-    fn value(&mut self, schema: &Value, value: &mut Value, at: &str, depth: usize) {
-        if depth > MAX_DEPTH || self.is_critical(at) {
+    fn repair_value(&mut self, schema: &Value, value: &mut Value, pointer: &str, depth: usize) {
+        if depth > MAX_DEPTH || self.is_critical(pointer) {
             return;
         }
         match value {
-            Value::Object(members) => self.object(schema, members, at, depth),
+            Value::Object(members) => self.repair_object(schema, members, pointer, depth),
             Value::Array(items) => {
                 let Some(of) = schema.get("items") else { return };
                 for item in items {
-                    self.value(of, item, &format!("{at}/*"), depth + 1);
+                    self.repair_value(of, item, &format!("{pointer}/*"), depth + 1);
                 }
             }
             Value::String(text) if self.repairs.convert => {
                 let kind = schema.get("type").and_then(Value::as_str);
-                if let Some(meant) = kind.and_then(|kind| spelt(text, kind)) {
-                    *value = meant;
-                    self.note(at, "converted");
+                if let Some(parsed) = kind.and_then(|kind| parse_scalar(text, kind)) {
+                    *value = parsed;
+                    self.record_change(pointer, "converted");
                 }
             }
             _ => {}
         }
     }
 
-    fn object(&mut self, schema: &Value, members: &mut Map<String, Value>, at: &str, depth: usize) {
+    fn repair_object(
+        &mut self,
+        schema: &Value,
+        members: &mut Map<String, Value>,
+        pointer: &str,
+        depth: usize,
+    ) {
         let Some(known) = schema.get("properties").and_then(Value::as_object) else { return };
         for (name, of) in known {
-            let place = place(at, name);
+            let child = child_pointer(pointer, name);
             if let Some(value) = members.get_mut(name) {
-                self.value(of, value, &place, depth + 1);
+                self.repair_value(of, value, &child, depth + 1);
             } else if self.repairs.fill
                 && is_required(schema, name)
-                && !self.touches(&place)
+                && !self.contains_critical(&child)
                 && let Some(default) = of.get("default")
             {
                 members.insert(name.clone(), default.clone());
-                self.note(&place, "filled");
+                self.record_change(&child, "filled");
             }
         }
         let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
@@ -126,40 +132,41 @@ impl RepairWalk {
             .keys()
             .filter(|name| !known.contains_key(*name))
             .filter(|name| !critical::is_critical(name, self.sink))
-            .filter(|name| !self.touches(&place(at, name)))
+            .filter(|name| !self.contains_critical(&child_pointer(pointer, name)))
             .cloned()
             .collect();
         for name in unknown {
             members.remove(&name);
-            self.note(&place(at, &name), "dropped");
+            self.record_change(&child_pointer(pointer, &name), "dropped");
         }
     }
 
-    /// True where the place holds something critical, or is so itself.
-    fn touches(&self, at: &str) -> bool {
-        let within = |critical: &Pointer| {
-            critical.as_str().strip_prefix(at).is_some_and(|rest| rest.starts_with('/'))
+    /// True when the place is critical or contains something critical.
+    fn contains_critical(&self, pointer: &str) -> bool {
+        let within = |critical: &JsonPointer| {
+            critical.as_str().strip_prefix(pointer).is_some_and(|rest| rest.starts_with('/'))
         };
-        self.is_critical(at) || self.critical.iter().any(within)
+        self.is_critical(pointer) || self.critical.iter().any(within)
     }
 
-    /// True where the place, or one that holds it, is critical.
-    fn is_critical(&self, at: &str) -> bool {
+    /// True when the place, or one that contains it, is critical.
+    fn is_critical(&self, pointer: &str) -> bool {
         self.critical.iter().any(|critical| {
             let critical = critical.as_str();
-            critical == at
+            critical == pointer
                 || critical.is_empty()
-                || at.strip_prefix(critical).is_some_and(|rest| rest.starts_with('/'))
+                || pointer.strip_prefix(critical).is_some_and(|rest| rest.starts_with('/'))
         })
     }
 
-    fn note(&mut self, at: &str, what: &str) {
-        self.done.push(json!({ "at": at.chars().take(200).collect::<String>(), "what": what }));
+    fn record_change(&mut self, pointer: &str, what: &str) {
+        self.changes
+            .push(json!({ "at": pointer.chars().take(200).collect::<String>(), "what": what }));
     }
 }
 
-fn place(at: &str, name: &str) -> String {
-    format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"))
+fn child_pointer(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 fn is_required(schema: &Value, name: &str) -> bool {
@@ -167,8 +174,8 @@ fn is_required(schema: &Value, name: &str) -> bool {
     required.is_some_and(|names| names.iter().any(|one| one.as_str() == Some(name)))
 }
 
-/// The value that a text spells, in the one way in which JSON writes it.
-fn spelt(text: &str, kind: &str) -> Option<Value> {
+/// The value that a text spells, if it is spelled exactly as JSON would write it.
+fn parse_scalar(text: &str, kind: &str) -> Option<Value> {
     match kind {
         "boolean" => match text {
             "true" => Some(Value::Bool(true)),

@@ -1,8 +1,8 @@
-//! The amounts of a run's budget that the calls under way have reserved.
+//! The amounts of a run's budget that running calls have reserved.
 
 use weaver_types::Millicents;
 
-/// What calls under way have set aside.
+/// The amounts that running calls have reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ReservedAmounts {
     pub(crate) tokens: u64,

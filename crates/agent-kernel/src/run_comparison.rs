@@ -1,4 +1,4 @@
-//! All records of runs against the whole log, for whoever verifies a ledger.
+//! Compares the records of all runs with the whole log, to verify a ledger.
 
 use std::collections::HashMap;
 
@@ -7,75 +7,75 @@ use weaver_types::RunId;
 use weaver_types::ledger::{LedgerError, MAX_PAGE, Record, StoredEvent};
 
 use crate::error::KernelError;
-use crate::run_log::{Change, RunFault, change, run_of, unreadable};
-use crate::run_state::{RunState, read};
+use crate::run_log::{RunChange, RunFault, run_change, run_of, unreadable_event};
+use crate::run_state::{RunState, parse_state};
 
-/// What a comparison of all runs came to.
+/// The result of comparing all runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunComparison {
-    /// Runs whose records are what their events come to.
+    /// The number of runs whose records match their events.
     pub proven: usize,
-    /// Runs of which payloads were pruned: they cannot be compared.
+    /// The number of runs with pruned payloads, which cannot be compared.
     pub pruned: usize,
-    /// The first run, by its id, whose record is not what the log tells.
-    pub bad: Option<BadRun>,
+    /// The first run, by id, whose record does not match the log.
+    pub first_bad: Option<RunMismatch>,
 }
 
-/// A run whose record does not count.
+/// A run whose record does not match the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("run `{run}`: {fault}")]
-pub struct BadRun {
+pub struct RunMismatch {
     /// The run.
     pub run: RunId,
     /// What is wrong.
     pub fault: RunFault,
 }
 
-/// What is known of a run while the log is read.
+/// The comparison of one run, while the log is read.
 #[derive(Debug, Default)]
 struct ComparedRun {
-    /// Changes that the log told of before the records were read.
-    at_least: u64,
-    /// Whether there are events of it, and a record.
+    /// The number of changes in the log before the records were read.
+    min_changes: u64,
+    /// Whether the log has events of the run, and the ledger a record.
     in_log: bool,
-    recorded: bool,
-    /// What the record says; nothing where it cannot be read.
+    has_record: bool,
+    /// The state in the record; `None` if it cannot be read.
     stored: Option<RunState>,
     changes: u64,
-    folded: RunState,
-    /// Whether the record was what the changes came to, when it was read or later.
+    folded_state: RunState,
+    /// Whether the record matched the folded state when it was read or later.
     matched: bool,
-    gone: bool,
+    payload_missing: bool,
 }
 
-type Events<'a> = dyn FnMut(u64, usize) -> Result<Vec<StoredEvent>, LedgerError> + 'a;
-type Records<'a> = dyn FnMut() -> Result<Vec<(String, Record)>, LedgerError> + 'a;
+type EventPages<'a> = dyn FnMut(u64, usize) -> Result<Vec<StoredEvent>, LedgerError> + 'a;
+type RecordPages<'a> = dyn FnMut() -> Result<Vec<(String, Record)>, LedgerError> + 'a;
 
-/// Compares the record of every run with the events of the log. `events` gives a page of events
-/// from a number on, `records` the next page of the records of all runs, an empty one at the end. The
-/// log is read twice, before the records and after them, so that a ledger that is being written is
-/// judged fairly; what is known of each run is kept meanwhile.
+/// Compares the record of every run with the events of the log. `events` returns a page of events
+/// from a number on, `records` the next page of the records of all runs, empty at the end. The log
+/// is read twice, before and after the records: in a ledger that is being written, a record may
+/// match any state between the two readings.
 ///
 /// ```
 /// use weaver_agent_kernel::compare_runs;
 ///
 /// let empty = compare_runs(&mut |_, _| Ok(Vec::new()), &mut || Ok(Vec::new()))?;
-/// assert_eq!((empty.proven, empty.bad), (0, None));
+/// assert_eq!((empty.proven, empty.first_bad), (0, None));
 /// # Ok::<(), weaver_agent_kernel::KernelError>(())
 /// ```
 ///
 /// # Errors
 /// [`KernelError`], when the ledger cannot be read.
 pub fn compare_runs(
-    events: &mut Events<'_>,
-    records: &mut Records<'_>,
+    events: &mut EventPages<'_>,
+    records: &mut RecordPages<'_>,
 ) -> Result<RunComparison, KernelError> {
     let mut runs: HashMap<RunId, ComparedRun, RandomState> = HashMap::default();
-    each(events, &mut |run, change| {
-        let known = entry(&mut runs, run)?;
-        known.in_log = true;
-        known.at_least += u64::from(matches!(change, Change::Of(_)));
+    for_each_run_event(events, &mut |run, change| {
+        let compared = compared_run(&mut runs, run)?;
+        compared.in_log = true;
+        compared.min_changes += u64::from(matches!(change, RunChange::Delta(_)));
         Some(())
     })?;
     loop {
@@ -84,34 +84,34 @@ pub fn compare_runs(
             break;
         }
         for (id, record) in page {
-            let Some(known) = entry(&mut runs, &id) else { continue };
-            known.recorded = true;
-            known.stored = read(&record.value).ok();
+            let Some(compared) = compared_run(&mut runs, &id) else { continue };
+            compared.has_record = true;
+            compared.stored = parse_state(&record.value).ok();
         }
     }
-    each(events, &mut |run, change| {
-        let known = entry(&mut runs, run)?;
+    for_each_run_event(events, &mut |run, change| {
+        let compared = compared_run(&mut runs, run)?;
         match change {
-            Change::Of(delta) => {
-                known.compare();
-                known.folded = std::mem::take(&mut known.folded).after(&delta);
-                known.changes += 1;
+            RunChange::Delta(delta) => {
+                compared.update_match();
+                compared.folded_state = std::mem::take(&mut compared.folded_state).apply(&delta);
+                compared.changes += 1;
             }
-            Change::Gone => known.gone = true,
-            Change::None => {}
+            RunChange::PayloadMissing => compared.payload_missing = true,
+            RunChange::Unchanged => {}
         }
-        known.in_log = true;
+        compared.in_log = true;
         Some(())
     })?;
-    let mut done = RunComparison { proven: 0, pruned: 0, bad: None };
-    for (run, mut known) in runs {
-        known.compare();
-        match known.judge() {
+    let mut done = RunComparison { proven: 0, pruned: 0, first_bad: None };
+    for (run, mut compared) in runs {
+        compared.update_match();
+        match compared.fault() {
             None => done.proven += 1,
             Some(RunFault::Pruned) => done.pruned += 1,
             Some(fault) => {
-                if done.bad.as_ref().is_none_or(|bad| run < bad.run) {
-                    done.bad = Some(BadRun { run, fault });
+                if done.first_bad.as_ref().is_none_or(|bad| run < bad.run) {
+                    done.first_bad = Some(RunMismatch { run, fault });
                 }
             }
         }
@@ -120,23 +120,24 @@ pub fn compare_runs(
 }
 
 impl ComparedRun {
-    fn compare(&mut self) {
-        self.matched |= self.changes >= self.at_least && self.stored.as_ref() == Some(&self.folded);
+    fn update_match(&mut self) {
+        self.matched |=
+            self.changes >= self.min_changes && self.stored.as_ref() == Some(&self.folded_state);
     }
 
-    fn judge(&self) -> Option<RunFault> {
-        match (self.in_log, self.recorded) {
+    fn fault(&self) -> Option<RunFault> {
+        match (self.in_log, self.has_record) {
             (false, _) => Some(RunFault::Planted),
-            _ if self.gone => Some(RunFault::Pruned),
-            // Others may note something of a run that never took a step.
-            (true, false) if self.at_least == 0 => None,
+            _ if self.payload_missing => Some(RunFault::Pruned),
+            // An event may mention a run that was never updated.
+            (true, false) if self.min_changes == 0 => None,
             _ => (!self.matched).then_some(RunFault::Differs),
         }
     }
 }
 
-/// `None` for an id that is none: no run of the kernel has it.
-fn entry<'m>(
+/// `None` for an invalid run id.
+fn compared_run<'m>(
     runs: &'m mut HashMap<RunId, ComparedRun, RandomState>,
     id: &str,
 ) -> Option<&'m mut ComparedRun> {
@@ -146,10 +147,10 @@ fn entry<'m>(
     runs.get_mut(id)
 }
 
-/// Shows every event that names a run.
-fn each(
-    events: &mut Events<'_>,
-    see: &mut dyn FnMut(&str, Change) -> Option<()>,
+/// Passes every event that names a run to `visit`.
+fn for_each_run_event(
+    events: &mut EventPages<'_>,
+    visit: &mut dyn FnMut(&str, RunChange) -> Option<()>,
 ) -> Result<(), KernelError> {
     let mut at = 0;
     loop {
@@ -158,7 +159,7 @@ fn each(
         at = last.seq.saturating_add(1);
         for event in &page {
             if let Some(run) = run_of(event)? {
-                see(run.as_ref(), change(event)).ok_or_else(|| unreadable(event))?;
+                visit(run.as_ref(), run_change(event)).ok_or_else(|| unreadable_event(event))?;
             }
         }
     }

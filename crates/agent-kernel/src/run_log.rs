@@ -1,12 +1,12 @@
-//! Runs against the log: the record of a run counts only as the run's events tell of it.
+//! Verifies runs against the log: the record of a run counts only if the run's events confirm it.
 //!
-//! Whoever can write the store can edit a record and correct the sum over the records. What the
-//! record says of a run, its label above all, decides what its calls may do. Each step that changes a
-//! run commits its record with one event, which says under `run` what was changed; so the record is
-//! the fold over these changes, of all that stood in the log when it was read. A record that is
-//! edited, planted, removed or put back is another. Only a change of the log itself could hide it,
-//! and the log is chained. The same look finds which run each client entered last and what was
-//! revoked, of which a record alone could be removed.
+//! Whoever can write to the store can edit a record and fix the checksum over the records. The
+//! record of a run, its label above all, decides what its calls may do. Each update of a run
+//! commits the record together with an event that contains the change under `run`, so the record
+//! must be the fold over these changes. A record that was edited, planted, removed or rolled back
+//! is not. Only a change of the log itself could hide it, and the log is chained. The same pass
+//! over the log finds which run each client entered last, and what was revoked; a record of these
+//! alone could be removed.
 
 mod entries;
 
@@ -19,62 +19,62 @@ use weaver_types::ledger::{Ledger, LedgerError, MAX_PAGE, Record, StoredEvent};
 use weaver_types::{Digest, EventKind, RunId, Tenant, Timestamp};
 
 use crate::error::KernelError;
-use crate::log_tail::MAX_TAIL;
+use crate::log_tail::MAX_TAIL_EVENTS;
 use crate::revocation::LoggedRevocation;
-use crate::run_state::{RunDelta, RunState, read};
-use entries::RunEntries;
+use crate::run_state::{RunDelta, RunState, parse_state};
+use entries::ClientEntries;
 
-/// Where the events of each run stand, at the end of the log, and what else the log alone can prove.
-/// It is built when the first run is read, and goes on when another is.
+/// An index of the end of the log: the events of each run, client entries and revocations. It is
+/// built when the first run is read, and extended when another is.
 #[derive(Debug, Default)]
 pub(crate) struct RunLog {
-    /// The first event that was looked at, and the one behind the last.
-    from: u64,
-    upto: Option<u64>,
-    places: HashMap<RunId, Vec<u64>, RandomState>,
-    entries: RunEntries,
-    /// What was revoked, until it is asked for.
-    revoked: Vec<LoggedRevocation>,
+    /// The indexed range of event numbers; the end is exclusive.
+    indexed_from: u64,
+    indexed_to: Option<u64>,
+    event_seqs: HashMap<RunId, Vec<u64>, RandomState>,
+    entries: ClientEntries,
+    /// The revocations found, until they are taken.
+    pending_revocations: Vec<LoggedRevocation>,
 }
 
-/// What the log and the record say of a run.
+/// A run whose record was verified against the log.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct ProvenRun {
+pub(crate) struct VerifiedRun {
     pub(crate) state: RunState,
-    /// The version of its record, 0 where there is none.
+    /// The version of its record, 0 if there is none.
     pub(crate) version: u64,
-    /// Digests of the records of where its values come from, as its events tell them.
+    /// The digests of its provenance records, from its events.
     pub(crate) provenance: HashSet<Digest>,
 }
 
 impl RunLog {
-    /// What is known of a run, after its record was compared with the log. `record` reads the
-    /// record.
-    pub(crate) fn proven(
+    /// Reads a run and verifies its record against the log. `record` reads the record.
+    pub(crate) fn verify_run(
         &mut self,
         run: &RunId,
         ledger: &dyn Ledger,
         record: impl FnOnce() -> Result<Option<Record>, LedgerError>,
-    ) -> Result<ProvenRun, KernelError> {
-        if self.upto.is_none() {
-            self.look_on(ledger)?;
+    ) -> Result<VerifiedRun, KernelError> {
+        if self.indexed_to.is_none() {
+            self.index_new_events(ledger)?;
         }
-        // First the log, then the record: a record that was read later is never behind it.
-        let before = self.places.get(run).map_or(0, Vec::len);
+        // The log is read before the record, so that the record is never older than the events
+        // counted here.
+        let before = self.event_seqs.get(run).map_or(0, Vec::len);
         let stored = record()?;
         let (state, version) = match &stored {
-            Some(record) => (read(&record.value)?, record.version),
+            Some(record) => (parse_state(&record.value)?, record.version),
             None => (RunState::default(), 0),
         };
-        // Without a record and without events, it begins here.
+        // Without a record and events, the run starts now.
         if version == 0 && before == 0 {
-            return Ok(ProvenRun::default());
+            return Ok(VerifiedRun::default());
         }
-        // What came after the last look is in the record, or told of records beside it.
-        self.look_on(ledger)?;
-        let events = self.run_events(run, ledger, before)?;
-        match events.judge(&state, self.from) {
-            None => Ok(ProvenRun { state, version, provenance: events.provenance() }),
+        // Events since the last reading may be in the record, or list provenance records.
+        self.index_new_events(ledger)?;
+        let events = self.read_run_events(run, ledger, before)?;
+        match events.fault(&state, self.indexed_from) {
+            None => Ok(VerifiedRun { state, version, provenance: events.provenance() }),
             Some(fault) => Err(KernelError::Stored {
                 what: "a run",
                 problem: format!(
@@ -84,53 +84,55 @@ impl RunLog {
         }
     }
 
-    /// Looks at the log for the first time; gives what it told of as revoked, once.
-    pub(crate) fn begin(
+    /// Indexes the log the first time; returns the revocations found, once.
+    pub(crate) fn index_and_take_revocations(
         &mut self,
         ledger: &dyn Ledger,
     ) -> Result<Vec<LoggedRevocation>, KernelError> {
-        if self.upto.is_none() {
-            self.look_on(ledger)?;
+        if self.indexed_to.is_none() {
+            self.index_new_events(ledger)?;
         }
-        Ok(std::mem::take(&mut self.revoked))
+        Ok(std::mem::take(&mut self.pending_revocations))
     }
 
-    /// What the events of a run say; `before` of them were known before its record was read.
-    fn run_events(
+    /// Reads the events of a run; the first `before` of them were indexed before its record was
+    /// read.
+    fn read_run_events(
         &self,
         run: &RunId,
         ledger: &dyn Ledger,
         before: usize,
     ) -> Result<RunEvents, KernelError> {
         let mut run_events = RunEvents::default();
-        let places = self.places.get(run).map(Vec::as_slice).unwrap_or_default();
+        let places = self.event_seqs.get(run).map(Vec::as_slice).unwrap_or_default();
         let mut page: Vec<StoredEvent> = Vec::new();
         for (number, seq) in places.iter().enumerate() {
             if page.last().is_none_or(|last| last.seq < *seq) {
-                // Events of one run stand close together.
+                // Events of one run are close together, so one page often has several of them.
                 let ahead = places.get(number..).unwrap_or_default();
-                let close = ahead.iter().take_while(|next| **next < seq.saturating_add(NEAR));
+                let close =
+                    ahead.iter().take_while(|next| **next < seq.saturating_add(MAX_SEQ_DISTANCE));
                 let last = close.last().copied().unwrap_or(*seq);
                 let count = usize::try_from(last.saturating_sub(*seq)).unwrap_or(0) + 1;
                 page = ledger.events(*seq, count)?;
             }
             let event = page.iter().find(|event| event.seq == *seq);
             let Some(event) = event else { continue };
-            run_events.take(event)?;
+            run_events.add(event)?;
             if number < before {
-                run_events.at_least = run_events.changes.len();
+                run_events.min_changes = run_events.changes.len();
             }
         }
         Ok(run_events)
     }
 
-    /// Looks at the events that came since.
-    fn look_on(&mut self, ledger: &dyn Ledger) -> Result<(), KernelError> {
+    /// Indexes the events since the last reading.
+    fn index_new_events(&mut self, ledger: &dyn Ledger) -> Result<(), KernelError> {
         let size = ledger.head()?.size;
-        let first = self.upto.is_none();
-        let mut at = self.upto.unwrap_or_else(|| size.saturating_sub(MAX_TAIL));
+        let first = self.indexed_to.is_none();
+        let mut at = self.indexed_to.unwrap_or_else(|| size.saturating_sub(MAX_TAIL_EVENTS));
         if first {
-            self.from = at;
+            self.indexed_from = at;
         }
         while at < size {
             let count = usize::try_from(size - at).unwrap_or(MAX_PAGE).min(MAX_PAGE);
@@ -139,154 +141,159 @@ impl RunLog {
                 break;
             }
             for event in &page {
-                let header = header(event)?;
+                let header = parse_header(event)?;
                 match EventKind::parse(&header.kind) {
-                    Some(EventKind::RunEntered) => self.entries.enter(event, header.at),
-                    Some(EventKind::RunFinished) => self.entries.finish(event, &header),
-                    // Later ones were made by this process, which knows them.
+                    Some(EventKind::RunEntered) => self.entries.add_entry(event, header.at),
+                    Some(EventKind::RunFinished) => self.entries.add_end(event, &header),
+                    // Later revocations were made by this process, which knows them.
                     Some(EventKind::Revoked) if first => {
-                        self.revoked.push(LoggedRevocation::read(event, header.at));
+                        self.pending_revocations.push(LoggedRevocation::read(event, header.at));
                     }
                     _ => {}
                 }
                 if let Some(run) = header.run {
-                    match self.places.get_mut(run.as_ref()) {
+                    match self.event_seqs.get_mut(run.as_ref()) {
                         Some(places) => places.push(event.seq),
                         None => {
-                            let run = RunId::parse(run.as_ref()).map_err(|_| unreadable(event))?;
-                            self.places.insert(run, vec![event.seq]);
+                            let run =
+                                RunId::parse(run.as_ref()).map_err(|_| unreadable_event(event))?;
+                            self.event_seqs.insert(run, vec![event.seq]);
                         }
                     }
                 }
                 at = event.seq.saturating_add(1);
             }
         }
-        self.upto = Some(at);
-        self.forget(at);
+        self.indexed_to = Some(at);
+        self.drop_old_events(at);
         Ok(())
     }
 
-    /// Keeps what is known bounded: at least the last [`MAX_TAIL`] events, at most twice as many.
-    fn forget(&mut self, size: u64) {
-        if size.saturating_sub(self.from) < MAX_TAIL.saturating_mul(2) {
+    /// Bounds the index: at least the last [`MAX_TAIL_EVENTS`] events, at most twice as many.
+    fn drop_old_events(&mut self, size: u64) {
+        if size.saturating_sub(self.indexed_from) < MAX_TAIL_EVENTS.saturating_mul(2) {
             return;
         }
-        self.from = size.saturating_sub(MAX_TAIL);
-        self.places.retain(|_, places| {
-            places.retain(|seq| *seq >= self.from);
+        self.indexed_from = size.saturating_sub(MAX_TAIL_EVENTS);
+        self.event_seqs.retain(|_, places| {
+            places.retain(|seq| *seq >= self.indexed_from);
             !places.is_empty()
         });
-        self.entries.forget(self.from);
+        self.entries.drop_before(self.indexed_from);
     }
 
-    /// The run that a client entered last, unless it is over, and the time of its last event.
-    pub(crate) fn entered(
+    /// The run that a client entered last, with the time of its last event; `None` when that run is
+    /// over.
+    pub(crate) fn entered_run(
         &mut self,
         tenant: &Tenant,
         client: &str,
         ledger: &dyn Ledger,
     ) -> Result<Option<(RunId, Timestamp)>, KernelError> {
-        self.look_on(ledger)?;
-        let Some((run, mut at)) = self.entries.current(tenant, client) else { return Ok(None) };
-        if let Some(seq) = self.places.get(&run).and_then(|places| places.last()) {
+        self.index_new_events(ledger)?;
+        let Some((run, mut at)) = self.entries.current_run(tenant, client) else { return Ok(None) };
+        if let Some(seq) = self.event_seqs.get(&run).and_then(|places| places.last()) {
             let last = ledger.events(*seq, 1)?;
-            at = last.first().map(header).transpose()?.map_or(at, |header| header.at.max(at));
+            at = last.first().map(parse_header).transpose()?.map_or(at, |header| header.at.max(at));
         }
         Ok(Some((run, at)))
     }
 }
 
-/// Events that are read together at most.
-const NEAR: u64 = 64;
+/// The largest distance between events of a run that are read together.
+const MAX_SEQ_DISTANCE: u64 = 64;
 
-/// What the events of one run say.
+/// The changes in the events of one run.
 #[derive(Debug, Default)]
 struct RunEvents {
-    /// What each step changed, in their order.
+    /// The changes, in order.
     changes: Vec<RunDelta>,
-    /// How many of them stood in the log before the record was read.
-    at_least: usize,
-    /// Whether there are events at all, and whether the first of the run is among them.
-    some: bool,
-    begun: bool,
-    /// Whether the payload of an event is gone, or cannot be read: then nothing can be proven.
-    gone: bool,
+    /// How many of the changes were in the log before the record was read.
+    min_changes: usize,
+    /// Whether there are events at all, and whether the start event is among them.
+    has_events: bool,
+    has_start: bool,
+    /// Whether the payload of an event is missing or unreadable: then the record cannot be
+    /// verified.
+    payload_missing: bool,
 }
 
 impl RunEvents {
-    fn take(&mut self, event: &StoredEvent) -> Result<(), KernelError> {
-        self.some = true;
-        self.begun |= header(event)?.kind == EventKind::RunStarted.as_str();
-        match change(event) {
-            Change::None => {}
-            Change::Of(delta) => self.changes.push(*delta),
-            Change::Gone => self.gone = true,
+    fn add(&mut self, event: &StoredEvent) -> Result<(), KernelError> {
+        self.has_events = true;
+        self.has_start |= parse_header(event)?.kind == EventKind::RunStarted.as_str();
+        match run_change(event) {
+            RunChange::Unchanged => {}
+            RunChange::Delta(delta) => self.changes.push(*delta),
+            RunChange::PayloadMissing => self.payload_missing = true,
         }
         Ok(())
     }
 
-    /// Digests of the records of where the values of the run come from.
+    /// The digests of the run's provenance records.
     fn provenance(&self) -> HashSet<Digest> {
         self.changes.iter().flat_map(|delta| delta.provenance.iter().copied()).collect()
     }
 
-    /// What is wrong with a record, if anything is; events before `from` were not looked at.
-    /// The record was read after `at_least` changes, and some more may have come since.
-    fn judge(&self, state: &RunState, from: u64) -> Option<RunFault> {
+    /// What is wrong with a record, if anything; events before `from` were not read.
+    ///
+    /// The record was read after `min_changes` changes, and more may have been committed since: it
+    /// must equal the fold over that many changes or more.
+    fn fault(&self, state: &RunState, from: u64) -> Option<RunFault> {
         let cut = from > 0;
-        match (self.some, self.gone) {
+        match (self.has_events, self.payload_missing) {
             (false, _) if !cut => return Some(RunFault::Planted),
             (_, true) => return Some(RunFault::Pruned),
-            _ if cut && !self.begun => return Some(RunFault::TooOld),
+            _ if cut && !self.has_start => return Some(RunFault::TooOld),
             _ => {}
         }
-        let Some((sure, later)) = self.changes.split_at_checked(self.at_least) else {
+        let Some((certain, later)) = self.changes.split_at_checked(self.min_changes) else {
             return Some(RunFault::Differs);
         };
-        let mut folded = sure.iter().fold(RunState::default(), RunState::after);
+        let mut folded = certain.iter().fold(RunState::default(), RunState::apply);
         for delta in later {
             if folded == *state {
                 return None;
             }
-            folded = folded.after(delta);
+            folded = folded.apply(delta);
         }
         (folded != *state).then_some(RunFault::Differs)
     }
 }
 
-/// Why the record of a run does not count.
+/// Why the record of a run is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunFault {
-    /// It says something else than the run's events, less than they do, or is gone.
+    /// It does not match the run's events, or is missing.
     #[error(
-        "its record is not what its events in the log come to: somebody changed it, removed it or \
+        "its record does not match its events in the log: somebody changed it, removed it or \
          put an older one back"
     )]
     Differs,
-    /// The log has no event of it.
-    #[error("the log tells of no such run: somebody planted its record")]
+    /// The log has no event of the run.
+    #[error("the log has no such run: somebody planted its record")]
     Planted,
-    /// Payloads of its events were pruned.
+    /// Payloads of the run's events were pruned.
     #[error("payloads of its events were pruned, so its record cannot be compared with the log")]
     Pruned,
-    /// It began before the part of the log that is looked at.
+    /// The run started before the part of the log that is read.
     #[error(
-        "it began before the last {MAX_TAIL} events, so its record cannot be compared with them"
+        "it began before the last {MAX_TAIL_EVENTS} events, so its record cannot be compared with them"
     )]
     TooOld,
 }
 
-/// What an event says of its run.
-pub(crate) enum Change {
-    None,
-    Of(Box<RunDelta>),
-    Gone,
+/// What an event changes in its run.
+pub(crate) enum RunChange {
+    Unchanged,
+    Delta(Box<RunDelta>),
+    PayloadMissing,
 }
 
-/// The change under the key `run`, without the rest of the payload. A text there, as in events of
-/// approvals, is none.
-pub(crate) fn change(event: &StoredEvent) -> Change {
+/// Reads the change under the key `run` without the rest of the payload. A text under that key, as
+/// in events of approvals, is no change.
+pub(crate) fn run_change(event: &StoredEvent) -> RunChange {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Run {
@@ -297,17 +304,17 @@ pub(crate) fn change(event: &StoredEvent) -> Change {
     struct Payload {
         run: Option<Run>,
     }
-    let Some(payload) = &event.payload else { return Change::Gone };
+    let Some(payload) = &event.payload else { return RunChange::PayloadMissing };
     match serde_json::from_slice::<Payload>(payload) {
-        Ok(Payload { run: Some(Run::Delta(delta)) }) => Change::Of(delta),
-        Ok(_) => Change::None,
-        Err(_) => Change::Gone,
+        Ok(Payload { run: Some(Run::Delta(delta)) }) => RunChange::Delta(delta),
+        Ok(_) => RunChange::Unchanged,
+        Err(_) => RunChange::PayloadMissing,
     }
 }
 
-/// What is read of a header.
+/// The fields of an event header that are used here.
 #[derive(Deserialize)]
-pub(crate) struct Header<'a> {
+pub(crate) struct EventHeader<'a> {
     #[serde(borrow, default)]
     pub(crate) run: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "type")]
@@ -315,16 +322,16 @@ pub(crate) struct Header<'a> {
     at: Timestamp,
 }
 
-fn header(event: &StoredEvent) -> Result<Header<'_>, KernelError> {
-    serde_json::from_slice(&event.header).map_err(|_| unreadable(event))
+fn parse_header(event: &StoredEvent) -> Result<EventHeader<'_>, KernelError> {
+    serde_json::from_slice(&event.header).map_err(|_| unreadable_event(event))
 }
 
 /// The run that an event names.
 pub(crate) fn run_of(event: &StoredEvent) -> Result<Option<Cow<'_, str>>, KernelError> {
-    header(event).map(|header| header.run)
+    parse_header(event).map(|header| header.run)
 }
 
-pub(crate) fn unreadable(event: &StoredEvent) -> KernelError {
+pub(crate) fn unreadable_event(event: &StoredEvent) -> KernelError {
     let problem = format!("number {} has no readable header", event.seq);
     KernelError::Stored { what: "an event", problem }
 }

@@ -1,34 +1,35 @@
-//! The state of a run: meters and label, a fold over the run's events.
+//! The state of a run, meters and label: a fold over the run's events (event sourcing).
 //!
-//! The state is kept in memory while the run is active and written with every batch that changes
-//! it, so that a restart goes on where the last commit ended. Each event carries the change it
-//! made, under the key `run`, so that the fold over the events gives the same state.
+//! The state is cached in memory while the run is active and written in every batch that changes
+//! it, so that a restart continues where the last commit ended. Each event contains its change
+//! under the key `run`, so that the fold over the events gives the same state.
 
 use serde::{Deserialize, Serialize};
-use weaver_types::canonical::{self, Buffer, Profile};
-use weaver_types::ledger::{Namespace, Put, RecordKey};
+use weaver_types::canonical::{self, JsonBuffer, Profile};
+use weaver_types::ledger::{Namespace, RecordKey, RecordWrite};
 use weaver_types::{Digest, Label, Millicents, RunId, RunMeters, Tenant};
 
 use crate::error::KernelError;
 
-/// The largest number of a record.
-const LARGEST: u64 = 1 << 53;
-/// Bytes of a state beside its label, with the longest numbers.
-const AROUND_LABEL: usize = 192;
+/// The largest number in a record: the largest integer that JSON readers represent exactly.
+const MAX_RECORD_NUMBER: u64 = 1 << 53;
+/// The size of an encoded state without its label, with the longest numbers.
+const BYTES_BESIDE_LABEL: usize = 192;
 
-/// What is known of a run. The fields stand in the order in which they are written.
+/// The state of a run. The fields stand in the order in which they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunState {
-    /// The join of the labels of all that the model was shown.
+    /// The join of the labels of everything that the model was shown.
     pub label: Label,
-    /// What it has used up.
+    /// What the run has used.
     pub meters: RunMeters,
-    /// The version of this form.
+    /// The version of the stored form.
     pub v: u8,
 }
 
-/// What one event changes, in the order in which it is written.
+/// What one event changes in the state of its run. The fields stand in the order in which they are
+/// written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct RunDelta {
@@ -47,7 +48,7 @@ pub struct RunDelta {
     /// Tokens of the frames that were given out, by the counter of the session's budget.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub prompt_tokens: u64,
-    /// Digests of the records of [`Namespace::Provenance`] that are written with it.
+    /// The digests of the [`Namespace::Provenance`] records that are written with the event.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provenance: Vec<Digest>,
     /// Calls executed.
@@ -74,7 +75,7 @@ impl Default for RunState {
 impl RunState {
     /// The state after the change.
     #[must_use]
-    pub fn after(mut self, delta: &RunDelta) -> Self {
+    pub fn apply(mut self, delta: &RunDelta) -> Self {
         self.meters.tool_calls = self.meters.tool_calls.saturating_add(delta.tool_calls);
         self.meters.denials = self.meters.denials.saturating_add(delta.denials);
         self.meters.prompt_tokens = self.meters.prompt_tokens.saturating_add(delta.prompt_tokens);
@@ -88,22 +89,23 @@ impl RunState {
     }
 }
 
-/// The label of a run as it was written last. It soon stays the same, and is most of the record.
+/// The encoded label of the last record. A label soon stays the same, and is most of the record, so
+/// it is encoded only when it changes.
 #[derive(Debug, Default)]
-pub(crate) struct WrittenLabel(Option<(Label, Vec<u8>)>);
+pub(crate) struct EncodedLabelCache(Option<(Label, Vec<u8>)>);
 
-impl WrittenLabel {
+impl EncodedLabelCache {
     /// The canonical bytes of this label.
-    fn of(&mut self, label: &Label) -> Option<&[u8]> {
+    fn encoded_label(&mut self, label: &Label) -> Option<&[u8]> {
         if self.0.as_ref().is_none_or(|(last, _)| last != label) {
-            let bytes = canonical::of(label, Profile::Record).ok()?;
+            let bytes = canonical::serialize(label, Profile::Record).ok()?;
             self.0 = Some((label.clone(), bytes));
         }
         self.0.as_ref().map(|(_, bytes)| bytes.as_slice())
     }
 
     /// The canonical bytes of a state.
-    fn state(&mut self, state: &RunState) -> Option<Vec<u8>> {
+    fn encode_state(&mut self, state: &RunState) -> Option<Vec<u8>> {
         let RunState { label, meters, v } = state;
         let RunMeters { cost, denials, latency_us, prompt_tokens, tool_calls } = *meters;
         let meters = [
@@ -113,39 +115,43 @@ impl WrittenLabel {
             ("prompt_tokens", prompt_tokens),
             ("tool_calls", tool_calls),
         ];
-        let label = self.of(label)?;
-        let mut out = Buffer::with_room(label.len() + AROUND_LABEL);
-        out.word(b"{\"label\":");
-        out.word(label);
-        out.word(b",\"meters\":");
+        let label = self.encoded_label(label)?;
+        let mut out = JsonBuffer::with_capacity(label.len() + BYTES_BESIDE_LABEL);
+        out.write_raw(b"{\"label\":");
+        out.write_raw(label);
+        out.write_raw(b",\"meters\":");
         for (place, (name, value)) in meters.into_iter().enumerate() {
-            out.member(if place == 0 { b'{' } else { b',' }, name);
-            out.number(Some(value).filter(|value| *value <= LARGEST)?);
+            out.write_member_name(if place == 0 { b'{' } else { b',' }, name);
+            out.write_integer(Some(value).filter(|value| *value <= MAX_RECORD_NUMBER)?);
         }
-        out.word(b"},\"v\":");
-        out.number((*v).into());
+        out.write_raw(b"},\"v\":");
+        out.write_integer((*v).into());
         out.push(b'}');
         Some(out.into_vec())
     }
 }
 
-/// The ledger's record of a state.
-pub(crate) fn put(
+/// The record of a state.
+pub(crate) fn state_put(
     tenant: &Tenant,
     run: &RunId,
     state: &RunState,
-    label: &mut WrittenLabel,
-) -> Option<Put> {
-    Some(Put { key: key(tenant, run), value: label.state(state)?, expires_at: None })
+    label: &mut EncodedLabelCache,
+) -> Option<RecordWrite> {
+    Some(RecordWrite {
+        key: state_key(tenant, run),
+        value: label.encode_state(state)?,
+        expires_at: None,
+    })
 }
 
-/// Where the state of a run is stored.
-pub(crate) fn key(tenant: &Tenant, run: &RunId) -> RecordKey {
+/// The key of the record of a run.
+pub(crate) fn state_key(tenant: &Tenant, run: &RunId) -> RecordKey {
     RecordKey::new(tenant.clone(), Namespace::Run, run)
 }
 
 /// Reads a stored state.
-pub(crate) fn read(bytes: &[u8]) -> Result<RunState, KernelError> {
+pub(crate) fn parse_state(bytes: &[u8]) -> Result<RunState, KernelError> {
     let stored = |problem: String| KernelError::Stored { what: "a run", problem };
     let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
     let version = value.get("v").and_then(serde_json::Value::as_u64);
@@ -165,10 +171,10 @@ mod tests {
 
     #[test]
     fn a_state_put_together_is_the_one_written_whole() {
-        let mut written = WrittenLabel::default();
+        let mut written = EncodedLabelCache::default();
         let mut state = RunState::default();
-        let untrusted = Label::of(Confidentiality::Internal, Integrity::Untrusted);
-        let secret = Label::of(Confidentiality::Restricted, Integrity::Trusted);
+        let untrusted = Label::new(Confidentiality::Internal, Integrity::Untrusted);
+        let secret = Label::new(Confidentiality::Restricted, Integrity::Trusted);
         let calls = (0..20).map(|n| CallId::parse(format!("call_{n}\"")).unwrap());
         let tainted = calls.map(|call| untrusted.clone().tainted_by(&call));
         let mut labels: Vec<Label> = tainted.collect();
@@ -181,16 +187,19 @@ mod tests {
                     label: Some(label.clone()),
                     ..RunDelta::default()
                 };
-                state = state.after(&delta);
-                let whole = canonical::of(&state, Profile::Record).unwrap();
-                assert_eq!(written.state(&state).unwrap(), whole);
-                assert_eq!(read(&whole).unwrap(), state);
+                state = state.apply(&delta);
+                let whole = canonical::serialize(&state, Profile::Record).unwrap();
+                assert_eq!(written.encode_state(&state).unwrap(), whole);
+                assert_eq!(parse_state(&whole).unwrap(), state);
             }
         }
-        state.meters.cost = Millicents(LARGEST);
-        assert_eq!(written.state(&state), canonical::of(&state, Profile::Record).ok());
-        state.meters.cost = Millicents(LARGEST + 1);
-        assert!(written.state(&state).is_none(), "beyond what a record holds");
+        state.meters.cost = Millicents(MAX_RECORD_NUMBER);
+        assert_eq!(
+            written.encode_state(&state),
+            canonical::serialize(&state, Profile::Record).ok()
+        );
+        state.meters.cost = Millicents(MAX_RECORD_NUMBER + 1);
+        assert!(written.encode_state(&state).is_none(), "beyond what a record holds");
     }
 
     #[test]
@@ -220,13 +229,13 @@ mod tests {
         let delta = RunDelta {
             cost: Millicents(1),
             denials: 2,
-            label: Some(Label::of(Confidentiality::Internal, Integrity::Untrusted)),
+            label: Some(Label::new(Confidentiality::Internal, Integrity::Untrusted)),
             latency_us: 3,
             prompt_tokens: 4,
             provenance: Vec::new(),
             tool_calls: 5,
         };
-        let twice = RunState::default().after(&delta).after(&delta);
+        let twice = RunState::default().apply(&delta).apply(&delta);
         let meters = RunMeters {
             cost: Millicents(2),
             denials: 4,
@@ -239,11 +248,11 @@ mod tests {
 
     #[test]
     fn a_record_of_another_version_is_no_state() {
-        let whole = canonical::of(&RunState::default(), Profile::Record).unwrap();
+        let whole = canonical::serialize(&RunState::default(), Profile::Record).unwrap();
         let text = String::from_utf8(whole).unwrap();
-        assert!(read(text.as_bytes()).is_ok());
-        let newer = read(text.replace("\"v\":1", "\"v\":2").as_bytes()).unwrap_err();
+        assert!(parse_state(text.as_bytes()).is_ok());
+        let newer = parse_state(text.replace("\"v\":1", "\"v\":2").as_bytes()).unwrap_err();
         assert!(newer.to_string().contains("its version is Some(2)"), "{newer}");
-        assert!(read(text.replace("\"v\":1", "\"w\":1").as_bytes()).is_err());
+        assert!(parse_state(text.replace("\"v\":1", "\"w\":1").as_bytes()).is_err());
     }
 }

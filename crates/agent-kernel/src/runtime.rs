@@ -1,6 +1,6 @@
-//! An agent's run: a planner plans, each step goes through the kernel, and a record says how it
-//! went. It is a convenience over [`Kernel::execute`](crate::Kernel::execute); nothing in it can do
-//! what the kernel would not.
+//! The agent runtime: a planner makes a plan, each step goes through the kernel, and a record
+//! reports the result. It is a convenience over [`Kernel::execute`](crate::Kernel::execute); it can
+//! do nothing that the kernel would not allow.
 
 mod critique;
 mod plan;

@@ -1,4 +1,5 @@
-//! A value against a schema that a tool declares: arguments before a call, results after it.
+//! Checks values against the schemas that a tool declares: arguments before a call, results after
+//! it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,24 +10,24 @@ use weaver_types::{Capability, JsonRows};
 use crate::error::RegistryError;
 use crate::parameter_list;
 use crate::row_schema::RowSchemas;
-use crate::schema_weight::weigh;
+use crate::schema_cost::expanded_nodes;
 
-/// The most that the nodes of a value and of its schema may be, multiplied.
-const MAX_WORK: u64 = 100_000_000;
+/// The largest product of the nodes of a value and of its schema that is validated.
+const MAX_VALIDATION_COST: u64 = 100_000_000;
 
-/// Checks values against the schema that a capability declares. Schemas never reach out: a remote
-/// `$ref` is an error at registration. Patterns run on a linear engine.
+/// Checks values against the schema that a capability declares. Schemas are never fetched: a remote
+/// `$ref` is an error at registration. Patterns run on a linear-time regex engine.
 ///
-/// A compiled schema takes several times the memory of its text, and of thousands of tools that are
-/// registered few are called: it is compiled at registration, to refuse what does not compile, and
-/// kept from its first use on.
+/// A compiled schema takes several times the memory of its text, and of thousands of registered
+/// tools few are called. A schema is therefore compiled at registration only to reject invalid
+/// ones, and compiled again and kept at its first use.
 pub(crate) struct SchemaCheck {
     capability: Arc<Capability>,
     side: SchemaSide,
     compiled: OnceLock<Result<CompiledSchema, RegistryError>>,
 }
 
-/// Which of its two schemas.
+/// Which of the two schemas of a capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SchemaSide {
     Input,
@@ -35,10 +36,10 @@ enum SchemaSide {
 
 struct CompiledSchema {
     validator: Validator,
-    /// The nodes of the schema with its references written out.
-    weight: u64,
+    /// The nodes of the schema with its references expanded.
+    expanded_nodes: u64,
     rows: RowSchemas,
-    /// The parameters in words, where it is the check of arguments.
+    /// The list of parameters, for the check of arguments.
     parameters: Option<String>,
 }
 
@@ -79,7 +80,7 @@ impl SchemaCheck {
             },
             problem: problem.chars().take(300).collect(),
         };
-        let weight = weigh(schema).map_err(|fault| refused(&fault.to_string()))?;
+        let weight = expanded_nodes(schema).map_err(|fault| refused(&fault.to_string()))?;
         let validator = jsonschema::options()
             .with_pattern_options(
                 PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20),
@@ -89,11 +90,16 @@ impl SchemaCheck {
         let parameters = (self.side == SchemaSide::Input)
             .then(|| parameter_list(schema, MAX_PARAMETERS))
             .filter(|parameters| !parameters.is_empty());
-        Ok(CompiledSchema { validator, weight, rows: RowSchemas::of(schema), parameters })
+        Ok(CompiledSchema {
+            validator,
+            expanded_nodes: weight,
+            rows: RowSchemas::of(schema),
+            parameters,
+        })
     }
 
-    /// The compiled schema; `None` where none is declared. It compiled before, so the error is one
-    /// that does not happen, and whoever meets it refuses.
+    /// The compiled schema; `None` if none is declared. It compiled at registration, so an error is
+    /// not expected; the caller refuses the value then.
     fn compiled(&self) -> Option<Result<&CompiledSchema, &RegistryError>> {
         let schema = self.schema()?;
         let compiled = self.compiled.get_or_init(|| self.compile(schema));
@@ -105,48 +111,57 @@ impl SchemaCheck {
         self.schema().is_some()
     }
 
-    /// The first thing that does not fit, as JSON pointer and words; names of fields, never their
-    /// values. `whole` is what the value itself is called.
-    pub(crate) fn violation(&self, value: &Value, whole: &str) -> Option<String> {
-        let CompiledSchema { validator, weight, parameters, .. } = match self.compiled()? {
-            Ok(compiled) => compiled,
-            Err(error) => return Some(error.to_string()),
-        };
-        if nodes(value).saturating_mul(*weight) > MAX_WORK {
-            return Some(format!("{whole}: too many values for so large a schema"));
+    /// The first violation, as JSON pointer and message; it contains field names, but never values.
+    /// `subject` is the name of the value itself.
+    pub(crate) fn violation(&self, value: &Value, subject: &str) -> Option<String> {
+        let CompiledSchema { validator, expanded_nodes: weight, parameters, .. } =
+            match self.compiled()? {
+                Ok(compiled) => compiled,
+                Err(error) => return Some(error.to_string()),
+            };
+        if count_nodes(value).saturating_mul(*weight) > MAX_VALIDATION_COST {
+            return Some(format!("{subject}: too many values for so large a schema"));
         }
         let error = validator.validate(value).err()?;
         let path = error.instance_path().to_string();
-        let place = if path.is_empty() { whole.to_owned() } else { format!("`{path}`") };
+        let subject_or_path =
+            if path.is_empty() { subject.to_owned() } else { format!("`{path}`") };
         let masked = error.masked().to_string();
-        // A parameter is missing, or one too many is there: all of them say which was meant.
-        let known = parameters.as_ref().filter(|_| path.is_empty());
-        let known = known.map(|known| format!("; the parameters are {known}")).unwrap_or_default();
-        Some(format!("{place}: {}{known}", masked.chars().take(160).collect::<String>()))
+        // A parameter is missing or unknown: the list of all parameters helps the model to correct
+        // it.
+        let parameters_text = parameters.as_ref().filter(|_| path.is_empty());
+        let parameters_text = parameters_text
+            .map(|parameters_text| format!("; the parameters are {parameters_text}"))
+            .unwrap_or_default();
+        Some(format!(
+            "{subject_or_path}: {}{parameters_text}",
+            masked.chars().take(160).collect::<String>()
+        ))
     }
 
-    /// The same of many rows. Where the schema says nothing of the list but what its items are, the
-    /// rows are checked in parts, so that no tree of all of them is made.
-    pub(crate) fn violation_in_rows(&self, rows: &JsonRows, whole: &str) -> Option<String> {
-        let CompiledSchema { validator, weight, rows: schemas, .. } = match self.compiled()? {
-            Ok(compiled) => compiled,
-            Err(error) => return Some(error.to_string()),
-        };
-        if !schemas.speak_of_items_alone(rows.key()) {
-            return self.violation(&rows.to_value(), whole);
+    /// The first violation in rows. If the schema constrains the list only item by item, the rows
+    /// are checked in parts, so that no tree of all of them is built.
+    pub(crate) fn violation_in_rows(&self, rows: &JsonRows, subject: &str) -> Option<String> {
+        let CompiledSchema { validator, expanded_nodes: weight, rows: schemas, .. } =
+            match self.compiled()? {
+                Ok(compiled) => compiled,
+                Err(error) => return Some(error.to_string()),
+            };
+        if !schemas.is_checkable_by_item(rows.key()) {
+            return self.violation(&rows.to_value(), subject);
         }
-        let around = nodes(&rows.with_list(Vec::new()));
-        let all = rows.rows().map(|row| nodes(&row)).sum::<u64>().saturating_add(around);
-        if all.saturating_mul(*weight) > MAX_WORK {
-            return Some(format!("{whole}: too many values for so large a schema"));
+        let outer_nodes = count_nodes(&rows.with_list(Vec::new()));
+        let all = rows.rows().map(|row| count_nodes(&row)).sum::<u64>().saturating_add(outer_nodes);
+        if all.saturating_mul(*weight) > MAX_VALIDATION_COST {
+            return Some(format!("{subject}: too many values for so large a schema"));
         }
-        let fits = (0..rows.len()).step_by(PART).all(|from| {
-            let to = from.saturating_add(PART).min(rows.len());
+        let fits = (0..rows.len()).step_by(ROWS_PER_PART).all(|from| {
+            let to = from.saturating_add(ROWS_PER_PART).min(rows.len());
             let part = (from..to).filter_map(|number| rows.row(number)).collect();
             validator.is_valid(&rows.with_list(part))
         });
-        // The whole value tells the place of what does not fit.
-        if fits { None } else { self.violation(&rows.to_value(), whole) }
+        // The check of the whole value finds the place of the violation.
+        if fits { None } else { self.violation(&rows.to_value(), subject) }
     }
 }
 
@@ -154,12 +169,12 @@ impl SchemaCheck {
 const MAX_PARAMETERS: usize = 20;
 
 /// Rows that are checked together.
-const PART: usize = 1_000;
+const ROWS_PER_PART: usize = 1_000;
 
-fn nodes(value: &Value) -> u64 {
+fn count_nodes(value: &Value) -> u64 {
     match value {
-        Value::Array(items) => items.iter().map(nodes).sum::<u64>().saturating_add(1),
-        Value::Object(fields) => fields.values().map(nodes).sum::<u64>().saturating_add(1),
+        Value::Array(items) => items.iter().map(count_nodes).sum::<u64>().saturating_add(1),
+        Value::Object(fields) => fields.values().map(count_nodes).sum::<u64>().saturating_add(1),
         _ => 1,
     }
 }
@@ -167,7 +182,7 @@ fn nodes(value: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use weaver_types::{Agents, CapabilityDraft, CapabilityId, Effects};
+    use weaver_types::{AllowedAgents, CapabilityDraft, CapabilityId, Effects};
 
     use super::*;
 
@@ -180,7 +195,7 @@ mod tests {
             description: "Reads a file.".to_owned(),
             timeout_ms: 1_000,
             input_schema: Some(schema.into()),
-            ..CapabilityDraft::new(id, "read", Effects::READ_LOCAL, Agents::Any)
+            ..CapabilityDraft::new(id, "read", Effects::READ_LOCAL, AllowedAgents::Any)
         };
         let capability = Arc::new(draft.build().unwrap());
         let check = SchemaCheck::of_arguments(&capability).unwrap();
@@ -227,14 +242,14 @@ mod tests {
                 description: "Lists people.".to_owned(),
                 output_schema: Some(schema.clone().into()),
                 timeout_ms: 1_000,
-                ..CapabilityDraft::new(id.clone(), "list", Effects::READ_OPEN, Agents::Any)
+                ..CapabilityDraft::new(id.clone(), "list", Effects::READ_OPEN, AllowedAgents::Any)
             };
             let check = SchemaCheck::of_results(&Arc::new(draft.build().unwrap())).unwrap();
             for value in &values {
-                let whole = check.violation(value, "it");
+                let subject = check.violation(value, "it");
                 let parts = JsonRows::parse(value.to_string()).unwrap();
-                assert_eq!(check.violation_in_rows(&parts, "it"), whole, "{schema}");
-                fitting += usize::from(whole.is_none());
+                assert_eq!(check.violation_in_rows(&parts, "it"), subject, "{schema}");
+                fitting += usize::from(subject.is_none());
             }
         }
         assert_eq!(fitting, 4);
@@ -246,23 +261,23 @@ mod tests {
         let schema = json!({
             "type": "array", "items": { "type": "object" }, "examples": vec![json!(0); 9_995],
         });
-        assert_eq!(weigh(&schema), Ok(10_000));
+        assert_eq!(expanded_nodes(&schema), Ok(10_000));
         let id = CapabilityId::parse("crm.list").unwrap();
         let draft = CapabilityDraft {
             description: "Lists people.".to_owned(),
             output_schema: Some(schema.into()),
             timeout_ms: 1_000,
-            ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
+            ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, AllowedAgents::Any)
         };
         let check = SchemaCheck::of_results(&Arc::new(draft.build().unwrap())).unwrap();
         let outcome = |small: usize, large: usize| {
             let mut rows = vec![json!({ "id": 1 }); small];
             rows.extend(vec![json!({ "id": 1, "n": 2 }); large]);
-            let whole = Value::Array(rows);
-            let parts = JsonRows::parse(whole.to_string()).unwrap();
-            let outcome = check.violation(&whole, "it");
+            let subject = Value::Array(rows);
+            let parts = JsonRows::parse(subject.to_string()).unwrap();
+            let outcome = check.violation(&subject, "it");
             assert_eq!(check.violation_in_rows(&parts, "it"), outcome);
-            (nodes(&whole), outcome)
+            (count_nodes(&subject), outcome)
         };
         assert_eq!(outcome(4_998, 1), (10_000, None));
         let refused = "it: too many values for so large a schema".to_owned();
@@ -276,7 +291,7 @@ mod tests {
             description: "Lists people.".to_owned(),
             output_schema: Some(json!({ "type": "array" }).into()),
             timeout_ms: 1_000,
-            ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
+            ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, AllowedAgents::Any)
         };
         let capability = Arc::new(draft.build().unwrap());
         let arguments = SchemaCheck::of_arguments(&capability).unwrap();
@@ -296,7 +311,7 @@ mod tests {
             description: "Finds somebody.".to_owned(),
             input_schema: Some(schema.into()),
             timeout_ms: 1_000,
-            ..CapabilityDraft::new(id, "find", Effects::READ_LOCAL, Agents::Any)
+            ..CapabilityDraft::new(id, "find", Effects::READ_LOCAL, AllowedAgents::Any)
         };
         let check = SchemaCheck::of_arguments(&Arc::new(draft.build().unwrap())).unwrap();
         assert_eq!(check.violation(&json!({ "code": "abc-12" }), "the arguments"), None);

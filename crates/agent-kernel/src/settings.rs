@@ -1,4 +1,4 @@
-//! What a kernel can be told: bounds, and what it may do by itself.
+//! The settings of a kernel.
 
 use std::time::Duration;
 
@@ -8,35 +8,34 @@ use weaver_types::{ResponseMode, Tenant};
 
 use crate::repair::Repairs;
 
-/// What a kernel can be told.
+/// The settings of a kernel.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Whose calls it handles.
+    /// The tenant whose calls it handles.
     pub tenant: Tenant,
-    /// Who accepts its tokens; tokens of another audience are refused.
+    /// The audience of its tokens; tokens for another audience are refused.
     pub audience: String,
-    /// How long a token lives.
+    /// How long a token is valid.
     pub token_ttl: Duration,
-    /// Whether a person can be asked through this host. Without one, what only a person could
-    /// repair is held.
+    /// Whether a person can be asked through this host. If not, a call that only a person could
+    /// correct is held.
     pub human_channel: bool,
-    /// The bounds of a frame; constraints only tighten them.
+    /// The budget of a frame; constraints only tighten it.
     pub frame_budget: FrameBudget,
-    /// The mode in which questions about stored results are answered, unless it has to be
-    /// stricter: rows of a table by default, or `auto`, each part in its own form.
+    /// The mode in which expansions of stored results are shown, unless it has to be stricter: rows
+    /// of a table by default, or `auto`, each part in its own form.
     pub view_mode: ResponseMode,
-    /// The tokens that all frames of one run may come to; `None` counts none. The run's own cap
-    /// `max_prompt_tokens` counts the same tokens, so where both are set, the lower one is met
-    /// first.
+    /// The token budget of all frames of one run; `None` for no limit. The run's own cap
+    /// `max_prompt_tokens` counts the same tokens, so the lower of the two is reached first.
     pub session: Option<SessionBudget>,
-    /// Whether masked values are told apart in what a model sees, by a number for each value of a
-    /// run, `[EMAIL_1]`, and whether such a mask in arguments stands for its value; by default they
-    /// are. Otherwise each is `[REDACTED]`, which stands for nothing. A run that is read again after
-    /// a restart knows no mask of before, and gives none of their numbers again.
+    /// Whether masks number the values of a run, as in `[EMAIL_1]`, so that a model can tell them
+    /// apart, and whether such a mask in arguments is replaced by its value; on by default.
+    /// Otherwise each mask is `[REDACTED]`, which stands for nothing. After a restart a run knows
+    /// none of its earlier masks, and does not reuse their numbers.
     pub placeholders: bool,
-    /// How much is kept behind handles, and for how long.
+    /// How much is stored behind handles, and for how long.
     pub handles: HandleBudget,
-    /// What of arguments may be repaired before anything is decided; by default nothing.
+    /// Which repairs of arguments are allowed; none by default.
     pub repairs: Repairs,
 }
 

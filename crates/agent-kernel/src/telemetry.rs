@@ -1,5 +1,5 @@
-//! Telemetry: spans and metrics of what the kernel does, through the OpenTelemetry API. It watches
-//! and changes nothing; without the feature `otel` none of it is built.
+//! Telemetry: spans and metrics of the kernel's operations, through the OpenTelemetry API. It only
+//! observes, and is not built without the feature `otel`.
 
 #[cfg(not(feature = "otel"))]
 mod no_telemetry;
@@ -17,19 +17,19 @@ pub(crate) use no_telemetry::Telemetry;
 #[cfg(feature = "otel")]
 pub(crate) use otel::Telemetry;
 
-/// Whether this build can be instrumented: the feature `otel`.
+/// Whether this build has telemetry: the feature `otel`.
 pub const OTEL_AVAILABLE: bool = cfg!(feature = "otel");
 
-/// Which of the two operations is measured.
+/// The measured operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Grant,
     Invoke,
 }
 
-/// What is known of an operation when it is over.
+/// The report of a finished operation.
 #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "nothing reads it in such a build"))]
-pub(crate) struct Report<'a> {
+pub(crate) struct OperationReport<'a> {
     pub(crate) operation: Operation,
     pub(crate) caller: Caller<'a>,
     pub(crate) capability: &'a CapabilityId,
@@ -37,10 +37,10 @@ pub(crate) struct Report<'a> {
     pub(crate) mode: ResponseMode,
     pub(crate) status: &'static str,
     pub(crate) reason: Option<&'static str>,
-    /// Whether a decision stopped it.
-    pub(crate) stopped: bool,
+    /// Whether a decision refused it.
+    pub(crate) denied: bool,
     pub(crate) started_at: Timestamp,
-    pub(crate) took: Duration,
+    pub(crate) duration: Duration,
     /// Whether spans and metrics are wanted.
-    pub(crate) emit: weaver_types::Emit,
+    pub(crate) emit: weaver_types::TelemetrySettings,
 }

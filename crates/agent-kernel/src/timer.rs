@@ -1,5 +1,4 @@
-//! A timer that needs no runtime: one thread for the whole process, started when it is first
-//! needed.
+//! A timer without a runtime: one thread for the whole process, started on first use.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -11,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use weaver_types::{BoxFuture, Timer};
 
-/// A timer that needs no runtime. All of its sleeps share one thread; a sleep that is dropped
-/// leaves nothing behind.
+/// A timer without a runtime. All its sleeps share one thread; a dropped sleep leaves nothing
+/// behind.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ThreadTimer;
 
@@ -22,68 +21,73 @@ impl Timer for ThreadTimer {
     }
 }
 
-/// When, and a number that tells sleeps of one instant apart.
-type Key = (Instant, u64);
+/// The time of a sleep, and a number that distinguishes sleeps of the same time.
+type SleepKey = (Instant, u64);
 
-struct Sleepers {
-    sleeps: BTreeMap<Key, Waker>,
-    next: u64,
+struct TimerQueue {
+    wakers: BTreeMap<SleepKey, Waker>,
+    last_number: u64,
     running: bool,
 }
 
-struct Alarms {
-    waiting: Mutex<Sleepers>,
+struct TimerThread {
+    queue: Mutex<TimerQueue>,
     changed: Condvar,
 }
 
-static ALARMS: Alarms = Alarms {
-    waiting: Mutex::new(Sleepers { sleeps: BTreeMap::new(), next: 0, running: false }),
+static TIMER_THREAD: TimerThread = TimerThread {
+    queue: Mutex::new(TimerQueue { wakers: BTreeMap::new(), last_number: 0, running: false }),
     changed: Condvar::new(),
 };
 
-impl Alarms {
-    /// Wakes `waker` at the time of `key`. `None` when there is no thread to do it.
-    fn set(&'static self, key: Option<Key>, at: Instant, waker: &Waker) -> Option<Key> {
-        let mut waiting = self.waiting.lock().ok()?;
+impl TimerThread {
+    /// Registers `waker` for the time of `key`. `None` when the thread cannot be started.
+    fn register(
+        &'static self,
+        key: Option<SleepKey>,
+        at: Instant,
+        waker: &Waker,
+    ) -> Option<SleepKey> {
+        let mut waiting = self.queue.lock().ok()?;
         if !waiting.running {
             let thread = std::thread::Builder::new().name("weaver-timer".to_owned());
             thread.spawn(|| self.run()).ok()?;
             waiting.running = true;
         }
         let key = key.unwrap_or_else(|| {
-            waiting.next = waiting.next.wrapping_add(1);
-            (at, waiting.next)
+            waiting.last_number = waiting.last_number.wrapping_add(1);
+            (at, waiting.last_number)
         });
-        waiting.sleeps.insert(key, waker.clone());
-        if waiting.sleeps.first_key_value().is_some_and(|(first, _)| *first == key) {
+        waiting.wakers.insert(key, waker.clone());
+        if waiting.wakers.first_key_value().is_some_and(|(first, _)| *first == key) {
             self.changed.notify_one();
         }
         Some(key)
     }
 
-    fn forget(&self, key: &Key) {
-        if let Ok(mut waiting) = self.waiting.lock() {
-            waiting.sleeps.remove(key);
+    fn cancel(&self, key: &SleepKey) {
+        if let Ok(mut waiting) = self.queue.lock() {
+            waiting.wakers.remove(key);
         }
     }
 
     fn run(&self) {
-        let Ok(mut waiting) = self.waiting.lock() else { return };
+        let Ok(mut waiting) = self.queue.lock() else { return };
         loop {
             let now = Instant::now();
-            let later = waiting.sleeps.split_off(&(now, u64::MAX));
-            let due = std::mem::replace(&mut waiting.sleeps, later);
+            let later = waiting.wakers.split_off(&(now, u64::MAX));
+            let due = std::mem::replace(&mut waiting.wakers, later);
             if !due.is_empty() {
                 drop(waiting);
                 for waker in due.into_values() {
-                    // A waker of the host that panics must not end the time of all others.
+                    // A waker of the host that panics must not end the timer thread.
                     let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
                 }
-                let Ok(again) = self.waiting.lock() else { return };
+                let Ok(again) = self.queue.lock() else { return };
                 waiting = again;
                 continue;
             }
-            let first = waiting.sleeps.first_key_value().map(|((at, _), _)| *at);
+            let first = waiting.wakers.first_key_value().map(|((at, _), _)| *at);
             waiting = match first {
                 None => match self.changed.wait(waiting) {
                     Ok(waiting) => waiting,
@@ -100,10 +104,10 @@ impl Alarms {
     }
 }
 
-/// Counts from its first poll.
+/// A sleep. Its time starts with the first poll.
 struct Sleep {
     after: Duration,
-    key: Option<Key>,
+    key: Option<SleepKey>,
 }
 
 impl Future for Sleep {
@@ -111,13 +115,13 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let now = Instant::now();
-        // A time beyond the end of the clock counts as over, and so does one that nobody can
-        // watch: the stricter answer.
+        // A time beyond the range of the clock counts as over, and so does a sleep without a timer
+        // thread: timeouts then fire early, which is the strict side.
         let at = self.key.map_or_else(|| now.checked_add(self.after).unwrap_or(now), |(at, _)| at);
         if at <= now {
             return Poll::Ready(());
         }
-        match ALARMS.set(self.key, at, context.waker()) {
+        match TIMER_THREAD.register(self.key, at, context.waker()) {
             Some(key) => {
                 self.key = Some(key);
                 Poll::Pending
@@ -130,7 +134,7 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
-            ALARMS.forget(key);
+            TIMER_THREAD.cancel(key);
         }
     }
 }
@@ -160,8 +164,8 @@ mod tests {
         let mut context = Context::from_waker(Waker::noop());
         assert_eq!(Pin::new(&mut sleep).poll(&mut context), Poll::Pending);
         let key = sleep.key.unwrap();
-        assert!(ALARMS.waiting.lock().unwrap().sleeps.contains_key(&key));
+        assert!(TIMER_THREAD.queue.lock().unwrap().wakers.contains_key(&key));
         drop(sleep);
-        assert!(!ALARMS.waiting.lock().unwrap().sleeps.contains_key(&key));
+        assert!(!TIMER_THREAD.queue.lock().unwrap().wakers.contains_key(&key));
     }
 }

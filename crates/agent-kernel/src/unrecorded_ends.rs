@@ -1,4 +1,4 @@
-//! Ends of calls that the ledger did not take.
+//! Ends of calls that the ledger did not accept.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use weaver_types::{CallId, EventKind, ReasonCode};
 
 use crate::open_call::OpenCall;
 
-/// The end of a call that nobody saw through.
+/// How a call ends that was abandoned before its end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EarlyEnd {
     pub(crate) kind: EventKind,
@@ -15,10 +15,10 @@ pub(crate) struct EarlyEnd {
 }
 
 impl EarlyEnd {
-    /// It was given up before it could do anything.
+    /// The call was abandoned, and it cannot have changed anything.
     pub(crate) const CANCELLED: Self =
         Self { kind: EventKind::Outcome, reason: ReasonCode::Cancelled };
-    /// Whether it took effect is unknown.
+    /// Whether the call took effect is unknown.
     pub(crate) const UNKNOWN: Self =
         Self { kind: EventKind::OutcomeUnknown, reason: ReasonCode::OutcomeUnknown };
 }
@@ -30,36 +30,36 @@ pub(crate) struct UnrecordedEnd {
     pub(crate) end: EarlyEnd,
 }
 
-/// The calls whose ends are not recorded: at most as many as were under way at once.
+/// The calls whose ends are not recorded: at most as many as ran at once.
 #[derive(Default)]
 pub(crate) struct UnrecordedEnds {
     calls: Mutex<Vec<Arc<UnrecordedEnd>>>,
-    any: AtomicBool,
+    may_be_non_empty: AtomicBool,
 }
 
 impl UnrecordedEnds {
-    /// True as long as one may be left.
-    pub(crate) fn is_any_left(&self) -> bool {
-        self.any.load(Ordering::Acquire)
+    /// False only if there is certainly none left; checked without the lock.
+    pub(crate) fn may_be_non_empty(&self) -> bool {
+        self.may_be_non_empty.load(Ordering::Acquire)
     }
 
     pub(crate) fn add(&self, end: UnrecordedEnd) {
         if let Ok(mut calls) = self.calls.lock() {
             calls.push(Arc::new(end));
-            self.any.store(true, Ordering::Release);
+            self.may_be_non_empty.store(true, Ordering::Release);
         }
     }
 
-    /// One of them. It stays until it is recorded, whoever gives up meanwhile.
+    /// One of them. It stays in the list until it is recorded, even if the caller is dropped.
     pub(crate) fn next(&self) -> Option<Arc<UnrecordedEnd>> {
         self.calls.lock().ok()?.last().cloned()
     }
 
-    /// One is recorded.
+    /// Removes one that is recorded.
     pub(crate) fn remove(&self, call: &CallId) {
         if let Ok(mut calls) = self.calls.lock() {
             calls.retain(|end| end.call != *call);
-            self.any.store(!calls.is_empty(), Ordering::Release);
+            self.may_be_non_empty.store(!calls.is_empty(), Ordering::Release);
         }
     }
 }
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn ends_are_left_until_all_of_them_are_recorded() {
         let ends = UnrecordedEnds::default();
-        assert!(!ends.is_any_left());
+        assert!(!ends.may_be_non_empty());
         for call in ["call_1", "call_2"] {
             let open = OpenCall {
                 capability: CapabilityId::parse("fs.read").unwrap(),
@@ -89,11 +89,11 @@ mod tests {
             ends.add(UnrecordedEnd { call, open, end: EarlyEnd::UNKNOWN });
         }
         for _ in 0..2 {
-            assert!(ends.is_any_left());
+            assert!(ends.may_be_non_empty());
             let end = ends.next().unwrap();
             assert_eq!(ends.next().unwrap().call, end.call, "until it is recorded");
             ends.remove(&end.call);
         }
-        assert!(ends.next().is_none() && !ends.is_any_left());
+        assert!(ends.next().is_none() && !ends.may_be_non_empty());
     }
 }

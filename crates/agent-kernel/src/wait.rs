@@ -1,5 +1,5 @@
-//! Waiting without a runtime: for synchronous hosts, for racing a future against a timer, and for
-//! keeping a panic where it happened.
+//! Waits without a runtime: for synchronous hosts, to race a future against a timer, and to contain
+//! panics.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,7 @@ impl Wake for Unpark {
 /// Runs a future to its end on this thread.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    // Most futures are done at the first look, and nobody has to wake this thread.
+    // Most futures are ready at the first poll and need no waker.
     if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         return output;
     }
@@ -36,9 +36,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The future's output, or `None` when `limit` passes first. The timer is asked for only when the
-/// future is not done at once.
-pub(crate) async fn within<F: Future>(
+/// The future's output, or `None` when `limit` passes first. The timer is started only if the
+/// future is not ready at once.
+pub(crate) async fn with_timeout<F: Future>(
     future: F,
     limit: Duration,
     timer: &dyn Timer,
@@ -56,7 +56,9 @@ pub(crate) async fn within<F: Future>(
 }
 
 /// The output of the future that `make` makes, or `None` when either panics.
-pub(crate) async fn contained<'a, T>(make: impl FnOnce() -> BoxFuture<'a, T> + Send) -> Option<T> {
+pub(crate) async fn catch_future_panic<'a, T>(
+    make: impl FnOnce() -> BoxFuture<'a, T> + Send,
+) -> Option<T> {
     let mut future = catch_unwind(AssertUnwindSafe(make)).ok()?;
     std::future::poll_fn(move |context| {
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
@@ -81,22 +83,26 @@ mod tests {
                 panic!("asked for a timer")
             }
         }
-        assert_eq!(block_on(within(std::future::ready(7), Duration::ZERO, &NoTimer)), Some(7));
+        assert_eq!(
+            block_on(with_timeout(std::future::ready(7), Duration::ZERO, &NoTimer)),
+            Some(7)
+        );
     }
 
     #[test]
     fn a_future_that_never_ends_is_cut_off() {
         let limit = Duration::from_millis(5);
-        assert_eq!(block_on(within(std::future::pending::<()>(), limit, &ThreadTimer)), None);
+        assert_eq!(block_on(with_timeout(std::future::pending::<()>(), limit, &ThreadTimer)), None);
     }
 
     #[test]
     fn a_panic_stays_where_it_happened() {
-        let making = contained(|| -> BoxFuture<'static, ()> { panic!("in making") });
+        let making = catch_future_panic(|| -> BoxFuture<'static, ()> { panic!("in making") });
         assert_eq!(block_on(making), None);
-        let polling =
-            contained(|| -> BoxFuture<'static, ()> { Box::pin(async { panic!("in polling") }) });
+        let polling = catch_future_panic(|| -> BoxFuture<'static, ()> {
+            Box::pin(async { panic!("in polling") })
+        });
         assert_eq!(block_on(polling), None);
-        assert_eq!(block_on(contained(|| Box::pin(std::future::ready(7)))), Some(7));
+        assert_eq!(block_on(catch_future_panic(|| Box::pin(std::future::ready(7)))), Some(7));
     }
 }

@@ -1,4 +1,4 @@
-//! Ages as people type them.
+//! Parses ages as people type them, such as `90d`.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::argument_error::ArgumentError;
 
 const UNITS: [(char, u64); 5] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400), ('w', 604_800)];
 
-/// A span such as `90d`.
+/// Parses a number with a unit, such as `90d`.
 pub(crate) fn parse(text: &str) -> Result<Duration, ArgumentError> {
     let split = || {
         let unit = text.chars().next_back()?;

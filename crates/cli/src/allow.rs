@@ -1,4 +1,4 @@
-//! `weaver allow`: one stopped call becomes a rule.
+//! `weaver allow`: turns one stopped call into a policy rule.
 
 pub(super) mod args;
 
@@ -7,7 +7,7 @@ use weaver_gateway::setup::PolicyRevision;
 use weaver_policy::{PolicySet, Rule, TrustedDestination};
 use weaver_policy_analysis::history::{CallHistory, RecordedCall};
 use weaver_policy_analysis::replay::{self, DraftReplay};
-use weaver_policy_analysis::suggest::{self, AllowProposal, AllowWidth};
+use weaver_policy_analysis::suggest::{self, AllowProposal, AllowScope};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock, Timestamp, Verdict};
 
@@ -16,96 +16,101 @@ use super::policy::{history, replay as draft_replay, signing};
 use super::{Exit, Failure, config_path, output};
 use args::Allow;
 
-/// One width: the rule, the policy with it, and what it would have made of the calls.
-struct Candidate {
-    width: AllowWidth,
+/// A rule of one width, the policy text with it, and a replay of the recorded calls under it.
+struct CandidateRule {
+    width: AllowScope,
     rule: Rule,
-    text: String,
+    policy_text: String,
     replay: DraftReplay,
 }
 
 pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
-    let file = config_path::find(args.config.as_deref())?;
+    let file = config_path::resolve(args.config.as_deref())?;
     let revision = PolicyRevision::open(&file, now)?;
-    let history = history::read(&revision.config().store, args.since, now)?;
-    let call = history.find(&args.call).ok_or_else(|| unknown(args))?;
-    let proposal = suggest::allow(revision.policy(), call).map_err(|error| {
+    let history = history::read_ledger(&revision.config().store_path, args.since, now)?;
+    let call = history.find(&args.call).ok_or_else(|| unknown_call(args))?;
+    let proposal = suggest::propose_allow_rules(revision.policy(), call).map_err(|error| {
         Failure::new(Exit::Failed, "allow.no_rule", error)
-            .next(format!("`weaver trace why {}` tells all that was said of it", call.id))
+            .with_next_step(format!("`weaver trace why {}` tells all that was said of it", call.id))
     })?;
     if let Some(destination) = &proposal.destination {
-        return read_from(args, &revision, call, destination);
+        return trust_destination(args, &revision, call, destination);
     }
     if proposal.needs_standing_approval {
-        return in_advance(args, call, &proposal);
+        return suggest_standing_approval(args, call, &proposal);
     }
-    let candidates =
-        Search { args, revision: &revision, history: &history, now }.candidates(call, &proposal)?;
+    let candidates = CandidateSearch { args, revision: &revision, history: &history, now }
+        .candidates(call, &proposal)?;
     if candidates.is_empty() {
         let message = "no rule of these would make the policy allow the call";
         return Err(Failure::new(Exit::Failed, "allow.no_rule", message)
-            .next(format!("`weaver trace why {}` tells what stopped it", call.id)));
+            .with_next_step(format!("`weaver trace why {}` tells what stopped it", call.id)));
     }
     let is_asked = !args.sign.yes && questions::has_terminal();
     if args.output.json && (args.width.is_none() || !args.sign.yes && !is_asked) {
-        let all: Vec<_> = candidates.iter().map(as_json).collect();
+        let all: Vec<_> = candidates.iter().map(candidate_json).collect();
         output::json(&json!({ "call": call.id, "stopped_by": proposal.stopped_by, "rules": all }))?;
         return Ok(Exit::Ok);
     }
     if !args.output.json {
-        output::text(&shown(call, &proposal, &candidates))?;
+        output::text(&candidates_text(call, &proposal, &candidates))?;
     }
-    let Some(chosen) = chosen(args, &candidates)? else { return Ok(Exit::Ok) };
-    let version = args.sign.sign(&revision, &chosen.text, now)?;
-    signing::report(&revision, version, args.output.format())
+    let Some(chosen) = choose_candidate(args, &candidates)? else { return Ok(Exit::Ok) };
+    let version = args.sign.sign(&revision, &chosen.policy_text, now)?;
+    signing::print_signed(&revision, version, args.output.format())
 }
 
-fn unknown(args: &Allow) -> Failure {
+fn unknown_call(args: &Allow) -> Failure {
     let call = escape::line(escape::truncate(&args.call, 80)).into_owned();
     let message = format!("the log has no call `{call}` in this time");
-    Failure::new(Exit::Unknown, "allow.unknown", message)
-        .next("`weaver trace` shows the calls of today; `--since 30d` looks further back")
+    Failure::new(Exit::NotFound, "allow.unknown", message)
+        .with_next_step("`weaver trace` shows the calls of today; `--since 30d` looks further back")
 }
 
-/// Where rules for a call are looked for.
-struct Search<'a> {
+/// What the search for rules works on.
+struct CandidateSearch<'a> {
     args: &'a Allow,
     revision: &'a PolicyRevision,
     history: &'a CallHistory,
     now: Timestamp,
 }
 
-impl Search<'_> {
+impl CandidateSearch<'_> {
     /// The widths under which the policy allows the call, each with its replay.
     fn candidates(
         &self,
         call: &RecordedCall,
         proposal: &AllowProposal,
-    ) -> Result<Vec<Candidate>, Failure> {
+    ) -> Result<Vec<CandidateRule>, Failure> {
         let Self { args, revision, history, now } = self;
         let mut out = Vec::new();
         for (width, rule) in &proposal.rules {
             let exception = suggest::match_text(&rule.matches);
-            let own = suggest::rule_text(rule);
-            let text = revision.with_rule(&own, &exception, &proposal.stopped_by)?;
+            let rule_text = suggest::rule_text(rule);
+            let text = revision.with_rule(&rule_text, &exception, &proposal.stopped_by)?;
             let draft = revision.draft(&text, *now)?;
-            if allows(&draft, call, *now) {
-                let replay = draft_replay::report(&draft, history, args.since, *now);
-                out.push(Candidate { width: *width, rule: rule.clone(), text, replay });
+            if allows_call(&draft, call, *now) {
+                let replay = draft_replay::replay_history(&draft, history, args.since, *now);
+                out.push(CandidateRule {
+                    width: *width,
+                    rule: rule.clone(),
+                    policy_text: text,
+                    replay,
+                });
             }
         }
         Ok(out)
     }
 }
 
-/// Whether the draft allows the very call.
-fn allows(draft: &PolicySet, call: &RecordedCall, now: Timestamp) -> bool {
+/// Whether the draft allows this very call.
+fn allows_call(draft: &PolicySet, call: &RecordedCall, now: Timestamp) -> bool {
     let report = replay::replay(draft, [call], now, now);
     report.now.allow == 1 && report.judged == 1
 }
 
-fn as_json(candidate: &Candidate) -> serde_json::Value {
+fn candidate_json(candidate: &CandidateRule) -> serde_json::Value {
     json!({
         "width": candidate.width.as_str(),
         "rule": suggest::rule_text(&candidate.rule),
@@ -115,7 +120,11 @@ fn as_json(candidate: &Candidate) -> serde_json::Value {
     })
 }
 
-fn shown(call: &RecordedCall, proposal: &AllowProposal, candidates: &[Candidate]) -> String {
+fn candidates_text(
+    call: &RecordedCall,
+    proposal: &AllowProposal,
+    candidates: &[CandidateRule],
+) -> String {
     let verdict = match call.decision.verdict {
         Verdict::Allow => "allowed",
         Verdict::Ask => "sent back",
@@ -130,9 +139,9 @@ fn shown(call: &RecordedCall, proposal: &AllowProposal, candidates: &[Candidate]
     }
     for (number, candidate) in candidates.iter().enumerate() {
         let what = match candidate.width {
-            AllowWidth::Same => "calls to the same place",
-            AllowWidth::Similar => "calls to places like it",
-            AllowWidth::Tool => "every call of this tool",
+            AllowScope::Same => "calls to the same place",
+            AllowScope::Similar => "calls to places like it",
+            AllowScope::Tool => "every call of this tool",
         };
         let width = output::bold(candidate.width.as_str());
         out.push_str(&format!("\n{}  {width}: {what}\n", number + 1));
@@ -144,36 +153,41 @@ fn shown(call: &RecordedCall, proposal: &AllowProposal, candidates: &[Candidate]
     out
 }
 
-/// The width that was named, or is chosen now; `None` where nobody wants one.
-fn chosen<'c>(args: &Allow, candidates: &'c [Candidate]) -> Result<Option<&'c Candidate>, Failure> {
+/// The rule of the width that was named, or that the user chooses now; `None` if they choose none.
+fn choose_candidate<'c>(
+    args: &Allow,
+    candidates: &'c [CandidateRule],
+) -> Result<Option<&'c CandidateRule>, Failure> {
     if let Some(width) = args.width {
-        let named = candidates.iter().rev().find(|one| one.width <= width);
-        let named = named.ok_or_else(|| {
+        let widest = candidates.iter().rev().find(|one| one.width <= width);
+        let named = widest.ok_or_else(|| {
             let widths: Vec<&str> = candidates.iter().map(|one| one.width.as_str()).collect();
             let message =
                 format!("no rule as narrow as `{}` lets this call through", width.as_str());
             Failure::new(Exit::Failed, "allow.width", message)
-                .next(format!("these do: `--width {}`", widths.join("|")))
+                .with_next_step(format!("these do: `--width {}`", widths.join("|")))
         })?;
         if !args.sign.yes {
             if !questions::has_terminal() {
-                output::aside("next: sign the policy with this rule by `--yes`\n");
+                output::stderr("next: sign the policy with this rule by `--yes`\n");
                 return Ok(None);
             }
-            questions::yes("Sign the policy with this rule?")?;
+            questions::confirm("Sign the policy with this rule?")?;
         }
         return Ok(Some(named));
     }
     if !questions::has_terminal() {
-        output::aside("next: sign one of them with `--width same|similar|tool --yes`\n");
+        output::stderr("next: sign one of them with `--width same|similar|tool --yes`\n");
         return Ok(None);
     }
     let answer = questions::ask("\nWhich one? A number, or nothing for none: ")?;
     Ok(answer.parse::<usize>().ok().and_then(|number| candidates.get(number.checked_sub(1)?)))
 }
 
-/// No rule lets through what untrusted input may have steered; a host that the policy trusts does.
-fn read_from(
+/// Offers to trust the host. No rule may release a call that untrusted input could have steered,
+/// but
+/// reading from a trusted destination is allowed.
+fn trust_destination(
     args: &Allow,
     revision: &PolicyRevision,
     call: &RecordedCall,
@@ -197,17 +211,19 @@ fn read_from(
     }
     if !args.sign.yes {
         if !questions::has_terminal() {
-            output::aside("next: sign the policy with it by `--yes`\n");
+            output::stderr("next: sign the policy with it by `--yes`\n");
             return Ok(Exit::Ok);
         }
-        questions::yes("Sign the policy with this host?")?;
+        questions::confirm("Sign the policy with this host?")?;
     }
     let version = args.sign.sign(revision, &text, SystemClock::default().now())?;
-    signing::report(revision, version, args.output.format())
+    signing::print_signed(revision, version, args.output.format())
 }
 
-/// No rule lets through what the floor holds: an approval in advance does, and a person signs it.
-fn in_advance(
+/// Suggests a standing approval. No rule may release what the floor holds; an approval that a
+/// person
+/// signs in advance can.
+fn suggest_standing_approval(
     args: &Allow,
     call: &RecordedCall,
     proposal: &AllowProposal,
@@ -223,7 +239,7 @@ fn in_advance(
             arguments.collect::<String>()
         )
     };
-    let simple = |rule: &&(AllowWidth, Rule)| rule.1.matches.not.is_none();
+    let simple = |rule: &&(AllowScope, Rule)| rule.1.matches.not.is_none();
     let commands: Vec<_> = proposal
         .rules
         .iter()

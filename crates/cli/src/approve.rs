@@ -1,8 +1,8 @@
-//! `weaver approve`: what people do about held calls.
+//! `weaver approve`: how people answer held calls.
 //!
-//! The ledger is only read here, beside the gateway that writes it. Whatever is said to the gateway
-//! is a signed file in its inbox; the gateway alone decides what that is worth. What is checked
-//! here beforehand spares the approver a walk, and is no defence.
+//! The ledger is only read here, while the gateway writes it. A statement to the gateway is a
+//! signed file in its inbox, and the gateway alone decides whether it counts. The checks made here
+//! are a convenience: they tell approvers early what the gateway would reject, and protect nothing.
 
 pub(super) mod args;
 
@@ -15,16 +15,16 @@ mod duration;
 pub(super) mod feedback;
 mod inbox;
 mod list;
+mod operator_statement;
 mod outcome;
 mod rejections;
-mod screen;
 mod show;
 mod signer;
 mod standing_approvals;
 mod standing_grant;
+mod terminal_text;
 pub(super) mod terms;
 mod watch;
-mod word;
 
 use std::path::Path;
 
@@ -32,11 +32,11 @@ use super::{Exit, Failure};
 use args::Approve;
 
 /// How many requests wait for a person, in the ledger of this configuration.
-pub(super) fn waiting(config: &Path) -> Result<usize, Failure> {
+pub(super) fn open_request_count(config: &Path) -> Result<usize, Failure> {
     let from = args::ApprovalSource { config: config.to_owned(), store: None, inbox: None };
-    let place = approval_store::ApprovalStore::open(&from)?;
+    let store = approval_store::ApprovalStore::open(&from)?;
     let now = approval_store::now();
-    let open = approval_records::all(&place, |held| held.status(now) == "requested")?;
+    let open = approval_records::find_all(&store, |held| held.status(now) == "requested")?;
     Ok(open.len())
 }
 
@@ -46,10 +46,10 @@ pub(super) fn run(args: Approve) -> Result<Exit, Failure> {
         Approve::Show(args) => show::run(&args),
         Approve::Grant(args) => answer::grant(&args),
         Approve::Deny(args) => answer::deny(&args),
-        Approve::Revoke(args) => word::revoke_request(&args),
+        Approve::Revoke(args) => operator_statement::revoke_request(&args),
         Approve::Standing(args) => standing_approvals::run(args),
         Approve::Watch(args) => watch::run(&args),
-        Approve::Clock(args) => word::confirm_clock(&args),
-        Approve::EndRun(args) => word::end_run(&args),
+        Approve::Clock(args) => operator_statement::confirm_clock(&args),
+        Approve::EndRun(args) => operator_statement::end_run(&args),
     }
 }

@@ -6,7 +6,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 
 use super::exit::Exit;
-use super::shared_args::{Json, PassphraseFrom};
+use super::shared_args::{JsonFlag, PassphraseArgs};
 use super::trace::args as ask;
 use super::trace::proof_args as proof;
 
@@ -64,7 +64,7 @@ fn after_help() -> String {
     infer_subcommands = false
 )]
 pub(super) struct Cli {
-    /// Without one: how things stand
+    /// Without a command: show the current state
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 }
@@ -73,11 +73,11 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Set Weaver up from the MCP clients on this machine: find, review, sign
     Init(Box<super::init::args::Init>),
-    /// Take in new servers and new tools; what is there stays as it is
+    /// Add new servers and new tools; existing entries stay as they are
     Update(Box<super::init::args::Update>),
-    /// Put MCP clients behind Weaver, and say how they stand
+    /// Connect MCP clients to Weaver, and show their state
     Connect(super::connect::args::Connect),
-    /// Put the clients' own configurations back
+    /// Restore the clients' own configurations
     Disconnect(super::connect::args::Disconnect),
     /// Serve MCP on standard input and output, in front of the configured servers
     Serve(super::serve::Serve),
@@ -86,11 +86,11 @@ pub(super) enum Command {
     Daemon(super::daemon::Daemon),
     /// Show the daemon: its clients, servers and held calls
     #[cfg(unix)]
-    Status(super::daemon::DaemonVerb),
-    /// End the daemon, once what is under way is answered
+    Status(super::daemon::DaemonArgs),
+    /// Stop the daemon after it has answered the calls in progress
     #[cfg(unix)]
-    Stop(super::daemon::DaemonVerb),
-    /// Put a fresh daemon in place; clients go on without being started again
+    Stop(super::daemon::DaemonArgs),
+    /// Restart the daemon; clients continue without a restart
     #[cfg(unix)]
     Restart(super::daemon::Restart),
     /// Show the log of the daemon
@@ -100,28 +100,28 @@ pub(super) enum Command {
     #[cfg(unix)]
     #[command(subcommand)]
     Service(super::service::Service),
-    /// Say which clients may come over HTTP; add and remove them
+    /// List, add and remove the clients that may connect over HTTP
     #[cfg(unix)]
     #[command(subcommand)]
     Clients(super::clients::Clients),
-    /// Log in at a server behind the gateway that asks for it
+    /// Log in at a server behind the gateway that requires it
     #[cfg(unix)]
     Login(super::login::Login),
     /// Forget a login at a server
     #[cfg(unix)]
     Logout(super::login::Logout),
-    /// Show the whole path in one minute, offline, on a temporary folder
+    /// Show the whole path of a call in one minute, offline, in a temporary folder
     Demo(Demo),
     /// The small MCP server behind the demo, on standard input and output
     #[command(hide = true)]
     DemoServer {
-        /// A folder that the demo made
+        /// A folder that the demo created
         #[arg(long, value_name = "DIR")]
         root: PathBuf,
     },
     /// Report every problem in a configuration and its signed documents
     Check(Check),
-    /// Look at everything that keeps the gateway well, and say what to do
+    /// Check everything that the gateway depends on, and say what to do
     #[command(after_help = "Example:\n  weaver doctor")]
     Doctor(Check),
     /// Create and show private keys
@@ -129,14 +129,14 @@ pub(super) enum Command {
     Keys(Keys),
     /// Sign documents: policy, contracts, keys
     Sign(Sign),
-    /// Read and verify the log; alone, tell what happened today
+    /// Read and verify the log; without a subcommand, show what happened today
     Trace(Box<TraceCommand>),
     /// Turn one held or denied call into a rule, see what it changes, sign
     Allow(Box<super::allow::args::Allow>),
     /// List held calls; grant, deny or revoke them
     #[command(subcommand)]
     Approve(Box<super::approve::args::Approve>),
-    /// Look at policy, contracts and keys: lint, test, explain, decide, ask, compare
+    /// Examine policy, contracts and keys: lint, test, explain, decide, ask, compare
     #[command(subcommand)]
     Policy(Box<super::policy::args::Policy>),
     /// Show what the gateway's kernel knows: documents, decision keys, tools
@@ -155,7 +155,7 @@ pub(super) enum Command {
     Route(Box<super::route::args::Route>),
     /// Compile a log of items into a context for a model, within a token budget
     Compile(Box<super::compile::args::Compile>),
-    /// Look at catalogs of tools: lint, snapshot, diff, convert, search
+    /// Examine catalogs of tools: lint, snapshot, diff, convert, search
     #[command(subcommand)]
     Catalog(Box<super::catalog::args::Catalog>),
     /// Mask secrets and personal data in a text or in JSON lines
@@ -165,12 +165,12 @@ pub(super) enum Command {
     /// Show how a result would look to a model, in each mode
     Inspect(Box<super::inspect::args::Inspect>),
     /// List the reason codes of decisions
-    Reasons(Json),
+    Reasons(JsonFlag),
     /// Print the JSON Schema of weaver.toml or of a document, for an editor
     Schema {
         /// The file
         #[arg(value_enum, value_name = "FILE", default_value = "config")]
-        of: super::schema::SchemaOf,
+        of: super::schema::SchemaFile,
     },
     /// Write manual pages, one for each command, into a folder
     #[command(after_help = "Example:\n  weaver man ~/.local/share/man/man1")]
@@ -196,10 +196,10 @@ pub(super) struct Demo {
 pub(super) struct Check {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     pub(super) config: PathBuf,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Subcommand)]
@@ -214,16 +214,16 @@ pub(super) enum Keys {
         #[arg(long, value_name = "NAME")]
         id: String,
         #[command(flatten)]
-        passphrase: PassphraseFrom,
+        passphrase: PassphraseArgs,
         #[command(flatten)]
-        output: Json,
+        output: JsonFlag,
     },
     /// Show the name and public key of a key file; no passphrase is needed
     Show {
         /// The key file
         file: PathBuf,
         #[command(flatten)]
-        output: Json,
+        output: JsonFlag,
     },
 }
 
@@ -239,9 +239,9 @@ pub(super) struct Sign {
     #[arg(long, value_name = "FILE")]
     pub(super) key: PathBuf,
     #[command(flatten)]
-    pub(super) passphrase: PassphraseFrom,
+    pub(super) passphrase: PassphraseArgs,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -256,7 +256,7 @@ pub(super) struct TraceCommand {
     #[arg(long, value_name = "FILE", conflicts_with = "config")]
     pub(super) store: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Subcommand)]
@@ -275,13 +275,13 @@ pub(super) enum Trace {
     /// Export events in a format that other programs read
     Export(ask::Export),
     /// Show the state of the index beside the ledger; check or rebuild it
-    Index(ask::IndexOf),
+    Index(ask::IndexArgs),
     /// Print the head as JSON; kept elsewhere, it lets a later verification detect a truncated log
     ///
     /// Beside it, on standard error, stands what was signed last and what each target of
     /// `[log] publish` got last: how many events, when, and what went wrong since. With --json all
     /// of it is one object, which `weaver trace verify --head` takes too.
-    Head(proof::HeadOf),
+    Head(proof::HeadArgs),
     /// Verify the whole log, and name the first bad event
     Verify(proof::Verify),
     /// Sign a checkpoint of the events synced to disk, and print it

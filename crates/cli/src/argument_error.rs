@@ -1,6 +1,6 @@
-//! Why the text of an argument is not what the command needs.
+//! Errors in the text of one argument.
 
-/// What is wrong with the text of an argument, and what to write; clap names the argument.
+/// What is wrong with the text of an argument, and what to write instead; clap names the argument.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ArgumentError {
     #[error("write a number and s, m, h, d or w, such as 90d")]
@@ -17,7 +17,7 @@ pub(crate) enum ArgumentError {
     ItemKind { known: String },
     #[error("there is no such event; known are {known}")]
     EventKind { known: String },
-    /// What the type says that was to be read.
+    /// The message of the parser of that type.
     #[error("{0}")]
     Malformed(String),
 }

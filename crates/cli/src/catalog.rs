@@ -1,4 +1,4 @@
-//! `weaver catalog`: catalogs of tools, from files of many forms.
+//! `weaver catalog`: catalogs of tools, read from files in several formats.
 
 pub(super) mod args;
 mod convert;

@@ -1,4 +1,4 @@
-//! `weaver check`.
+//! `weaver check`: reports the problems of a configuration and its signed documents.
 
 mod confinement;
 
@@ -10,26 +10,26 @@ use weaver_types::{Clock as _, SystemClock};
 
 use super::args::Check;
 use super::{Exit, Failure, output};
-use confinement::Child;
+use confinement::ProbedProcess;
 use weaver_gateway::config::{self, Config};
-use weaver_gateway::publish::status::Status;
+use weaver_gateway::publish::status::PublishStatus;
 
 pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     let (config, set) = config::check(&args.config, SystemClock::default().now())?;
-    let status = published(&config);
-    let children = confinement::of(&config);
+    let checkpoint_status = checkpoint_status(&config);
+    let children = confinement::probe_all(&config);
     let mut notes = notes(&set);
-    notes.extend(status.as_ref().map(troubles).unwrap_or_default());
-    notes.extend(children.iter().filter_map(Child::note));
-    let closed = confinement::closed(&config, &children);
+    notes.extend(checkpoint_status.as_ref().map(checkpoint_problems).unwrap_or_default());
+    notes.extend(children.iter().filter_map(ProbedProcess::note));
+    let closed_folders = confinement::closed_folders(&config, &children);
     if args.output.json {
-        let seen = CheckReport {
+        let report = CheckReport {
             notes: &notes,
-            status: status.as_ref(),
+            status: checkpoint_status.as_ref(),
             children: &children,
-            closed: &closed,
+            closed_folders: &closed_folders,
         };
-        output::json(&report(&config, &set, &seen))?;
+        output::json(&report_json(&config, &set, &report))?;
         return Ok(Exit::Ok);
     }
     let mut text = String::new();
@@ -47,15 +47,15 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     for child in &children {
         text.push_str(&format!("{:<10} {}: {}\n", "confined", child.name, child.line()));
     }
-    let denied = confinement::denied(&config);
+    let denied = confinement::denied_paths(&config);
     if !children.is_empty() {
         text.push_str(&format!("{:<10} to every server: {}\n", "denied", denied.join(", ")));
     }
-    if !closed.is_empty() {
-        let closed = closed.join(", ");
+    if !closed_folders.is_empty() {
+        let closed = closed_folders.join(", ");
         text.push_str(&format!("{:<10} to listing and to new files: {closed}\n", "closed"));
     }
-    for (name, size) in status.iter().flat_map(arrived) {
+    for (name, size) in checkpoint_status.iter().flat_map(published_sizes) {
         text.push_str(&format!("{:<10} {size} events at {name}\n", "checkpoint"));
     }
     for note in &notes {
@@ -67,13 +67,14 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// What a gateway published of this ledger. A ledger that cannot be read is told by other commands.
-fn published(config: &Config) -> Option<Status> {
-    Status::of(&Reader::open(&config.store).ok()?).ok().flatten()
+/// What the gateway published of this ledger. `None` if the ledger cannot be read: other commands
+/// report that.
+fn checkpoint_status(config: &Config) -> Option<PublishStatus> {
+    PublishStatus::read_from(&Reader::open(&config.store_path).ok()?).ok().flatten()
 }
 
-/// The sizes that arrived.
-fn arrived(status: &Status) -> Vec<(String, u64)> {
+/// The size of the last checkpoint that each target received.
+fn published_sizes(status: &PublishStatus) -> Vec<(String, u64)> {
     let targets = status.targets.iter();
     let arrived = targets.filter_map(|(name, target)| {
         Some((weaver_text::escape::line(name).into_owned(), target.size?))
@@ -81,8 +82,8 @@ fn arrived(status: &Status) -> Vec<(String, u64)> {
     arrived.collect()
 }
 
-/// What keeps checkpoints from being signed or from arriving.
-fn troubles(status: &Status) -> Vec<String> {
+/// Problems that keep checkpoints from being signed or from being published.
+fn checkpoint_problems(status: &PublishStatus) -> Vec<String> {
     let refused = status.refused.iter().map(|trouble| {
         format!("no checkpoint was signed at {}: {}", trouble.at.rfc3339(), trouble.problem)
     });
@@ -99,18 +100,18 @@ fn troubles(status: &Status) -> Vec<String> {
     lines.map(|line| weaver_text::escape::line(&line).into_owned()).collect()
 }
 
-/// What was found beside the documents.
+/// What the report says besides the versions of the documents.
 struct CheckReport<'a> {
     notes: &'a [String],
-    status: Option<&'a Status>,
-    children: &'a [Child],
-    closed: &'a [String],
+    status: Option<&'a PublishStatus>,
+    children: &'a [ProbedProcess],
+    closed_folders: &'a [String],
 }
 
-fn report(
+fn report_json(
     config: &Config,
     set: &PolicySet,
-    CheckReport { notes, status, children, closed }: &CheckReport<'_>,
+    CheckReport { notes, status, children, closed_folders }: &CheckReport<'_>,
 ) -> serde_json::Value {
     let documents: Vec<_> = set
         .versions()
@@ -130,20 +131,20 @@ fn report(
         "config": config.file.display().to_string(),
         "documents": documents,
         "enforcement": set.policy().enforcement.as_str(),
-        "observes": set.observes(),
+        "observes": set.has_unenforced_parts(),
         "servers": servers,
-        "memory": config.memory.as_ref().map(memory),
-        "confinement": confinement::json(children),
-        "closed_folders": closed,
-        "denied": confinement::denied(config),
+        "memory": config.memory.as_ref().map(memory_json),
+        "confinement": confinement::to_json(children),
+        "closed_folders": closed_folders,
+        "denied": confinement::denied_paths(config),
         "checkpoints": status,
         "notes": notes,
         "findings": [],
     })
 }
 
-/// Where memory lies, and how much it takes.
-fn memory(memory: &config::Memory) -> serde_json::Value {
+/// The memory file and its limits.
+fn memory_json(memory: &config::MemorySettings) -> serde_json::Value {
     let Limits { values, facts, episodes, value_bytes } = memory.limits;
     json!({
         "file": memory.file.display().to_string(),
@@ -154,7 +155,7 @@ fn memory(memory: &config::Memory) -> serde_json::Value {
     })
 }
 
-/// What is no fault, and yet hardly meant.
+/// Settings that are valid and probably unintended.
 fn notes(set: &PolicySet) -> Vec<String> {
     let mut notes: Vec<String> = set.observation_notice().into_iter().collect();
     if set.policy().rules.is_empty() {

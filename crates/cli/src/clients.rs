@@ -1,4 +1,4 @@
-//! `weaver clients`: who may come over HTTP.
+//! `weaver clients`: which clients may connect over HTTP.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,47 +10,47 @@ use weaver_gateway::http::{self, ClientsError, NewClient};
 use weaver_types::{Clock as _, PrincipalId, SystemClock};
 
 use super::{Exit, Failure, output};
-use crate::shared_args::Json;
+use crate::shared_args::JsonFlag;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Clients {
-    /// Let a client in, and print its token, which is shown only now
+    /// Add a client, and print its token, which is shown only once
     Add(Add),
     /// List the clients
     List(List),
-    /// Let a client in no more
+    /// Remove a client
     Remove(Remove),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// What to call it
+    /// Its name
     name: String,
-    /// Who it acts as; the principal of the configuration unless you say so
+    /// The principal that it acts as; by default that of the configuration
     #[arg(long, value_name = "ID")]
     principal: Option<String>,
     /// What it sees: a `[profiles.NAME]` of the configuration
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// For how many days it may come
+    /// For how many days its token is valid
     #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3650))]
     days: u32,
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     config: PathBuf,
     #[command(flatten)]
-    output: Json,
+    output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     config: PathBuf,
     #[command(flatten)]
-    output: Json,
+    output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -59,38 +59,38 @@ pub(super) struct Remove {
     name: String,
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     config: PathBuf,
     #[command(flatten)]
-    output: Json,
+    output: JsonFlag,
 }
 
 pub(super) fn run(verb: Clients) -> Result<Exit, Failure> {
     match verb {
-        Clients::Add(args) => add(args),
-        Clients::List(args) => list(&args),
-        Clients::Remove(args) => remove(&args),
+        Clients::Add(args) => add_client(args),
+        Clients::List(args) => list_clients(&args),
+        Clients::Remove(args) => remove_client(&args),
     }
 }
 
-fn add(args: Add) -> Result<Exit, Failure> {
+fn add_client(args: Add) -> Result<Exit, Failure> {
     let config = config::load(&args.config)?;
     if let Some(name) = args.profile.as_deref().filter(|name| !config.profiles.contains_key(*name))
     {
         let message = format!("there is no `[profiles.{name}]` in {}", args.config.display());
-        return Err(Failure::new(Exit::Unknown, "clients.profile", message));
+        return Err(Failure::new(Exit::NotFound, "clients.profile", message));
     }
-    let principal = principal(&config, args.principal)?;
+    let principal = principal_for(&config, args.principal)?;
     let now = SystemClock::default().now();
     let expires = Some(now.after(Duration::from_secs(u64::from(args.days) * 86_400)));
     let new = NewClient { name: args.name, principal, profile: args.profile, expires };
     let (name, as_whom) = (new.name.clone(), new.principal.clone());
-    let token = clients(&config).add(new, now).map_err(failed)?;
+    let token = client_registry(&config).add(new, now).map_err(clients_failure)?;
     if args.output.json {
         output::json(&json!({ "name": name, "principal": as_whom, "token": token }))?;
     } else {
         output::line(&token)?;
-        output::aside(&format!(
+        output::stderr(&format!(
             "`{name}` may come as {as_whom} for {} days; the token is shown only now. Clients send it as\n  \
              Authorization: Bearer {}\n",
             args.days,
@@ -100,9 +100,9 @@ fn add(args: Add) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Who the client acts as: whoever the signed policy names.
-fn principal(config: &Config, named: Option<String>) -> Result<PrincipalId, Failure> {
-    let Some(named) = named else { return Ok(config.principal.clone()) };
+/// The principal that the client acts as: one that the signed policy names.
+fn principal_for(config: &Config, requested: Option<String>) -> Result<PrincipalId, Failure> {
+    let Some(named) = requested else { return Ok(config.principal.clone()) };
     let id = PrincipalId::parse(named)
         .map_err(|error| Failure::new(Exit::Usage, "clients.principal", error))?;
     let policy = config::load_policy(
@@ -112,15 +112,16 @@ fn principal(config: &Config, named: Option<String>) -> Result<PrincipalId, Fail
     )?;
     if policy.principal(&id).is_none() {
         let message = format!("the policy does not name the principal `{id}`");
-        return Err(Failure::new(Exit::Unknown, "clients.principal", message)
-            .next(format!("write `[principals.\"{id}\"]` in policy.toml and sign it again")));
+        return Err(Failure::new(Exit::NotFound, "clients.principal", message).with_next_step(
+            format!("write `[principals.\"{id}\"]` in policy.toml and sign it again"),
+        ));
     }
     Ok(id)
 }
 
-fn list(args: &List) -> Result<Exit, Failure> {
+fn list_clients(args: &List) -> Result<Exit, Failure> {
     let config = config::load(&args.config)?;
-    let all = clients(&config).all().map_err(failed)?;
+    let all = client_registry(&config).all().map_err(clients_failure)?;
     if args.output.json {
         let shown: Vec<_> = all
             .iter()
@@ -148,9 +149,9 @@ fn list(args: &List) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn remove(args: &Remove) -> Result<Exit, Failure> {
+fn remove_client(args: &Remove) -> Result<Exit, Failure> {
     let config = config::load(&args.config)?;
-    clients(&config).remove(&args.name).map_err(failed)?;
+    client_registry(&config).remove(&args.name).map_err(clients_failure)?;
     if args.output.json {
         output::json(&json!({ "ok": true }))?;
     } else {
@@ -159,14 +160,16 @@ fn remove(args: &Remove) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn clients(config: &Config) -> http::Clients {
-    http::Clients::of_store(&config.store)
+fn client_registry(config: &Config) -> http::ClientRegistry {
+    http::ClientRegistry::of_store(&config.store_path)
 }
 
-fn failed(error: ClientsError) -> Failure {
+fn clients_failure(error: ClientsError) -> Failure {
     let exit = match &error {
-        ClientsError::Unknown(_) => Exit::Unknown,
-        ClientsError::Taken(_) | ClientsError::Name(_) | ClientsError::TooMany => Exit::Usage,
+        ClientsError::Unknown(_) => Exit::NotFound,
+        ClientsError::Taken(_) | ClientsError::Name(_) | ClientsError::TooManyClients => {
+            Exit::Usage
+        }
         _ => Exit::Invalid,
     };
     Failure::new(exit, error.code(), error)

@@ -1,4 +1,4 @@
-//! `weaver compile`: what a model would be shown of a log, within a budget.
+//! `weaver compile`: compiles a log into the context that a model would be shown, within a budget.
 
 pub(super) mod args;
 mod firewall;
@@ -7,62 +7,65 @@ mod reader;
 use std::path::Path;
 
 use contextweaver::compile::{
-    CallStyle, ContextPack, HeadAndTail, Request, SensitivityAction, build,
+    CallStyle, CompileRequest, ContextPack, HeadAndTail, SensitivityAction, build,
 };
 use weaver_text::token;
 
 use super::{Exit, Failure, output};
-use args::{Compile, Form};
+use args::{Compile, ContextFormat};
 
 pub(super) fn run(args: &Compile) -> Result<Exit, Failure> {
     let counter = token::counter(&args.tokens).map_err(|error| {
-        Failure::new(Exit::Usage, error.code(), error).next("name one of them with --tokens")
+        Failure::new(Exit::Usage, error.code(), error)
+            .with_next_step("name one of them with --tokens")
     })?;
-    let log = reader::read(&args.log, counter)?;
-    let mut request = Request::new(args.phase);
+    let log = reader::read_log(&args.log, counter)?;
+    let mut request = CompileRequest::new(args.phase);
     request.phase.budget = args.budget.unwrap_or(request.phase.budget);
     request.query = &args.query;
-    request.floor = args.floor;
-    request.format = args.format.of();
+    request.sensitivity_floor = args.floor;
+    request.format = args.format.prompt_format();
     request.explain = args.explain || args.html.is_some();
     request.overflow = args.overflow.clone();
     if args.native_calls {
-        request.calls = CallStyle::Native;
+        request.call_style = CallStyle::Native;
     }
     if args.redact {
-        request.action = SensitivityAction::mask();
+        request.sensitivity_action = SensitivityAction::mask();
     }
     if !args.whole {
         request.summariser = Some(&HeadAndTail);
     }
     let pack = build(&log, &request).map_err(|error| {
         let failure = Failure::new(Exit::Failed, error.code(), &error);
-        failure.next("raise --budget, or say with --overflow that this kind may be dropped")
+        failure
+            .with_next_step("raise --budget, or say with --overflow that this kind may be dropped")
     })?;
     if let Some(file) = &args.html {
-        write(file, &pack.html())?;
+        write_html(file, &pack.html())?;
     }
-    show(args, pack)
+    print_pack(args, pack)
 }
 
-fn show(args: &Compile, mut pack: ContextPack) -> Result<Exit, Failure> {
+fn print_pack(args: &Compile, mut pack: ContextPack) -> Result<Exit, Failure> {
     if !args.explain {
         pack.explanations.clear();
     }
     match args.format {
-        Form::Json => output::json(&pack.to_json())?,
-        Form::Text => output::text(&pack.text)?,
+        ContextFormat::Json => output::json(&pack.to_json())?,
+        ContextFormat::Text => output::text(&pack.text)?,
         _ => output::json(pack.messages.as_ref().unwrap_or_default())?,
     }
-    if args.format != Form::Json {
-        output::aside(&pack.report());
+    if args.format != ContextFormat::Json {
+        output::stderr(&pack.report());
     }
     Ok(Exit::Ok)
 }
 
-fn write(file: &Path, html: &str) -> Result<(), Failure> {
+fn write_html(file: &Path, html: &str) -> Result<(), Failure> {
     std::fs::write(file, html).map_err(|error| {
         let message = format!("{}: {error}", file.display());
-        Failure::new(Exit::Invalid, "compile.html", message).next("name a file that can be written")
+        Failure::new(Exit::Invalid, "compile.html", message)
+            .with_next_step("name a file that can be written")
     })
 }

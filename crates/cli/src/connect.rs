@@ -1,4 +1,5 @@
-//! `weaver connect` and `weaver disconnect`: MCP clients behind the gateway, and back.
+//! `weaver connect` and `weaver disconnect`: put MCP clients behind the gateway, and take that
+//! back.
 
 pub(super) mod args;
 mod status;
@@ -7,8 +8,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use weaver_gateway::clients::{
-    Client, ClientFile, ConfigPlace, Connection, Connections, Folders, ListedServer, Plan, Scope,
-    ServerTransport, Undo, unified,
+    Client, ClientFile, ClientFolders, ConfigLocation, ConnectedFile, ConnectedFiles,
+    ConnectionPlan, ListedServer, Scope, ServerTransport, UndoAction, unified_diff,
 };
 use weaver_gateway::config::{self, Config};
 use weaver_gateway::setup::{SEARCH_PROFILE, UNKNOWN_VALUE, matching_server};
@@ -21,29 +22,30 @@ use args::{Connect, Disconnect};
 pub(super) use status::client_states;
 
 pub(super) fn run(args: &Connect) -> Result<Exit, Failure> {
-    let place = ConnectedGateway::open(args.config.as_deref())?;
+    let gateway = GatewayConnections::open(args.config.as_deref())?;
     if args.status {
-        return status::run(&place, args);
+        return status::run(&gateway, args);
     }
     let folders = init::found_servers::folders()?;
-    let files = files(args, &folders, &place)?;
+    let files = selected_files(args, &folders, &gateway)?;
     if files.is_empty() {
         let message = "no client has a server that weaver.toml knows";
-        return Err(Failure::new(Exit::Unknown, "connect.no_clients", message)
-            .next("name a client to add Weaver to it all the same: `weaver connect cursor`"));
+        return Err(Failure::new(Exit::NotFound, "connect.no_clients", message).with_next_step(
+            "name a client to add Weaver to it all the same: `weaver connect cursor`",
+        ));
     }
-    let governed = |server: &ListedServer| matching_server(server, &place.config).is_some();
+    let governed = |server: &ListedServer| matching_server(server, &gateway.config).is_some();
     let mut changed = 0_usize;
-    for SelectedFile { client, slot } in files {
-        // Read anew: several places may be in one file, and an earlier one of them was changed by now.
+    for SelectedConfigFile { client, slot } in files {
+        // Read the file again: it may hold several places, and an earlier one may have changed it.
         let file = ClientFile::read(client, slot, &folders)?;
-        let plan = place.connections.plan(file, &governed)?;
+        let plan = gateway.connections.plan(file, &governed)?;
         let done = plan.is_done();
         if !args.dry_run && !done {
-            place.connections.connect(&plan, SystemClock::default().now())?;
+            gateway.connections.connect(&plan, SystemClock::default().now())?;
             changed += 1;
         }
-        told(&plan, args)?;
+        print_connection(&plan, args)?;
     }
     if !args.output.json && !args.dry_run && changed > 0 {
         output::text(&format!(
@@ -55,16 +57,16 @@ pub(super) fn run(args: &Connect) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The configuration, and what is connected to it.
-pub(super) struct ConnectedGateway {
+/// A gateway's configuration, and the clients that are connected to it.
+pub(super) struct GatewayConnections {
     pub(super) config: Config,
-    pub(super) connections: Connections,
+    pub(super) connections: ConnectedFiles,
 }
 
-impl ConnectedGateway {
+impl GatewayConnections {
     pub(super) fn open(named: Option<&Path>) -> Result<Self, Failure> {
-        let file = config_path::absolute(named)?;
-        // Variables are for the servers, which are not started here.
+        let file = config_path::resolve_absolute(named)?;
+        // The servers are not started here, so their variables need not be set.
         let lookup =
             |name: &str| Some(std::env::var(name).unwrap_or_else(|_| UNKNOWN_VALUE.to_owned()));
         let config = config::load_with(&file, &lookup)?;
@@ -78,84 +80,84 @@ impl ConnectedGateway {
         let folder = config.base().join(".weaver/clients");
         let search = Some(SEARCH_PROFILE.to_owned());
         let search = search.filter(|name| config.profiles.contains_key(name));
-        let connections = Connections::new(folder, program, config.file.clone());
+        let connections = ConnectedFiles::new(folder, program, config.file.clone());
         let connections = connections.with_search_profile(search);
         Ok(Self { config, connections })
     }
 }
 
 /// The client of this id.
-fn client(id: &str) -> Result<&'static Client, Failure> {
-    Client::named(id).ok_or_else(|| {
+fn client_by_id(id: &str) -> Result<&'static Client, Failure> {
+    Client::by_id(id).ok_or_else(|| {
         let known: Vec<&str> = Client::all().iter().map(|client| client.id).collect();
         let next = match suggest::nearest(id, known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("known are: {}", known.join(", ")),
         };
         let message = format!("`{}` is not a client that Weaver knows", escape::line(id));
-        Failure::new(Exit::Unknown, "connect.unknown_client", message).next(next)
+        Failure::new(Exit::NotFound, "connect.unknown_client", message).with_next_step(next)
     })
 }
 
-/// A place that is to be connected.
-struct SelectedFile {
+/// A place in a client's configuration file that is to be connected.
+struct SelectedConfigFile {
     client: &'static Client,
-    slot: &'static ConfigPlace,
+    slot: &'static ConfigLocation,
 }
 
-/// The places that are to be connected.
-fn files(
+/// The places that the arguments select.
+fn selected_files(
     args: &Connect,
-    folders: &Folders,
-    place: &ConnectedGateway,
-) -> Result<Vec<SelectedFile>, Failure> {
+    folders: &ClientFolders,
+    gateway: &GatewayConnections,
+) -> Result<Vec<SelectedConfigFile>, Failure> {
     let mut files = Vec::new();
-    let named = args.clients.iter().map(|id| client(id)).collect::<Result<Vec<_>, _>>()?;
+    let named = args.clients.iter().map(|id| client_by_id(id)).collect::<Result<Vec<_>, _>>()?;
     let all = Client::all().iter().filter(|client| named.is_empty() || named.contains(client));
     for client in all {
-        let asked = named.contains(&client);
-        let mut any = false;
-        let slots = client.distinct_places(folders);
+        let is_named = named.contains(&client);
+        let mut has_gateway_server = false;
+        let slots = client.distinct_locations(folders);
         for slot in slots.filter(|slot| slot.scope == Scope::User || args.project) {
             if !slot.file(folders).exists() {
                 continue;
             }
             let file = match ClientFile::read(client, slot, folders) {
                 Ok(file) => file,
-                Err(error) if asked => return Err(error.into()),
+                Err(error) if is_named => return Err(error.into()),
                 Err(error) => {
-                    output::aside(&format!(
+                    output::stderr(&format!(
                         "note: passed over:\n{}",
-                        output::finding(error.finding())
+                        output::finding_text(error.finding())
                     ));
                     continue;
                 }
             };
-            let known = |server: &ListedServer| {
-                server.is_gateway() || matching_server(server, &place.config).is_some()
+            let is_governed = |server: &ListedServer| {
+                server.is_gateway() || matching_server(server, &gateway.config).is_some()
             };
-            if file.servers.iter().any(known) {
-                any = true;
-                files.push(SelectedFile { client, slot });
+            if file.servers.iter().any(is_governed) {
+                has_gateway_server = true;
+                files.push(SelectedConfigFile { client, slot });
             }
         }
-        // Who names a client wants Weaver in it, whatever it has now.
-        if asked && !any {
-            let slots = || client.places.iter();
-            let there =
+        // A client that is named gets Weaver even if it has no server that Weaver knows.
+        if is_named && !has_gateway_server {
+            let slots = || client.locations.iter();
+            let existing =
                 slots().find(|slot| slot.scope == Scope::User && slot.file(folders).exists());
-            if let Some(slot) = there.or_else(|| slots().next()) {
-                files.push(SelectedFile { client, slot });
+            if let Some(slot) = existing.or_else(|| slots().next()) {
+                files.push(SelectedConfigFile { client, slot });
             }
         }
     }
     Ok(files)
 }
 
-/// The secrets in a file, which a difference does not show.
+/// The secrets in a file, which a diff must not show. Short values and paths are no secrets.
 fn secrets(file: &ClientFile) -> Vec<String> {
     let mut all = Vec::new();
-    for (_, entry) in file.usable() {
+    for (_, entry) in file.usable_servers() {
         match &entry.transport {
             ServerTransport::Program { env, .. } => all.extend(env.values().cloned()),
             ServerTransport::Address { headers, .. } => all.extend(headers.values().cloned()),
@@ -165,13 +167,13 @@ fn secrets(file: &ClientFile) -> Vec<String> {
     all
 }
 
-fn told(plan: &Plan, args: &Connect) -> Result<(), Failure> {
+fn print_connection(plan: &ConnectionPlan, args: &Connect) -> Result<(), Failure> {
     let file = &plan.file;
     let path = file.path.display().to_string();
-    let text = unified(&path, plan.old_text(), &plan.text, &secrets(file));
+    let text = unified_diff(&path, plan.old_text(), &plan.text, &secrets(file));
     if args.output.json {
         output::json(&json!({
-            "client": file.client, "file": path, "replaced": plan.replaced, "left": plan.left,
+            "client": file.client, "file": path, "replaced": plan.replaced, "left": plan.kept,
             "changed": !plan.is_done(), "dry_run": args.dry_run,
             "diff": args.dry_run.then_some(text),
         }))?;
@@ -193,13 +195,13 @@ fn told(plan: &Plan, args: &Connect) -> Result<(), Failure> {
         escape::line(&servers),
         output::dim(&escape::line(&path))
     ));
-    if !plan.left.is_empty() {
-        let left = escape::line(&plan.left.join(", ")).into_owned();
+    if !plan.kept.is_empty() {
+        let left = escape::line(&plan.kept.join(", ")).into_owned();
         out.push_str(&format!(
             "  stays without Weaver: {left}. `weaver update` takes in what works; then connect again\n"
         ));
     }
-    if let Some(client) = Client::named(&file.client).filter(|_| reload) {
+    if let Some(client) = Client::by_id(&file.client).filter(|_| reload) {
         out.push_str(&format!("  now: {}\n", client.reload));
     }
     output::text(&out)?;
@@ -207,42 +209,46 @@ fn told(plan: &Plan, args: &Connect) -> Result<(), Failure> {
 }
 
 pub(super) fn disconnect(args: &Disconnect) -> Result<Exit, Failure> {
-    let place = ConnectedGateway::open(args.config.as_deref())?;
-    let named = args.clients.iter().map(|id| client(id)).collect::<Result<Vec<_>, _>>()?;
-    let all = place.connections.all()?;
-    let wanted = |one: &&Connection| {
+    let gateway = GatewayConnections::open(args.config.as_deref())?;
+    let named = args.clients.iter().map(|id| client_by_id(id)).collect::<Result<Vec<_>, _>>()?;
+    let all = gateway.connections.all()?;
+    let selected = |one: &&ConnectedFile| {
         named.is_empty() || named.iter().any(|client| client.id == one.client())
     };
-    let wanted: Vec<&Connection> = all.iter().filter(wanted).collect();
-    if wanted.is_empty() && !args.output.json {
+    let selected: Vec<&ConnectedFile> = all.iter().filter(selected).collect();
+    if selected.is_empty() && !args.output.json {
         output::line("no client is connected")?;
     }
-    for connection in wanted {
-        let file = connection.read()?;
+    for connection in selected {
+        let file = connection.read_file()?;
         let undo = connection.undo(&file)?;
         if !args.dry_run {
             connection.disconnect(&undo)?;
         }
-        taken_back(&file, &undo, args)?;
+        print_disconnection(&file, &undo, args)?;
     }
     Ok(Exit::Ok)
 }
 
-fn taken_back(file: &ClientFile, undo: &Undo, args: &Disconnect) -> Result<(), Failure> {
+fn print_disconnection(
+    file: &ClientFile,
+    undo: &UndoAction,
+    args: &Disconnect,
+) -> Result<(), Failure> {
     let path = file.path.display().to_string();
     let (new, how): (Option<&String>, &str) = match undo {
-        Undo::Exact(Some(text)) => (Some(text), "is as it was before, byte for byte"),
-        Undo::Exact(None) => (None, "is gone again: there was no file before"),
-        Undo::Merged(text) => {
+        UndoAction::Exact(Some(text)) => (Some(text), "is as it was before, byte for byte"),
+        UndoAction::Exact(None) => (None, "is gone again: there was no file before"),
+        UndoAction::Merged(text) => {
             (Some(text), "was changed since: only Weaver's entry goes, the old ones are back")
         }
-        Undo::Nothing => (None, "no longer has Weaver's entry: left as it is"),
+        UndoAction::Nothing => (None, "no longer has Weaver's entry: left as it is"),
     };
     if args.output.json {
         let state: Value = match undo {
-            Undo::Exact(_) => "exact".into(),
-            Undo::Merged(_) => "merged".into(),
-            Undo::Nothing => "nothing".into(),
+            UndoAction::Exact(_) => "exact".into(),
+            UndoAction::Merged(_) => "merged".into(),
+            UndoAction::Nothing => "nothing".into(),
         };
         output::json(
             &json!({ "client": file.client, "file": path, "undo": state, "dry_run": args.dry_run }),
@@ -252,7 +258,7 @@ fn taken_back(file: &ClientFile, undo: &Undo, args: &Disconnect) -> Result<(), F
     let mut out = String::new();
     if let Some(new) = new.filter(|_| args.dry_run) {
         let old = file.text();
-        out.push_str(&unified(&path, old, new, &secrets(file)));
+        out.push_str(&unified_diff(&path, old, new, &secrets(file)));
     }
     out.push_str(&format!("{}: {path} {how}\n", output::bold(&file.client_name)));
     output::text(&out)?;

@@ -1,8 +1,7 @@
-//! `weaver contracts`: what servers say of their tools, beside what was approved of them.
+//! `weaver contracts`: compares what servers say of their tools with what was approved.
 
 mod approve;
 pub(super) mod args;
-mod contract_standing;
 mod diff;
 mod document;
 mod ledger;
@@ -11,6 +10,7 @@ pub(super) mod live_tools;
 mod mismatches;
 mod propose;
 mod snapshot;
+mod tool_contract_status;
 
 use super::{Exit, Failure, output};
 use args::Contracts as Args;

@@ -12,17 +12,17 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum as _};
 use serde_json::json;
-use weaver_gateway::config::{self, Config, DEFAULT_NAME, NO_CONFIG_REMEDY};
+use weaver_gateway::config::{self, Config, DEFAULT_FILE_NAME, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
     self, DaemonCommand, DaemonEnd, DaemonError, DaemonOptions, DaemonStatus, StoreClaim,
 };
 use weaver_gateway::secret::Passphrase;
-use weaver_gateway::serve::{Farewell, ServeError, ServeOptions};
+use weaver_gateway::serve::{AfterShutdown, ServeError, ServeOptions};
 use weaver_text::escape;
 use zeroize::Zeroizing;
 
 use super::serve::{LogPassphrase, StartOptions};
-use super::shared_args::Json;
+use super::shared_args::JsonFlag;
 use super::{Exit, Failure, config_path, logging, output, serve};
 use crate::output::OutputFormat;
 
@@ -30,7 +30,7 @@ use crate::output::OutputFormat;
 pub(super) struct Daemon {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     pub(super) config: PathBuf,
     #[command(flatten)]
     pub(super) start: StartOptions,
@@ -38,10 +38,10 @@ pub(super) struct Daemon {
     /// `127.0.0.1:8700`
     #[arg(long, value_name = "ADDRESS")]
     pub(super) http: Option<String>,
-    /// End after so many seconds without a client
+    /// Stop after this many seconds without a client
     #[arg(long, value_name = "SECONDS")]
     pub(super) idle_exit: Option<u64>,
-    /// Say on standard output, in one line of JSON, when clients can connect
+    /// Print one line of JSON to standard output when clients can connect
     #[arg(long, hide = true)]
     pub(super) started_by_client: bool,
 }
@@ -50,57 +50,57 @@ pub(super) struct Daemon {
 pub(super) struct Restart {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     config: PathBuf,
     #[command(flatten)]
     start: StartOptions,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct DaemonVerb {
+pub(super) struct DaemonArgs {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     pub(super) config: PathBuf,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
-/// After how many seconds without a client a daemon ends that a client started.
-const IDLE_EXIT: u64 = 60;
-/// The longest passphrase that is handed on, in bytes.
-const MAX_PASSPHRASE: u64 = 4096;
+/// Seconds without a client after which a daemon that a client started ends.
+const IDLE_EXIT_SECONDS: u64 = 60;
+/// The longest passphrase that is handed to the daemon, in bytes.
+const MAX_PASSPHRASE_BYTES: u64 = 4096;
 
 pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
     #[cfg(target_os = "linux")]
-    super::huge_pages::allow();
+    super::huge_pages::enable();
     match args.started_by_client {
-        false => start(args, || {
+        false => run_until_stopped(args, || {
             match args.start.log_format.output_format() {
                 OutputFormat::Json => tracing::info!("clients can connect"),
-                OutputFormat::Text => output::aside("weaver: ready\n"),
+                OutputFormat::Text => output::stderr("weaver: ready\n"),
             }
             notify_ready();
         }),
         true => {
             daemon::leave_session();
-            let ended = start(args, || {
-                // Whoever started it may be gone already.
+            let result = run_until_stopped(args, || {
+                // The client that started the daemon may have ended; then nobody reads this line.
                 let _ = output::line(&DaemonCommand::ready_line());
                 let _ = daemon::detach_output();
             });
-            if let Err(failure) = &ended {
+            if let Err(failure) = &result {
                 let _ =
-                    output::line(&DaemonCommand::failure_line(failure.code, &failure.in_words()));
+                    output::line(&DaemonCommand::failure_line(failure.code, &failure.plain_text()));
             }
-            ended
+            result
         }
     }
 }
 
-/// Runs the daemon, anew for each configuration that comes into force while it runs.
-fn start(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failure> {
-    let how = DaemonOptions {
+/// Runs the daemon, and starts over with each configuration that takes effect while it runs.
+fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failure> {
+    let daemon_options = DaemonOptions {
         idle_exit: args.idle_exit.map(Duration::from_secs),
         http: args.http.as_deref().map(http_address).transpose()?,
     };
@@ -108,35 +108,36 @@ fn start(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failure> {
     let mut ready = Some(ready);
     let mut claim: Option<StoreClaim> = None;
     loop {
-        let config = config::load(absolute(&args.config)?)?;
+        let config = config::load(absolute_config(&args.config)?)?;
         logging::start(args.start.log_format.or(&config.telemetry));
-        let store = config.store.clone();
+        let store = config.store_path.clone();
         let log_key = passphrase.open_key(&config)?;
         let unsigned_development = args.start.unsigned_development;
         let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
-        // The store stays claimed between two configurations, unless it is another one.
+        // The claim on the store is kept between two configurations, unless the store changes.
         claim = claim.filter(|claim| claim.is_of(&store));
         let claimed = match claim.take() {
             Some(claimed) => claimed,
-            None => StoreClaim::of_store(&store).map_err(|error| failed(&store, error))?,
+            None => StoreClaim::of_store(&store).map_err(|error| daemon_failure(&store, error))?,
         };
         let claimed = claim.insert(claimed);
         let tell_ready = || ready.take().into_iter().for_each(|ready| ready());
-        let ended = daemon::run(config, options, how, claimed, tell_ready);
-        match ended.map_err(|error| failed(&store, error))? {
-            DaemonEnd::Over => return Ok(Exit::Ok),
+        let result = daemon::run(config, options, daemon_options, claimed, tell_ready);
+        match result.map_err(|error| daemon_failure(&store, error))? {
+            DaemonEnd::Finished => return Ok(Exit::Ok),
             DaemonEnd::Reconfigured => {}
         }
     }
 }
 
-/// The address of `--http`. Others are for the configuration, which says how they are protected.
+/// The address of `--http`, which must be loopback. Other addresses belong in the configuration,
+/// which says how they are protected.
 fn http_address(text: &str) -> Result<SocketAddr, Failure> {
     let address = config::listen_address(text)
         .map_err(|problem| Failure::new(Exit::Usage, "daemon.http", problem))?;
     if !address.ip().is_loopback() {
         let message = format!("{address} can be reached from other machines");
-        return Err(Failure::new(Exit::Usage, "daemon.http", message).next(
+        return Err(Failure::new(Exit::Usage, "daemon.http", message).with_next_step(
             "write it as `listen` under `[http]` in weaver.toml, with `cert` and `key`, or with \
              `proxy_ends_tls = true`",
         ));
@@ -144,11 +145,11 @@ fn http_address(text: &str) -> Result<SocketAddr, Failure> {
     Ok(address)
 }
 
-/// Tells the service manager that started this that clients can connect (sd_notify(3)).
+/// Tells the service manager that started this daemon that clients can connect (sd_notify(3)).
 fn notify_ready() {
     let Some(address) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let path = Path::new(&address);
-    // An address that begins with `@` is in the abstract namespace, which systemd uses no more.
+    // An address that begins with `@` is in the abstract namespace, which systemd no longer uses.
     if path.is_absolute()
         && let Ok(socket) = UnixDatagram::unbound()
     {
@@ -156,14 +157,17 @@ fn notify_ready() {
     }
 }
 
-/// The command that starts the daemon of a configuration, as `options` want it. A passphrase is read
-/// from its descriptor and handed on.
-pub(super) fn command(options: &StartOptions, config: &Path) -> Result<DaemonCommand, Failure> {
+/// The command that starts the daemon of a configuration with `options`. A passphrase is read from
+/// its descriptor and passed on.
+pub(super) fn daemon_command(
+    options: &StartOptions,
+    config: &Path,
+) -> Result<DaemonCommand, Failure> {
     let program = std::env::current_exe().map_err(Failure::from)?;
     let mut arguments: Vec<OsString> = ["daemon", "--started-by-client", "--idle-exit"]
         .into_iter()
         .map(OsString::from)
-        .chain([IDLE_EXIT.to_string().into(), "--config".into(), config.into()])
+        .chain([IDLE_EXIT_SECONDS.to_string().into(), "--config".into(), config.into()])
         .collect();
     if let Some(format) = options.log_format.format.and_then(|format| format.to_possible_value()) {
         arguments.extend(["--log-format".into(), format.get_name().into()]);
@@ -171,7 +175,7 @@ pub(super) fn command(options: &StartOptions, config: &Path) -> Result<DaemonCom
     if options.unsigned_development {
         arguments.push("--unsigned-development".into());
     }
-    let input = options.log_passphrase_fd.map(passphrase).transpose()?;
+    let input = options.log_passphrase_fd.map(read_passphrase).transpose()?;
     if input.is_some() {
         arguments.extend(["--log-passphrase-fd".into(), "0".into()]);
     }
@@ -179,50 +183,50 @@ pub(super) fn command(options: &StartOptions, config: &Path) -> Result<DaemonCom
     Ok(DaemonCommand { program, arguments, directory, input })
 }
 
-fn passphrase(descriptor: u32) -> Result<Zeroizing<String>, Failure> {
+fn read_passphrase(descriptor: u32) -> Result<Zeroizing<String>, Failure> {
     if descriptor == 0 {
-        return Err(serve::client_descriptor());
+        return Err(serve::stdin_passphrase_failure());
     }
     let mut text = Zeroizing::new(String::new());
     File::open(format!("/dev/fd/{descriptor}"))
-        .and_then(|file| file.take(MAX_PASSPHRASE).read_to_string(&mut text))
+        .and_then(|file| file.take(MAX_PASSPHRASE_BYTES).read_to_string(&mut text))
         .map_err(|error| {
             let message = format!("descriptor {descriptor} cannot be read: {error}");
             Failure::new(Exit::Passphrase, "secret.descriptor", message)
         })?;
-    // It is one, or the daemon would only say so in its log.
+    // Checked here, because the daemon could report a bad passphrase only in its log.
     Passphrase::new(text.trim_end_matches(['\r', '\n']).to_owned().into())?;
     Ok(text)
 }
 
-/// The configuration by a path that holds in every folder.
-pub(super) fn absolute(config: &Path) -> Result<PathBuf, Failure> {
+/// The absolute path of the configuration.
+pub(super) fn absolute_config(config: &Path) -> Result<PathBuf, Failure> {
     config.canonicalize().map_err(|error| {
-        if config == Path::new(DEFAULT_NAME) {
-            return config_path::no_config();
+        if config == Path::new(DEFAULT_FILE_NAME) {
+            return config_path::no_config_failure();
         }
         let name = escape::line(&config.display().to_string()).into_owned();
         Failure::new(Exit::Invalid, "config.unreadable", format!("{name}: {error}"))
-            .next(NO_CONFIG_REMEDY)
+            .with_next_step(NO_CONFIG_REMEDY)
     })
 }
 
-/// Why there is no daemon to talk to.
-pub(super) fn failed(store: &Path, error: DaemonError) -> Failure {
+/// Turns an error of the daemon into a failure of the command.
+pub(super) fn daemon_failure(store: &Path, error: DaemonError) -> Failure {
     let code = error.code();
     match error {
         DaemonError::Serve(ServeError::Documents(error)) => Failure::from(error),
         DaemonError::Serve(ServeError::Version(error)) => Failure::from(error),
         DaemonError::Serve(ServeError::Store(error)) => Failure::store(store, &error),
         DaemonError::Serve(error @ ServeError::Principal { .. }) => {
-            Failure::new(Exit::Invalid, code, error).next("`weaver check` says more")
+            Failure::new(Exit::Invalid, code, error).with_next_step("`weaver check` says more")
         }
         DaemonError::Serve(ServeError::Kernel(error)) if code.starts_with("ledger.") => {
             Failure::new(Exit::Store, code, error)
         }
-        DaemonError::NotRunning => Failure::new(Exit::Unknown, code, DaemonError::NotRunning),
+        DaemonError::NotRunning => Failure::new(Exit::NotFound, code, DaemonError::NotRunning),
         DaemonError::Running => Failure::new(Exit::Store, code, DaemonError::Running),
-        error @ (DaemonError::NotOwn { .. } | DaemonError::Open { .. }) => {
+        error @ (DaemonError::ForeignFolder { .. } | DaemonError::FolderNotPrivate { .. }) => {
             Failure::new(Exit::Store, code, error)
         }
         error => Failure::new(Exit::Internal, code, error),
@@ -230,27 +234,27 @@ pub(super) fn failed(store: &Path, error: DaemonError) -> Failure {
 }
 
 fn store_of(config: &Path) -> Result<PathBuf, Failure> {
-    Ok(config::store_of(absolute(config)?)?)
+    Ok(config::load_store_path(absolute_config(config)?)?)
 }
 
-pub(super) fn status(args: &DaemonVerb) -> Result<Exit, Failure> {
+pub(super) fn status(args: &DaemonArgs) -> Result<Exit, Failure> {
     let store = store_of(&args.config)?;
-    let status = daemon::status(&store).map_err(|error| failed(&store, error))?;
+    let status = daemon::status(&store).map_err(|error| daemon_failure(&store, error))?;
     if args.output.json {
         output::json(&json!(status))?;
     } else {
-        output::text(&shown(&status))?;
+        output::text(&status_text(&status))?;
     }
     Ok(Exit::Ok)
 }
 
-fn shown(status: &DaemonStatus) -> String {
+fn status_text(status: &DaemonStatus) -> String {
     let mut out = format!(
         "{} {}, process {}, up {}, serves {}\n",
         output::bold("weaver"),
         status.version,
         status.pid,
-        duration(status.uptime_s),
+        uptime_text(status.uptime_s),
         status.config.display()
     );
     if let Some(address) = status.http {
@@ -298,8 +302,8 @@ fn shown(status: &DaemonStatus) -> String {
     out
 }
 
-/// A time in the largest unit that fits.
-fn duration(seconds: u64) -> String {
+/// A duration in the largest unit that fits.
+fn uptime_text(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds / 60),
@@ -308,9 +312,9 @@ fn duration(seconds: u64) -> String {
     }
 }
 
-pub(super) fn stop(args: &DaemonVerb) -> Result<Exit, Failure> {
+pub(super) fn stop(args: &DaemonArgs) -> Result<Exit, Failure> {
     let store = store_of(&args.config)?;
-    daemon::end(&store, Farewell::Stopped).map_err(|error| failed(&store, error))?;
+    daemon::stop(&store, AfterShutdown::Stopped).map_err(|error| daemon_failure(&store, error))?;
     if args.output.json {
         output::json(&json!({ "ok": true }))?;
     } else {
@@ -320,34 +324,36 @@ pub(super) fn stop(args: &DaemonVerb) -> Result<Exit, Failure> {
 }
 
 pub(super) fn restart(args: &Restart) -> Result<Exit, Failure> {
-    let config = absolute(&args.config)?;
-    let store = config::store_of(&config)?;
-    // One that could not start would leave clients over HTTP without any.
+    let config = absolute_config(&args.config)?;
+    let store = config::load_store_path(&config)?;
+    // Checked before the stop: a daemon that cannot start would leave clients over HTTP without
+    // any.
     check_log_passphrase(&config::load(&config)?, args.start.log_passphrase_fd)?;
-    match daemon::end(&store, Farewell::Restarting) {
+    match daemon::stop(&store, AfterShutdown::Restarting) {
         Ok(()) | Err(DaemonError::NotRunning) => {}
-        Err(error) => return Err(failed(&store, error)),
+        Err(error) => return Err(daemon_failure(&store, error)),
     }
-    daemon::ensure(&store, &command(&args.start, &config)?)
-        .map_err(|error| failed(&store, error))?;
+    daemon::ensure_running(&store, &daemon_command(&args.start, &config)?)
+        .map_err(|error| daemon_failure(&store, error))?;
     output::line("restarted; clients go on")?;
     Ok(Exit::Ok)
 }
 
-/// Refuses to have a daemon started that could not open the key of its log.
+/// Refuses to start a daemon that could not open the key of its log.
 pub(super) fn check_log_passphrase(
     config: &Config,
     descriptor: Option<u32>,
 ) -> Result<(), Failure> {
     match &config.log.signing {
         Some(signing) if signing.passphrase.is_none() && descriptor.is_none() => {
-            Err(serve::no_passphrase(&signing.key))
+            Err(serve::missing_passphrase_failure(&signing.key))
         }
         _ => Ok(()),
     }
 }
 
-/// The store of a configuration, lent by its daemon for as long as this lives.
-pub(super) fn borrow(config: &Config) -> Result<daemon::StoreLoan, Failure> {
-    daemon::borrow_store(&config.store).map_err(|error| failed(&config.store, error))
+/// The store of a configuration, borrowed from its daemon until the loan is dropped.
+pub(super) fn borrow_store(config: &Config) -> Result<daemon::StoreLoan, Failure> {
+    daemon::borrow_store(&config.store_path)
+        .map_err(|error| daemon_failure(&config.store_path, error))
 }

@@ -1,14 +1,14 @@
 //! `weaver demo`: the main job in one command, offline, on real processes and real files.
 //!
-//! The demo starts `weaver serve` as its child, which starts [`weaver demo-server`](serve_files)
-//! as its own, and talks to it as any MCP client would. A scripted agent stands in for a model: it
-//! reads, writes, tries to delete, and obeys a poisoned note; a scripted person approves a call, and
-//! so does somebody who may not. What Weaver answers is checked, and
-//! so are the files afterwards. An answer that is not the expected one ends the demo with an
-//! error, so it is also a test of the installation.
+//! The demo starts `weaver serve` as its child, which in turn starts [`weaver
+//! demo-server`](serve_files), and talks to it as any MCP client would. A scripted agent stands in
+//! for a model: it reads, writes, tries to delete, and obeys a poisoned note. One scripted person
+//! approves a call; another tries to approve one without the authority. The demo checks Weaver's
+//! answers and, at the end, the files. An unexpected answer ends the demo with an error, so it is
+//! also a test of the installation.
 //!
-//! What this deliberately is not: it opens no network connection, reads no file of the user, and
-//! leaves nothing behind unless it is asked to.
+//! The demo opens no network connection, reads no file of the user, and leaves nothing behind
+//! unless asked to.
 
 mod answer;
 mod approver;
@@ -33,12 +33,12 @@ use transcript::Transcript;
 pub(crate) use error::DemoError;
 pub(crate) use server::serve_files;
 
-/// What `weaver demo` is asked to do.
+/// Options of `weaver demo`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DemoOptions {
     /// Text, or one JSON line per step.
     pub(crate) format: OutputFormat,
-    /// A new or empty folder in which to leave everything; none for a temporary one that is
+    /// A new or empty folder that keeps the demo's files; `None` for a temporary folder that is
     /// removed.
     pub(crate) keep: Option<PathBuf>,
 }
@@ -47,14 +47,14 @@ pub(crate) struct DemoOptions {
 ///
 /// # Errors
 ///
-/// [`DemoError`]: the folder is not usable, a process cannot be started or does not answer,
-/// Weaver answers otherwise than it must, or the ledger does not verify.
+/// [`DemoError`]: the folder is not usable, a process cannot be started or does not answer, Weaver
+/// gives an unexpected answer, or the ledger does not verify.
 pub(crate) fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), DemoError> {
     let colour = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
     let mut transcript = Transcript::new(out, options.format, colour);
     let folder = DemoFolder::open(options.keep.as_deref())?;
     let written = documents::write(&folder)?;
-    script::play(&folder, written.approver, &mut transcript)?;
+    script::run_steps(&folder, written.approver, &mut transcript)?;
     let report = script::verify(&folder, &mut transcript)?;
     transcript.close(&folder, &report, written.passphrase.as_ref().map(|text| text.as_str()))
 }

@@ -1,7 +1,7 @@
 //! `weaver doctor`: checks everything that a gateway depends on, and says what to do about each
 //! problem.
 //!
-//! A check that fails does not stop the others: whoever runs `doctor` has a problem already.
+//! A failed check does not stop the others, so that one run shows every problem.
 
 mod documents;
 mod health_check;
@@ -24,48 +24,48 @@ struct CheckContext {
 }
 
 pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
-    let found = examine(args);
-    let worst = found.iter().map(|one| one.health).max().unwrap_or(Health::Good);
+    let checks = run_checks(args);
+    let worst = checks.iter().map(|check| check.health).max().unwrap_or(Health::Good);
     if args.output.json {
         let ok = worst < Health::Bad;
-        output::json(&json!({ "ok": ok, "checks": found }))?;
+        output::json(&json!({ "ok": ok, "checks": checks }))?;
     } else {
-        output::text(&shown(&found))?;
+        output::text(&report_text(&checks))?;
     }
     Ok(if worst < Health::Bad { Exit::Ok } else { Exit::Failed })
 }
 
-fn examine(args: &Check) -> Vec<HealthCheck> {
+fn run_checks(args: &Check) -> Vec<HealthCheck> {
     let config = match config::load(&args.config) {
         Ok(config) => config,
-        Err(errors) => return vec![documents::refused("configuration", &errors)],
+        Err(errors) => return vec![documents::load_failure("configuration", &errors)],
     };
-    let checked = CheckContext { config, now: SystemClock::default().now() };
-    let file = escape::line(&checked.config.file.display().to_string()).into_owned();
-    let mut found = vec![HealthCheck::good("configuration", file)];
-    found.extend(documents::all(&checked));
-    found.extend(state::all(&checked));
-    found.extend(logins::all(&checked));
-    found
+    let context = CheckContext { config, now: SystemClock::default().now() };
+    let file = escape::line(&context.config.file.display().to_string()).into_owned();
+    let mut checks = vec![HealthCheck::good("configuration", file)];
+    checks.extend(documents::checks(&context));
+    checks.extend(state::checks(&context));
+    checks.extend(logins::checks(&context));
+    checks
 }
 
-fn shown(found: &[HealthCheck]) -> String {
-    let width = found.iter().map(|one| one.subject.chars().count()).max().unwrap_or(0);
+fn report_text(checks: &[HealthCheck]) -> String {
+    let width = checks.iter().map(|check| check.subject.chars().count()).max().unwrap_or(0);
     let mut out = String::new();
-    for one in found {
-        let pad = " ".repeat(width.saturating_sub(one.subject.chars().count()));
-        let word = match one.health {
+    for check in checks {
+        let pad = " ".repeat(width.saturating_sub(check.subject.chars().count()));
+        let word = match check.health {
             Health::Good => output::good("ok     "),
             Health::Notable => output::bold("note   "),
             Health::Bad => output::bad("problem"),
         };
-        out.push_str(&format!("{word}  {}{pad}  {}\n", one.subject, one.finding));
-        if let Some(next) = &one.next {
+        out.push_str(&format!("{word}  {}{pad}  {}\n", check.subject, check.finding));
+        if let Some(next) = &check.next {
             let indent = " ".repeat(width + 11);
             out.push_str(&format!("{indent}{}\n", output::dim(&format!("→ {next}"))));
         }
     }
-    let bad = found.iter().filter(|one| one.health == Health::Bad).count();
+    let bad = checks.iter().filter(|check| check.health == Health::Bad).count();
     out.push_str(&match bad {
         0 => format!("\n{}\n", output::good("Nothing is wrong.")),
         1 => format!("\n{}\n", output::bad("1 problem.")),

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub(crate) enum Exit {
-    /// It did what was asked.
+    /// The command did what was asked.
     Ok,
-    /// It looked, and what it looked at is not as it should be.
+    /// The command checked something, and it is not as it should be.
     Failed,
     /// The command line is wrong.
     Usage,
@@ -18,19 +18,20 @@ pub(crate) enum Exit {
     Store,
     /// No server behind the gateway can be used.
     Upstream,
-    /// The passphrase is wrong, or none could be had.
+    /// The passphrase is wrong, or there is none.
     Passphrase,
-    /// There is no request, standing approval, run, call, event, server, tool or entry of this name.
-    Unknown,
-    /// The person may not say this: another key, too little authority, or the one who asks.
-    Authority,
-    /// The request has ended, or this person has answered it: nothing more can be said to it.
-    Ended,
+    /// No request, standing approval, run, call, event, server, tool or entry has this name.
+    NotFound,
+    /// This person may not make this statement: another's key, too little authority, or the
+    /// requester.
+    NoAuthority,
+    /// The request has ended, or this person has already answered it.
+    AlreadyAnswered,
     /// The question on the terminal was not answered with yes.
     Declined,
-    /// The gateway did not take in what was signed, or it does not count.
-    NotTaken,
-    /// Something inside failed.
+    /// The gateway did not accept what was signed, or the signature does not count.
+    NotAccepted,
+    /// An internal error.
     Internal,
 }
 
@@ -44,11 +45,11 @@ impl Exit {
         Self::Store,
         Self::Upstream,
         Self::Passphrase,
-        Self::Unknown,
-        Self::Authority,
-        Self::Ended,
+        Self::NotFound,
+        Self::NoAuthority,
+        Self::AlreadyAnswered,
         Self::Declined,
-        Self::NotTaken,
+        Self::NotAccepted,
         Self::Internal,
     ];
 
@@ -63,11 +64,11 @@ impl Exit {
             Self::Store => 4,
             Self::Upstream => 5,
             Self::Passphrase => 6,
-            Self::Unknown => 7,
-            Self::Authority => 8,
-            Self::Ended => 9,
+            Self::NotFound => 7,
+            Self::NoAuthority => 8,
+            Self::AlreadyAnswered => 9,
             Self::Declined => 10,
-            Self::NotTaken => 11,
+            Self::NotAccepted => 11,
             Self::Internal => 70,
         }
     }
@@ -85,15 +86,15 @@ impl Exit {
             Self::Store => "the ledger is missing, damaged, too new or in use",
             Self::Upstream => "no server behind the gateway can be used",
             Self::Passphrase => "the passphrase is wrong, or none was given",
-            Self::Unknown => {
+            Self::NotFound => {
                 "there is no request, standing approval, run, call, event, server, tool or entry of this name"
             }
-            Self::Authority => {
+            Self::NoAuthority => {
                 "the signature does not count: another's key, too little authority, or the one who asks"
             }
-            Self::Ended => "the request has ended, or this person has answered it",
+            Self::AlreadyAnswered => "the request has ended, or this person has answered it",
             Self::Declined => "it was not confirmed on the terminal; nothing was done",
-            Self::NotTaken => "the gateway did not answer, or rejected what was signed",
+            Self::NotAccepted => "the gateway did not answer, or rejected what was signed",
             Self::Internal => "an internal error; please report it",
         }
     }

@@ -6,7 +6,7 @@ use std::io;
 use serde_json::{Value, json};
 use weaver_gateway::config::ConfigErrors;
 use weaver_gateway::secret::SecretError;
-use weaver_policy::{Finding, LoadError};
+use weaver_policy::{DocumentFinding, LoadError};
 use weaver_types::ledger::LedgerError;
 
 use super::exit::Exit;
@@ -18,7 +18,7 @@ pub(crate) struct Failure {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) next: Option<String>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<DocumentFinding>,
 }
 
 impl Failure {
@@ -26,19 +26,19 @@ impl Failure {
         Self { exit, code, message: message.to_string(), next: None, findings: Vec::new() }
     }
 
-    /// The same with what to do next.
-    pub(crate) fn next(mut self, step: impl Into<String>) -> Self {
+    /// Adds the next step for the user.
+    pub(crate) fn with_next_step(mut self, step: impl Into<String>) -> Self {
         self.next = Some(step.into());
         self
     }
 
-    /// Nobody reads the output any more.
-    pub(crate) fn closed() -> Self {
-        Self::new(Exit::Ok, CLOSED, "the output was closed")
+    /// The failure of a command whose output nobody reads any more.
+    pub(crate) fn output_closed() -> Self {
+        Self::new(Exit::Ok, OUTPUT_CLOSED, "the output was closed")
     }
 
-    /// Findings of one configuration or set of documents.
-    pub(crate) fn findings(code: &'static str, findings: &[Finding]) -> Self {
+    /// A failure with the findings of a configuration or a set of documents.
+    pub(crate) fn findings(code: &'static str, findings: &[DocumentFinding]) -> Self {
         let message = match findings.len() {
             1 => "1 finding".to_owned(),
             many => format!("{many} findings"),
@@ -47,17 +47,18 @@ impl Failure {
         Self { findings: findings.to_vec(), ..failure }
     }
 
-    /// A ledger at this place that cannot be used.
+    /// A ledger at this path that cannot be used.
     pub(crate) fn store(path: &std::path::Path, error: &LedgerError) -> Self {
         let failure = Self::new(Exit::Store, error.code(), format!("{}: {error}", path.display()));
         match error {
             LedgerError::Locked { .. } => failure,
-            _ => failure.next("check the path; restore the ledger from a copy if it is damaged"),
+            _ => failure
+                .with_next_step("check the path; restore the ledger from a copy if it is damaged"),
         }
     }
 
-    /// The failure in words alone, for whoever has no terminal.
-    pub(crate) fn in_words(&self) -> String {
+    /// The failure as plain text, for a reader without a terminal.
+    pub(crate) fn plain_text(&self) -> String {
         let findings = self.findings.iter().map(|finding| {
             let place = finding.line.map_or_else(String::new, |line| format!(":{line}"));
             format!("{}{place}: {}; {}", finding.file, finding.message, finding.remedy)
@@ -84,7 +85,7 @@ impl Failure {
 }
 
 /// A finding as JSON.
-pub(crate) fn finding_json(finding: &Finding) -> Value {
+pub(crate) fn finding_json(finding: &DocumentFinding) -> Value {
     json!({
         "file": finding.file,
         "line": finding.line,
@@ -119,12 +120,12 @@ impl From<SecretError> for Failure {
     }
 }
 
-/// Output that cannot be written. A reader that went away is no failure of a command that only passes
-/// lines on: see `cli::main`.
+/// Output that cannot be written. A closed pipe is not a failure of a command that only prints: see
+/// `main`.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::closed(),
+            io::ErrorKind::BrokenPipe => Self::output_closed(),
             _ => {
                 Self::new(Exit::Internal, "cli.output", format!("cannot write the output: {error}"))
             }
@@ -132,5 +133,5 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The code of a failure to write because nobody reads any more.
-pub(crate) const CLOSED: &str = "cli.closed";
+/// The code of the failure to write after the reader closed the output.
+pub(crate) const OUTPUT_CLOSED: &str = "cli.closed";

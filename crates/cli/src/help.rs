@@ -1,7 +1,7 @@
 //! Help that fits a screen: what a command is for, its options, and an example that works.
 //!
-//! `--help` is short. What else there is to say (formats, exit codes, every option) stands under
-//! `weaver help COMMAND`. The short texts are a table, so that one test walks all of them.
+//! `--help` is short. Formats, exit codes and rare options are under `weaver help COMMAND`. The
+//! short texts are one table, so that a test can check all of them.
 
 mod pages;
 
@@ -11,27 +11,27 @@ use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use super::args::Cli;
 use pages::HelpPage;
 
-/// How wide a help is at most, as a terminal that nobody has made wider.
-const WIDTH: usize = 80;
-/// Behind the arguments of every command.
-const LAST: usize = 1_000;
+/// The widest that help is printed: the usual width of a terminal.
+const MAX_WIDTH: usize = 80;
+/// Sorts `--help` after all other options of a command.
+const HELP_OPTION_ORDER: usize = 1_000;
 
 /// The command line with its help.
 pub(crate) fn command() -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).global(true);
-    let help = help.help("Print this").display_order(LAST);
-    let root = Cli::command().disable_help_flag(true).arg(help).max_term_width(WIDTH);
-    let root = root.help_template(pages::template());
+    let help = help.help("Print this").display_order(HELP_OPTION_ORDER);
+    let root = Cli::command().disable_help_flag(true).arg(help).max_term_width(MAX_WIDTH);
+    let root = root.help_template(pages::root_template());
     with_pages(root, "")
 }
 
-/// The whole help of the root, with every command, a first configuration and the exit codes.
-pub(crate) fn whole() -> StyledStr {
-    Cli::command().max_term_width(WIDTH).render_long_help()
+/// The full help of the root command, with every command, a first configuration and the exit codes.
+pub(crate) fn full_help() -> StyledStr {
+    Cli::command().max_term_width(MAX_WIDTH).render_long_help()
 }
 
-/// Puts the page of each command below its options; the longer text that was there is kept for
-/// `weaver help`.
+/// Puts the page of each command below its options. The longer text that was there moves to `weaver
+/// help`.
 fn with_pages(mut command: Command, path: &str) -> Command {
     let names: Vec<String> =
         command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
@@ -45,19 +45,19 @@ fn with_pages(mut command: Command, path: &str) -> Command {
 fn with_page(mut command: Command, path: &str) -> Command {
     let Some(page) = pages::PAGES.iter().find(|page| page.command == path) else { return command };
     let long = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
-    let says_more = long.is_some() || !page.rare.is_empty();
+    let says_more = long.is_some() || !page.rare_options.is_empty();
     let more = says_more.then(|| format!("`weaver help {}` says more.", page.command));
-    command = command.after_help(text(page, more));
+    command = command.after_help(page_text(page, more));
     if let Some(long) = long {
-        command = command.after_long_help(reflowed(&long));
+        command = command.after_long_help(join_paragraph_lines(&long));
     }
-    for id in page.rare {
+    for id in page.rare_options {
         command = command.mut_arg(id, |arg| arg.hide_short_help(true));
     }
     command
 }
 
-fn text(page: &HelpPage, more: Option<String>) -> String {
+fn page_text(page: &HelpPage, more: Option<String>) -> String {
     let mut out = String::from(if page.examples.len() > 1 { "Examples:" } else { "Example:" });
     for example in page.examples {
         out.push_str("\n  ");
@@ -72,9 +72,9 @@ fn text(page: &HelpPage, more: Option<String>) -> String {
     out
 }
 
-/// Joins the lines of each paragraph, so that they are wrapped to the width of the terminal. What is
-/// indented stands as it is.
-fn reflowed(text: &str) -> String {
+/// Joins the lines of each paragraph, so that the terminal's width decides where they wrap.
+/// Indented lines stay as they are.
+fn join_paragraph_lines(text: &str) -> String {
     let mut out = String::new();
     let mut before: Option<&str> = None;
     for line in text.lines() {
@@ -101,7 +101,7 @@ mod tests {
     fn paragraphs_are_joined_and_examples_stay() {
         let text = "Examples:\n  a b\n  c\n\nOne line\nand another.\n\nForms:\n  x\nThe end\nof it";
         let joined = "Examples:\n  a b\n  c\n\nOne line and another.\n\nForms:\n  x\nThe end of it";
-        assert_eq!(reflowed(text), joined);
+        assert_eq!(join_paragraph_lines(text), joined);
     }
 
     #[test]

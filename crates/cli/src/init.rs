@@ -1,4 +1,4 @@
-//! `weaver init`: from the MCP configurations of this machine to a signed gateway.
+//! `weaver init`: makes a signed gateway from the MCP configurations of this machine.
 
 mod answers;
 pub(super) mod args;
@@ -12,11 +12,11 @@ pub(super) mod update;
 use std::path::Path;
 use std::time::Duration;
 
-use weaver_gateway::config::Upstream;
+use weaver_gateway::config::UpstreamSettings;
 use weaver_gateway::listing::{self, ListedFeature};
-use weaver_gateway::secret::{Passphrase, generated_passphrase};
+use weaver_gateway::secret::{Passphrase, generate_passphrase};
 use weaver_gateway::setup::{
-    OwnKeys, Posture, Review, SecretPlace, Selection, SetupError, SetupFolder, TakenNames,
+    GatewayKeys, Posture, Review, SecretLocation, Selection, SetupError, SetupFolder, UsedNames,
 };
 use weaver_types::{Clock as _, OsRandom, SystemClock, UpstreamName};
 use zeroize::Zeroizing;
@@ -29,37 +29,37 @@ use report::{GeneratedPassphrase, Report};
 pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     let dir = match &args.dir {
         Some(dir) => dir.clone(),
-        None => found_servers::folders()?.gateway(),
+        None => found_servers::folders()?.gateway_folder(),
     };
     if dir.join("weaver.toml").is_file() {
-        return update::again(args, &dir);
+        return update::update_existing(args, &dir);
     }
     let answers = args.answers.as_deref().map(Answers::read).transpose()?.unwrap_or_default();
     if args.asks() && !questions::has_terminal() {
         let message = "there is no terminal to ask on";
-        return Err(Failure::new(Exit::Usage, "init.no_terminal", message).next(
+        return Err(Failure::new(Exit::Usage, "init.no_terminal", message).with_next_step(
             "take the safe answers with `weaver init --yes`, or give them: `--answers FILE`",
         ));
     }
-    let mut place = secrets::parse(args.secrets.as_deref())?;
-    let mut selection = selected(args, &answers, &mut place)?;
+    let mut secret_location = secrets::parse(args.secrets.as_deref())?;
+    let mut selection = select_servers(args, &answers, &mut secret_location)?;
     let posture = chosen_posture(args, &answers)?;
     let folder = SetupFolder::begin(&dir)?;
     let config = folder.listing_config(&selection)?;
-    let listed = list(&config, &config.upstreams, args.timeout, &mut selection)?;
-    let (mut review, problems) = Review::of(posture, listed, &selection.folders());
+    let listed = list_tools(&config, &config.upstreams, args.timeout, &mut selection)?;
+    let (mut review, problems) = Review::propose(posture, listed, &selection.folders());
     for problem in &problems {
         let problem = weaver_text::escape::line(problem).into_owned();
-        output::aside(&format!("{}: {problem}\n", output::bold("left out")));
+        output::stderr(&format!("{}: {problem}\n", output::bold("left out")));
     }
-    answer(args, &answers, &mut review, &selection)?;
+    apply_answers(args, &answers, &mut review, &selection)?;
     if args.output.json && !args.yes && args.answers.is_none() {
         report::review_json(&review, &selection)?;
         return Ok(Exit::Ok);
     }
-    let (passphrase, generated) = passphrase(args)?;
-    let keys = OwnKeys::generate(&passphrase)?;
-    secrets::store(place.unwrap_or_default(), &mut selection);
+    let (passphrase, generated) = new_passphrase(args)?;
+    let keys = GatewayKeys::generate(&passphrase)?;
+    secrets::store(secret_location.unwrap_or_default(), &mut selection);
     let (config, _) = folder.finish(&selection, &review, &keys, SystemClock::default().now())?;
     let report = Report {
         config: &config,
@@ -74,15 +74,15 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
 
 fn chosen_posture(args: &Init, answers: &Answers) -> Result<Posture, Failure> {
     match (&args.posture, answers.posture) {
-        (Some(word), _) => posture(word),
+        (Some(word), _) => parse_posture(word),
         (None, Some(posture)) => Ok(posture),
         (None, None) if args.asks() => questions::posture(),
         (None, None) => Ok(Posture::Careful),
     }
 }
 
-/// Changes the review as the answers say that were given or are asked for.
-fn answer(
+/// Changes the review by the answers in the file, or by those that the user gives now.
+fn apply_answers(
     args: &Init,
     answers: &Answers,
     review: &mut Review,
@@ -97,67 +97,68 @@ fn answer(
     Ok(())
 }
 
-/// Reads the word for a posture.
-fn posture(word: &str) -> Result<Posture, Failure> {
+/// Parses the name of a posture.
+fn parse_posture(word: &str) -> Result<Posture, Failure> {
     Posture::parse(word).ok_or_else(|| {
         let message = format!("`{}` is no posture", weaver_text::escape::line(word));
-        Failure::new(Exit::Usage, "init.posture", message).next("write observe, careful or locked")
+        Failure::new(Exit::Usage, "init.posture", message)
+            .with_next_step("write observe, careful or locked")
     })
 }
 
-fn selected(
+fn select_servers(
     args: &Init,
     answers: &Answers,
-    place: &mut Option<SecretPlace>,
+    secret_location: &mut Option<SecretLocation>,
 ) -> Result<Selection, Failure> {
-    let files = found_servers::files(&args.from)?;
-    let mut selection = found_servers::selection(&files, &TakenNames::default());
+    let files = found_servers::client_files(&args.from)?;
+    let mut selection = found_servers::select(&files, &UsedNames::default());
     for name in &answers.leave {
-        selection.leave_out(name, "your answers leave it where it is");
+        selection.skip_server(name, "your answers leave it where it is");
     }
     if args.leave_secrets {
         selection = selection.without_secrets();
     }
-    output::aside(&found_servers::told(&files, &selection));
-    if args.asks() && !selection.secrets.is_empty() && place.is_none() {
-        *place = secrets::ask(&selection)?;
-        if place.is_none() {
+    output::stderr(&found_servers::found_text(&files, &selection));
+    if args.asks() && !selection.secrets.is_empty() && secret_location.is_none() {
+        *secret_location = secrets::ask(&selection)?;
+        if secret_location.is_none() {
             selection = selection.without_secrets();
         }
     }
     if selection.servers.is_empty() {
-        return Err(found_servers::nothing(&selection));
+        return Err(found_servers::no_servers_failure(&selection));
     }
     Ok(selection)
 }
 
-/// Starts the servers and lists their tools. One that does not answer stays where it is.
-fn list(
+/// Starts the servers and lists their tools. A server that does not answer is left out.
+fn list_tools(
     config: &weaver_gateway::config::Config,
-    servers: &[Upstream],
+    servers: &[UpstreamSettings],
     seconds: u64,
     selection: &mut Selection,
 ) -> Result<Vec<(UpstreamName, Vec<ListedFeature>)>, Failure> {
     let many = servers.len();
-    output::aside(&format!("starting {many} server{} …\n", if many == 1 { "" } else { "s" }));
+    output::stderr(&format!("starting {many} server{} …\n", if many == 1 { "" } else { "s" }));
     let mut listed = Vec::new();
-    let mut first = None;
-    for (name, result) in ask(config, servers, seconds)? {
+    let mut first_problem = None;
+    for (name, result) in list_within(config, servers, seconds)? {
         match result {
             Ok(tools) => listed.push((name, tools)),
             Err(problem) => {
-                let left = selection.left_out.len();
-                selection.leave_out(name.as_str(), &format!("it did not start: {problem}"));
-                output::aside(&found_servers::left_out(
-                    selection.left_out.get(left..).unwrap_or_default(),
+                let already_left_out = selection.skipped.len();
+                selection.skip_server(name.as_str(), &format!("it did not start: {problem}"));
+                output::stderr(&found_servers::left_out_text(
+                    selection.skipped.get(already_left_out..).unwrap_or_default(),
                 ));
-                first.get_or_insert(problem);
+                first_problem.get_or_insert(problem);
             }
         }
     }
-    match first {
+    match first_problem {
         Some(problem) if listed.is_empty() => {
-            Err(Failure::new(Exit::Upstream, "init.servers_away", problem).next(
+            Err(Failure::new(Exit::Upstream, "init.servers_away", problem).with_next_step(
                 "start the server by hand with its command, or give it longer: `--timeout 300`",
             ))
         }
@@ -165,37 +166,37 @@ fn list(
     }
 }
 
-/// Asks servers within a time.
-fn ask(
+/// Lists the tools of servers, each within a number of seconds.
+fn list_within(
     config: &weaver_gateway::config::Config,
-    servers: &[Upstream],
+    servers: &[UpstreamSettings],
     seconds: u64,
 ) -> Result<Vec<(UpstreamName, listing::ListingResult)>, Failure> {
-    let patience = Duration::from_secs(seconds);
-    let servers: Vec<Upstream> = servers
+    let timeout = Duration::from_secs(seconds);
+    let servers: Vec<UpstreamSettings> = servers
         .iter()
-        .map(|one| Upstream { initialize_timeout: Some(patience), ..one.clone() })
+        .map(|one| UpstreamSettings { initialize_timeout: Some(timeout), ..one.clone() })
         .collect();
-    // The driver's own limit comes first: it knows what the server said.
-    let patience = Some(patience + Duration::from_secs(5));
-    listing::list_all(config, &servers, patience, &output::waiting)
+    // The driver's own timeout must end first: its error says what the server answered.
+    let timeout = Some(timeout + Duration::from_secs(5));
+    listing::list_all(config, &servers, timeout, &output::print_waiting_for)
         .map_err(|error| Failure::new(Exit::Internal, "init.runtime", error))
 }
 
-/// The passphrase of the new keys. Without one from the terminal or a descriptor it is made up, shown
-/// once and kept nowhere.
-fn passphrase(args: &Init) -> Result<(Passphrase, Option<GeneratedPassphrase>), Failure> {
+/// The passphrase of the new keys. If neither a terminal nor a descriptor gives one, it is
+/// generated, shown once and stored nowhere.
+fn new_passphrase(args: &Init) -> Result<(Passphrase, Option<GeneratedPassphrase>), Failure> {
     if let Some(fd) = args.passphrase.passphrase_fd {
-        return Ok((Passphrase::from_descriptor(fd)?.long_enough()?, None));
+        return Ok((Passphrase::from_descriptor(fd)?.check_length()?, None));
     }
     if args.asks() {
-        output::aside(
+        output::stderr(
             "\nA passphrase protects the two keys: the one that signs what is allowed, and yours, which\n\
              releases held calls. Without it they are lost.\n",
         );
         return Ok((Passphrase::ask_new()?, None));
     }
-    let text: Zeroizing<String> = generated_passphrase(&OsRandom)?;
+    let text: Zeroizing<String> = generate_passphrase(&OsRandom)?;
     Ok((Passphrase::new(text.clone())?, Some(GeneratedPassphrase(text))))
 }
 
@@ -206,7 +207,7 @@ impl From<SetupError> for Failure {
             SetupError::Secret(error) if error.is_passphrase() => Exit::Passphrase,
             _ => Exit::Invalid,
         };
-        let failure = Self::new(exit, error.code(), &error).next(error.next());
+        let failure = Self::new(exit, error.code(), &error).with_next_step(error.next());
         Self { findings, ..failure }
     }
 }
@@ -218,7 +219,7 @@ impl From<weaver_gateway::clients::ClientFileError> for Failure {
 }
 
 /// A path as the user would type it in a command.
-fn shown(path: &Path) -> String {
+fn shell_path(path: &Path) -> String {
     let text = path.display().to_string();
     if text.contains(' ') { format!("'{text}'") } else { text }
 }

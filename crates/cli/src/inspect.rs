@@ -1,53 +1,55 @@
-//! `weaver inspect`: what the firewall would make of a result, in each mode.
+//! `weaver inspect`: shows how the firewall would transform a result, in each mode.
 
 pub(super) mod args;
-mod look;
 mod result;
+mod result_inspector;
 
 use serde_json::{Value, json};
 use weaver_firewall::{FrameBudget, Tokenizer};
 use weaver_text::{escape, token};
 use weaver_types::{RawContent, ResponseMode};
 
-use super::redact::engine::firewall;
+use super::redact::masker::firewall;
 use super::{Exit, Failure, output};
 use args::Inspect;
-use look::{Look, MeasuredFrame, Size};
+use result_inspector::{ContextSize, MeasuredFrame, ResultInspector};
 
-/// The mode of the gateway.
-const MODES: [ResponseMode; 1] = [ResponseMode::Auto];
+/// The mode that the gateway uses.
+const DEFAULT_MODES: [ResponseMode; 1] = [ResponseMode::Auto];
 
 pub(super) fn run(args: &Inspect) -> Result<Exit, Failure> {
     let counter = token::counter(&args.tokens).map_err(|error| {
-        Failure::new(Exit::Usage, error.code(), error).next("name one of them with --tokens")
+        Failure::new(Exit::Usage, error.code(), error)
+            .with_next_step("name one of them with --tokens")
     })?;
     let bytes = result::read(&args.file)?;
-    let raw = if args.text { result::unparsed(bytes) } else { result::parsed(bytes) };
-    let look = Look {
+    let raw = if args.text { result::text_result(bytes) } else { result::parse_result(bytes) };
+    let inspector = ResultInspector {
         firewall: firewall(&args.rules, &[], None)?,
         counter,
         budget: budget(args),
         goal: args.goal.as_deref(),
         raw: &raw,
     };
-    let modes: &[ResponseMode] = if args.mode.is_empty() { &MODES } else { &args.mode };
-    let whole = look.whole();
+    let modes: &[ResponseMode] = if args.mode.is_empty() { &DEFAULT_MODES } else { &args.mode };
+    let result_size = inspector.result_size();
     if args.output.json {
         let frames: Vec<Value> = modes
             .iter()
-            .map(|mode| look.frame(*mode).map(|measured| as_json(&measured)))
+            .map(|mode| inspector.frame(*mode).map(|measured| frame_json(&measured)))
             .collect::<Result<_, _>>()?;
         output::json(&json!({
-            "result": { "kind": result::kind(&raw), "chars": whole.chars, "tokens": whole.tokens },
+            "result": { "kind": result::kind_name(&raw), "chars": result_size.chars, "tokens": result_size.tokens },
             "counter": args.tokens,
             "frames": frames,
         }))?;
         return Ok(Exit::Ok);
     }
     let name = escape::line(&args.file.display().to_string()).into_owned();
-    let mut text = format!("{name}: {}, {}\n", result::kind(&raw), sized(&whole, &args.tokens));
+    let mut text =
+        format!("{name}: {}, {}\n", result::kind_name(&raw), size_text(&result_size, &args.tokens));
     for mode in modes {
-        text.push_str(&shown(&look.frame(*mode)?, &args.tokens));
+        text.push_str(&frame_text(&inspector.frame(*mode)?, &args.tokens));
     }
     if args.mode.is_empty() {
         text.push_str(&output::dim(
@@ -59,13 +61,13 @@ pub(super) fn run(args: &Inspect) -> Result<Exit, Failure> {
 }
 
 fn budget(args: &Inspect) -> FrameBudget {
-    let usual = FrameBudget::default();
+    let default = FrameBudget::default();
     FrameBudget {
-        max_chars: args.budget.unwrap_or(usual.max_chars),
-        max_rows: args.rows.unwrap_or(usual.max_rows),
-        max_fields: args.fields.unwrap_or(usual.max_fields),
-        max_depth: args.depth.unwrap_or(usual.max_depth),
-        max_tokens: args.max_tokens.unwrap_or(usual.max_tokens),
+        max_chars: args.budget.unwrap_or(default.max_chars),
+        max_rows: args.rows.unwrap_or(default.max_rows),
+        max_fields: args.fields.unwrap_or(default.max_fields),
+        max_depth: args.depth.unwrap_or(default.max_depth),
+        max_tokens: args.max_tokens.unwrap_or(default.max_tokens),
         tokenizer: match args.tokens.as_str() {
             #[cfg(feature = "tiktoken")]
             "o200k_base" => Tokenizer::O200k,
@@ -76,7 +78,7 @@ fn budget(args: &Inspect) -> FrameBudget {
     }
 }
 
-fn as_json(measured: &MeasuredFrame) -> Value {
+fn frame_json(measured: &MeasuredFrame) -> Value {
     let MeasuredFrame { frame, size } = measured;
     json!({
         "mode": frame.mode.as_str(),
@@ -86,11 +88,11 @@ fn as_json(measured: &MeasuredFrame) -> Value {
     })
 }
 
-/// One frame: its size, what it shows, what it warns of.
-fn shown(measured: &MeasuredFrame, counter: &str) -> String {
+/// One frame as text: its size, its content and its warnings.
+fn frame_text(measured: &MeasuredFrame, counter: &str) -> String {
     let MeasuredFrame { frame, size } = measured;
     let mode = output::bold(frame.mode.as_str());
-    let mut out = format!("\n{mode}: {}\n", sized(size, counter));
+    let mut out = format!("\n{mode}: {}\n", size_text(size, counter));
     for block in &frame.content {
         let block = block.get("text").and_then(Value::as_str).map_or_else(
             || escape::line(&block.to_string()).into_owned(),
@@ -114,19 +116,19 @@ fn shown(measured: &MeasuredFrame, counter: &str) -> String {
     out
 }
 
-fn sized(size: &Size, counter: &str) -> String {
+fn size_text(size: &ContextSize, counter: &str) -> String {
     let tokens = size.tokens.map_or("too many".to_owned(), |tokens| tokens.to_string());
     format!("{} characters, {tokens} tokens ({counter})", size.chars)
 }
 
-impl Look<'_> {
-    /// The result itself, as text.
-    fn whole(&self) -> Size {
+impl ResultInspector<'_> {
+    /// The size of the result itself, as text.
+    fn result_size(&self) -> ContextSize {
         match &self.raw.content {
             RawContent::Json(value) => self.size(&value.to_string()),
             RawContent::Rows(rows) => self.size(rows.text()),
             RawContent::Text(text) => self.size(text),
-            RawContent::Binary { bytes, .. } => Size { chars: bytes.len(), tokens: None },
+            RawContent::Binary { bytes, .. } => ContextSize { chars: bytes.len(), tokens: None },
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `weaver kernel`: what the kernel of a configured gateway knows.
+//! `weaver kernel`: shows what the kernel of a configured gateway knows.
 
 pub(super) mod args;
 mod info;

@@ -7,38 +7,41 @@ use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_types::{KeyId, OsRandom};
 
 use super::args::Keys;
-use super::shared_args::PassphraseFrom;
+use super::shared_args::PassphraseArgs;
 use super::{Exit, Failure, output};
 use crate::output::OutputFormat;
 
 pub(super) fn run(args: Keys) -> Result<Exit, Failure> {
     match args {
-        Keys::New { out, id, passphrase, output } => new(&out, &id, &passphrase, output.format()),
-        Keys::Show { file, output } => show(&file, output.format()),
+        Keys::New { out, id, passphrase, output } => {
+            create_key(&out, &id, &passphrase, output.format())
+        }
+        Keys::Show { file, output } => show_key(&file, output.format()),
     }
 }
 
-fn new(
+fn create_key(
     path: &Path,
     id: &str,
-    from: &PassphraseFrom,
+    from: &PassphraseArgs,
     format: OutputFormat,
 ) -> Result<Exit, Failure> {
     let id = KeyId::parse(id).map_err(|error| {
-        Failure::new(Exit::Usage, error.code(), error).next("name the key, for example `--id root`")
+        Failure::new(Exit::Usage, error.code(), error)
+            .with_next_step("name the key, for example `--id root`")
     })?;
     if path.exists() {
-        // Said before a passphrase is asked; writing refuses it once more.
+        // Checked before the passphrase is asked for; writing refuses an existing file as well.
         let file = path.display().to_string();
         return Err(weaver_gateway::secret::SecretError::Exists { file }.into());
     }
     let passphrase = match from.passphrase_fd {
-        Some(fd) => Passphrase::from_descriptor(fd)?.long_enough()?,
+        Some(fd) => Passphrase::from_descriptor(fd)?.check_length()?,
         None => Passphrase::ask_new()?,
     };
     let (file, _) = KeyFile::generate(id, &passphrase, &OsRandom)?;
     file.write_new(path)?;
-    print(path, &file, format)?;
+    print_key(path, &file, format)?;
     if format == OutputFormat::Text {
         let public = file.public();
         output::text(&format!(
@@ -49,12 +52,12 @@ fn new(
     Ok(Exit::Ok)
 }
 
-fn show(path: &Path, format: OutputFormat) -> Result<Exit, Failure> {
-    print(path, &KeyFile::read(path)?, format)?;
+fn show_key(path: &Path, format: OutputFormat) -> Result<Exit, Failure> {
+    print_key(path, &KeyFile::read(path)?, format)?;
     Ok(Exit::Ok)
 }
 
-fn print(path: &Path, file: &KeyFile, format: OutputFormat) -> Result<(), Failure> {
+fn print_key(path: &Path, file: &KeyFile, format: OutputFormat) -> Result<(), Failure> {
     let (id, public, path) = (file.id(), file.public(), path.display());
     if format == OutputFormat::Json {
         let value =

@@ -1,7 +1,7 @@
-//! The messages of a gateway on standard error, one a line: as text, or as JSON objects.
+//! Writes the log messages of a gateway to standard error, one a line: as text or as JSON objects.
 //!
-//! Only messages of our own crates are written. What libraries log at their lower levels has headers
-//! and bodies in it, which may be secret.
+//! Only messages of our own crates are written. What libraries log at their lower levels holds
+//! headers and bodies, which may be secret.
 
 use std::fmt::{self, Write as _};
 use std::io::IsTerminal as _;
@@ -20,50 +20,53 @@ use weaver_gateway::config::LogFormat;
 use weaver_types::{Clock as _, SystemClock};
 
 /// The longest message, and the longest value of a field, in bytes before they are escaped.
-const MAX_MESSAGE: usize = 4096;
-const MAX_VALUE: usize = 1024;
+const MAX_MESSAGE_BYTES: usize = 4096;
+const MAX_VALUE_BYTES: usize = 1024;
 /// The most fields of a message.
 const MAX_FIELDS: usize = 16;
-/// What ends a text that was cut.
-const CUT: char = '…';
+/// Marks a text that was cut.
+const ELLIPSIS: char = '…';
 
-/// Begins to write messages to standard error: those that `WEAVER_LOG` asks for, by default warnings
-/// in text, and in JSON what the gateway does besides.
+/// Starts writing messages to standard error: those that `WEAVER_LOG` selects; by default warnings
+/// as text, and in JSON also what the gateway does.
 pub(crate) fn start(format: LogFormat) {
     let (text, json) = match format {
         LogFormat::Text => ("warn", false),
         LogFormat::Json => ("info", true),
     };
-    let wanted = EnvFilter::try_from_env("WEAVER_LOG").unwrap_or_else(|_| EnvFilter::new(text));
-    let own = filter::filter_fn(is_own);
+    let level_filter =
+        EnvFilter::try_from_env("WEAVER_LOG").unwrap_or_else(|_| EnvFilter::new(text));
+    let our_crates = filter::filter_fn(is_from_our_crates);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    let registry = tracing_subscriber::registry().with(wanted);
+    let registry = tracing_subscriber::registry().with(level_filter);
     // A host that has its own logger keeps it.
     let _ = if json {
         panic::set_hook(Box::new(|panicked| {
             let place = panicked.location().map(ToString::to_string).unwrap_or_default();
             tracing::error!(place, "a part of the gateway stopped at an error in the program");
         }));
-        registry.with(lines.event_format(JsonLine::default()).with_filter(own)).try_init()
+        registry
+            .with(lines.event_format(JsonLineFormat::default()).with_filter(our_crates))
+            .try_init()
     } else {
         let lines = lines.with_ansi(std::io::stderr().is_terminal());
-        registry.with(lines.with_filter(own)).try_init()
+        registry.with(lines.with_filter(our_crates)).try_init()
     };
 }
 
-/// True for what our own crates say.
-fn is_own(metadata: &Metadata<'_>) -> bool {
-    let of = metadata.target();
-    ["weaver", "contextweaver"].into_iter().any(|name| of.starts_with(name))
+/// Whether a message comes from our own crates.
+fn is_from_our_crates(metadata: &Metadata<'_>) -> bool {
+    let target = metadata.target();
+    ["weaver", "contextweaver"].into_iter().any(|name| target.starts_with(name))
 }
 
 /// One JSON object a line: `time`, `level`, `target`, `message`, and the fields under `fields`.
 #[derive(Default)]
-struct JsonLine {
+struct JsonLineFormat {
     clock: SystemClock,
 }
 
-impl<S, N> FormatEvent<S, N> for JsonLine
+impl<S, N> FormatEvent<S, N> for JsonLineFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -74,17 +77,17 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let mut found = Fields::default();
-        event.record(&mut found);
+        let mut recorded = EventFields::default();
+        event.record(&mut recorded);
         let metadata = event.metadata();
         let mut line = json!({
             "time": self.clock.now().rfc3339(),
             "level": metadata.level().as_str(),
             "target": metadata.target(),
-            "message": found.message,
+            "message": recorded.message,
         });
-        if let (Some(line), false) = (line.as_object_mut(), found.fields.is_empty()) {
-            line.insert("fields".to_owned(), Value::Object(found.fields));
+        if let (Some(line), false) = (line.as_object_mut(), recorded.fields.is_empty()) {
+            line.insert("fields".to_owned(), Value::Object(recorded.fields));
         }
         writeln!(writer, "{line}")
     }
@@ -92,12 +95,12 @@ where
 
 /// The message of an event, and its fields.
 #[derive(Default)]
-struct Fields {
+struct EventFields {
     message: String,
     fields: Map<String, Value>,
 }
 
-impl Fields {
+impl EventFields {
     fn put(&mut self, field: &Field, value: Value) {
         if self.fields.len() < MAX_FIELDS {
             self.fields.insert(field.name().to_owned(), value);
@@ -106,13 +109,13 @@ impl Fields {
 
     fn put_text(&mut self, field: &Field, text: fmt::Arguments<'_>) {
         match field.name() {
-            "message" => self.message = bounded(text, MAX_MESSAGE),
-            _ => self.put(field, Value::String(bounded(text, MAX_VALUE))),
+            "message" => self.message = bounded(text, MAX_MESSAGE_BYTES),
+            _ => self.put(field, Value::String(bounded(text, MAX_VALUE_BYTES))),
         }
     }
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.put_text(field, format_args!("{value:?}"));
     }
@@ -138,29 +141,29 @@ impl Visit for Fields {
     }
 }
 
-/// The text up to a length. What goes beyond is never put into memory.
-fn bounded(text: fmt::Arguments<'_>, most: usize) -> String {
-    let mut out = BoundedText { text: String::new(), most };
+/// The text up to a length. The rest is never formatted into memory.
+fn bounded(text: fmt::Arguments<'_>, max_bytes: usize) -> String {
+    let mut out = BoundedText { text: String::new(), max_bytes };
     if out.write_fmt(text).is_err() {
-        out.text.push(CUT);
+        out.text.push(ELLIPSIS);
     }
     out.text
 }
 
 struct BoundedText {
     text: String,
-    most: usize,
+    max_bytes: usize,
 }
 
 impl fmt::Write for BoundedText {
     fn write_str(&mut self, more: &str) -> fmt::Result {
-        let room = self.most.saturating_sub(self.text.len());
-        if more.len() <= room {
+        let remaining = self.max_bytes.saturating_sub(self.text.len());
+        if more.len() <= remaining {
             self.text.push_str(more);
             return Ok(());
         }
         for symbol in more.chars() {
-            if self.text.len() + symbol.len_utf8() > self.most {
+            if self.text.len() + symbol.len_utf8() > self.max_bytes {
                 break;
             }
             self.text.push(symbol);
@@ -201,9 +204,9 @@ mod tests {
         let buffer = Buffer::default();
         let sink = buffer.clone();
         let lines = tracing_subscriber::fmt::layer()
-            .event_format(JsonLine::default())
+            .event_format(JsonLineFormat::default())
             .with_writer(move || sink.clone())
-            .with_filter(filter::filter_fn(is_own));
+            .with_filter(filter::filter_fn(is_from_our_crates));
         let registry = tracing_subscriber::registry().with(lines);
         tracing::subscriber::with_default(registry, || {
             let error = "line\n{\"level\":\"ERROR\"}\u{1b}[31m";
@@ -219,6 +222,6 @@ mod tests {
         assert_eq!(lines[0]["fields"]["error"], "line\n{\"level\":\"ERROR\"}\u{1b}[31m");
         assert_eq!(lines[0]["fields"]["calls"], 3);
         assert_eq!(lines[0]["level"], "WARN");
-        assert!(text.len() < 2 * MAX_MESSAGE, "{}", text.len());
+        assert!(text.len() < 2 * MAX_MESSAGE_BYTES, "{}", text.len());
     }
 }

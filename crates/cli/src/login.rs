@@ -1,4 +1,4 @@
-//! `weaver login` and `weaver logout`: a person's login at a server behind the gateway.
+//! `weaver login` and `weaver logout`: a person's OAuth login at a server behind the gateway.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -12,21 +12,21 @@ use serde_json::json;
 use weaver_drivers::oauth::{
     AuthorizationAgent, DevicePrompt, GrantType, Login as Tokens, OAuthClient, OAuthError, Url,
 };
-use weaver_gateway::config::{self, Config, ServerLogin, Transport};
-use weaver_gateway::oauth::{Logins, SealedLogin};
+use weaver_gateway::config::{self, Config, ServerLogin, TransportSettings};
+use weaver_gateway::oauth::{LoginFolder, SealedLogin};
 use weaver_gateway::serve::oauth_settings;
 use weaver_text::escape;
 use weaver_types::{BoxFuture, PrincipalId, UpstreamName};
 
-use super::shared_args::Json;
+use super::shared_args::JsonFlag;
 use super::{Exit, Failure, output};
 
-/// How long the person is waited for.
-const PATIENCE: Duration = Duration::from_secs(5 * 60);
+/// How long to wait for the person.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// The longest request of the browser that is read, in bytes.
-const MAX_REQUEST: u64 = 16 * 1024;
-/// What the person sees when the browser comes back.
-const DONE: &str = "You can close this page and go back to the terminal.\n";
+const MAX_REQUEST_BYTES: u64 = 16 * 1024;
+/// What the person sees after the browser was redirected back.
+const DONE_PAGE: &str = "You can close this page and go back to the terminal.\n";
 
 #[derive(Debug, Args)]
 #[command(
@@ -36,10 +36,10 @@ const DONE: &str = "You can close this page and go back to the terminal.\n";
 pub(super) struct Login {
     /// The server, by its name in the configuration
     server: String,
-    /// Who logs in; the principal of the configuration unless you say so
+    /// Who logs in; by default the principal of the configuration
     #[arg(long = "as", value_name = "PRINCIPAL")]
     principal: Option<String>,
-    /// Show a code to type in on another device, where the server's authorization server offers it
+    /// Show a code to enter on another device, if the server's authorization server supports it
     #[arg(long)]
     device: bool,
     /// Print the address instead of opening a browser
@@ -47,51 +47,54 @@ pub(super) struct Login {
     no_browser: bool,
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     config: PathBuf,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Logout {
     /// The server, by its name in the configuration
     server: String,
-    /// Who logs out; the principal of the configuration unless you say so
+    /// Who logs out; by default the principal of the configuration
     #[arg(long = "as", value_name = "PRINCIPAL")]
     principal: Option<String>,
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     config: PathBuf,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 pub(super) fn run(args: &Login) -> Result<Exit, Failure> {
-    let config = config::load(super::daemon::absolute(&args.config)?)?;
-    let place = LoginTarget::of(&config, &args.server, args.principal.as_deref())?;
+    let config = config::load(super::daemon::absolute_config(&args.config)?)?;
+    let target = LoginTarget::of(&config, &args.server, args.principal.as_deref())?;
     let display = match args.no_browser {
         true => AddressDisplay::PrintOnly,
         false => AddressDisplay::OpenBrowser,
     };
-    let agent = Browser::new(place.login.redirect_port, display).map_err(Failure::from)?;
-    let client =
-        OAuthClient::new(place.url.clone(), oauth_settings(&place.login), Arc::new(place.kept))
-            .with_agent(Arc::new(agent));
+    let agent = BrowserLogin::new(target.login.redirect_port, display).map_err(Failure::from)?;
+    let client = OAuthClient::new(
+        target.url.clone(),
+        oauth_settings(&target.login),
+        Arc::new(target.stored_login),
+    )
+    .with_agent(Arc::new(agent));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(async {
+    let result = runtime.block_on(async {
         match args.device {
             true => client.log_in_with_code().await,
             false => client.log_in().await,
         }
     });
-    let tokens = ended.map_err(failed)?;
-    tell(args, &tokens)?;
+    let tokens = result.map_err(login_failure)?;
+    print_login(args, &tokens)?;
     Ok(Exit::Ok)
 }
 
-fn tell(args: &Login, tokens: &Tokens) -> Result<(), Failure> {
+fn print_login(args: &Login, tokens: &Tokens) -> Result<(), Failure> {
     let scopes: Vec<&str> = tokens.scopes.iter().map(String::as_str).collect();
     let expires = tokens.expires.map(|at| at.to_string());
     if args.output.json {
@@ -118,23 +121,23 @@ fn tell(args: &Login, tokens: &Tokens) -> Result<(), Failure> {
 }
 
 pub(super) fn logout(args: &Logout) -> Result<Exit, Failure> {
-    let config = config::load(super::daemon::absolute(&args.config)?)?;
-    let place = LoginTarget::of(&config, &args.server, args.principal.as_deref())?;
+    let config = config::load(super::daemon::absolute_config(&args.config)?)?;
+    let target = LoginTarget::of(&config, &args.server, args.principal.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let was = runtime.block_on(place.kept.forget()).map_err(failed)?;
-    match (args.output.json, was) {
-        (true, _) => output::json(&json!({ "ok": true, "was_logged_in": was }))?,
+    let was_logged_in = runtime.block_on(target.stored_login.forget()).map_err(login_failure)?;
+    match (args.output.json, was_logged_in) {
+        (true, _) => output::json(&json!({ "ok": true, "was_logged_in": was_logged_in }))?,
         (false, true) => output::line(&format!("logged out at {}", args.server))?,
         (false, false) => output::line(&format!("nobody was logged in at {}", args.server))?,
     }
     Ok(Exit::Ok)
 }
 
-/// A server at which somebody logs in, and where that is kept.
+/// A server at which a person logs in, and where that login is stored.
 struct LoginTarget {
     url: String,
     login: ServerLogin,
-    kept: SealedLogin,
+    stored_login: SealedLogin,
 }
 
 impl LoginTarget {
@@ -143,33 +146,34 @@ impl LoginTarget {
             let names = config.upstreams.iter().map(|upstream| upstream.name.as_str());
             let names = names.collect::<Vec<_>>().join(", ");
             let message = format!("there is no server `{}`", escape::line(server));
-            Failure::new(Exit::Unknown, "login.server", message)
-                .next(format!("the servers are {names}"))
+            Failure::new(Exit::NotFound, "login.server", message)
+                .with_next_step(format!("the servers are {names}"))
         };
         let name = UpstreamName::parse(server).map_err(|_| unknown())?;
         let found = config.upstreams.iter().find(|upstream| upstream.name == name);
-        let Transport::Http { url, login, .. } = &found.ok_or_else(unknown)?.transport else {
+        let TransportSettings::Http { url, login, .. } = &found.ok_or_else(unknown)?.transport
+        else {
             let message =
                 format!("`{name}` is a local program; only a server with a `url` has a login");
             return Err(Failure::new(Exit::Usage, "login.server", message)
-                .next("what it needs stands in its `env`"));
+                .with_next_step("what it needs stands in its `env`"));
         };
         if login.grant != GrantType::AuthorizationCode {
             let message = format!("the gateway gets its tokens for `{name}` by itself");
             return Err(Failure::new(Exit::Usage, "login.server", message)
-                .next(format!("see `grant` under `[mcpServers.{name}.oauth]`")));
+                .with_next_step(format!("see `grant` under `[mcpServers.{name}.oauth]`")));
         }
         let id = match principal {
             None => config.principal.clone(),
             Some(id) => PrincipalId::parse(id)
                 .map_err(|error| Failure::new(Exit::Usage, "login.principal", error))?,
         };
-        let kept = Logins::of_store(&config.store).login(&name, &id);
-        Ok(Self { url: url.clone(), login: login.clone(), kept })
+        let stored_login = LoginFolder::for_store(&config.store_path).login(&name, &id);
+        Ok(Self { url: url.clone(), login: login.clone(), stored_login })
     }
 }
 
-fn failed(error: OAuthError) -> Failure {
+fn login_failure(error: OAuthError) -> Failure {
     let exit = match &error {
         OAuthError::Store(_) => Exit::Store,
         _ => Exit::Invalid,
@@ -177,15 +181,15 @@ fn failed(error: OAuthError) -> Failure {
     Failure::new(exit, error.code(), error)
 }
 
-/// A browser of the person, which is sent back to a port of this machine (RFC 8252 §7.3): by its
-/// number and for one answer.
-struct Browser {
+/// A login in the person's browser, which redirects to a loopback port of this machine (RFC 8252
+/// §7.3). Serves one login.
+struct BrowserLogin {
     listener: TcpListener,
     port: u16,
     display: AddressDisplay,
 }
 
-/// How the person gets to the address of the login.
+/// How the person gets to the login page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AddressDisplay {
     /// A browser is opened; where that fails, the address is printed.
@@ -194,41 +198,41 @@ enum AddressDisplay {
     PrintOnly,
 }
 
-impl Browser {
+impl BrowserLogin {
     fn new(port: Option<u16>, display: AddressDisplay) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0)))?;
         let port = listener.local_addr()?.port();
         Ok(Self { listener, port, display })
     }
 
-    /// The target of the first request for the address that the browser is sent back to.
+    /// Waits for the redirect of the browser, and returns its request target.
     fn wait(listener: &TcpListener) -> Result<String, OAuthError> {
-        let failed = |_| OAuthError::Unfinished("the port on this machine failed");
-        listener.set_nonblocking(true).map_err(failed)?;
-        let end = Instant::now() + PATIENCE;
+        let port_error = |_| OAuthError::Unfinished("the port on this machine port_error");
+        listener.set_nonblocking(true).map_err(port_error)?;
+        let end = Instant::now() + LOGIN_TIMEOUT;
         while Instant::now() < end {
             match listener.accept() {
                 Ok((stream, _)) => {
-                    if let Some(target) = answered(stream) {
+                    if let Some(target) = answer_redirect(stream) {
                         return Ok(target);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     std::thread::sleep(Duration::from_millis(50));
                 }
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(port_error(error)),
             }
         }
         Err(OAuthError::Unfinished("nobody came back in time"))
     }
 }
 
-/// Answers a request, and returns its target where it is for the address of the login.
-fn answered(mut stream: TcpStream) -> Option<String> {
+/// Answers one request, and returns its target if it is the redirect of the login.
+fn answer_redirect(mut stream: TcpStream) -> Option<String> {
     stream.set_nonblocking(false).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     let mut head = Vec::new();
-    let mut bytes = (&stream).take(MAX_REQUEST);
+    let mut bytes = (&stream).take(MAX_REQUEST_BYTES);
     let mut buffer = [0; 1024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         match bytes.read(&mut buffer) {
@@ -240,7 +244,7 @@ fn answered(mut stream: TcpStream) -> Option<String> {
     let target = head.strip_prefix("GET ").and_then(|rest| rest.split(' ').next());
     let target = target.filter(|target| target.starts_with("/callback?")).map(str::to_owned);
     let (status, text) = match target {
-        Some(_) => ("200 OK", DONE),
+        Some(_) => ("200 OK", DONE_PAGE),
         None => ("404 Not Found", "nothing is here\n"),
     };
     let _ = write!(
@@ -252,31 +256,31 @@ fn answered(mut stream: TcpStream) -> Option<String> {
     target
 }
 
-impl AuthorizationAgent for Browser {
+impl AuthorizationAgent for BrowserLogin {
     fn redirect_uri(&self) -> String {
         format!("http://127.0.0.1:{}/callback", self.port)
     }
 
     fn authorize(&self, address: Url) -> BoxFuture<'_, Result<Url, OAuthError>> {
-        if self.display == AddressDisplay::PrintOnly || !open(address.as_str()) {
-            output::aside(&format!("open this address in a browser:\n  {address}\n"));
+        if self.display == AddressDisplay::PrintOnly || !open_browser(address.as_str()) {
+            output::stderr(&format!("open this address in a browser:\n  {address}\n"));
         } else {
-            output::aside("a browser was opened; log in there\n");
+            output::stderr("a browser was opened; log in there\n");
         }
-        let back = self.redirect_uri();
+        let redirect = self.redirect_uri();
         let listener = self.listener.try_clone();
         Box::pin(async move {
-            let failed = || OAuthError::Unfinished("the port on this machine failed");
-            let listener = listener.map_err(|_| failed())?;
+            let port_error = || OAuthError::Unfinished("the port on this machine port_error");
+            let listener = listener.map_err(|_| port_error())?;
             let waited = tokio::task::spawn_blocking(move || Self::wait(&listener)).await;
-            let target = waited.map_err(|_| failed())??;
-            let back = Url::parse(&back).and_then(|back| back.join(&target));
-            back.map_err(|_| OAuthError::Unfinished("the browser came back with no address"))
+            let target = waited.map_err(|_| port_error())??;
+            let redirect = Url::parse(&redirect).and_then(|redirect| redirect.join(&target));
+            redirect.map_err(|_| OAuthError::Unfinished("the browser came back with no address"))
         })
     }
 
     fn show_code(&self, prompt: &DevicePrompt) {
-        output::aside(&format!(
+        output::stderr(&format!(
             "open {} on any device and type in\n  {}\n",
             escape::line(&prompt.verification_uri),
             escape::line(&prompt.user_code)
@@ -284,8 +288,8 @@ impl AuthorizationAgent for Browser {
     }
 }
 
-/// Opens an address in the person's browser; false where that is not possible.
-fn open(address: &str) -> bool {
+/// Opens an address in the person's browser; false if no program can be started.
+fn open_browser(address: &str) -> bool {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let started = Command::new(program)
         .arg(address)

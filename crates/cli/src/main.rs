@@ -1,8 +1,8 @@
 //! The `weaver` command.
 //!
-//! Arguments are read in two steps: what was typed, then what it names. Nothing but data is written
-//! to standard output; whatever goes wrong is said on standard error, with the next step, and ends
-//! in one of the documented [`Exit`] codes.
+//! Arguments are read in two steps: first what was typed, then what it names. Only data goes to
+//! standard output. Errors go to standard error with the next step, and end in one of the
+//! documented [`Exit`] codes.
 
 mod age;
 mod allow;
@@ -60,7 +60,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, FromArgMatches as _};
 use mimalloc::MiMalloc;
 use weaver_drivers::confine;
-use weaver_gateway::serve::LAUNCH;
+use weaver_gateway::serve::LAUNCH_SUBCOMMAND;
 
 use args::{Cli, Command};
 pub(crate) use exit::Exit;
@@ -71,39 +71,39 @@ use output::OutputFormat;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    // Before anything else: a launcher has one thread, and nothing open.
+    // Before anything else: the launcher needs a process with one thread and no open files.
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|verb| verb == LAUNCH) {
+    if words.next().is_some_and(|verb| verb == LAUNCH_SUBCOMMAND) {
         return confine::launch(words);
     }
     #[cfg(target_os = "linux")]
-    huge_pages::avoid(std::env::args_os().nth(1).as_deref());
+    huge_pages::disable_for_shim(std::env::args_os().nth(1).as_deref());
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|verb| verb == "help") && words.next().is_none() {
-        // A closed output leaves nothing to be said.
-        let _ = output::text(&help::whole().ansi().to_string());
+        // If the output is closed, there is nobody to report to.
+        let _ = output::text(&help::full_help().ansi().to_string());
         return Exit::Ok.into();
     }
-    let ParsedCommand { cli, format } = match parsed() {
-        Ok(typed) => typed,
+    let ParsedCommand { cli, format } = match parse_arguments() {
+        Ok(parsed) => parsed,
         Err(error) => {
-            if let Some(failure) = config_path::no_store(&error) {
+            if let Some(failure) = config_path::no_store_failure(&error) {
                 output::failure(&failure, OutputFormat::Text);
                 return failure.exit.into();
             }
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
-            // A closed output leaves nothing to be said.
+            // If the output is closed, there is nobody to report to.
             let _ = error.print();
             return exit.into();
         }
     };
-    let ran = match cli.command {
+    let result = match cli.command {
         Some(command) => run(command),
         None => overview::run(),
     };
-    match ran {
+    match result {
         Ok(exit) => exit.into(),
-        Err(failure) if failure.code == failure::CLOSED => Exit::Ok.into(),
+        Err(failure) if failure.code == failure::OUTPUT_CLOSED => Exit::Ok.into(),
         Err(failure) => {
             output::failure(&failure, format);
             failure.exit.into()
@@ -111,13 +111,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// What was typed, and the form of the output, and so of a failure.
+/// The parsed command line, and the format of its output and of a failure.
 struct ParsedCommand {
     cli: Cli,
     format: OutputFormat,
 }
 
-fn parsed() -> Result<ParsedCommand, clap::Error> {
+fn parse_arguments() -> Result<ParsedCommand, clap::Error> {
     let mut command = help::command();
     let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
     let format = output_format("", &matches);
@@ -126,16 +126,16 @@ fn parsed() -> Result<ParsedCommand, clap::Error> {
     Ok(ParsedCommand { cli, format })
 }
 
-/// JSON where the innermost command has `--json`, or `--log-format json`.
-fn output_format(above: &str, matches: &ArgMatches) -> OutputFormat {
+/// JSON if the innermost command has `--json`, or `--log-format json`.
+fn output_format(parent: &str, matches: &ArgMatches) -> OutputFormat {
     match matches.subcommand() {
-        // Its output is for scripts whatever is asked.
-        Some(("export", _)) if above == "memory" => OutputFormat::Json,
-        Some((name, below)) => output_format(name, below),
+        // An export is always for scripts.
+        Some(("export", _)) if parent == "memory" => OutputFormat::Json,
+        Some((name, submatches)) => output_format(name, submatches),
         None => {
             let json = matches.try_get_one::<bool>("json").ok().flatten().copied();
-            let log = matches.try_get_one::<serve::Format>("format").ok().flatten();
-            let is_json = json.unwrap_or(false) || log == Some(&serve::Format::Json);
+            let log = matches.try_get_one::<serve::LogFormatName>("format").ok().flatten();
+            let is_json = json.unwrap_or(false) || log == Some(&serve::LogFormatName::Json);
             OutputFormat::from_flag(is_json)
         }
     }

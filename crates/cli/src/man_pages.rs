@@ -1,4 +1,4 @@
-//! `weaver man`: a page for each command, for `man`.
+//! `weaver man`: writes a manual page for each command.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::{Exit, Failure, output};
 
 #[derive(Debug, Args)]
 pub(super) struct ManPages {
-    /// Where they go; the folder is made where it is missing
+    /// The folder to write to; created if it is missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -17,8 +17,9 @@ pub(super) struct ManPages {
 /// Writes the pages of a command and its subcommands.
 pub(super) fn run(args: &ManPages, command: Command) -> Result<Exit, Failure> {
     let unwritable = |error: std::io::Error| {
-        let said = format!("{}: {error}", args.folder.display());
-        Failure::new(Exit::Invalid, "man.unwritable", said).next("name a folder that you may write")
+        let message = format!("{}: {error}", args.folder.display());
+        Failure::new(Exit::Invalid, "man.unwritable", message)
+            .with_next_step("name a folder that you may write")
     };
     fs::create_dir_all(&args.folder).map_err(unwritable)?;
     clap_mangen::generate_to(command, &args.folder).map_err(unwritable)?;

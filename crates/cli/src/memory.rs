@@ -1,12 +1,12 @@
-//! `weaver memory`: what is remembered in a durable file.
+//! `weaver memory`: reads and changes a durable memory file.
 
 pub(super) mod args;
 mod consolidate;
 mod export;
 mod forget;
 mod get;
-mod kind;
 mod list;
+mod paging;
 mod put;
 mod report;
 mod resolve;

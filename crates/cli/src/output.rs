@@ -1,16 +1,16 @@
-//! Writing to the terminal or to a script. Colours go to terminals alone.
+//! Writing to the terminal or to a script. Only terminals get colours.
 
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use owo_colors::OwoColorize as _;
 use serde_json::Value;
-use weaver_policy::Finding;
+use weaver_policy::DocumentFinding;
 use weaver_text::escape;
 
 use super::failure::Failure;
 
-/// The form in which a command prints what it finds.
+/// The format in which a command prints its results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum OutputFormat {
     /// Text for people.
@@ -21,17 +21,17 @@ pub(crate) enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// What a flag such as `--json` asks for.
+    /// The format that a flag such as `--json` selects.
     pub(crate) fn from_flag(json: bool) -> Self {
         if json { Self::Json } else { Self::Text }
     }
 }
 
-/// Set once nobody reads the output any more.
+/// Set when the reader of standard output has gone.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Writes a text to standard output. Where nobody reads it any more, nothing is written and that is no
-/// error: what the command found still shows in its exit code.
+/// Writes a text to standard output. A closed pipe is no error: the exit code still tells the
+/// result.
 pub(crate) fn text(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -43,7 +43,7 @@ pub(crate) fn text(text: &str) -> io::Result<()> {
     }
 }
 
-/// Whether nobody reads the output any more, for commands that go on until then.
+/// Whether the reader of standard output has gone, for commands that run until then.
 pub(crate) fn is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
@@ -58,32 +58,32 @@ pub(crate) fn json(value: &Value) -> io::Result<()> {
     line(&value.to_string())
 }
 
-/// Writes a text to standard error, beside what goes to standard output.
-pub(crate) fn aside(text: &str) {
-    // There is nowhere left to say that this failed.
+/// Writes a text to standard error.
+pub(crate) fn stderr(text: &str) {
+    // If this fails, there is nowhere left to report it.
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Says who is waited for.
-pub(crate) fn waiting(names: &[String]) {
-    aside(&format!("waiting for: {}\n", names.join(", ")));
+/// Prints the names of the servers that the command still waits for.
+pub(crate) fn print_waiting_for(names: &[String]) {
+    stderr(&format!("waiting for: {}\n", names.join(", ")));
 }
 
 /// Writes a failure to standard error.
 pub(crate) fn failure(failure: &Failure, format: OutputFormat) {
     let text = match format {
-        OutputFormat::Text => rendered(failure),
+        OutputFormat::Text => failure_text(failure),
         OutputFormat::Json => format!("{}\n", failure.to_json()),
     };
-    aside(&text);
+    stderr(&text);
 }
 
-/// A word for what ran well, in green.
+/// Styles a word for success: bold green.
 pub(crate) fn good(word: &str) -> String {
     word.green().bold().to_string()
 }
 
-/// A word for what went wrong or was refused, in red.
+/// Styles a word for a failure or a refusal: bold red.
 pub(crate) fn bad(word: &str) -> String {
     word.red().bold().to_string()
 }
@@ -96,14 +96,14 @@ pub(crate) fn bold(text: &str) -> String {
     text.bold().to_string()
 }
 
-fn rendered(failure: &Failure) -> String {
+fn failure_text(failure: &Failure) -> String {
     let mut out = String::new();
     for found in &failure.findings {
-        out.push_str(&finding(found));
+        out.push_str(&finding_text(found));
     }
     let message = escape::block(&failure.message).into_owned();
-    // Each finding has said its own code.
-    let code = if failure.findings.is_empty() { code(failure.code) } else { String::new() };
+    // Findings print their own codes.
+    let code = if failure.findings.is_empty() { code_text(failure.code) } else { String::new() };
     out.push_str(format!("{}: {message} {code}", bad("error")).trim_end());
     out.push('\n');
     if let Some(next) = &failure.next {
@@ -112,18 +112,18 @@ fn rendered(failure: &Failure) -> String {
     out
 }
 
-/// A finding over two lines: place and what is wrong, then what to do.
-pub(crate) fn finding(found: &Finding) -> String {
+/// A finding in two lines: where it is and what is wrong, then the remedy.
+pub(crate) fn finding_text(found: &DocumentFinding) -> String {
     let mut place = found.file.clone();
     if let (Some(line), Some(column)) = (found.line, found.column) {
         place.push_str(&format!(":{line}:{column}"));
     }
     let key = found.key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default();
     let message = escape::line(&found.message).into_owned();
-    let (place, code) = (bold(&escape::line(&place)), code(found.code));
+    let (place, code) = (bold(&escape::line(&place)), code_text(found.code));
     format!("{place}: {key}{message} {code}\n  → {}\n", escape::line(&found.remedy))
 }
 
-fn code(code: &str) -> String {
+fn code_text(code: &str) -> String {
     dim(&format!("[{code}]"))
 }

@@ -1,6 +1,6 @@
-//! `weaver` alone: how things stand, and the three most useful next commands.
+//! `weaver` without a command: the state of the gateway, and the three most useful next commands.
 
-use weaver_gateway::clients::ConnectionState;
+use weaver_gateway::clients::ConnectedFileState;
 use weaver_gateway::config::{self, Config};
 #[cfg(unix)]
 use weaver_gateway::daemon::{self, DaemonError};
@@ -9,19 +9,19 @@ use weaver_trace_store::Reader;
 use weaver_trace_store::verify::verify;
 use weaver_types::{Clock as _, SystemClock};
 
-use super::connect::{self, ConnectedGateway};
+use super::connect::{self, GatewayConnections};
 use super::trace::last_day::LastDay;
 use super::{Exit, Failure, approve, config_path, output};
 
-/// Up to how many events the log is verified while one waits.
-const VERIFIED: u64 = 20_000;
+/// The largest log, in events, that is verified while the user waits.
+const MAX_EVENTS_TO_VERIFY: u64 = 20_000;
 
 pub(super) fn run() -> Result<Exit, Failure> {
-    let Some(file) = config_path::look() else {
+    let Some(file) = config_path::find_default() else {
         output::text(&format!(
             "{}: no weaver.toml here, in a folder above, or in your own folder\n\n{}",
             output::bold("Weaver is not set up"),
-            commands(&[
+            next_steps_text(&[
                 NextStep::new("weaver init", "sets it up from the MCP clients on this machine"),
                 NextStep::new("weaver demo", "shows the whole path in a minute, offline"),
                 NextStep::new("weaver --help", "lists every command"),
@@ -29,14 +29,14 @@ pub(super) fn run() -> Result<Exit, Failure> {
         ))?;
         return Ok(Exit::Ok);
     };
-    let place = ConnectedGateway::open(Some(&file))?;
+    let gateway = GatewayConnections::open(Some(&file))?;
     let mut steps: Vec<NextStep> = Vec::new();
     let mut out = String::new();
-    out.push_str(&servers(&place.config, &mut steps));
-    out.push_str(&gateway(&place.config));
-    out.push_str(&clients(&place, &mut steps)?);
-    out.push_str(&waiting(&file, &place.config, &mut steps));
-    out.push_str(&log(&place.config, &mut steps)?);
+    out.push_str(&server_rows(&gateway.config, &mut steps));
+    out.push_str(&daemon_rows(&gateway.config));
+    out.push_str(&client_rows(&gateway, &mut steps)?);
+    out.push_str(&held_calls_row(&file, &gateway.config, &mut steps));
+    out.push_str(&log_rows(&gateway.config, &mut steps)?);
     steps.extend([
         NextStep::new("weaver trace", "tells what happened today"),
         NextStep::new("weaver update", "takes in new servers and tools"),
@@ -44,11 +44,11 @@ pub(super) fn run() -> Result<Exit, Failure> {
         NextStep::new("weaver --help", "lists every command"),
     ]);
     steps.truncate(3);
-    output::text(&format!("{out}\n{}", commands(&steps)))?;
+    output::text(&format!("{out}\n{}", next_steps_text(&steps)))?;
     Ok(Exit::Ok)
 }
 
-/// A command that makes sense now, and what it does.
+/// A command that makes sense now, and its purpose.
 struct NextStep {
     command: String,
     purpose: &'static str,
@@ -60,7 +60,7 @@ impl NextStep {
     }
 }
 
-fn commands(steps: &[NextStep]) -> String {
+fn next_steps_text(steps: &[NextStep]) -> String {
     let width = steps.iter().map(|step| step.command.len()).max().unwrap_or(0);
     steps
         .iter()
@@ -75,7 +75,7 @@ fn row(name: &str, text: &str) -> String {
     format!("{name:<10} {text}\n")
 }
 
-fn servers(config: &Config, steps: &mut Vec<NextStep>) -> String {
+fn server_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
     let names: Vec<&str> = config.upstreams.iter().map(|one| one.name.as_str()).collect();
     let file = config.file.display().to_string();
     let now = SystemClock::default().now();
@@ -99,10 +99,10 @@ fn servers(config: &Config, steps: &mut Vec<NextStep>) -> String {
     out
 }
 
-/// Whether the daemon runs, and what is the matter with its servers.
+/// Whether the daemon runs, and the problems of its servers.
 #[cfg(unix)]
-fn gateway(config: &Config) -> String {
-    let status = match daemon::status(&config.store) {
+fn daemon_rows(config: &Config) -> String {
+    let status = match daemon::status(&config.store_path) {
         Ok(status) => status,
         Err(DaemonError::NotRunning) => {
             return row("gateway", "not running; the next client starts it");
@@ -122,34 +122,35 @@ fn gateway(config: &Config) -> String {
 }
 
 #[cfg(not(unix))]
-fn gateway(_config: &Config) -> String {
+fn daemon_rows(_config: &Config) -> String {
     String::new()
 }
 
-fn clients(place: &ConnectedGateway, steps: &mut Vec<NextStep>) -> Result<String, Failure> {
-    let states = connect::client_states(place)?;
-    let live = |state| matches!(state, ConnectionState::Connected | ConnectionState::Edited);
+fn client_rows(gateway: &GatewayConnections, steps: &mut Vec<NextStep>) -> Result<String, Failure> {
+    let states = connect::client_states(gateway)?;
+    let is_connected =
+        |state| matches!(state, ConnectedFileState::Connected | ConnectedFileState::Edited);
     let names: Vec<&str> =
-        states.iter().filter(|one| live(one.state)).map(|one| one.name.as_str()).collect();
-    let lost: Vec<&str> =
-        states.iter().filter(|one| !live(one.state)).map(|one| one.name.as_str()).collect();
+        states.iter().filter(|one| is_connected(one.state)).map(|one| one.name.as_str()).collect();
+    let disconnected: Vec<&str> =
+        states.iter().filter(|one| !is_connected(one.state)).map(|one| one.name.as_str()).collect();
     let text = if names.is_empty() { "none is connected".to_owned() } else { names.join(", ") };
     let mut out = row("clients", &text);
-    if !lost.is_empty() {
-        out.push_str(&row("", &format!("not any more: {}", lost.join(", "))));
+    if !disconnected.is_empty() {
+        out.push_str(&row("", &format!("not any more: {}", disconnected.join(", "))));
     }
-    if names.is_empty() || !lost.is_empty() {
+    if names.is_empty() || !disconnected.is_empty() {
         steps.push(NextStep::new("weaver connect", "puts your MCP clients behind Weaver"));
     }
     Ok(out)
 }
 
-fn waiting(file: &std::path::Path, config: &Config, steps: &mut Vec<NextStep>) -> String {
-    // Without a ledger nothing waits.
-    if !config.store.is_file() {
+fn held_calls_row(file: &std::path::Path, config: &Config, steps: &mut Vec<NextStep>) -> String {
+    // A gateway without a ledger has never held a call.
+    if !config.store_path.is_file() {
         return row("waiting", "nothing");
     }
-    match approve::waiting(file) {
+    match approve::open_request_count(file) {
         Ok(0) => row("waiting", "nothing"),
         Ok(many) => {
             steps.push(NextStep::new("weaver approve list", "shows the calls that wait for you"));
@@ -159,8 +160,8 @@ fn waiting(file: &std::path::Path, config: &Config, steps: &mut Vec<NextStep>) -
     }
 }
 
-fn log(config: &Config, steps: &mut Vec<NextStep>) -> Result<String, Failure> {
-    let store = &config.store;
+fn log_rows(config: &Config, steps: &mut Vec<NextStep>) -> Result<String, Failure> {
+    let store = &config.store_path;
     if !store.is_file() {
         return Ok(row("today", "nothing was called yet"));
     }
@@ -169,7 +170,7 @@ fn log(config: &Config, steps: &mut Vec<NextStep>) -> Result<String, Failure> {
         .map_err(|error| Failure::new(Exit::Store, error.code(), error))?;
     let mut out = row("today", &today.summary());
     let size = reader.head().map_err(|error| Failure::store(store, &error))?.size;
-    if size > VERIFIED {
+    if size > MAX_EVENTS_TO_VERIFY {
         out.push_str(&row("log", &format!("{size} events; `weaver trace verify` verifies them")));
         return Ok(out);
     }
@@ -185,7 +186,7 @@ fn log(config: &Config, steps: &mut Vec<NextStep>) -> Result<String, Failure> {
         Err(error) => {
             let bad = output::bad("does not verify");
             out.push_str(&row("log", &format!("{bad}: {}", escape::line(&error.to_string()))));
-            let store = config.store.display();
+            let store = config.store_path.display();
             steps.insert(
                 0,
                 NextStep::new(

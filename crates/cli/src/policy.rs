@@ -1,4 +1,4 @@
-//! `weaver policy`: what documents would say, without deciding anything for anybody.
+//! `weaver policy`: examines documents without deciding any real call.
 
 pub(super) mod args;
 mod ask;
@@ -9,9 +9,9 @@ pub(super) mod documents;
 mod edit;
 mod explain;
 pub(super) mod history;
-mod lines;
 mod lint;
 pub(super) mod replay;
+mod request_lines;
 pub(super) mod signing;
 mod suggest;
 mod test;

@@ -4,9 +4,9 @@ use serde_json::json;
 use weaver_types::ReasonCode;
 
 use super::{Exit, Failure, output};
-use crate::shared_args::Json;
+use crate::shared_args::JsonFlag;
 
-pub(super) fn run(args: &Json) -> Result<Exit, Failure> {
+pub(super) fn run(args: &JsonFlag) -> Result<Exit, Failure> {
     let mut text = String::new();
     for reason in ReasonCode::ALL {
         if args.json {

@@ -1,4 +1,4 @@
-//! Pages of `docs/reference/` that are made from the code, and the test that holds them to it.
+//! Generates pages of `docs/reference/` from the code, and tests that they are current.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -34,7 +34,7 @@ fn reason_codes() -> String {
     out
 }
 
-fn is_current(name: &str, text: &str) {
+fn assert_current(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
     if std::env::var_os("WEAVER_BLESS").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -50,10 +50,10 @@ fn is_current(name: &str, text: &str) {
 
 #[test]
 fn exit_codes_are_documented() {
-    is_current("exit-codes.md", &exit_codes());
+    assert_current("exit-codes.md", &exit_codes());
 }
 
 #[test]
 fn reason_codes_are_documented() {
-    is_current("reason-codes.md", &reason_codes());
+    assert_current("reason-codes.md", &reason_codes());
 }

@@ -1,4 +1,4 @@
-//! `weaver replay`: recorded steps through the real gate.
+//! `weaver replay`: runs recorded steps through the same kernel that the gateway uses.
 
 mod approvals;
 pub(super) mod args;
@@ -17,77 +17,82 @@ use super::policy::history::HistoryFile;
 use super::{Exit, Failure, tool_list};
 use args::Replay;
 use weaver_gateway::replay::{
-    Approver, Documents, MAX_LINE, ReplayError, Scenario, Stage, Summary,
+    Approver, MAX_LINE_BYTES, ReplayError, ReplaySetup, Scenario, ScenarioRunner, Summary,
 };
 
-/// Who calls where nothing else is said.
-const OWNER: &str = "owner";
+/// The principal when neither the arguments nor the policy name one.
+const DEFAULT_PRINCIPAL: &str = "owner";
 
 pub(super) fn run(args: &Replay) -> Result<Exit, Failure> {
     let (documents, origin) = load(args)?;
     let name = args.scenarios.display().to_string();
-    let mut lines = LineReader::open(&args.scenarios).map_err(|error| unreadable(&name, &error))?;
+    let mut lines =
+        LineReader::open(&args.scenarios).map_err(|error| unreadable_scenarios(&name, &error))?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let (mut summary, mut wrong) = (Summary::default(), 0_u64);
+    let (mut summary, mut invalid_lines) = (Summary::default(), 0_u64);
     let mut history = args.history.as_deref().map(HistoryFile::create).transpose()?;
-    while let Some(line) = lines.line(MAX_LINE).map_err(|error| unreadable(&name, &error))? {
+    while let Some(line) =
+        lines.line(MAX_LINE_BYTES).map_err(|error| unreadable_scenarios(&name, &error))?
+    {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         let number = lines.number();
-        let played = match Scenario::parse(&line) {
+        let outcome = match Scenario::parse(&line) {
             Ok(scenario) => {
                 let mut outputs =
-                    Outputs { summary: &mut summary, out: &mut out, history: &mut history };
-                play(args, &documents, &scenario, number, &mut outputs)?
+                    ReplayOutputs { summary: &mut summary, out: &mut out, history: &mut history };
+                replay_scenario(args, &documents, &scenario, number, &mut outputs)?
             }
             Err(problem) => Err(("replay.scenario", problem.to_string())),
         };
-        if let Err((code, message)) = played {
-            wrong += 1;
+        if let Err((code, message)) = outcome {
+            invalid_lines += 1;
             let error = json!({ "code": code, "message": message });
             writeln!(out, "{}", json!({ "line": number, "error": error }))?;
         }
-        if !lines.more_at_hand() {
+        if !lines.never_waits() {
             out.flush()?;
         }
     }
     out.flush()?;
     let text = match args.output.json {
-        true => summary.json(origin).to_string(),
-        false => summary.words(origin),
+        true => summary.to_json(origin).to_string(),
+        false => summary.to_text(origin),
     };
-    // There is nowhere left to say that this failed.
+    // If this fails, there is nowhere left to report it.
     let _ = writeln!(io::stderr(), "{text}");
-    if wrong == 0 { Ok(Exit::Ok) } else { Err(invalid(wrong)) }
+    if invalid_lines == 0 { Ok(Exit::Ok) } else { Err(invalid_scenarios(invalid_lines)) }
 }
 
-/// Plays one scenario; what is wrong with it is the inner error.
-fn play(
+/// Replays one scenario. The inner error is a fault of the scenario, with its code and message.
+fn replay_scenario(
     args: &Replay,
-    documents: &Documents,
+    setup: &ReplaySetup,
     scenario: &Scenario,
     number: u64,
-    outputs: &mut Outputs<'_, impl io::Write>,
+    outputs: &mut ReplayOutputs<'_, impl io::Write>,
 ) -> Result<Result<(), (&'static str, String)>, Failure> {
-    let mut stage = match Stage::open(documents, scenario, number) {
-        Ok(stage) => stage,
+    let mut runner = match ScenarioRunner::open(setup, scenario, number) {
+        Ok(runner) => runner,
         Err(error @ ReplayError::Standing { .. }) => {
             let failure = Failure::new(Exit::Invalid, error.code(), error);
-            return Err(failure.next("see what the policy allows under `approvals.standing`"));
+            return Err(
+                failure.with_next_step("see what the policy allows under `approvals.standing`")
+            );
         }
         Err(error) => return Ok(Err((error.code(), error.to_string()))),
     };
-    let Outputs { summary, out, history } = outputs;
+    let ReplayOutputs { summary, out, history } = outputs;
     summary.scenarios += 1;
     for (number, step) in scenario.steps.iter().enumerate() {
         if args.restarts && number > 0 {
-            stage = match stage.restarted() {
-                Ok(stage) => stage,
+            runner = match runner.reopened() {
+                Ok(runner) => runner,
                 Err(error) => return Ok(Err((error.code(), error.to_string()))),
             };
         }
-        let mut line = stage.play(number, step);
+        let mut line = runner.run_step(number, step);
         summary.count(line.verdict, line.micros.unwrap_or_default());
         if !args.micros {
             line.micros = None;
@@ -96,7 +101,7 @@ fn play(
         out.write_all(b"\n")?;
     }
     if let Some(history) = history {
-        match stage.events() {
+        match runner.events() {
             Ok(events) => history.add(&events)?,
             Err(error) => return Ok(Err((error.code(), error.to_string()))),
         }
@@ -104,65 +109,74 @@ fn play(
     Ok(Ok(()))
 }
 
-/// Where a replay writes to.
-struct Outputs<'o, W> {
+/// Where a replay writes its results.
+struct ReplayOutputs<'o, W> {
     summary: &'o mut Summary,
     out: &'o mut W,
     history: &'o mut Option<HistoryFile>,
 }
 
-/// The documents with people who can release everything, and who calls.
-fn load(args: &Replay) -> Result<(Documents, &'static str), Failure> {
+/// The documents, with approvers who can release everything, and the principal who calls.
+fn load(args: &Replay) -> Result<(ReplaySetup, &'static str), Failure> {
     let now = SystemClock::default().now();
-    let keyless = documents::files(&args.policy, &args.contracts, None, now)?;
+    let keyless = documents::load_files(&args.policy, &args.contracts, None, now)?;
     let policy = keyless.set.policy();
     let random = |error| Failure::new(Exit::Internal, "replay.random", error);
     let approver = Approver::new(policy, &OsRandom).map_err(random)?;
-    let keys = approver.document(policy);
-    let set = documents::with_keys(&args.policy, &args.contracts, &keys, now)?;
+    let keys = approver.keys_document(policy);
+    let set = documents::load_with_keys(&args.policy, &args.contracts, &keys, now)?;
     let id = match &args.principal {
         Some(id) => id.clone(),
-        None => only(set.policy().principals.keys()).unwrap_or_else(|| OWNER.to_owned()),
+        None => single_principal(set.policy().principals.keys())
+            .unwrap_or_else(|| DEFAULT_PRINCIPAL.to_owned()),
     };
     let id = PrincipalId::parse(&id)
         .map_err(|error| Failure::new(Exit::Usage, "replay.principal", error))?;
     let principal = set.principal(&id).unwrap_or_else(|| Principal::new(id));
-    let standings = match &args.approvals {
-        Some(folder) => approvals::read(folder, now)?,
+    let standing_approvals = match &args.approvals {
+        Some(folder) => approvals::read_terms(folder, now)?,
         None => Vec::new(),
     };
     let mut schemas = BTreeMap::new();
     let tools = args.tools.as_deref().map(tool_list::read).transpose()?;
     for tool in tools.iter().flatten() {
-        if let Some(schema) = ToolDescription::of(tool).input {
-            schemas.insert(tool_list::id(None, tool)?, schema.clone());
+        if let Some(schema) = ToolDescription::from_json(tool).input {
+            schemas.insert(tool_list::capability_id(None, tool)?, schema.clone());
         }
     }
-    let origin = documents::origin(&set);
-    let (user_words, restarts) = (!args.no_user_words, args.restarts);
+    let origin = documents::origin_name(&set);
+    let (has_user_text, reopens_each_step) = (!args.no_user_words, args.restarts);
     let set = Arc::new(set);
-    let documents =
-        Documents { set, schemas, approver, standings, principal, user_words, restarts, now };
-    Ok((documents, origin))
+    let setup = ReplaySetup {
+        set,
+        schemas,
+        approver,
+        standing_approvals,
+        principal,
+        has_user_text,
+        reopens_each_step,
+        now,
+    };
+    Ok((setup, origin))
 }
 
-/// The one that there is.
-fn only<'a>(mut all: impl Iterator<Item = &'a PrincipalId>) -> Option<String> {
+/// The only item, if there is exactly one.
+fn single_principal<'a>(mut all: impl Iterator<Item = &'a PrincipalId>) -> Option<String> {
     let first = all.next()?;
     all.next().is_none().then(|| first.to_string())
 }
 
-fn unreadable(name: &str, error: &io::Error) -> Failure {
+fn unreadable_scenarios(name: &str, error: &io::Error) -> Failure {
     let message = format!("{name}: the scenarios cannot be read: {error}");
-    Failure::new(Exit::Invalid, "replay.unreadable", message).next("name a file, or `-`")
+    Failure::new(Exit::Invalid, "replay.unreadable", message).with_next_step("name a file, or `-`")
 }
 
-fn invalid(wrong: u64) -> Failure {
-    let what = if wrong == 1 {
+fn invalid_scenarios(invalid_lines: u64) -> Failure {
+    let what = if invalid_lines == 1 {
         "1 line is no scenario".to_owned()
     } else {
-        format!("{wrong} lines are no scenarios")
+        format!("{invalid_lines} lines are no scenarios")
     };
     Failure::new(Exit::Invalid, "replay.scenarios", format!("{what} that can be replayed"))
-        .next("see `error` in their answers, and `weaver replay --help` for the form")
+        .with_next_step("see `error` in their answers, and `weaver replay --help` for the form")
 }

@@ -1,4 +1,4 @@
-//! `weaver route`.
+//! `weaver route`: ranks tools for queries, as the gateway would.
 
 pub(super) mod args;
 mod explain;
@@ -17,7 +17,7 @@ use super::{Exit, Failure, output};
 use args::Route;
 use shortlist::Shortlist;
 
-/// One query. Other keys of its line are left alone.
+/// One query. Other keys of its line are ignored.
 #[derive(Deserialize)]
 struct Query {
     id: Value,
@@ -28,17 +28,17 @@ pub(super) fn run(args: &Route) -> Result<Exit, Failure> {
     let is_stdin = |path: &Path| path.as_os_str() == "-";
     if is_stdin(&args.tools) && args.queries.as_deref().is_some_and(is_stdin) {
         let failure = Failure::new(Exit::Usage, "route.stdin", "both inputs are standard input");
-        return Err(failure.next("name a file for one of them"));
+        return Err(failure.with_next_step("name a file for one of them"));
     }
-    let shortlist = Shortlist::new(source::catalog(&args.tools, &args.form)?, &args.limits)?;
+    let shortlist = Shortlist::new(source::load_catalog(&args.tools, &args.form)?, &args.limits)?;
     match (&args.query, &args.queries) {
-        (Some(query), _) => one(args, &shortlist, query)?,
+        (Some(query), _) => answer_query(args, &shortlist, query)?,
         (None, Some(path)) => {
-            let queries = source::text(path)?;
+            let queries = source::read_text(path)?;
             for (at, line) in queries.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
-                let query = parse(path, at + 1, line)?;
-                let (answer, took) = timed(&shortlist, &query.query, args);
-                output::json(&as_json(args, &shortlist, &query, &answer, took))?;
+                let query = parse_query(path, at + 1, line)?;
+                let (answer, elapsed) = timed_answer(&shortlist, &query.query, args);
+                output::json(&answer_json(args, &shortlist, &query, &answer, elapsed))?;
             }
         }
         (None, None) => {}
@@ -46,36 +46,36 @@ pub(super) fn run(args: &Route) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The answer to one query: a table, or one line of JSON.
-fn one(args: &Route, shortlist: &Shortlist, text: &str) -> Result<(), Failure> {
-    let (answer, took) = timed(shortlist, text, args);
+/// Answers one query: as a table, or as one line of JSON.
+fn answer_query(args: &Route, shortlist: &Shortlist, text: &str) -> Result<(), Failure> {
+    let (answer, elapsed) = timed_answer(shortlist, text, args);
     if args.output.json {
         let query = Query { id: Value::Null, query: text.to_owned() };
-        output::json(&as_json(args, shortlist, &query, &answer, took))?;
+        output::json(&answer_json(args, shortlist, &query, &answer, elapsed))?;
         return Ok(());
     }
-    let mut out = table::table(&answer.hits, |hit| shortlist.router().item(&hit.id));
+    let mut out = table::ranking_table(&answer.hits, |hit| shortlist.router().item(&hit.id));
     if args.explain {
-        out.push_str(&explain::told(shortlist, text, &answer));
+        out.push_str(&explain::explanation_text(shortlist, text, &answer));
     }
     output::text(&out)?;
     Ok(())
 }
 
-fn timed(shortlist: &Shortlist, query: &str, args: &Route) -> (RouteAnswer, Duration) {
+fn timed_answer(shortlist: &Shortlist, query: &str, args: &Route) -> (RouteAnswer, Duration) {
     let clock = SystemClock::default();
-    let began = clock.monotonic();
+    let start = clock.monotonic();
     let answer =
         if args.explain { shortlist.traced_answer(query) } else { shortlist.answer(query) };
-    (answer, clock.monotonic().saturating_sub(began))
+    (answer, clock.monotonic().saturating_sub(start))
 }
 
-fn as_json(
+fn answer_json(
     args: &Route,
     shortlist: &Shortlist,
     query: &Query,
     answer: &RouteAnswer,
-    took: Duration,
+    elapsed: Duration,
 ) -> Value {
     let router = shortlist.router();
     let id = |hit: &Hit| {
@@ -85,18 +85,21 @@ fn as_json(
         "id": query.id,
         "ranked": answer.hits.iter().map(id).collect::<Vec<_>>(),
         "scores": answer.hits.iter().map(Hit::points).collect::<Vec<_>>(),
-        "micros": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        "micros": u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
     });
     if let (true, Some(object)) = (args.explain, out.as_object_mut()) {
-        object.insert("explain".to_owned(), explain::as_json(shortlist, &query.query, answer));
+        object.insert(
+            "explain".to_owned(),
+            explain::explanation_json(shortlist, &query.query, answer),
+        );
     }
     out
 }
 
-fn parse(path: &Path, number: usize, line: &str) -> Result<Query, Failure> {
+fn parse_query(path: &Path, number: usize, line: &str) -> Result<Query, Failure> {
     serde_json::from_str(line).map_err(|error| {
         let message = format!("{}:{number}: this is no query: {error}", path.display());
         Failure::new(Exit::Invalid, "route.query", message)
-            .next("write {\"id\", \"query\"} in one object a line")
+            .with_next_step("write {\"id\", \"query\"} in one object a line")
     })
 }

@@ -1,13 +1,13 @@
 //! `weaver schema`.
 
 use weaver_gateway::config;
-use weaver_types::signature::Kind;
+use weaver_types::signature::DocumentKind;
 
 use super::{Exit, Failure, output};
 
-/// A file that Weaver reads.
+/// A file that has a schema.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(super) enum SchemaOf {
+pub(super) enum SchemaFile {
     /// weaver.toml
     Config,
     /// policy.toml
@@ -18,16 +18,16 @@ pub(super) enum SchemaOf {
     Keys,
 }
 
-pub(super) fn run(of: SchemaOf) -> Result<Exit, Failure> {
+pub(super) fn run(of: SchemaFile) -> Result<Exit, Failure> {
     let kind = match of {
-        SchemaOf::Config => {
+        SchemaFile::Config => {
             output::text(&format!("{:#}\n", config::json_schema()))?;
             return Ok(Exit::Ok);
         }
-        SchemaOf::Policy => Kind::Policy,
-        SchemaOf::Contracts => Kind::Contracts,
-        SchemaOf::Keys => Kind::Keys,
+        SchemaFile::Policy => DocumentKind::Policy,
+        SchemaFile::Contracts => DocumentKind::Contracts,
+        SchemaFile::Keys => DocumentKind::Keys,
     };
-    output::text(weaver_policy::schema(kind).unwrap_or_default())?;
+    output::text(weaver_policy::document_schema(kind).unwrap_or_default())?;
     Ok(Exit::Ok)
 }

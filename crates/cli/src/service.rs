@@ -1,4 +1,4 @@
-//! `weaver service`: the daemon as a service of the user's own session.
+//! `weaver service`: installs the daemon as a service of the user's own session.
 
 use std::fs;
 use std::io::Write as _;
@@ -25,44 +25,46 @@ pub(super) enum Service {
 pub(super) struct ServiceArgs {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     config: PathBuf,
     /// The name of the service
     #[arg(long, value_name = "NAME", default_value = "weaver")]
     name: String,
 }
 
-/// The programs that look after services.
+/// The service manager of the operating system.
 #[derive(Debug, Clone, Copy)]
-enum Manager {
+enum ServiceManager {
     Systemd,
     Launchd,
 }
 
-/// What a service runs.
-struct Plan<'a> {
+/// What the files of a service are made from.
+struct ServicePlan<'a> {
     name: &'a str,
     program: &'a Path,
     config: &'a Path,
     /// Where clients find the daemon.
     socket: &'a Path,
-    /// Where the daemon finds the programs of servers. A service manager's own list is short.
+    /// The `PATH` of the daemon, by which it finds the programs of servers. The service manager's
+    /// own is short.
     search_path: &'a str,
 }
 
-/// A file of a service, below the user's folder.
+/// A file of a service, relative to the user's home folder.
 struct ServiceFile {
-    place: PathBuf,
+    path: PathBuf,
     text: String,
 }
 
-impl Manager {
-    fn here() -> Self {
+impl ServiceManager {
+    fn of_this_system() -> Self {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
     }
 
-    /// Where the service's files lie. systemd has two: the service, and the socket that starts it.
-    fn places(self, name: &str) -> Vec<PathBuf> {
+    /// The paths of the service's files. systemd has two: the service, and the socket that starts
+    /// it.
+    fn paths(self, name: &str) -> Vec<PathBuf> {
         match self {
             Self::Systemd => ["service", "socket"]
                 .map(|kind| PathBuf::from(format!(".config/systemd/user/{name}.{kind}")))
@@ -71,17 +73,17 @@ impl Manager {
         }
     }
 
-    fn files(self, plan: &Plan<'_>) -> Vec<ServiceFile> {
+    fn files(self, plan: &ServicePlan<'_>) -> Vec<ServiceFile> {
         let texts = match self {
             Self::Systemd => vec![systemd_service(plan), systemd_socket(plan)],
             Self::Launchd => vec![launchd_agent(plan)],
         };
-        let files = self.places(plan.name).into_iter().zip(texts);
-        files.map(|(place, text)| ServiceFile { place, text }).collect()
+        let files = self.paths(plan.name).into_iter().zip(texts);
+        files.map(|(path, text)| ServiceFile { path, text }).collect()
     }
 
-    /// The command that starts it.
-    fn start(self, name: &str, home: &Path) -> String {
+    /// The command that starts the service.
+    fn start_command(self, name: &str, home: &Path) -> String {
         match self {
             Self::Systemd => format!("systemctl --user enable --now {name}.socket {name}.service"),
             Self::Launchd => {
@@ -92,34 +94,34 @@ impl Manager {
     }
 }
 
-fn systemd_service(plan: &Plan<'_>) -> String {
-    let Plan { name, program, config, search_path, .. } = plan;
+fn systemd_service(plan: &ServicePlan<'_>) -> String {
+    let ServicePlan { name, program, config, search_path, .. } = plan;
     format!(
         "[Unit]\nDescription=Weaver, the gateway of {}\n\
          Requires={name}.socket\nAfter={name}.socket\n\n\
          [Service]\nType=notify\nExecStart={} daemon --config {}\n\
          Environment={}\nRestart=on-failure\nRestartSec=2\nTimeoutStopSec=40\n\n\
          [Install]\nAlso={name}.socket\nWantedBy=default.target\n",
-        systemd_text(&config.display().to_string()),
-        systemd_word(&program.display().to_string()),
-        systemd_word(&config.display().to_string()),
-        systemd_value(&format!("PATH={search_path}")),
+        escape_specifiers(&config.display().to_string()),
+        systemd_argument(&program.display().to_string()),
+        systemd_argument(&config.display().to_string()),
+        systemd_quote(&format!("PATH={search_path}")),
     )
 }
 
-/// systemd listens and hands the socket to the daemon: clients that come while none runs wait for
-/// one instead of starting their own.
-fn systemd_socket(plan: &Plan<'_>) -> String {
+/// systemd listens and hands the socket to the daemon, so that a client that comes while no daemon
+/// runs waits for one instead of starting its own.
+fn systemd_socket(plan: &ServicePlan<'_>) -> String {
     format!(
         "[Unit]\nDescription=Clients of Weaver, the gateway of {}\n\n\
          [Socket]\nListenStream={}\nSocketMode=0600\nDirectoryMode=0700\n\n\
          [Install]\nWantedBy=sockets.target\n",
-        systemd_text(&plan.config.display().to_string()),
-        systemd_text(&plan.socket.display().to_string()),
+        escape_specifiers(&plan.config.display().to_string()),
+        escape_specifiers(&plan.socket.display().to_string()),
     )
 }
 
-fn launchd_agent(plan: &Plan<'_>) -> String {
+fn launchd_agent(plan: &ServicePlan<'_>) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \
@@ -132,36 +134,37 @@ fn launchd_agent(plan: &Plan<'_>) -> String {
          <key>RunAtLoad</key><true/>\n\
          <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n\
          </dict></plist>\n",
-        xml(plan.name),
-        xml(&plan.program.display().to_string()),
-        xml(&plan.config.display().to_string()),
-        xml(plan.search_path),
+        xml_escape(plan.name),
+        xml_escape(&plan.program.display().to_string()),
+        xml_escape(&plan.config.display().to_string()),
+        xml_escape(plan.search_path),
     )
 }
 
-/// A text in which a unit file replaces nothing (systemd.unit(5), "Specifiers").
-fn systemd_text(text: &str) -> String {
+/// Escapes a text so that a unit file expands nothing in it (systemd.unit(5), "Specifiers").
+fn escape_specifiers(text: &str) -> String {
     text.replace('%', "%%").replace(char::is_control, " ")
 }
 
 /// A quoted value of `Environment=`, where `$` has no meaning (systemd.exec(5)).
-fn systemd_value(text: &str) -> String {
-    format!("\"{}\"", systemd_text(&text.replace('\\', "\\\\").replace('"', "\\\"")))
+fn systemd_quote(text: &str) -> String {
+    format!("\"{}\"", escape_specifiers(&text.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
-/// A word of a command line in a unit file: quoted, and nothing in it replaced (systemd.service(5)).
-fn systemd_word(text: &str) -> String {
-    systemd_value(&text.replace('$', "$$"))
+/// A quoted word of a command line in a unit file, with nothing to expand (systemd.service(5)).
+fn systemd_argument(text: &str) -> String {
+    systemd_quote(&text.replace('$', "$$"))
 }
 
-fn xml(text: &str) -> String {
+fn xml_escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 pub(super) fn run(verb: Service) -> Result<Exit, Failure> {
     match verb {
         Service::Show(of) => {
-            let files: Vec<String> = files_of(&of)?.into_iter().map(|file| file.text).collect();
+            let files: Vec<String> =
+                service_files(&of)?.into_iter().map(|file| file.text).collect();
             output::text(&files.join("\n"))?;
             Ok(Exit::Ok)
         }
@@ -170,23 +173,23 @@ pub(super) fn run(verb: Service) -> Result<Exit, Failure> {
     }
 }
 
-fn files_of(of: &ServiceArgs) -> Result<Vec<ServiceFile>, Failure> {
+fn service_files(of: &ServiceArgs) -> Result<Vec<ServiceFile>, Failure> {
     check_name(&of.name)?;
-    let config = daemon::absolute(&of.config)?;
-    let folder = DaemonFolder::of_store(&config::store_of(&config)?);
-    let plan = Plan {
+    let config = daemon::absolute_config(&of.config)?;
+    let folder = DaemonFolder::of_store(&config::load_store_path(&config)?);
+    let plan = ServicePlan {
         name: &of.name,
         program: &std::env::current_exe()?,
         config: &config,
         socket: folder.socket(),
         search_path: &std::env::var("PATH").unwrap_or_default(),
     };
-    Ok(Manager::here().files(&plan))
+    Ok(ServiceManager::of_this_system().files(&plan))
 }
 
-/// Whether these are the bytes of a file that this command wrote, of whatever version: each of them
-/// speaks of the gateway or starts its daemon.
-fn is_own(file: &[u8]) -> bool {
+/// Whether any version of this command wrote these bytes: each of them names the gateway or starts
+/// its daemon.
+fn is_written_by_weaver(file: &[u8]) -> bool {
     let text = String::from_utf8_lossy(file);
     let marks = ["Weaver, the gateway of ", "<string>daemon</string><string>--config</string>"];
     marks.iter().any(|mark| text.contains(mark))
@@ -208,60 +211,65 @@ fn home() -> Result<PathBuf, Failure> {
 }
 
 fn install(of: &ServiceArgs) -> Result<Exit, Failure> {
-    // Nobody hands a service its passphrase.
-    daemon::check_log_passphrase(&config::load(daemon::absolute(&of.config)?)?, None)?;
-    let (files, home) = (files_of(of)?, home()?);
-    // Nothing is written where one of the files is somebody else's.
+    // A service gets no passphrase by descriptor.
+    daemon::check_log_passphrase(&config::load(daemon::absolute_config(&of.config)?)?, None)?;
+    let (files, home) = (service_files(of)?, home()?);
+    // Nothing is written if one of the files belongs to something else.
     for file in &files {
-        let place = home.join(&file.place);
-        let found = match fs::read(&place) {
+        let path = home.join(&file.path);
+        let found = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             found => found.unwrap_or_default(),
         };
         if found != file.text.as_bytes() {
-            let message = format!("{} is there already, and is another one", place.display());
-            let next = match is_own(&found) {
+            let message = format!("{} is there already, and is another one", path.display());
+            let next = match is_written_by_weaver(&found) {
                 true => "remove it with `weaver service uninstall`, or take another `--name`",
                 false => "it is not Weaver's; take another `--name`",
             };
-            return Err(Failure::new(Exit::Invalid, "service.exists", message).next(next));
+            return Err(Failure::new(Exit::Invalid, "service.exists", message).with_next_step(next));
         }
     }
     for file in &files {
-        let place = home.join(&file.place);
-        if let Some(folder) = place.parent() {
+        let path = home.join(&file.path);
+        if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        if !place.exists() {
-            fs::File::create_new(&place)?.write_all(file.text.as_bytes())?;
+        if !path.exists() {
+            fs::File::create_new(&path)?.write_all(file.text.as_bytes())?;
         }
-        output::line(&format!("wrote {}", place.display()))?;
+        output::line(&format!("wrote {}", path.display()))?;
     }
-    output::line(&format!("start it: {}", Manager::here().start(&of.name, &home)))?;
+    output::line(&format!(
+        "start it: {}",
+        ServiceManager::of_this_system().start_command(&of.name, &home)
+    ))?;
     Ok(Exit::Ok)
 }
 
 fn uninstall(of: &ServiceArgs) -> Result<Exit, Failure> {
     check_name(&of.name)?;
     let home = home()?;
-    let places = Manager::here().places(&of.name);
+    let places = ServiceManager::of_this_system().paths(&of.name);
     let found: Vec<PathBuf> =
-        places.iter().map(|place| home.join(place)).filter(|place| place.exists()).collect();
+        places.iter().map(|path| home.join(path)).filter(|path| path.exists()).collect();
     if found.is_empty() {
         let message = format!("no service `{}` is installed", of.name);
-        return Err(Failure::new(Exit::Unknown, "service.unknown", message));
+        return Err(Failure::new(Exit::NotFound, "service.unknown", message));
     }
-    if let Some(place) = found.iter().find(|place| !is_own(&fs::read(place).unwrap_or_default())) {
-        let message = format!("{} is not Weaver's, and nothing was removed", place.display());
+    if let Some(path) =
+        found.iter().find(|path| !is_written_by_weaver(&fs::read(path).unwrap_or_default()))
+    {
+        let message = format!("{} is not Weaver's, and nothing was removed", path.display());
         return Err(Failure::new(Exit::Invalid, "service.foreign", message)
-            .next("name the service that `weaver service install` wrote: `--name`"));
+            .with_next_step("name the service that `weaver service install` wrote: `--name`"));
     }
-    for place in found {
-        fs::remove_file(&place).map_err(|error| {
-            let message = format!("{}: {error}", place.display());
-            Failure::new(Exit::Unknown, "service.unknown", message)
+    for path in found {
+        fs::remove_file(&path).map_err(|error| {
+            let message = format!("{}: {error}", path.display());
+            Failure::new(Exit::NotFound, "service.unknown", message)
         })?;
-        output::line(&format!("removed {}", place.display()))?;
+        output::line(&format!("removed {}", path.display()))?;
     }
     Ok(Exit::Ok)
 }
@@ -272,14 +280,16 @@ mod tests {
 
     #[test]
     fn a_path_is_one_word_whatever_stands_in_it() {
-        let plan = Plan {
+        let plan = ServicePlan {
             name: "weaver",
             program: Path::new("/o p/weaver"),
             config: Path::new("/a%b/$x/\"c\"<&>.toml"),
             socket: Path::new("/s %/d.sock"),
             search_path: "/bin:/$y\\:/%h",
         };
-        let [service, socket] = &Manager::Systemd.files(&plan)[..] else { panic!("two files") };
+        let [service, socket] = &ServiceManager::Systemd.files(&plan)[..] else {
+            panic!("two files")
+        };
         for line in [
             "ExecStart=\"/o p/weaver\" daemon --config \"/a%%b/$$x/\\\"c\\\"<&>.toml\"\n",
             "Environment=\"PATH=/bin:/$y\\\\:/%%h\"\n",
@@ -288,7 +298,7 @@ mod tests {
             assert!(service.text.contains(line), "{line}\n{}", service.text);
         }
         assert!(socket.text.contains("\nListenStream=/s %%/d.sock\n"), "{}", socket.text);
-        let [agent] = &Manager::Launchd.files(&plan)[..] else { panic!("one file") };
+        let [agent] = &ServiceManager::Launchd.files(&plan)[..] else { panic!("one file") };
         assert!(agent.text.contains("<string>/a%b/$x/\"c\"&lt;&amp;&gt;.toml</string>"));
         assert!(agent.text.contains("<key>PATH</key><string>/bin:/$y\\:/%h</string>"));
     }

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use weaver_gateway::bounded_file;
 use weaver_gateway::secret::{KeyFile, Passphrase};
-use weaver_policy::{Finding, MAX_BYTES, Source, kind_of, root_key_id};
-use weaver_types::signature::{Envelope, Kind};
+use weaver_policy::{
+    DocumentFinding, DocumentSource, MAX_DOCUMENT_BYTES, document_kind, signing_key_id,
+};
+use weaver_types::signature::{DocumentKind, Envelope};
 use weaver_types::{Clock as _, OsRandom, SystemClock, random_text};
 
 use super::args::Sign;
@@ -16,58 +18,58 @@ use super::{Exit, Failure, output};
 use crate::output::OutputFormat;
 
 /// A document that is to be signed.
-struct Document<'a> {
+struct DocumentToSign<'a> {
     path: &'a Path,
     name: String,
     text: String,
-    kind: Kind,
+    kind: DocumentKind,
 }
 
 pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
-    let documents = read(&args.files)?;
+    let documents = read_documents(&args.files)?;
     let key_file = KeyFile::read(&args.key)?;
     let passphrase = match args.passphrase.passphrase_fd {
         Some(fd) => Passphrase::from_descriptor(fd)?,
         None => Passphrase::ask(&format!("Passphrase of {}: ", args.key.display()))?,
     };
     let key = key_file.open(&passphrase)?;
-    let id = root_key_id(&key.public())
+    let id = signing_key_id(&key.public())
         .map_err(|error| Failure::new(Exit::Internal, error.code(), error))?;
     let now = SystemClock::default().now();
     let mut findings = Vec::new();
     let mut signed = Vec::new();
     for document in &documents {
-        let source = Source::unsigned(&document.name, &document.text);
-        match weaver_policy::sign(&source, document.kind, id.clone(), &key, now) {
+        let source = DocumentSource::unsigned(&document.name, &document.text);
+        match weaver_policy::sign_document(&source, document.kind, id.clone(), &key, now) {
             Ok(envelope) => signed.push((document, envelope)),
             Err(error) => findings.extend(error.findings().iter().cloned()),
         }
     }
-    refuse(&findings)?;
+    fail_on_findings(&findings)?;
     for (document, envelope) in signed {
-        let path = write(document.path, &envelope)?;
-        report(document, &envelope, &path, args.output.format())?;
+        let path = write_envelope(document.path, &envelope)?;
+        print_signature(document, &envelope, &path, args.output.format())?;
     }
     Ok(Exit::Ok)
 }
 
 /// Reads every document, or says what is wrong in each of them.
-fn read(files: &[PathBuf]) -> Result<Vec<Document<'_>>, Failure> {
+fn read_documents(files: &[PathBuf]) -> Result<Vec<DocumentToSign<'_>>, Failure> {
     let mut findings = Vec::new();
     let mut documents = Vec::new();
     for path in files {
         let name = path.display().to_string();
-        match bounded_file::text(path, MAX_BYTES) {
-            Ok(text) => match kind_of(&text) {
-                Ok(kind) => documents.push(Document { path, name, text, kind }),
+        match bounded_file::read_text(path, MAX_DOCUMENT_BYTES) {
+            Ok(text) => match document_kind(&text) {
+                Ok(kind) => documents.push(DocumentToSign { path, name, text, kind }),
                 Err(error) => findings.extend(
                     error
                         .findings()
                         .iter()
-                        .map(|finding| Finding { file: name.clone(), ..finding.clone() }),
+                        .map(|finding| DocumentFinding { file: name.clone(), ..finding.clone() }),
                 ),
             },
-            Err(error) => findings.push(Finding {
+            Err(error) => findings.push(DocumentFinding {
                 file: name,
                 line: None,
                 column: None,
@@ -78,49 +80,50 @@ fn read(files: &[PathBuf]) -> Result<Vec<Document<'_>>, Failure> {
             }),
         }
     }
-    refuse(&findings)?;
+    fail_on_findings(&findings)?;
     Ok(documents)
 }
 
-fn refuse(findings: &[Finding]) -> Result<(), Failure> {
+fn fail_on_findings(findings: &[DocumentFinding]) -> Result<(), Failure> {
     match findings.first() {
         Some(first) => Err(Failure::findings(first.code, findings)
-            .next("correct the documents; nothing was signed")),
+            .with_next_step("correct the documents; nothing was signed")),
         None => Ok(()),
     }
 }
 
-/// Writes the envelope beside the document, whole or not at all.
-fn write(document: &Path, envelope: &Envelope) -> Result<PathBuf, Failure> {
+/// Writes the envelope next to the document, atomically: into a temporary file that is then
+/// renamed.
+fn write_envelope(document: &Path, envelope: &Envelope) -> Result<PathBuf, Failure> {
     let mut name = document.as_os_str().to_owned();
     name.push(".sig");
     let path = PathBuf::from(name);
     let text = envelope.to_json();
     let text = text.map_err(|error| Failure::new(Exit::Internal, error.code(), error))?;
-    let fresh = random_text(".", 8, &OsRandom)
+    let suffix = random_text(".", 8, &OsRandom)
         .map_err(|error| Failure::new(Exit::Internal, "sign.random", error))?;
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(fresh);
-    let beside = PathBuf::from(beside);
-    replace(&path, &beside, &format!("{text}\n")).map_err(|error| {
-        // What is left of the attempt; the signature that was there before stays.
-        let _ = fs::remove_file(&beside);
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(suffix);
+    let temporary = PathBuf::from(temporary);
+    write_then_rename(&path, &temporary, &format!("{text}\n")).map_err(|error| {
+        // Removes what is left of the attempt; the signature that was there before stays.
+        let _ = fs::remove_file(&temporary);
         let message = format!("{} cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "sign.unwritable", message)
-            .next("make the folder writable, then sign again")
+            .with_next_step("make the folder writable, then sign again")
     })?;
     Ok(path)
 }
 
-fn replace(path: &Path, beside: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).open(beside)?;
+fn write_then_rename(path: &Path, temporary: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).open(temporary)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    fs::rename(beside, path)
+    fs::rename(temporary, path)
 }
 
-fn report(
-    document: &Document<'_>,
+fn print_signature(
+    document: &DocumentToSign<'_>,
     envelope: &Envelope,
     path: &Path,
     format: OutputFormat,

@@ -1,4 +1,4 @@
-//! Lists of tools in files: the answer of a server to `tools/list`.
+//! Reads lists of tools from files: a server's answer to `tools/list`.
 
 use std::path::Path;
 
@@ -9,20 +9,22 @@ use super::line_reader::LineReader;
 use super::{Exit, Failure};
 
 /// The largest list of tools, in bytes.
-const MAX_LIST: usize = 64 << 20;
+const MAX_LIST_BYTES: usize = 64 << 20;
 /// The most tools of one list.
 const MAX_TOOLS: usize = 100_000;
 
-/// What a list of tools has: the answer to `tools/list`, or the list alone.
+/// Reads the tools of a list: the answer to `tools/list`, or its array alone.
 pub(super) fn read(path: &Path) -> Result<Vec<Value>, Failure> {
     let name = path.display().to_string();
     let invalid = |problem: String| {
-        Failure::new(Exit::Invalid, "contracts.tools", format!("{name}: {problem}"))
-            .next("name the answer of a server to tools/list: {\"tools\": [{\"name\", …}]}")
+        Failure::new(Exit::Invalid, "contracts.tools", format!("{name}: {problem}")).with_next_step(
+            "name the answer of a server to tools/list: {\"tools\": [{\"name\", …}]}",
+        )
     };
-    let bytes = bytes(path).map_err(|error| invalid(format!("it cannot be read: {error}")))?;
-    if bytes.len() > MAX_LIST {
-        return Err(invalid(format!("it has more than {MAX_LIST} bytes")));
+    let bytes =
+        read_bounded(path).map_err(|error| invalid(format!("it cannot be read: {error}")))?;
+    if bytes.len() > MAX_LIST_BYTES {
+        return Err(invalid(format!("it has more than {MAX_LIST_BYTES} bytes")));
     }
     let value: Value = serde_json::from_slice(&bytes)
         .map_err(|error| invalid(format!("it is no JSON: {error}")))?;
@@ -35,13 +37,13 @@ pub(super) fn read(path: &Path) -> Result<Vec<Value>, Failure> {
     Ok(list.clone())
 }
 
-fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut from = LineReader::open(path)?;
     let mut out = Vec::new();
     loop {
-        let piece = from.piece()?;
+        let piece = from.fill_buffer()?;
         let length = piece.len();
-        if length == 0 || out.len() > MAX_LIST {
+        if length == 0 || out.len() > MAX_LIST_BYTES {
             return Ok(out);
         }
         out.extend_from_slice(piece);
@@ -49,11 +51,12 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// The id of a tool: its name, after the surface, or after the `suite` that it names.
-pub(super) fn id(surface: Option<&str>, tool: &Value) -> Result<CapabilityId, Failure> {
+/// The capability id of a tool: its name, prefixed with the surface or with the `suite` it belongs
+/// to.
+pub(super) fn capability_id(surface: Option<&str>, tool: &Value) -> Result<CapabilityId, Failure> {
     let invalid = |problem: String| {
         Failure::new(Exit::Invalid, "contracts.tool", problem)
-            .next("give each tool a `name` without blanks")
+            .with_next_step("give each tool a `name` without blanks")
     };
     let text = |key: &str| tool.get(key).and_then(Value::as_str);
     let name = text("name").filter(|name| !name.is_empty());

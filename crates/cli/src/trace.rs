@@ -1,4 +1,4 @@
-//! `weaver trace`.
+//! `weaver trace`: reads, verifies and exports the log.
 
 pub(super) mod args;
 mod checkpoint;
@@ -23,7 +23,7 @@ mod synced_head;
 mod trust_files;
 mod verify;
 mod why;
-mod writing;
+mod writable_ledger;
 
 use std::path::Path;
 
@@ -53,12 +53,13 @@ pub(super) fn run(args: TraceCommand) -> Result<Exit, Failure> {
     }
 }
 
-/// Opens a ledger for reading, beside whoever writes it.
-fn open(store: &Path) -> Result<Reader, Failure> {
+/// Opens a ledger for reading, while another process may write it.
+fn open_ledger(store: &Path) -> Result<Reader, Failure> {
     if !store.is_file() {
         let message = format!("{}: there is no such file", store.display());
-        return Err(Failure::new(Exit::Store, "trace.no_store", message)
-            .next("name the ledger: `path` under `[store]`, `.weaver/ledger.db` unless set"));
+        return Err(Failure::new(Exit::Store, "trace.no_store", message).with_next_step(
+            "name the ledger: `path` under `[store]`, `.weaver/ledger.db` unless set",
+        ));
     }
     Reader::open(store).map_err(|error| Failure::store(store, &error))
 }

@@ -1,9 +1,9 @@
-//! The bridge from prepared packs of context to a compiled context.
+//! Injects prepared packs of context into a compiled context.
 //!
-//! A decision says which packs it needs. [`DecisionResolver::resolve`] finds it by its key,
-//! [`ContextInjector::build_plan`] chooses within a budget what is shown, and
-//! [`injection_plan_to_compiled_items`] gives the items. A pack that the decision or the agent
-//! requires and that is not there is an error, never a gap.
+//! A decision names the packs that it needs. [`DecisionResolver::resolve`] finds a decision by its
+//! key, [`ContextInjector::build_plan`] chooses entries of packs within a token budget, and
+//! [`injection_plan_to_compiled_items`] turns the plan into items. If a pack that the decision or
+//! the agent requires is missing, planning fails: a required pack is never silently left out.
 
 mod decision;
 mod error;
@@ -14,5 +14,7 @@ mod plan;
 pub use decision::{AgentNeeds, ContextEnvelope, DecisionResolver, DecisionSpec};
 pub use error::BridgeError;
 pub use item::{CompiledContextItem, injection_plan_to_compiled_items};
-pub use pack::{MAX_ID, MAX_PACK_BYTES, MAX_PACK_ENTRIES, MAX_PACKS, Pack, PackEntry, PackStore};
+pub use pack::{
+    MAX_ID_BYTES, MAX_PACK_BYTES, MAX_PACK_ENTRIES, MAX_PACKS, Pack, PackEntry, PackStore,
+};
 pub use plan::{ContextInjector, ExclusionReason, InjectionPlan};

@@ -1,6 +1,6 @@
-//! Cards: what a model sees of an item before it chooses, how it chooses, and what it chose.
+//! Choice cards: what a model sees of an item before it chooses, and how its choice is read.
 
-mod notice;
+mod effects_notice;
 mod selection;
 mod short_id;
 
@@ -14,51 +14,51 @@ use weaver_types::CapabilityId;
 
 use crate::catalog::{ItemKind, SelectableItem};
 
-pub use notice::Notice;
+pub use effects_notice::EffectsNotice;
 pub use selection::{SelectionError, SelectionFormat, selection_schema, validate_selection};
-pub use short_id::{full_id, looks_cut};
+pub use short_id::{full_id, looks_abbreviated};
 
-/// Tokens that a card is cut to, in either rendering.
-pub const CARD_TOKENS: usize = 60;
-/// Most tokens of one card, in either rendering: only an id is ever the reason for more than
-/// [`CARD_TOKENS`].
+/// The tokens that each rendering of a card is shortened to.
+pub const TARGET_CARD_TOKENS: usize = 60;
+/// The most tokens of each rendering of a card. Only a long id makes a card exceed
+/// [`TARGET_CARD_TOKENS`].
 pub const MAX_CARD_TOKENS: usize = 80;
 
 const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 240;
 const MAX_TAGS: usize = 5;
 const MAX_TAG: usize = 24;
-/// How many characters of an id that is too long are shown, from most to least.
-const READABLE: [usize; 4] = [40, 24, 8, 0];
+/// How many leading characters an abbreviated id keeps; the first that fits is taken.
+const ID_PREFIX_LENGTHS: [usize; 4] = [40, 24, 8, 0];
 
-/// A few words on an item: enough to choose it, never a schema.
+/// A short description of an item: enough to choose it, never a schema.
 ///
-/// All text in it is made visible: no control, bidi or hidden character is left. Description, tags
-/// and name are cut until both renderings fit into [`CARD_TOKENS`]. An id stays whole as long as
-/// the card is within [`MAX_CARD_TOKENS`] with it alone; beyond that it is cut, and [`full_id`] and
-/// [`validate_selection`] lead back to the whole one.
+/// All text is escaped: no control, bidi or hidden character is left. Description, tags and name
+/// are shortened until both renderings fit into [`TARGET_CARD_TOKENS`]. The id stays complete if a
+/// card with nothing else fits into [`MAX_CARD_TOKENS`]. A longer id is abbreviated; [`full_id`]
+/// and [`validate_selection`] map it back to the complete one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChoiceCard {
     /// The capability to ask for.
     #[serde(skip)]
     pub id: CapabilityId,
     #[serde(rename = "id")]
-    shown: String,
-    /// Its name, where it says more than the id.
+    display_id: String,
+    /// The name of the item; empty if the id ends with it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What sort of thing it is.
+    /// The kind of the item.
     #[serde(skip_serializing_if = "is_tool")]
     pub kind: ItemKind,
-    /// What it does, perhaps cut.
+    /// What the item does, possibly shortened.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Its first tags.
+    /// The first tags of the item.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What it can do to the world.
-    pub effects: Notice,
-    /// How well it fits, in thousandths.
+    /// What the item can do to the world.
+    pub effects: EffectsNotice,
+    /// The score of the item, in thousandths.
     pub score: u64,
 }
 
@@ -68,42 +68,42 @@ fn is_tool(kind: &ItemKind) -> bool {
 }
 
 impl ChoiceCard {
-    /// The card of an item with a score in units of 1/65,536, cut to fit by this counter.
+    /// The card of an item, shortened to fit by this counter. The score is in units of 1/65,536.
     pub fn new(item: &SelectableItem, score: u64, counter: &dyn TokenCounter) -> Self {
-        let name = text(item.display_name(), MAX_NAME);
-        let same = item.id.as_str().ends_with(name.as_str());
+        let name = one_line(item.display_name(), MAX_NAME);
+        let name_ends_id = item.id.as_str().ends_with(name.as_str());
         let id = item.id.as_str();
         let mut card = Self {
             id: item.id.clone(),
-            shown: if short_id::looks_cut(id) {
-                short_id::cut(&item.id, 24)
+            display_id: if short_id::looks_abbreviated(id) {
+                short_id::abbreviate(&item.id, 24)
             } else {
                 escape::line(id).into_owned()
             },
-            name: if same { String::new() } else { name },
+            name: if name_ends_id { String::new() } else { name },
             kind: item.kind,
-            description: text(&item.description, MAX_DESCRIPTION),
-            tags: item.tags.iter().take(MAX_TAGS).map(|tag| text(tag, MAX_TAG)).collect(),
-            effects: Notice::of(item.effects),
+            description: one_line(&item.description, MAX_DESCRIPTION),
+            tags: item.tags.iter().take(MAX_TAGS).map(|tag| one_line(tag, MAX_TAG)).collect(),
+            effects: EffectsNotice::from_effects(item.effects),
             score: u64::try_from((u128::from(score) * 1000) >> 16).unwrap_or(u64::MAX),
         };
         card.tags.retain(|tag| !tag.is_empty());
         card.shorten_id(counter);
-        card.fit(counter);
+        card.shorten_to_fit(counter);
         card
     }
 
-    /// The id as the card shows it: whole, or cut where it is too long.
+    /// The id as the card shows it: complete, or abbreviated if it is too long.
     #[must_use]
-    pub fn shown_id(&self) -> &str {
-        &self.shown
+    pub fn display_id(&self) -> &str {
+        &self.display_id
     }
 
-    /// One line: `id (name): description [tags] {effects} score=1.234`. What is no tool is named by
-    /// its kind before the effects.
+    /// One line: `id (name): description [tags] {effects} score=1.234`. Other items than tools show
+    /// their kind before the effects.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut out = self.shown.clone();
+        let mut out = self.display_id.clone();
         // Writing to a string cannot fail.
         if !self.name.is_empty() {
             let _ = write!(out, " ({})", self.name);
@@ -127,7 +127,7 @@ impl ChoiceCard {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Cuts the id where the card would be over its bound with nothing else on it.
+    /// Abbreviates the id if it alone makes the card exceed [`MAX_CARD_TOKENS`].
     fn shorten_id(&mut self, counter: &dyn TokenCounter) {
         let bare = Self {
             name: String::new(),
@@ -138,18 +138,19 @@ impl ChoiceCard {
         if bare.fits(counter, MAX_CARD_TOKENS) {
             return;
         }
-        for readable in READABLE {
-            self.shown = short_id::cut(&self.id, readable);
-            let bare = Self { shown: self.shown.clone(), ..bare.clone() };
-            if bare.fits(counter, CARD_TOKENS) {
+        for prefix_length in ID_PREFIX_LENGTHS {
+            self.display_id = short_id::abbreviate(&self.id, prefix_length);
+            let bare = Self { display_id: self.display_id.clone(), ..bare.clone() };
+            if bare.fits(counter, TARGET_CARD_TOKENS) {
                 return;
             }
         }
     }
 
-    /// Cuts what matters least until both renderings fit.
-    fn fit(&mut self, counter: &dyn TokenCounter) {
-        while !self.fits(counter, CARD_TOKENS) {
+    /// Shortens the least useful text first until both renderings fit: the description down to 80
+    /// characters, then tags from the last, then the name, then the rest of the description.
+    fn shorten_to_fit(&mut self, counter: &dyn TokenCounter) {
+        while !self.fits(counter, TARGET_CARD_TOKENS) {
             let length = self.description.chars().count();
             if length > 80 || (length > 0 && self.tags.is_empty() && self.name.is_empty()) {
                 let shorter = if length > 8 { length * 3 / 4 } else { 0 };
@@ -168,15 +169,15 @@ impl ChoiceCard {
     }
 }
 
-/// Cards as text, one a line.
+/// Cards as text, one per line.
 #[must_use]
 pub fn render_cards(cards: &[ChoiceCard]) -> String {
     cards.iter().map(|card| format!("- {}\n", card.text())).collect()
 }
 
-/// Foreign text on one line: visible, blanks joined, cut.
-fn text(source: &str, max: usize) -> String {
-    // Cut once before the work, generously, and once after it.
+/// Untrusted text on one line: escaped, with runs of white space collapsed, shortened.
+fn one_line(source: &str, max: usize) -> String {
+    // Truncate twice: generously before the work, to bound its cost, and exactly after it.
     let head = escape::truncate(source, max * 4);
     let joined = head.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = escape::line(&joined);

@@ -1,21 +1,20 @@
-//! What can be chosen from: the items a router ranks.
+//! The catalog: the items that a router ranks.
 //!
-//! A [`Catalog`] comes from host code, item by item, or from a file in one of the formats of
-//! [`load`]. It changes by [`CatalogChange`]s; a clone is a snapshot that shares what did not
-//! change. [`lint()`] tells what is wrong with the texts in it, [`Snapshot`] is its exact content as
-//! bytes with a digest.
+//! A host fills a [`Catalog`] item by item, or from a file in one of the formats of [`load`].
+//! [`CatalogChange`]s edit it; a clone shares everything that did not change. [`lint()`] reports
+//! problems of its items, and a [`Snapshot`] is its exact content as bytes with a digest.
 
 mod bounds;
 mod change;
-mod chunks;
-mod form;
+mod chunked_items;
+mod id_encoding;
 mod item;
+mod item_json;
 mod kind;
 mod lint;
 pub mod load;
 mod schema;
 mod snapshot;
-mod spelling;
 mod write;
 
 use std::sync::Arc;
@@ -27,22 +26,22 @@ use crate::error::CatalogError;
 
 pub use bounds::{MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, MAX_SCHEMA_PROPERTIES};
 pub use change::{CatalogChange, LiveCatalog};
-pub use chunks::Items;
+pub use chunked_items::Items;
 pub use item::{Parameter, SelectableItem};
 pub use kind::ItemKind;
 pub use lint::{Finding, Severity, lint};
 pub use snapshot::Snapshot;
 pub use write::{WrittenCatalog, write};
 
-use chunks::Chunks;
+use chunked_items::ChunkedItems;
 
-/// Most items in one catalog.
+/// The most items in one catalog.
 pub const MAX_ITEMS: usize = 200_000;
 
-/// Items by id. The order in which they were added leaves no trace.
+/// Items by id. The order in which they were added makes no difference.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
-    items: Chunks,
+    items: ChunkedItems,
 }
 
 impl Catalog {
@@ -56,7 +55,9 @@ impl Catalog {
     ///
     /// # Errors
     /// As [`Catalog::insert`], for the first item that cannot be added.
-    pub fn of(items: impl IntoIterator<Item = SelectableItem>) -> Result<Self, CatalogError> {
+    pub fn from_items(
+        items: impl IntoIterator<Item = SelectableItem>,
+    ) -> Result<Self, CatalogError> {
         let mut catalog = Self::new();
         for item in items {
             catalog.insert(item)?;
@@ -67,27 +68,28 @@ impl Catalog {
     /// Adds an item.
     ///
     /// # Errors
-    /// [`CatalogError`], when the id is taken, a field is over its bound, or the catalog is full.
-    /// The catalog is then as it was.
+    /// [`CatalogError`] if the id is taken, a field exceeds its bound, or the catalog is full. The
+    /// catalog is then unchanged.
     pub fn insert(&mut self, item: SelectableItem) -> Result<(), CatalogError> {
-        item.check()?;
+        item.check_bounds()?;
         if self.items.get(&item.id).is_some() {
-            return Err(CatalogError::Duplicate { id: shown(item.id.as_str()) });
+            return Err(CatalogError::Duplicate { id: printable(item.id.as_str()) });
         }
         if self.items.len() >= MAX_ITEMS {
             return Err(CatalogError::Full { max: MAX_ITEMS });
         }
-        self.items.put(Arc::new(item));
+        self.items.insert_or_replace(Arc::new(item));
         Ok(())
     }
 
-    /// Reads one item per line: a JSON object with `id`, and as [`load`] says of its other keys.
+    /// Reads one item per line: a JSON object with `id` and the other keys that [`load`] describes.
     /// Blank lines are skipped, unknown keys ignored.
     ///
     /// # Errors
-    /// [`CatalogError::At`] for the first line that is no item, with its number.
+    /// [`CatalogError::At`] for the first line that is not an item, with its number.
     pub fn from_jsonl(text: &str) -> Result<Self, CatalogError> {
-        load::read(text, load::Source::of(load::CatalogFormat::JsonLines))?.catalog()
+        load::read(text, load::LoadOptions::for_format(load::CatalogFormat::JsonLines))?
+            .into_catalog()
     }
 
     /// The item with this id.
@@ -96,30 +98,30 @@ impl Catalog {
         self.items.get(id).map(Arc::as_ref)
     }
 
-    /// The items in the order of their ids.
+    /// The items, in order of id.
     pub fn iter(&self) -> Items<'_> {
         self.items.iter()
     }
 
-    /// The same, to be kept.
-    pub(crate) fn shared(&self) -> impl Iterator<Item = &Arc<SelectableItem>> {
-        self.items.shared()
+    /// The items in order of id, as shared pointers that outlive the catalog.
+    pub(crate) fn iter_arcs(&self) -> impl Iterator<Item = &Arc<SelectableItem>> {
+        self.items.iter_arcs()
     }
 
-    /// How many items there are.
+    /// The number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// Whether the catalog has no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.len() == 0
     }
 }
 
-/// An id for a message: visible and short.
-pub(crate) fn shown(id: &str) -> String {
+/// An id or word for a message: escaped and shortened.
+pub(crate) fn printable(id: &str) -> String {
     escape::line(escape::truncate(id, 80)).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Errors of catalogs and of context items.
+//! Errors of catalogs, context logs, builds and result views.
 
 use thiserror::Error;
 use weaver_types::canonical::CanonicalError;
@@ -12,21 +12,21 @@ pub enum CatalogError {
     /// Two items have the same id.
     #[error("two items have the id `{id}`: give each item its own")]
     Duplicate {
-        /// The id, made visible.
+        /// The id, escaped.
         id: String,
     },
     /// The catalog is full.
     #[error("the catalog holds {max} items already: split it")]
     Full {
-        /// Items allowed.
+        /// The most items allowed.
         max: usize,
     },
     /// A field is larger than its bound.
     #[error("{field} of `{id}` has {size} {unit}, at most {max} are allowed: shorten it")]
     TooLarge {
-        /// The id of the item, made visible.
+        /// The id of the item, escaped.
         id: String,
-        /// Which field.
+        /// The field.
         field: &'static str,
         /// Its size.
         size: usize,
@@ -40,40 +40,40 @@ pub enum CatalogError {
     Id(#[from] IdError),
     /// An entry is not the JSON object of an item.
     #[error("not an item: {0}; write {{\"id\", \"name\", \"description\"}} in one object")]
-    Json(#[source] serde_json::Error),
-    /// Something is wrong with one entry of a text.
+    NotAnItem(#[source] serde_json::Error),
+    /// An error in one entry of a text.
     #[error("{place}: {source}")]
     At {
-        /// Where: `line 3`, `entry 3`, `GET /pets`.
+        /// The location: `line 3`, `entry 3`, `GET /pets`.
         place: String,
-        /// What is wrong there.
+        /// What is wrong with the entry.
         #[source]
         source: Box<CatalogError>,
     },
-    /// The text as a whole is no JSON.
+    /// The text is not JSON.
     #[error("not JSON: {0}; name its format, or mend it there")]
-    Text(#[source] serde_json::Error),
-    /// The text is no YAML that is read here.
+    NotJson(#[source] serde_json::Error),
+    /// The text is not YAML, or uses features of YAML that are not supported.
     #[error("not YAML that can be read: {problem}")]
-    Yaml {
+    NotYaml {
         /// What is wrong, and where.
         problem: String,
     },
-    /// This build reads no YAML.
+    /// This build cannot read YAML.
     #[error("this build reads no YAML: build contextweaver with the feature `yaml`")]
     NoYaml,
-    /// What should hold the entries is not there.
+    /// The list of entries is missing.
     #[error("{wanted} is not there: check the file, or name its format")]
-    NoList {
+    MissingList {
         /// What was looked for.
         wanted: &'static str,
     },
-    /// A word is none of those that are known.
+    /// A word is not one of the known ones.
     #[error("`{text}` is not {what}: {known}")]
-    Word {
-        /// What it should have been.
+    UnknownWord {
+        /// What the word should have been.
         what: &'static str,
-        /// The word, made visible.
+        /// The word, escaped.
         text: String,
         /// The words that are known.
         known: &'static str,
@@ -84,7 +84,7 @@ pub enum CatalogError {
         /// The field.
         field: &'static str,
     },
-    /// A definition of a provider's format is none.
+    /// A tool definition in a provider's format is invalid.
     #[error("{0}")]
     Import(#[source] ImportError),
     /// The effects of an item are not understood.
@@ -93,75 +93,75 @@ pub enum CatalogError {
          write_local, write_open, destructive, or {{\"impact\", \"world\"}}"
     )]
     Effects {
-        /// The id of the item, made visible.
+        /// The id of the item, escaped.
         id: String,
     },
     /// The cost hint of an item is out of its bounds.
     #[error("the cost_hint of `{id}` is not within 0 and 10^12: correct it")]
     Cost {
-        /// The id of the item, made visible.
+        /// The id of the item, escaped.
         id: String,
     },
-    /// A schema is no schema.
+    /// A schema is invalid or too large.
     #[error("{field} of `{id}` {problem}: correct it, or leave it out")]
     Schema {
-        /// The id of the item, made visible.
+        /// The id of the item, escaped.
         id: String,
-        /// Which schema.
+        /// The field with the schema.
         field: &'static str,
         /// What is wrong.
         problem: String,
     },
-    /// A version of OpenAPI that is not read.
+    /// An unsupported version of OpenAPI.
     #[error("OpenAPI `{found}` is not read: convert it to 3.0 or 3.1")]
     OpenApi {
-        /// The version, made visible.
+        /// The version, escaped.
         found: String,
     },
-    /// The beginning of a skill is not as it must be.
+    /// The front matter of a skill is malformed.
     #[error("the front matter cannot be read: {problem}")]
     FrontMatter {
         /// What is wrong.
         problem: &'static str,
     },
-    /// An edit is about an item that is not there.
+    /// An edit refers to an item that does not exist.
     #[error("there is no item `{id}` to change or remove: add it first")]
     Absent {
-        /// The id, made visible.
+        /// The id, escaped.
         id: String,
     },
-    /// A catalog is not written in this format.
+    /// The format can only be read, not written.
     #[error("{format} is read, not written: choose another format")]
     ReadOnly {
         /// The format.
         format: &'static str,
     },
-    /// An item is no capability, so no provider's form of it exists.
+    /// An item cannot be a capability, so it has no form in a provider's format.
     #[error("{0}")]
     Capability(#[source] CapabilityError),
-    /// Two items would have one name in a provider's form.
+    /// Two items would have the same name in a provider's format.
     #[error("{0}")]
     Name(#[source] NameError),
-    /// A value has no canonical form.
+    /// A value cannot be written as canonical JSON.
     #[error("no canonical JSON: {0}")]
     Canonical(#[from] CanonicalError),
-    /// A snapshot is of another version.
+    /// A snapshot has an unsupported version.
     #[error(
         "the snapshot has version {found}, this build reads {known}: use a build that knows it"
     )]
     SnapshotVersion {
-        /// Its version.
+        /// The version of the snapshot.
         found: u64,
-        /// The version of this build.
+        /// The version that this build reads.
         known: u64,
     },
-    /// A snapshot is not what its digest says.
+    /// The content of a snapshot does not match its digest.
     #[error("the snapshot was changed: its digest is another; make it anew from its source")]
     SnapshotDigest,
-    /// A name gives no term that a search could find; the index was not built.
+    /// An item has no term by which a search could find it; the index was not built.
     #[error("no search can find `{id}`: give it a name or a description")]
     Unreachable {
-        /// The id of the item, made visible.
+        /// The id of the item, escaped.
         id: String,
     },
 }
@@ -175,13 +175,13 @@ impl CatalogError {
             Self::Full { .. } => "catalog.full",
             Self::TooLarge { .. } => "catalog.too_large",
             Self::Id(_) => "catalog.id",
-            Self::Json(_) => "catalog.json",
+            Self::NotAnItem(_) => "catalog.json",
             Self::At { source, .. } => source.code(),
-            Self::Text(_) => "catalog.text",
-            Self::Yaml { .. } => "catalog.yaml",
+            Self::NotJson(_) => "catalog.text",
+            Self::NotYaml { .. } => "catalog.yaml",
             Self::NoYaml => "catalog.no_yaml",
-            Self::NoList { .. } => "catalog.no_list",
-            Self::Word { .. } => "catalog.word",
+            Self::MissingList { .. } => "catalog.no_list",
+            Self::UnknownWord { .. } => "catalog.word",
             Self::Missing { .. } => "catalog.missing_field",
             Self::Import(source) => source.code(),
             Self::Effects { .. } => "catalog.effects",
@@ -201,14 +201,14 @@ impl CatalogError {
     }
 }
 
-/// Why an item was not taken into a context log.
+/// Why an item was not added to a context log.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogError {
     /// Two items have the same id.
     #[error("two context items have the id `{id}`: give each item its own")]
     Duplicate {
-        /// The id, made visible.
+        /// The id, escaped.
         id: String,
     },
     /// The log is full.
@@ -222,17 +222,17 @@ pub enum LogError {
     /// One item is larger than its bound.
     #[error("the context item `{id}` has {size} bytes, at most {max} are allowed: shorten it")]
     TooLarge {
-        /// The id, made visible.
+        /// The id, escaped.
         id: String,
-        /// Its bytes.
+        /// The size of the item in bytes.
         size: usize,
-        /// Bytes allowed.
+        /// The most bytes allowed.
         max: usize,
     },
-    /// The item would hang on itself.
-    #[error("`{id}` would hang on itself: name another parent")]
+    /// The item would become its own ancestor.
+    #[error("`{id}` would become its own ancestor: name another parent")]
     Cycle {
-        /// The id of the item, made visible.
+        /// The id of the item, escaped.
         id: String,
     },
 }
@@ -250,47 +250,47 @@ impl LogError {
     }
 }
 
-/// Why a log that outlives the process was not read or written.
+/// Why a durable log was not read or written.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DurableLogError {
-    /// The name is none.
-    #[error("`{name}` is no name of a log: use 1 to 64 of a-z, 0-9, _ and -")]
+    /// The name is invalid.
+    #[error("`{name}` is not a valid name of a log: use 1 to 64 of a-z, 0-9, _ and -")]
     Name {
-        /// The name, made visible and cut.
+        /// The name, escaped and shortened.
         name: String,
     },
-    /// The log does not take the item.
+    /// The log does not accept the item.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The item has no canonical form: nesting beyond the bound.
+    /// The item cannot be written as canonical JSON, for example because it is nested too deep.
     #[error("the item `{id}` cannot be stored: {problem}")]
     Value {
-        /// The id, made visible.
+        /// The id, escaped.
         id: String,
         /// What is wrong.
         problem: String,
     },
-    /// A record holds no item.
-    #[error("the record `{record}` holds no item: {problem}; restore the file")]
+    /// A record does not hold a valid item.
+    #[error("the record `{record}` does not hold a valid item: {problem}; restore the file")]
     Damaged {
         /// The record.
         record: String,
         /// What is wrong.
         problem: String,
     },
-    /// A later version wrote the record.
+    /// The record was written by a newer version.
     #[error("the record `{record}` has version {found}, this build knows {known}: use a newer one")]
     Newer {
         /// The record.
         record: String,
-        /// Its version.
+        /// The version of the record.
         found: u64,
-        /// The version that is known.
+        /// The newest version that this build knows.
         known: u64,
     },
-    /// Others were faster each time.
-    #[error("others add to this log all the time: try again")]
+    /// Other processes appended first at every attempt.
+    #[error("other processes keep appending to this log: try again")]
     Contended,
     /// The store failed.
     #[error("the store of the log failed: {0}")]
@@ -317,15 +317,15 @@ impl DurableLogError {
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// Something that must not be left out does not fit.
+    /// Items that the request does not allow to be left out do not fit.
     #[error(
         "{count} of kind `{kind}` do not fit into {budget} tokens: allow more tokens, or let them \
          be dropped"
     )]
     Overflow {
-        /// The kind.
+        /// The kind of these items.
         kind: &'static str,
-        /// How many items of it.
+        /// The number of these items.
         count: usize,
         /// The budget, in tokens.
         budget: usize,
@@ -342,22 +342,22 @@ impl BuildError {
     }
 }
 
-/// Why a look at a stored result was refused.
+/// Why a view of a stored result was not given.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {
-    /// There is nothing behind the item.
-    #[error("nothing lies behind `{id}`: ask for a result that has a handle")]
-    Nothing {
-        /// The id of the item, made visible.
+    /// The item has no stored result.
+    #[error("no stored result belongs to `{id}`: ask for a result that has a handle")]
+    NoHandle {
+        /// The id of the item, escaped.
         id: String,
     },
-    /// The firewall, or the policy before it, says no.
+    /// The firewall, or the policy before it, refused the view.
     #[error("the view was refused ({code}): {message}")]
     Refused {
-        /// The stable code of what refused it.
+        /// The stable code of the refusal.
         code: String,
-        /// What is wrong, without any of the result.
+        /// What is wrong, without any content of the result.
         message: String,
     },
 }
@@ -367,7 +367,7 @@ impl ViewError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Nothing { .. } => "context.no_handle",
+            Self::NoHandle { .. } => "context.no_handle",
             Self::Refused { .. } => "context.view_refused",
         }
     }

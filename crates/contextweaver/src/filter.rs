@@ -1,18 +1,18 @@
-//! What a request may be answered with, and how the answer stands beside what has happened.
+//! Filters the items that may answer a request, and arranges the ranked hits.
 //!
-//! A [`Filter`] has two halves. Before anything is scored, [`Filter::admitted`] says which items
-//! take part: whoever scores counts only these, so that the others leave no trace in a rank, a
-//! score or a number. After it, [`Filter::arrange`] puts pins first, weighs history and keeps the
-//! quota. Neither permits anything: what a filter lets through may still be denied.
+//! A [`Filter`] works in two steps. Before scoring, [`Filter::admitted`] determines which items take
+//! part. Only these are counted, so that the others influence no rank, score or number. After
+//! scoring, [`Filter::arrange`] puts pins first, adjusts scores by history and applies the quota.
+//! Neither grants permission: an admitted item may still be denied.
 //!
 //! ```
 //! use contextweaver::catalog::{ItemKind, SelectableItem};
-//! use contextweaver::filter::{Filter, Rule};
+//! use contextweaver::filter::{Filter, FilterRule};
 //! use contextweaver::types::CapabilityId;
 //!
 //! let item = SelectableItem::new(CapabilityId::parse("mail.send")?, "send", "Send a mail");
 //! let filter = Filter { kinds: [ItemKind::Prompt].into(), ..Filter::default() };
-//! assert_eq!(filter.admits(&item), Err(Rule::Kind));
+//! assert_eq!(filter.admits(&item), Err(FilterRule::Kind));
 //! # Ok::<(), contextweaver::types::IdError>(())
 //! ```
 
@@ -32,27 +32,27 @@ use crate::catalog::{ItemKind, SelectableItem};
 pub use history::History;
 pub use visibility::Visibility;
 
-/// Why an item takes no part. The first that applies, in this order.
+/// Why an item does not take part. If several rules apply, the first in this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Rule {
-    /// It may not be seen. Never told to whoever asked.
+pub enum FilterRule {
+    /// The item is not visible. This is never revealed to whoever made the request.
     Hidden,
-    /// It is of another kind.
+    /// The item has another kind.
     Kind,
-    /// It stands in another namespace.
+    /// The item is in another namespace.
     Namespace,
-    /// It has none of the tags asked for.
+    /// The item has none of the requested tags.
     Tag,
-    /// Its id is excluded.
+    /// The item's id is excluded.
     ExcludedId,
-    /// It has a tag that is excluded.
+    /// The item has an excluded tag.
     ExcludedTag,
 }
 
-impl Rule {
-    /// The stable word for it.
+impl FilterRule {
+    /// The stable word for the rule.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -66,41 +66,41 @@ impl Rule {
     }
 }
 
-/// Which items take part, and how those that do are arranged. The default lets everything through
-/// and changes nothing.
+/// Which items take part, and how the hits are arranged. The default admits everything and changes
+/// nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// These kinds only; empty for all.
+    /// Admit only these kinds; empty for all.
     pub kinds: BTreeSet<ItemKind>,
-    /// These namespaces only, with what is below them (`github` and `github.issues`); empty for
+    /// Admit only these namespaces and those below them (`github` and `github.issues`); empty for
     /// all.
     pub namespaces: BTreeSet<String>,
-    /// Items with at least one of these tags; empty for all.
+    /// Admit only items with at least one of these tags; empty for all.
     pub tags: BTreeSet<String>,
-    /// Not these items.
+    /// Exclude these items.
     pub exclude_ids: BTreeSet<CapabilityId>,
-    /// No item with one of these tags.
+    /// Exclude items with one of these tags.
     pub exclude_tags: BTreeSet<String>,
-    /// These come first, in this order, where the rest of the filter lets them through.
+    /// These items come first, in this order, if the filter admits them.
     pub pins: Vec<CapabilityId>,
-    /// Whether what the first item needs comes right behind it: the items it depends on, and the
-    /// best that provides what it requires, unless they were used.
+    /// Whether the unmet dependencies of the first item follow directly after it: the items that it
+    /// depends on, and the best providers of what it requires, unless they were used before.
     pub chained: bool,
-    /// Most items of one namespace. Pins count, and are never dropped for it.
+    /// The most hits from one namespace. Pins count, but are never dropped for it.
     pub quota: Option<NonZeroUsize>,
-    /// What has been used before.
+    /// The items that were used before.
     pub history: History,
-    /// Which items may be seen at all.
+    /// Which items are visible at all.
     pub visibility: Visibility,
 }
 
-/// What takes part.
+/// The result of filtering a list of items.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AdmittedItems {
-    /// For each item in the order given, whether it takes part.
+    /// For each item of the list, whether it takes part.
     pub items: Vec<bool>,
-    /// How many were left out by which rule. What is hidden is not counted here.
-    pub left_out: BTreeMap<Rule, usize>,
+    /// How many items each rule left out. Hidden items are not counted.
+    pub left_out: BTreeMap<FilterRule, usize>,
 }
 
 impl Filter {
@@ -115,7 +115,7 @@ impl Filter {
             && self.exclude_tags.is_empty()
     }
 
-    /// Whether the hits stand as they were ranked.
+    /// Whether [`Filter::arrange`] leaves the ranking unchanged.
     #[must_use]
     pub fn keeps_order(&self) -> bool {
         self.pins.is_empty() && self.quota.is_none() && self.history.is_empty() && !self.chained
@@ -124,21 +124,21 @@ impl Filter {
     /// Whether an item takes part.
     ///
     /// # Errors
-    /// The first rule that leaves it out. [`Rule::Hidden`] is for the host alone.
-    pub fn admits(&self, item: &SelectableItem) -> Result<(), Rule> {
+    /// The first rule that leaves the item out. [`FilterRule::Hidden`] is for the host alone.
+    pub fn admits(&self, item: &SelectableItem) -> Result<(), FilterRule> {
         let any = |tags: &BTreeSet<String>| item.tags.iter().any(|tag| tags.contains(tag));
         let left_out = if !self.visibility.sees(item) {
-            Rule::Hidden
+            FilterRule::Hidden
         } else if !self.kinds.is_empty() && !self.kinds.contains(&item.kind) {
-            Rule::Kind
-        } else if !self.namespaces.is_empty() && !self.within(&item.namespace) {
-            Rule::Namespace
+            FilterRule::Kind
+        } else if !self.namespaces.is_empty() && !self.is_in_namespaces(&item.namespace) {
+            FilterRule::Namespace
         } else if !self.tags.is_empty() && !any(&self.tags) {
-            Rule::Tag
+            FilterRule::Tag
         } else if self.exclude_ids.contains(&item.id) {
-            Rule::ExcludedId
+            FilterRule::ExcludedId
         } else if any(&self.exclude_tags) {
-            Rule::ExcludedTag
+            FilterRule::ExcludedTag
         } else {
             return Ok(());
         };
@@ -156,18 +156,18 @@ impl Filter {
             let admitted = self.admits(item);
             out.items.push(admitted.is_ok());
             match admitted {
-                Ok(()) | Err(Rule::Hidden) => {}
+                Ok(()) | Err(FilterRule::Hidden) => {}
                 Err(rule) => *out.left_out.entry(rule).or_default() += 1,
             }
         }
         out
     }
 
-    /// Whether the namespace is one of those asked for, or below one.
-    fn within(&self, namespace: &str) -> bool {
+    /// Whether the namespace is one of the requested ones, or below one.
+    fn is_in_namespaces(&self, namespace: &str) -> bool {
         self.namespaces.contains(namespace)
             || namespace.match_indices(['.', '/']).any(|(end, _)| {
-                namespace.get(..end).is_some_and(|above| self.namespaces.contains(above))
+                namespace.get(..end).is_some_and(|parent| self.namespaces.contains(parent))
             })
     }
 }

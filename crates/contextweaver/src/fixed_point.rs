@@ -1,4 +1,4 @@
-//! Arithmetic in whole numbers, so that a score is the same on every machine.
+//! Fixed-point arithmetic, so that scores are the same on every machine.
 //!
 //! A fixed-point number here is a `u64` in units of 1/65,536.
 
@@ -7,19 +7,19 @@ pub(crate) const ONE: u64 = 1 << 16;
 
 /// The product of two fixed-point numbers.
 pub(crate) fn mul(a: u64, b: u64) -> u64 {
-    narrow((u128::from(a) * u128::from(b)) >> 16)
+    saturate((u128::from(a) * u128::from(b)) >> 16)
 }
 
 /// `num / den` as a fixed-point number; zero for a zero denominator.
 pub(crate) fn ratio(num: u64, den: u64) -> u64 {
-    // A division of 64 bits takes a fraction of the time of one of 128.
+    // A 64-bit division is several times faster than a 128-bit one.
     match num < 1 << 48 {
         true => (num << 16).checked_div(den).unwrap_or(0),
-        false => narrow((u128::from(num) << 16).checked_div(u128::from(den)).unwrap_or(0)),
+        false => saturate((u128::from(num) << 16).checked_div(u128::from(den)).unwrap_or(0)),
     }
 }
 
-/// The natural logarithm of `num / den`, or zero where that is at most one.
+/// The natural logarithm of `num / den`, or zero if the quotient is at most one.
 pub(crate) fn ln(num: u64, den: u64) -> u64 {
     /// The logarithm of two, in units of 2⁻³².
     const LN_2: u64 = 2_977_044_472;
@@ -30,17 +30,17 @@ pub(crate) fn ln(num: u64, den: u64) -> u64 {
     ((log2 >> 8) * LN_2) >> 40
 }
 
-/// Steps of the table of logarithms between one and two, as a power of two.
-const STEPS: u32 = 8;
+/// The table of logarithms has this power of two of steps between one and two.
+const STEP_BITS: u32 = 8;
 
 /// The binary logarithms of 1, 1 + 1/256, ... 2, in units of 2⁻³².
 #[expect(clippy::indexing_slicing, reason = "worked out while it is compiled")]
-static LOGARITHMS: [u64; (1 << STEPS) + 1] = {
-    let mut table = [1 << 32; (1 << STEPS) + 1];
+static LOGARITHMS: [u64; (1 << STEP_BITS) + 1] = {
+    let mut table = [1 << 32; (1 << STEP_BITS) + 1];
     let mut step = 0;
-    while step < 1 << STEPS {
+    while step < 1 << STEP_BITS {
         // Each squaring gives the next binary digit of the logarithm.
-        let mut x = ((1 << STEPS) + step as u64) << (31 - STEPS);
+        let mut x = ((1 << STEP_BITS) + step as u64) << (31 - STEP_BITS);
         let (mut log, mut digit) = (0, 32);
         while digit > 0 {
             digit -= 1;
@@ -56,19 +56,19 @@ static LOGARITHMS: [u64; (1 << STEPS) + 1] = {
     table
 };
 
-/// The binary logarithm, in units of 2⁻³²; straight lines between the steps of the table.
+/// The binary logarithm in units of 2⁻³², by linear interpolation in the table.
 fn log2(x: u64) -> u64 {
     let whole = x.checked_ilog2().unwrap_or(0);
-    // The digits behind the leading one.
+    // The mantissa: the binary digits after the leading one.
     let rest = (x << (63 - whole)) << 1;
-    let step = usize::try_from(rest >> (64 - STEPS)).unwrap_or(0);
+    let step = usize::try_from(rest >> (64 - STEP_BITS)).unwrap_or(0);
     let at = |step: usize| LOGARITHMS.get(step).copied().unwrap_or(1 << 32);
     let (low, high) = (at(step), at(step + 1));
-    let between = (rest << STEPS) >> 32;
+    let between = (rest << STEP_BITS) >> 32;
     (u64::from(whole) << 32) + low + (((high - low) * between) >> 32)
 }
 
-fn narrow(x: u128) -> u64 {
+fn saturate(x: u128) -> u64 {
     u64::try_from(x).unwrap_or(u64::MAX)
 }
 

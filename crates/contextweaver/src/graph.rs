@@ -1,12 +1,12 @@
-//! Navigation: the items of a catalog as a bounded graph of groups, each with few choices.
+//! Navigation: the items of a catalog as a bounded tree of groups with few choices each.
 //!
-//! A model that walks sees a [`ChoicePage`] at a time: a bounded number of groups, or of items.
-//! [`ChoiceGraph::build`] proves before it returns that every item is a leaf which is reached from
-//! the root within the depth bound, that no node has more choices than the branching bound, and
-//! that no two groups of one page have one label. Where that cannot be, it says for which item.
+//! A model that navigates sees one [`ChoicePage`] at a time: a bounded number of groups or items.
+//! Before it returns, [`ChoiceGraph::build`] verifies that every item is a leaf that is reachable from
+//! the root within the depth bound, that no node has more choices than the branching bound, and that
+//! no two groups of a page have the same label. If that is impossible, the error names an item.
 //!
-//! A graph is built of the items that it is given: who may see less is given a graph of less, and
-//! nothing of the rest is in a label, a number or a page.
+//! A graph contains only the items that it is built from. For a caller with restricted visibility a
+//! separate graph is built, so that hidden items influence no label, number or page.
 //!
 //! ```
 //! use contextweaver::catalog::Catalog;
@@ -43,51 +43,51 @@ pub use beam::BEAM_WIDTH;
 pub use error::{GraphError, PathError};
 pub use page::{ChoicePage, Group};
 
-/// How the items are put into groups. Whatever is chosen, a group that stays too large is split
-/// along the alphabet.
+/// How items are grouped. With every strategy, a group that is still too large is split
+/// alphabetically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// By namespace where at least half of the items have one, then by what the items say.
+    /// By namespace if at least half of the items have one, then by words.
     #[default]
     Auto,
-    /// By namespace, segment by segment.
+    /// By namespace, one segment per level.
     Namespace,
-    /// By what the items say: each goes to the nearest of some that are far apart.
+    /// By words: each item joins the most similar of a few centres that are far apart.
     Clustering,
-    /// By name.
+    /// Alphabetically by name.
     Alphabetical,
 }
 
 /// The shape of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GraphOptions {
-    /// How the items are put into groups.
+    /// How the items are grouped.
     pub strategy: Strategy,
-    /// Most choices on one page, from 2 to 1,000.
+    /// The most choices on one page, from 2 to 1,000.
     pub max_children: usize,
-    /// Most choices until an item is reached, from 1 to 64.
+    /// The most choices on the way to an item, from 1 to 64.
     pub max_depth: usize,
 }
 
-/// 20 choices a page, at most 8 pages.
+/// At most 20 choices per page and 8 levels.
 impl Default for GraphOptions {
     fn default() -> Self {
         Self { strategy: Strategy::Auto, max_children: 20, max_depth: 8 }
     }
 }
 
-/// A place in the list of nodes.
-type NodeAt = usize;
+/// An index into the list of nodes.
+type NodeIndex = usize;
 
-/// A group: its own groups, or its items.
+/// A group of groups, or a group of items.
 #[derive(Debug, Clone)]
 struct Node {
     label: String,
     /// The root is its own parent.
-    parent: NodeAt,
-    /// The groups in it; empty where it holds the items themselves.
-    groups: Vec<NodeAt>,
-    /// All items below it: a part of the list of leaves.
+    parent: NodeIndex,
+    /// The child groups; empty if the node holds items directly.
+    groups: Vec<NodeIndex>,
+    /// All items below the node, as a range of the list of leaves.
     leaves: Range<usize>,
 }
 
@@ -95,68 +95,68 @@ struct Node {
 #[derive(Debug, Clone)]
 pub struct ChoiceGraph {
     nodes: Vec<Node>,
-    /// Every item, in the order of the walk.
+    /// Every item, in depth-first order.
     leaves: Vec<CapabilityId>,
-    /// For each leaf the node that holds it.
-    homes: Vec<NodeAt>,
-    /// The leaves in the order of their ids.
-    by_id: Vec<usize>,
+    /// For each leaf, the node that holds it.
+    node_of_leaf: Vec<NodeIndex>,
+    /// The indices of the leaves in order of item id.
+    leaves_by_id: Vec<usize>,
     options: GraphOptions,
 }
 
-/// The root in the list of nodes.
-const ROOT: NodeAt = 0;
+/// The index of the root.
+const ROOT: NodeIndex = 0;
 
 impl ChoiceGraph {
-    /// Puts items into groups, and proves that each is reached. The order of the items leaves no
-    /// trace. It takes about as long as sorting them does.
+    /// Groups the items and verifies that each is reachable. The order of the items makes no
+    /// difference. Takes about as long as sorting them.
     ///
     /// # Errors
-    /// [`GraphError`]: options out of bounds; more items than the bounds hold, or an item that is
-    /// there twice or would not be reached, by its id.
+    /// [`GraphError`] if options are out of bounds, there are more items than the bounds allow, an id
+    /// occurs twice, or an item would not be reachable.
     pub fn build<'a>(
         items: impl IntoIterator<Item = &'a SelectableItem>,
         options: GraphOptions,
     ) -> Result<Self, GraphError> {
         let mut items: Vec<&SelectableItem> = items.into_iter().collect();
         items.sort_by(|a, b| a.id.cmp(&b.id));
-        let graph = build::graph(&items, options)?;
-        graph.prove(&items)?;
+        let graph = build::build_graph(&items, options)?;
+        graph.verify(&items)?;
         Ok(graph)
     }
 
-    /// How many items it holds.
+    /// The number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.leaves.len()
     }
 
-    /// Whether it holds none.
+    /// Whether there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.leaves.is_empty()
     }
 
-    /// How many groups there are, the root among them.
+    /// The number of groups, including the root.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Its shape.
+    /// The options that the graph was built with.
     #[must_use]
     pub fn options(&self) -> GraphOptions {
         self.options
     }
 
-    fn node(&self, at: NodeAt) -> Option<&Node> {
+    fn node(&self, at: NodeIndex) -> Option<&Node> {
         self.nodes.get(at)
     }
 
-    /// The leaf of an item.
+    /// The index of the leaf of an item.
     fn leaf(&self, id: &CapabilityId) -> Option<usize> {
         let id_of = |leaf: &usize| self.leaves.get(*leaf);
-        let at = self.by_id.binary_search_by(|leaf| id_of(leaf).cmp(&Some(id))).ok()?;
-        self.by_id.get(at).copied()
+        let at = self.leaves_by_id.binary_search_by(|leaf| id_of(leaf).cmp(&Some(id))).ok()?;
+        self.leaves_by_id.get(at).copied()
     }
 }

@@ -1,9 +1,9 @@
-//! Everything that is known of one chosen item: what a card leaves out.
+//! Hydration: all details of one chosen item, which its card leaves out.
 //!
-//! A model that has chosen asks for the schema of this one item. Beside it stand examples,
-//! constraints, a description that says more, and arguments that the host's own context suggests.
-//! Nothing is executed: suggestions are values to look at, and only trusted values are suggested.
-//! What a tool returned, or a server wrote, never becomes an argument here.
+//! A model that has chosen an item asks for its schema. The result also has examples, constraints, a
+//! fuller description, and arguments suggested from the host's own context. Nothing is executed:
+//! suggestions are only proposals, and only trusted values are suggested. Data from tool results or
+//! server texts never becomes an argument here.
 //!
 //! ```
 //! use contextweaver::catalog::SelectableItem;
@@ -31,22 +31,22 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use weaver_types::{CapabilityId, Integrity, Label};
 
-use crate::card::Notice;
+use crate::card::EffectsNotice;
 use crate::catalog::SelectableItem;
 
-/// The most parameters that the description tells of.
-const MAX_TOLD: usize = 24;
+/// The most parameters that the description lists.
+const MAX_LISTED_PARAMETERS: usize = 24;
 
-/// Something the host knows.
+/// A named value from the host's context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextValue {
-    /// What it is called: `user_timezone`.
+    /// The name, for example `user_timezone`.
     pub name: String,
     /// The value.
     pub value: Value,
-    /// Where it is from, in the host's words: `session`, `fact:42`.
+    /// The source in the host's words, for example `session` or `fact:42`.
     pub source: String,
-    /// How far it can be trusted, and how confidential it is.
+    /// The label: integrity and confidentiality.
     pub label: Label,
 }
 
@@ -62,16 +62,16 @@ impl ContextValue {
     }
 }
 
-/// A value for an argument. It is a proposal: whoever calls decides.
+/// A proposed value for an argument. The caller decides whether to use it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Suggestion {
     /// The value.
     pub value: Value,
-    /// Where it is from.
+    /// The source of the value.
     pub source: String,
 }
 
-/// One item in full.
+/// All details of one item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HydrationResult {
     /// The item.
@@ -80,34 +80,34 @@ pub struct HydrationResult {
     pub schema: Option<Value>,
     /// The JSON Schema of its result.
     pub output_schema: Option<Value>,
-    /// Requests that it answers.
+    /// Example requests that the item answers.
     pub examples: Vec<String>,
-    /// What its arguments must obey beyond the schema.
+    /// Constraints on the arguments beyond the schema.
     pub constraints: Map<String, Value>,
-    /// Its description, what it does to the world, what it needs first, and its parameters.
+    /// The description, effects, dependencies and parameters of the item.
     pub description: String,
-    /// Values for arguments, by the name of the argument.
+    /// Suggested values, by argument name.
     pub suggested: BTreeMap<String, Suggestion>,
-    /// Where everything here is from: `catalog`, and the sources of the suggestions, each once.
+    /// All sources of this result: `catalog`, and the distinct sources of the suggestions.
     pub sources: Vec<String>,
-    /// The names of values that would have fitted and were left out, because they are not trusted.
+    /// The names of values that match an argument but were not suggested because they are untrusted.
     pub untrusted: Vec<String>,
 }
 
-/// A call with what the context knew filled in.
+/// A call with suggested values filled in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HydratedCall {
-    /// What is called.
+    /// The item that is called.
     pub item: CapabilityId,
-    /// All arguments: those that were given, and those that were filled in.
+    /// All arguments, given and filled in.
     pub arguments: Map<String, Value>,
-    /// Where each argument that was filled in is from, by its name.
+    /// The source of each argument that was filled in, by argument name.
     pub filled: BTreeMap<String, String>,
 }
 
 impl HydrationResult {
-    /// The call that these arguments make, with the suggestions for those that were not given. What
-    /// was given is never replaced.
+    /// The call with these arguments, and with suggestions for arguments that are not given. Given
+    /// arguments are never replaced.
     #[must_use]
     pub fn call(&self, given: &Map<String, Value>) -> HydratedCall {
         let mut out = HydratedCall {
@@ -123,21 +123,21 @@ impl HydrationResult {
     }
 }
 
-/// Everything that is known of an item, with the values of `known` that fit its arguments.
+/// All details of an item, with suggestions for its arguments from the context.
 ///
-/// A value fits an argument at the top of the schema when both have one name (`userId`, `user_id`
-/// and `user-id` are one), it is of a type that the schema allows and among the values that it
-/// lists. Of several that fit, the last counts. A value whose label is not trusted is never
-/// suggested.
+/// A value matches a top-level argument if both have the same name (`userId`, `user_id` and `user-id`
+/// are the same), and the value has a type that the schema allows and is one of the values that it
+/// lists. If several values match, the last one counts. An untrusted value is never suggested.
 ///
 /// # Security
-/// What it tells of the item is the item's own text: whoever shows it to a model redacts it first.
+/// The texts come from the item's source, so a caller has to redact them before showing them to a
+/// model.
 #[must_use]
-pub fn hydrate(item: &SelectableItem, known: &[ContextValue]) -> HydrationResult {
+pub fn hydrate(item: &SelectableItem, context: &[ContextValue]) -> HydrationResult {
     let (mut suggested, mut untrusted) = (BTreeMap::new(), Vec::new());
     if let Some(schema) = item.schema.as_deref() {
-        for value in known {
-            for argument in suggest::fitting(schema, value) {
+        for value in context {
+            for argument in suggest::matching_arguments(schema, value) {
                 if value.label.integrity == Integrity::Trusted {
                     let (source, value) = (value.source.clone(), value.value.clone());
                     suggested.insert(argument.to_owned(), Suggestion { value, source });
@@ -160,20 +160,20 @@ pub fn hydrate(item: &SelectableItem, known: &[ContextValue]) -> HydrationResult
         output_schema: item.output_schema.as_deref().cloned(),
         examples: item.examples.clone(),
         constraints: item.constraints.clone(),
-        description: description(item),
+        description: full_description(item),
         suggested,
         sources,
         untrusted,
     }
 }
 
-fn description(item: &SelectableItem) -> String {
+fn full_description(item: &SelectableItem) -> String {
     let mut out = item.description.trim().to_owned();
     // Writing to a string cannot fail.
-    let _ = write!(out, "\nEffects: {}.", Notice::of(item.effects).as_str());
-    let first: Vec<&str> = item.depends_on.iter().map(CapabilityId::as_str).collect();
-    if !first.is_empty() {
-        let _ = write!(out, "\nUsed first: {}.", first.join(", "));
+    let _ = write!(out, "\nEffects: {}.", EffectsNotice::from_effects(item.effects).as_str());
+    let dependencies: Vec<&str> = item.depends_on.iter().map(CapabilityId::as_str).collect();
+    if !dependencies.is_empty() {
+        let _ = write!(out, "\nUsed first: {}.", dependencies.join(", "));
     }
     for (what, words) in [("Requires", &item.requires), ("Provides", &item.provides)] {
         if !words.is_empty() {
@@ -181,7 +181,7 @@ fn description(item: &SelectableItem) -> String {
             let _ = write!(out, "\n{what}: {}.", words.join(", "));
         }
     }
-    for parameter in item.parameters.iter().take(MAX_TOLD) {
+    for parameter in item.parameters.iter().take(MAX_LISTED_PARAMETERS) {
         let _ = write!(out, "\n- {}", parameter.name);
         if !parameter.description.is_empty() {
             let _ = write!(out, ": {}", parameter.description);

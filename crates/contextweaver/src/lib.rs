@@ -1,12 +1,12 @@
-//! Shows a model the few tools that fit, and compiles its context within a budget.
+//! Shows a model the few tools that fit a request, and compiles its context within a token budget.
 //!
-//! Two engines that work apart. The [`Router`](route::Router) ranks the items of a
-//! [`Catalog`](catalog::Catalog) against a request and renders short cards, never schemas.
-//! [`compile::build`] takes a log of what has happened and gives a text within a token budget.
+//! The crate has two independent engines. The [`Router`](route::Router) ranks the items of a
+//! [`Catalog`](catalog::Catalog) for a request and renders short cards, never schemas.
+//! [`compile::build`] turns the log of a conversation into a text within a token budget.
 //!
-//! What this crate deliberately is not: it permits nothing, calls nothing and stores nothing. A
-//! ranking is advice; whether a call may happen is decided elsewhere. It has no firewall of its
-//! own: tool results enter as frames. The types that its constructors need are re-exported as
+//! What this crate deliberately is not: it grants no permission, calls no tool and opens no store of
+//! its own. A ranking is advice; whether a call may happen is decided elsewhere. It has no firewall
+//! either: tool results enter as frames. The types that its constructors need are re-exported as
 //! [`types`] and [`text`].
 //!
 //! ```
@@ -38,7 +38,7 @@ mod stems;
 
 /// Token counters and other text functions that this crate's constructors take.
 pub use weaver_text as text;
-/// The vocabulary that this crate's functions speak in: ids, labels, frames, clocks.
+/// The types of this crate's interface: ids, labels, frames, clocks.
 pub use weaver_types as types;
 
 #[cfg(doctest)]

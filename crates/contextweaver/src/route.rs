@@ -1,7 +1,7 @@
-//! Finding the few items that fit a request.
+//! Finds the few items that fit a request.
 
 mod accumulator;
-mod additions;
+mod added_postings;
 mod analyser;
 mod answer;
 mod answering;
@@ -15,14 +15,13 @@ mod document;
 mod feedback;
 mod fusion;
 mod hashing;
+mod hooks;
 mod index;
 mod intent;
-mod key;
+mod item_vectors;
 mod lessons;
-mod lexicon;
 mod live_router;
 mod pool;
-mod port;
 mod postings;
 mod query;
 mod query_scorer;
@@ -31,16 +30,18 @@ mod query_term;
 mod ranker;
 mod request;
 mod retriever;
+mod score_explanation;
 mod selection;
 mod semantic_index;
 mod similarity;
-mod slots;
+mod slot_index;
 mod spelling;
 mod table;
+mod term_key;
 mod thesaurus;
 mod top_k;
 mod trace;
-mod vectors;
+mod translation;
 
 use std::sync::Arc;
 
@@ -52,10 +53,10 @@ use crate::catalog::{Catalog, CatalogChange, SelectableItem};
 use crate::error::CatalogError;
 
 pub use answer::{Hit, RouteAnswer};
-pub use confidence::Evidence;
+pub use confidence::RankingFeatures;
+pub use hooks::{Identity, QueryTransform, Reranker, WithoutPleasantries};
 pub use lessons::{Lesson, LessonBounds, LessonError, Lessons};
 pub use live_router::LiveRouter;
-pub use port::{Identity, QueryTransform, Reranker, WithoutPleasantries};
 pub use request::RouteRequest;
 pub use retriever::Retriever;
 pub use selection::Selection;
@@ -67,61 +68,61 @@ use index::Index;
 use pool::Pools;
 use semantic_index::SemanticIndex;
 
-/// Most items in one ranking: all that a catalog can hold.
+/// The most items in one ranking: all that a catalog can hold.
 pub const MAX_K: usize = crate::catalog::MAX_ITEMS;
 
-/// A catalog with its index.
+/// A catalog with its search index.
 ///
-/// A ranking depends on the items and the query alone: not on the order in which items were
-/// added, not on what was taken away again, and not on the machine. It is advice, not permission.
+/// A ranking depends only on the items and the query: not on the order in which items were added, on
+/// items that were removed again, or on the machine. It is advice, not permission.
 ///
-/// A router never changes. [`Router::with`] and [`Router::without`] give another one that shares
-/// nearly all with it; [`LiveRouter`] keeps the newest for many readers.
+/// A router is immutable. [`Router::with_item`] and [`Router::without_item`] return another one that
+/// shares nearly everything with it; a [`LiveRouter`] holds the newest for many readers.
 #[derive(Debug, Clone)]
 pub struct Router {
     index: Index,
     pools: Arc<Pools>,
     thesaurus: Arc<Thesaurus>,
-    meaning: Option<SemanticIndex>,
-    /// All items. It shares what did not change with that of the index.
+    semantic_index: Option<SemanticIndex>,
+    /// All items. It shares unchanged parts with the catalog of the index.
     catalog: Catalog,
 }
 
 impl Router {
-    /// Indexes a catalog, and checks that each item is found by a query of its own name.
+    /// Indexes a catalog, and checks that a query for its own name finds each item.
     ///
     /// # Errors
-    /// [`CatalogError::Unreachable`], naming an item that no query could find.
+    /// [`CatalogError::Unreachable`] with an item that no query could find.
     pub fn new(catalog: Catalog) -> Result<Self, CatalogError> {
         let (index, pools) = (Index::build(catalog.clone())?, Arc::new(Pools::default()));
         let thesaurus = Thesaurus::built_in();
-        Ok(Self { index, pools, thesaurus, meaning: None, catalog })
+        Ok(Self { index, pools, thesaurus, semantic_index: None, catalog })
     }
 
-    /// The same with other words that stand for each other; an empty [`Thesaurus`] for none.
+    /// Replaces the thesaurus; an empty [`Thesaurus`] turns synonyms off.
     #[must_use]
     pub fn with_thesaurus(mut self, thesaurus: Arc<Thesaurus>) -> Self {
         self.thesaurus = thesaurus;
         self
     }
 
-    /// The same, looking at the meaning of words too: of the items that fit best by their words,
-    /// those come first that also mean what the query does. Where hardly any share a word with it,
-    /// all are looked at.
+    /// Adds semantic ranking by a table of word vectors: the best items by words are reordered by how
+    /// similar they are to the query in meaning. If hardly any item shares a word with the query, all
+    /// items are compared.
     #[must_use]
     pub fn with_table(mut self, table: Arc<TokenTable>) -> Self {
-        self.meaning = Some(SemanticIndex::of(table, &self.index));
+        self.semantic_index = Some(SemanticIndex::build(table, &self.index));
         self
     }
 
-    /// The router of a catalog with this item too, in the place of one with its id. It takes as
-    /// long as there were changes before; [`Router::merged`] makes an end of that.
+    /// A router with this item added, or replacing the one with its id. The cost grows with the number
+    /// of changes since the last full build; [`Router::merged`] resets it.
     ///
     /// # Errors
     /// As [`Router::new`] and [`Catalog::insert`].
-    pub fn with(&self, item: SelectableItem) -> Result<Self, CatalogError> {
+    pub fn with_item(&self, item: SelectableItem) -> Result<Self, CatalogError> {
         if self.index.is_full() {
-            return self.merged()?.with(item);
+            return self.merged()?.with_item(item);
         }
         let mut catalog = self.catalog.clone();
         catalog.apply([match catalog.get(&item.id) {
@@ -129,42 +130,49 @@ impl Router {
             None => CatalogChange::Add(item.clone()),
         }])?;
         let index = self.index.with(item)?;
-        let meaning = self.meaning.as_ref().map(|meaning| meaning.with_last(&index));
-        Ok(self.on(index, meaning, catalog))
+        let semantic_index =
+            self.semantic_index.as_ref().map(|semantic| semantic.with_last_added(&index));
+        Ok(self.with_parts(index, semantic_index, catalog))
     }
 
-    /// The router of a catalog without this item; nothing where there is none.
+    /// A router without the item with this id; `None` if there is no such item.
     #[must_use]
-    pub fn without(&self, id: &CapabilityId) -> Option<Self> {
+    pub fn without_item(&self, id: &CapabilityId) -> Option<Self> {
         let index = self.index.without(id)?;
         let mut catalog = self.catalog.clone();
         catalog.apply([CatalogChange::Remove(id.clone())]).ok()?;
-        Some(self.on(index, self.meaning.clone(), catalog))
+        Some(self.with_parts(index, self.semantic_index.clone(), catalog))
     }
 
-    /// The same, built anew: what it answers does not change. It takes long, so it is for a thread
-    /// that nobody waits for.
+    /// A router with a freshly built index, which gives the same answers. It takes long, so it belongs
+    /// on a background thread.
     ///
     /// # Errors
     /// As [`Router::new`].
     pub fn merged(&self) -> Result<Self, CatalogError> {
         let index = Index::build(self.catalog.clone())?;
-        let meaning = self.meaning.as_ref().map(|m| SemanticIndex::of(m.table(), &index));
-        Ok(self.on(index, meaning, self.catalog.clone()))
+        let semantic_index =
+            self.semantic_index.as_ref().map(|m| SemanticIndex::build(m.table(), &index));
+        Ok(self.with_parts(index, semantic_index, self.catalog.clone()))
     }
 
-    /// How many changes lie beside the part that was built in one go.
+    /// How many changes were made since the base segment was built.
     #[must_use]
-    pub fn changes(&self) -> usize {
+    pub fn change_count(&self) -> usize {
         self.index.changes()
     }
 
-    fn on(&self, index: Index, meaning: Option<SemanticIndex>, catalog: Catalog) -> Self {
+    fn with_parts(
+        &self,
+        index: Index,
+        semantic_index: Option<SemanticIndex>,
+        catalog: Catalog,
+    ) -> Self {
         let (pools, thesaurus) = (Arc::clone(&self.pools), Arc::clone(&self.thesaurus));
-        Self { index, pools, thesaurus, meaning, catalog }
+        Self { index, pools, thesaurus, semantic_index, catalog }
     }
 
-    /// The items it ranks.
+    /// The items that are ranked.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
@@ -176,25 +184,25 @@ impl Router {
         self.catalog.get(id)
     }
 
-    /// The bytes that the index takes beside its items: terms and lists, and the vectors of a
-    /// table, without the table.
+    /// The bytes of the index without its items: of terms and postings, and of item vectors (without
+    /// the table itself).
     #[must_use]
     pub fn bytes(&self) -> (usize, usize) {
-        (self.index.bytes(), self.meaning.as_ref().map_or(0, SemanticIndex::bytes))
+        (self.index.bytes(), self.semantic_index.as_ref().map_or(0, SemanticIndex::bytes))
     }
 
-    /// The `k` items that fit best, at most [`MAX_K`]. Items that share no word with the query, and
-    /// have none that stands for one, are not among them, so there may be fewer.
+    /// The `k` best items, at most [`MAX_K`]. There may be fewer, because items that share no word with
+    /// the query, and no synonym of one, are left out.
     ///
-    /// Higher scores come first; among equals the shorter name, then the lower id. Near copies of
-    /// a ranked item follow after all others. Only the first 256 words of a query count.
+    /// Higher scores come first; ties are broken by the shorter name, then by the lower id. Near
+    /// duplicates of a ranked item follow after all others. Only the first 256 words of a query count.
     #[must_use]
     pub fn route(&self, query: &str, k: usize) -> Vec<Hit> {
         self.answer(&RouteRequest::new(query, k)).hits
     }
 
-    /// As [`Router::route`], over the items that `visible` lets through. The others leave no
-    /// trace: the answer is the one of a catalog without them.
+    /// As [`Router::route`], over the items for which `visible` is true. The others have no influence:
+    /// the answer is that of a catalog without them.
     #[must_use]
     pub fn route_where(
         &self,
@@ -205,25 +213,25 @@ impl Router {
         self.route_among(&self.select(visible), query, k)
     }
 
-    /// The items that `visible` lets through, to be used for several queries.
+    /// The selection of items for which `visible` is true, for use in several queries.
     #[must_use]
     pub fn select(&self, visible: impl Fn(&CapabilityId) -> bool) -> Selection {
         self.index.select(|item| visible(&item.id))
     }
 
-    /// As [`Router::select`], by the whole item.
+    /// As [`Router::select`], with the complete item as the argument.
     #[must_use]
     pub fn select_items(&self, visible: impl Fn(&SelectableItem) -> bool) -> Selection {
         self.index.select(visible)
     }
 
-    /// As [`Router::route_where`], with a selection made by this router.
+    /// As [`Router::route_where`], with a selection that this router made.
     #[must_use]
     pub fn route_among(&self, selection: &Selection, query: &str, k: usize) -> Vec<Hit> {
-        self.answer(&RouteRequest::new(query, k).among(selection)).hits
+        self.answer(&RouteRequest::new(query, k).with_selection(selection)).hits
     }
 
-    /// Cards for ranked items, in their order, each within [`MAX_CARD_TOKENS`](crate::card::MAX_CARD_TOKENS).
+    /// Cards for ranked items, in order, each within [`MAX_CARD_TOKENS`](crate::card::MAX_CARD_TOKENS).
     #[must_use]
     pub fn cards(&self, hits: &[Hit], counter: &dyn TokenCounter) -> Vec<ChoiceCard> {
         hits.iter()

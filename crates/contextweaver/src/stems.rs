@@ -1,4 +1,4 @@
-//! Texts as stems: what routing, compiling and memory compare texts by.
+//! Stems of texts, by which routing, compiling and memory compare texts.
 
 use weaver_text::{split, stem, stop};
 

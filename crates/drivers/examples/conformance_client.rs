@@ -18,7 +18,7 @@ use weaver_drivers::mcp::{
     Upstream, UpstreamConfig,
 };
 use weaver_drivers::oauth::{
-    AssertionSource, AuthorizationAgent, DevicePrompt, GrantType, MemoryLogins, OAuthClient,
+    AssertionSource, AuthorizationAgent, DevicePrompt, GrantType, InMemoryLoginStore, OAuthClient,
     OAuthError, OAuthSettings, TokenExchange,
 };
 use weaver_types::BoxFuture;
@@ -146,6 +146,7 @@ fn settings() -> OAuthSettings {
     };
     OAuthSettings {
         grant,
+        issuer: None,
         client_name: "Weaver".to_owned(),
         client_id: text("client_id"),
         client_secret: secret("client_secret"),
@@ -155,7 +156,7 @@ fn settings() -> OAuthSettings {
         dpop_bound_access_tokens: false,
         client_metadata_url: Some(DOCUMENT.to_owned()),
         scopes: BTreeSet::new(),
-        authority: None,
+        certificate_authority: None,
         principal: None,
     }
 }
@@ -191,7 +192,7 @@ fn arguments(tool: &Value) -> Map<String, Value> {
 async fn run(url: String) -> Result<(), Box<dyn std::error::Error>> {
     let modern = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION")
         .is_ok_and(|version| version == MODERN_VERSION);
-    let oauth = OAuthClient::new(url.clone(), settings(), Arc::new(MemoryLogins::default()))
+    let oauth = OAuthClient::new(url.clone(), settings(), Arc::new(InMemoryLoginStore::default()))
         .with_agent(Arc::new(FollowsRedirect));
     let http = HttpConfig { url, oauth: Some(Arc::new(oauth)), ..HttpConfig::default() };
     let mut config = UpstreamConfig::new("conformance", Endpoint::Http(http));

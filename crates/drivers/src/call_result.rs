@@ -1,5 +1,5 @@
-//! From what an MCP server answers to what the kernel takes: a result without loss, or a failure that
-//! says whether anything may have been done.
+//! Converts the outcome of an MCP call for the kernel: into a lossless result, or into an error
+//! that says whether anything may have been done.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,58 +9,62 @@ use weaver_types::{ContentBlocks, JsonRows, RawContent, RawResult, StructuredCon
 
 use crate::escape::escape;
 use crate::feature_result;
-use crate::mcp::{CallOutcome, HttpFault, McpError, Method, Reply, RpcError, STRUCTURED, whole};
+use crate::mcp::{
+    CallOutcome, HttpFault, McpError, Method, Reply, RpcError, STRUCTURED_CONTENT,
+    with_structured_rows,
+};
 
-/// Most of a server's message that an error repeats, in characters. Whoever shows it cuts it further,
-/// after it is redacted: the begin of a secret alone is not known as one.
-const MAX_MESSAGE: usize = 4_096;
+/// How much of a server's message an error quotes, in characters. Callers shorten it further after
+/// redaction, because a truncated secret would not be recognised.
+const MAX_QUOTED_CHARS: usize = 4_096;
 
-/// The most text in the blocks of a result that is kept as it was laid out, in bytes.
-const MAX_TEXT: usize = 1 << 20;
-/// The most blocks that are kept so.
+/// The most block text with which the layout of a result is kept.
+const MAX_BLOCK_TEXT_BYTES: usize = 1 << 20;
+/// The most blocks with which the layout is kept.
 const MAX_BLOCKS: usize = 1_000;
-/// The most parts of a structured value that is kept so: its members, items and eighths of texts.
-const MAX_PARTS: usize = 200_000;
-/// The most fields beside the one list of an object whose items are rows, as the firewall has it.
-const MAX_AROUND: usize = JsonRows::MAX_AROUND;
+/// The most parts of a structured value with which the layout is kept: members, items, and each
+/// eight bytes of text.
+const MAX_STRUCTURED_PARTS: usize = 200_000;
+/// The most scalar fields next to the list of rows, matching the firewall's limit.
+const MAX_SIBLINGS: usize = JsonRows::MAX_SIBLINGS;
 
-/// What an answer is to the kernel.
-pub(crate) fn result(
+/// Converts the outcome of a call.
+pub(crate) fn to_raw_result(
     method: Method,
     called: Result<CallOutcome, McpError>,
 ) -> Result<RawResult, DriverError> {
     match called {
         Ok(CallOutcome::Complete(reply)) => Ok(match method {
-            Method::ReadResource => feature_result::resource(reply),
-            Method::GetPrompt => feature_result::prompt(reply),
-            Method::Complete => feature_result::completion(reply),
+            Method::ReadResource => feature_result::resource_result(reply),
+            Method::GetPrompt => feature_result::prompt_result(reply),
+            Method::Complete => feature_result::completion_result(reply),
             _ => raw_result(reply),
         }),
-        Ok(CallOutcome::Error(error)) => Err(refused(method, &error)),
+        Ok(CallOutcome::Error(error)) => Err(rpc_error(method, &error)),
         Ok(CallOutcome::InputRequired(_)) => Err(DriverError::Failed(
             "the server asks for more input, which is not offered".to_owned(),
         )),
         Ok(CallOutcome::Task(_)) => {
             Err(DriverError::Lost("the server goes on in a task, which is not followed".to_owned()))
         }
-        Err(error) => Err(failed(&error)),
+        Err(error) => Err(transport_error(&error)),
     }
 }
 
-/// Whatever may have reached the tool counts as lost, so that a write is never taken for undone.
-fn failed(error: &McpError) -> DriverError {
-    let text = error.explained();
+/// A call that may have reached the tool counts as lost, so that a write is never assumed undone.
+fn transport_error(error: &McpError) -> DriverError {
+    let text = error.with_stderr();
     match error {
         McpError::Timeout { after, .. } => DriverError::Timeout(*after),
         McpError::CallsPerSecond { retry_in, .. } => {
             DriverError::RateLimited { said: text, wait: Some(*retry_in) }
         }
-        error if error.not_sent() => DriverError::Unavailable(text),
+        error if error.is_unsent() => DriverError::Unavailable(text),
         McpError::Http { fault: HttpFault::Status(429), .. } => {
             DriverError::RateLimited { said: text, wait: None }
         }
         McpError::Http { fault: HttpFault::Connection, .. } => DriverError::Network(text),
-        // A proxy says these when it waited no longer: the call may have been executed.
+        // A proxy sends these when it stopped waiting, so the call may have been executed.
         McpError::Http { fault: HttpFault::Status(408 | 499), .. } => DriverError::Lost(text),
         McpError::Http { fault: HttpFault::Status(400..=499) | HttpFault::Redirect(_), .. } => {
             DriverError::Failed(text)
@@ -69,78 +73,83 @@ fn failed(error: &McpError) -> DriverError {
     }
 }
 
-fn refused(method: Method, error: &RpcError) -> DriverError {
-    let said: String = escape(&error.message).chars().take(MAX_MESSAGE).collect();
+fn rpc_error(method: Method, error: &RpcError) -> DriverError {
+    let said: String = escape(&error.message).chars().take(MAX_QUOTED_CHARS).collect();
     let text = format!("the server answered with code {}: {said}", error.code);
     match error.code {
-        // A resource that is not there has its own code in the legacy era.
+        // The legacy era has its own code for a missing resource.
         -32601 | -32002 => DriverError::NotFound(text),
-        // Nothing but the URI can be wrong with a read, and the modern era has no code of its own.
+        // Only the URI of a read can be invalid, and the modern era has no separate code for that.
         -32602 if method == Method::ReadResource => DriverError::NotFound(text),
         -32602 => DriverError::Invalid(text),
         _ => DriverError::Failed(text),
     }
 }
 
-/// Turns a tool result into content, without losing any.
+/// Converts a tool result without loss.
 ///
-/// One plain text block becomes text, also where the structured content only wraps it in a field;
-/// one image or audio block becomes its bytes. Structured content stands for itself where the text
-/// block only repeats it, and where it has rows and nothing but text stands beside it: questions go
-/// to the rows, and the text is shown with them. Every other result is passed on as the whole result
-/// object. `_meta`, which is not content, is kept in that last form only.
+/// A single text block becomes text, even if structured content merely wraps it in a field; a
+/// single image or audio block becomes its bytes. Structured content is used alone if the text
+/// block only repeats it, or if it consists of rows and the blocks are all text: queries apply to
+/// the rows, and the text is noted. Every other result becomes the whole result object, the only
+/// form that keeps `_meta`, which is not content.
 #[must_use]
 pub fn raw_result(reply: Reply) -> RawResult {
     let is_error = reply.is_error();
-    let findings = reply.findings().iter().map(|finding| finding.code()).collect();
+    let findings = reply.warnings().iter().map(|finding| finding.code()).collect();
     let (value, rows) = reply.into_parts();
     let value = match rows {
         None => value,
-        Some(rows) => match beside_rows(&value, &rows) {
+        Some(rows) => match text_note_for_rows(&value, &rows) {
             Some(omitted) => {
                 let notes = omitted.into_iter().collect();
                 return RawResult {
                     is_error,
                     findings,
                     notes,
-                    ..RawResult::of(RawContent::Rows(rows))
+                    ..RawResult::new(RawContent::Rows(rows))
                 };
             }
-            None => whole(value, &rows),
+            None => with_structured_rows(value, &rows),
         },
     };
-    let blocks = layout(&value);
-    let (content, structured, omitted) = parts(value);
+    let blocks = content_blocks(&value);
+    let (content, structured, omitted) = split_content(value);
     let notes = if blocks.is_none() { omitted.into_iter().collect() } else { Vec::new() };
-    RawResult { is_error, findings, structured, blocks, notes, ..RawResult::of(content) }
+    RawResult { is_error, findings, structured, blocks, notes, ..RawResult::new(content) }
 }
 
-/// What is said of the text beside rows that are kept as text: the same as [`parts`] says of rows.
-/// None where the result is shown with its blocks, or as a whole.
-fn beside_rows(result: &Value, rows: &JsonRows) -> Option<Option<String>> {
-    let result = result.as_object().filter(|result| is_plain(result))?;
-    if are_small(rows) {
+/// The note about text next to rows that stay unparsed, as [`split_content`] makes it for parsed
+/// rows. `None` if the result is shown with its blocks or as a whole.
+fn text_note_for_rows(result: &Value, rows: &JsonRows) -> Option<Option<String>> {
+    let result = result.as_object().filter(|result| has_only_known_fields(result))?;
+    if has_few_parts(rows) {
         return None;
     }
     match result.get("content").and_then(Value::as_array).map(Vec::as_slice) {
         Some([]) | None => Some(None),
-        Some([block]) if plain_text(block).is_some_and(|text| rows.is_in(text)) => Some(None),
-        Some(blocks) => text_beside(blocks),
+        Some([block]) if plain_text(block).is_some_and(|text| rows.equals_json(text)) => Some(None),
+        Some(blocks) => omitted_text_note(blocks),
     }
 }
 
-/// Whether rows have no more parts than a frame could show, as [`is_small`] has it.
-fn are_small(rows: &JsonRows) -> bool {
-    let frame = rows.with_list(Vec::new());
-    let left = parts_within(&frame, MAX_PARTS).and_then(|left| left.checked_sub(rows.len()));
-    left.and_then(|left| rows.rows().try_fold(left, |left, row| parts_within(&row, left))).is_some()
+/// Whether rows have few enough parts for a frame, as [`is_small`] counts them.
+fn has_few_parts(rows: &JsonRows) -> bool {
+    let wrapper = rows.with_list(Vec::new());
+    let remaining = parts_within(&wrapper, MAX_STRUCTURED_PARTS)
+        .and_then(|remaining| remaining.checked_sub(rows.len()));
+    remaining
+        .and_then(|remaining| {
+            rows.rows().try_fold(remaining, |remaining, row| parts_within(&row, remaining))
+        })
+        .is_some()
 }
 
-/// The blocks of a result as they came, unless there is more in them, or in the structured value
-/// beside them, than any frame shows: blocks without that value would pass for the whole result.
-fn layout(result: &Value) -> Option<ContentBlocks> {
+/// The content blocks in their layout, unless they or the structured value are larger than any
+/// frame: blocks without that value would be mistaken for the complete result.
+fn content_blocks(result: &Value) -> Option<ContentBlocks> {
     let blocks = result.get("content")?.as_array()?;
-    if !is_plain(result.as_object()?) {
+    if !has_only_known_fields(result.as_object()?) {
         return None;
     }
     let text = |block: &Value| {
@@ -150,10 +159,10 @@ fn layout(result: &Value) -> Option<ContentBlocks> {
     };
     let all_objects = blocks.iter().all(Value::is_object);
     let texts = blocks.iter().map(text).fold(0, usize::saturating_add);
-    if !all_objects || blocks.len() > MAX_BLOCKS || texts > MAX_TEXT {
+    if !all_objects || blocks.len() > MAX_BLOCKS || texts > MAX_BLOCK_TEXT_BYTES {
         return None;
     }
-    let structured = result.get(STRUCTURED);
+    let structured = result.get(STRUCTURED_CONTENT);
     if structured.is_some_and(|value| !is_small(value)) {
         return None;
     }
@@ -164,60 +173,60 @@ fn layout(result: &Value) -> Option<ContentBlocks> {
     Some(ContentBlocks { blocks: blocks.clone(), structured })
 }
 
-/// Whether a result has no field but those that the protocol knows. Of any other, the whole result
-/// is shown, so that nothing is lost.
-fn is_plain(result: &Map<String, Value>) -> bool {
-    const KNOWN: [&str; 5] = ["content", STRUCTURED, "isError", "resultType", "_meta"];
+/// Whether a result has only fields that the protocol defines. Otherwise the whole result is shown,
+/// so that nothing is lost.
+fn has_only_known_fields(result: &Map<String, Value>) -> bool {
+    const KNOWN: [&str; 5] = ["content", STRUCTURED_CONTENT, "isError", "resultType", "_meta"];
     result.keys().all(|key| KNOWN.contains(&key.as_str()))
 }
 
-/// Whether a structured value has no more parts than a frame could show.
+/// Whether a structured value has few enough parts for a frame.
 fn is_small(value: &Value) -> bool {
-    parts_within(value, MAX_PARTS).is_some()
+    parts_within(value, MAX_STRUCTURED_PARTS).is_some()
 }
 
-/// How many of the allowed parts a value leaves; `None` where it has more.
-fn parts_within(value: &Value, mut left: usize) -> Option<usize> {
+/// How many of the allowed parts remain after a value; `None` if it has more.
+fn parts_within(value: &Value, mut remaining: usize) -> Option<usize> {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         let parts = match value {
             Value::Array(items) => {
-                open.extend(items.iter().take(left));
+                open.extend(items.iter().take(remaining));
                 items.len()
             }
             Value::Object(fields) => {
-                open.extend(fields.values().take(left));
+                open.extend(fields.values().take(remaining));
                 fields.len()
             }
             Value::String(text) => text.len() / 8,
             _ => 0,
         };
-        left = left.checked_sub(parts)?;
+        remaining = remaining.checked_sub(parts)?;
     }
-    Some(left)
+    Some(remaining)
 }
 
-/// The content of a result, what its output schema speaks of, and a line about text that stands
-/// beside the content and is not in it.
-fn parts(result: Value) -> (RawContent, StructuredContent, Option<String>) {
+/// The content of a result, the value that its output schema describes, and a note about omitted
+/// text.
+fn split_content(result: Value) -> (RawContent, StructuredContent, Option<String>) {
     let Value::Object(mut result) = result else {
         return (RawContent::Json(result), StructuredContent::Missing, None);
     };
-    match form(&result) {
-        Form::Structure { text_beside } => {
-            let value = result.remove(STRUCTURED).unwrap_or_default();
-            (RawContent::Json(value), StructuredContent::Content, text_beside)
+    match content_form(&result) {
+        ContentForm::Structure { omitted_text } => {
+            let value = result.remove(STRUCTURED_CONTENT).unwrap_or_default();
+            (RawContent::Json(value), StructuredContent::Content, omitted_text)
         }
-        Form::Other(content) => {
-            let structured = result.remove(STRUCTURED);
+        ContentForm::Other(content) => {
+            let structured = result.remove(STRUCTURED_CONTENT);
             (
                 content,
                 structured.map_or(StructuredContent::Missing, StructuredContent::Beside),
                 None,
             )
         }
-        Form::Whole => {
-            let structured = result.get(STRUCTURED).cloned();
+        ContentForm::Whole => {
+            let structured = result.get(STRUCTURED_CONTENT).cloned();
             let structured =
                 structured.map_or(StructuredContent::Missing, StructuredContent::Beside);
             (RawContent::Json(Value::Object(result)), structured, None)
@@ -225,52 +234,51 @@ fn parts(result: Value) -> (RawContent, StructuredContent, Option<String>) {
     }
 }
 
-/// What of a result object is its content.
-enum Form {
-    /// The structured value, which is moved out and not copied.
-    Structure { text_beside: Option<String> },
-    /// The content of its one block.
+/// Which part of a result object is its content.
+enum ContentForm {
+    /// The structured value, which is moved rather than copied.
+    Structure { omitted_text: Option<String> },
+    /// The content of its only block.
     Other(RawContent),
     /// The whole object.
     Whole,
 }
 
-fn form(result: &Map<String, Value>) -> Form {
-    if !is_plain(result) {
-        return Form::Whole;
+fn content_form(result: &Map<String, Value>) -> ContentForm {
+    if !has_only_known_fields(result) {
+        return ContentForm::Whole;
     }
     let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice);
-    let structure = Form::Structure { text_beside: None };
-    match (blocks, result.get(STRUCTURED)) {
+    let structure = ContentForm::Structure { omitted_text: None };
+    match (blocks, result.get(STRUCTURED_CONTENT)) {
         (Some([]) | None, Some(_)) => structure,
         (Some([block]), Some(structured)) if is_wrapped(block, structured) => {
             let text = plain_text(block).unwrap_or_default();
-            Form::Other(RawContent::Text(text.to_owned()))
+            ContentForm::Other(RawContent::Text(text.to_owned()))
         }
         (Some([block]), Some(structured)) if repeats(block, structured) => structure,
-        (Some(blocks), Some(structured)) if has_rows(structured) => {
-            text_beside(blocks).map_or(Form::Whole, |line| Form::Structure { text_beside: line })
-        }
-        (Some([block]), None) => single(block).map_or(Form::Whole, Form::Other),
-        _ => Form::Whole,
+        (Some(blocks), Some(structured)) if has_rows(structured) => omitted_text_note(blocks)
+            .map_or(ContentForm::Whole, |line| ContentForm::Structure { omitted_text: line }),
+        (Some([block]), None) => single_block(block).map_or(ContentForm::Whole, ContentForm::Other),
+        _ => ContentForm::Whole,
     }
 }
 
-/// True for a block that is the text form of the structured value.
+/// True if the block is the serialised structured value.
 fn repeats(block: &Value, structured: &Value) -> bool {
     let value = plain_text(block).and_then(|text| serde_json::from_str::<Value>(text).ok());
     value.is_some_and(|value| value == *structured)
 }
 
-/// True where the structured value only wraps the text of the block in one field.
+/// True if the structured value only wraps the block's text in one field.
 fn is_wrapped(block: &Value, structured: &Value) -> bool {
     let fields = structured.as_object().filter(|fields| fields.len() == 1);
     let (Some(text), Some(fields)) = (plain_text(block), fields) else { return false };
     fields.values().all(|field| field.as_str() == Some(text))
 }
 
-/// True for a list of objects, and for an object around one such list and plain values: the values
-/// that questions see as rows.
+/// True for a list of objects, and for an object with one such list and scalar fields: the values
+/// that can be queried as rows.
 fn has_rows(structured: &Value) -> bool {
     let is_list = |value: &Value| {
         value
@@ -281,14 +289,13 @@ fn has_rows(structured: &Value) -> bool {
     let (lists, others): (Vec<&Value>, Vec<&Value>) =
         fields.values().partition(|value| is_list(value));
     lists.len() == 1
-        && others.len() <= MAX_AROUND
+        && others.len() <= MAX_SIBLINGS
         && others.iter().all(|value| !value.is_array() && !value.is_object())
 }
 
-/// What is said of blocks where they are not shown: how many, and how large. Their words are a
-/// server's and are not repeated. Nothing where one of them is more than text, or where they are
-/// empty.
-fn text_beside(blocks: &[Value]) -> Option<Option<String>> {
+/// The note about text blocks that are not shown: their number and size, never the server's words.
+/// The outer `None` means that a block is not plain text; the inner one that all are empty.
+fn omitted_text_note(blocks: &[Value]) -> Option<Option<String>> {
     let texts: Option<Vec<&str>> = blocks.iter().map(plain_text).collect();
     let texts = texts?;
     let bytes: usize = texts.iter().map(|text| text.len()).sum();
@@ -296,7 +303,7 @@ fn text_beside(blocks: &[Value]) -> Option<Option<String>> {
     Some((bytes > 0).then_some(line))
 }
 
-fn single(block: &Value) -> Option<RawContent> {
+fn single_block(block: &Value) -> Option<RawContent> {
     if let Some(text) = plain_text(block) {
         return Some(RawContent::Text(text.to_owned()));
     }
@@ -309,7 +316,7 @@ fn single(block: &Value) -> Option<RawContent> {
     Some(RawContent::Binary { media_type, bytes })
 }
 
-/// The text of a block that is nothing but text.
+/// The text of a block that contains nothing else.
 fn plain_text(block: &Value) -> Option<&str> {
     let members = block.as_object().filter(|members| members.len() == 2)?;
     if members.get("type")?.as_str()? != "text" {

@@ -10,17 +10,17 @@ use tokio::process::{Child, Command};
 
 use crate::child_config::{ChildConfinement, Redactor, StdioConfig};
 use crate::confine::{
-    ConfineError, EnforcedConfinement, Launcher, MAX_REPORT, of_stderr, read_report,
+    ConfineError, EnforcedConfinement, Launcher, MAX_REPORT_BYTES, read_report, refusal_in_stderr,
 };
 use crate::escape::escape;
 
-/// Variables that a child inherits. Everything else is named in its configuration.
+/// Environment variables that a child inherits. All others come from its configuration.
 const INHERITED: [&str; 16] = [
     "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
     "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA", "USERPROFILE",
 ];
 
-/// Why a child is not started.
+/// Why a child could not be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SpawnError {
     /// It cannot be confined.
@@ -35,7 +35,7 @@ pub(crate) enum SpawnError {
 }
 
 /// Sets the child's environment: the few inherited variables and those of its configuration.
-fn set_environment(command: &mut std::process::Command, own: &BTreeMap<String, String>) {
+fn set_environment(command: &mut std::process::Command, configured: &BTreeMap<String, String>) {
     command.env_clear();
     for name in INHERITED {
         // A shell function exported under one of these names is not passed on.
@@ -45,12 +45,12 @@ fn set_environment(command: &mut std::process::Command, own: &BTreeMap<String, S
             command.env(name, value);
         }
     }
-    command.envs(own);
+    command.envs(configured);
 }
 
 /// Starts the program, without a shell, in a process group of its own.
 pub(crate) fn start(config: &StdioConfig) -> Result<Child, SpawnError> {
-    let mut command = match &config.confined {
+    let mut command = match &config.confinement {
         Some(ChildConfinement { launcher, confinement, .. }) => {
             let argv: Vec<&String> = std::iter::once(&config.command).chain(&config.args).collect();
             launcher.command(&argv, confinement)?
@@ -84,7 +84,7 @@ pub(crate) async fn read_launcher_report(
 ) -> Result<EnforcedConfinement, ConfineError> {
     let mut line = Vec::new();
     // If reading fails, what was read so far is parsed, and is rejected as incomplete.
-    let _ = source.take(MAX_REPORT).read_until(b'\n', &mut line).await;
+    let _ = source.take(MAX_REPORT_BYTES).read_until(b'\n', &mut line).await;
     read_report(&line, launcher.program())
 }
 
@@ -113,75 +113,76 @@ impl Drop for ProcessGroupGuard {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(leader) = self.leader.take() {
-            // Fails when the whole group has ended already, which is what is wanted.
+            // Fails if the whole group has already exited, which is the goal.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
 }
 
-/// The last bytes that the child wrote to standard error.
+/// The end of a child's standard error.
 #[derive(Debug, Default)]
 pub(crate) struct StderrTail {
-    bytes: Mutex<VecDeque<u8>>,
-    /// The values of the child's own variables, which may be secret, and their names.
+    last_bytes: Mutex<VecDeque<u8>>,
+    /// Names and values of the child's configured variables, which may be secret.
     variables: Vec<(String, String)>,
     redactor: Option<Redactor>,
-    confined: Option<ChildConfinement>,
+    confinement: Option<ChildConfinement>,
     /// The confinement that is enforced, once the launcher has reported it.
     enforced: OnceLock<EnforcedConfinement>,
 }
 
 impl StderrTail {
     const MAX_BYTES: usize = 4 * 1024;
-    /// How much of it messages repeat, in lines and in bytes.
+    /// How much of it messages show, in lines and bytes.
     const SHOWN_LINES: usize = 6;
     const SHOWN_BYTES: usize = 600;
-    /// A shorter value of a variable is a word such as `true`, and no secret.
-    const MIN_SECRET: usize = 6;
+    /// Shorter values are words such as `true`, not secrets.
+    const MIN_SECRET_BYTES: usize = 6;
 
-    /// The tail of a child of this configuration.
-    pub(crate) fn of(config: &StdioConfig, redactor: Option<Redactor>) -> Self {
-        let confined = config.confined.clone();
-        Self { redactor, confined, ..Self::hiding(&config.env) }
+    /// The tail for a child of this configuration.
+    pub(crate) fn new(config: &StdioConfig, redactor: Option<Redactor>) -> Self {
+        let confinement = config.confinement.clone();
+        Self { redactor, confinement, ..Self::with_variables(&config.env) }
     }
 
-    /// The tail of a child with these variables of its own.
-    pub(crate) fn hiding(env: &BTreeMap<String, String>) -> Self {
-        let own = env.iter().filter(|(_, value)| value.len() >= Self::MIN_SECRET);
+    /// The tail for a child with these configured variables.
+    pub(crate) fn with_variables(env: &BTreeMap<String, String>) -> Self {
+        let secrets = env.iter().filter(|(_, value)| value.len() >= Self::MIN_SECRET_BYTES);
         let mut variables: Vec<_> =
-            own.map(|(name, value)| (name.clone(), value.clone())).collect();
-        // A value may be part of another.
+            secrets.map(|(name, value)| (name.clone(), value.clone())).collect();
+        // Longest first, because a value may contain another.
         variables.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
         Self { variables, ..Self::default() }
     }
 
-    /// Takes note of what is kept from the child.
+    /// Records the confinement that the launcher reported.
     pub(crate) fn set_enforced(&self, enforced: &EnforcedConfinement) {
-        // There is one report.
+        // There is only one report.
         let _ = self.enforced.set(enforced.clone());
     }
 
-    /// Reads to the end, and keeps the last 4 KiB.
-    pub(crate) async fn follow(&self, mut source: impl AsyncRead + Unpin) {
+    /// Reads to the end, keeping the last 4 KiB.
+    pub(crate) async fn read_to_end(&self, mut source: impl AsyncRead + Unpin) {
         let mut chunk = [0_u8; 1024];
         while let Ok(count @ 1..) = source.read(&mut chunk).await {
             self.push(chunk.get(..count).unwrap_or_default());
         }
     }
 
-    fn push(&self, bytes: &[u8]) {
-        let mut kept = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend(bytes);
-        let surplus = kept.len().saturating_sub(Self::MAX_BYTES);
-        kept.drain(..surplus);
+    fn push(&self, added: &[u8]) {
+        let mut buffer = self.last_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        buffer.extend(added);
+        let surplus = buffer.len().saturating_sub(Self::MAX_BYTES);
+        buffer.drain(..surplus);
     }
 
-    /// What is kept without the values of the child's variables, escaped.
+    /// The kept text, escaped, with the variables' values replaced.
     pub(crate) fn text(&self) -> String {
         escape(self.without_variables().trim_end())
     }
 
-    /// The last lines, redacted first and then cut: a cut secret would not be known as one.
+    /// The last lines. They are redacted before they are shortened, because a truncated secret
+    /// would not be recognised.
     pub(crate) fn last_lines(&self) -> String {
         let mut text = self.without_variables();
         if let Some(redactor) = &self.redactor {
@@ -202,22 +203,24 @@ impl StderrTail {
 
     /// If the child reports a denied file, explains whether confinement was the cause.
     fn explanation(&self, shown: &str) -> Option<String> {
-        let explained =
-            self.confined.as_ref()?.explain(self.enforced.get()?, &of_stderr(shown)?)?;
+        let explained = self
+            .confinement
+            .as_ref()?
+            .explain_refusal(self.enforced.get()?, &refusal_in_stderr(shown)?)?;
         Some(escape(&explained))
     }
 
     fn without_variables(&self) -> String {
-        let kept = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut bytes: Vec<u8> = kept.iter().copied().collect();
-        drop(kept);
-        if bytes.len() == Self::MAX_BYTES {
-            // What is cut at its begin may be the rest of a secret, which no pattern knows.
-            let most = Self::MAX_BYTES / 4;
-            let line = bytes.iter().take(most).position(|byte| *byte == b'\n');
-            bytes.drain(..line.unwrap_or(most));
+        let buffer = self.last_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last_bytes: Vec<u8> = buffer.iter().copied().collect();
+        drop(buffer);
+        if last_bytes.len() == Self::MAX_BYTES {
+            // A truncated beginning may be the end of a secret, which no pattern recognises.
+            let max_cut = Self::MAX_BYTES / 4;
+            let line = last_bytes.iter().take(max_cut).position(|byte| *byte == b'\n');
+            last_bytes.drain(..line.unwrap_or(max_cut));
         }
-        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        let mut text = String::from_utf8_lossy(&last_bytes).into_owned();
         for (name, value) in &self.variables {
             text = text.replace(value, &format!("[{name}]"));
         }
@@ -235,7 +238,7 @@ mod tests {
         config.env.insert("TOKEN".to_owned(), "hunter2-hunter2".to_owned());
         config.env.insert("LOG".to_owned(), "warn".to_owned());
         let tail =
-            StderrTail::of(&config, Some(Redactor::new(|text| text.replace("joe@", "***@"))));
+            StderrTail::new(&config, Some(Redactor::new(|text| text.replace("joe@", "***@"))));
         for line in
             ["first", "a", "b", "c\u{1b}", "warn: joe@example.org", "key hunter2-hunter2", "end"]
         {
@@ -264,7 +267,7 @@ mod tests {
     #[test]
     fn no_part_of_a_line_and_no_variable_stands_at_the_begin_of_a_tail() {
         let env = [("TOKEN".to_owned(), "hunter2-hunter2".to_owned())].into();
-        let tail = StderrTail::hiding(&env);
+        let tail = StderrTail::with_variables(&env);
         tail.push(b"password=correct-horse-battery\n");
         // All but the first part of it is still there.
         tail.push("x".repeat(StderrTail::MAX_BYTES - 24).as_bytes());

@@ -1,11 +1,11 @@
-//! How a child process is started, and what is kept from it.
+//! How a child process is started and confined.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::confine::{Confinement, EnforcedConfinement, Launcher, Refusal, explain};
+use crate::confine::{Confinement, EnforcedConfinement, FileRefusal, Launcher, explain_refusal};
 
 /// A server started as a child process, without a shell.
 #[derive(Clone, Default)]
@@ -16,29 +16,29 @@ pub struct StdioConfig {
     pub args: Vec<String>,
     /// Variables added to the few that a child inherits. Not shown in `Debug`.
     pub env: BTreeMap<String, String>,
-    /// Its working directory; none means ours.
+    /// Its working directory; `None` means ours.
     pub cwd: Option<PathBuf>,
-    /// What starts it, and what is kept from it; none means that it has our rights.
-    pub confined: Option<ChildConfinement>,
+    /// Its confinement; `None` gives it the rights of this process.
+    pub confinement: Option<ChildConfinement>,
 }
 
 /// How a child is confined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildConfinement {
-    /// The program that starts it.
+    /// The launcher that starts it.
     pub launcher: Launcher,
-    /// What is kept from it.
+    /// The confinement to enforce.
     pub confinement: Confinement,
-    /// Where an operator changes that, in words, for messages.
+    /// Where an operator can change the confinement, for messages.
     pub setting: Option<String>,
 }
 
-/// Masks secrets in what a child wrote to standard error, before any of it is shown.
+/// Masks secrets in a child's standard error before any of it is shown.
 #[derive(Clone)]
 pub struct Redactor(Arc<dyn Fn(&str) -> String + Send + Sync>);
 
 impl Redactor {
-    /// A redactor that does this.
+    /// A redactor that applies `mask`.
     #[must_use]
     pub fn new(mask: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(mask))
@@ -56,13 +56,13 @@ impl fmt::Debug for Redactor {
 }
 
 impl ChildConfinement {
-    /// What the confinement has to do with a refusal.
-    pub(crate) fn explain(
+    /// Explains how the confinement relates to a refusal.
+    pub(crate) fn explain_refusal(
         &self,
         enforced: &EnforcedConfinement,
-        refusal: &Refusal,
+        refusal: &FileRefusal,
     ) -> Option<String> {
-        explain(&self.confinement, self.setting.as_deref(), enforced, refusal)
+        explain_refusal(&self.confinement, self.setting.as_deref(), enforced, refusal)
     }
 }
 
@@ -74,7 +74,7 @@ impl fmt::Debug for StdioConfig {
             .field("args", &self.args.len())
             .field("env", &self.env.keys())
             .field("cwd", &self.cwd)
-            .field("confined", &self.confined.is_some())
+            .field("confined", &self.confinement.is_some())
             .finish()
     }
 }

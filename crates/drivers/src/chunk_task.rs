@@ -1,4 +1,4 @@
-//! Work on the tokio runtime that brings its result bit by bit.
+//! Work on the tokio runtime that returns its result in chunks.
 
 use std::future::Future;
 
@@ -8,60 +8,60 @@ use tokio::task::JoinHandle;
 use weaver_agent_kernel::{ChunkSource, DriverError, StreamSummary};
 use weaver_types::{BoxFuture, RawChunk};
 
-/// How many chunks wait for whoever reads them; then the work waits.
-const MAX_WAITING: usize = 4;
+/// How many chunks may wait for the reader before the work is paused.
+const QUEUE_CAPACITY: usize = 4;
 
-/// Where the work puts its chunks. Sending waits while the reader has some left to read.
+/// Where the work sends its chunks. Sending waits while the queue is full.
 pub(crate) type Chunks = mpsc::Sender<RawChunk>;
 
-/// A stream of what some work sends. Dropping it abandons the work.
+/// The chunks of some work as a stream. Dropping it aborts the work.
 pub(crate) struct ChunkTask {
     chunks: mpsc::Receiver<RawChunk>,
-    work: Option<Work>,
+    work: Option<AbortOnDrop>,
     summary: StreamSummary,
 }
 
-struct Work(JoinHandle<Result<StreamSummary, DriverError>>);
+struct AbortOnDrop(JoinHandle<Result<StreamSummary, DriverError>>);
 
-impl Drop for Work {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 impl ChunkTask {
-    /// Does the work on the runtime.
+    /// Runs the work on the runtime.
     pub(crate) fn start<T>(runtime: &Handle, work: impl FnOnce(Chunks) -> T) -> Self
     where
         T: Future<Output = Result<StreamSummary, DriverError>> + Send + 'static,
     {
-        Self::with_room(MAX_WAITING, runtime, work)
+        Self::with_capacity(QUEUE_CAPACITY, runtime, work)
     }
 
-    /// The same with a queue of `room` chunks.
-    pub(crate) fn with_room<T>(
-        room: usize,
+    /// The same with a queue of `capacity` chunks.
+    pub(crate) fn with_capacity<T>(
+        capacity: usize,
         runtime: &Handle,
         work: impl FnOnce(Chunks) -> T,
     ) -> Self
     where
         T: Future<Output = Result<StreamSummary, DriverError>> + Send + 'static,
     {
-        let (sender, chunks) = mpsc::channel(room);
-        let work = Some(Work(runtime.spawn(work(sender))));
+        let (sender, chunks) = mpsc::channel(capacity);
+        let work = Some(AbortOnDrop(runtime.spawn(work(sender))));
         Self { chunks, work, summary: StreamSummary::default() }
     }
 
-    /// A stream that is over before it began.
+    /// A stream that fails at once.
     pub(crate) fn failed(runtime: &Handle, error: DriverError) -> Self {
         Self::start(runtime, |_| std::future::ready(Err(error)))
     }
 
-    async fn take(&mut self) -> Option<Result<RawChunk, DriverError>> {
+    async fn next_chunk(&mut self) -> Option<Result<RawChunk, DriverError>> {
         if let Some(chunk) = self.chunks.recv().await {
             return Some(Ok(chunk));
         }
-        // The work has nothing more to send, so it is about to end.
+        // The work sends nothing more, so it is about to end.
         let mut work = self.work.take()?;
         match (&mut work.0).await {
             Ok(Ok(summary)) => {
@@ -70,8 +70,8 @@ impl ChunkTask {
             }
             Ok(Err(error)) => Some(Err(error)),
             Err(_) => {
-                let gone = "the runtime of the driver has ended".to_owned();
-                Some(Err(DriverError::Lost(gone)))
+                let runtime_ended = "the runtime of the driver has ended".to_owned();
+                Some(Err(DriverError::Lost(runtime_ended)))
             }
         }
     }
@@ -79,7 +79,7 @@ impl ChunkTask {
 
 impl ChunkSource for ChunkTask {
     fn next(&mut self) -> BoxFuture<'_, Option<Result<RawChunk, DriverError>>> {
-        Box::pin(self.take())
+        Box::pin(self.next_chunk())
     }
 
     fn summary(&mut self) -> StreamSummary {
@@ -90,7 +90,7 @@ impl ChunkSource for ChunkTask {
 /// Sends a chunk.
 ///
 /// # Errors
-/// [`DriverError::Lost`], when nobody reads any more.
+/// [`DriverError::Lost`], if the reader is gone.
 pub(crate) async fn send(chunks: &Chunks, chunk: RawChunk) -> Result<(), DriverError> {
     let gone = |_| DriverError::Lost("nobody reads the stream any more".to_owned());
     chunks.send(chunk).await.map_err(gone)

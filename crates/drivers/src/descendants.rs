@@ -1,9 +1,10 @@
-//! What a server leaves behind its process group when it ends.
+//! Kills the processes that a server leaves outside of its process group.
 //!
-//! A descendant that begins a group or session of its own (a browser, a daemon) is not ended with the
-//! group, and once its parent is gone nothing in the process table says whose it was. So each server
-//! gets a variable with a random value, which its descendants inherit: whoever has it in its
-//! environment when the server ends is ended too. One that clears its environment stays.
+//! A descendant that starts its own process group or session (a browser, a daemon) is not killed
+//! with the server's group, and once its parent has exited the process table no longer shows where
+//! it came from. So each server gets an environment variable with a random value, which its
+//! descendants inherit. When the server ends, every process with this variable is killed. A process
+//! that clears its environment survives.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,22 +13,23 @@ use std::io::Read as _;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use weaver_types::{OsRandom, random_text};
 
-/// The variable. Who starts something there that is not the server's alone takes it away.
+/// The variable. A server that starts processes shared with others should remove it from their
+/// environment.
 const VARIABLE: &str = "WEAVER_SERVER_ID";
-/// The most bytes of an environment that are looked at.
-const MAX_ENVIRONMENT: u64 = 256 * 1024;
-/// How often is looked again for what was started meanwhile.
-const LOOKS: usize = 8;
+/// How much of an environment is searched.
+const MAX_ENVIRONMENT_BYTES: u64 = 256 * 1024;
+/// How often the search is repeated, for processes started in the meantime.
+const MAX_SWEEPS: usize = 8;
 
-/// Ends the descendants of a server when dropped.
+/// Kills the descendants of a server when dropped.
 pub(crate) struct DescendantsGuard {
-    /// The variable with its value; `None` where no value could be made.
+    /// The variable and its value; `None` if no random value was available.
     entry: Option<String>,
 }
 
 impl DescendantsGuard {
-    /// Marks a server that is yet to be started, by its variables.
-    pub(crate) fn mark(variables: &mut BTreeMap<String, String>) -> Self {
+    /// Adds the marking variable to a server's environment before it is started.
+    pub(crate) fn new(variables: &mut BTreeMap<String, String>) -> Self {
         let id = random_text("", 16, &OsRandom).ok();
         let entry = id.map(|id| {
             let entry = format!("{VARIABLE}={id}");
@@ -41,33 +43,33 @@ impl DescendantsGuard {
 impl Drop for DescendantsGuard {
     fn drop(&mut self) {
         let Some(entry) = &self.entry else { return };
-        for _ in 0..LOOKS {
-            if end_marked(entry) == 0 {
+        for _ in 0..MAX_SWEEPS {
+            if kill_marked(entry) == 0 {
                 return;
             }
         }
     }
 }
 
-/// Ends every process with this variable; how many there were.
-fn end_marked(entry: &str) -> usize {
+/// Kills every process with this variable, and returns how many there were.
+fn kill_marked(entry: &str) -> usize {
     let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
     let ids = processes.filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok());
-    ids.filter(|id| end_if_marked(*id, entry)).count()
+    ids.filter(|id| kill_if_marked(*id, entry)).count()
 }
 
-/// Ends a process where it has this variable. It is held before it is looked at, so that the signal
-/// reaches no other process that got its number meanwhile.
-fn end_if_marked(id: i32, entry: &str) -> bool {
+/// Kills a process if it has this variable. The pidfd is opened before the check, so that the
+/// signal cannot reach a later process with the same id.
+fn kill_if_marked(id: i32, entry: &str) -> bool {
     let Some(process) = Pid::from_raw(id) else { return false };
-    let Ok(held) = pidfd_open(process, PidfdFlags::empty()) else { return false };
+    let Ok(handle) = pidfd_open(process, PidfdFlags::empty()) else { return false };
     let mut environment = Vec::new();
-    // That of another user's process cannot be read, and that of one that has ended is empty.
+    // Another user's environment is unreadable, and that of an exited process is empty.
     let read = File::open(format!("/proc/{id}/environ"))
-        .and_then(|file| file.take(MAX_ENVIRONMENT).read_to_end(&mut environment));
+        .and_then(|file| file.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut environment));
     let is_marked = read.is_ok()
         && environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes());
-    is_marked && pidfd_send_signal(held, Signal::KILL).is_ok()
+    is_marked && pidfd_send_signal(handle, Signal::KILL).is_ok()
 }
 
 #[cfg(test)]
@@ -91,15 +93,15 @@ mod tests {
             output
         };
         let (mut variables, mut others) = (BTreeMap::new(), BTreeMap::new());
-        let guard = DescendantsGuard::mark(&mut variables);
-        let other = DescendantsGuard::mark(&mut others);
+        let guard = DescendantsGuard::new(&mut variables);
+        let other = DescendantsGuard::new(&mut others);
         let (mut left, kept) = (start(&variables), start(&others));
         drop(guard);
         // The pipe ends with its last writer.
         let begin = Instant::now();
         left.read_to_end(&mut Vec::new()).unwrap();
         assert!(begin.elapsed() < Duration::from_secs(60));
-        assert_eq!(end_marked(other.entry.as_ref().unwrap()), 1, "the other server's goes on");
+        assert_eq!(kill_marked(other.entry.as_ref().unwrap()), 1, "the other server's goes on");
         drop((other, kept));
     }
 }

@@ -1,4 +1,4 @@
-//! What an MCP server offers as drivers of the kernel: its tools, resources, prompts and completions.
+//! Drivers for what an MCP server offers: tools, resources, prompts and completions.
 
 use std::sync::Arc;
 
@@ -7,25 +7,25 @@ use tokio::runtime::Handle;
 use weaver_agent_kernel::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
 use weaver_types::{BoxFuture, RawContent, RawResult};
 
-use crate::call_result::result;
+use crate::call_result::to_raw_result;
 use crate::child_config::ChildConfinement;
 use crate::chunk_task::{self, ChunkTask};
 use crate::confine::{self, EnforcedConfinement};
 use crate::escape::escape;
-use crate::http::pieces::chunk_of;
+use crate::http::streamed_response::content_to_chunk;
 use crate::instance::{InstanceSource, ServerInstance};
 use crate::mcp::{CallOutcome, CallRequest, Upstream};
-use crate::progress_messages::{MAX_MESSAGES, MESSAGES_LOST, ProgressMessages};
-use crate::task;
+use crate::progress_messages::{MESSAGE_QUEUE_CAPACITY, MESSAGES_OMITTED, ProgressMessages};
+use crate::runtime_task;
 
-/// Why a driver of one connection refuses a call.
-const ANEW: &str =
+/// Why a call bound to a former connection is refused.
+const CONNECTION_CHANGED: &str =
     "the server went away or was connected anew since its tools were listed; nothing was sent";
 
-/// One tool of one upstream server, one of its prompts, or all of its resources.
+/// One tool or prompt of an upstream server, or all of its resources.
 ///
-/// What is called is fixed here; arguments are passed on as they are and select nothing. The future of a
-/// call may be polled by any executor: the work itself is done on the tokio runtime that was given.
+/// The operation is fixed here; arguments are passed on unchanged and cannot select another. Any
+/// executor may poll the future of a call: the work itself runs on the given tokio runtime.
 pub struct McpDriver {
     upstream: Arc<Upstream>,
     operation: Operation,
@@ -37,10 +37,10 @@ pub struct McpDriver {
     as_task: bool,
 }
 
-/// Gives `_meta` fields for the request that is about to be sent.
+/// Supplies `_meta` fields for the next request.
 pub type RequestMeta = Arc<dyn Fn() -> Map<String, Value> + Send + Sync>;
 
-/// What a driver does at its server.
+/// The operation that a driver performs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Operation {
     Tool(String),
@@ -53,28 +53,28 @@ impl McpDriver {
     /// A driver for `tool`, named exactly as the server lists it. `runtime` needs IO and time.
     #[must_use]
     pub fn new(upstream: Arc<Upstream>, tool: impl Into<String>, runtime: Handle) -> Self {
-        Self::of(upstream, Operation::Tool(tool.into()), runtime)
+        Self::with_operation(upstream, Operation::Tool(tool.into()), runtime)
     }
 
-    /// A driver that reads resources of the server: the one that the argument `uri` names.
+    /// A driver that reads the resource named by the argument `uri`.
     #[must_use]
     pub fn reading_resources(upstream: Arc<Upstream>, runtime: Handle) -> Self {
-        Self::of(upstream, Operation::ReadResource, runtime)
+        Self::with_operation(upstream, Operation::ReadResource, runtime)
     }
 
     /// A driver that gets `prompt`, named exactly as the server lists it.
     #[must_use]
     pub fn prompt(upstream: Arc<Upstream>, prompt: impl Into<String>, runtime: Handle) -> Self {
-        Self::of(upstream, Operation::Prompt(prompt.into()), runtime)
+        Self::with_operation(upstream, Operation::Prompt(prompt.into()), runtime)
     }
 
-    /// A driver that completes arguments: its own are `ref`, `argument` and `context`.
+    /// A driver that completes arguments. Its own arguments are `ref`, `argument` and `context`.
     #[must_use]
     pub fn completing(upstream: Arc<Upstream>, runtime: Handle) -> Self {
-        Self::of(upstream, Operation::Complete, runtime)
+        Self::with_operation(upstream, Operation::Complete, runtime)
     }
 
-    fn of(upstream: Arc<Upstream>, operation: Operation, runtime: Handle) -> Self {
+    fn with_operation(upstream: Arc<Upstream>, operation: Operation, runtime: Handle) -> Self {
         let name = format!("mcp:{}", upstream.config().name);
         Self {
             upstream,
@@ -88,32 +88,31 @@ impl McpDriver {
         }
     }
 
-    /// The same driver for the connection on which the tool was listed, and for no other: once the
-    /// server is connected anew, it may be another program, so calls are refused unsent until its
-    /// tools are listed again. See [`Connection::generation`](crate::mcp::Connection::generation).
+    /// Binds the driver to the connection on which the tool was listed. After a reconnect the
+    /// server may be another program, so calls are refused unsent until its tools are listed again.
+    /// See [`Connection::generation`](crate::mcp::Connection::generation).
     #[must_use]
     pub fn of_generation(mut self, generation: u64) -> Self {
         self.generation = Some(generation);
         self
     }
 
-    /// The same driver where `instances` says for each call which instance of the server serves it.
+    /// Lets `instances` choose the server instance for each call.
     #[must_use]
     pub fn with_instances(mut self, instances: Arc<dyn InstanceSource>) -> Self {
         self.instances = Some(instances);
         self
     }
 
-    /// The same driver where `meta` gives fields for the `_meta` of each request. It is asked in the
-    /// task that executes the call.
+    /// Adds the fields from `meta` to the `_meta` of each request. It is called in the task that
+    /// executes the call.
     #[must_use]
     pub fn with_request_meta(mut self, meta: RequestMeta) -> Self {
         self.meta = Some(meta);
         self
     }
 
-    /// The same driver for a tool that its server does only as a task: the task is followed to its
-    /// end.
+    /// For a tool that its server runs only as a task, which is followed to its end.
     #[must_use]
     pub fn as_task(mut self) -> Self {
         self.as_task = true;
@@ -134,12 +133,12 @@ impl McpDriver {
     }
 
     fn request(&self, call: &AuthorizedCall) -> CallRequest {
-        let late = call.clone();
+        let late_call = call.clone();
         let arguments = call.arguments();
         let uri = || arguments.get("uri").and_then(Value::as_str).unwrap_or_default();
         let request = match &self.operation {
             Operation::Tool(name) => CallRequest::new(name.clone(), arguments.clone()),
-            // Its schema demands the URI.
+            // Its schema requires the URI.
             Operation::ReadResource => CallRequest::read_resource(uri()),
             Operation::Prompt(name) => CallRequest::get_prompt(name.clone(), arguments.clone()),
             Operation::Complete => CallRequest::complete(arguments.clone()),
@@ -150,7 +149,7 @@ impl McpDriver {
         request
             .meta(meta)
             .timeout(call.timeout().min(self.upstream.config().limits.call_timeout))
-            .late(move |outcome| late.report_late(&result(method, outcome)))
+            .on_late_answer(move |outcome| late_call.report_late(&to_raw_result(method, outcome)))
     }
 }
 
@@ -163,28 +162,32 @@ impl Driver for McpDriver {
         }
         Box::pin(async move {
             let work = async move { run(&instance.await?, request).await };
-            task::on(&self.runtime, work).await
+            runtime_task::run_on(&self.runtime, work).await
         })
     }
 
-    /// The messages of its progress, each a row, then its result.
+    /// The call's progress messages, one row each, then its result.
     fn execute_stream(&self, call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
         if !matches!(self.operation, Operation::Tool(_)) {
             return None;
         }
         let (request, instance) = (self.request(call), self.instance(call));
-        Some(Box::new(ChunkTask::with_room(MAX_MESSAGES, &self.runtime, |chunks| async move {
-            let messages = ProgressMessages::new(chunks.clone());
-            let request = request.progress(messages.sink());
-            let raw = run(&instance.await?, request).await?;
-            let mut findings = raw.findings.clone();
-            findings.extend(messages.has_lost().then_some(MESSAGES_LOST));
-            chunk_task::send(&chunks, chunk_of(raw.content.clone())).await?;
-            let is_error = raw.is_error;
-            // What was said of the progress is no part of the result.
-            let whole = Some(RawResult { findings: Vec::new(), ..raw });
-            Ok(StreamSummary { is_error, findings, whole, ..StreamSummary::default() })
-        })))
+        Some(Box::new(ChunkTask::with_capacity(
+            MESSAGE_QUEUE_CAPACITY,
+            &self.runtime,
+            |chunks| async move {
+                let messages = ProgressMessages::new(chunks.clone());
+                let request = request.progress(messages.sink());
+                let raw = run(&instance.await?, request).await?;
+                let mut findings = raw.findings.clone();
+                findings.extend(messages.has_dropped().then_some(MESSAGES_OMITTED));
+                chunk_task::send(&chunks, content_to_chunk(raw.content.clone())).await?;
+                let is_error = raw.is_error;
+                // The progress messages are not part of the result.
+                let whole = Some(RawResult { findings: Vec::new(), ..raw });
+                Ok(StreamSummary { is_error, findings, result: whole, ..StreamSummary::default() })
+            },
+        )))
     }
 
     fn reports_progress(&self) -> bool {
@@ -198,44 +201,44 @@ impl Driver for McpDriver {
 
 async fn run(instance: &ServerInstance, request: CallRequest) -> Result<RawResult, DriverError> {
     let (method, upstream) = (request.method, instance.upstream());
-    let request = instance.on_behalf(request);
+    let request = instance.for_caller(request);
     if instance.generation().is_none() {
-        // A failure up to here is certainly before the call.
+        // A failure up to here certainly precedes the call.
         let connected = upstream.connection().await;
-        connected.map_err(|error| DriverError::Unavailable(error.explained()))?;
+        connected.map_err(|error| DriverError::Unavailable(error.with_stderr()))?;
     }
-    // Asked before the call: its answer does not wait for the connection after this one.
+    // Read before the call, so that it cannot wait for a later connection.
     let enforced = upstream.enforced().await;
     let called = match instance.generation() {
         Some(generation) => upstream
             .call_on(generation, request)
             .await
-            .ok_or_else(|| DriverError::Unavailable(ANEW.to_owned()))?,
+            .ok_or_else(|| DriverError::Unavailable(CONNECTION_CHANGED.to_owned()))?,
         None => upstream.call(request).await,
     };
     if let Ok(CallOutcome::Error(error)) = &called {
-        instance.note_refusal(error);
+        instance.report_missing_capability(error);
     }
-    let confined = upstream.config().confined().zip(enforced);
-    match result(method, called) {
-        Ok(raw) => Ok(match &confined {
-            Some((confined, enforced)) => judged(raw, confined, enforced),
+    let confinement = upstream.config().confinement().zip(enforced);
+    match to_raw_result(method, called) {
+        Ok(raw) => Ok(match &confinement {
+            Some((confinement, enforced)) => mark_refused_access(raw, confinement, enforced),
             None => raw,
         }),
         Err(error) => Err(error),
     }
 }
 
-/// A result that is nothing but the words of an operating system that refused a file, from a server
-/// whose files are confined: it failed, whatever the server calls it, and the model is told why.
-fn judged(
+/// If a result consists only of the operating system's refusal of a file, and the server's files
+/// are confined, the call failed, whatever the server says; a note tells the model why.
+fn mark_refused_access(
     raw: RawResult,
-    confined: &ChildConfinement,
+    confinement: &ChildConfinement,
     enforced: &EnforcedConfinement,
 ) -> RawResult {
     let RawContent::Text(text) = &raw.content else { return raw };
-    let Some(refusal) = confine::of_result(text) else { return raw };
-    let Some(note) = confined.explain(enforced, &refusal) else { return raw };
+    let Some(refusal) = confine::refusal_in_result(text) else { return raw };
+    let Some(note) = confinement.explain_refusal(enforced, &refusal) else { return raw };
     let mut raw = raw.failed();
     raw.notes.push(escape(&note));
     raw

@@ -1,18 +1,18 @@
-//! Makes untrusted text fit for one line of a terminal or a log.
+//! Escapes untrusted text for one line of a terminal or log.
 
-/// Longest output in bytes, before the mark that says it was cut.
-const MOST: usize = 16 * 1024;
+/// Longest output in bytes, without the truncation mark.
+const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 
-/// Escapes control characters, line breaks and invisible or direction-changing characters, and
-/// cuts what is longer than 16 KiB.
+/// Escapes control characters, line breaks, and invisible or direction-changing characters, and
+/// truncates at 16 KiB.
 pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(MOST));
+    let mut out = String::with_capacity(text.len().min(MAX_OUTPUT_BYTES));
     for c in text.chars() {
-        if out.len() >= MOST {
+        if out.len() >= MAX_OUTPUT_BYTES {
             out.push('…');
             break;
         }
-        if c == '\\' || hidden(c) {
+        if c == '\\' || is_hidden(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);
@@ -21,7 +21,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-fn hidden(c: char) -> bool {
+fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -1,41 +1,42 @@
-//! Operations of HTTP APIs as drivers of the kernel.
+//! HTTP API operations as drivers of the kernel.
 //!
-//! An [`Operation`] fixes method, host and the places that the arguments of a call fill; nothing in
-//! the arguments selects another. A value in a path becomes one segment, a value in a query one
-//! value, a value in a header one line: what would be more is refused. [`Access`] says where
-//! requests and their redirects may go: hosts are compared in one normal form, names are looked up
-//! here, and a connection is made to the looked-up address and to no other. Addresses that are not
-//! public are refused unless they are named. Nothing is compressed, so nothing unfolds.
+//! An [`Operation`] fixes method, host and the places that arguments fill; no argument selects
+//! anything else. A value in a path becomes one segment, a value in a query one parameter, a value
+//! in a header one line; anything more is refused. [`Access`] limits where requests and redirects
+//! may go. Hosts are compared in one normal form, names are resolved here, and the connection goes
+//! to the resolved address that was checked (so DNS rebinding has no second lookup to attack).
+//! Addresses that are not public are refused unless listed. Responses must not be compressed, so
+//! none can expand beyond its limit.
 
 mod access;
-mod authority;
+mod address_range;
+mod certificate_authority;
 pub(crate) mod client;
 mod client_error;
-mod driver;
 mod error;
 mod etag;
 mod host;
+mod http_driver;
 mod media;
-mod network;
 mod operation;
-pub(crate) mod pieces;
 mod request;
+pub(crate) mod restricted_client;
 mod secret;
-mod template;
-pub(crate) mod web;
+pub(crate) mod streamed_response;
+mod url_template;
 
 pub use access::Access;
-pub use authority::Authority;
-pub use client::{Lookup, system_lookup};
-pub use driver::HttpDriver;
+pub use address_range::AddressRange;
+pub(crate) use address_range::{is_metadata_service, is_public};
+pub use certificate_authority::CertificateAuthority;
+pub use client::{HostLookup, system_host_lookup};
 pub use error::OperationError;
 pub(crate) use error::Refusal;
 pub use etag::EtagObserver;
 pub use host::{HostRule, is_loopback};
-pub use network::Network;
-pub(crate) use network::{is_metadata_service, is_public};
+pub use http_driver::HttpDriver;
 pub use operation::{Body, Method, Operation, SecretHeader};
 pub use secret::{
-    CommandSecret, EnvSecret, FileSecret, MIN_SECRET, ProjectedSecret, Secret, SecretError,
+    CommandSecret, EnvSecret, FileSecret, MIN_SECRET_BYTES, ProjectedSecret, Secret, SecretError,
     SecretProvider,
 };

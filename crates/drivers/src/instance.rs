@@ -1,4 +1,4 @@
-//! Which process or session of a server a call goes to, where there are several.
+//! Chooses the process or session of a server that serves a call.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use weaver_types::BoxFuture;
 
 use crate::mcp::{CallRequest, CallTimer, ClientFeatures, RpcError, Upstream};
 
-/// The code with which a server says that its client lacks a capability (2026-07-28).
+/// The error code of a server whose client lacks a capability (2026-07-28).
 const MISSING_CAPABILITY: i64 = -32021;
 
-/// Chooses the instance of a server for each call, for instance one for each client.
+/// Chooses the server instance for each call, for example one per client.
 pub trait InstanceSource: Send + Sync {
-    /// The instance that serves this call; it may have to be started first.
+    /// The instance that serves this call. It may have to be started first.
     ///
     /// # Errors
-    /// [`DriverError::Unavailable`], when there is none: then nothing was sent.
+    /// [`DriverError::Unavailable`] if there is none; then nothing was sent.
     fn instance(
         &self,
         call: &AuthorizedCall,
     ) -> BoxFuture<'static, Result<ServerInstance, DriverError>>;
 }
 
-/// One process of a server, or one session at it.
+/// One process of a server, or one session with it.
 pub struct ServerInstance {
     upstream: Arc<Upstream>,
     generation: Option<u64>,
@@ -31,39 +31,39 @@ pub struct ServerInstance {
     caller: Option<InstanceCaller>,
 }
 
-/// Whoever a call is made for, beyond what the kernel knows of them.
+/// The client that a call is made for.
 #[derive(Clone)]
 pub struct InstanceCaller {
-    /// Answers what the server asks in the call.
+    /// Answers the server's requests during the call.
     pub features: Arc<dyn ClientFeatures>,
-    /// What the time limits of the call run on.
+    /// The timer for the time limits of the call.
     pub timer: CallTimer,
 }
 
 impl ServerInstance {
-    /// An instance. With a generation, calls go over that connection alone; see
+    /// An instance. With a generation, calls use only that connection; see
     /// [`Connection::generation`](crate::mcp::Connection::generation).
     #[must_use]
     pub fn new(upstream: Arc<Upstream>, generation: Option<u64>) -> Self {
         Self { upstream, generation, _in_use: None, caller: None }
     }
 
-    /// Keeps `guard` for as long as the call runs, so that its owner sees that the instance is in use.
+    /// Holds `guard` while the call runs, so that its owner sees that the instance is in use.
     #[must_use]
     pub fn guarded(mut self, guard: Arc<dyn Any + Send + Sync>) -> Self {
         self._in_use = Some(guard);
         self
     }
 
-    /// Names whoever the call is made for.
+    /// Sets the client that the call is made for.
     #[must_use]
     pub fn called_by(mut self, caller: Option<InstanceCaller>) -> Self {
         self.caller = caller;
         self
     }
 
-    /// The request on behalf of whoever the call is made for.
-    pub(crate) fn on_behalf(&self, request: CallRequest) -> CallRequest {
+    /// Adds the client's features and timer to the request.
+    pub(crate) fn for_caller(&self, request: CallRequest) -> CallRequest {
         match &self.caller {
             Some(InstanceCaller { features, timer }) => {
                 request.client(Arc::clone(features)).timer(timer.clone())
@@ -72,10 +72,10 @@ impl ServerInstance {
         }
     }
 
-    /// Tells whoever the call is made for where they lack a capability that the server needs.
-    pub(crate) fn note_refusal(&self, error: &RpcError) {
+    /// Tells the client that it lacks a capability that the server requires.
+    pub(crate) fn report_missing_capability(&self, error: &RpcError) {
         if let (MISSING_CAPABILITY, Some(caller)) = (error.code, &self.caller) {
-            caller.features.lacks(error);
+            caller.features.on_missing_capability(error);
         }
     }
 

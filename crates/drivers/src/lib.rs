@@ -1,14 +1,13 @@
-//! Drivers that reach real tools: MCP over stdio and Streamable HTTP, operations of HTTP APIs,
-//! programs of this machine; the confinement of what they start, and the facts of this machine on
-//! which a call may depend.
+//! Drivers for real tools: MCP over stdio and Streamable HTTP, HTTP API operations, and local
+//! programs; the confinement of child processes; and observers for preconditions on this machine.
 //!
 //! This crate carries a call to a server and its answer back, within bounds and without trusting
-//! either side's manners. It decides nothing: whether a call may be made, and what of the answer a
-//! model may see, is settled elsewhere before and after.
+//! either side. It makes no decisions: whether a call is allowed, and which part of the answer a
+//! model may see, is decided elsewhere.
 //!
-//! It is deliberately not a general MCP SDK. Values stay raw, and what a server asks of its client
-//! (elicitation, sampling, roots) is answered by a handler of the host or not at all. It follows no
-//! redirect there. It starts no shell.
+//! It is deliberately not a general MCP SDK. Values stay raw, and requests of a server to its
+//! client (elicitation, sampling, roots) are answered by the host's handler or refused. MCP
+//! redirects are not followed, and no shell is started.
 //!
 //! ```no_run
 //! use serde_json::Map;
@@ -40,22 +39,22 @@ mod driver;
 mod escape;
 mod feature_result;
 pub mod http;
+mod http_poster;
 mod instance;
-mod lines;
+mod line_splitter;
 pub mod mcp;
 #[cfg(feature = "memory")]
 pub mod memory;
 pub mod oauth;
-mod post;
 pub mod precondition;
 pub mod process;
 mod progress_messages;
-mod task;
+mod runtime_task;
 
 pub use call_result::raw_result;
 pub use driver::{McpDriver, RequestMeta};
+pub use http_poster::{HttpPoster, PostBody, PostError};
 pub use instance::{InstanceCaller, InstanceSource, ServerInstance};
-pub use post::{Post, PostBody, PostError};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,10 +1,9 @@
 //! A client for the Model Context Protocol.
 //!
-//! Messages are framed, matched and read here, and values stay raw: no typed decoding stands
-//! between the server's bytes and the caller, so no field is lost and nothing that a server sends
-//! can change what its answer is taken for. The request alone decides that.
+//! The client frames messages, matches replies to requests and leaves values raw: no typed decoding stands between the
+//! server's bytes and the caller. So no field is lost, and the request alone decides how its answer is read, whatever
+//! the server sends.
 
-mod ask;
 mod call;
 mod call_timer;
 mod client_features;
@@ -12,7 +11,6 @@ mod config;
 mod connection;
 mod error;
 mod fault;
-mod frame;
 mod headers;
 mod http;
 mod inbox;
@@ -20,14 +18,16 @@ mod input_required;
 mod input_responses;
 mod large_message;
 mod lifecycle;
+mod line_reader;
 mod listing;
 mod message;
 mod method;
 mod notification;
+mod outgoing_request;
 mod parameter_headers;
 mod pending_requests;
 mod progress_token;
-mod rate;
+mod rpc_channel;
 mod server_list;
 mod server_request;
 pub(crate) mod sse;
@@ -35,12 +35,12 @@ mod stdio;
 pub(crate) mod strict_json;
 mod subscription;
 mod task;
+mod token_bucket;
 mod upstream;
-mod wire;
 
 pub use crate::child_config::{ChildConfinement, Redactor, StdioConfig};
-pub use call::{CallOutcome, CallRequest, Finding, LateAnswer, Reply};
-pub(crate) use call::{STRUCTURED, whole};
+pub use call::{CallOutcome, CallRequest, LateAnswerHandler, Reply, ReplyWarning};
+pub(crate) use call::{STRUCTURED_CONTENT, with_structured_rows};
 pub use call_timer::{CallTimer, TimerPause};
 pub use client_features::ClientFeatures;
 pub use config::{
@@ -48,9 +48,9 @@ pub use config::{
 };
 pub use connection::Connection;
 pub use error::{McpError, RpcError};
-pub use fault::{Fault, HttpFault};
-pub use headers::text_of_value;
-pub use inbox::Counts;
+pub use fault::{HttpFault, MessageFault};
+pub use headers::decode_header_text;
+pub use inbox::MessageCounts;
 pub use lifecycle::ServerInfo;
 pub use listing::{ListedItem, ListedTool};
 pub use method::Method;

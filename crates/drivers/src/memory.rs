@@ -9,9 +9,9 @@
 //! | `kernel.memory.recall` | gives what bears on a query | reads, closed world |
 //! | `kernel.memory.delete` | forgets what is under a key | destructive |
 //!
-//! What is written carries the label of all that its run was shown before: a rule that matches the
-//! run's `label` decides whether an untrusted run may remember. What is read puts the label of the
-//! entries on the run. A source that a model names stands as `model:` and its words.
+//! A written entry carries the label of everything its run has seen, so a rule that matches the
+//! run's `label` decides whether an untrusted run may remember. Reading puts the labels of the
+//! entries on the run. The source that a model names is stored as `model:` followed by its words.
 
 mod answer;
 mod capability;
@@ -25,20 +25,20 @@ use contextweaver::memory::{
 };
 use serde_json::{Map, Value};
 use weaver_agent_kernel::{
-    AuthorizedCall, Caller, Driver, DriverError, FnDriver, Kernel, MemoryAccess, MemoryNote,
+    AuthorizedCall, Caller, Driver, DriverError, FnDriver, Kernel, MemoryAccess, MemoryOperation,
     Registry, RegistryError, block_on,
 };
 use weaver_types::{Principal, RawResult, RunContext};
 
-type MemoryResult = Result<RawResult, DriverError>;
+type CallResult = Result<RawResult, DriverError>;
 
-/// Registers the four capabilities over a tier of memory, the durable one as a rule.
+/// Registers the four capabilities for a memory tier, usually the durable one.
 ///
 /// # Errors
-/// [`RegistryError`], when one of the ids is taken.
+/// [`RegistryError`], if one of the ids is taken.
 pub fn register(registry: &Registry, memory: &Memory) -> Result<(), RegistryError> {
-    let bodies: [fn(&Memory, &AuthorizedCall) -> MemoryResult; 4] = [put, get, recall, delete];
-    for (capability, body) in capability::all().into_iter().zip(bodies) {
+    let operations: [fn(&Memory, &AuthorizedCall) -> CallResult; 4] = [put, get, recall, delete];
+    for (capability, body) in capability::memory_capabilities().into_iter().zip(operations) {
         let memory = memory.clone();
         let driver: Arc<dyn Driver> =
             Arc::new(FnDriver::blocking(move |call| body(&memory, &call)));
@@ -47,15 +47,15 @@ pub fn register(registry: &Registry, memory: &Memory) -> Result<(), RegistryErro
     Ok(())
 }
 
-/// A log for a bundle whose host reads and writes memory itself: each access becomes an event of
-/// the run under its decision key, and what is read taints the run.
+/// An audit hook for a host that uses memory directly: each access is recorded as an event of the
+/// run, and reading taints the run.
 ///
-/// It waits for the ledger on the thread that uses the memory.
+/// It blocks the calling thread until the ledger has accepted the event.
 #[must_use]
 pub fn kernel_log(kernel: Arc<Kernel>, run: RunContext, principal: Principal) -> MemoryAuditHook {
     Arc::new(move |access, entry| {
         let id = entry.entry_id();
-        let note = MemoryNote {
+        let note = MemoryOperation {
             access: match access {
                 Access::Put => MemoryAccess::Put,
                 Access::Get => MemoryAccess::Get,
@@ -72,10 +72,10 @@ pub fn kernel_log(kernel: Arc<Kernel>, run: RunContext, principal: Principal) ->
     })
 }
 
-fn put(memory: &Memory, call: &AuthorizedCall) -> MemoryResult {
+fn put(memory: &Memory, call: &AuthorizedCall) -> CallResult {
     let arguments = call.arguments();
     let (kind, value) = (kind(arguments), arguments.get("value").cloned().unwrap_or_default());
-    let with = put_of(call);
+    let with = put_options(call);
     let key = || text(arguments, "key").ok_or_else(|| invalid("name a `key`"));
     let id = match kind {
         EntryKind::Value => {
@@ -83,7 +83,7 @@ fn put(memory: &Memory, call: &AuthorizedCall) -> MemoryResult {
             key()?.to_owned()
         }
         EntryKind::Fact => {
-            FactStore::new(memory).state(key()?, value, &with).map_err(error)?;
+            FactStore::new(memory).add_claim(key()?, value, &with).map_err(error)?;
             key()?.to_owned()
         }
         EntryKind::Episode => {
@@ -91,44 +91,47 @@ fn put(memory: &Memory, call: &AuthorizedCall) -> MemoryResult {
             EpisodicStore::new(memory).add(summary, &with).map_err(error)?
         }
     };
-    Ok(answer::remembered(memory.tier(), kind, &id))
+    Ok(answer::stored(memory.tier(), kind, &id))
 }
 
-fn get(memory: &Memory, call: &AuthorizedCall) -> MemoryResult {
+fn get(memory: &Memory, call: &AuthorizedCall) -> CallResult {
     let key = text(call.arguments(), "key").ok_or_else(|| invalid("name a `key`"))?;
-    let one = |entry: Option<MemoryEntry>| entry.map_or_else(answer::nothing, answer::entry);
+    let entry_or_not_found =
+        |entry: Option<MemoryEntry>| entry.map_or_else(answer::not_found, answer::entry_result);
     match kind(call.arguments()) {
-        EntryKind::Value => memory.entry(key).map(one).map_err(error),
-        EntryKind::Episode => EpisodicStore::new(memory).get(key).map(one).map_err(error),
+        EntryKind::Value => memory.entry(key).map(entry_or_not_found).map_err(error),
+        EntryKind::Episode => {
+            EpisodicStore::new(memory).get(key).map(entry_or_not_found).map_err(error)
+        }
         EntryKind::Fact => {
             let fact = FactStore::new(memory).get(key).map_err(error)?;
-            Ok(fact.map_or_else(answer::nothing, answer::fact))
+            Ok(fact.map_or_else(answer::not_found, answer::fact_result))
         }
     }
 }
 
-fn recall(memory: &Memory, call: &AuthorizedCall) -> MemoryResult {
+fn recall(memory: &Memory, call: &AuthorizedCall) -> CallResult {
     let query = text(call.arguments(), "query").unwrap_or_default();
     let counter = weaver_text::token::CharsPerFour;
-    let request = contextweaver::memory::Recall::new(query, &counter);
-    contextweaver::memory::recall(memory, &request).map(answer::recalled).map_err(error)
+    let request = contextweaver::memory::RecallRequest::new(query, &counter);
+    contextweaver::memory::recall(memory, &request).map(answer::recall_result).map_err(error)
 }
 
-fn delete(memory: &Memory, call: &AuthorizedCall) -> MemoryResult {
+fn delete(memory: &Memory, call: &AuthorizedCall) -> CallResult {
     let key = text(call.arguments(), "key").ok_or_else(|| invalid("name a `key`"))?;
-    let gone = match kind(call.arguments()) {
+    let deleted = match kind(call.arguments()) {
         EntryKind::Value => memory.delete(key),
         EntryKind::Episode => EpisodicStore::new(memory).forget(key),
         EntryKind::Fact => FactStore::new(memory).forget(key),
     };
-    gone.map(answer::forgotten).map_err(error)
+    deleted.map(answer::delete_result).map_err(error)
 }
 
-/// What goes with a value that a call writes: all that is known of the call, and what the model
-/// says of its source.
-fn put_of(call: &AuthorizedCall) -> PutOptions {
+/// The options for a value that a call writes: the origin known of the call, and the source that
+/// the model names.
+fn put_options(call: &AuthorizedCall) -> PutOptions {
     let arguments = call.arguments();
-    let said = text(arguments, "source").unwrap_or_default();
+    let source = text(arguments, "source").unwrap_or_default();
     let ttl = arguments.get("ttl_s").and_then(Value::as_f64);
     let origin = Origin {
         principal: Some(call.principal().clone()),
@@ -139,11 +142,11 @@ fn put_of(call: &AuthorizedCall) -> PutOptions {
     PutOptions {
         ttl: ttl.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         origin,
-        ..PutOptions::new(format!("model:{said}")).labelled(call.label().clone())
+        ..PutOptions::new(format!("model:{source}")).with_label(call.label().clone())
     }
 }
 
-/// The kind that the arguments name; the schema lets no other word through.
+/// The kind named by the arguments; the schema allows only these.
 fn kind(arguments: &Map<String, Value>) -> EntryKind {
     let named = text(arguments, "kind");
     EntryKind::ALL.into_iter().find(|kind| named == Some(kind.as_str())).unwrap_or_default()

@@ -1,11 +1,11 @@
-//! OAuth 2.1 as the Model Context Protocol uses it: how a client finds the authorization server of an
-//! MCP server, registers there, gets a token and keeps it fresh; and the fetching of metadata and
-//! keys that a resource server needs too.
+//! OAuth 2.1 as the Model Context Protocol uses it: a client finds the authorization server of an
+//! MCP server, registers there, gets tokens and refreshes them. A resource server uses the same
+//! code to fetch metadata and keys.
 //!
-//! What a server says of its own authorization is a claim of somebody who is not trusted yet. So
-//! every document is bounded and fetched without redirects, an issuer counts only where its metadata
-//! repeats it, PKCE is required, and a token is bound to the server that it was asked for; to a key
-//! of its own, too, where the server or the operator wants that (DPoP).
+//! What a server says about its authorization comes from a party that is not trusted yet. So every
+//! document is bounded and fetched without redirects, an issuer counts only if its own metadata
+//! repeats it, PKCE is required, and a token is bound to the server it was requested for. If the
+//! server or the operator asks for it, the token is also bound to a key of its own (DPoP).
 
 mod agent;
 mod authorization;
@@ -19,14 +19,14 @@ mod error;
 mod grant;
 mod login;
 mod metadata;
-mod own_login;
+mod oauth_http_client;
 mod pkce;
 mod registration;
 mod request;
 mod settings;
 mod signing_key;
 mod store;
-mod web;
+mod unattended_login;
 
 pub use reqwest::Url;
 
@@ -37,7 +37,7 @@ pub use dpop::TokenBinding;
 pub use error::OAuthError;
 pub use login::Login;
 pub use metadata::{AuthorizationServer, ProtectedResource};
+pub use oauth_http_client::{AllowedAddresses, JsonResponse, OAuthHttpClient};
 pub use registration::{ClientAuthentication, ClientIdentity};
 pub use settings::{AssertionSource, GrantType, OAuthSettings, TokenExchange};
-pub use store::{LoginGuard, LoginStore, MemoryLogins};
-pub use web::{AllowedAddresses, Document, OAuthHttpClient};
+pub use store::{InMemoryLoginStore, LoginGuard, LoginStore};

@@ -1,5 +1,4 @@
-//! Preconditions observed on this machine: files, git repositories, environment variables; and the
-//! entity tags of resources.
+//! Observes preconditions: files, git repositories, environment variables, and entity tags.
 
 mod file;
 mod git;
@@ -8,33 +7,33 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use weaver_agent_kernel::{PreconditionChecker, PreconditionError};
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::{PathSource, Precondition};
 
 use crate::http::EtagObserver;
 
-/// The largest file whose digest is taken, in bytes, unless another bound is given.
-pub const MAX_FILE: u64 = 64 * 1024 * 1024;
+/// The default size limit for files whose digest is taken.
+pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What stands for a fact that there is nothing.
+/// The value of a fact that does not exist.
 const ABSENT: &str = "absent";
 
-/// Observes the facts of this machine.
+/// Observes facts of this machine.
 ///
-/// A file is read through symbolic links, up to a bound; a git repository is read without running
-/// git; the value of an environment variable is told as a digest under a random salt, so that it
-/// stands nowhere in clear.
+/// Files are read through symbolic links, up to a size limit; git repositories without running git.
+/// The value of an environment variable becomes a digest under a random salt, so that it is never
+/// recorded in clear.
 ///
 /// ```
 /// use serde_json::json;
 /// use weaver_agent_kernel::PreconditionChecker;
 /// use weaver_drivers::precondition::LocalPreconditions;
-/// use weaver_types::{OsRandom, PathSource, Pointer, Precondition, Random};
+/// use weaver_types::{OsRandom, PathSource, JsonPointer, Precondition, Random};
 ///
 /// let mut salt = [0; 32];
 /// OsRandom.fill(&mut salt)?;
 /// let checker = LocalPreconditions::new(salt);
-/// let file = PathSource::Argument(Pointer::parse("/path")?);
+/// let file = PathSource::Argument(JsonPointer::parse("/path")?);
 /// let arguments = json!({ "path": "/no/such/file" });
 /// let seen = checker.observe(&Precondition::FileDigest { file }, &arguments)?;
 /// assert_eq!(seen, "absent");
@@ -42,39 +41,45 @@ const ABSENT: &str = "absent";
 /// ```
 pub struct LocalPreconditions {
     base: PathBuf,
-    most: u64,
+    max_file_bytes: u64,
     salt: [u8; 32],
     environment: fn(&str) -> Option<Vec<u8>>,
-    web: Option<EtagObserver>,
+    etags: Option<EtagObserver>,
 }
 
 impl LocalPreconditions {
-    /// A checker for the folder in which the process runs. The salt is for the values of
-    /// environment variables: a value is told the same way after a restart only under the same
-    /// salt, so keep it as long as calls may be held.
+    /// A checker for the current directory of the process. The salt is for environment variables:
+    /// digests can be compared after a restart only under the same salt, so keep it for as long as
+    /// calls may be held.
     #[must_use]
     pub fn new(salt: [u8; 32]) -> Self {
-        Self { base: PathBuf::new(), most: MAX_FILE, salt, environment: variable, web: None }
+        Self {
+            base: PathBuf::new(),
+            max_file_bytes: MAX_FILE_BYTES,
+            salt,
+            environment: variable,
+            etags: None,
+        }
     }
 
-    /// The same, with relative paths taken from this folder.
+    /// Resolves relative paths in this folder.
     #[must_use]
     pub fn in_folder(mut self, base: impl Into<PathBuf>) -> Self {
         self.base = base.into();
         self
     }
 
-    /// The same with another bound for files, in bytes.
+    /// Sets the size limit for files.
     #[must_use]
-    pub fn with_largest_file(mut self, most: u64) -> Self {
-        self.most = most;
+    pub fn with_largest_file(mut self, max_file_bytes: u64) -> Self {
+        self.max_file_bytes = max_file_bytes;
         self
     }
 
-    /// The same, observing entity tags too. Without it, a call that depends on one is refused.
+    /// Also observes entity tags. Without this, calls that depend on one are refused.
     #[must_use]
-    pub fn with_web(mut self, web: EtagObserver) -> Self {
-        self.web = Some(web);
+    pub fn with_etags(mut self, etags: EtagObserver) -> Self {
+        self.etags = Some(etags);
         self
     }
 
@@ -97,7 +102,7 @@ impl LocalPreconditions {
             None => ABSENT.to_owned(),
             Some(value) => {
                 let parts: [&[u8]; 3] = [&self.salt, name.as_bytes(), &value];
-                Digest::of_parts(Tag::COMMIT, &parts).to_string()
+                Digest::of_parts(DomainTag::COMMIT, &parts).to_string()
             }
         }
     }
@@ -111,12 +116,14 @@ impl PreconditionChecker for LocalPreconditions {
     ) -> Result<String, PreconditionError> {
         match precondition {
             Precondition::FileDigest { file } => {
-                file::digest(&self.path(file, arguments)?, self.most)
+                file::digest(&self.path(file, arguments)?, self.max_file_bytes)
             }
-            Precondition::FileMtime { file } => file::modified(&self.path(file, arguments)?),
+            Precondition::FileMtime { file } => {
+                file::modification_time(&self.path(file, arguments)?)
+            }
             Precondition::GitHead { repository } => git::head(&self.path(repository, arguments)?),
             Precondition::Environment { name } => Ok(self.environment(name)),
-            Precondition::HttpEtag { url } => match &self.web {
+            Precondition::HttpEtag { url } => match &self.etags {
                 Some(web) => web.observe(url, arguments),
                 None => Err(PreconditionError::Unsupported { check: precondition.check() }),
             },
@@ -126,20 +133,20 @@ impl PreconditionChecker for LocalPreconditions {
 }
 
 fn variable(name: &str) -> Option<Vec<u8>> {
-    // A name with `=` or a zero byte is no variable's; asking for it would panic on some systems.
+    // Such a name is not valid, and looking it up would panic on some systems.
     if name.is_empty() || name.contains(['=', '\0']) {
         return None;
     }
     std::env::var_os(name).map(std::ffi::OsString::into_encoded_bytes)
 }
 
-/// A path in an error, escaped and cut.
-fn shown(path: &Path) -> String {
+/// A path for an error message, escaped and shortened.
+fn path_for_error(path: &Path) -> String {
     format!("`{}`", path.to_string_lossy().escape_debug().take(200).collect::<String>())
 }
 
 fn unreadable(path: &Path, problem: impl ToString) -> PreconditionError {
-    PreconditionError::Unreadable { what: shown(path), problem: problem.to_string() }
+    PreconditionError::Unreadable { what: path_for_error(path), problem: problem.to_string() }
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! Programs of this machine as drivers of the kernel.
+//! Local programs as drivers of the kernel.
 //!
-//! A program is started without a shell: its arguments are items of a list, and what a call brings
-//! takes the place of whole items. Nothing is split, joined or expanded. A value that looks like an
-//! option is refused unless a `--` stands before it.
+//! A program is started without a shell: its arguments are a list, and arguments of a call replace
+//! whole items of it. Nothing is split, joined or expanded. A value that looks like an option is
+//! refused unless it comes after `--`.
 
+mod command_template;
 mod config;
 mod driver;
 mod error;
 mod output;
-mod template;
 
 pub use config::{OutputForm, ProcessConfig};
 pub use driver::ProcessDriver;

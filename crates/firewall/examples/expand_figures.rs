@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use weaver_firewall::handle::OpenResult;
 use weaver_firewall::{Firewall, FrameBudget, FrameSpec, HandleQuery};
 use weaver_types::{
-    Agents, CallId, CapabilityDraft, CapabilityId, Constraints, Effects, Frame, Label, RawResult,
-    ResponseMode, Timestamp,
+    AllowedAgents, CallId, CapabilityDraft, CapabilityId, Constraints, Effects, Frame, Label,
+    RawResult, ResponseMode, Timestamp,
 };
 
 const STATUS: [&str; 4] = ["paid", "unpaid", "draft", "void"];
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let id = CapabilityId::parse("db.rows")?;
     let draft = CapabilityDraft {
         description: "Rows.".to_owned(),
-        ..CapabilityDraft::new(id, "rows", Effects::READ_LOCAL, Agents::Any)
+        ..CapabilityDraft::new(id, "rows", Effects::READ_LOCAL, AllowedAgents::Any)
     };
     let (capability, call) = (draft.build()?, CallId::parse("call_1")?);
     let constraints = Constraints::default();
@@ -59,14 +59,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let once = || firewall.expand(&raw, &query, &spec);
     writeln!(out, "rows of the page: {}", once()?.table.len())?;
     writeln!(out, "asked once:       {:?}", median(&|| once().ok()))?;
-    writeln!(out, "first question:   {:?}", timed(&|| firewall.look(&opened, &query, &spec).ok()))?;
+    writeln!(
+        out,
+        "first question:   {:?}",
+        timed(&|| firewall.expand_open(&opened, &query, &spec).ok())
+    )?;
     writeln!(
         out,
         "the next ones:    {:?}",
-        median(&|| firewall.look(&opened, &query, &spec).ok())
+        median(&|| firewall.expand_open(&opened, &query, &spec).ok())
     )?;
     let sort = HandleQuery::parse(&json!({"sort": ["-status"], "limit": 50, "fields": fields}))?;
-    writeln!(out, "sorted:           {:?}", median(&|| firewall.look(&opened, &sort, &spec).ok()))?;
+    writeln!(
+        out,
+        "sorted:           {:?}",
+        median(&|| firewall.expand_open(&opened, &sort, &spec).ok())
+    )?;
     Ok(())
 }
 

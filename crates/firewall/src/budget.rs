@@ -1,4 +1,4 @@
-//! The budget of a session: how many tokens its frames may come to, over all of its calls.
+//! The token budget of a session, shared by all frames of all its calls.
 
 mod meter;
 mod reservation;

@@ -1,40 +1,40 @@
-//! Why a handle could not be made, read or asked.
+//! Errors of making, reading and querying handles.
 
 use weaver_types::ledger::LedgerError;
 use weaver_types::{HandleId, RandomError, ReasonCode};
 
-/// Why a handle could not be made, read or asked. No message holds content of a result.
+/// Why a handle could not be made, read or queried. No message contains content of a result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandleError {
-    /// There is no such handle for this principal. Whether somebody else has one is not told.
-    #[error("no handle `{id}`; call the tool again to get a fresh one")]
+    /// This principal has no such handle. Whether another principal has one is not revealed.
+    #[error("no handle `{id}`; call the tool again to get a new one")]
     NotFound {
-        /// What was asked for.
+        /// The requested handle.
         id: HandleId,
     },
-    /// The handle is past its time.
-    #[error("handle `{id}` has expired; call the tool again to get a fresh one")]
+    /// The handle is past its lifetime.
+    #[error("handle `{id}` has expired; call the tool again to get a new one")]
     Expired {
-        /// What was asked for.
+        /// The requested handle.
         id: HandleId,
     },
-    /// The handle was revoked with its grant, run or principal.
+    /// The handle was revoked together with its grant, run or principal.
     #[error("handle `{id}` was revoked")]
     Revoked {
-        /// What was asked for.
+        /// The requested handle.
         id: HandleId,
     },
-    /// The query asks for what the constraints exclude.
+    /// The query asks for something that the constraints exclude.
     #[error("the query asks for too much: {detail}")]
     Constraint {
-        /// What exactly, and what is allowed.
+        /// What exactly, and what is allowed instead.
         detail: String,
     },
     /// The query is malformed.
     #[error("the query is malformed: {detail}")]
     Query {
-        /// What exactly, and what to write.
+        /// What is wrong, and what to write instead.
         detail: String,
     },
     /// The result cannot be stored.
@@ -43,56 +43,56 @@ pub enum HandleError {
         /// Why.
         detail: String,
     },
-    /// The result is larger than what is kept behind one handle. It can be shown all the same.
-    #[error("the result has {size} bytes, at most {max} are kept behind a handle")]
+    /// The result is too large to be stored behind one handle. It can still be shown.
+    #[error("the result has {size} bytes; at most {max} can be stored behind a handle")]
     TooLarge {
         /// Its size in bytes.
         size: u64,
-        /// The most that is kept.
+        /// The most bytes that may be stored.
         max: u64,
     },
     /// The stored result is encrypted, and the key is missing.
     #[error("the result behind handle `{id}` is encrypted; open the store with its key")]
     Sealed {
-        /// Whose result.
+        /// The handle.
         id: HandleId,
     },
-    /// A setting cannot be used.
+    /// A setting is invalid.
     #[error("the setting cannot be used: {detail}")]
     Config {
-        /// Which, and what it must be.
+        /// Which one, and what it must be.
         detail: String,
     },
-    /// What is stored cannot be what was written.
+    /// The stored record is not what was written.
     #[error("the record of handle `{id}` is damaged: {detail}")]
     Damaged {
-        /// Whose record.
+        /// The handle of the record.
         id: String,
         /// What is wrong.
         detail: String,
     },
-    /// The stored form is newer than this build.
+    /// The record was written by a newer build.
     #[error(
         "the record of handle `{id}` has version {found}, this build knows up to {known}; use a newer build"
     )]
     Newer {
-        /// Whose record.
+        /// The handle of the record.
         id: String,
         /// Its version.
         found: u64,
-        /// The newest known.
+        /// The newest version this build reads.
         known: u64,
     },
     /// The store failed.
-    #[error("the store of results failed")]
+    #[error("the result store failed")]
     Store(#[from] LedgerError),
-    /// No randomness for a fresh id.
+    /// No randomness was available for a new id.
     #[error(transparent)]
     Random(#[from] RandomError),
 }
 
 impl HandleError {
-    /// The reason as decisions and logs name it.
+    /// The reason code that decisions and logs use.
     #[must_use]
     pub fn reason(&self) -> ReasonCode {
         match self {

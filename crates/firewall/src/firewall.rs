@@ -1,4 +1,4 @@
-//! The firewall itself.
+//! The entry point of the crate: [`Firewall`] and its builder.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,24 +10,24 @@ use weaver_types::{Frame, RawResult};
 use crate::error::HandleError;
 use crate::frame::{build, fit};
 use crate::handle::OpenResult;
-use crate::query::{HandleQuery, QueryCache, Source, drill};
+use crate::query::{HandleQuery, QueryCache, ResultSource, drill_down};
 use crate::redact::{
-    Counts, Disclosure, MaskTable, Redactor, ResolvedArguments, RuleFileError, RuleName, Span,
-    StreamRedactor, ValueSource,
+    Counts, Disclosure, MaskTable, Redactor, ResolvedArguments, RuleDescription, RuleFileError,
+    Span, StreamRedactor, ValueSource,
 };
 use crate::spec::FrameSpec;
 use crate::view::ViewRegistry;
 
-/// Text with everything masked that a rule knows.
+/// Text in which every value that a rule recognises is masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedactedText {
-    /// The text, with [`MASK`](crate::MASK) in place of each value, or a mask with a number.
+    /// The text, with [`MASK`](crate::MASK) or a numbered mask in place of each value.
     pub text: String,
     /// How many values of each kind were masked.
     pub counts: Counts,
 }
 
-/// Makes a firewall with rules of an operator's own, or for some kinds of values only.
+/// Builds a firewall with an operator's own rules, or for selected kinds of values only.
 ///
 /// ```
 /// use weaver_firewall::Firewall;
@@ -53,23 +53,23 @@ pub struct FirewallBuilder {
 }
 
 impl FirewallBuilder {
-    /// Adds the rules of a file to the built-in ones. They are held to their own examples.
+    /// Adds the rules of a file to the built-in ones. Their examples must hold.
     #[must_use]
     pub fn rules(mut self, toml: impl Into<String>) -> Self {
         self.files.push(toml.into());
         self
     }
 
-    /// Masks values of this kind; once one is named, only named kinds are masked.
+    /// Masks values of this kind. Once one kind is selected, only selected kinds are masked.
     #[must_use]
-    pub fn kind(mut self, kind: impl Into<String>) -> Self {
+    pub fn only_kind(mut self, kind: impl Into<String>) -> Self {
         self.kinds.insert(kind.into());
         self
     }
 
-    /// Puts masks of this table in place of values: `[EMAIL_1]`.
+    /// Replaces values by numbered masks of this table, such as `[EMAIL_1]`.
     #[must_use]
-    pub fn masks(mut self, table: Arc<MaskTable>) -> Self {
+    pub fn mask_table(mut self, table: Arc<MaskTable>) -> Self {
         self.masks = Some(table);
         self
     }
@@ -88,7 +88,7 @@ impl FirewallBuilder {
     }
 }
 
-/// Turns raw results into frames. Cheap to clone; made once, since it compiles its rules.
+/// Turns raw results into frames. Cheap to clone; create it once, since that compiles the rules.
 #[derive(Debug, Clone)]
 pub struct Firewall {
     redactor: Arc<Redactor>,
@@ -108,58 +108,58 @@ impl Firewall {
         Self { redactor: Arc::new(Redactor::builtin()), views: Arc::default() }
     }
 
-    /// The same with these views beside the built-in ones.
+    /// Adds these views to the built-in ones.
     #[must_use]
     pub fn with_views(self, views: ViewRegistry) -> Self {
         Self { views: Arc::new(views), ..self }
     }
 
-    /// The views.
+    /// The registered views.
     #[must_use]
     pub fn views(&self) -> &ViewRegistry {
         &self.views
     }
 
-    /// A firewall with more rules, or with fewer kinds of values.
+    /// A builder, for more rules or for fewer kinds of values.
     #[must_use]
     pub fn builder() -> FirewallBuilder {
         FirewallBuilder::default()
     }
 
-    /// The same firewall with the masks of a run, for values that come from this source. What looks
-    /// like a mask in a result is masked too.
+    /// This firewall with the masks of a run, for values from this source. Text in a result that
+    /// merely looks like a mask is masked as well.
     #[must_use]
     pub fn with_masks(&self, table: Arc<MaskTable>, source: Option<ValueSource>) -> Self {
         let views = Arc::clone(&self.views);
         Self { redactor: Arc::new(self.redactor.with_masks(table, source)), views }
     }
 
-    /// The same firewall for a reader who may see this much of personal data, in texts and values.
-    /// What a frame shows follows from its spec alone.
+    /// This firewall for a reader who may see this much personal data, in texts and values. For
+    /// frames, the frame's spec alone decides.
     #[must_use]
-    pub fn showing(&self, disclosure: Disclosure) -> Self {
+    pub fn with_disclosure(&self, disclosure: Disclosure) -> Self {
         let views = Arc::clone(&self.views);
-        Self { redactor: Arc::new(self.redactor.showing(disclosure)), views }
+        Self { redactor: Arc::new(self.redactor.with_disclosure(disclosure)), views }
     }
 
-    /// The rules for a frame: what the contract of its capability lets the reader see, they find
-    /// no more.
+    /// The redactor for a frame: it does not mask what the capability's contract discloses to the
+    /// reader.
     fn redactor_for(&self, spec: &FrameSpec<'_>) -> Cow<'_, Redactor> {
         let disclosure = spec.disclosure();
         if disclosure == *self.redactor.disclosure() {
             return Cow::Borrowed(&self.redactor);
         }
-        Cow::Owned(self.redactor.showing(disclosure))
+        Cow::Owned(self.redactor.with_disclosure(disclosure))
     }
 
     /// Every rule's name, kind and examples.
     #[must_use]
-    pub fn rules(&self) -> Vec<RuleName> {
+    pub fn rules(&self) -> Vec<RuleDescription> {
         self.redactor.rules()
     }
 
-    /// What may be seen of a result. Never fails: what cannot be shown is left out, and a warning
-    /// counts it.
+    /// Builds the frame that may be shown of a result. Never fails: what cannot be shown is left
+    /// out, and a warning counts it.
     ///
     /// The JSON of the frame has at most `max_chars` characters, or [`Firewall::min_chars`] where
     /// that is more. The one exception is raw mode, which shows the whole value unredacted, with
@@ -169,12 +169,12 @@ impl Firewall {
         build(&self.redactor_for(spec), raw, spec)
     }
 
-    /// What may be seen of a part of a stored result: a table, or a summary where strict mode or
-    /// the constraints ask for it. Same redaction, same budget, same label as a first frame.
+    /// A frame for a part of a stored result: a table, or a summary where strict mode or the
+    /// constraints demand it. Redaction, budget and label are those of a first frame.
     ///
-    /// Rows of an array are its items; of a text, its lines; an object is one row. A page never
-    /// has more rows than the constraints allow; any number of pages can be asked for, each of
-    /// them decided and recorded like a call.
+    /// The rows of an array are its items, those of a text its lines; an object is one row. A page
+    /// never has more rows than the constraints allow. Any number of pages may be requested; each
+    /// of them is decided and recorded like a call.
     ///
     /// # Errors
     /// [`HandleError::Constraint`], when the query names a field that may not be seen, or more
@@ -186,94 +186,97 @@ impl Firewall {
         query: &HandleQuery,
         spec: &FrameSpec<'_>,
     ) -> Result<Frame, HandleError> {
-        let source = Source { raw, memo: &QueryCache::default(), digest: None };
-        drill(&self.redactor_for(spec), &self.views, &source, query, spec)
+        let source = ResultSource { raw, cache: &QueryCache::default(), digest: None };
+        drill_down(&self.redactor_for(spec), &self.views, &source, query, spec)
     }
 
-    /// The same for a result that stays open: what one question computes, the next one finds.
+    /// Like [`Firewall::expand`], for a result that stays open: intermediate results are cached for
+    /// later queries.
     ///
     /// # Errors
     /// Those of [`Firewall::expand`].
-    pub fn look(
+    pub fn expand_open(
         &self,
         opened: &OpenResult,
         query: &HandleQuery,
         spec: &FrameSpec<'_>,
     ) -> Result<Frame, HandleError> {
         let mut source = opened.source();
-        let own = QueryCache::default();
-        // What one run's masks made of it is not for another run.
-        if !source.memo.holds_for(spec, self.redactor.mask_state()) {
-            source.memo = &own;
+        let uncached = QueryCache::default();
+        // A cache filled under the masks of one run must not serve another run.
+        if !source.cache.is_valid_for(spec, self.redactor.mask_table_version()) {
+            source.cache = &uncached;
         }
-        drill(&self.redactor_for(spec), &self.views, &source, query, spec)
+        drill_down(&self.redactor_for(spec), &self.views, &source, query, spec)
     }
 
-    /// The floor of `max_chars`: the size of the smallest frame for this spec, which has ids,
-    /// handle, label, time and one warning, and no content.
+    /// The lower limit of `max_chars`: the size of the smallest frame for this spec, which has ids,
+    /// handle, label, time and one warning, but no content.
     #[must_use]
     pub fn min_chars(&self, spec: &FrameSpec<'_>) -> usize {
-        fit::floor(spec)
+        fit::min_frame_chars(spec)
     }
 
-    /// Masks what a rule knows in a text. Linear time; doing it twice changes nothing more.
+    /// Masks every value that a rule recognises. Linear time; masking the output again changes
+    /// nothing.
     #[must_use]
     pub fn redact_text(&self, text: &str) -> RedactedText {
         let mut counts = Counts::new();
-        let text = self.redactor.text(text, &mut counts).into_owned();
+        let text = self.redactor.redact_text(text, &mut counts).into_owned();
         RedactedText { text, counts }
     }
 
-    /// Masks a text that follows on `before`, which was shown already: also what goes on with a value
-    /// that began there, and what is a value for what stands there.
+    /// Masks a text that continues `before`, which was already shown. This also masks the rest of a
+    /// value that began there, and values that are recognisable only in that context.
     #[must_use]
     pub fn redact_continued(&self, before: &str, text: &str) -> String {
-        self.redactor.continued(before, text)
+        self.redactor.redact_continued(before, text)
     }
 
-    /// Arguments that a model wrote, with the values in place of the masks of this run. Without a
-    /// table every mask is unknown.
+    /// Replaces the masks of this run in arguments that a model wrote by their values. Without a
+    /// mask table every mask is unknown.
     #[must_use]
-    pub fn resolve(&self, arguments: &Value) -> ResolvedArguments {
+    pub fn resolve_masks(&self, arguments: &Value) -> ResolvedArguments {
         self.redactor.resolve(arguments)
     }
 
-    /// Where the values of a text stand, in order and apart; [`Firewall::redact_text`] masks these.
+    /// Where the values of a text are, in order and disjoint; [`Firewall::redact_text`] masks
+    /// exactly these.
     #[must_use]
-    pub fn spans(&self, text: &str) -> Vec<Span> {
-        self.redactor.spans(text)
+    pub fn value_spans(&self, text: &str) -> Vec<Span> {
+        self.redactor.value_spans(text)
     }
 
-    /// The rules.
+    /// The redactor.
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 
-    /// The rules, shared.
+    /// The redactor, shared.
     pub(crate) fn shared_redactor(&self) -> Arc<Redactor> {
         Arc::clone(&self.redactor)
     }
 
-    /// Masks a text that comes in pieces.
+    /// A redactor for a text that arrives in pieces.
     #[must_use]
-    pub fn stream(&self) -> StreamRedactor {
+    pub fn stream_redactor(&self) -> StreamRedactor {
         StreamRedactor::new(Arc::clone(&self.redactor))
     }
 
-    /// The literals that every search begins with. A bare pass over them is what a comparison of
-    /// speed is made against.
+    /// The literals at which pattern matches begin. Benchmarks compare against a bare search for
+    /// them.
     #[doc(hidden)]
     #[must_use]
     pub fn anchors(&self) -> Vec<String> {
         self.redactor.anchors()
     }
 
-    /// Masks what a rule knows in a value: keys, strings, numbers, and every value under a
-    /// sensitive field name. What nests deeper than 128 levels is left out, with a marker.
+    /// Masks a JSON value: keys, strings, numbers, and every value under a sensitive field name.
+    /// Values nested deeper than 128 levels are replaced by a marker.
     #[must_use]
     pub fn redact_value(&self, value: &Value) -> (Value, Counts) {
         let mut counts = Counts::new();
-        let value = self.redactor.value(value, &mut counts);
+        let value = self.redactor.redact_value(value, &mut counts);
         (value, counts)
     }
 }

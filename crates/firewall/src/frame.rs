@@ -1,10 +1,10 @@
-//! Building a frame: read the result, show what may be shown, fit it into the budget.
+//! Builds a frame: reads the result, renders what may be shown, and fits it into the budget.
 
 pub(crate) mod auto;
 mod build;
 pub(crate) mod fit;
-mod size;
+mod json_size;
 
-pub(crate) use build::{ResultWindow, build, compose, empty, fill};
-pub(crate) use fit::json_len;
-pub use size::estimated_size;
+pub(crate) use build::{ResultWindow, build, compose_frame, empty_frame, fill_page};
+pub(crate) use fit::json_bytes;
+pub use json_size::json_len_within;

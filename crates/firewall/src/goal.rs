@@ -1,4 +1,4 @@
-//! Finds what bears on a goal, by the stems of the goal's words.
+//! Measures how relevant a text is to the caller's goal, by the stems of the goal's words.
 
 use std::collections::BTreeSet;
 
@@ -6,25 +6,25 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use serde_json::Value;
 use weaver_text::{escape, split, stem, stop};
 
-/// The part of a goal that is read, in characters.
-const MAX_GOAL: usize = 2_000;
-/// The most words of a goal that count.
+/// How much of a goal is read, in characters.
+const MAX_GOAL_CHARS: usize = 2_000;
+/// The most stems of a goal that are used.
 const MAX_STEMS: usize = 64;
-/// The longest word that is looked at, in bytes.
-const MAX_WORD: usize = 64;
+/// The longest rest of a word after its stem, in bytes.
+const MAX_WORD_BYTES: usize = 64;
 
-/// The stems of a goal's words.
+/// The stems of a goal's words, and an automaton that finds them.
 #[derive(Debug, Clone)]
 pub(crate) struct Goal {
     stems: Vec<String>,
-    finder: AhoCorasick,
+    stem_finder: AhoCorasick,
 }
 
 impl Goal {
-    /// Nothing for a goal without a word that means something.
-    pub(crate) fn of(text: &str) -> Option<Self> {
+    /// Parses a goal; `None` if it has no meaningful word.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut stems = BTreeSet::new();
-        split::each_word(escape::truncate(text, MAX_GOAL), |word| {
+        split::each_word(escape::truncate(text, MAX_GOAL_CHARS), |word| {
             if word.chars().nth(1).is_some() && !stop::is_stop_word(word) {
                 stems.insert(stem::stem(word).into_owned());
             }
@@ -33,30 +33,31 @@ impl Goal {
             return None;
         }
         let stems: Vec<String> = stems.into_iter().take(MAX_STEMS).collect();
-        // `queries` and `query` share the stem `queri`, which is in neither as it stands.
+        // `queries` and `query` share the stem `queri`, which is a prefix of only one of them.
         let starts = stems.iter().map(|stem| stem.strip_suffix('i').unwrap_or(stem));
-        let finder = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(starts).ok()?;
-        Some(Self { stems, finder })
+        let stem_finder =
+            AhoCorasickBuilder::new().ascii_case_insensitive(true).build(starts).ok()?;
+        Some(Self { stems, stem_finder })
     }
 
-    /// How many different words of the goal are in the text.
-    pub(crate) fn weight(&self, text: &str) -> usize {
+    /// How many different stems of the goal occur in the text.
+    pub(crate) fn match_count(&self, text: &str) -> usize {
         let mut found = BTreeSet::new();
-        self.collect(text, &mut found);
+        self.collect_matches(text, &mut found);
         found.len()
     }
 
-    fn collect(&self, text: &str, found: &mut BTreeSet<usize>) {
-        for hit in self.finder.find_overlapping_iter(text) {
+    fn collect_matches(&self, text: &str, found: &mut BTreeSet<usize>) {
+        for hit in self.stem_finder.find_overlapping_iter(text) {
             let at = hit.pattern().as_usize();
-            if !found.contains(&at) && self.is_word(text, hit.start(), hit.end(), at) {
+            if !found.contains(&at) && self.is_whole_word_match(text, hit.start(), hit.end(), at) {
                 found.insert(at);
             }
         }
     }
 
-    /// True when the stem found is that of the whole word around it.
-    fn is_word(&self, text: &str, start: usize, end: usize, at: usize) -> bool {
+    /// True if the stem found is the stem of the whole word around it.
+    fn is_whole_word_match(&self, text: &str, start: usize, end: usize, at: usize) -> bool {
         let before = text.get(..start).and_then(|head| head.chars().next_back());
         let first = text.get(start..).and_then(|tail| tail.chars().next());
         let inside = before.is_some_and(char::is_alphanumeric)
@@ -66,26 +67,29 @@ impl Goal {
         }
         let rest = text.get(end..).unwrap_or_default();
         let mut last = text.get(start..end).and_then(|word| word.chars().next_back());
-        let over = |(_, c): &(usize, char)| {
+        let is_word_end = |(_, c): &(usize, char)| {
             let before = last.replace(*c);
             !c.is_alphanumeric() || c.is_uppercase() && before.is_some_and(char::is_lowercase)
         };
-        let tail = rest.char_indices().find(over).map_or(rest.len(), |(at, _)| at);
-        if tail > MAX_WORD {
+        let tail = rest.char_indices().find(is_word_end).map_or(rest.len(), |(at, _)| at);
+        if tail > MAX_WORD_BYTES {
             return false;
         }
         let word = text.get(start..end + tail).unwrap_or_default().to_lowercase();
         self.stems.get(at).is_some_and(|stem| stem::stem(&word) == *stem || word == *stem)
     }
 
-    /// How many different words of the goal are in the strings of values, keys not counted.
-    pub(crate) fn value_weight<'v>(&self, values: impl Iterator<Item = &'v Value>) -> usize {
+    /// How many different stems of the goal occur in the values, not counting keys.
+    pub(crate) fn match_count_in_values<'v>(
+        &self,
+        values: impl Iterator<Item = &'v Value>,
+    ) -> usize {
         let mut found = BTreeSet::new();
         let mut left: Vec<&Value> = values.collect();
         while let Some(value) = left.pop() {
             match value {
-                Value::String(text) => self.collect(text, &mut found),
-                Value::Number(number) => self.collect(&number.to_string(), &mut found),
+                Value::String(text) => self.collect_matches(text, &mut found),
+                Value::Number(number) => self.collect_matches(&number.to_string(), &mut found),
                 Value::Array(items) => left.extend(items),
                 Value::Object(map) => left.extend(map.values()),
                 Value::Null | Value::Bool(_) => {}
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn words_are_matched_by_their_stem() {
-        let goal = Goal::of("Please find the unpaid invoices of Müller AG").unwrap();
+        let goal = Goal::parse("Please find the unpaid invoices of Müller AG").unwrap();
         for (text, weight) in [
             ("invoice 12", 1),
             ("Invoicing", 1),
@@ -124,12 +128,12 @@ mod tests {
             ("the of find please", 1),
             ("", 0),
         ] {
-            assert_eq!(goal.weight(text), weight, "{text}");
+            assert_eq!(goal.match_count(text), weight, "{text}");
         }
         let row = json!({"unpaid": 1, "to": ["müller"], "x": {"y": "an invoice"}});
-        assert_eq!(goal.value_weight(row.as_object().unwrap().values()), 2);
-        let query = Goal::of("queries").unwrap();
-        assert!(query.weight("a query") == 1 && query.weight("QUERY") == 1);
-        assert!(Goal::of("please do it for me").is_none() && Goal::of("").is_none());
+        assert_eq!(goal.match_count_in_values(row.as_object().unwrap().values()), 2);
+        let query = Goal::parse("queries").unwrap();
+        assert!(query.match_count("a query") == 1 && query.match_count("QUERY") == 1);
+        assert!(Goal::parse("please do it for me").is_none() && Goal::parse("").is_none());
     }
 }

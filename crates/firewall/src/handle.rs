@@ -1,25 +1,27 @@
-//! Handles: the record behind a stored result, and the result itself.
+//! Handles: the record of a stored result, and the result itself.
 //!
-//! Knowing the id of a handle gives no access. [`load`] answers only the principal and tenant for
-//! which the handle was made; everybody else gets the answer for a handle that does not exist.
-//! What the record says (constraints, allowed fields) was fixed when the result was stored; a
-//! caller cannot bring a looser copy.
+//! Knowing a handle's id gives no access. [`authorized_record`] answers only the principal and
+//! tenant that the handle was made for; everybody else gets the answer for a handle that does not
+//! exist. The constraints and allowed fields in the record were fixed when the result was stored,
+//! so a caller cannot substitute a looser copy.
 //!
-//! A [`HandleStore`] keeps them within a [`HandleBudget`], encrypted where it has a [`HandleKey`].
+//! A [`HandleStore`] keeps results within a [`HandleBudget`], encrypted if it has a
+//! [`HandleEncryptionKey`].
 
 mod budget;
+mod encryption;
 mod handle_store;
 mod index;
 mod open_result;
 mod record;
-mod seal;
 mod stored_handle;
 
-pub use budget::{HandleBudget, MAX_ENTRIES, TTL};
+pub use budget::{DEFAULT_MAX_ENTRIES, DEFAULT_TTL, HandleBudget};
+pub use encryption::HandleEncryptionKey;
 pub use handle_store::HandleStore;
 pub use open_result::OpenResult;
-pub use record::{ContentKind, HandleRecord, RECORD_VERSION, StoredBytes};
-pub use seal::HandleKey;
+pub use record::{BytesLocation, ContentKind, HandleRecord, RECORD_VERSION};
 pub use stored_handle::{
-    Access, HandleGrant, MAX_INLINE, MAX_STORED_DEPTH, StoredHandle, content, key, load,
+    HandleAccess, HandleGrant, MAX_INLINE_BYTES, MAX_STORED_DEPTH, StoredHandle, authorized_record,
+    read_content, record_key,
 };

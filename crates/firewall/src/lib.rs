@@ -1,14 +1,14 @@
-//! Raw tool results in, bounded and redacted frames out.
+//! Turns raw tool results into bounded and redacted frames.
 //!
 //! A [`Firewall`] turns a [`RawResult`](weaver_types::RawResult) into a
-//! [`Frame`](weaver_types::Frame): facts or rows that a model may see, never more characters than
-//! the budget of the call, with secrets and personal data masked and with a counted warning for
-//! everything that was masked or left out. The rest stays behind a handle ([`handle`]), and a
-//! drill-down ([`Firewall::expand`]) passes the same redaction and the same budget.
+//! [`Frame`](weaver_types::Frame): facts or rows that a model may see. A frame never exceeds the
+//! call's budget; secrets and personal data are masked, and a counted warning stands for everything
+//! that was masked or left out. The whole result stays behind a handle ([`handle`]); a drill-down
+//! ([`Firewall::expand`]) passes the same redaction and the same budget.
 //!
-//! What this crate deliberately is not: it decides nothing (whether a principal may look is the
-//! policy's business), it calls nothing, and it keeps nothing. Records and blobs go through the
-//! ports of `weaver-types`. It recognises patterns; it cannot know that a plain word is a secret.
+//! What this crate deliberately does not do: it makes no access decisions (the policy does), calls
+//! no tools and stores nothing itself. Records and blobs go through the ports of `weaver-types`. It
+//! recognises patterns; it cannot know that a plain word is a secret.
 //!
 //! ```
 //! use weaver_firewall::Firewall;
@@ -20,48 +20,49 @@
 //! ```
 //!
 //! - [`Firewall`]: frames, drill-downs and redaction.
-//! - [`FrameSpec`], [`FrameBudget`]: what one frame may hold.
+//! - [`FrameSpec`], [`FrameBudget`]: what one frame may contain.
 //! - [`SessionBudget`], [`Session`], [`Reservation`]: tokens over all calls of a session.
-//! - [`FrameStream`], [`StreamItem`]: frames of a result that comes bit by bit.
-//! - [`estimated_size`]: how long the JSON of a value is, without writing it.
-//! - [`handle`]: stored results. [`HandleQuery`], [`view`]: questions about them, and other ways to
-//!   look at them.
-//! - [`suspicions`]: words in a tool's contract that speak to a model.
+//! - [`FrameStream`], [`StreamItem`]: frames of a result that arrives in chunks.
+//! - [`json_len_within`]: the length of a value's JSON, without serialising it.
+//! - [`handle`]: stored results. [`HandleQuery`], [`view`]: queries and views of them.
+//! - [`suspicions`]: words in a tool's description that address a model.
 //! - [`HandleError`]: why a drill-down was refused.
 
 mod budget;
 mod content;
-mod contract_text;
-mod digits;
+mod decimal;
 mod error;
 mod firewall;
 mod frame;
 mod goal;
 pub mod handle;
 mod injection;
-mod json;
+mod json_writer;
 mod query;
 mod redact;
 mod spec;
 mod stream;
 mod summary;
 mod tabular;
+mod tool_description_scan;
 pub mod view;
 
 pub use budget::{Reservation, Session, SessionBudget};
-pub use contract_text::{Suspicion, suspicions};
 pub use error::HandleError;
 pub use firewall::{Firewall, FirewallBuilder, RedactedText};
-pub use frame::estimated_size;
-pub use query::{Aggregate, Condition, Function, HandleQuery, Predicate, SortKey, ViewRequest};
+pub use frame::json_len_within;
+pub use query::{
+    Aggregate, AggregateFunction, Condition, HandleQuery, Predicate, SortKey, ViewRequest,
+};
 #[cfg(feature = "work-meter")]
-pub use redact::work_of;
+pub use redact::scanned_bytes;
 pub use redact::{
-    Counts, Disclosure, MASK, MaskTable, ResolvedArguments, RuleFileError, RuleName, Span,
+    Counts, Disclosure, MASK, MaskTable, ResolvedArguments, RuleDescription, RuleFileError, Span,
     StreamRedactor, UnknownMask, ValueSource,
 };
 pub use spec::{FrameBudget, FrameSpec, Tokenizer};
-pub use stream::{FrameStream, MAX_WHOLE, StreamEnd, StreamItem, StreamWhole};
+pub use stream::{FrameStream, MAX_COLLECTED_BYTES, StreamCollector, StreamEnd, StreamItem};
+pub use tool_description_scan::{Suspicion, suspicions};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

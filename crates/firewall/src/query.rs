@@ -1,13 +1,14 @@
-//! Questions about a stored result.
+//! Queries on a stored result.
 
 mod aggregate;
 mod auto_answer;
 mod cell;
 mod column;
 mod condition;
-mod drill;
-mod form;
+mod drill_down;
+mod query_json;
 mod redacted_rows;
+mod result_source;
 mod select;
 mod sort;
 #[cfg(test)]
@@ -16,19 +17,20 @@ mod tests;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-pub(crate) use drill::{QueryCache, Source, drill};
-pub(crate) use form::{unknown, wrong};
+pub(crate) use drill_down::drill_down;
+pub(crate) use query_json::{query_error, unknown_name_error};
+pub(crate) use result_source::{QueryCache, ResultSource};
 
-pub use aggregate::{Aggregate, Function};
+pub use aggregate::{Aggregate, AggregateFunction};
 pub use condition::{Condition, Predicate};
 pub use sort::SortKey;
 
 use crate::error::HandleError;
 
-/// A view of a stored result, asked for by name.
+/// A view of a stored result, requested by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewRequest {
-    /// The name of the view, one of those that the handle lists.
+    /// The name of the view; one of those that the handle lists.
     pub name: String,
     /// Its arguments.
     pub args: Map<String, Value>,
@@ -42,11 +44,11 @@ impl ViewRequest {
     }
 }
 
-/// A question about a stored result: first the view, then which of its rows, in which order, what
-/// they come to, and which page and fields of that.
+/// A query on a stored result. First the view is rendered, then its rows are filtered, sorted and
+/// aggregated, and finally a page and fields are selected.
 ///
 /// Conditions, order and aggregates see values as they are shown, and only fields that may be
-/// shown: a question tells nothing that a look would not.
+/// shown, so a query reveals nothing that looking at the rows would not.
 ///
 /// ```
 /// use serde_json::json;
@@ -74,21 +76,22 @@ impl ViewRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct HandleQuery {
-    /// The view whose rows are meant; without one, the rows of the result itself.
+    /// The view whose rows are queried; without one, the rows of the result itself.
     pub view: Option<ViewRequest>,
-    /// What must be true of a row, all of it.
+    /// Conditions that a row must meet, all of them.
     pub filter: Vec<Condition>,
-    /// The order, most important key first; without one, as the rows came.
+    /// The sort keys, most important first; without any, rows keep their order.
     pub sort: Vec<SortKey>,
-    /// One row for each value of this field, with the aggregates; a count if there are none.
+    /// Groups rows by this field, with one row for each of its values; the aggregate is a count
+    /// unless others are named.
     pub group_by: Option<String>,
-    /// What the rows come to, in one row or in one for each group.
+    /// The aggregates, in one row or in one row for each group.
     pub aggregate: Vec<Aggregate>,
-    /// How many rows to pass over; 0 by default.
+    /// How many rows to skip; 0 by default.
     pub offset: u64,
-    /// How many rows at most; without it, as many as fit.
+    /// The most rows; without it, as many as fit.
     pub limit: Option<u64>,
-    /// Only these fields; all that may be seen when empty.
+    /// Only these fields; all visible fields if empty.
     pub fields: Vec<String>,
 }
 
@@ -97,18 +100,19 @@ impl HandleQuery {
     /// from 0 on are errors.
     ///
     /// # Errors
-    /// [`HandleError::Query`], naming the key, what it must be, and the key probably meant.
+    /// [`HandleError::Query`], naming the key, what it must be, and the key that was probably
+    /// meant.
     pub fn parse(value: &Value) -> Result<Self, HandleError> {
-        form::parse(value)
+        query_json::parse(value)
     }
 
-    /// True when rows come out that are computed, not stored.
+    /// True if the rows are computed rather than stored.
     #[must_use]
     pub fn is_aggregated(&self) -> bool {
         !self.aggregate.is_empty() || self.group_by.is_some()
     }
 
-    /// True when rows are looked into before they are shown.
+    /// True if rows must be inspected before they are shown.
     fn is_selective(&self) -> bool {
         self.is_aggregated() || !self.filter.is_empty() || !self.sort.is_empty()
     }
@@ -124,6 +128,6 @@ impl TryFrom<Value> for HandleQuery {
 
 impl Serialize for HandleQuery {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        form::write(self).serialize(serializer)
+        query_json::to_json(self).serialize(serializer)
     }
 }

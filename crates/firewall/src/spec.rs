@@ -1,4 +1,4 @@
-//! The specification of a frame: what it may hold.
+//! The specification of a frame: what it may contain.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use weaver_types::{
 
 use crate::goal::Goal;
 use crate::redact::Disclosure;
-use crate::redact::field::Names;
+use crate::redact::field_names::FieldNameClassifier;
 
-/// The deepest nesting that any budget shows.
+/// The deepest nesting that any budget may show.
 const MAX_DEPTH: u32 = 64;
 
-/// The most items of a list inside a cell, where rows and facts are shown.
-const MAX_ITEMS: usize = 50;
-/// The bounds of mode `auto` beside its tokens.
-const AUTO: FrameBudget = FrameBudget {
+/// The most items of a list inside a cell in tables and facts.
+const MAX_CELL_ITEMS: usize = 50;
+/// The bounds of mode `auto`, which is limited by tokens instead.
+const AUTO_MODE_BUDGET: FrameBudget = FrameBudget {
     max_rows: 100_000,
     max_fields: 1_000,
     max_chars: u32::MAX,
@@ -36,16 +36,17 @@ pub struct FrameBudget {
     pub max_rows: u32,
     /// Fields of a row; default 20.
     pub max_fields: u32,
-    /// Characters of the frame's JSON; default 4,000. See [`Firewall::min_chars`] for its floor.
+    /// Characters of the frame's JSON; default 4,000. See [`Firewall::min_chars`] for the lower
+    /// limit.
     ///
     /// [`Firewall::min_chars`]: crate::Firewall::min_chars
     pub max_chars: u32,
     /// Levels of nesting that are shown; default 3, at most 64.
     pub max_depth: u32,
-    /// Tokens of what a model reads in mode `auto`; default 8,000. The other bounds do not apply
-    /// to that mode, unless the constraints of a decision name them.
+    /// Tokens that a model reads in mode `auto`; default 8,000. The other bounds do not apply to
+    /// that mode, unless the constraints of a decision set them.
     pub max_tokens: u32,
-    /// How they are counted; estimated by default.
+    /// The tokenizer that counts them; an estimate by default.
     pub tokenizer: Tokenizer,
 }
 
@@ -53,13 +54,13 @@ pub struct FrameBudget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Tokenizer {
-    /// By an estimate that needs no tables.
+    /// An estimate that needs no tables.
     #[default]
     Estimate,
-    /// By the vocabulary `cl100k_base`.
+    /// The vocabulary `cl100k_base`.
     #[cfg(feature = "tiktoken")]
     Cl100k,
-    /// By the vocabulary `o200k_base`.
+    /// The vocabulary `o200k_base`.
     #[cfg(feature = "tiktoken")]
     O200k,
 }
@@ -94,35 +95,35 @@ impl Default for FrameBudget {
 pub struct FrameSpec<'a> {
     /// The call that the frame answers.
     pub call: &'a CallId,
-    /// What produced the result.
+    /// The capability that produced the result.
     pub capability: &'a Capability,
-    /// The mode asked for; constraints may make it stricter.
+    /// The requested mode; constraints may make it stricter.
     pub mode: ResponseMode,
-    /// The bounds; constraints may make them tighter, never looser.
+    /// The bounds; constraints may tighten but never loosen them.
     pub budget: FrameBudget,
     /// The constraints of the decision.
     pub constraints: &'a Constraints,
-    /// True when the principal is exempt from the capability's own list of allowed fields, and
-    /// from what the tag for personal data masks beyond the ordinary. The list in the constraints
-    /// applies all the same.
+    /// True if the principal is exempt from the capability's own list of allowed fields, and from
+    /// the extra masking for results tagged as personal data. The list in the constraints still
+    /// applies.
     pub pii_reader: bool,
-    /// The handle behind which the whole result lies, if it was stored.
+    /// The handle of the stored result, if it was stored.
     pub handle: Option<&'a Handle>,
     /// The label of the frame.
     pub label: Label,
     /// When the frame is made.
     pub now: Timestamp,
-    /// True under `SafetyMode::Strict`: a frame is a handle alone, and a drill-down gives
+    /// True under `SafetyMode::Strict`: a frame shows only the handle, and a drill-down gives
     /// summaries, never rows.
     pub strict: bool,
-    /// What the caller wants, in words, where known: rows and facts that bear on it come first.
+    /// What the caller wants, in words, if known; relevant rows and facts come first.
     pub goal: Option<&'a str>,
 }
 
 impl FrameSpec<'_> {
-    /// What the contract of a capability lets a reader see: personal data is masked where the
-    /// capability is tagged with it and where no signed contract speaks. The kinds that a contract
-    /// reveals are shown to a `pii_reader` there too.
+    /// How much personal data the capability's contract discloses to the reader. Personal data is
+    /// masked if the capability is tagged with it, or if no signed contract says otherwise. Kinds
+    /// that a contract reveals are shown to a `pii_reader` even then.
     pub(crate) fn disclosure(&self) -> Disclosure {
         let capability = self.capability.spec();
         let is_personal =
@@ -137,92 +138,93 @@ impl FrameSpec<'_> {
     }
 }
 
-/// The bounds in force, joined from spec, capability and constraints.
+/// The bounds in force, combined from spec, capability and constraints.
 #[derive(Debug, Clone)]
-pub(crate) struct Limits {
+pub(crate) struct EffectiveLimits {
     pub(crate) rows: usize,
     pub(crate) fields: usize,
     pub(crate) chars: usize,
     pub(crate) depth: usize,
     pub(crate) mode: ResponseMode,
-    /// Tokens of what a model reads, in mode `auto`.
+    /// Tokens that a model reads, in mode `auto`.
     pub(crate) tokens: usize,
     tokenizer: Tokenizer,
-    /// True where the constraints bound the rows.
+    /// True if the constraints limit the rows.
     pub(crate) bounds_rows: bool,
-    /// Only these fields; `None` for no restriction.
+    /// The only fields that may be shown; `None` for no restriction.
     pub(crate) allowed: Option<BTreeSet<String>>,
-    /// Fields that the operator listed, and so shows whatever the tags say.
-    listed: BTreeSet<String>,
-    /// The tags that make more names of fields sensitive.
+    /// Fields that the operator listed; they are shown regardless of the tags.
+    operator_allowed: BTreeSet<String>,
+    /// Tags that make more field names sensitive.
     tags: BTreeSet<SensitivityTag>,
     pub(crate) goal: Option<Goal>,
 }
 
-impl Limits {
-    pub(crate) fn of(spec: &FrameSpec<'_>) -> Self {
-        let least = |budget: u32, constraint: Option<u32>| {
+impl EffectiveLimits {
+    pub(crate) fn from_spec(spec: &FrameSpec<'_>) -> Self {
+        let tighter = |budget: u32, constraint: Option<u32>| {
             usize::try_from(constraint.map_or(budget, |c| c.min(budget))).unwrap_or(usize::MAX)
         };
         let mode = spec.constraints.mode.map_or(spec.mode, |mode| mode.max(spec.mode));
         let auto = mode == ResponseMode::Auto && !spec.strict;
-        // What is shown as it is, is bounded by its tokens, and by what a rule names.
-        let budget = if auto { AUTO } else { spec.budget };
-        let chars = least(budget.max_chars, spec.constraints.max_chars);
+        // Mode `auto` is limited by tokens, and by whatever bounds the constraints set.
+        let budget = if auto { AUTO_MODE_BUDGET } else { spec.budget };
+        let chars = tighter(budget.max_chars, spec.constraints.max_chars);
         let unbounded = auto && spec.constraints.max_chars.is_none();
         Self {
-            rows: least(budget.max_rows, spec.constraints.max_rows),
-            fields: least(budget.max_fields, spec.constraints.max_fields),
+            rows: tighter(budget.max_rows, spec.constraints.max_rows),
+            fields: tighter(budget.max_fields, spec.constraints.max_fields),
             chars: if unbounded { usize::MAX } else { chars },
-            depth: least(budget.max_depth, Some(MAX_DEPTH)),
+            depth: tighter(budget.max_depth, Some(MAX_DEPTH)),
             mode,
-            tokens: least(spec.budget.max_tokens, spec.constraints.max_tokens),
+            tokens: tighter(spec.budget.max_tokens, spec.constraints.max_tokens),
             tokenizer: spec.budget.tokenizer,
             bounds_rows: spec.constraints.max_rows.is_some(),
-            allowed: allowed(spec),
-            listed: spec.capability.spec().allowed_fields.clone(),
-            tags: tags(spec),
-            goal: spec.goal.and_then(Goal::of),
+            allowed: allowed_fields(spec),
+            operator_allowed: spec.capability.spec().allowed_fields.clone(),
+            tags: sensitivity_tags(spec),
+            goal: spec.goal.and_then(Goal::parse),
         }
     }
 
-    /// Whether the contract says that there are secrets or personal data in the results.
+    /// True if the contract says that results contain secrets or personal data.
     pub(crate) fn is_tagged(&self) -> bool {
         self.tags.iter().any(|tag| *tag != SensitivityTag::Memory)
     }
 
-    /// What names of fields mean in this result.
-    pub(crate) fn names(&self) -> Names {
-        Names::tagged(self.tags.clone()).listed(&self.listed)
+    /// A classifier for the field names of this result.
+    pub(crate) fn field_name_classifier(&self) -> FieldNameClassifier {
+        FieldNameClassifier::with_tags(self.tags.clone())
+            .with_operator_allowed(&self.operator_allowed)
     }
 
-    /// True for words that bear on the goal.
-    pub(crate) fn bears(&self, text: &str) -> bool {
-        self.goal.as_ref().is_some_and(|goal| goal.weight(text) > 0)
+    /// True if the text mentions the goal.
+    pub(crate) fn is_relevant(&self, text: &str) -> bool {
+        self.goal.as_ref().is_some_and(|goal| goal.match_count(text) > 0)
     }
 
-    /// True when a field of this name may be shown.
-    pub(crate) fn admits(&self, field: &str) -> bool {
+    /// True if a field of this name may be shown.
+    pub(crate) fn may_show_field(&self, field: &str) -> bool {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(field))
     }
 
-    /// What counts tokens.
-    pub(crate) fn counter(&self) -> &'static dyn TokenCounter {
+    /// The token counter.
+    pub(crate) fn token_counter(&self) -> &'static dyn TokenCounter {
         self.tokenizer.counter()
     }
 
-    /// A text with more bytes cannot fit: no ordinary token is that long.
-    pub(crate) fn most_bytes(&self) -> usize {
+    /// A text with more bytes cannot fit, since no ordinary token is that long.
+    pub(crate) fn max_text_bytes(&self) -> usize {
         self.tokens.saturating_mul(32)
     }
 
     /// The most items of a list inside a cell.
-    pub(crate) fn items(&self) -> usize {
-        if self.mode == ResponseMode::Auto { self.rows } else { MAX_ITEMS }
+    pub(crate) fn max_cell_items(&self) -> usize {
+        if self.mode == ResponseMode::Auto { self.rows } else { MAX_CELL_ITEMS }
     }
 
-    /// The longest string that is shown whole in one cell.
-    pub(crate) fn cell_chars(&self) -> usize {
+    /// The longest string that a cell shows in full, in characters.
+    pub(crate) fn max_cell_chars(&self) -> usize {
         if self.mode == ResponseMode::Auto {
             return self.tokens.saturating_mul(4);
         }
@@ -230,19 +232,20 @@ impl Limits {
     }
 }
 
-/// The capability's list, unless the reader is exempt, and the list of the constraints: both
-/// apply.
-fn allowed(spec: &FrameSpec<'_>) -> Option<BTreeSet<String>> {
-    let own = &spec.capability.spec().allowed_fields;
-    let own = (!spec.pii_reader && !own.is_empty()).then_some(own);
-    match (own, &spec.constraints.allowed_fields) {
+/// The allowed fields: the capability's list, unless the reader is exempt, and the list of the
+/// constraints. Both apply.
+fn allowed_fields(spec: &FrameSpec<'_>) -> Option<BTreeSet<String>> {
+    let capability_fields = &spec.capability.spec().allowed_fields;
+    let restriction =
+        (!spec.pii_reader && !capability_fields.is_empty()).then_some(capability_fields);
+    match (restriction, &spec.constraints.allowed_fields) {
         (Some(a), Some(b)) => Some(a.intersection(b).cloned().collect()),
         (Some(a), None) => Some(a.clone()),
         (None, b) => b.clone(),
     }
 }
 
-fn tags(spec: &FrameSpec<'_>) -> BTreeSet<SensitivityTag> {
+fn sensitivity_tags(spec: &FrameSpec<'_>) -> BTreeSet<SensitivityTag> {
     let mut tags = spec.capability.spec().sensitivity.clone();
     if spec.pii_reader {
         tags.remove(&SensitivityTag::Pii);

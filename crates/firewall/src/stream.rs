@@ -1,27 +1,27 @@
-//! Results that come bit by bit: chunks in, bounded and redacted frames out.
+//! Results that arrive in chunks: chunks in, bounded and redacted frames out.
 
 mod frames;
-mod intake;
-mod line;
+mod pending_rows;
 mod row_window;
-mod stream_whole;
+mod stream_collector;
+mod text_lines;
 
 use weaver_types::Frame;
 
 pub use frames::{FrameStream, StreamEnd};
-pub use stream_whole::{MAX_WHOLE, StreamWhole};
+pub use stream_collector::{MAX_COLLECTED_BYTES, StreamCollector};
 
-/// What comes out of a stream: parts, and one last frame.
+/// The output of a stream: parts, then one last frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamItem {
-    /// A part; more follows.
+    /// A part; more follow.
     Part(Frame),
-    /// The last frame. It says how the stream ended, and names the handle of the whole.
+    /// The last frame. It says how the stream ended and names the handle of the whole result.
     End(Frame),
 }
 
 impl StreamItem {
-    /// The frame, whichever it is.
+    /// The frame of either variant.
     #[must_use]
     pub fn frame(&self) -> &Frame {
         match self {

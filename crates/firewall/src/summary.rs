@@ -1,4 +1,4 @@
-//! Facts about a result: deterministic, most important first, each redacted before it is cut.
+//! Facts about a result: deterministic, most important first, each redacted before it is shortened.
 
 mod columns;
 mod number;
@@ -9,41 +9,41 @@ use weaver_text::escape;
 
 use crate::content::{Rows, Shape, ValueRenderer};
 use crate::redact::MASK;
-use crate::redact::value::{FieldName, Pairing};
+use crate::redact::value::{FieldName, SiblingNames};
 
-/// The most facts of a frame, the omission marker among them.
+/// The most facts of a frame, including the omission marker.
 pub(crate) const MAX_FACTS: usize = 20;
-/// Characters of a value in a fact.
-pub(crate) const MAX_VALUE: usize = 80;
-/// Characters of an item of a list.
-const MAX_ITEM: usize = 100;
-/// Keys of an object that are named.
+/// The longest value in a fact, in characters.
+pub(crate) const MAX_VALUE_CHARS: usize = 80;
+/// The longest list item in a fact, in characters.
+const MAX_ITEM_CHARS: usize = 100;
+/// The most keys of an object that are named.
 const MAX_KEYS: usize = 20;
-/// Keys of an object inside an object that are named.
+/// The most keys of a nested object that are named.
 const MAX_INNER_KEYS: usize = 5;
 
-/// Facts, and how many more there would be.
+/// Facts, and how many more there are.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) shown: Vec<String>,
-    pub(crate) more: usize,
+    pub(crate) omitted: usize,
 }
 
 impl Facts {
-    /// Those first that bear on the goal; otherwise in the order they have.
-    fn ordered(mut self, renderer: &ValueRenderer<'_>) -> Self {
+    /// Puts facts relevant to the goal first; otherwise keeps their order.
+    fn sorted_by_goal(mut self, renderer: &ValueRenderer<'_>) -> Self {
         if let Some(goal) = &renderer.limits.goal {
-            self.shown.sort_by_cached_key(|fact| std::cmp::Reverse(goal.weight(fact)));
+            self.shown.sort_by_cached_key(|fact| std::cmp::Reverse(goal.match_count(fact)));
         }
         self
     }
 
-    /// At most `max` facts, the last saying how many are missing.
-    fn capped(mut self, max: usize) -> Self {
-        let total = self.shown.len() + self.more;
+    /// At most `max` facts.
+    fn truncated(mut self, max: usize) -> Self {
+        let total = self.shown.len() + self.omitted;
         if total > max {
             self.shown.truncate(max.saturating_sub(1));
-            self.more = total - self.shown.len();
+            self.omitted = total - self.shown.len();
         }
         self
     }
@@ -51,53 +51,57 @@ impl Facts {
 
 impl From<Vec<String>> for Facts {
     fn from(shown: Vec<String>) -> Self {
-        Self { shown, more: 0 }
+        Self { shown, omitted: 0 }
     }
 }
 
-/// The last fact of a summary that was cut.
-pub(crate) fn omission(more: usize) -> String {
+/// The marker for omitted facts.
+pub(crate) fn omission_marker(more: usize) -> String {
     format!("… ({more} more facts omitted; full data via handle)")
 }
 
-/// Facts about every column of rows, as far as there are facts about it.
-pub(crate) fn columns_of(rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
-    columns::of_all(rows, renderer)
+/// Facts about every column of rows that has any.
+pub(crate) fn column_facts(rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
+    columns::facts_of_all_columns(rows, renderer)
 }
 
 /// The facts about a result.
 pub(crate) fn facts(shape: &Shape<'_>, renderer: &mut ValueRenderer<'_>) -> Facts {
     let facts = match shape {
-        Shape::Rows { rows, around } => {
-            let mut facts = columns::facts(*rows, renderer);
-            let get = |key: &str| around.iter().find(|(name, _)| *name == key).map(|found| found.1);
-            let beside = Pairing::among(get);
-            for (key, value) in around {
-                if renderer.limits.admits(key) {
-                    facts.push(field(key, value, &beside, renderer));
+        Shape::Rows { rows, wrapper_fields } => {
+            let mut facts = columns::row_facts(*rows, renderer);
+            let get = |key: &str| {
+                wrapper_fields.iter().find(|(name, _)| *name == key).map(|found| found.1)
+            };
+            let pairing = SiblingNames::from_lookup(get);
+            for (key, value) in wrapper_fields {
+                if renderer.limits.may_show_field(key) {
+                    facts.push(field_fact(key, value, &pairing, renderer));
                 } else {
                     renderer.omit("fields_not_allowed", 1);
                 }
             }
             facts.into()
         }
-        Shape::List(items) => list(items, renderer),
-        Shape::Object(map) => object(map, renderer),
-        Shape::Scalar(value) => plain(|renderer| vec![short(value, None, 200, renderer)], renderer),
-        Shape::Text(text) => plain(|renderer| prose::facts(text, renderer), renderer),
+        Shape::List(items) => list_facts(items, renderer),
+        Shape::Object(map) => object_facts(map, renderer),
+        Shape::Scalar(value) => {
+            fieldless_facts(|renderer| vec![scalar_text(value, None, 200, renderer)], renderer)
+        }
+        Shape::Text(text) => fieldless_facts(|renderer| prose::facts(text, renderer), renderer),
         Shape::Binary { media_type, len } => {
             vec![format!("Media type: {media_type}"), format!("Size: {len} bytes")].into()
         }
     };
-    facts.ordered(renderer).capped(MAX_FACTS)
+    facts.sorted_by_goal(renderer).truncated(MAX_FACTS)
 }
 
-/// Facts about content without fields: withheld where only named fields may be seen.
-fn plain(
+/// Facts about content without fields; withheld if only named fields may be shown.
+fn fieldless_facts(
     make: impl FnOnce(&mut ValueRenderer<'_>) -> Vec<String>,
     renderer: &mut ValueRenderer<'_>,
 ) -> Facts {
-    if renderer.limits.admits("value") {
+    if renderer.limits.may_show_field("value") {
         make(renderer).into()
     } else {
         renderer.omit("text_withheld", 1);
@@ -105,10 +109,10 @@ fn plain(
     }
 }
 
-/// The items of a list, one a fact; those first that bear on the goal.
-fn list(items: &[Value], renderer: &mut ValueRenderer<'_>) -> Facts {
+/// One fact per item of a list; items relevant to the goal come first.
+fn list_facts(items: &[Value], renderer: &mut ValueRenderer<'_>) -> Facts {
     let mut shown = vec![format!("List of {} items", items.len())];
-    if !renderer.limits.admits("value") {
+    if !renderer.limits.may_show_field("value") {
         renderer.omit("rows_withheld", items.len());
         return shown.into();
     }
@@ -116,35 +120,36 @@ fn list(items: &[Value], renderer: &mut ValueRenderer<'_>) -> Facts {
     let rest = (0..items.len()).filter(|at| !first.contains(at));
     let order = first.iter().copied().chain(rest).take(MAX_FACTS);
     let items_shown = order.filter_map(|at| items.get(at));
-    shown.extend(items_shown.map(|item| short(item, None, MAX_ITEM, renderer)));
-    Facts { shown, more: items.len().saturating_sub(MAX_FACTS) }
+    shown.extend(items_shown.map(|item| scalar_text(item, None, MAX_ITEM_CHARS, renderer)));
+    Facts { shown, omitted: items.len().saturating_sub(MAX_FACTS) }
 }
 
-fn object(map: &Map<String, Value>, renderer: &mut ValueRenderer<'_>) -> Facts {
-    let beside = Pairing::of(map);
-    let (mut kept, gone): (Vec<_>, Vec<_>) =
-        map.iter().partition(|(key, _)| renderer.limits.admits(key));
-    renderer.omit("fields_not_allowed", gone.len());
-    kept.sort_by_key(|(key, _)| (!renderer.limits.bears(key), *key));
+fn object_facts(map: &Map<String, Value>, renderer: &mut ValueRenderer<'_>) -> Facts {
+    let pairing = SiblingNames::of_object(map);
+    let (mut kept, withheld): (Vec<_>, Vec<_>) =
+        map.iter().partition(|(key, _)| renderer.limits.may_show_field(key));
+    renderer.omit("fields_not_allowed", withheld.len());
+    kept.sort_by_key(|(key, _)| (!renderer.limits.is_relevant(key), *key));
     let names: Vec<_> = kept.iter().take(MAX_KEYS).map(|(key, _)| renderer.key(key)).collect();
     let mut shown = vec![format!("Keys: {}", names.join(", "))];
     shown.extend(
-        kept.iter().take(MAX_FACTS).map(|(key, value)| field(key, value, &beside, renderer)),
+        kept.iter().take(MAX_FACTS).map(|(key, value)| field_fact(key, value, &pairing, renderer)),
     );
-    Facts { shown, more: kept.len().saturating_sub(MAX_FACTS) }
+    Facts { shown, omitted: kept.len().saturating_sub(MAX_FACTS) }
 }
 
-/// `key: value`, or the mask where the key says that the value is sensitive.
-fn field(
+/// `key: value`, or the mask if the key marks the value as sensitive.
+fn field_fact(
     key: &str,
     value: &Value,
-    beside: &Pairing<'_>,
+    pairing: &SiblingNames<'_>,
     renderer: &mut ValueRenderer<'_>,
 ) -> String {
-    let mut own = renderer.named(key);
-    let other = beside.name_of(key).map(|name| renderer.named(name));
-    let hidden = [Some(own), other].into_iter().flatten().any(|name| renderer.hides(name, value));
-    let name = renderer.key_of(&mut own);
+    let mut field_name = renderer.field_name(key);
+    let other = pairing.name_of(key).map(|name| renderer.field_name(name));
+    let hidden =
+        [Some(field_name), other].into_iter().flatten().any(|name| renderer.hides(name, value));
+    let name = renderer.key_for(&mut field_name);
     if hidden {
         return format!("{name}: {MASK}");
     }
@@ -158,14 +163,15 @@ fn field(
             format!("{name}: object with keys [{}]", keys.join(", "))
         }
         scalar => {
-            let value = short(scalar, Some(other.unwrap_or(own)), MAX_VALUE, renderer);
+            let value =
+                scalar_text(scalar, Some(other.unwrap_or(field_name)), MAX_VALUE_CHARS, renderer);
             format!("{name}: {value}")
         }
     }
 }
 
-/// A scalar in words.
-fn short(
+/// A scalar as text.
+fn scalar_text(
     value: &Value,
     key: Option<FieldName<'_>>,
     max: usize,

@@ -1,22 +1,22 @@
-//! Text that looks like rows: JSON lines, Python and SQL literals, Markdown tables, CSV.
+//! Parses text in tabular formats: JSON lines, Python and SQL literals, Markdown tables, CSV.
 
+mod column_order;
 pub(crate) mod csv;
 mod literal;
 mod markdown;
-mod names;
 mod text;
 
 use serde_json::Value;
 
-pub(crate) use names::in_order as names_in_order;
-pub(crate) use text::{HEAD, delimiter, text_of};
+pub(crate) use column_order::column_names_in_order as names_in_order;
+pub(crate) use text::{HEAD_BYTES, detect_delimiter, printable_text};
 
-/// The longest text that is read as rows, in bytes.
+/// The longest text that is parsed, in bytes.
 const MAX_TEXT: usize = 16 * 1024 * 1024;
 /// The most rows.
 const MAX_ROWS: usize = 1_000_000;
 
-/// The rows of a text, where it is a table of a known form from its beginning to its end.
+/// The rows of a text that is a table of a known format from beginning to end.
 pub(crate) fn rows(text: &str) -> Option<Vec<Value>> {
     if text.len() > MAX_TEXT {
         return None;
@@ -26,12 +26,12 @@ pub(crate) fn rows(text: &str) -> Option<Vec<Value>> {
         b'{' => json_lines(text).or_else(|| literal::rows(text)),
         b'[' | b'(' => literal::rows(text),
         b'|' => markdown::rows(text),
-        b'I' | b'i' => literal::inserted(text).or_else(|| separated(text)),
-        _ => separated(text),
+        b'I' | b'i' => literal::insert_rows(text).or_else(|| separated_rows(text)),
+        _ => separated_rows(text),
     }
 }
 
-/// One JSON object a line.
+/// One JSON object per line.
 fn json_lines(text: &str) -> Option<Vec<Value>> {
     let mut rows = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -44,12 +44,12 @@ fn json_lines(text: &str) -> Option<Vec<Value>> {
     (rows.len() > 1).then_some(rows)
 }
 
-fn separated(text: &str) -> Option<Vec<Value>> {
-    csv::rows(text, delimiter(text)?)
+fn separated_rows(text: &str) -> Option<Vec<Value>> {
+    csv::rows(text, detect_delimiter(text)?)
 }
 
-/// Rows of values under made-up names of columns.
-fn numbered(cells: Vec<Value>) -> Value {
+/// A row of cells under generated column names.
+fn numbered_columns(cells: Vec<Value>) -> Value {
     let named = cells.into_iter().enumerate();
     Value::Object(named.map(|(at, cell)| (format!("column_{}", at + 1), cell)).collect())
 }

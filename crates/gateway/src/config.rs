@@ -1,11 +1,11 @@
 //! The configuration of the gateway: `weaver.toml`.
 //!
-//! The file holds plumbing only: servers, paths, limits and one root public key. No setting in it
-//! can loosen a decision; what would is refused by name. What an agent may do stands in three
-//! documents that are signed under the root key.
+//! The file contains only plumbing: servers, paths, limits and one root public key. No setting can
+//! loosen a decision; keys that would are refused by name. What an agent may do is in three
+//! documents signed under the root key.
 //!
-//! Reading has two steps: a pure parse into a tree that knows the place of every value, then
-//! resolving, which gathers everything that is wrong before it refuses.
+//! Reading has two steps: parsing into a tree that knows the position of every value, then
+//! resolving, which collects all problems before it refuses.
 //!
 //! ```toml
 //! [principal]
@@ -58,8 +58,8 @@ use weaver_policy::PolicySet;
 use weaver_types::signature::PublicKey;
 use weaver_types::{PrincipalId, RunSettings, Timestamp};
 
-use error::whole;
-use interpolate::{Lookup, Reference};
+use error::file_finding;
+use interpolate::{Reference, ReferenceLookup};
 use resolve::{ParsedFiles, ResolvedConfig};
 
 use crate::bounded_file::{self, ReadError};
@@ -67,126 +67,126 @@ use crate::secret::{Keychain as _, KeychainError, SystemKeychain};
 
 pub use definition::{json_schema, reference};
 pub use error::ConfigErrors;
-pub use http::{Http, ListenAddressError, TlsFiles, listen_address};
-pub use log::{CheckpointTarget, Log, Signing, Target};
-pub use memory::Memory;
+pub use http::{HttpSettings, ListenAddressError, TlsFiles, listen_address};
+pub use log::{CheckpointSigning, CheckpointTarget, LogSettings, PublishTarget};
+pub use memory::MemorySettings;
 pub use oauth::{IntrospectionClient, OAuthResource};
-pub use profile::{ExecuteTools, Mode, Profile};
+pub use profile::{ClientProfile, ExecuteTools, ToolListMode};
 pub use sentinel::Sentinel;
 pub(crate) use server::legal_name;
-pub use telemetry::{LogFormat, Otlp, Telemetry};
-pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, ToolImplementation};
-pub use upstream::{
-    Assertion, IdentityExchange, Limits, ServerLogin, Sharing, Transport, Upstream,
-    WORKSPACE_FOLDER,
+pub use telemetry::{LogFormat, OtlpSettings, TelemetrySettings};
+pub use tool::{
+    HttpTool, OWN_TOOLS_NAMESPACE, OwnTool, ProgramTool, SecretSource, ToolImplementation,
 };
-pub use weaver_policy::Finding;
-pub use word_table::{WordTable, WordTableError};
+pub use upstream::{
+    Assertion, CallLimits, IdentityExchange, InstanceSharing, ServerLogin, TransportSettings,
+    UpstreamSettings, WORKSPACE_FOLDER,
+};
+pub use weaver_policy::DocumentFinding;
+pub use word_table::{WordTableError, WordTableSource};
 
-/// Documents that were refused, with everything that is wrong in them.
-pub type PolicyError = ConfigErrors;
-
-/// The name of a configuration where none is given.
-pub const DEFAULT_NAME: &str = "weaver.toml";
-/// What to do where there is none.
+/// The file name that is searched if none is given.
+pub const DEFAULT_FILE_NAME: &str = "weaver.toml";
+/// The remedy if there is none.
 pub const NO_CONFIG_REMEDY: &str = "`weaver init` makes one; or name it with `--config FILE`";
-/// The largest configuration file, in bytes.
-pub const MAX_CONFIG: usize = 1024 * 1024;
+/// The largest configuration file.
+pub const MAX_CONFIG_BYTES: usize = 1024 * 1024;
 
 /// The namespace of durable memory's tools.
-pub(crate) const MEMORY: &str = "kernel";
+pub(crate) const MEMORY_NAMESPACE: &str = "kernel";
 
-/// A configuration in which nothing is wrong.
+/// A valid configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The file it was read from.
     pub file: PathBuf,
-    /// What a client sees that asks for no profile.
-    pub profile: Profile,
-    /// What a client sees that asks for one, by the profiles' names.
-    pub profiles: BTreeMap<String, Profile>,
+    /// The profile of clients that request none.
+    pub profile: ClientProfile,
+    /// The profiles that clients may request, by name.
+    pub profiles: BTreeMap<String, ClientProfile>,
     /// In proxy mode with one server: its tools keep their own names.
     pub unprefixed: bool,
-    /// The table of word vectors that helps to find tools: the built-in one, unless the file names
-    /// another or `none`.
-    pub word_table: Option<WordTable>,
-    /// How long a held call waits for an approval before it is refused; its request lives on. Without
-    /// a setting, a call with a progress token waits 45 seconds, and any other does not wait.
+    /// The word vectors used to find tools: the built-in table, unless the file names another one
+    /// or `none`.
+    pub word_table: Option<WordTableSource>,
+    /// How long a held call waits for an approval before it is refused; its request stays open.
+    /// Without a setting, a call with a progress token waits 45 seconds, and any other does not
+    /// wait.
     pub approval_wait: Option<Duration>,
-    /// The sentinels that are armed; none unless the file names some.
+    /// The armed sentinels; none by default.
     pub sentinels: BTreeSet<Sentinel>,
-    /// Who owns this process; what they may do stands in the signed policy.
+    /// The owner of this process; the signed policy says what the owner may do.
     pub principal: PrincipalId,
-    /// Safety mode, language and caps of a run. Without caps unless the file sets them.
+    /// Safety mode, language and caps of a run. There are no caps by default.
     pub run: RunSettings,
-    /// The tokens that the frames of a run may come to; none are counted unless the file says so.
-    pub session: Option<SessionBudget>,
-    /// Whether masked values are told apart by numbers.
-    pub placeholders: bool,
-    /// The most tokens with which one result is shown; a rule of the signed policy may say more.
+    /// The token budget for the frames of a run; tokens are not counted by default.
+    pub session_budget: Option<SessionBudget>,
+    /// Whether masks are numbered, so that masked values can be told apart.
+    pub numbered_masks: bool,
+    /// The most tokens shown of one result; a rule of the signed policy may allow more.
     pub frame_tokens: Option<u32>,
-    /// The operator's own rules of redaction, as the files have them, beside the built-in ones.
-    pub redaction: Vec<String>,
-    /// After how long without a call a run ends.
-    pub idle: Duration,
-    /// The ledger.
-    pub store: PathBuf,
-    /// The folder into which signed approvals are dropped.
+    /// The operator's redaction rule files, used in addition to the built-in rules.
+    pub redaction_rules: Vec<String>,
+    /// A run ends after this time without a call.
+    pub idle_timeout: Duration,
+    /// The ledger file.
+    pub store_path: PathBuf,
+    /// The folder for signed approvals.
     pub inbox: PathBuf,
-    /// How the log is signed and where its checkpoints go, and which payloads end.
-    pub log: Log,
-    /// Where clients are served over HTTP; nowhere unless the file says so.
-    pub http: Option<Http>,
-    /// How messages are written, and where traces and metrics go.
-    pub telemetry: Telemetry,
-    /// Durable memory as tools, where the file asks for it.
-    pub memory: Option<Memory>,
-    /// The key under which the documents are signed.
-    pub root: PublicKey,
-    /// The folder of the documents.
-    pub folder: PathBuf,
-    /// The other file of servers, where one is named.
+    /// How the log is signed, where checkpoints are published, and which payloads are deleted.
+    pub log: LogSettings,
+    /// The HTTP endpoint for clients; none by default.
+    pub http: Option<HttpSettings>,
+    /// The format of messages, and the collector for traces and metrics.
+    pub telemetry: TelemetrySettings,
+    /// Durable memory as tools, if configured.
+    pub memory: Option<MemorySettings>,
+    /// The key that the documents must be signed with.
+    pub root_key: PublicKey,
+    /// The folder of the signed documents.
+    pub documents_folder: PathBuf,
+    /// The additional file of servers, if any.
     pub servers_file: Option<PathBuf>,
-    /// The file of variables, where one is named.
+    /// The file of variables, if any.
     pub environment_file: Option<PathBuf>,
-    /// Every file that any of this was read from.
-    pub files: BTreeSet<PathBuf>,
-    /// The servers, in the order of their names; disabled ones are left out.
-    pub upstreams: Vec<Upstream>,
+    /// All files that the configuration was read from.
+    pub source_files: BTreeSet<PathBuf>,
+    /// The enabled servers, in the order of their names.
+    pub upstreams: Vec<UpstreamSettings>,
     /// The operator's own tools, in the order of their names.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<OwnTool>,
 }
 
 impl Config {
-    /// True when some client may see every tool under a name of its own.
+    /// True if at least one profile lists every tool under its own name.
     #[must_use]
     pub fn has_proxy(&self) -> bool {
         let mut profiles = self.profiles.values().chain([&self.profile]);
-        profiles.any(|profile| profile.mode == Mode::Proxy)
+        profiles.any(|profile| profile.mode == ToolListMode::Proxy)
     }
 
-    /// The folder of the file, from which relative paths start.
+    /// The folder of the file, to which relative paths refer.
     #[must_use]
     pub fn base(&self) -> PathBuf {
         self.file.parent().unwrap_or(Path::new("")).to_path_buf()
     }
 }
 
-/// Reads a configuration. Variables come from the environment of this process, and secrets that the
-/// configuration keeps there from the system's keychain.
+/// Reads a configuration. Variables come from the process environment, and keychain references from
+/// the system's keychain.
 ///
 /// # Errors
-/// [`ConfigErrors`] with everything that is wrong in it.
+/// [`ConfigErrors`] with all problems.
 pub fn load(path: impl AsRef<Path>) -> Result<Config, ConfigErrors> {
-    load_resolved(path.as_ref(), &SystemReferences::default().lookup())
+    load_resolved(path.as_ref(), &SystemLookup::default().lookup())
 }
 
-/// The store that a configuration names, without a look at the rest of it: what is wrong there, the
-/// gateway says.
+/// The store that a configuration names, without checking the rest: the gateway reports other
+/// problems when it starts.
 ///
 /// # Errors
-/// [`ConfigErrors`], when the file cannot be read or its `[store]` is wrong.
-pub fn store_of(path: impl AsRef<Path>) -> Result<PathBuf, ConfigErrors> {
+/// [`ConfigErrors`], if the file cannot be read or its `[store]` is invalid.
+pub fn load_store_path(path: impl AsRef<Path>) -> Result<PathBuf, ConfigErrors> {
     let path = path.as_ref();
     let name = path.display().to_string();
     let text = config_text(path, &name).map_err(|finding| ConfigErrors::new(vec![*finding]))?;
@@ -198,8 +198,8 @@ pub fn store_of(path: impl AsRef<Path>) -> Result<PathBuf, ConfigErrors> {
     }
 }
 
-/// As [`load`], with the variables that `lookup` knows. It is asked for the entry `NAME` of the
-/// keychain as `keychain:NAME`; the system's keychain is not.
+/// As [`load`], with variables from `lookup`. The keychain entry `NAME` is looked up there as
+/// `keychain:NAME`; the system's keychain is not used.
 ///
 /// # Errors
 /// As [`load`].
@@ -215,12 +215,12 @@ pub fn load_with(
     })
 }
 
-/// As [`load`], where these variables count before those of the environment.
+/// As [`load`], with variables that take precedence over the environment.
 pub(crate) fn load_with_variables(
     path: &Path,
     variables: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Config, ConfigErrors> {
-    let system = SystemReferences::default();
+    let system = SystemLookup::default();
     let system = system.lookup();
     load_resolved(path, &|reference| match reference {
         Reference::Variable(name) if let Some(value) = variables(name) => Ok(Some(value)),
@@ -228,8 +228,8 @@ pub(crate) fn load_with_variables(
     })
 }
 
-fn load_resolved(path: &Path, lookup: Lookup<'_>) -> Result<Config, ConfigErrors> {
-    match read(path, lookup) {
+fn load_resolved(path: &Path, lookup: ReferenceLookup<'_>) -> Result<Config, ConfigErrors> {
+    match read_config(path, lookup) {
         ResolvedConfig { config: Some(config), .. } => Ok(config),
         ResolvedConfig { findings, .. } => Err(ConfigErrors::new(findings)),
     }
@@ -240,12 +240,12 @@ fn load_resolved(path: &Path, lookup: Lookup<'_>) -> Result<Config, ConfigErrors
 pub enum SignatureChecks {
     /// Documents that are not signed by the root key are refused.
     Required,
-    /// Signatures are not looked at, and every decision made under the documents says so.
+    /// Signatures are not verified, and every decision under these documents records that.
     Skipped,
 }
 
 impl SignatureChecks {
-    /// What the option `--unsigned-development` asks for.
+    /// The choice made by the option `--unsigned-development`.
     #[must_use]
     pub fn unless(unsigned_development: bool) -> Self {
         if unsigned_development { Self::Skipped } else { Self::Required }
@@ -255,28 +255,27 @@ impl SignatureChecks {
 /// Loads the three documents that the configuration names.
 ///
 /// # Errors
-/// [`ConfigErrors`] with everything that is wrong in any of them: files that cannot be read,
-/// signatures, form, content, and documents that expired before `now`.
+/// [`ConfigErrors`] with all problems: unreadable files, signatures, form, content, and documents
+/// that expired before `now`.
 pub fn load_policy(
     config: &Config,
     checks: SignatureChecks,
     now: Timestamp,
 ) -> Result<PolicySet, ConfigErrors> {
     let root = match checks {
-        SignatureChecks::Required => Some(&config.root),
+        SignatureChecks::Required => Some(&config.root_key),
         SignatureChecks::Skipped => None,
     };
-    documents::load(&config.folder, root, now)
+    documents::load(&config.documents_folder, root, now)
 }
 
-/// Reads a configuration and its documents for everything that is wrong in any of them, also when
-/// the configuration alone would be refused.
+/// Checks a configuration and its documents, and reports all problems of both.
 ///
 /// # Errors
 /// [`ConfigErrors`] with all of it.
 pub fn check(path: impl AsRef<Path>, now: Timestamp) -> Result<(Config, PolicySet), ConfigErrors> {
     let ResolvedConfig { config, root, folder, mut findings } =
-        read(path.as_ref(), &SystemReferences::default().lookup());
+        read_config(path.as_ref(), &SystemLookup::default().lookup());
     let set = match &folder {
         None => None,
         Some(folder) => match documents::load(folder, root.as_ref(), now) {
@@ -297,25 +296,25 @@ pub fn check(path: impl AsRef<Path>, now: Timestamp) -> Result<(Config, PolicySe
     }
 }
 
-/// A principal that the policy does not name: the gateway would not start.
-fn unknown_principal(set: &PolicySet, folder: &Path, id: &PrincipalId) -> Option<Finding> {
+/// A finding if the policy does not name the principal, because the gateway would not start.
+fn unknown_principal(set: &PolicySet, folder: &Path, id: &PrincipalId) -> Option<DocumentFinding> {
     if set.principal(id).is_some() {
         return None;
     }
     let file = folder.join("policy.toml").display().to_string();
     let message = format!("the policy does not name the principal `{id}` of the configuration");
     let remedy = format!("write `[principals.\"{id}\"]` there with its roles, then sign it again");
-    Some(whole(&file, "config.unknown_principal", message, remedy))
+    Some(file_finding(&file, "config.unknown_principal", message, remedy))
 }
 
-/// The environment of this process and the system's keychain. A keychain that failed once is not
-/// asked again for the same configuration: each time could take as long as a person is waited for.
+/// The process environment and the system's keychain. After one failure the keychain is not used
+/// again for this configuration, because each attempt may wait for a person.
 #[derive(Default)]
-struct SystemReferences {
-    failed: RefCell<Option<KeychainError>>,
+struct SystemLookup {
+    keychain_error: RefCell<Option<KeychainError>>,
 }
 
-impl SystemReferences {
+impl SystemLookup {
     fn lookup(&self) -> impl Fn(Reference<'_>) -> Result<Option<String>, KeychainError> {
         |reference| match reference {
             Reference::Variable(name) => Ok(std::env::var(name).ok()),
@@ -324,29 +323,29 @@ impl SystemReferences {
     }
 
     fn keychain_entry(&self, name: &str) -> Result<Option<String>, KeychainError> {
-        if let Some(error) = self.failed.borrow().as_ref() {
+        if let Some(error) = self.keychain_error.borrow().as_ref() {
             return Err(error.clone());
         }
         let read = SystemKeychain.read(name);
         if let Err(error) = &read {
-            self.failed.replace(Some(error.clone()));
+            self.keychain_error.replace(Some(error.clone()));
         }
         Ok(read?.map(|value| value.to_string()))
     }
 }
 
-fn read(path: &Path, lookup: Lookup<'_>) -> ResolvedConfig {
-    match parse(path) {
+fn read_config(path: &Path, lookup: ReferenceLookup<'_>) -> ResolvedConfig {
+    match parse_files(path) {
         Ok(parsed) => {
-            // What the file of variables sets counts first: a gateway then runs alike, whatever
+            // The file of variables takes precedence, so that the gateway behaves the same whatever
             // environment the client gives it.
-            let own = |reference: Reference<'_>| match reference {
+            let variables_first = |reference: Reference<'_>| match reference {
                 Reference::Variable(name) if let Some(value) = parsed.variables.get(name) => {
                     Ok(Some(value.clone()))
                 }
                 _ => lookup(reference),
             };
-            resolve::resolve(&parsed, &own)
+            resolve::resolve(&parsed, &variables_first)
         }
         Err(finding) => {
             ResolvedConfig { config: None, root: None, folder: None, findings: vec![*finding] }
@@ -354,8 +353,8 @@ fn read(path: &Path, lookup: Lookup<'_>) -> ResolvedConfig {
     }
 }
 
-/// Reads the files; an unreadable file of servers is noted at the key that names it.
-fn parse(path: &Path) -> Result<ParsedFiles, Box<Finding>> {
+/// Parses the files. An unreadable file of servers is reported at the key that names it.
+fn parse_files(path: &Path) -> Result<ParsedFiles, Box<DocumentFinding>> {
     let name = path.display().to_string();
     let text = config_text(path, &name)?;
     let toml = tree::toml(&name, &text)?;
@@ -374,26 +373,26 @@ fn parse(path: &Path) -> Result<ParsedFiles, Box<Finding>> {
     })
 }
 
-fn config_text(path: &Path, name: &str) -> Result<String, Box<Finding>> {
-    bounded_file::text(path, MAX_CONFIG).map_err(|error| {
+fn config_text(path: &Path, name: &str) -> Result<String, Box<DocumentFinding>> {
+    bounded_file::read_text(path, MAX_CONFIG_BYTES).map_err(|error| {
         let message = match error {
-            ReadError::Absent if path == Path::new(DEFAULT_NAME) => {
+            ReadError::Absent if path == Path::new(DEFAULT_FILE_NAME) => {
                 "it is not here, in a folder above, or in your own folder".to_owned()
             }
             error => error.to_string(),
         };
-        Box::new(whole(name, "config.unreadable", message, NO_CONFIG_REMEDY))
+        Box::new(file_finding(name, "config.unreadable", message, NO_CONFIG_REMEDY))
     })
 }
 
 fn servers_file(
     path: &Path,
     toml: &node::Node,
-) -> Result<Option<(node::Node, PathBuf)>, Box<Finding>> {
+) -> Result<Option<(node::Node, PathBuf)>, Box<DocumentFinding>> {
     let Some(node) = toml.get("servers") else { return Ok(None) };
     let Some(name) = node.text() else { return Ok(None) };
     let path = path.parent().unwrap_or(Path::new("")).join(name);
-    let text = bounded_file::text(&path, MAX_CONFIG).map_err(|error| {
+    let text = bounded_file::read_text(&path, MAX_CONFIG_BYTES).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         Box::new(node.finding(
             "config.unreadable",

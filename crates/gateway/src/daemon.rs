@@ -1,23 +1,23 @@
-//! One gateway for many clients: a daemon that owns a store, and what its clients reach it through.
+//! One gateway for many clients: a daemon owns a store, and clients reach it through shims.
 //!
-//! What a client starts is a [`shim`](run_shim) between its pipes and the daemon's socket. It starts
-//! the daemon when there is none, connects again when the daemon was replaced or died, and answers
-//! every request with an error when no daemon can be had: it never goes around the gateway.
+//! A client starts a [`shim`](run_shim) between its pipes and the daemon's socket. The shim starts
+//! the daemon if there is none, reconnects when the daemon was replaced or has died, and answers
+//! every request with an error if no daemon is available: it never bypasses the gateway.
 //!
-//! How a start survives races, kills and stale files: the daemon holds an advisory lock for its whole
-//! life; only the holder replaces the socket, by renaming one that already listens onto it, so that
-//! there is no moment in which a connection is refused; whoever starts it holds another lock, and
-//! all others wait for that one. Numbers of processes are for people to read and decide nothing.
+//! Starting survives races, kills and stale files: the daemon holds an advisory lock for its whole
+//! life. Only the lock holder replaces the socket, by renaming one that already listens onto its
+//! path, so that no connection is ever refused. Whoever starts the daemon holds a second lock, and
+//! all others wait for it. Process ids are only informative and decide nothing.
 
 mod connection;
 mod control;
 mod error;
+mod fingerprint;
 mod folder;
 mod hello;
 mod inherited_socket;
 mod log_rotation;
 mod shim;
-mod stamp;
 mod start;
 
 use std::fs::File;
@@ -34,81 +34,81 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-pub use control::{StoreLoan, borrow_store, end, ensure, status};
+pub use control::{StoreLoan, borrow_store, ensure_running, status, stop};
 pub use error::DaemonError;
 pub use folder::DaemonFolder;
 pub use hello::{ClientToken, DaemonStatus, SessionRequest};
 pub use shim::{ShimOptions, run_shim};
 pub use start::DaemonCommand;
 
-use crate::config::{self, Config, Http};
-use crate::connection_places::ConnectionPlaces;
-use crate::http::{self, Clients, HttpGateway};
-use crate::serve::{self, Farewell, ServeOptions, Server};
+use crate::config::{self, Config, HttpSettings};
+use crate::connection_limit::ConnectionLimit;
+use crate::http::{self, ClientRegistry, HttpGateway};
+use crate::serve::{self, AfterShutdown, ServeOptions, Server};
 use connection::Daemon;
-use stamp::ConfigStamp;
+use fingerprint::ConfigFingerprint;
 
 /// The most connections at once.
 const MAX_CONNECTIONS: usize = 1024;
 /// How long sessions may take to end by themselves.
-const DRAIN: Duration = Duration::from_secs(30);
-/// How long they may take when a signal asks for the end.
-const DRAIN_AT_SIGNAL: Duration = Duration::from_secs(10);
-/// How long the ends of calls that were cut off may take to be recorded.
-const LAST_WRITES: Duration = Duration::from_secs(5);
-/// How often a daemon looks whether it is needed.
-const IDLE_LOOK: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// The same when a signal requests the end.
+const SIGNAL_DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the ends of aborted calls may take to be recorded.
+const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a daemon checks whether it is still needed.
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How a daemon runs.
+/// Options of a daemon.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DaemonOptions {
-    /// After how long without a client it ends; it does not without a value, nor where it listens
-    /// for clients over HTTP.
+    /// The time without a client after which the daemon ends; `None` means never. Ignored while it
+    /// listens for clients over HTTP.
     pub idle_exit: Option<Duration>,
-    /// Where it listens for clients over HTTP, in place of the address of the configuration.
+    /// The HTTP address, overriding the configured one.
     pub http: Option<SocketAddr>,
 }
 
-/// Writes no more to the standard output of whoever started this process, who may wait for its end.
+/// Detaches standard output from the starting process, which may wait for its end.
 ///
 /// # Errors
-/// [`DaemonError::Connection`], when the null device cannot be opened.
+/// [`DaemonError::Connection`], if the null device cannot be opened.
 pub fn detach_output() -> Result<(), DaemonError> {
     let null = std::fs::OpenOptions::new().write(true).open("/dev/null");
     let null = null.map_err(DaemonError::connection)?;
     rustix::stdio::dup2_stdout(null).map_err(DaemonError::connection)
 }
 
-/// Leaves the session of whoever started this process: its end, or a key on its terminal, does not
-/// reach the daemon.
+/// Leaves the session of the starting process, so that closing it, or a key on its terminal, does
+/// not affect the daemon.
 pub fn leave_session() {
-    // It fails for the leader of a group, which has no terminal to leave.
+    // Fails for a process group leader, which has no terminal to leave.
     let _ = rustix::process::setsid();
 }
 
-/// A store that no other daemon gets while this is there.
+/// The exclusive claim of a daemon to a store, held until dropped.
 #[derive(Debug)]
 pub struct StoreClaim {
     folder: DaemonFolder,
-    /// The socket that a service manager passed.
+    /// The socket passed by a service manager.
     inherited: Option<StdListener>,
-    _for_life: File,
+    _daemon_lock: File,
 }
 
 impl StoreClaim {
-    /// Claims a store for a daemon. One that is about to end is waited for.
+    /// Claims a store for a daemon. Waits for a daemon that is about to end.
     ///
     /// # Errors
-    /// [`DaemonError`], when another daemon owns the store, or its folder cannot be used.
+    /// [`DaemonError`], if another daemon owns the store, or its folder cannot be used.
     pub fn of_store(store: &Path) -> Result<Self, DaemonError> {
         let folder = DaemonFolder::of_store(store);
         folder.prepare()?;
-        let inherited = inherited_socket::take(&folder)?;
-        let for_life = lock_for_life(&folder, inherited.as_ref())?;
-        Ok(Self { folder, inherited, _for_life: for_life })
+        let inherited = inherited_socket::take_over(&folder)?;
+        let daemon_lock = wait_for_daemon_lock(&folder, inherited.as_ref())?;
+        Ok(Self { folder, inherited, _daemon_lock: daemon_lock })
     }
 
-    /// Whether this is the claim to a store.
+    /// Whether this is the claim to `store`.
     #[must_use]
     pub fn is_of(&self, store: &Path) -> bool {
         self.folder == DaemonFolder::of_store(store)
@@ -118,17 +118,17 @@ impl StoreClaim {
 /// Why a daemon has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DaemonEnd {
-    /// It was told to end, nobody needed it, or another takes its place.
-    Over,
-    /// Its configuration is another one now, and nobody but its host opens the next daemon.
+    /// It was stopped, was not needed, or another daemon replaces it.
+    Finished,
+    /// Its configuration has changed, and its host must start the next daemon.
     Reconfigured,
 }
 
-/// Runs the daemon of a configuration's store until it is told to end, or the configuration is
-/// another one. `ready` is called once, when clients can connect.
+/// Runs the daemon of a configuration's store until it is told to end or its configuration changes.
+/// `ready` is called once clients can connect.
 ///
 /// # Errors
-/// [`DaemonError`], when the gateway cannot be opened, or not at the address for HTTP.
+/// [`DaemonError`], if the gateway cannot be opened, or cannot listen at its HTTP address.
 pub fn run(
     config: Config,
     options: ServeOptions,
@@ -142,7 +142,8 @@ pub fn run(
     let runtime = serve::runtime()?;
     let ended = runtime.block_on(async {
         let unsigned_development = options.unsigned_development;
-        let (stamp, program) = (ConfigStamp::of(&config), stamp::program());
+        let (stamp, program) =
+            (ConfigFingerprint::from_config(&config), fingerprint::running_program());
         let server = Arc::new(Server::open(config, options).await?);
         let is_inherited = inherited.is_some();
         let listener = match inherited {
@@ -150,9 +151,9 @@ pub fn run(
             None => listen(folder.socket())?,
         };
         let (end, ending) = mpsc::channel(1);
-        let (closing, cut) = (CancellationToken::new(), CancellationToken::new());
+        let (closing, cut_off) = (CancellationToken::new(), CancellationToken::new());
         let started = Instant::now();
-        let clients = Clients::of_store(&server.config().store);
+        let clients = ClientRegistry::of_store(&server.config().store_path);
         let shared = Daemon {
             server,
             unsigned_development,
@@ -163,47 +164,49 @@ pub fn run(
             http: OnceLock::new(),
             end,
             closing,
-            cut,
+            cut_off,
         };
         let shared = Arc::new(shared);
         let configured = shared.server.config().http.clone();
-        let web = match daemon.http {
-            // Only the address is another one.
-            Some(listen) => Some(Http { listen, ..configured.unwrap_or(Http::at(listen)) }),
+        let http_settings = match daemon.http {
+            // Only the address is overridden.
+            Some(listen) => {
+                Some(HttpSettings { listen, ..configured.unwrap_or(HttpSettings::at(listen)) })
+            }
             None => configured,
         };
-        let idle_exit = daemon.idle_exit.filter(|_| web.is_none());
-        if let Some(settings) = web {
+        let idle_exit = daemon.idle_exit.filter(|_| http_settings.is_none());
+        if let Some(settings) = http_settings {
             listen_http(&shared, settings).await?;
         }
         ready();
-        let own = socket_of(&shared);
-        let ending = accept(&shared, &listener, ending, idle_exit).await?;
+        let own_socket = socket_identity(&shared);
+        let ending = accept_connections(&shared, &listener, ending, idle_exit).await?;
         let end = ending.end;
-        // Whoever comes from here on waits for the next daemon. Where the folder was removed and
-        // made again, the socket there is another daemon's; one that was passed is the service
-        // manager's, which keeps it and starts the next daemon when somebody connects.
+        // New clients now wait for the next daemon. If the folder was removed and recreated, the
+        // socket in it belongs to another daemon. A passed socket belongs to the service manager,
+        // which keeps it and starts the next daemon when a client connects.
         drop(listener);
-        if !is_inherited && own.is_some() && socket_of(&shared) == own {
+        if !is_inherited && own_socket.is_some() && socket_identity(&shared) == own_socket {
             let _ = std::fs::remove_file(folder.socket());
         }
-        wind_up(shared, ending).await;
+        drain_sessions(shared, ending).await;
         Ok(end)
     });
     runtime.shutdown_timeout(Duration::from_secs(2));
     ended
 }
 
-/// Takes the lock of the store's daemon. One that is about to end is waited for; one that takes
-/// connections is not. Where the socket is this process's own by inheritance, nobody else takes
-/// connections there, and whoever has the lock lost its address and is about to end.
-fn lock_for_life(
+/// Takes the lock of the store's daemon. Waits for a daemon that is about to end, but not for one
+/// that accepts connections. If this process inherited the socket, nobody else accepts connections
+/// there, so the lock holder has lost its address and is about to end.
+fn wait_for_daemon_lock(
     folder: &DaemonFolder,
     inherited: Option<&StdListener>,
 ) -> Result<File, DaemonError> {
-    let deadline = Instant::now() + DRAIN + LAST_WRITES;
+    let deadline = Instant::now() + DRAIN_TIMEOUT + FINAL_WRITES_TIMEOUT;
     loop {
-        if let Some(lock) = folder.lock_for_life()? {
+        if let Some(lock) = folder.try_daemon_lock()? {
             return Ok(lock);
         }
         let taken = inherited.is_none() && UnixStream::connect(folder.socket()).is_ok();
@@ -216,29 +219,29 @@ fn lock_for_life(
 
 /// Why a daemon ends, and how long its sessions may take.
 struct DrainPlan {
-    farewell: Farewell,
-    patience: Duration,
+    farewell: AfterShutdown,
+    timeout: Duration,
     end: DaemonEnd,
 }
 
-/// A socket that listens under a name of its own is renamed onto the address, so that no connection
-/// is ever refused in between, and what a dead daemon left there is replaced.
+/// Binds a socket under a temporary name and renames it onto the address, so that no connection is
+/// refused in between and a dead daemon's socket is replaced.
 fn listen(socket: &Path) -> Result<UnixListener, DaemonError> {
     let failed = |error: &io::Error| DaemonError::folder(socket, error);
-    let fresh = socket.with_extension("new");
-    match std::fs::remove_file(&fresh) {
+    let new_socket = socket.with_extension("new");
+    match std::fs::remove_file(&new_socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&error)),
         _ => {}
     }
-    let listener = UnixListener::bind(&fresh).map_err(|error| failed(&error))?;
-    std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o600))
+    let listener = UnixListener::bind(&new_socket).map_err(|error| failed(&error))?;
+    std::fs::set_permissions(&new_socket, std::fs::Permissions::from_mode(0o600))
         .map_err(|error| failed(&error))?;
-    std::fs::rename(&fresh, socket).map_err(|error| failed(&error))?;
+    std::fs::rename(&new_socket, socket).map_err(|error| failed(&error))?;
     Ok(listener)
 }
 
-/// Serves clients over HTTP until sessions are cut off.
-async fn listen_http(shared: &Arc<Daemon>, settings: Http) -> Result<(), DaemonError> {
+/// Serves clients over HTTP until the daemon closes.
+async fn listen_http(shared: &Arc<Daemon>, settings: HttpSettings) -> Result<(), DaemonError> {
     let failed = |error: io::Error| DaemonError::Listen {
         address: settings.listen,
         problem: error.to_string(),
@@ -256,102 +259,107 @@ async fn listen_http(shared: &Arc<Daemon>, settings: Http) -> Result<(), DaemonE
     Ok(())
 }
 
-/// Takes connections until the daemon is to end.
-async fn accept(
+/// Accepts connections until the daemon must end.
+async fn accept_connections(
     shared: &Arc<Daemon>,
     listener: &UnixListener,
-    mut ending: mpsc::Receiver<Farewell>,
+    mut ending: mpsc::Receiver<AfterShutdown>,
     idle_exit: Option<Duration>,
 ) -> Result<DrainPlan, DaemonError> {
-    let mut places = ConnectionPlaces::new(MAX_CONNECTIONS, "the socket");
+    let mut connection_limit = ConnectionLimit::new(MAX_CONNECTIONS, "the socket");
     let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
     let mut idle_since = Instant::now();
-    let folder = DaemonFolder::of_store(&shared.server.config().store);
-    let mut watch = Watch { socket: socket_of(shared), refused: None };
-    // A timer of its own: however often clients come, it is looked.
-    let mut look = tokio::time::interval(IDLE_LOOK);
-    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let folder = DaemonFolder::of_store(&shared.server.config().store_path);
+    let mut watch = DaemonWatch { socket: socket_identity(shared), rejected: None };
+    // A separate timer, so that the check also happens while many clients connect.
+    let mut idle_check = tokio::time::interval(IDLE_CHECK_INTERVAL);
+    idle_check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut hung_up = signal(SignalKind::hangup()).map_err(DaemonError::connection)?;
-    let over = |farewell, patience| Ok(DrainPlan { farewell, patience, end: DaemonEnd::Over });
-    // Where a client started it, the next one comes with the next client.
+    let finished =
+        |farewell, timeout| Ok(DrainPlan { farewell, timeout, end: DaemonEnd::Finished });
+    // A client-started daemon is replaced when the next client connects.
     let reconfigured = match idle_exit {
-        Some(_) => DaemonEnd::Over,
+        Some(_) => DaemonEnd::Finished,
         None => DaemonEnd::Reconfigured,
     };
-    let for_next = DrainPlan { farewell: Farewell::Restarting, patience: DRAIN, end: reconfigured };
+    let reconfigured_end = DrainPlan {
+        farewell: AfterShutdown::Restarting,
+        timeout: DRAIN_TIMEOUT,
+        end: reconfigured,
+    };
     loop {
         tokio::select! {
             biased;
-            _ = terminated.recv() => return over(Farewell::Restarting, DRAIN_AT_SIGNAL),
-            _ = interrupted.recv() => return over(Farewell::Restarting, DRAIN_AT_SIGNAL),
+            _ = terminated.recv() => return finished(AfterShutdown::Restarting, SIGNAL_DRAIN_TIMEOUT),
+            _ = interrupted.recv() => return finished(AfterShutdown::Restarting, SIGNAL_DRAIN_TIMEOUT),
             _ = hung_up.recv() => {
                 if watch.may_reopen(shared) {
                     tracing::warn!("told to read the configuration again; the daemon begins anew");
-                    return Ok(for_next);
+                    return Ok(reconfigured_end);
                 }
             }
-            Some(farewell) = ending.recv() => return over(farewell, DRAIN),
-            _ = look.tick() => {
+            Some(farewell) = ending.recv() => return finished(farewell, DRAIN_TIMEOUT),
+            _ = idle_check.tick() => {
                 log_rotation::rotate(&folder);
                 if shared.server.is_busy() {
                     idle_since = Instant::now();
                 }
-                if socket_of(shared) != watch.socket {
+                if socket_identity(shared) != watch.socket {
                     tracing::info!("the socket was removed; the daemon makes way for another");
-                    return over(Farewell::Restarting, DRAIN);
+                    return finished(AfterShutdown::Restarting, DRAIN_TIMEOUT);
                 }
                 if watch.is_reconfigured(shared) {
-                    return Ok(for_next);
+                    return Ok(reconfigured_end);
                 }
                 if idle_exit.is_some_and(|idle| idle_since.elapsed() >= idle) {
                     tracing::info!("no client for long; the daemon ends");
-                    return over(Farewell::Restarting, DRAIN);
+                    return finished(AfterShutdown::Restarting, DRAIN_TIMEOUT);
                 }
             }
             accepted = listener.accept() => {
                 idle_since = Instant::now();
                 let Ok((stream, _)) = accepted else {
-                    // Too many open files, for instance: the next attempt may succeed.
+                    // For example too many open files: the next attempt may succeed.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 };
-                let Some(place) = places.take() else { continue };
+                let Some(permit) = connection_limit.try_acquire() else { continue };
                 let shared = Arc::clone(shared);
                 tokio::spawn(async move {
                     shared.serve(stream).await;
-                    drop(place);
+                    drop(permit);
                 });
             }
         }
     }
 }
 
-/// What a daemon looks at while it waits for connections.
-struct Watch {
-    /// The socket as it was made.
+/// What a daemon watches while it accepts connections.
+struct DaemonWatch {
+    /// The identity of the socket when it was created.
     socket: Option<(u64, u64)>,
-    /// The configuration that was found to be of no use.
-    refused: Option<ConfigStamp>,
+    /// A changed configuration that was found to be unusable.
+    rejected: Option<ConfigFingerprint>,
 }
 
-impl Watch {
-    /// Whether the configuration is another one, which can be used; the log tells what changed.
+impl DaemonWatch {
+    /// Whether the configuration has changed and is usable; the log says what changed.
     fn is_reconfigured(&mut self, shared: &Daemon) -> bool {
-        let stamp = ConfigStamp::of(shared.server.config());
-        if stamp == shared.config || self.refused.as_ref() == Some(&stamp) {
+        let stamp = ConfigFingerprint::from_config(shared.server.config());
+        if stamp == shared.config || self.rejected.as_ref() == Some(&stamp) {
             return false;
         }
-        let difference = shared.config.difference(&stamp);
-        self.refused = Some(stamp);
-        let usable = self.may_reopen(shared);
-        if usable {
+        let difference = shared.config.describe_changes(&stamp);
+        self.rejected = Some(stamp);
+        let is_usable = self.may_reopen(shared);
+        if is_usable {
             tracing::warn!("the configuration was changed, the daemon begins anew: {difference}");
         }
-        usable
+        is_usable
     }
 
-    /// Whether the configuration as it is now can be used; the log tells why not.
+    /// Whether the current configuration is usable; the log says why not.
     fn may_reopen(&self, shared: &Daemon) -> bool {
         let read = config::load(&shared.server.config().file);
         if let Err(errors) = &read {
@@ -363,21 +371,21 @@ impl Watch {
     }
 }
 
-/// Which file stands under the address of the daemon.
-fn socket_of(shared: &Daemon) -> Option<(u64, u64)> {
-    let folder = DaemonFolder::of_store(&shared.server.config().store);
+/// The identity of the file at the daemon's address.
+fn socket_identity(shared: &Daemon) -> Option<(u64, u64)> {
+    let folder = DaemonFolder::of_store(&shared.server.config().store_path);
     let about = std::fs::symlink_metadata(folder.socket()).ok()?;
     Some((about.dev(), about.ino()))
 }
 
 /// Ends the sessions, then the servers, then the store.
-async fn wind_up(shared: Arc<Daemon>, ending: DrainPlan) {
+async fn drain_sessions(shared: Arc<Daemon>, ending: DrainPlan) {
     shared.closing.cancel();
-    if !shared.server.drain(ending.farewell, ending.patience).await {
+    if !shared.server.drain(ending.farewell, ending.timeout).await {
         tracing::warn!("sessions that did not end were cut off");
     }
-    shared.cut.cancel();
+    shared.cut_off.cancel();
     shared.server.close().await;
-    // What was cut off lost its servers; its ends are recorded.
-    shared.server.sessions_over(LAST_WRITES).await;
+    // Aborted sessions have lost their servers; wait until their ends are recorded.
+    shared.server.sessions_over(FINAL_WRITES_TIMEOUT).await;
 }

@@ -1,19 +1,22 @@
-//! The MCP gateway as a library: what `weaver serve` runs, and what a console can stand on.
+//! The MCP gateway as a library: everything that `weaver serve` runs, for use by other programs
+//! too.
 //!
-//! An MCP client talks to [`serve`], which talks to the configured servers; between the two every
-//! call is routed, decided, recorded, executed, firewalled and recorded again by the other crates
-//! of the workspace. [`daemon`] lets many clients share one. [`config`] reads `weaver.toml` and the signed documents, [`secret`] keeps
-//! private keys encrypted, [`publish`] signs the log and remembers what was signed, [`replay`]
-//! plays recorded steps through the real gate. [`clients`] reads and changes the configurations of
-//! MCP clients, [`listing`] asks servers for their tools, and [`setup`] makes a gateway out of both.
+//! An MCP client talks to [`serve`], which talks to the configured servers. In between, the other
+//! crates of the workspace route, decide, record, execute and firewall every call, and record the
+//! result. `daemon` lets many clients share one gateway, and `http` serves MCP over HTTP.
+//! [`config`] reads `weaver.toml` and the signed documents, [`oauth`] checks access tokens and
+//! stores logins, [`secret`] keeps private keys encrypted, [`publish`] signs the log and publishes
+//! its checkpoints, [`replay`] replays recorded steps through the real policy. [`clients`] reads
+//! and changes the configuration files of MCP clients, [`listing`] asks servers for their tools,
+//! and [`setup`] creates a gateway from both.
 //!
-//! What this crate deliberately is not: a place for decisions. It holds no rule, no redaction and
-//! no storage of its own. It is no command either: that is `weaver-cli`.
+//! This crate makes no decisions: it holds no policy rule, no redaction and no storage of its own.
+//! It is no command either; that is `weaver-cli`.
 
 pub mod bounded_file;
 pub mod clients;
 pub mod config;
-mod connection_places;
+mod connection_limit;
 #[cfg(unix)]
 pub mod daemon;
 #[cfg(unix)]

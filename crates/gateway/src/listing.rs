@@ -1,4 +1,5 @@
-//! What the servers of a configuration list now: each is started or reached, asked once, and left.
+//! Lists what the configured servers offer now: each server is started or connected to, asked once
+//! and closed.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -7,116 +8,123 @@ use std::time::Duration;
 
 use serde_json::Value;
 use weaver_drivers::confine::Launcher;
-use weaver_drivers::mcp::Upstream as Connection;
+use weaver_drivers::mcp::Upstream;
 use weaver_types::{Capability, UpstreamName};
 
-use crate::config::{Config, Upstream};
+use crate::config::{Config, UpstreamSettings};
 use crate::serve::{self, FeatureKind, ProposalError};
 
-/// How long one server may take to connect and list.
+/// How long a server may take to connect and list.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
-/// Some servers register their tools a moment after the handshake.
+/// The pause before an empty list is requested again: some servers register their tools a moment
+/// after the handshake.
 const RETRY_DELAY: Duration = Duration::from_millis(150);
-/// How often an empty list is looked at again.
+/// How many times an empty list is requested.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// A tool or another feature as its server lists it, with the capability that is proposed for it.
+/// A tool or other feature as its server lists it, with the capability proposed for it.
 #[derive(Debug)]
 pub struct ListedFeature {
     /// What it is.
     pub kind: FeatureKind,
-    /// As the server wrote it.
+    /// The definition as the server wrote it.
     pub tool: Value,
-    /// What it proposes to be, or why it cannot be one.
+    /// The proposed capability, or why there can be none.
     pub capability: Result<Capability, ProposalError>,
 }
 
-/// What one server lists, or why it does not.
+/// What a server lists, or why it could not be listed.
 pub type ListingResult = Result<Vec<ListedFeature>, ListingError>;
 
-/// Why a server lists nothing: what went wrong, with the last lines of its standard error.
+/// Why a server could not be listed, with the last lines of its standard error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ListingError(String);
 
-/// Asks these servers, all at once. After a second, and then every five, `waiting` is told the names
-/// of those that have not answered. A server that needs longer than `patience` (30 seconds, unless
-/// another time is given) is left.
+/// Lists these servers in parallel. After one second, and then every five, `on_waiting` receives
+/// the names of those that have not answered. A server that takes longer than `timeout` (30 seconds
+/// by default) is given up.
 ///
 /// # Errors
-/// Those of the system, when the runtime cannot be started.
+/// An I/O error, if the runtime cannot be started.
 pub fn list_all(
     config: &Config,
-    servers: &[Upstream],
-    patience: Option<Duration>,
-    waiting: &dyn Fn(&[String]),
+    servers: &[UpstreamSettings],
+    timeout: Option<Duration>,
+    on_waiting: &dyn Fn(&[String]),
 ) -> io::Result<Vec<(UpstreamName, ListingResult)>> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let patience = patience.unwrap_or(LIST_TIMEOUT);
-    let names: BTreeSet<UpstreamName> = servers.iter().map(|one| one.name.clone()).collect();
+    let timeout = timeout.unwrap_or(LIST_TIMEOUT);
+    let names: BTreeSet<UpstreamName> = servers.iter().map(|server| server.name.clone()).collect();
     let names = Mutex::new(names);
-    let all = servers.iter().map(|one| async {
-        let listed = list(one, config, patience).await;
-        names.lock().unwrap_or_else(PoisonError::into_inner).remove(&one.name);
-        (one.name.clone(), listed)
+    let all = servers.iter().map(|server| async {
+        let listed = list(server, config, timeout).await;
+        names.lock().unwrap_or_else(PoisonError::into_inner).remove(&server.name);
+        (server.name.clone(), listed)
     });
     let listed = runtime.block_on(async {
         tokio::select! {
             listed = futures_util::future::join_all(all) => listed,
-            () = progress(&names, waiting) => Vec::new(),
+            () = report_waiting(&names, on_waiting) => Vec::new(),
         }
     });
     runtime.shutdown_timeout(Duration::from_secs(2));
     Ok(listed)
 }
 
-/// Tells who is waited for. It never ends by itself.
-async fn progress(names: &Mutex<BTreeSet<UpstreamName>>, waiting: &dyn Fn(&[String])) {
+/// Reports the servers that are waited for. It never returns.
+async fn report_waiting(names: &Mutex<BTreeSet<UpstreamName>>, on_waiting: &dyn Fn(&[String])) {
     let mut pause = Duration::from_secs(1);
     loop {
         tokio::time::sleep(pause).await;
         pause = Duration::from_secs(5);
-        let left: Vec<String> = {
+        let pending: Vec<String> = {
             let names = names.lock().unwrap_or_else(PoisonError::into_inner);
             names.iter().map(ToString::to_string).collect()
         };
-        waiting(&left);
+        on_waiting(&pending);
     }
 }
 
-async fn list(config: &Upstream, whole: &Config, patience: Duration) -> ListingResult {
-    let launcher = Launcher::this_program(serve::LAUNCH);
-    let upstream = Connection::new(serve::upstream_config(config, whole, &launcher));
-    let listed = tokio::time::timeout(patience, list_features(config, &upstream)).await;
+async fn list(
+    config: &UpstreamSettings,
+    gateway_config: &Config,
+    timeout: Duration,
+) -> ListingResult {
+    let launcher = Launcher::this_program(serve::LAUNCH_SUBCOMMAND);
+    let upstream = Upstream::new(serve::upstream_config(config, gateway_config, &launcher));
+    let listed = tokio::time::timeout(timeout, list_features(config, &upstream)).await;
     upstream.close().await;
     listed.unwrap_or_else(|_| {
-        Err(ListingError(format!("no answer within {} seconds", patience.as_secs())))
+        Err(ListingError(format!("no answer within {} seconds", timeout.as_secs())))
     })
 }
 
-async fn list_features(config: &Upstream, upstream: &Connection) -> ListingResult {
-    for look in 1.. {
-        let (connection, tools) =
-            upstream.listing().await.map_err(|error| ListingError(error.explained()))?;
-        if tools.is_empty() && look < MAX_ATTEMPTS {
+async fn list_features(config: &UpstreamSettings, upstream: &Upstream) -> ListingResult {
+    for attempt in 1.. {
+        let (connection, tools) = upstream
+            .list_tools_with_connection()
+            .await
+            .map_err(|error| ListingError(error.with_stderr()))?;
+        if tools.is_empty() && attempt < MAX_ATTEMPTS {
             tokio::time::sleep(RETRY_DELAY).await;
             continue;
         }
         let instructions = connection.server().instructions();
-        let features = serve::ServerFeatures::ask(&connection).await;
+        let features = serve::ServerFeatures::fetch(&connection).await;
         let listed = tools.iter().map(|tool| ListedFeature {
             kind: FeatureKind::Tool,
             tool: tool.value().clone(),
             capability: serve::propose(config, tool, instructions),
         });
-        let beside = serve::propose_features(config, &features, instructions).into_iter();
-        let beside = beside.map(|feature| ListedFeature {
+        let features_listed = serve::propose_features(config, &features, instructions).into_iter();
+        let features_listed = features_listed.map(|feature| ListedFeature {
             kind: feature.kind,
             tool: feature.definition,
             capability: feature.capability,
         });
-        return Ok(listed.chain(beside).collect());
+        return Ok(listed.chain(features_listed).collect());
     }
     Ok(Vec::new())
 }

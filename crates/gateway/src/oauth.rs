@@ -1,11 +1,11 @@
 //! OAuth 2.1 on both sides of the gateway.
 //!
-//! To its clients over HTTP it is a resource server: access tokens of issuers that the signed policy
-//! trusts let a client in. To the servers behind it, it is a client with logins of its own, which are
-//! kept here.
+//! Towards its clients over HTTP, the gateway is a resource server: it admits clients that present
+//! an access token of an issuer that the signed policy trusts. Towards the servers behind it, the
+//! gateway is an OAuth client; it stores its logins there.
 //!
-//! A token of a client is checked here (signature or introspection, issuer, audience, time); who it makes of its
-//! bearer stands in the policy. It goes no further: no server ever sees it.
+//! A client's token is verified here (signature or introspection, issuer, audience, time). The
+//! policy says which principal it makes of its bearer. The token is never forwarded to any server.
 
 mod access_token;
 mod error;
@@ -16,7 +16,7 @@ mod key_set;
 mod logins;
 mod resource_server;
 
-pub use logins::{LoginEntry, Logins, SealedLogin};
+pub use logins::{LoginEntry, LoginFolder, SealedLogin};
 
 pub(crate) use error::TokenError;
 pub(crate) use resource_server::{ResourceServer, VerifiedToken, WELL_KNOWN, scopes};

@@ -1,14 +1,15 @@
-//! Signed checkpoints that leave the machine, and payloads that end.
+//! Publishes signed checkpoints outside this machine, and prunes payloads whose retention is over.
 //!
-//! A `CheckpointPublisher` signs the synced head of the log at intervals and at the end, and brings the newest
-//! checkpoint to every target, with growing pauses after failures. Before it signs, the log must be
-//! shown to extend what was signed before; three places remember that: the record in the ledger
-//! ([`status`]), a file beside the key ([`memory`]), and the files that are targets. Calls never
-//! wait for it.
+//! A [`CheckpointPublisher`] signs the synced head of the log at intervals and once more at
+//! shutdown, and sends the newest checkpoint to every target, with growing pauses after failures.
+//! Before it signs, it checks that the log extends every checkpoint signed earlier. Three places
+//! record those: the ledger ([`status`]), a file beside the key ([`checkpoint_file`]) and the
+//! targets that are files. Tool calls never wait for publishing.
 
 mod backoff;
+pub mod checkpoint_file;
 mod checkpoint_publisher;
-pub mod memory;
+mod deliveries;
 mod pruner;
 mod receipts;
 mod signing;

@@ -1,18 +1,20 @@
-//! Replaying: recorded steps through the real gate, with a driver that hands out what was recorded.
+//! Replays recorded scenarios: each recorded call passes the real policy and firewall, and a driver
+//! returns the recorded result.
 //!
-//! Nothing is executed. A held step is released as an approver would, so that the task goes on, and
-//! is counted. What the gate may know is what a gateway knows at that moment: the user's words
-//! where a host reports them, the documents, and the steps before.
+//! Nothing is executed. A held step is approved by made-up approvers, so that the scenario goes on,
+//! and is counted. The gate sees only what a gateway would know at that point: the user's words if
+//! the host reports them, the documents, and the earlier steps.
 
 mod approver;
 mod error;
-mod line;
+mod processor_time;
+mod replay_store;
 mod scenario;
-mod stage;
-mod store;
+mod scenario_runner;
+mod step_result;
 
 pub use approver::Approver;
 pub use error::ReplayError;
-pub use line::{Line, Summary};
-pub use scenario::{MAX_LINE, Scenario, ScenarioError};
-pub use stage::{Documents, Stage};
+pub use scenario::{MAX_LINE_BYTES, Scenario, ScenarioError};
+pub use scenario_runner::{ReplaySetup, ScenarioRunner};
+pub use step_result::{StepResult, Summary};

@@ -1,15 +1,16 @@
-//! Private keys in files that are useless without their passphrase, and the system's keychain, where
-//! the secrets of servers can lie.
+//! Private keys in files encrypted with a passphrase, and access to the system's keychain for the
+//! secrets of servers.
 //!
-//! A key file is JSON: what the key is called, its public half, and the 32-byte seed of an Ed25519
-//! key, encrypted with XChaCha20-Poly1305 under a key that Argon2id derives from a passphrase.
-//! Everything else in the file is authenticated with it.
+//! A key file is JSON: the id and the public half of an Ed25519 key, and its 32-byte seed,
+//! encrypted with XChaCha20-Poly1305 under a key that Argon2id derives from the passphrase. All
+//! other fields are authenticated along with it.
 //!
 //! # Security
 //!
-//! A passphrase comes from the terminal or from a file descriptor that the operator hands over:
-//! never from an argument or a variable, which other processes can read, and never from a file of
-//! ours, which the agent could. Seeds, derived keys and passphrases are erased when dropped.
+//! A passphrase comes from the terminal or from a file descriptor that the operator passes: never
+//! from an argument or an environment variable, which other processes can read, and never from a
+//! file of ours, which the agent could read. Seeds, derived keys and passphrases are erased when
+//! dropped.
 
 mod error;
 mod key_file;
@@ -20,6 +21,6 @@ mod passphrase_generator;
 pub use error::SecretError;
 pub use key_file::{KDF_ITERATIONS, KDF_LANES, KDF_MEMORY_KIB, KeyFile, VERSION};
 pub use keychain::{KEYCHAIN_SERVICE, Keychain, KeychainError, SystemKeychain};
-pub(crate) use keychain::{adding_entry, is_entry_name};
-pub use passphrase::{MIN_PASSPHRASE, Passphrase};
-pub use passphrase_generator::generated_passphrase;
+pub(crate) use keychain::{add_entry_hint, is_entry_name};
+pub use passphrase::{MIN_PASSPHRASE_CHARS, Passphrase};
+pub use passphrase_generator::generate_passphrase;

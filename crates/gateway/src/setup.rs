@@ -1,12 +1,13 @@
-//! Making a gateway out of the MCP configurations that are on a machine: what `weaver init` does.
+//! Creates a gateway from the MCP configurations found on a machine: what `weaver init` does.
 //!
-//! Setting up has steps, each a value: [`Selection`] takes servers out of clients' files, gives them
-//! legal names and keeps secrets apart; [`Draft`] is the folder before it is signed, from which
-//! servers are started; [`Review`] is what each tool will be allowed; and [`SetupFolder`] writes
-//! everything beside its place, checks it as the gateway would, and moves it there in one step, so
-//! that an interrupted setup leaves either nothing or all of it.
+//! Each step is a value: a [`Selection`] takes servers from clients' files, gives them valid names
+//! and separates their secrets; a [`GatewayDraft`] is the folder before it is signed, from which
+//! the servers are started; a [`Review`] is what each tool will be allowed; and a [`SetupFolder`]
+//! writes everything to a staging folder, checks it as the gateway would, and moves it into place
+//! in one step, so that an interrupted setup leaves either nothing or everything.
 //!
-//! Nothing here decides about calls: what comes out is documents, which count once they are signed.
+//! Nothing here decides about calls: the output is documents, which take effect once they are
+//! signed.
 
 mod documents;
 mod error;
@@ -17,25 +18,25 @@ mod posture;
 mod program_path;
 mod review;
 mod revision;
-mod secret_place;
+mod secret_location;
 mod secrets;
 mod selection;
 mod update;
 
-pub use documents::{Draft, SEARCH_PROFILE, ServerSection};
+pub use documents::{GatewayDraft, SEARCH_PROFILE, ServerSection};
 pub use error::SetupError;
-pub use folder::{OwnKeys, SetupFolder};
+pub use folder::{GatewayKeys, SetupFolder};
 pub use permission::Permission;
 pub use posture::Posture;
 pub use review::{Review, ReviewError, ReviewRow};
 pub use revision::PolicyRevision;
-pub use secret_place::SecretPlace;
+pub use secret_location::SecretLocation;
 pub use secrets::ExtractedSecret;
 pub use selection::{
-    Machine, Origin, SelectedServer, Selection, ServerFolders, SkippedServer, TakenNames,
-    UNKNOWN_VALUE, matching_server,
+    HostEnvironment, SelectedServer, Selection, ServerFolders, ServerOrigin, SkippedServer,
+    UNKNOWN_VALUE, UsedNames, matching_server,
 };
-pub use update::{Changes, Update};
+pub use update::{GatewayUpdate, ServerChanges};
 
 #[cfg(test)]
 mod careful_tests;

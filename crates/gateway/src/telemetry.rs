@@ -1,9 +1,9 @@
-//! What operators see of a gateway that runs: metrics for Prometheus and for a collector, and the
-//! spans of its calls.
+//! Telemetry of a running gateway for its operators: metrics for Prometheus and for an
+//! OpenTelemetry collector, and the spans of calls.
 //!
-//! Nothing here has the arguments or the result of a call, and no label of a metric has a value that
-//! a client or a server could choose at will: servers are those of the configuration, and everything
-//! else is a word of our own.
+//! Nothing here carries the arguments or the result of a call. No metric label takes a value that a
+//! client or a server chooses freely: server names come from the configuration, everything else is
+//! a fixed word of ours. This bounds the number of series and keeps data out of the metrics.
 
 mod call_metrics;
 mod call_trace;
@@ -33,17 +33,17 @@ pub(crate) use trace_parent::TraceParent;
 use call_metrics::CallMetrics;
 use otlp::{SpanQueue, call_spans};
 
-/// What is counted while the gateway runs.
+/// The counters and traces of a running gateway.
 pub(crate) struct Telemetry {
     pub(crate) http: HttpMetrics,
     pub(crate) export: ExportMetrics,
     calls: CallMetrics,
     spans: Option<SpanQueue>,
-    /// When the counters were zero.
+    /// When the counters started at zero.
     started_at: Timestamp,
 }
 
-/// What is counted over HTTP.
+/// Counters of the HTTP interface.
 #[derive(Debug, Default)]
 pub(crate) struct HttpMetrics {
     pub(crate) requests: EventCounter,
@@ -51,20 +51,20 @@ pub(crate) struct HttpMetrics {
     pub(crate) messages: EventCounter,
 }
 
-/// What became of what was meant for a collector.
+/// Counters of what could not be exported to a collector.
 #[derive(Debug, Default)]
 pub(crate) struct ExportMetrics {
     pub(crate) spans_dropped: EventCounter,
     pub(crate) failures: EventCounter,
 }
 
-/// A number of events, which only grows.
+/// A counter of events; it only grows.
 #[derive(Debug, Default)]
 pub(crate) struct EventCounter(AtomicU64);
 
 impl EventCounter {
-    pub(crate) fn add(&self, more: usize) {
-        self.0.fetch_add(u64::try_from(more).unwrap_or(u64::MAX), Ordering::Relaxed);
+    pub(crate) fn add(&self, count: usize) {
+        self.0.fetch_add(u64::try_from(count).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> u64 {
@@ -72,29 +72,30 @@ impl EventCounter {
     }
 }
 
-/// The place of the call that a task works on in its trace, for the request to its server.
+/// The `_meta` fields of a request to a server: the trace context of the call that the current task
+/// works on.
 pub(crate) fn request_meta() -> RequestMeta {
     Arc::new(|| {
-        let context = CallTrace::current().and_then(|trace| trace.outgoing());
+        let context = CallTrace::current().and_then(|trace| trace.server_context());
         let fields =
-            context.map(|context| (trace_parent::KEY.to_owned(), json!(context.to_text())));
+            context.map(|context| (trace_parent::META_KEY.to_owned(), json!(context.to_text())));
         fields.into_iter().collect()
     })
 }
 
 impl Telemetry {
-    /// Counts from now on; the spans of calls go to `spans`, where there is a collector for them.
+    /// Starts counting now. The spans of calls go to `spans`, if there is a collector.
     pub(crate) fn new(started_at: Timestamp, spans: Option<SpanQueue>) -> Self {
         let (http, export) = (HttpMetrics::default(), ExportMetrics::default());
         Self { http, export, calls: CallMetrics::default(), spans, started_at }
     }
 
-    /// True where a collector gets the spans of calls.
+    /// Whether the spans of calls are exported to a collector.
     pub(crate) fn exports_spans(&self) -> bool {
         self.spans.is_some()
     }
 
-    /// Begins to trace a call, in the trace that its client is in.
+    /// Starts the trace of a call, as part of its client's trace if there is one.
     pub(crate) fn begin_call(
         &self,
         capability: &CapabilityId,
@@ -103,7 +104,7 @@ impl Telemetry {
         Arc::new(CallTrace::begin(capability.as_str(), parent, self.spans.is_some()))
     }
 
-    /// Takes in a call that is over.
+    /// Records a finished call: its metrics, and its spans if they are exported.
     pub(crate) fn end_call(&self, trace: &CallTrace, report: &CallReport) {
         let stages = trace.stages();
         self.calls.record(report, &stages, trace.elapsed());
@@ -111,7 +112,8 @@ impl Telemetry {
         let spans = call_spans(trace, &stages, report);
         let count = spans.len();
         if !queue.offer(spans) {
-            // A collector that is slow or away delays no call.
+            // A slow or absent collector never delays a call; its spans are dropped and counted
+            // instead.
             self.export.spans_dropped.add(count);
         }
     }

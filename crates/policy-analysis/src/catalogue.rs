@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use weaver_policy::{Match, Pattern, PolicySet};
+use weaver_policy::{MatchConditions, Pattern, PolicySet};
 use weaver_types::CapabilityId;
 
 use crate::representative_names;
 
-/// Where the list of a catalogue comes from.
+/// Where the capabilities of a catalogue come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CatalogueOrigin {
-    /// Somebody gave the list: these capabilities and no others.
+    /// A complete list was given; there are no other capabilities.
     Given,
-    /// The names and patterns of the documents; there may be other capabilities.
+    /// They were derived from the names and patterns in the documents; there may be others.
     Documents,
 }
 
@@ -24,16 +24,16 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// These capabilities and no others.
+    /// A catalogue with exactly these capabilities.
     #[must_use]
     pub fn new(ids: impl IntoIterator<Item = CapabilityId>) -> Self {
         Self { ids: ids.into_iter().collect(), origin: CatalogueOrigin::Given }
     }
 
-    /// What the documents name: every id, a stand-in for every pattern, and one for everything
-    /// that nothing is said of.
+    /// The capabilities that the documents name: every id, a representative for each pattern, and
+    /// one for ids that match no pattern.
     #[must_use]
-    pub fn of(set: &PolicySet) -> Self {
+    pub fn from_documents(set: &PolicySet) -> Self {
         let mut patterns: Vec<&Pattern> = set.contracts().capabilities.keys().collect();
         patterns.extend(set.contracts().visible.iter().flat_map(|entry| &entry.capabilities));
         for rule in &set.policy().rules {
@@ -50,14 +50,14 @@ impl Catalogue {
         &self.ids
     }
 
-    /// Where the list comes from.
+    /// Where the capabilities come from.
     #[must_use]
     pub fn origin(&self) -> CatalogueOrigin {
         self.origin
     }
 }
 
-fn collect_patterns<'m>(matches: &'m Match, out: &mut Vec<&'m Pattern>) {
+fn collect_patterns<'m>(matches: &'m MatchConditions, out: &mut Vec<&'m Pattern>) {
     out.extend(&matches.capability);
     for nested in matches.nested() {
         collect_patterns(nested, out);

@@ -1,12 +1,12 @@
-//! Evaluation of recorded requests.
+//! Evaluates recorded requests.
 
 use serde::Serialize;
-use weaver_policy::{PolicySet, Query, Windows};
-use weaver_types::{Decision, Digest, Operation, Origin, ReasonCode, Verdict};
+use weaver_policy::{PolicyQuery, PolicySet, RateLimitWindows};
+use weaver_types::{Decision, Digest, Operation, PolicyOrigin, ReasonCode, Verdict};
 
-use crate::request::{RecordedRequest, RequestError};
+use crate::recorded_request::{RecordedRequest, RequestError};
 
-/// The decision about one recorded request, as it is written out.
+/// The decision on one recorded request, in its output format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Evaluation {
     /// The `id` of the request.
@@ -15,23 +15,23 @@ pub struct Evaluation {
     pub verdict: Verdict,
     /// The primary reason.
     pub primary: ReasonCode,
-    /// Every reason, each once: the primary one, then those in the way, strictest first, then the
-    /// others.
+    /// All reasons without duplicates: the primary one, then those of obstacles, strictest first,
+    /// then the others.
     pub reasons: Vec<ReasonCode>,
     /// The digest of the policy.
     pub policy_digest: Digest,
     /// The digest of the contracts.
     pub contracts_digest: Digest,
     /// Whether the documents were signed.
-    pub origin: Origin,
+    pub origin: PolicyOrigin,
 }
 
 impl Evaluation {
-    /// The evaluation that a decision amounts to.
+    /// Summarises a decision.
     #[must_use]
-    pub fn of(id: &str, decision: &Decision) -> Self {
-        let mut reasons = vec![decision.primary()];
-        for contribution in decision.obstacles().chain(decision.contributions()) {
+    pub fn from_decision(id: &str, decision: &Decision) -> Self {
+        let mut reasons = vec![decision.primary_reason()];
+        for contribution in decision.obstacles().chain(decision.check_results()) {
             if !reasons.contains(&contribution.reason) {
                 reasons.push(contribution.reason);
             }
@@ -40,7 +40,7 @@ impl Evaluation {
         Self {
             id: id.to_owned(),
             verdict: decision.verdict(),
-            primary: decision.primary(),
+            primary: decision.primary_reason(),
             reasons,
             policy_digest: basis.policy,
             contracts_digest: basis.contracts,
@@ -49,8 +49,8 @@ impl Evaluation {
     }
 }
 
-/// Evaluates requests one after the other, in the order in which they came: an allowed one counts
-/// against the limits of the policy, any other does not.
+/// Evaluates requests in order. Allowed requests count against the rate limits of the policy;
+/// others do not.
 ///
 /// ```
 /// use weaver_policy_analysis::{Evaluator, RecordedRequest};
@@ -67,33 +67,33 @@ impl Evaluation {
 #[derive(Debug)]
 pub struct Evaluator<'s> {
     set: &'s PolicySet,
-    windows: Windows,
+    windows: RateLimitWindows,
 }
 
 impl<'s> Evaluator<'s> {
-    /// An evaluator that has seen no call yet.
+    /// An evaluator without any counted calls.
     #[must_use]
     pub fn new(set: &'s PolicySet) -> Self {
-        Self { set, windows: Windows::new() }
+        Self { set, windows: RateLimitWindows::new() }
     }
 
-    /// Evaluates one request and, where it is allowed, counts it.
+    /// Evaluates one request, and counts it if it is allowed.
     ///
     /// # Errors
-    /// [`RequestError`] where the capability's contract cannot be applied.
+    /// [`RequestError`] if the capability's contract cannot be applied.
     pub fn evaluate(&mut self, request: &RecordedRequest) -> Result<Evaluation, RequestError> {
-        self.decide(request).map(|decision| Evaluation::of(&request.id, &decision))
+        self.decide(request).map(|decision| Evaluation::from_decision(&request.id, &decision))
     }
 
-    /// The whole decision; counts like [`Evaluator::evaluate`].
+    /// The full decision. Counts like [`Evaluator::evaluate`].
     ///
     /// # Errors
-    /// [`RequestError`] where the capability's contract cannot be applied.
+    /// [`RequestError`] if the capability's contract cannot be applied.
     pub fn decide(&mut self, request: &RecordedRequest) -> Result<Decision, RequestError> {
         let capability = request.capability(self.set)?;
-        let query = Query { windows: Some(&self.windows), ..request.query(&capability) };
+        let query = PolicyQuery { windows: Some(&self.windows), ..request.query(&capability) };
         let decision = self.set.decide(&query);
-        if decision.allowed() && request.operation == Operation::Invoke {
+        if decision.is_allowed() && request.operation == Operation::Invoke {
             self.windows.record(&request.query(&capability), self.set.limits());
         }
         Ok(decision)

@@ -1,45 +1,45 @@
-//! Calls as the log recorded them, for analyses that judge them again.
+//! Recorded calls from the log, for analyses that decide them again.
 //!
-//! The log keeps of a call who asked for what, each check of its decision, the label that its run had
-//! taken on by then, and the redacted text of its arguments with a salted commitment to the exact
-//! bytes. Where redaction changed nothing, the commitment proves that the text is the exact
-//! arguments; where it did, the exact values are gone, on purpose.
+//! For each call, the log stores the requester and the capability, every check of the decision, the
+//! label of the run at that time, and the redacted text of the arguments with a salted commitment
+//! to their exact bytes. If redaction changed nothing, the commitment proves that the text is
+//! exact. If it did, the exact values are lost on purpose.
 
 mod arguments;
-mod fold;
+mod call_history;
 
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use weaver_types::{
-    AgentId, CapabilityId, Check, Contribution, Justification, Label, PrincipalId, ReasonCode,
+    AgentId, CapabilityId, CheckKind, CheckResult, Justification, Label, PrincipalId, ReasonCode,
     RunId, Rung, SafetyClass, SafetyMode, Timestamp, Verdict,
 };
 
 pub(crate) use arguments::MaskedValue;
 pub use arguments::RecordedArguments;
-pub use fold::{CallHistory, HistoryEvent};
+pub use call_history::{CallHistory, HistoryEvent};
 
-/// What was decided about a call.
+/// A decision as recorded in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RecordedDecision {
     /// The verdict.
     pub verdict: Verdict,
     /// The primary reason.
     pub reason: ReasonCode,
-    /// What each check said, the first 32.
-    pub checks: Vec<Contribution>,
-    /// How many checks spoke.
+    /// The results of the first 32 checks.
+    pub checks: Vec<CheckResult>,
+    /// The total number of check results.
     pub checks_total: usize,
 }
 
-/// What became of a call after its decision.
+/// How a recorded call ended after its decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CallEnd {
+pub enum RecordedCallEnd {
     /// It was not executed.
     #[default]
     NotExecuted,
-    /// It is under way, or nobody saw its end.
+    /// It is still running, or its end was not recorded.
     Unknown,
     /// It succeeded.
     Succeeded,
@@ -47,66 +47,66 @@ pub enum CallEnd {
     Failed,
 }
 
-/// One call, from its first decision to its end. A held call that was made again once it was
-/// released is one call.
+/// One call, from its first decision to its end. A held call and its retry after the release are
+/// one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedCall {
-    /// The id of the call, of its first attempt.
+    /// The id of its first attempt.
     pub id: String,
-    /// When it was decided first.
+    /// The time of its first decision.
     pub at: Timestamp,
     /// Its run.
     pub run: Option<RunId>,
-    /// What was called.
+    /// The capability.
     pub capability: CapabilityId,
-    /// Who called.
+    /// The principal.
     pub principal: PrincipalId,
-    /// The agent of the principal.
+    /// The agent acting for the principal.
     pub agent: Option<AgentId>,
-    /// The intent that was stated.
+    /// The stated intent.
     pub intent: Option<String>,
     /// The justification, redacted.
     pub justification: Option<Justification>,
-    /// The safety mode of the run; normal where the log does not have the start of the run.
+    /// The safety mode of the run; normal if the log does not contain the start of the run.
     pub mode: SafetyMode,
-    /// The label of the run at that moment; `None` where the log does not tell the run from its
-    /// start.
+    /// The label of the run at that time; `None` if the log does not contain the start of the run.
     pub label: Option<Label>,
-    /// The class of the capability then; `None` where nothing of that name was known.
+    /// The class of the capability at that time; `None` if the capability was unknown.
     pub class: Option<SafetyClass>,
-    /// Its rung then.
+    /// Its rung at that time.
     pub rung: Option<Rung>,
-    /// Its tags then.
+    /// Its tags at that time.
     pub tags: BTreeSet<String>,
     /// Its arguments.
     pub arguments: RecordedArguments,
-    /// What was decided, and enforced.
+    /// The enforced decision.
     pub decision: RecordedDecision,
-    /// The decision that would have been enforced, where the policy only observed.
+    /// The policy's decision, if the policy only observed and a different one was enforced.
     pub would_have: Option<RecordedDecision>,
-    /// The request for an approval that it opened.
+    /// The approval request that it opened.
     pub request: Option<String>,
-    /// Whether people released it after it was held.
+    /// Whether it was held and then released by people.
     pub released: bool,
     /// How it ended.
-    pub end: CallEnd,
-    /// How often it was asked for: a held call may be made again while it waits.
+    pub end: RecordedCallEnd,
+    /// The number of attempts: a held call may be retried while it waits.
     pub attempts: usize,
 }
 
 impl RecordedCall {
-    /// What the policy of then said, whether it was enforced or not.
+    /// The policy's decision at that time, whether or not it was enforced.
     #[must_use]
     pub fn policy_decision(&self) -> &RecordedDecision {
         self.would_have.as_ref().unwrap_or(&self.decision)
     }
 
-    /// Whether the check of information flow objected: untrusted input could have steered the call,
-    /// or it would have leaked what is confidential.
+    /// Whether the information-flow check objected: untrusted input could have steered the call, or
+    /// it would have leaked confidential data.
     #[must_use]
-    pub fn violated_flow(&self) -> bool {
-        let flow = |said: &Contribution| {
-            said.check == Check::Flow && (said.verdict > Verdict::Allow || said.reason.is_release())
+    pub fn has_flow_violation(&self) -> bool {
+        let flow = |said: &CheckResult| {
+            said.check == CheckKind::Flow
+                && (said.verdict > Verdict::Allow || said.reason.is_release())
         };
         self.policy_decision().checks.iter().any(flow)
     }

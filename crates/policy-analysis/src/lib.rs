@@ -1,19 +1,20 @@
-//! What looks at policies and never decides: lint, test cases, reachability queries, differences
-//! between versions, contracts proposed for tools, and rules proposed from what was done.
+//! Analyses of policies that never decide calls: lint, test cases, reachability queries,
+//! differences between versions, contracts proposed for tools, and rules proposed from recorded
+//! calls.
 //!
-//! Everything here is a function of documents and requests; nothing is read, stored or released. The
-//! decision itself is [`weaver_policy::PolicySet::decide`], and it needs nothing of this crate, so an
-//! error in here can mislead an operator and cannot let a call through.
+//! Everything here is a pure function of documents and requests; nothing is read, stored or
+//! released. Decisions are made by [`weaver_policy::PolicySet::decide`], which uses nothing from
+//! this crate. An error in here can mislead an operator but cannot let a call through.
 //!
-//! - [`Evaluator`] evaluates recorded requests one after the other.
-//! - [`ReachabilityQuery`] asks whether anybody can get a verdict, and is answered with a witness, with
-//!   a proof that nobody can, or not at all.
-//! - [`lint`](lint()) reports what is valid and probably not intended.
-//! - [`PolicyDiff`] compares two sets of documents, and the decisions that they make.
-//! - [`Cases`] are tests of a policy.
-//! - [`propose`] proposes contracts from what tools say of themselves.
-//! - [`history`] reads the calls that a log recorded, [`replay`] judges them again under a draft, and
-//!   [`suggest`] proposes rules that allow what was done.
+//! - [`Evaluator`] evaluates recorded requests in order.
+//! - [`ReachabilityQuery`] asks whether any request can get a verdict. The answer is a witness, a
+//!   proof that there is none, or undecided.
+//! - [`lint`](lint()) reports what is valid but probably unintended.
+//! - [`PolicyDiff`] compares two sets of documents and their decisions.
+//! - [`TestCases`] are tests for a policy.
+//! - [`propose`] proposes contracts from what tools say about themselves.
+//! - [`history`] reads recorded calls from a log, [`replay`] decides them again under a draft
+//!   policy, and [`suggest`] proposes rules that allow them.
 //!
 //! ```
 //! use weaver_policy::{Contracts, Policy, PolicySet};
@@ -26,7 +27,7 @@
 //!     without_roles: ["admin".to_owned()].into(),
 //!     ..ReachabilityQuery::new(Verdict::Allow, Timestamp::default())
 //! };
-//! let answer = query.solve(&set, &Catalogue::of(&set));
+//! let answer = query.solve(&set, &Catalogue::from_documents(&set));
 //! assert!(matches!(answer, Reachability::Unreachable { .. }));
 //! # Ok::<(), weaver_policy::LoadError>(())
 //! ```
@@ -36,24 +37,24 @@ pub mod propose;
 pub mod replay;
 pub mod suggest;
 
-mod cases;
 mod catalogue;
-mod diff;
 mod evaluation;
+mod harmless_sql;
 mod lint;
+mod policy_diff;
 mod reachability;
+mod recorded_request;
 mod representative_names;
-mod request;
-mod sql;
+mod test_cases;
 mod toml_text;
 
-pub use cases::{Case, CaseError, CaseResult, Cases, Expectation};
 pub use catalogue::{Catalogue, CatalogueOrigin};
-pub use diff::{ChangedDecision, DocumentChange, PolicyDiff, VerdictWithReason};
 pub use evaluation::{Evaluation, Evaluator};
 pub use lint::{LintCode, LintFinding, lint};
+pub use policy_diff::{ChangedDecision, DocumentChange, PolicyDiff, VerdictWithReason};
 pub use reachability::{MAX_STEPS, Reachability, ReachabilityQuery, Witness};
-pub use request::{MAX_LINE, RecordedRequest, RequestError};
+pub use recorded_request::{MAX_LINE, RecordedRequest, RequestError};
+pub use test_cases::{Expectation, TestCase, TestCaseError, TestCaseResult, TestCases};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

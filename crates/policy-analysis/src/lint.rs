@@ -1,4 +1,4 @@
-//! Lint: what is valid in the documents and probably not intended.
+//! Lint: finds what is valid in the documents but probably unintended.
 
 mod approvals;
 mod contracts;
@@ -13,53 +13,56 @@ use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId, Timestamp};
 
 use crate::catalogue::Catalogue;
-use crate::request::proposed;
+use crate::recorded_request::proposed_capability;
 
-/// The most findings of one code.
+/// The maximum number of findings per code.
 const MAX_PER_CODE: usize = 200;
 
-/// What kind of finding it is.
+/// The kind of a lint finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LintCode {
-    /// An allow rule that never allows: a deny rule covers all that it matches.
+    /// An allow rule that never allows anything, because a deny rule covers everything that it
+    /// matches.
     UnreachableRule,
-    /// A rule that changes nothing: another says the same of all that it matches.
+    /// A rule without effect, because another rule has the same effect on everything that it
+    /// matches.
     RedundantRule,
     /// A rule that matches no capability of the catalogue.
     MatchesNoTool,
-    /// So many rules that no id narrows down that every decision looks at all of them.
+    /// Too many rules that the index cannot narrow down, so every decision evaluates all of them.
     ManyResidualRules,
-    /// A capability for which very many rules are looked at.
+    /// A capability for which very many rules are evaluated.
     ManyRulesForTool,
     /// Not all pairs of rules were compared.
     NotAllCompared,
-    /// A contract that cannot be applied, so that the capability is not offered.
+    /// A contract that cannot be applied, so the capability is not offered.
     ContractRefused,
-    /// A contract that puts a capability on a lower rung than its effects.
+    /// A contract that puts a capability on a lower rung than that of its effects.
     LoweredRung,
-    /// An output that counts as trusted, though an untrusted run may write where it comes from.
+    /// An output that is declared trusted although an untrusted run can write to its source.
     TrustedOutput,
     /// A hold that nobody in the keys document can release.
     NobodyCanRelease,
-    /// A role that a hold asks for and no approver carries.
+    /// A role that a hold requires and no approver has.
     UnknownApproverRole,
-    /// A document or a key that ends within 30 days, or has ended.
+    /// A document or key that expires within 30 days, or has expired.
     EndsSoon,
-    /// A policy that enforces nothing.
+    /// A policy that only observes.
     PolicyObserves,
-    /// A rule that is not enforced, in a policy that enforces.
+    /// A rule that only observes, in a policy that enforces.
     RuleObserves,
-    /// A rule that is not enforced and says what an enforced rule would have to say: while it is
-    /// observed, that rule alone decides.
+    /// A rule that only observes and contradicts an enforced rule. Until it is enforced, the other
+    /// rule alone decides.
     ObservedShadows,
-    /// An enforced allow rule in a policy that observes: everything is allowed there already.
+    /// An enforced allow rule in a policy that only observes. It has no effect, because everything
+    /// is allowed there.
     EnforcedInVain,
 }
 
 impl LintCode {
-    /// The stable word.
+    /// The stable code.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -83,27 +86,27 @@ impl LintCode {
     }
 }
 
-/// One finding.
+/// One lint finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct LintFinding {
-    /// What kind.
+    /// The code.
     pub code: LintCode,
-    /// Where: a rule, a capability, a document, a key.
+    /// The rule, capability, document or key that it is about.
     pub place: String,
-    /// What was found.
+    /// What is wrong.
     pub message: String,
-    /// What to do, if it is not intended.
+    /// How to fix it, if it is unintended.
     pub remedy: String,
 }
 
 /// Collects findings, up to a maximum number of each code.
 #[derive(Debug, Default)]
-struct Findings {
+struct FindingCollector {
     all: Vec<LintFinding>,
     counts: BTreeMap<LintCode, usize>,
 }
 
-impl Findings {
+impl FindingCollector {
     fn add(&mut self, code: LintCode, place: impl Into<String>, message: String, remedy: &str) {
         let count = self.counts.entry(code).or_default();
         *count += 1;
@@ -114,8 +117,9 @@ impl Findings {
     }
 }
 
-/// Looks for what is probably not intended. A finding is no error, and no finding is no proof. Rules
-/// are compared with the catalogue only where it was given. At most 200 findings of each code.
+/// Looks for probable mistakes. A finding is not an error, and the absence of findings is not a
+/// proof. Rules are compared with the catalogue only if it is a complete list. Reports at most 200
+/// findings per code.
 ///
 /// ```
 /// use weaver_policy_analysis::{Catalogue, LintCode, lint};
@@ -128,16 +132,16 @@ impl Findings {
 ///     .with_rule(rule("reads", Effect::Allow, "docs.read")?)
 ///     .with_rule(rule("no-docs", Effect::Deny, "docs.*")?);
 /// let set = PolicySet::from_code(policy, Contracts::new("none"))?;
-/// let found = lint(&set, &Catalogue::of(&set), Timestamp::default());
+/// let found = lint(&set, &Catalogue::from_documents(&set), Timestamp::default());
 /// assert_eq!((found[0].code, found[0].place.as_str()), (LintCode::UnreachableRule, "rule `reads`"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
 pub fn lint(set: &PolicySet, catalogue: &Catalogue, now: Timestamp) -> Vec<LintFinding> {
-    let mut findings = Findings::default();
+    let mut findings = FindingCollector::default();
     let mut tools: BTreeMap<&CapabilityId, Capability> = BTreeMap::new();
     for id in catalogue.ids() {
-        match proposed(set, id) {
+        match proposed_capability(set, id) {
             Ok(capability) => {
                 tools.insert(id, capability);
             }
@@ -150,13 +154,13 @@ pub fn lint(set: &PolicySet, catalogue: &Catalogue, now: Timestamp) -> Vec<LintF
         }
     }
     let tools: Vec<Capability> = tools.into_values().collect();
-    rules::coverage(set, &mut findings);
-    enforcement::observed(set, &mut findings);
-    rules::catalogue(set, &tools, catalogue.origin(), &mut findings);
-    contracts::lowered(set, &mut findings);
-    contracts::trusted(&tools, &mut findings);
-    approvals::releasable(set, &tools, now, &mut findings);
-    approvals::ending(set, now, &mut findings);
+    rules::check_coverage(set, &mut findings);
+    enforcement::check_observed(set, &mut findings);
+    rules::check_against_catalogue(set, &tools, catalogue.origin(), &mut findings);
+    contracts::check_lowered_rungs(set, &mut findings);
+    contracts::check_trusted_outputs(&tools, &mut findings);
+    approvals::check_releasable(set, &tools, now, &mut findings);
+    approvals::check_expiry(set, now, &mut findings);
     findings.all.sort();
     findings.all
 }

@@ -1,24 +1,24 @@
-//! Contracts proposed from what a tool says of itself: its name, its description, its schema.
+//! Proposes contracts from what a tool says about itself: its name, its description and its schema.
 //!
-//! A rule-based classifier over a small lexicon of English verbs and nouns. It is no learned model on
-//! purpose: each field of a proposal names the words that it rests on, so that an operator can check
-//! it, and the same text always gives the same proposal.
+//! A rule-based classifier over a small lexicon of English verbs and nouns. It is not a learned
+//! model on purpose: each field of a proposal names the words that it is based on, so an operator
+//! can check it, and the same text always gives the same proposal.
 //!
-//! A proposal is a beginning for an operator to read through, never in force by itself. It knows
-//! what English verbs and nouns say in general, and no tool in particular. Where the words leave it
-//! open, it proposes the stricter; where they say nothing, the strictest. A tool of which any word
-//! says that it writes is never proposed as one that reads.
+//! A proposal is a draft for an operator to review and never takes effect by itself. The classifier
+//! knows the general meaning of English words, and no tool in particular. If the words are
+//! ambiguous, it proposes the stricter alternative; if they say nothing, the strictest. A tool with
+//! any word that says it writes is never proposed as a read.
 
 mod action;
 mod document;
 mod effects;
-mod feature;
 mod hints;
 mod lexicon;
 mod local_write;
 mod output;
 mod own_data;
 mod reach;
+mod server_features;
 mod tool_text;
 mod verb;
 
@@ -26,38 +26,38 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use weaver_policy::OutputLabel;
-use weaver_policy::critical::{self, Role};
+use weaver_policy::critical::{self, ArgumentRole};
 use weaver_types::{
-    Confidentiality, Digest, Effects, Impact, Integrity, Pointer, SensitivityTag, SinkKind,
+    Confidentiality, Digest, Effects, Impact, Integrity, JsonPointer, SensitivityTag, SinkKind,
 };
 
-use action::Action;
-pub use document::{contracts_document, standing_terms};
+use action::ToolAction;
+pub use document::{contracts_document, standing_approval_terms};
 use effects::EffectsProposal;
-pub use feature::{completion, prompt, resource_reading};
-pub use hints::Hints;
-pub use local_write::{LocalWrite, local_write, option_injection};
+pub use hints::ToolHints;
+pub use local_write::{LocalWrite, local_write, option_injection_match};
+pub use server_features::{propose_completion, propose_prompt, propose_resource_reading};
 use tool_text::ToolText;
 
-/// What a tool says of itself.
+/// What a tool says about itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ToolDescription<'a> {
-    /// Its name, without that of its server.
+    /// Its name, without the server's name.
     pub name: &'a str,
     /// Its title; may be empty.
     pub title: &'a str,
-    /// What it does, in words; may be empty.
+    /// What it does; may be empty.
     pub description: &'a str,
     /// The JSON Schema of its arguments.
     pub input: Option<&'a Value>,
-    /// What its server hints.
-    pub hints: Hints,
+    /// The server's hints about it.
+    pub hints: ToolHints,
 }
 
 impl<'a> ToolDescription<'a> {
-    /// Reads a tool as a server lists it, or as a provider's tool format writes it.
+    /// Parses a tool as a server lists it, or in a model provider's tool format.
     #[must_use]
-    pub fn of(tool: &'a Value) -> Self {
+    pub fn from_json(tool: &'a Value) -> Self {
         let text = |key: &str| tool.get(key).and_then(Value::as_str);
         let annotations = tool.get("annotations");
         let title = text("title").or_else(|| annotations?.get("title")?.as_str());
@@ -68,12 +68,12 @@ impl<'a> ToolDescription<'a> {
             title: title.unwrap_or_default(),
             description: text("description").unwrap_or_default(),
             input: input.filter(|schema| schema.is_object()),
-            hints: Hints::of(annotations),
+            hints: ToolHints::from_annotations(annotations),
         }
     }
 }
 
-/// What is proposed for a tool.
+/// A proposed contract for a tool.
 ///
 /// ```
 /// use weaver_policy_analysis::propose::{ToolDescription, propose};
@@ -85,67 +85,69 @@ impl<'a> ToolDescription<'a> {
 /// assert_eq!(propose(&list).effects, Effects::READ_LOCAL);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Proposal {
+pub struct ContractProposal {
     /// What it can do.
     pub effects: Effects,
     /// The kind of sink; `None` for the strictest that its effects allow.
     pub sink: Option<SinkKind>,
-    /// What it is about.
+    /// The topics of the tool.
     pub tags: BTreeSet<String>,
-    /// The critical arguments; empty where nothing leaves, and where no schema tells any.
-    pub critical_arguments: BTreeSet<Pointer>,
+    /// The critical arguments; empty without a sink or without a schema.
+    pub critical_arguments: BTreeSet<JsonPointer>,
     /// Sensitive data in its output.
     pub sensitivity: BTreeSet<SensitivityTag>,
-    /// Whether its server says that calling it twice is calling it once, and nothing speaks
-    /// against it.
+    /// Whether its server says that it is idempotent, and nothing contradicts that.
     pub idempotent: bool,
-    /// What its server says of it, where the caller has told it: the document pins it.
+    /// The digest of the server's description, if the caller supplied it. The contract pins it.
     pub upstream_digest: Option<Digest>,
     /// The label of its output.
     pub output: OutputLabel,
-    /// Why, by the field of the contract.
+    /// The reasons, by contract field.
     pub reasons: BTreeMap<&'static str, String>,
 }
 
-impl Proposal {
-    /// The sink that it counts as.
+impl ContractProposal {
+    /// The sink kind of the contract; if none is proposed, the strictest one that the effects imply.
     #[must_use]
-    pub fn counted_sink(&self) -> SinkKind {
+    pub fn effective_sink(&self) -> SinkKind {
         self.sink.unwrap_or_else(|| self.effects.strictest_sink())
     }
 }
 
 /// Proposes a contract.
 #[must_use]
-pub fn propose(tool: &ToolDescription<'_>) -> Proposal {
-    let text = ToolText::of(tool);
+pub fn propose(tool: &ToolDescription<'_>) -> ContractProposal {
+    let text = ToolText::new(tool);
     let found = action::classify(&text, tool.hints);
-    let reach = reach::of(&text, tool.hints);
+    let reach = reach::determine_reach(&text, tool.hints);
     let EffectsProposal { mut effects, sink, why } =
         effects::propose(found.action, &reach, &text, tool);
     if tool.hints.destructive == Some(true) {
         effects = Effects::UNDECLARED;
     }
-    // Only where the reach makes a difference is it a reason.
-    let by_reach = matches!(found.action, Action::Read | Action::AddOwn | Action::Write);
+    // The reach is a reason only for actions on which it has an influence.
+    let by_reach =
+        matches!(found.action, ToolAction::Read | ToolAction::AddToOwnData | ToolAction::Write);
     let because =
         if by_reach { format!("{}; {}", found.why, reach.why) } else { found.why.clone() };
     let mut reasons = BTreeMap::from([("effects", because), ("sink", why)]);
     let counted = sink.unwrap_or_else(|| effects.strictest_sink());
     let critical_arguments = critical_arguments(tool.input, effects, counted, &mut reasons);
-    let output = output::label(&text, tool.input, effects);
+    let output = output::propose_label(&text, tool.input, effects);
     reasons.insert("output", output.why);
     let output = output.label;
     let tags = lexicon::tags(&text.nouns());
-    let sensitivity = output::sensitivity(&text, output);
-    let repeatable =
-        matches!(found.action, Action::Compute | Action::Read | Action::Write | Action::Destroy);
+    let sensitivity = output::propose_sensitivity(&text, output);
+    let repeatable = matches!(
+        found.action,
+        ToolAction::Compute | ToolAction::Read | ToolAction::Write | ToolAction::Destroy
+    );
     let idempotent = repeatable && tool.hints.idempotent == Some(true);
     if idempotent {
         let why = "the server says that calling it twice is calling it once".to_owned();
         reasons.insert("idempotent", why);
     }
-    Proposal {
+    ContractProposal {
         effects,
         sink,
         tags,
@@ -158,29 +160,30 @@ pub fn propose(tool: &ToolDescription<'_>) -> Proposal {
     }
 }
 
-/// The defaults by schema and name. Where a call could be made without any of them, the titles that
-/// it must have are critical too: a call without a receiver is known by what it is called.
+/// The defaults from the schema. If a call can be made without any critical argument, its required
+/// titles are critical too: without a receiver, the title identifies what the call is about.
 fn critical_arguments(
     schema: Option<&Value>,
     effects: Effects,
     sink: SinkKind,
     reasons: &mut BTreeMap<&'static str, String>,
-) -> BTreeSet<Pointer> {
+) -> BTreeSet<JsonPointer> {
     if sink == SinkKind::None || schema.is_none() {
         return BTreeSet::new();
     }
     let mut found = critical::arguments(schema, sink);
     if effects.impact == Impact::Read {
-        found.retain(|at| role_of(at) == Role::Network);
+        found.retain(|at| pointer_role(at) == ArgumentRole::Network);
     }
     let mut why = "by their names, as what says to whom, where, which and how much".to_owned();
-    let required = tool_text::required(schema);
-    let first = |at: &Pointer| at.as_str().split('/').nth(1).unwrap_or_default().to_owned();
+    let required = tool_text::required_arguments(schema);
+    let first = |at: &JsonPointer| at.as_str().split('/').nth(1).unwrap_or_default().to_owned();
     if !found.iter().any(|at| required.contains(&first(at))) {
-        let texts = required.iter().filter(|name| critical::role(name) == Role::Text);
+        let texts =
+            required.iter().filter(|name| critical::argument_role(name) == ArgumentRole::Text);
         let titles = texts.filter(|name| lexicon::is_title(name));
-        let more: BTreeSet<Pointer> =
-            titles.filter_map(|name| Pointer::parse(&format!("/{name}")).ok()).collect();
+        let more: BTreeSet<JsonPointer> =
+            titles.filter_map(|name| JsonPointer::parse(&format!("/{name}")).ok()).collect();
         if !more.is_empty() {
             why.push_str("; a call can go without people, so what it is called counts too");
             found.extend(more);
@@ -192,13 +195,13 @@ fn critical_arguments(
     found
 }
 
-fn role_of(at: &Pointer) -> Role {
+fn pointer_role(at: &JsonPointer) -> ArgumentRole {
     let named = at.as_str().rsplit('/').find(|part| *part != "*");
-    critical::role(named.unwrap_or_default())
+    critical::argument_role(named.unwrap_or_default())
 }
 
-/// The label of output that others may have written.
-fn untrusted(confidentiality: Confidentiality) -> OutputLabel {
+/// The label for output that others may have written.
+fn untrusted_output(confidentiality: Confidentiality) -> OutputLabel {
     OutputLabel { confidentiality: Some(confidentiality), integrity: Some(Integrity::Untrusted) }
 }
 

@@ -1,11 +1,12 @@
-//! Reachability: can anybody get this verdict, and with which request.
+//! Reachability: whether any request can get a verdict, and which one.
 //!
-//! A query is answered by a search over everything that the documents tell apart ([`search`] says why
-//! an exhausted search is a proof). A witness has been decided for real before it is given. Where
-//! something cannot be searched through, the answer is that it is not decided, never that nobody can.
+//! A query is answered by a search over everything that the documents distinguish ([`search`]
+//! explains why an exhausted search is a proof). A witness is always confirmed by the real
+//! decision. If something cannot be searched exhaustively, the answer is undecided, never
+//! unreachable.
 
 mod arguments;
-mod partial_evaluation;
+mod partial_evaluator;
 mod representative_times;
 mod search;
 mod search_gap;
@@ -24,10 +25,10 @@ use weaver_types::{
 };
 
 use crate::catalogue::Catalogue;
-use crate::request::proposed;
+use crate::recorded_request::proposed_capability;
 use search::{Search, SearchResult};
 
-/// How many rules and conditions are evaluated before a query is given up.
+/// How many rules and conditions a query may evaluate before it is abandoned.
 pub const MAX_STEPS: u64 = 5_000_000;
 
 /// A reachability query: can any request of this kind, for a capability of this kind, get this verdict?
@@ -44,16 +45,16 @@ pub const MAX_STEPS: u64 = 5_000_000;
 ///     without_roles: ["admin".to_owned()].into(),
 ///     ..ReachabilityQuery::new(Verdict::Allow, Timestamp::default())
 /// };
-/// assert!(matches!(query.solve(&set, &Catalogue::of(&set)), Reachability::Unreachable { .. }));
+/// assert!(matches!(query.solve(&set, &Catalogue::from_documents(&set)), Reachability::Unreachable { .. }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachabilityQuery {
-    /// The verdict that is looked for. `allow` means allowed without any approval.
+    /// The verdict to look for. `allow` means allowed without any approval.
     pub verdict: Verdict,
     /// Whether the capability is invoked or a stored result is viewed.
     pub operation: Operation,
-    /// The capability's id fits one of these.
+    /// The capability's id matches one of these.
     pub capability: Vec<Pattern>,
     /// Its class is one of these.
     pub class: BTreeSet<SafetyClass>,
@@ -63,9 +64,9 @@ pub struct ReachabilityQuery {
     pub impact: BTreeSet<Impact>,
     /// Its sink kind is one of these.
     pub sink: BTreeSet<SinkKind>,
-    /// The principal's id fits one of these.
+    /// The principal's id matches one of these.
     pub principal: Vec<Pattern>,
-    /// True for the principals that the policy names, with what it grants them, and nobody else.
+    /// Whether only the principals that the policy names are considered, with what it grants them.
     pub known_principals: bool,
     /// The principal has all of these roles.
     pub with_roles: BTreeSet<String>,
@@ -81,7 +82,7 @@ pub struct ReachabilityQuery {
     pub justified: Option<bool>,
     /// Whether the arguments are known.
     pub arguments: Option<bool>,
-    /// The time; others are tried too where the documents depend on time.
+    /// The time. If the documents depend on time, other times are tried too.
     pub now: Timestamp,
 }
 
@@ -96,23 +97,23 @@ pub struct Witness {
     pub primary: ReasonCode,
 }
 
-/// The answer to a reachability query. Signals, rate limits and approvals are not part of it.
+/// The answer to a reachability query. Signals, rate limits and approvals are not considered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Reachability {
-    /// Somebody can, for example with this request.
+    /// Some request gets the verdict; this is an example.
     #[serde(rename = "yes")]
     Reachable {
         /// The request.
         witness: Box<Witness>,
     },
-    /// Nobody can: the whole space was searched.
+    /// No request gets the verdict: the whole space was searched.
     #[serde(rename = "no")]
     Unreachable {
-        /// How many capabilities the answer is about.
+        /// The number of capabilities that were searched.
         capabilities: usize,
     },
-    /// The search was not complete and found nothing.
+    /// The search was incomplete and found nothing.
     #[serde(rename = "not_decided")]
     Undecided {
         /// Why.
@@ -121,7 +122,7 @@ pub enum Reachability {
 }
 
 impl ReachabilityQuery {
-    /// A query about invocations, by anybody and of everything.
+    /// A query about invocations of any capability by anybody.
     #[must_use]
     pub fn new(verdict: Verdict, now: Timestamp) -> Self {
         Self {
@@ -145,8 +146,8 @@ impl ReachabilityQuery {
         }
     }
 
-    /// Answers the query for the capabilities of the catalogue, read as servers' proposals under the
-    /// contracts.
+    /// Answers the query for the capabilities of the catalogue, taken as proposed by servers, with
+    /// their contracts applied.
     #[must_use]
     pub fn solve(&self, set: &PolicySet, catalogue: &Catalogue) -> Reachability {
         let mut steps = MAX_STEPS;
@@ -158,8 +159,8 @@ impl ReachabilityQuery {
             vec![None]
         };
         for id in catalogue.ids() {
-            // A capability whose contract cannot be applied is not offered to anybody.
-            let Ok(capability) = proposed(set, id) else { continue };
+            // A capability whose contract cannot be applied is never offered.
+            let Ok(capability) = proposed_capability(set, id) else { continue };
             if !self.includes(&capability) {
                 continue;
             }
@@ -180,17 +181,17 @@ impl ReachabilityQuery {
         }
     }
 
-    /// Whether the query is about this capability.
+    /// Whether the query includes this capability.
     fn includes(&self, capability: &Capability) -> bool {
         let id = capability.id().as_str();
         (self.capability.is_empty() || self.capability.iter().any(|p| p.matches(id)))
-            && admits(&self.class, capability.class())
-            && admits(&self.rung, capability.rung())
-            && admits(&self.impact, capability.spec().effects.impact)
-            && admits(&self.sink, capability.sink())
+            && is_empty_or_contains(&self.class, capability.class())
+            && is_empty_or_contains(&self.rung, capability.rung())
+            && is_empty_or_contains(&self.impact, capability.spec().effects.impact)
+            && is_empty_or_contains(&self.sink, capability.sink())
     }
 }
 
-fn admits<T: Ord>(set: &BTreeSet<T>, value: T) -> bool {
+fn is_empty_or_contains<T: Ord>(set: &BTreeSet<T>, value: T) -> bool {
     set.is_empty() || set.contains(&value)
 }

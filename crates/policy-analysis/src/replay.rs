@@ -1,25 +1,26 @@
-//! Replay of recorded calls under a draft: per call the verdict then, and the verdict with the draft.
+//! Replays recorded calls under a draft policy: for each call, the recorded verdict and the
+//! draft's.
 //!
-//! What depends on the policy alone is decided again: rules, roles, permissions, agents,
-//! justifications, the floor, limits. What depended on facts that are gone (where the values of the
-//! arguments came from, signals, preconditions, the state of the system) is carried over from the
-//! record, where every check is kept. A call for which neither is enough is reported as one that
-//! cannot be judged again, never guessed at.
+//! Checks that depend only on the policy are evaluated again: rules, roles, permissions, agents,
+//! justifications, the floor and limits. Checks that depended on facts which no longer exist (the
+//! origins of argument values, signals, preconditions, the state of the system) are carried over
+//! from the log, which records every check. If neither suffices, the call is reported as impossible
+//! to judge; the replay never guesses.
 
+mod draft_evaluator;
 mod report;
-mod verdict;
 
-use weaver_policy::{PolicySet, Windows};
+use weaver_policy::{PolicySet, RateLimitWindows};
 use weaver_types::{Timestamp, Verdict};
 
 use crate::history::RecordedCall;
+use draft_evaluator::DraftEvaluator;
+pub use draft_evaluator::UnjudgedReason;
+pub(crate) use draft_evaluator::{capability_under, stopping_rules};
 pub use report::{DraftReplay, ReplayCounts, ReplayedCall, RuleCounts};
-use verdict::Judge;
-pub use verdict::NotJudged;
-pub(crate) use verdict::{capability, stopping_rules};
 
-/// Replays calls in the order in which they were made: those that the draft allows count against its
-/// limits. The draft counts as enforced, whatever it observes.
+/// Replays calls in their original order. Calls that the draft allows count against its rate
+/// limits. The draft is treated as enforced, even if it only observes.
 ///
 /// ```
 /// use weaver_policy::{Contracts, Policy, PolicySet};
@@ -38,15 +39,15 @@ pub fn replay<'c>(
     since: Timestamp,
     now: Timestamp,
 ) -> DraftReplay {
-    let mut judge = Judge { draft, windows: Windows::new() };
+    let mut judge = DraftEvaluator { draft, windows: RateLimitWindows::new() };
     let mut report = DraftReplay::between(since, now);
     for call in calls {
-        report.add(call, judge.judge(call));
+        report.add(call, judge.evaluate(call));
     }
     report
 }
 
-/// The verdict that counted then: what was enforced. A call that people released was held.
-fn verdict_then(call: &RecordedCall) -> Verdict {
+/// The recorded verdict, as enforced. A call that people released counts as held.
+fn recorded_verdict(call: &RecordedCall) -> Verdict {
     if call.released { Verdict::Hold } else { call.decision.verdict }
 }

@@ -1,22 +1,23 @@
-//! Rules suggested from what was done: the smallest readable set that allows it.
+//! Suggests rules from recorded calls: the smallest readable set of rules that allows them.
 //!
-//! Calls that information flow, a rule or a person stopped are evidence for nothing. What is left is
-//! grouped by tool, and the arguments that say where a call goes (paths, hosts, receivers, amounts)
-//! are generalised no further than they repeat: files to their folders, addresses to sets of hosts,
-//! receivers to sets, amounts to ranges. Tools with the same pattern share a rule. Of a server of which
-//! several tools were used, the others of the kind are suggested too, in a rule of their own. What
-//! reaches out or destroys (rung L4) is never allowed by a suggestion: its rule keeps asking.
+//! Calls that information flow, a rule or a person stopped are not used as evidence. The others are
+//! grouped by tool. Arguments that decide where a call goes (paths, hosts, receivers, amounts) are
+//! generalised only as far as they repeat: files to their folders, URLs to sets of hosts, receivers
+//! to sets, amounts to ranges. Tools with the same pattern share a rule. If several tools of a
+//! server were used, its other tools of the same kind are suggested too, in a separate rule. Calls
+//! that reach out or destroy (rung L4) are never allowed by a suggestion; their rule requires
+//! approval.
 //!
-//! A suggestion is for an operator to read, to replay and to sign.
+//! A suggestion is a draft for an operator to review, replay and sign.
 
+mod allow_proposal;
+mod argument_pattern;
+mod destination_values;
 mod evidence;
 mod folders;
 mod grouping;
-mod pattern;
+mod policy_text;
 mod sibling_tools;
-mod text;
-mod values;
-mod widths;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,51 +26,52 @@ use weaver_policy::{PolicySet, Rule};
 use weaver_types::CapabilityId;
 
 use crate::history::RecordedCall;
+pub use allow_proposal::{AllowProposal, AllowScope, NotAllowable, propose_allow_rules};
 use evidence::Evidence;
 pub use evidence::ExclusionReason;
-pub use text::{match_text, policy_text, predicate_text, rule_text};
-pub use widths::{AllowProposal, AllowWidth, NotAllowable, allow};
+pub use policy_text::{match_text, policy_text, predicate_text, rule_text};
 
-/// The most calls that a suggestion names; all are counted.
-pub(crate) const MAX_NAMED: usize = 50;
+/// The maximum number of calls that a suggestion lists; all are counted.
+pub(crate) const MAX_EXAMPLE_CALLS: usize = 50;
 
-/// A rule that is suggested.
+/// A suggested rule with its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuggestedRule {
     /// The rule.
     pub rule: Rule,
-    /// How many calls it rests on.
+    /// The number of calls that it is based on.
     pub calls: usize,
-    /// How many of these came after their run had taken in untrusted data.
+    /// How many of these were made after their run had taken in untrusted data.
     pub after_untrusted: usize,
-    /// The first of these calls.
-    pub named: Vec<String>,
-    /// What it does not cover, in words.
+    /// The ids of the first of these calls.
+    pub example_calls: Vec<String>,
+    /// What it does not cover, for people.
     pub not_covered: String,
-    /// The tools of it that nobody called, at a server of which others were called. The calls are then
-    /// those of the others.
+    /// The tools in the rule that were never called. The calls are then those of other tools of the
+    /// same server.
     pub uncalled: BTreeSet<CapabilityId>,
 }
 
-/// What is suggested from a history.
+/// The suggestions for a history.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Suggestions {
-    /// The rules: those that allow what was done, those that ask, those for what is like it.
+    /// The rules: first those that allow recorded calls or require approval for them, then those
+    /// for similar tools.
     pub rules: Vec<SuggestedRule>,
-    /// The calls that no rule rests on, by the reason: how many, and the first of them.
-    pub left_out: BTreeMap<ExclusionReason, ExcludedCalls>,
+    /// The calls that were not used as evidence, by reason.
+    pub excluded: BTreeMap<ExclusionReason, ExcludedCalls>,
 }
 
-/// Calls that no suggestion rests on.
+/// Calls that were not used as evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ExcludedCalls {
-    /// How many.
+    /// The number of calls.
     pub calls: usize,
-    /// The first of them.
+    /// The ids of the first of them.
     pub named: Vec<String>,
 }
 
-/// Suggests rules that allow what was done. `set` gives the contracts: what each tool can do.
+/// Suggests rules that allow recorded calls. The contracts in `set` define what each tool can do.
 ///
 /// ```
 /// use weaver_policy::{Contracts, Policy, PolicySet};
@@ -88,9 +90,9 @@ pub fn suggest<'c>(
     for call in calls {
         evidence.add(set, call);
     }
-    let left_out = std::mem::take(&mut evidence.left_out);
+    let excluded = std::mem::take(&mut evidence.excluded);
     let others = sibling_tools::suggestions(set, &evidence);
-    let mut suggestions = grouping::suggestions(evidence, left_out);
+    let mut suggestions = grouping::suggestions(evidence, excluded);
     suggestions.rules.extend(others);
     suggestions
 }

@@ -1,9 +1,9 @@
-//! Texts as TOML writes them.
+//! Writes texts as TOML strings.
 
 use std::fmt::Write as _;
 
-/// A basic string, in its quotes.
-pub(crate) fn quoted(text: &str) -> String {
+/// A quoted basic string.
+pub(crate) fn toml_string(text: &str) -> String {
     let mut out = String::with_capacity(text.len().saturating_add(2));
     out.push('"');
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! The agents that a policy declares: which tools each may use, and for what.
+//! Agents that a policy declares: the tools that each may use, and the intents that it may state.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use weaver_types::{AgentId, Capability, CapabilityId, SafetyClass};
 
 use crate::pattern::Pattern;
 
-/// What one agent is for. A policy that declares agents knows no others: a call by an agent that it
-/// does not name is denied.
+/// What one agent may do. Once a policy declares any agents, a call by an undeclared agent is
+/// denied.
 ///
 /// ```
 /// use weaver_policy::{AgentCapabilities, Pattern};
@@ -16,25 +16,25 @@ use crate::pattern::Pattern;
 ///
 /// let agent = AgentCapabilities::new(AgentId::parse("meeting_copilot")?, SafetyClass::ReadOnly)
 ///     .with_tools([Pattern::parse("meeting.*")?]);
-/// assert!(agent.lists(&CapabilityId::parse("meeting.extract")?));
-/// assert!(!agent.lists(&CapabilityId::parse("mail.send")?));
+/// assert!(agent.lists_tool(&CapabilityId::parse("meeting.extract")?));
+/// assert!(!agent.lists_tool(&CapabilityId::parse("mail.send")?));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentCapabilities {
     /// Its name.
     pub agent_name: AgentId,
-    /// What it does, for people.
+    /// A description for people.
     pub description: String,
-    /// Packs of context that it needs. They decide on no call: whoever runs the agent does not
-    /// without them.
+    /// Context packs that the agent needs. No decision depends on them; they are information for
+    /// whoever runs the agent.
     pub required_packs: BTreeSet<String>,
-    /// The tools that it may use; none where this is empty.
+    /// The tools that it may use. If the list is empty, it may use none.
     pub tool_allowlist: Vec<Pattern>,
-    /// The intents that its invocations may state. Where there are any, each invocation states one
-    /// of them; where there is none, intents are free.
+    /// The intents that its invocations may state. If the set is not empty, every invocation must
+    /// state one of them; if it is empty, any intent or none is accepted.
     pub decision_keys: BTreeSet<String>,
-    /// The greatest class that it may use.
+    /// The highest safety class that it may use.
     pub safety_class_ceiling: SafetyClass,
     /// Its version, for people.
     pub version: String,
@@ -55,28 +55,28 @@ impl AgentCapabilities {
         }
     }
 
-    /// The same with these tools too.
+    /// Adds tools to the allow list.
     #[must_use]
     pub fn with_tools(mut self, tools: impl IntoIterator<Item = Pattern>) -> Self {
         self.tool_allowlist.extend(tools);
         self
     }
 
-    /// True when its tool allow list names this one.
+    /// True if the tool allow list matches this capability.
     #[must_use]
-    pub fn lists(&self, id: &CapabilityId) -> bool {
+    pub fn lists_tool(&self, id: &CapabilityId) -> bool {
         self.tool_allowlist.iter().any(|pattern| pattern.matches(id.as_str()))
     }
 
-    /// True when tool allow list and ceiling both admit the capability.
+    /// True if both the allow list and the safety class ceiling permit the capability.
     #[must_use]
-    pub fn admits(&self, capability: &Capability) -> bool {
-        self.lists(capability.id()) && capability.class() <= self.safety_class_ceiling
+    pub fn may_use(&self, capability: &Capability) -> bool {
+        self.lists_tool(capability.id()) && capability.class() <= self.safety_class_ceiling
     }
 
-    /// True when an invocation may state this intent.
+    /// True if an invocation may state this intent.
     #[must_use]
-    pub fn intends(&self, intent: Option<&str>) -> bool {
+    pub fn may_state_intent(&self, intent: Option<&str>) -> bool {
         self.decision_keys.is_empty()
             || intent.is_some_and(|intent| self.decision_keys.contains(intent))
     }

@@ -1,19 +1,20 @@
-//! Approvals: who released which held call, proved by signatures, and nothing else releases it.
+//! Approvals: signed proof of who released which held call. Nothing else releases a held call.
 //!
-//! A held call opens an [`ApprovalRequest`], which binds everything that somebody must see before
-//! saying yes. A person answers with a [`Resolution`] over the digest of the whole request. What
-//! the answer is worth stands in the keys document, never in the answer. An [`ApprovalState`]
-//! gathers votes; only when enough distinct people with the authority agreed does it give a
-//! [`Release`], and a decision takes nothing else. A [`StandingApproval`] approval is signed in advance.
+//! A held call opens an [`ApprovalRequest`], which binds everything that an approver must see
+//! before agreeing. A person answers with a [`Resolution`], signed over the digest of the whole
+//! request. The authority behind the answer comes from the keys document, never from the answer
+//! itself. An [`ApprovalState`] collects votes. Once enough distinct people with the required
+//! authority have agreed, it yields a [`ReleaseProof`], the only thing that a decision accepts. A
+//! [`StandingApproval`] is signed in advance.
 //!
-//! Everything here is a function of its arguments: no file, no clock, no ledger.
-//! `docs/concepts/approvals.md` gives the exact meaning.
+//! Everything here is a pure function of its arguments and uses no files, clock or ledger.
+//! `docs/concepts/approvals.md` defines the exact semantics.
 //!
 //! ```
 //! use weaver_policy::approval::{
 //!     ApprovalRequest, ApprovalState, ReceiptTime, Resolution, ResolutionVerdict, verify_resolution,
 //! };
-//! use weaver_policy::{PolicySet, Source, Sources};
+//! use weaver_policy::{PolicySet, DocumentSource, DocumentSources};
 //! use weaver_types::Timestamp;
 //! use weaver_types::signature::SigningKey;
 //!
@@ -25,8 +26,8 @@
 //!     alice.public()
 //! );
 //! # let texts = [head("policy"), head("contracts"), head("keys") + &keys];
-//! # let source = |n: usize| Source::unsigned("x.toml", &texts[n]);
-//! # let sources = Sources { policy: source(0), contracts: source(1), keys: source(2) };
+//! # let source = |n: usize| DocumentSource::unsigned("x.toml", &texts[n]);
+//! # let sources = DocumentSources { policy: source(0), contracts: source(1), keys: source(2) };
 //! # let set = PolicySet::load_unsigned_development(&sources, now)?;
 //! # let keys = set.keys().ok_or("no keys")?;
 //! # let digest = format!("sha256:{}", "0".repeat(64));
@@ -50,46 +51,46 @@
 //! let vote = verify_resolution(keys, &request, &state, &signed, ReceiptTime::at(now))?;
 //! state.record(&request, vote)?;
 //! let release = state.release(&request, keys, now)?;
-//! assert_eq!(release.request(), Some(&request.id));
+//! assert_eq!(release.request_id(), Some(&request.id));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod discharge;
-mod file;
+mod apply_release;
+mod approver_checks;
 mod grantor;
 mod nonce;
-mod operator;
-mod person;
+mod operator_statement;
 mod receipt_time;
 mod rejection;
 mod release;
 mod render;
 mod request;
 mod resolution;
+mod signature_cache;
+mod signed_file;
 mod standing_approval;
 mod state;
-mod verified_signatures;
-mod verify;
+mod verify_resolution;
 
-pub(crate) use discharge::discharge;
-pub use file::{MAX_SIGNED_FILE, SignedFile};
+pub(crate) use apply_release::apply_release;
 pub use nonce::{Nonce, NonceError};
-pub use operator::{
-    BeliefOutcome, OPERATOR_WORD_LIFE, OperatorAction, OperatorWord, SignedOperatorWord,
-    verify_operator_word,
+pub use operator_statement::{
+    BeliefOutcome, OPERATOR_STATEMENT_MAX_AGE, OperatorAction, OperatorStatement,
+    SignedOperatorStatement, verify_operator_statement,
 };
 pub use receipt_time::{MAX_SKEW, ReceiptTime};
 pub use rejection::Rejection;
-pub use release::Release;
+pub use release::ReleaseProof;
 pub use request::{ApprovalRequest, HeldCheck, ObservedPrecondition};
 pub use resolution::{Resolution, ResolutionVerdict, SignedResolution};
+pub use signed_file::{MAX_SIGNED_FILE_BYTES, SignedFile};
 pub use standing_approval::{
-    SignedStandingApproval, StandingApproval, StandingUse, verify_standing,
+    SignedStandingApproval, StandingApproval, StandingApprovalState, verify_standing_approval,
 };
 pub use state::{ApprovalState, Phase, RequestEnd, Vote};
-pub use verify::verify_resolution;
+pub use verify_resolution::verify_resolution;
 
-pub use crate::bounds::StandingBounds;
+pub use crate::policy_settings::StandingApprovalBounds;
 
-/// The version of every signed form of this module.
+/// The version of every signed format in this module.
 pub const APPROVAL_VERSION: u64 = 1;

@@ -1,4 +1,4 @@
-//! Conditions on the arguments of a call, each on the value at one place.
+//! Conditions on the arguments of a call, each on the value at one JSON pointer.
 
 mod host;
 mod number;
@@ -7,19 +7,19 @@ mod path_search;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Number, Value};
-use weaver_types::Pointer;
+use weaver_types::JsonPointer;
 
 use crate::pattern::Pattern;
 use crate::provenance::{ValueOrigin, ValueOrigins};
 use crate::truth::Truth;
 
-/// The most texts in one test, and the longest of them in bytes.
-const MAX_LIST: usize = 1_000;
-const MAX_TEXT: usize = 4_096;
+/// The maximum number of entries in one test, and the maximum length of a text in bytes.
+const MAX_LIST_ENTRIES: usize = 1_000;
+const MAX_TEXT_BYTES: usize = 4_096;
 
-/// A condition on the value at one place of the arguments. Every test that is there must hold; a
-/// test of a list holds when one of the list does. A value of another type than a test speaks of
-/// does not fit it.
+/// A condition on the value at one JSON pointer into the arguments. Every test that is present must
+/// hold; a test with a list holds if one entry of the list matches. A value of the wrong type fails
+/// the test.
 ///
 /// ```
 /// use serde_json::json;
@@ -33,12 +33,12 @@ const MAX_TEXT: usize = 4_096;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "RawPredicate")]
 pub struct ArgumentPredicate {
-    /// The place.
-    pub at: Pointer,
-    /// Whether there is a value at all, also null.
+    /// Where the value is.
+    pub at: JsonPointer,
+    /// Whether there is a value; null is a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub present: Option<bool>,
-    /// The value is this one; numbers are compared as numbers.
+    /// The value equals this one; numbers are compared numerically.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equals: Option<Value>,
     /// The value is one of these.
@@ -50,50 +50,50 @@ pub struct ArgumentPredicate {
     /// The number is at most this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<Number>,
-    /// The text begins with one of these.
+    /// The text starts with one of these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prefix: Vec<String>,
     /// The text ends with one of these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suffix: Vec<String>,
-    /// The whole text fits one of these patterns.
+    /// The whole text matches one of these patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub glob: Vec<Pattern>,
-    /// The text is a path inside one of these folders, once `.` and `..` are resolved.
+    /// The text is a path inside one of these folders, after `.` and `..` are resolved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inside: Vec<String>,
-    /// Whether the value holds paths, at whatever depth. A text is a path by the name of its field
-    /// ([`critical::names_path`](crate::critical::names_path)), or when it begins as paths do; text
-    /// for people is none.
+    /// Whether the value contains paths, at any depth. A text is a path because of the name of its
+    /// field ([`critical::names_path`](crate::critical::names_path)) or because it starts like one.
+    /// Text for people is never a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holds_paths: Option<bool>,
-    /// The value holds paths, and each is inside one of these folders.
+    /// The value contains paths, and each of them is inside one of these folders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths_inside: Vec<String>,
-    /// The value holds a path that fits one of these patterns; so does what is nested too deep to be
-    /// looked at.
+    /// The value contains a path that matches one of these patterns. Values that are nested too
+    /// deeply to be searched count as matching.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub any_path: Vec<Pattern>,
-    /// The text is a URL whose host, or a host name which, is one of these; `*.` before a name
-    /// stands for the names below it.
+    /// The text is a host name that matches one of these, or a URL whose host does; `*.` before a
+    /// name stands for its subdomains.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<String>,
-    /// The least number of characters or items.
+    /// The minimum number of characters or items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_length: Option<u32>,
-    /// The greatest number of characters or items.
+    /// The maximum number of characters or items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_length: Option<u32>,
-    /// The value was found in one of these.
+    /// The value comes from one of these origins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub provenance: Vec<ValueOrigin>,
 }
 
-/// Why an argument predicate is refused.
+/// Why an argument predicate is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the condition at `{at}`: {problem}")]
 pub struct ArgumentError {
-    /// The place that the condition speaks of.
+    /// The JSON pointer of the condition.
     pub at: String,
     /// What is wrong.
     pub problem: &'static str,
@@ -108,9 +108,10 @@ impl ArgumentError {
 }
 
 impl ArgumentPredicate {
-    /// A condition on this place without any test, to be filled; as it is it would be refused.
+    /// A condition on this pointer without any tests, to be filled in. Validation rejects it as it
+    /// is.
     #[must_use]
-    pub fn at(at: Pointer) -> Self {
+    pub fn at(at: JsonPointer) -> Self {
         Self {
             at,
             present: None,
@@ -132,22 +133,22 @@ impl ArgumentPredicate {
         }
     }
 
-    /// Whether the condition holds for these arguments. A test of provenance does not: it needs
-    /// to know where values came from.
+    /// Whether the condition holds for these arguments. A condition with a provenance test never
+    /// does, because the origins of the values are not known here.
     #[must_use]
     pub fn holds(&self, arguments: &Value) -> bool {
         self.evaluate(Some(arguments), None) == Truth::Yes
     }
 
-    /// Whether the condition holds; unknown without arguments, and where only the origin of the
-    /// value is open.
+    /// Evaluates the condition. The result is unknown if the arguments are missing, or if only the
+    /// origin of the value is undecided.
     #[must_use]
     pub fn evaluate(&self, arguments: Option<&Value>, origins: Option<&dyn ValueOrigins>) -> Truth {
         let Some(arguments) = arguments else { return Truth::Unknown };
         let Some(value) = self.at.find(arguments) else {
             return Truth::from(self.present == Some(false));
         };
-        if self.present == Some(false) || !self.fits(value) {
+        if self.present == Some(false) || !self.value_matches(value) {
             return Truth::No;
         }
         match (self.provenance.is_empty(), origins) {
@@ -160,17 +161,18 @@ impl ArgumentPredicate {
         }
     }
 
-    fn fits(&self, value: &Value) -> bool {
-        self.equals.as_ref().is_none_or(|wanted| number::same(wanted, value))
-            && (self.one_of.is_empty() || self.one_of.iter().any(|one| number::same(one, value)))
-            && self.min.as_ref().is_none_or(|min| number::at_least(value, min))
-            && self.max.as_ref().is_none_or(|max| number::at_most(value, max))
-            && self.fits_text(value)
-            && self.fits_paths(value)
-            && self.fits_length(value)
+    fn value_matches(&self, value: &Value) -> bool {
+        self.equals.as_ref().is_none_or(|wanted| number::values_equal(wanted, value))
+            && (self.one_of.is_empty()
+                || self.one_of.iter().any(|one| number::values_equal(one, value)))
+            && self.min.as_ref().is_none_or(|min| number::is_at_least(value, min))
+            && self.max.as_ref().is_none_or(|max| number::is_at_most(value, max))
+            && self.text_matches(value)
+            && self.paths_match(value)
+            && self.length_matches(value)
     }
 
-    fn fits_text(&self, value: &Value) -> bool {
+    fn text_matches(&self, value: &Value) -> bool {
         let all = [&self.prefix, &self.suffix, &self.inside, &self.domains];
         if self.glob.is_empty() && all.iter().all(|list| list.is_empty()) {
             return true;
@@ -179,20 +181,22 @@ impl ArgumentPredicate {
         (self.prefix.is_empty() || self.prefix.iter().any(|p| text.starts_with(p.as_str())))
             && (self.suffix.is_empty() || self.suffix.iter().any(|s| text.ends_with(s.as_str())))
             && (self.glob.is_empty() || self.glob.iter().any(|pattern| pattern.matches(text)))
-            && (self.inside.is_empty() || self.inside.iter().any(|root| path::inside(text, root)))
-            && (self.domains.is_empty() || host::among(text, &self.domains))
+            && (self.inside.is_empty()
+                || self.inside.iter().any(|root| path::is_inside(text, root)))
+            && (self.domains.is_empty() || host::matches_any_domain(text, &self.domains))
     }
 
-    fn fits_paths(&self, value: &Value) -> bool {
+    fn paths_match(&self, value: &Value) -> bool {
         let holds_paths = || path_search::holds_paths(&self.at, value);
-        let all_inside = || path_search::all_inside(&self.at, value, &self.paths_inside);
-        let any_fits = || path_search::any_fits(&self.at, value, &self.any_path);
+        let all_paths_inside =
+            || path_search::all_paths_inside(&self.at, value, &self.paths_inside);
+        let any_path_matches = || path_search::any_path_matches(&self.at, value, &self.any_path);
         self.holds_paths.is_none_or(|wanted| holds_paths() == wanted)
-            && (self.paths_inside.is_empty() || all_inside())
-            && (self.any_path.is_empty() || any_fits())
+            && (self.paths_inside.is_empty() || all_paths_inside())
+            && (self.any_path.is_empty() || any_path_matches())
     }
 
-    fn fits_length(&self, value: &Value) -> bool {
+    fn length_matches(&self, value: &Value) -> bool {
         if self.min_length.is_none() && self.max_length.is_none() {
             return true;
         }
@@ -206,48 +210,49 @@ impl ArgumentPredicate {
             && self.max_length.is_none_or(|max| length <= u64::from(max))
     }
 
-    /// Checks what the form alone does not say.
+    /// Checks constraints beyond the format.
     ///
     /// # Errors
-    /// [`ArgumentError`]: no test, tests that exclude each other, a folder or a name that cannot
-    /// be compared with, or more than is bearable.
-    pub fn check(&self) -> Result<(), ArgumentError> {
-        let problem = self.problem();
+    /// [`ArgumentError`]: there are no tests, tests exclude each other, a folder or host name
+    /// cannot be compared, or a limit is exceeded.
+    pub fn validate(&self) -> Result<(), ArgumentError> {
+        let problem = self.find_problem();
         problem.map_or(Ok(()), |problem| {
             Err(ArgumentError { at: self.at.as_str().to_owned(), problem })
         })
     }
 
-    fn problem(&self) -> Option<&'static str> {
-        let bare = Self { present: None, ..self.clone() } == Self::at(self.at.clone());
+    fn find_problem(&self) -> Option<&'static str> {
+        let is_empty_predicate =
+            Self { present: None, ..self.clone() } == Self::at(self.at.clone());
         let texts = [&self.prefix, &self.suffix, &self.inside, &self.paths_inside, &self.domains];
         let patterns = [self.glob.len(), self.any_path.len()];
         let lists = [self.one_of.len(), self.provenance.len()].into_iter().chain(patterns);
-        if bare && self.present.is_none() {
+        if is_empty_predicate && self.present.is_none() {
             return Some("it tests nothing");
         }
-        if !bare && self.present == Some(false) {
+        if !is_empty_predicate && self.present == Some(false) {
             return Some("what is absent has nothing to test");
         }
-        let of_paths = !self.paths_inside.is_empty() || !self.any_path.is_empty();
-        if self.holds_paths == Some(false) && of_paths {
+        let tests_paths = !self.paths_inside.is_empty() || !self.any_path.is_empty();
+        if self.holds_paths == Some(false) && tests_paths {
             return Some("a value without paths has none to look at");
         }
-        if lists.chain(texts.map(Vec::len)).any(|len| len > MAX_LIST) {
+        if lists.chain(texts.map(Vec::len)).any(|len| len > MAX_LIST_ENTRIES) {
             return Some("a list has more than 1000 entries");
         }
-        if texts.iter().any(|list| list.iter().any(|t| t.is_empty() || t.len() > MAX_TEXT)) {
+        if texts.iter().any(|list| list.iter().any(|t| t.is_empty() || t.len() > MAX_TEXT_BYTES)) {
             return Some("a text is empty or has more than 4096 bytes");
         }
-        if !self.inside.iter().chain(&self.paths_inside).all(|root| path::is_root(root)) {
+        if !self.inside.iter().chain(&self.paths_inside).all(|root| path::is_valid_folder(root)) {
             return Some("a folder holds `..`, a backslash or a hidden character");
         }
-        if !self.domains.iter().all(|domain| host::is_entry(domain)) {
+        if !self.domains.iter().all(|domain| host::is_domain_entry(domain)) {
             return Some("an entry of `domains` is no host name in lower-case ASCII");
         }
-        let crossed =
-            |min: &Number, max: &Number| !number::at_most(&Value::Number(min.clone()), max);
-        if self.min.as_ref().zip(self.max.as_ref()).is_some_and(|(min, max)| crossed(min, max))
+        let is_inverted =
+            |min: &Number, max: &Number| !number::is_at_most(&Value::Number(min.clone()), max);
+        if self.min.as_ref().zip(self.max.as_ref()).is_some_and(|(min, max)| is_inverted(min, max))
             || self.min_length.zip(self.max_length).is_some_and(|(min, max)| min > max)
         {
             return Some("the least is greater than the most");
@@ -256,20 +261,20 @@ impl ArgumentPredicate {
     }
 }
 
-/// The form of a predicate in JSON, before it was checked.
+/// A predicate as JSON writes it, before validation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawPredicate {
-    at: Pointer,
-    #[serde(default, deserialize_with = "present_value")]
+    at: JsonPointer,
+    #[serde(default, deserialize_with = "deserialize_present")]
     present: Option<bool>,
-    #[serde(default, deserialize_with = "present_value")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     equals: Option<Value>,
     #[serde(default, rename = "in")]
     one_of: Vec<Value>,
-    #[serde(default, deserialize_with = "present_value")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     min: Option<Number>,
-    #[serde(default, deserialize_with = "present_value")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     max: Option<Number>,
     #[serde(default)]
     prefix: Vec<String>,
@@ -279,7 +284,7 @@ struct RawPredicate {
     glob: Vec<Pattern>,
     #[serde(default)]
     inside: Vec<String>,
-    #[serde(default, deserialize_with = "present_value")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     holds_paths: Option<bool>,
     #[serde(default)]
     paths_inside: Vec<String>,
@@ -287,16 +292,17 @@ struct RawPredicate {
     any_path: Vec<Pattern>,
     #[serde(default)]
     domains: Vec<String>,
-    #[serde(default, deserialize_with = "present_value")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     min_length: Option<u32>,
-    #[serde(default, deserialize_with = "present_value")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     max_length: Option<u32>,
     #[serde(default)]
     provenance: Vec<ValueOrigin>,
 }
 
-/// A value that is present, also null: leaving a test out and testing for null are not the same.
-fn present_value<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+/// Deserialises a value that is present, including null, because omitting a test and testing for
+/// null are different.
+fn deserialize_present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     value: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(value).map(Some)
@@ -325,7 +331,7 @@ impl TryFrom<RawPredicate> for ArgumentPredicate {
             max_length: raw.max_length,
             provenance: raw.provenance,
         };
-        out.check()?;
+        out.validate()?;
         Ok(out)
     }
 }

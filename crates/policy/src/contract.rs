@@ -1,4 +1,5 @@
-//! Contracts: what the operator says of each capability. It takes precedence over what the server says.
+//! Contracts: what the operator declares about each capability. This takes precedence over what the
+//! server says.
 
 mod contract_resolver;
 mod drift;
@@ -9,124 +10,125 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use weaver_types::{
-    Agents, Confidentiality, Digest, Effects, Integrity, Pointer, Precondition, RecordFields, Rung,
-    SensitivityTag, SinkKind, Timestamp,
+    AllowedAgents, Confidentiality, Digest, Effects, Integrity, JsonPointer, Precondition,
+    RecordIdentity, Rung, SensitivityTag, SinkKind, Timestamp,
 };
 
 use crate::pattern::Pattern;
 
 pub(crate) use contract_resolver::ContractResolver;
 pub use drift::{Drift, DriftChange, DriftClass};
-pub(crate) use effective_capability::effective;
-pub(crate) use visibility::visible;
+pub(crate) use effective_capability::apply_contract;
+pub(crate) use visibility::is_visible;
 
-/// How a capability compares with the approved contract.
+/// How a capability compares with the approved one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContractStatus {
-    /// It is the approved one, or host code declares it and nothing else is approved.
+    /// It is the approved one, or it is declared by host code and no digest is pinned.
     Approved,
-    /// A contract covers it, but pins no digest.
+    /// A contract covers it but pins no digest.
     Unpinned,
-    /// It comes from a server and no contract covers it.
+    /// It comes from a server, and no contract covers it.
     Unknown,
-    /// It is not the one that was approved.
+    /// It differs from the approved one.
     Changed {
         /// The approved digest.
         approved: Digest,
-        /// The digest that was found: of what the server says, or the fingerprint where host code
-        /// registered a capability under an id that is pinned to a server's.
+        /// The digest that was found: that of the server's description, or the fingerprint if host
+        /// code registered a capability under an id that is pinned to a server's.
         found: Digest,
     },
 }
 
-/// What is declared of the output of a capability.
+/// The declared label of a capability's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct OutputLabel {
     /// How confidential it is.
     pub confidentiality: Option<Confidentiality>,
-    /// Whether it may steer.
+    /// Whether it is trusted to influence later calls.
     pub integrity: Option<Integrity>,
 }
 
-/// What the operator says of the capabilities that fit one pattern. A field that is `None` or empty
-/// says nothing.
+/// What the operator declares about the capabilities that match one pattern. A field that is `None`
+/// or empty declares nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Contract {
     /// What it can do.
     pub effects: Option<Effects>,
     /// Its rung.
     pub rung: Option<Rung>,
-    /// True to put it on a lower rung than its effects give.
+    /// Whether the rung may be lower than the one that follows from the effects.
     pub lower_rung: bool,
     /// The kind of sink that it is.
     pub sink: Option<SinkKind>,
-    /// Sensitive data in its output; adds to what is known otherwise.
+    /// Kinds of sensitive data in its output, in addition to those declared elsewhere.
     pub sensitivity: BTreeSet<SensitivityTag>,
-    /// Kinds of personal data that its results show to principals with the role `pii_reader`.
+    /// Kinds of personal data that its results reveal to principals with the role `pii_reader`.
     pub reveal: Option<BTreeSet<String>>,
-    /// Kinds of masked values that may go into it although they come from another server.
+    /// Kinds of masked values that it may receive although they come from another server.
     pub accepts_masked: Option<BTreeSet<String>>,
     /// Its tags.
     pub tags: Option<BTreeSet<String>>,
-    /// The fields of its output that may be shown.
+    /// The output fields that may be shown.
     pub allowed_fields: Option<BTreeSet<String>>,
     /// The agents that may use it.
-    pub agents: Option<Agents>,
-    /// Permissions that its caller must have; adds to what host code declares.
+    pub agents: Option<AllowedAgents>,
+    /// Permissions that its caller must have, in addition to those that host code declares.
     pub permissions: BTreeSet<String>,
-    /// The digest of what its server said when it was approved; only under an exact id.
+    /// The digest of the server's description at the time of approval; only for an exact id.
     pub upstream_digest: Option<Digest>,
-    /// Where the records of its output carry their ids.
-    pub records: Option<RecordFields>,
+    /// The fields that identify records in its output.
+    pub records: Option<RecordIdentity>,
     /// The label of its output.
     pub output: OutputLabel,
     /// The most confidential data that may flow into it.
     pub clearance: Option<Confidentiality>,
-    /// Whether calling it twice is the same as calling it once.
+    /// Whether calling it twice has the same effect as calling it once.
     pub idempotent: Option<bool>,
-    /// Milliseconds, within 100 and 60,000.
+    /// The timeout in milliseconds, from 100 to 60,000.
     pub timeout_ms: Option<u32>,
-    /// False to hide it from everybody.
+    /// `Some(false)` hides it from everybody.
     pub visible: Option<bool>,
-    /// What must be the same when it is executed as when the call was decided.
+    /// Facts that must be the same at execution as at the decision.
     pub preconditions: BTreeSet<Precondition>,
-    /// The places of its arguments that matter most.
-    pub critical_arguments: BTreeSet<Pointer>,
-    /// The places of its arguments that name who gets something; without any of them a call goes
-    /// nowhere.
-    pub sends_to: BTreeSet<Pointer>,
+    /// JSON pointers to its critical arguments.
+    pub critical_arguments: BTreeSet<JsonPointer>,
+    /// JSON pointers to the arguments that name receivers. A call without a value at any of them
+    /// sends nothing to anybody.
+    pub sends_to: BTreeSet<JsonPointer>,
 }
 
-/// Who sees which capabilities. Where all three are empty, it speaks of everybody.
+/// Who sees which capabilities. If principals, roles and agents are all empty, the rule is about
+/// everybody.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Visibility {
+pub struct VisibilityRule {
     /// Principals, by pattern.
     pub principals: Vec<Pattern>,
-    /// Roles, one of which is enough.
+    /// Roles; one of them suffices.
     pub roles: BTreeSet<String>,
     /// Agents, by pattern.
     pub agents: Vec<Pattern>,
-    /// What they see.
+    /// The capabilities that they see.
     pub capabilities: Vec<Pattern>,
 }
 
-/// The contracts document as a value.
+/// The parsed contracts document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Contracts {
-    /// Its name.
+    /// The id of the document.
     pub id: String,
-    /// Its version; a later one is greater.
+    /// The version; newer versions are greater.
     pub version: u64,
     /// The time from which the document is void.
     pub expires: Option<Timestamp>,
-    /// What is said of each pattern; a pattern without a star is an id.
+    /// The contracts by pattern; a pattern without `*` is an exact id.
     pub capabilities: BTreeMap<Pattern, Contract>,
-    /// Who sees what; empty for everybody everything.
-    pub visible: Vec<Visibility>,
+    /// The visibility rules. If there are none, everybody sees everything.
+    pub visible: Vec<VisibilityRule>,
 }
 
 impl Contracts {
-    /// Contracts of version 1 that say nothing.
+    /// Version 1, without any contracts.
     #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
         Self {
@@ -138,7 +140,7 @@ impl Contracts {
         }
     }
 
-    /// The same with one more contract.
+    /// Adds a contract.
     #[must_use]
     pub fn with(mut self, pattern: Pattern, contract: Contract) -> Self {
         self.capabilities.insert(pattern, contract);

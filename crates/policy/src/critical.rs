@@ -1,7 +1,7 @@
-//! Which arguments are critical where nobody declared them: those that say to whom, where, which and
-//! how much.
+//! Derives the critical arguments of a capability that declares none: those that decide the
+//! receiver, the destination, the object or the amount.
 //!
-//! A declared list counts alone. Without one, the schema is read:
+//! A declared list replaces this derivation. Without one, the schema is read:
 //!
 //! | what an argument is | words at the end of its name | critical at |
 //! |---|---|---|
@@ -13,67 +13,69 @@
 //! | an amount | amount, price, sum, total, fee, cost, quantity | every sink |
 //! | an identifier | id, uuid, key, reference, number, code | every sink |
 //! | a secret | password, passphrase, secret, pin, token, credential | every sink |
-//! | anything else | but no text for people (subject, body, title, …), no moment (date, time, …), no switch | payment, credential, destructive |
+//! | anything else | except text for people (subject, body, title, …), times (date, time, …) and settings | payment, credential, destructive |
 //!
-//! A sink without a schema has one critical argument: all of them.
+//! A sink without a schema has a single critical argument: the whole value.
 
-mod declaration;
-mod role;
+mod argument_role;
+mod schema_membership;
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
-use weaver_types::{Pointer, SinkKind};
+use weaver_types::{JsonPointer, SinkKind};
 
-pub(crate) use declaration::{Declaration, declaration};
-pub use role::{Role, role};
+pub use argument_role::{ArgumentRole, argument_role};
+pub(crate) use schema_membership::{SchemaMembership, schema_membership};
 
-/// How deep a schema is read.
+/// How deeply a schema is read.
 const MAX_DEPTH: usize = 5;
-/// How many schemas are read in one input schema.
-const MAX_READ: usize = 512;
+/// The maximum number of subschemas that are read. A schema can refer to itself, so the work must
+/// be bounded.
+const MAX_SCHEMAS: usize = 512;
 
-/// The critical arguments of a capability that declares none. Nothing is critical where nothing
-/// leaves. What is too deep or too large to be read is critical as a whole.
+/// The critical arguments of a capability that declares none. Without a sink, nothing is critical.
+/// A part that is too deep or too large to be read is critical as a whole.
 ///
 /// ```
 /// use serde_json::json;
 /// use weaver_policy::critical;
-/// use weaver_types::{Pointer, SinkKind};
+/// use weaver_types::{JsonPointer, SinkKind};
 ///
 /// let schema = json!({ "properties": { "to": { "type": "string" }, "body": { "type": "string" } } });
 /// let found = critical::arguments(Some(&schema), SinkKind::ExternalSend);
-/// assert_eq!(found, [Pointer::parse("/to")?].into());
+/// assert_eq!(found, [JsonPointer::parse("/to")?].into());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn arguments(schema: Option<&Value>, sink: SinkKind) -> BTreeSet<Pointer> {
-    let mut out = BTreeSet::new();
+pub fn arguments(schema: Option<&Value>, sink: SinkKind) -> BTreeSet<JsonPointer> {
+    let mut found = BTreeSet::new();
     if sink == SinkKind::None {
-        return out;
+        return found;
     }
     let known = schema.and_then(Value::as_object).filter(|schema| declares_members(schema));
     let Some(root) = known else {
-        out.extend(Pointer::parse("").ok());
-        return out;
+        found.extend(JsonPointer::parse("").ok());
+        return found;
     };
-    let mut reader = SchemaReader { root, strict: is_strict(sink), left: MAX_READ, out };
-    reader.object(root, "", 0);
-    reader.out
+    let mut reader =
+        SchemaReader { root, strict: requires_user_words(sink), schemas_left: MAX_SCHEMAS, found };
+    reader.read_object(root, "", 0);
+    reader.found
 }
 
-/// Whether the argument of this name is critical at such a sink, by its name alone.
+/// Whether an argument with this name is critical at such a sink, judged by the name alone.
 #[must_use]
 pub fn is_critical(name: &str, sink: SinkKind) -> bool {
-    match role(name) {
-        Role::Text | Role::Moment | Role::Switch => false,
-        Role::Other => is_strict(sink),
+    match argument_role(name) {
+        ArgumentRole::Text | ArgumentRole::Time | ArgumentRole::Setting => false,
+        ArgumentRole::Other => requires_user_words(sink),
         _ => sink != SinkKind::None,
     }
 }
 
-/// Whether an argument of this name holds a path: a name for files and folders, or for the two ends
-/// of a copy.
+/// Whether an argument with this name contains a path: a name for files or folders, or for either
+/// end of a copy.
 ///
 /// ```
 /// use weaver_policy::critical::names_path;
@@ -83,18 +85,19 @@ pub fn is_critical(name: &str, sink: SinkKind) -> bool {
 #[must_use]
 pub fn names_path(name: &str) -> bool {
     const ENDS: [&str; 6] = ["source", "destination", "target", "dest", "src", "dst"];
-    role(name) == Role::Path || ENDS.contains(&name)
+    argument_role(name) == ArgumentRole::Path || ENDS.contains(&name)
 }
 
-/// Whether only the user's own words release what flows into it.
+/// Whether only the user's own words can vouch for values that flow into this sink; trusted results
+/// cannot.
 #[must_use]
-pub fn is_strict(sink: SinkKind) -> bool {
+pub fn requires_user_words(sink: SinkKind) -> bool {
     matches!(sink, SinkKind::Payment | SinkKind::Credential | SinkKind::Destructive)
 }
 
-/// Whether a declared place covers this one. Both are given by their parts, unescaped.
+/// Whether a declared pointer covers the path given by its unescaped parts. `*` matches any part.
 #[must_use]
-pub fn covers<S: AsRef<str>>(declared: &Pointer, parts: &[S]) -> bool {
+pub fn covers<S: AsRef<str>>(declared: &JsonPointer, parts: &[S]) -> bool {
     let mut parts = parts.iter();
     declared.as_str().split('/').skip(1).all(|wanted| {
         let found = parts.next().map(AsRef::as_ref);
@@ -111,69 +114,69 @@ fn declares_members(schema: &Map<String, Value>) -> bool {
         || schema.get("type").is_some_and(|kind| kind == "object") && schema.len() == 1
 }
 
-/// Reads a schema for the places that are critical.
+/// Collects the pointers to critical arguments from a schema.
 struct SchemaReader<'s> {
     root: &'s Map<String, Value>,
     strict: bool,
-    left: usize,
-    out: BTreeSet<Pointer>,
+    schemas_left: usize,
+    found: BTreeSet<JsonPointer>,
 }
 
 impl<'s> SchemaReader<'s> {
-    /// Notes a place; one that cannot be written is covered by all.
+    /// Marks a pointer as critical. If it is not a valid pointer, the whole value becomes critical.
     fn mark_critical(&mut self, at: &str) {
-        self.out.extend(Pointer::parse(at).or_else(|_| Pointer::parse("")).ok());
+        self.found.extend(JsonPointer::parse(at).or_else(|_| JsonPointer::parse("")).ok());
     }
 
-    /// Reads the members of an object, and of what it is made of.
-    fn object(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) {
-        if depth > MAX_DEPTH || self.left == 0 {
+    /// Reads the properties of an object schema and of its subschemas.
+    fn read_object(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) {
+        if depth > MAX_DEPTH || self.schemas_left == 0 {
             return self.mark_critical(at);
         }
-        self.left = self.left.saturating_sub(1);
+        self.schemas_left = self.schemas_left.saturating_sub(1);
         for (name, member) in
             schema.get("properties").and_then(Value::as_object).into_iter().flatten()
         {
             let below = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
-            self.member(name, member, &below, depth);
+            self.read_member(name, member, &below, depth);
         }
-        self.subschemas(schema, at, depth);
+        self.read_subschemas(schema, at, depth);
     }
 
-    /// Reads the schemas that this one is made of, and its items.
-    fn subschemas(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) {
+    /// Reads the combined and referenced schemas, and the schema of the items.
+    fn read_subschemas(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) {
         for key in ["anyOf", "oneOf", "allOf"] {
             for one in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
                 if let Some(one) = one.as_object() {
-                    self.object(one, at, depth.saturating_add(1));
+                    self.read_object(one, at, depth.saturating_add(1));
                 }
             }
         }
         if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
-            let found = name.strip_prefix('#').and_then(|name| Pointer::parse(name).ok());
-            let found = found.and_then(|name| resolve(self.root, name.as_str()));
+            let found = name.strip_prefix('#').and_then(|name| JsonPointer::parse(name).ok());
+            let found = found.and_then(|name| resolve_pointer(self.root, name.as_str()));
             match found {
-                Some(found) => self.object(found, at, depth.saturating_add(1)),
+                Some(found) => self.read_object(found, at, depth.saturating_add(1)),
                 None => self.mark_critical(at),
             }
         }
         for key in ["items", "additionalProperties"] {
             if let Some(items) = schema.get(key).and_then(Value::as_object) {
-                self.object(items, &format!("{at}/*"), depth.saturating_add(1));
+                self.read_object(items, &format!("{at}/*"), depth.saturating_add(1));
             }
         }
     }
 
-    fn member(&mut self, name: &str, schema: &'s Value, at: &str, depth: usize) {
+    fn read_member(&mut self, name: &str, schema: &'s Value, at: &str, depth: usize) {
         let kind = schema.get("type").and_then(Value::as_str);
-        let critical = match role(name) {
-            Role::Text | Role::Moment | Role::Switch => false,
-            Role::Other => self.strict && kind != Some("boolean") && !has_members(schema),
+        let critical = match argument_role(name) {
+            ArgumentRole::Text | ArgumentRole::Time | ArgumentRole::Setting => false,
+            ArgumentRole::Other => self.strict && kind != Some("boolean") && !has_members(schema),
             _ => kind != Some("boolean"),
         };
         match schema.as_object() {
             _ if critical => self.mark_critical(at),
-            Some(schema) => self.object(schema, at, depth.saturating_add(1)),
+            Some(schema) => self.read_object(schema, at, depth.saturating_add(1)),
             None => {}
         }
     }
@@ -185,8 +188,8 @@ fn has_members(schema: &Value) -> bool {
         || schema.get("$ref").is_some()
 }
 
-/// The schema of this place in the whole one.
-fn resolve<'s>(root: &'s Map<String, Value>, at: &str) -> Option<&'s Map<String, Value>> {
+/// Resolves a pointer in the root schema.
+fn resolve_pointer<'s>(root: &'s Map<String, Value>, at: &str) -> Option<&'s Map<String, Value>> {
     let mut names = at.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"));
     let Some(first) = names.next() else { return Some(root) };
     let first = root.get(&first)?;

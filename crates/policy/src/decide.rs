@@ -1,123 +1,124 @@
-//! The decision: what each check contributes. [`Decision::join`] joins the contributions, and a join
-//! only tightens.
+//! Makes a decision from the results of all checks. [`Decision::join`] takes the strictest, so
+//! adding a check can only tighten the decision, and the order of the checks does not matter.
 
 mod access;
 mod floor;
 mod flow;
-mod observe;
+mod observation;
 mod rules;
 
 use weaver_types::{
-    Check, Constraints, Contribution, Decision, Discharge, Operation, ReasonCode, Verdict,
+    CheckKind, CheckResult, Constraints, Decision, Operation, ReasonCode, Remedy, Verdict,
 };
 
 use crate::approval;
-use crate::bounds::ApprovalBounds;
-use crate::query::Query;
-use crate::set::PolicySet;
+use crate::policy_set::PolicySet;
+use crate::policy_settings::ApprovalSettings;
+use crate::query::PolicyQuery;
 use crate::signal;
 
 impl PolicySet {
-    /// Decides. A pure function of the documents and the query.
+    /// Decides a query. This is a pure function of the documents and the query.
     #[must_use]
-    pub fn decide(&self, query: &Query<'_>) -> Decision {
-        let decision = Decision::join(contributions(self, query), self.basis().clone());
-        if !self.observes() {
+    pub fn decide(&self, query: &PolicyQuery<'_>) -> Decision {
+        let decision = Decision::join(run_checks(self, query), self.basis().clone());
+        if !self.has_unenforced_parts() {
             return decision;
         }
-        let enforced = observe::enforced(self, query);
-        Decision::join(enforced, self.basis().clone()).observing(decision)
+        let enforced = observation::enforced_results(self, query);
+        Decision::join(enforced, self.basis().clone()).with_would_have(decision)
     }
 
-    /// The decision with what a limit of the policy says joined in. Where the policy observes, that
-    /// is recorded and not enforced.
+    /// Joins the result of a rate limit into the decision. If the policy only observes, the result
+    /// is recorded but not enforced.
     #[must_use]
-    pub fn limited(&self, decision: Decision, said: Contribution) -> Decision {
-        match observe::lifted(self, &said) {
-            Some(lifted) => decision.tightened_observing(lifted, Some(said)),
-            None => decision.tightened(said),
+    pub fn with_limit_result(&self, decision: Decision, said: CheckResult) -> Decision {
+        match observation::unenforced_if_observed(self, &said) {
+            Some(lifted) => decision.joined_with_enforced(lifted, Some(said)),
+            None => decision.joined_with(said),
         }
     }
 }
 
-/// What every check contributes, in no particular order, as if everything were enforced.
-fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribution> {
-    let mut out = rules::contributions(set, query, |_| true);
-    beside_rules(set, query, &mut out);
-    release(query, &mut out);
+/// The results of every check, in no particular order, as if everything were enforced.
+fn run_checks(set: &PolicySet, query: &PolicyQuery<'_>) -> Vec<CheckResult> {
+    let mut out = rules::check_rules(set, query, |_| true);
+    run_checks_besides_rules(set, query, &mut out);
+    release_holds(query, &mut out);
     ask_for_arguments(query, &mut out);
     out
 }
 
-/// What the checks beside the rules contribute.
-fn beside_rules(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
-    access::expiry(set, query, out);
-    access::visibility(set, query, out);
-    access::permissions(query, out);
-    access::agents(query, out);
-    access::declared(set, query, out);
-    access::limits(query, out);
-    floor::rung(query, out);
-    floor::mode(query, out);
-    limits(set, query, out);
-    flow::sink(set, query, out);
-    signals(set, query, out);
-    authority(set.approvals(), out);
+/// Adds the results of all checks other than the rules.
+fn run_checks_besides_rules(set: &PolicySet, query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
+    access::check_expiry(set, query, out);
+    access::check_visibility(set, query, out);
+    access::check_permissions(query, out);
+    access::check_agents(query, out);
+    access::check_agent_declaration(set, query, out);
+    access::add_constraints(query, out);
+    floor::check_rung(query, out);
+    floor::check_mode(query, out);
+    check_rate_limits(set, query, out);
+    flow::check_flow(set, query, out);
+    check_signals(set, query, out);
+    add_policy_authority(set.approvals(), out);
 }
 
-/// What people released.
-fn release(query: &Query<'_>, out: &mut [Contribution]) {
+/// Turns the holds that people have released into allow results.
+fn release_holds(query: &PolicyQuery<'_>, out: &mut [CheckResult]) {
     if let Some(release) = query.release {
-        approval::discharge(release, query, out);
+        approval::apply_release(release, query, out);
     }
 }
 
-/// Rate limits.
-fn limits(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
+/// Checks the rate limits.
+fn check_rate_limits(set: &PolicySet, query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     let limits = &set.policy().limits;
     if let Some(windows) = query.windows.filter(|_| !limits.is_empty()) {
         out.extend(windows.check(query, limits));
     }
 }
 
-/// What the sources of signals say.
-fn signals(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
+/// Adds the results of the signal sources.
+fn check_signals(set: &PolicySet, query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     let rung = query.capability.rung();
     let table = &set.policy().signals;
-    out.extend(signal::contributions(query.signals, table, rung, query.operation));
+    out.extend(signal::check_results(query.signals, table, rung, query.operation));
 }
 
-/// The authority that the policy asks for where something other than a rule holds.
-fn authority(bounds: &ApprovalBounds, out: &mut [Contribution]) {
+/// Adds the authority that the policy requires to release holds of checks other than rules.
+fn add_policy_authority(bounds: &ApprovalSettings, out: &mut [CheckResult]) {
     for held in out.iter_mut().filter(|one| one.verdict == Verdict::Hold) {
         let more = match held.check {
-            Check::Floor => &bounds.floor,
-            Check::Flow => &bounds.flow,
-            Check::Signal => &bounds.signal,
+            CheckKind::Floor => &bounds.floor,
+            CheckKind::Flow => &bounds.flow,
+            CheckKind::Signal => &bounds.signal,
             _ => continue,
         };
         held.authority = std::mem::take(&mut held.authority).join(more);
     }
 }
 
-/// Nobody can release a call without its arguments, so they are asked for first.
-fn ask_for_arguments(query: &Query<'_>, out: &mut Vec<Contribution>) {
+/// Asks for missing arguments before a call is held: approvers sign the exact arguments, so nobody
+/// could release a call without them.
+fn ask_for_arguments(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     let strictest = out.iter().map(|contribution| contribution.verdict).max();
     let invoked = query.operation == Operation::Invoke;
     if invoked && query.arguments.is_none() && strictest == Some(Verdict::Hold) {
         let detail = "a call that somebody must release needs its arguments";
-        let ask = Contribution::new(
-            Check::Justification,
+        let ask = CheckResult::new(
+            CheckKind::Justification,
             Verdict::Ask,
             ReasonCode::ArgumentsRequired,
             detail,
         );
-        out.push(ask.discharged_by(Discharge::Arguments));
+        out.push(ask.with_remedy(Remedy::Arguments));
     }
 }
 
-/// A contribution that stands in nobody's way and only limits.
-fn limit(check: Check, detail: &str, constraints: Constraints) -> Contribution {
-    Contribution::new(check, Verdict::Allow, ReasonCode::RuleAllow, detail)
+/// An allow result that only adds constraints.
+fn allow_with_constraints(check: CheckKind, detail: &str, constraints: Constraints) -> CheckResult {
+    CheckResult::new(check, Verdict::Allow, ReasonCode::RuleAllow, detail)
         .with_constraints(constraints)
 }

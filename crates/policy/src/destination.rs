@@ -1,8 +1,8 @@
-//! Hosts from which a run may read although it has taken in untrusted data.
+//! Trusted destinations: hosts from which a run may read even after it has taken in untrusted data.
 //!
-//! An address that somebody else chose can carry away what the run holds. Whoever signs the policy may
-//! name hosts at which that does no harm: this machine, or services that nobody reads along at. It is
-//! an egress allowlist, and it counts for reads alone.
+//! A URL that somebody else chose can leak the run's data to its host. The signer of the policy may
+//! list hosts at which that does no harm, such as this machine or services where nobody untrusted
+//! can see the requests. This is an egress allowlist, and it applies to reads only.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,67 +27,68 @@ const MAX_HOST: usize = 253;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrustedDestination {
     host: String,
-    /// Whether hosts below `host` are meant, and not `host` itself.
-    below: bool,
+    /// Whether it covers the subdomains of `host`, and not `host` itself.
+    subdomains_only: bool,
     port: Option<u16>,
 }
 
-/// What is wrong with a destination.
+/// Why a text is not a valid destination.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DestinationError {
-    /// It is no host.
+    /// It is not a host.
     #[error("`{text}` is no host")]
     NotAHost {
-        /// The text, cut.
+        /// The text, truncated.
         text: String,
     },
-    /// All hosts below a domain that is nobody's own.
+    /// It covers a whole top-level domain or address range, with hosts of many owners.
     #[error("`{text}` covers hosts of many owners")]
     TooWide {
-        /// The text, cut.
+        /// The text, truncated.
         text: String,
     },
 }
 
 impl TrustedDestination {
-    /// Reads a destination.
+    /// Parses a destination.
     ///
     /// # Errors
     /// [`DestinationError`], also for `*` and for `*.` before a single label, as in `*.com`.
     pub fn parse(text: &str) -> Result<Self, DestinationError> {
-        let shown = || weaver_text::escape::line(&text.chars().take(80).collect::<String>()).into();
-        let (below, rest) = match text.strip_prefix("*.") {
+        let excerpt =
+            || weaver_text::escape::line(&text.chars().take(80).collect::<String>()).into();
+        let (subdomains_only, rest) = match text.strip_prefix("*.") {
             Some(rest) => (true, rest),
             None => (false, text),
         };
-        let Some(Authority { host, port }) = Authority::parse(rest) else {
-            return Err(DestinationError::NotAHost { text: shown() });
+        let Some(UrlAuthority { host, port }) = UrlAuthority::parse(rest) else {
+            return Err(DestinationError::NotAHost { text: excerpt() });
         };
         let named = host.bytes().any(|byte| byte.is_ascii_alphabetic()) && !host.starts_with('[');
-        if below && !(named && host.contains('.')) {
-            return Err(DestinationError::TooWide { text: shown() });
+        if subdomains_only && !(named && host.contains('.')) {
+            return Err(DestinationError::TooWide { text: excerpt() });
         }
-        Ok(Self { host: host.to_ascii_lowercase(), below, port })
+        Ok(Self { host: host.to_ascii_lowercase(), subdomains_only, port })
     }
 
-    /// The host at which an address points, as a destination of its own: without its port.
-    /// `None` for anything but a plain `http` or `https` URL.
+    /// The host of a URL as a destination, without its port. `None` for anything but a plain `http`
+    /// or `https` URL.
     #[must_use]
-    pub fn of_url(url: &str) -> Option<Self> {
-        let host = Authority::of_url(url)?.host.to_ascii_lowercase();
-        Some(Self { host, below: false, port: None })
+    pub fn from_url(url: &str) -> Option<Self> {
+        let host = UrlAuthority::from_url(url)?.host.to_ascii_lowercase();
+        Some(Self { host, subdomains_only: false, port: None })
     }
 
-    /// The one host at which all addresses in these arguments point; `None` where there are several
-    /// or none. A text counts that is a URL as a whole.
+    /// The host that all URLs in these arguments share; `None` if there are several hosts or none.
+    /// Only texts that are entirely a URL count.
     #[must_use]
-    pub fn of_arguments(arguments: &Value) -> Option<Self> {
+    pub fn from_arguments(arguments: &Value) -> Option<Self> {
         let mut hosts = BTreeSet::new();
         let mut open = vec![arguments];
         while let Some(next) = open.pop() {
             match next {
-                Value::String(text) => hosts.extend(Self::of_url(text)),
+                Value::String(text) => hosts.extend(Self::from_url(text)),
                 Value::Array(items) => open.extend(items),
                 Value::Object(members) => open.extend(members.values()),
                 Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -96,28 +97,28 @@ impl TrustedDestination {
         hosts.pop_first().filter(|_| hosts.is_empty())
     }
 
-    /// Whether a URL points here. Only a plain `http` or `https` URL does, which every program reads
-    /// alike: without user, backslash, blank or control character.
+    /// Whether the destination covers a URL. It must be a plain `http` or `https` URL that every
+    /// parser reads alike: without user information, backslashes, spaces or control characters.
     #[must_use]
     pub fn covers(&self, url: &str) -> bool {
-        let Some(found) = Authority::of_url(url) else { return false };
+        let Some(found) = UrlAuthority::from_url(url) else { return false };
         let at_port = self.port.is_none_or(|port| found.port == Some(port));
         at_port && self.is_host(&found.host.to_ascii_lowercase())
     }
 
     fn is_host(&self, host: &str) -> bool {
-        if !self.below {
+        if !self.subdomains_only {
             return host == self.host;
         }
-        // No label of a host is empty, so something stands before the dot.
+        // No label of a host is empty, so there is a subdomain before the dot.
         host.strip_suffix(&self.host).is_some_and(|above| above.ends_with('.'))
     }
 }
 
 impl fmt::Display for TrustedDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let below = if self.below { "*." } else { "" };
-        write!(f, "{below}{}", self.host)?;
+        let subdomains_only = if self.subdomains_only { "*." } else { "" };
+        write!(f, "{subdomains_only}{}", self.host)?;
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
 }
@@ -129,13 +130,13 @@ impl Serialize for TrustedDestination {
 }
 
 /// Host and port of a URL (RFC 3986, section 3.2), without user information.
-struct Authority<'a> {
+struct UrlAuthority<'a> {
     host: &'a str,
     port: Option<u16>,
 }
 
-impl<'a> Authority<'a> {
-    fn of_url(url: &'a str) -> Option<Self> {
+impl<'a> UrlAuthority<'a> {
+    fn from_url(url: &'a str) -> Option<Self> {
         let plain = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         let (scheme, rest) = url.split_once("://").filter(|_| plain)?;
         let web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
@@ -161,7 +162,7 @@ impl<'a> Authority<'a> {
     }
 }
 
-/// Whether a text is a host name, or an address of numbers.
+/// Whether a text is a host name or an IP address.
 fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         return address.parse::<std::net::Ipv6Addr>().is_ok();
@@ -242,7 +243,7 @@ mod tests {
     fn arguments_point_to_one_host_or_to_none() {
         use serde_json::json;
         let of =
-            |arguments| TrustedDestination::of_arguments(&arguments).map(|one| one.to_string());
+            |arguments| TrustedDestination::from_arguments(&arguments).map(|one| one.to_string());
         let docs = Some("docs.rs".to_owned());
         assert_eq!(of(json!({ "url": "https://docs.rs:8080/a" })), docs);
         let nested =
@@ -254,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_url_names_its_host() {
-        let of = |url| TrustedDestination::of_url(url).map(|one| one.to_string());
+        let of = |url| TrustedDestination::from_url(url).map(|one| one.to_string());
         assert_eq!(of("https://Docs.rs:443/a"), Some("docs.rs".to_owned()));
         assert_eq!(of("https://a@docs.rs/"), None);
         assert_eq!(of("docs.rs"), None);

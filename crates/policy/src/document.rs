@@ -1,19 +1,20 @@
-//! From text to values: limits, form, signatures and content, with every finding at once.
+//! Parses documents: checks limits, format, signatures and content, and reports all findings at
+//! once.
 
 mod agents;
 mod arguments;
 mod authority;
 mod canonical;
-mod code;
 mod contracts;
+mod documents_in_code;
 mod header;
 mod issuers;
 mod keys;
 mod keywords;
+mod limit_scan;
 mod limits;
 mod matches;
 mod node;
-mod outline;
 mod policy;
 mod preconditions;
 mod reader;
@@ -21,54 +22,54 @@ mod rules;
 mod signing;
 mod validate;
 
-use weaver_types::signature::{Kind, PublicKey};
+use weaver_types::signature::{DocumentKind, PublicKey};
 use weaver_types::{Digest, Timestamp};
 
 use crate::contract::Contracts;
-use crate::error::{Finding, LoadError};
+use crate::error::{DocumentFinding, LoadError};
 use crate::keys::Keys;
 use crate::policy::Policy;
 use reader::{DocumentReader, DocumentText};
 
-pub use signing::{digest_of, kind_of, root_key_id, sign};
+pub use signing::{document_digest, document_kind, sign_document, signing_key_id};
 pub(crate) use validate::validate;
 
 /// The largest document, in bytes.
-pub const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// The most rules in a policy, and the most entries in any other list of a document.
-pub const MAX_ENTRIES: usize = 20_000;
-/// The deepest nesting of a document.
-pub const MAX_DEPTH: usize = 32;
-/// The newest form of documents that this build reads: that of policies. Contracts and keys have
-/// form 1.
-pub const FORMAT: u64 = 2;
+pub const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
+/// The maximum number of rules in a policy, and of entries in any other list of a document.
+pub const MAX_DOCUMENT_ENTRIES: usize = 20_000;
+/// The maximum nesting depth of a document.
+pub const MAX_DOCUMENT_DEPTH: usize = 32;
+/// The newest document format that this build reads. Only policies have it; contracts and keys have
+/// format 1.
+pub const NEWEST_FORMAT: u64 = 2;
 
-/// The newest form of the documents of a kind. The second form of policies knows `enforcement`: a
-/// reader that knows the first alone refuses it, so that none takes a policy that observes for one
-/// that enforces.
-fn newest_format(kind: Kind) -> u64 {
-    if kind == Kind::Policy { FORMAT } else { 1 }
+/// The newest format for a kind of document. Format 2 of policies introduced `enforcement`. A
+/// reader that only supports format 1 rejects such a policy, so it cannot mistake an observing
+/// policy for an enforcing one.
+fn newest_format(kind: DocumentKind) -> u64 {
+    if kind == DocumentKind::Policy { NEWEST_FORMAT } else { 1 }
 }
 
-/// A document as its files hold it.
+/// The files of one document.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct DocumentSource<'a> {
     /// The name of the file, for messages.
     pub name: &'a str,
     /// The text.
     pub toml: &'a str,
-    /// The signature envelope beside it: JSON.
+    /// The signature envelope, as JSON.
     pub signature: Option<&'a [u8]>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> DocumentSource<'a> {
     /// A document without a signature.
     #[must_use]
     pub fn unsigned(name: &'a str, toml: &'a str) -> Self {
         Self { name, toml, signature: None }
     }
 
-    /// A document with the signature that stands beside it.
+    /// A document with its signature.
     #[must_use]
     pub fn signed(name: &'a str, toml: &'a str, signature: &'a [u8]) -> Self {
         Self { name, toml, signature: Some(signature) }
@@ -77,36 +78,36 @@ impl<'a> Source<'a> {
 
 /// The three documents.
 #[derive(Debug, Clone, Copy)]
-pub struct Sources<'a> {
+pub struct DocumentSources<'a> {
     /// Rules, principals, trusted hosts.
-    pub policy: Source<'a>,
-    /// What the operator says of each capability.
-    pub contracts: Source<'a>,
+    pub policy: DocumentSource<'a>,
+    /// What the operator declares about each capability.
+    pub contracts: DocumentSource<'a>,
     /// Approvers and their authority.
-    pub keys: Source<'a>,
+    pub keys: DocumentSource<'a>,
 }
 
-/// What a document must show to be believed.
+/// Which signature a document needs to be accepted.
 #[derive(Clone, Copy)]
 pub(crate) enum SignatureRequirement<'a> {
-    /// A signature of the root key or of a key that it delegated to.
+    /// A signature by the root key, or by a key that it delegated to.
     Signed(Signers<'a>),
-    /// Nothing: for development, and for text that is part of the program.
+    /// None: for development, and for text that is part of the program.
     Unsigned,
 }
 
-/// Whose signatures count at a time.
+/// Whose signatures are accepted at a given time.
 #[derive(Clone, Copy)]
 pub(crate) struct Signers<'a> {
     /// The root key.
     pub(crate) root: &'a PublicKey,
-    /// A keys document that the root key signed, for the two other documents.
+    /// A keys document signed by the root key, with the delegates for the two other documents.
     pub(crate) keys: Option<&'a Keys>,
     /// The time.
     pub(crate) now: Timestamp,
 }
 
-/// Documents in which nothing is wrong.
+/// Documents without findings.
 pub(crate) struct CheckedDocuments {
     pub(crate) policy: Policy,
     pub(crate) contracts: Contracts,
@@ -116,24 +117,24 @@ pub(crate) struct CheckedDocuments {
     pub(crate) keys_digest: Option<Digest>,
 }
 
-/// What came of reading one document: a value where there is one, and what is wrong in it.
-struct ReadDocument<T> {
+/// The result of reading one document: the value, if there is one, and the findings.
+struct ParsedDocument<T> {
     read: Option<WithDigest<T>>,
-    findings: Vec<Finding>,
+    findings: Vec<DocumentFinding>,
 }
 
-/// The value of a document and the digest that signatures cover.
+/// The value of a document, and the digest that a signature covers.
 struct WithDigest<T> {
     value: T,
     digest: Digest,
 }
 
-impl<T> ReadDocument<T> {
-    fn refused(error: &LoadError) -> Self {
+impl<T> ParsedDocument<T> {
+    fn from_error(error: &LoadError) -> Self {
         Self { read: None, findings: error.findings().to_vec() }
     }
 
-    /// The document, unless anything is wrong in it.
+    /// The document, unless it has findings.
     fn accept(self) -> Result<WithDigest<T>, LoadError> {
         match self.read {
             Some(read) if self.findings.is_empty() => Ok(read),
@@ -142,14 +143,15 @@ impl<T> ReadDocument<T> {
     }
 }
 
-/// Reads all three documents and gathers what is wrong in any of them.
-pub(crate) fn check(
-    sources: &Sources<'_>,
+/// Reads all three documents and collects all findings. The keys come first, because they name the
+/// delegates that may sign the other two.
+pub(crate) fn read_documents(
+    sources: &DocumentSources<'_>,
     trust: SignatureRequirement<'_>,
     now: Option<Timestamp>,
 ) -> Result<CheckedDocuments, LoadError> {
-    let keys = one(&sources.keys, Kind::Keys, trust, now, keys::read);
-    // Only keys in which nothing is wrong, signature included, delegate to anybody.
+    let keys = read_document(&sources.keys, DocumentKind::Keys, trust, now, keys::read);
+    // Only a keys document without findings, including its signature, can delegate.
     let delegating = keys.read.as_ref().filter(|_| keys.findings.is_empty());
     let trust = match trust {
         SignatureRequirement::Signed(by) => {
@@ -157,8 +159,9 @@ pub(crate) fn check(
         }
         SignatureRequirement::Unsigned => SignatureRequirement::Unsigned,
     };
-    let policy = one(&sources.policy, Kind::Policy, trust, now, policy::read);
-    let contracts = one(&sources.contracts, Kind::Contracts, trust, now, contracts::read);
+    let policy = read_document(&sources.policy, DocumentKind::Policy, trust, now, policy::read);
+    let contracts =
+        read_document(&sources.contracts, DocumentKind::Contracts, trust, now, contracts::read);
     let mut findings = policy.findings;
     findings.extend(contracts.findings);
     findings.extend(keys.findings);
@@ -177,52 +180,54 @@ pub(crate) fn check(
     }
 }
 
-fn one<T>(
-    source: &Source<'_>,
-    kind: Kind,
+fn read_document<T>(
+    source: &DocumentSource<'_>,
+    kind: DocumentKind,
     trust: SignatureRequirement<'_>,
     now: Option<Timestamp>,
     read: fn(&mut DocumentReader<'_>, now: Option<Timestamp>) -> T,
-) -> ReadDocument<T> {
+) -> ParsedDocument<T> {
     let text = match DocumentText::new(source.name, source.toml) {
         Ok(text) => text,
-        Err(error) => return ReadDocument::refused(&error),
+        Err(error) => return ParsedDocument::from_error(&error),
     };
     let mut reader = match DocumentReader::open(&text) {
         Ok(reader) => reader,
-        Err(error) => return ReadDocument::refused(&error),
+        Err(error) => return ParsedDocument::from_error(&error),
     };
     let digest = reader.digest(kind);
     let mut findings = Vec::new();
     if let (SignatureRequirement::Signed(by), Some(digest)) = (trust, digest) {
-        findings.extend(signing::verify(source, kind, digest, by));
+        findings.extend(signing::signature_finding(source, kind, digest, by));
     }
-    let value = header::is_kind(&mut reader, kind).then(|| read(&mut reader, now));
+    let value = header::check_kind(&mut reader, kind).then(|| read(&mut reader, now));
     findings.extend(reader.into_findings());
     let read = value.zip(digest).map(|(value, digest)| WithDigest { value, digest });
-    ReadDocument { read, findings }
+    ParsedDocument { read, findings }
 }
 
-/// Reads a document that is part of the program.
+/// Reads a document that is compiled into the program.
 fn read_unsigned<T>(
-    source: &Source<'_>,
-    kind: Kind,
+    source: &DocumentSource<'_>,
+    kind: DocumentKind,
     read: fn(&mut DocumentReader<'_>, Option<Timestamp>) -> T,
 ) -> Result<T, LoadError> {
-    let document = one(source, kind, SignatureRequirement::Unsigned, None, read);
+    let document = read_document(source, kind, SignatureRequirement::Unsigned, None, read);
     document.accept().map(|read| read.value)
 }
 
-/// Reads one document of any kind for its findings alone.
-fn read_any(source: &Source<'_>, kind: Kind) -> Result<Digest, LoadError> {
-    fn digest<T>(document: ReadDocument<T>) -> Result<Digest, LoadError> {
+/// Validates a document of any kind, and returns its digest.
+fn document_findings(source: &DocumentSource<'_>, kind: DocumentKind) -> Result<Digest, LoadError> {
+    fn digest<T>(document: ParsedDocument<T>) -> Result<Digest, LoadError> {
         document.accept().map(|read| read.digest)
     }
     let unsigned = SignatureRequirement::Unsigned;
     match kind {
-        Kind::Policy => digest(one(source, kind, unsigned, None, policy::read)),
-        Kind::Contracts => digest(one(source, kind, unsigned, None, contracts::read)),
-        Kind::Keys => digest(one(source, kind, unsigned, None, keys::read)),
+        DocumentKind::Policy => digest(read_document(source, kind, unsigned, None, policy::read)),
+        DocumentKind::Contracts => {
+            digest(read_document(source, kind, unsigned, None, contracts::read))
+        }
+        DocumentKind::Keys => digest(read_document(source, kind, unsigned, None, keys::read)),
         _ => Err(LoadError::new(Vec::new())),
     }
 }

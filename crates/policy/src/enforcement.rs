@@ -1,26 +1,26 @@
-//! Whether what a policy says is enforced, or only recorded.
+//! Whether a policy's results are enforced, or only recorded.
 //!
-//! The dry run of a policy, as Gatekeeper's `dryrun`, SELinux's permissive mode and
-//! `Content-Security-Policy-Report-Only` have it: every decision is made in full, and what it would
-//! have stopped goes on and is recorded. Only a signed policy says so.
+//! A dry run, as in Gatekeeper's `dryrun`, SELinux's permissive mode and
+//! `Content-Security-Policy-Report-Only`: every decision is made in full, but a call that it would
+//! have stopped goes on and is recorded. Only a signed policy can turn this on.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether what a policy or one of its rules says is enforced.
+/// Whether the results of a policy, or of one of its rules, are enforced.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEnforcement {
-    /// It is enforced.
+    /// Results are enforced.
     #[default]
     Enforce,
-    /// It is decided and recorded, and changes nothing.
+    /// Results are recorded and have no effect.
     Observe,
 }
 
 impl RuleEnforcement {
-    /// The word used in documents.
+    /// The keyword used in documents.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

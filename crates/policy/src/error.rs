@@ -1,20 +1,20 @@
-//! Why documents are refused, and why a contract cannot be applied.
+//! Errors for documents that are rejected, and for contracts that cannot be applied.
 
 use std::fmt;
 
 use weaver_types::{CapabilityError, Rung};
 
-/// The most findings that one error carries.
+/// The maximum number of findings in one error.
 pub const MAX_FINDINGS: usize = 100;
 
-/// One thing that is wrong in a document.
+/// One problem in a document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
-    /// The file, as [`Source::name`](crate::Source) gave it; `code` for a policy built in code.
+pub struct DocumentFinding {
+    /// The file, as [`DocumentSource::name`](crate::Source) gave it; `code` for a policy built in code.
     pub file: String,
-    /// The line, from 1, where there is one.
+    /// The line, counted from 1, if known.
     pub line: Option<usize>,
-    /// The column in characters, from 1, where there is one.
+    /// The column in characters, counted from 1, if known.
     pub column: Option<usize>,
     /// The key inside the document, for example `rules[2].match.capability`.
     pub key: Option<String>,
@@ -22,11 +22,11 @@ pub struct Finding {
     pub code: &'static str,
     /// What is wrong.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub remedy: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for DocumentFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let (Some(line), Some(column)) = (self.line, self.column) {
@@ -39,31 +39,30 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Documents that were refused, with everything that is wrong in them. There is no partial load:
-/// one finding refuses all three documents.
+/// Documents were rejected; contains everything that is wrong in them. There is no partial load:
+/// one finding rejects all three documents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", list(findings))]
 pub struct LoadError {
-    findings: Vec<Finding>,
+    findings: Vec<DocumentFinding>,
 }
 
-fn list(findings: &[Finding]) -> String {
+fn list(findings: &[DocumentFinding]) -> String {
     findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 impl LoadError {
-    /// An error with these findings, in the order of file, line and column, at most
-    /// [`MAX_FINDINGS`].
-    pub(crate) fn new(mut findings: Vec<Finding>) -> Self {
+    /// An error with these findings, ordered by file, line and column, at most [`MAX_FINDINGS`].
+    pub(crate) fn new(mut findings: Vec<DocumentFinding>) -> Self {
         findings.sort();
         findings.dedup();
         findings.truncate(MAX_FINDINGS);
         Self { findings }
     }
 
-    /// An error with one finding that has no place inside a file.
-    pub(crate) fn whole(file: &str, code: &'static str, message: String, remedy: &str) -> Self {
-        Self::new(vec![Finding {
+    /// An error with one finding about a whole file.
+    pub(crate) fn for_file(file: &str, code: &'static str, message: String, remedy: &str) -> Self {
+        Self::new(vec![DocumentFinding {
             file: file.to_owned(),
             line: None,
             column: None,
@@ -74,9 +73,9 @@ impl LoadError {
         }])
     }
 
-    /// Everything that is wrong.
+    /// All findings.
     #[must_use]
-    pub fn findings(&self) -> &[Finding] {
+    pub fn findings(&self) -> &[DocumentFinding] {
         &self.findings
     }
 
@@ -87,12 +86,13 @@ impl LoadError {
     }
 }
 
-/// Why the signed contract cannot be applied to a capability, which then must not be offered.
+/// Why the signed contract cannot be applied to a capability. The capability must then not be
+/// offered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContractError {
-    /// The contract would put the capability on a lower rung than its effects or its host code
-    /// give, without saying so.
+    /// The contract puts the capability on a lower rung than its effects or its host code, without
+    /// setting `lower_rung`.
     #[error(
         "capability `{id}`: its contract lowers it from {from:?} to {to:?}; write \
          `lower_rung = true` in that entry of the contracts, or raise it"
@@ -105,7 +105,7 @@ pub enum ContractError {
         /// The rung that the contract gives.
         to: Rung,
     },
-    /// The contract declares milder effects than host code, without saying so.
+    /// The contract declares milder effects than host code, without setting `lower_rung`.
     #[error(
         "capability `{id}`: its contract declares milder effects than its host code; write \
          `lower_rung = true` in that entry of the contracts, or declare at least the same effects"
@@ -125,7 +125,7 @@ pub enum ContractError {
         /// The rung.
         rung: Rung,
     },
-    /// Several globs restrict the fields and leave none.
+    /// Several globs restrict the output fields and have none in common.
     #[error(
         "capability `{id}`: the globs that match it leave no allowed field; declare \
          `allowed_fields` under its id"
@@ -134,7 +134,7 @@ pub enum ContractError {
         /// The capability.
         id: String,
     },
-    /// The result is no capability.
+    /// The result is not a valid capability.
     #[error("the contract breaks a bound: {0}")]
     Capability(#[from] CapabilityError),
 }

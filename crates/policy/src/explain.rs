@@ -1,4 +1,4 @@
-//! Why a request is answered as it is, and what would change that.
+//! Explains why a query gets its decision, and what would change it.
 
 mod condition;
 mod denial;
@@ -7,37 +7,36 @@ mod rules;
 use serde::Serialize;
 use serde_json::Value;
 use weaver_types::canonical::{self, CanonicalError, Profile};
-use weaver_types::{Check, Decision, ReasonCode, Verdict};
+use weaver_types::{CheckKind, Decision, ReasonCode, Verdict};
 
-use crate::query::Query;
-use crate::set::PolicySet;
+use crate::policy_set::PolicySet;
+use crate::query::PolicyQuery;
 
 pub use denial::{DenialExplanation, explain_denial};
 
-/// One condition that does not hold.
+/// A condition that is not met.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailedCondition {
-    /// What it is about, for example `roles` or `min_justification`.
+    /// The subject of the condition, for example `roles` or `min_justification`.
     pub condition: String,
-    /// What must be.
+    /// The required value.
     pub required: Value,
-    /// What is.
+    /// The actual value.
     pub actual: Value,
-    /// What would change it, in words.
+    /// What would meet the condition, for people.
     pub suggestion: String,
-    /// The reason code it stands behind.
+    /// The reason code that it explains.
     pub reason_code: ReasonCode,
-    /// The rule that asks for it, where a rule does.
+    /// The rule that requires it, if a rule does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// How strict it is.
+    /// The verdict while it is not met.
     pub verdict: Verdict,
-    /// The check that it belongs to.
-    pub check: Check,
+    /// The check that requires it.
+    pub check: CheckKind,
 }
 
-/// A decision with everything that stands in its way, worked out again from the documents and
-/// the query.
+/// A decision with all unmet conditions, recomputed from the documents and the query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
     decision: Decision,
@@ -45,26 +44,26 @@ pub struct Explanation {
     subject: String,
 }
 
-/// Explains what the documents say to a query.
+/// Explains the decision on a query.
 ///
 /// ```
 /// use weaver_policy::explain::explain;
-/// use weaver_policy::{Contracts, Policy, PolicySet, Query};
+/// use weaver_policy::{Contracts, Policy, PolicySet, PolicyQuery};
 /// use weaver_types::{CapabilityRequest, Effects, Principal, PrincipalId, ToolSpec};
 ///
 /// let set = PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?;
 /// let tool = ToolSpec::new("docs.write", "Writes").with_effects(Effects::WRITE_LOCAL).build()?;
 /// let who = Principal::new(PrincipalId::parse("ana")?);
 /// let what = CapabilityRequest::new(tool.id().clone(), "to write");
-/// let explanation = explain(&set, &Query::new(&tool, &who, &what));
+/// let explanation = explain(&set, &PolicyQuery::new(&tool, &who, &what));
 /// assert_eq!(explanation.conditions()[0].condition, "roles");
-/// assert!(explanation.words().contains("Add 'admin' or 'writer' role to principal 'ana'"));
+/// assert!(explanation.to_text().contains("Add 'admin' or 'writer' role to principal 'ana'"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn explain(set: &PolicySet, query: &Query<'_>) -> Explanation {
+pub fn explain(set: &PolicySet, query: &PolicyQuery<'_>) -> Explanation {
     let decision = set.decide(query);
-    let conditions = condition::all(set, query, &decision);
+    let conditions = condition::failed_conditions(set, query, &decision);
     let (capability, principal) = (query.capability.id(), &query.principal.id);
     let subject = format!("`{capability}` for `{principal}`");
     Explanation { decision, conditions, subject }
@@ -77,21 +76,21 @@ impl Explanation {
         &self.decision
     }
 
-    /// Every condition that fails, strictest first, each once.
+    /// All unmet conditions, strictest first, without duplicates.
     #[must_use]
     pub fn conditions(&self) -> &[FailedCondition] {
         &self.conditions
     }
 
-    /// The canonical bytes of the decision: what a recorded one is compared with.
+    /// The canonical bytes of the decision, for comparison with a recorded one.
     ///
     /// # Errors
-    /// [`CanonicalError`]; a decision has nothing in it that could not be written.
+    /// [`CanonicalError`]; every value in a decision has a canonical form.
     pub fn decision_bytes(&self) -> Result<Vec<u8>, CanonicalError> {
-        canonical::of(&self.decision, Profile::Foreign)
+        canonical::serialize(&self.decision, Profile::Foreign)
     }
 
-    /// Whether a decision that was recorded is this one, byte by byte in canonical form.
+    /// Whether a recorded decision is identical to this one in canonical form.
     #[must_use]
     pub fn reproduces(&self, recorded: &Value) -> bool {
         let recorded = canonical::to_bytes(recorded, Profile::Foreign);
@@ -101,7 +100,7 @@ impl Explanation {
     /// The explanation as JSON: `decision` and `conditions`.
     ///
     /// # Errors
-    /// [`serde_json::Error`]; nothing in it cannot be written.
+    /// [`serde_json::Error`]; every value can be serialised.
     pub fn to_json(&self) -> Result<Value, serde_json::Error> {
         Ok(Value::Object(
             [
@@ -113,10 +112,9 @@ impl Explanation {
         ))
     }
 
-    /// The explanation in plain words, several lines. What it repeats of requests and documents
-    /// is escaped.
+    /// The explanation as plain text of several lines. Text from requests and documents is escaped.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let verdict = match self.decision.verdict() {
             Verdict::Allow => "is allowed",
             Verdict::Ask => "could go on, if the requester repaired it",
@@ -124,8 +122,11 @@ impl Explanation {
             Verdict::Deny => "is denied",
         };
         let line = |text: &str| weaver_text::escape::line(text).into_owned();
-        let mut out =
-            format!("{} {verdict} [{}]\n", line(&self.subject), self.decision.primary().as_str());
+        let mut out = format!(
+            "{} {verdict} [{}]\n",
+            line(&self.subject),
+            self.decision.primary_reason().as_str()
+        );
         if self.conditions.is_empty() {
             out.push_str(&format!("  {}\n", line(self.decision.detail())));
         }

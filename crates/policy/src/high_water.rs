@@ -1,20 +1,23 @@
-//! The newest version of each signed document that was ever accepted: rollback protection.
+//! Rollback protection: records the newest version of each signed document that was ever accepted.
 //!
-//! A signature says who wrote a document, not that it is the newest one. Without a high-water mark,
-//! whoever can write the folder could put back an older, laxer policy with its valid signature. The
-//! update framework (TUF, § 5.3.5 of its specification) checks versions for the same reason. A mark
-//! holds the digest too, so that one version number cannot stand for two contents.
+//! A signature proves who wrote a document, but not that it is the newest version. Without a
+//! high-water mark, anybody who can write to the folder could restore an older, laxer policy with
+//! its valid signature. The Update Framework (TUF, § 5.3.5 of its specification) checks versions
+//! for the same reason. The mark includes the digest, so one version number cannot stand for two
+//! contents.
 
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Batch, Durability, Expect, Ledger, Namespace, Put, RecordKey};
-use weaver_types::signature::Kind;
-use weaver_types::{Digest, Origin, Tenant};
+use weaver_types::ledger::{
+    Batch, Durability, Ledger, Namespace, RecordKey, RecordWrite, VersionGuard,
+};
+use weaver_types::signature::DocumentKind;
+use weaver_types::{Digest, PolicyOrigin, Tenant};
 
-use crate::error::{Finding, LoadError};
-use crate::set::{DocumentVersion, PolicySet};
+use crate::error::{DocumentFinding, LoadError};
+use crate::policy_set::{DocumentVersion, PolicySet};
 
-/// The stored form of one mark.
+/// One high-water mark, as stored.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VersionMark {
@@ -25,22 +28,26 @@ struct VersionMark {
 }
 
 impl PolicySet {
-    /// Refuses documents older than the last accepted ones, and gives the part of a batch that
-    /// records these as accepted. Commit it before the set comes into force. Only signed documents
-    /// have a high-water mark; for the others the part is empty.
+    /// Rejects documents older than the last accepted ones, and returns the batch that records
+    /// these as accepted. Commit it before the set comes into force. Only signed documents have
+    /// high-water marks; for others, the batch is empty.
     ///
     /// # Errors
     /// [`LoadError`] with `policy.version_older` or `policy.version_reused`, or
     /// `policy.high_water_unreadable` when the ledger does not answer.
-    pub fn high_water(&self, tenant: &Tenant, ledger: &dyn Ledger) -> Result<Batch, LoadError> {
+    pub fn high_water_batch(
+        &self,
+        tenant: &Tenant,
+        ledger: &dyn Ledger,
+    ) -> Result<Batch, LoadError> {
         let mut batch = Batch::new(Durability::Disk);
-        if self.basis().origin != Origin::Signed {
+        if self.basis().origin != PolicyOrigin::Signed {
             return Ok(batch);
         }
         let mut findings = Vec::new();
         for (kind, version) in self.versions() {
             let key = RecordKey::new(tenant.clone(), Namespace::HighWater, kind.as_str());
-            match advance(&key, *kind, version, ledger) {
+            match advance_mark(&key, *kind, version, ledger) {
                 Ok(Some((expect, put))) => {
                     batch.expect.push(expect);
                     batch.put.push(put);
@@ -53,13 +60,13 @@ impl PolicySet {
     }
 }
 
-/// The write that moves one mark; `None` where this version was accepted before.
-fn advance(
+/// The write that advances one mark; `None` if this version was accepted before.
+fn advance_mark(
     key: &RecordKey,
-    kind: Kind,
+    kind: DocumentKind,
     new: &DocumentVersion,
     ledger: &dyn Ledger,
-) -> Result<Option<(Expect, Put)>, LoadError> {
+) -> Result<Option<(VersionGuard, RecordWrite)>, LoadError> {
     let stored = ledger.read(key).map_err(|e| unreadable(kind, &e.to_string()))?;
     if let Some(record) = &stored {
         let mark: VersionMark = serde_json::from_slice(&record.value)
@@ -89,19 +96,19 @@ fn advance(
         }
     }
     let mark = VersionMark { v: 1, id: new.id.clone(), version: new.version, digest: new.digest };
-    let value = canonical::of(&mark, Profile::Record)
+    let value = canonical::serialize(&mark, Profile::Record)
         .map_err(|error| unreadable(kind, &error.to_string()))?;
-    let expect = Expect { key: key.clone(), version: stored.map(|record| record.version) };
-    Ok(Some((expect, Put { key: key.clone(), value, expires_at: None })))
+    let expect = VersionGuard { key: key.clone(), version: stored.map(|record| record.version) };
+    Ok(Some((expect, RecordWrite { key: key.clone(), value, expires_at: None })))
 }
 
-fn unreadable(kind: Kind, why: &str) -> LoadError {
+fn unreadable(kind: DocumentKind, why: &str) -> LoadError {
     let message = format!("the last accepted version cannot be read: {why}");
     finding(kind, "policy.high_water_unreadable", message, "repair the ledger first")
 }
 
-fn finding(kind: Kind, code: &'static str, message: String, remedy: &str) -> LoadError {
-    LoadError::new(vec![Finding {
+fn finding(kind: DocumentKind, code: &'static str, message: String, remedy: &str) -> LoadError {
+    LoadError::new(vec![DocumentFinding {
         file: format!("{kind} document"),
         line: None,
         column: None,

@@ -1,8 +1,8 @@
-//! Issuers of access tokens (RFC 9068, RFC 7662) that the policy trusts, and what a token of theirs
-//! makes of whoever brings it.
+//! Trusted issuers of access tokens (RFC 9068, RFC 7662), and the mapping from a token to a
+//! principal.
 //!
-//! Who may speak for whom is a matter of authority, so it stands in the signed policy. That a token
-//! is genuine, in force and meant for this gateway is checked before any of this is asked.
+//! The mapping grants authority, so it is part of the signed policy. The caller must already have
+//! checked that a token is genuine, valid now and meant for this gateway.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,29 +17,29 @@ pub(crate) const GROUPS_CLAIM: &str = "groups";
 /// An issuer of access tokens that the policy trusts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TrustedIssuer {
-    /// Its identifier, which its tokens have as `iss`, compared byte for byte.
+    /// Its identifier: the `iss` claim of its tokens, compared byte by byte.
     pub issuer: String,
-    /// Where its keys are; without it, where its metadata says.
+    /// The URL of its keys; if absent, the one from its metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jwks_uri: Option<String>,
-    /// Where tokens are introspected (RFC 7662) that are no JWTs.
+    /// The introspection endpoint (RFC 7662) for tokens that are not JWTs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub introspection_endpoint: Option<String>,
     /// The claim that lists a subject's groups.
     pub groups_claim: String,
-    /// The scopes that every token must have.
+    /// The scopes that every token needs.
     pub required_scopes: BTreeSet<String>,
-    /// Maps a subject to a configured principal. Groups and scopes of the token give such a subject
-    /// no further roles.
+    /// Maps subjects to configured principals. A mapped subject gets no further roles from the
+    /// groups and scopes of its token.
     pub subjects: BTreeMap<String, PrincipalId>,
-    /// The roles of everybody else, by the groups of the subject.
+    /// The roles of all other subjects, by group.
     pub groups: BTreeMap<String, BTreeSet<String>>,
-    /// The roles of everybody else, by the scopes of the token.
+    /// The roles of all other subjects, by scope.
     pub scopes: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl TrustedIssuer {
-    /// An issuer whose tokens give nobody anything yet.
+    /// An issuer without any mappings.
     #[must_use]
     pub fn new(issuer: impl Into<String>) -> Self {
         Self {
@@ -54,19 +54,19 @@ impl TrustedIssuer {
         }
     }
 
-    /// Every scope that the policy has a use for.
+    /// All scopes that the policy uses.
     #[must_use]
-    pub fn known_scopes(&self) -> BTreeSet<&str> {
+    pub fn used_scopes(&self) -> BTreeSet<&str> {
         self.required_scopes.iter().chain(self.scopes.keys()).map(String::as_str).collect()
     }
 }
 
-/// What a genuine token says of whoever brings it.
+/// The identity that a verified token asserts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenIdentity {
-    /// `iss`.
+    /// The `iss` claim.
     pub issuer: String,
-    /// `sub`.
+    /// The `sub` claim.
     pub subject: String,
     /// The groups of the subject.
     pub groups: BTreeSet<String>,
@@ -81,13 +81,13 @@ pub enum IdentityError {
     /// The policy does not trust its issuer.
     #[error("the policy names no issuer of this token")]
     UnknownIssuer,
-    /// Scopes are missing that every token must have.
+    /// A required scope is missing.
     #[error("the token lacks the scope {}", missing.join(" "))]
     MissingScopes {
-        /// All scopes that the token should have.
+        /// All scopes that the token needs.
         missing: Vec<String>,
     },
-    /// Neither a group nor a scope of it has a role.
+    /// None of its groups and scopes has a role.
     #[error("the policy gives no role to the groups and scopes of this token")]
     NoRoles,
     /// Its subject cannot name a principal.
@@ -109,21 +109,25 @@ impl IdentityError {
 }
 
 impl Policy {
-    /// The issuer with this identifier, and its name here.
+    /// Finds the issuer with this identifier, and its name in the policy.
     #[must_use]
-    pub fn issuer(&self, issuer: &str) -> Option<(&str, &TrustedIssuer)> {
+    pub fn find_issuer(&self, issuer: &str) -> Option<(&str, &TrustedIssuer)> {
         let mut all = self.issuers.iter();
         all.find(|(_, trusted)| trusted.issuer == issuer)
             .map(|(name, found)| (name.as_str(), found))
     }
 
-    /// Who brings a token: the principal that its subject acts as, else one named `ISSUER:SUBJECT`
-    /// with the roles of its groups and scopes.
+    /// The principal for a token: the one that its subject is mapped to, or else one named
+    /// `ISSUER:SUBJECT` with the roles of its groups and scopes.
     ///
     /// # Errors
     /// [`IdentityError`].
-    pub fn identify(&self, identity: &TokenIdentity) -> Result<Principal, IdentityError> {
-        let (name, trusted) = self.issuer(&identity.issuer).ok_or(IdentityError::UnknownIssuer)?;
+    pub fn principal_for_token(
+        &self,
+        identity: &TokenIdentity,
+    ) -> Result<Principal, IdentityError> {
+        let (name, trusted) =
+            self.find_issuer(&identity.issuer).ok_or(IdentityError::UnknownIssuer)?;
         if !trusted.required_scopes.is_subset(&identity.scopes) {
             let missing = trusted.required_scopes.iter().cloned().collect();
             return Err(IdentityError::MissingScopes { missing });
@@ -140,11 +144,11 @@ impl Policy {
         let of_scopes = identity.scopes.iter().filter_map(|scope| trusted.scopes.get(scope));
         let roles: BTreeSet<String> = of_groups.chain(of_scopes).flatten().cloned().collect();
         if roles.is_empty() {
-            // Where scopes alone give roles, asking for them helps.
+            // If only scopes give roles, the client can request them.
             return Err(match trusted.scopes.is_empty() || !trusted.groups.is_empty() {
                 true => IdentityError::NoRoles,
                 false => {
-                    let missing = trusted.known_scopes().into_iter().map(str::to_owned).collect();
+                    let missing = trusted.used_scopes().into_iter().map(str::to_owned).collect();
                     IdentityError::MissingScopes { missing }
                 }
             });
@@ -190,19 +194,21 @@ mod tests {
     #[test]
     fn groups_and_scopes_give_roles_and_a_named_subject_has_those_of_its_principal() {
         let policy = policy(|_| {});
-        let named = policy.identify(&token("1", ["payments"], ["tools:read"])).unwrap();
+        let named = policy.principal_for_token(&token("1", ["payments"], ["tools:read"])).unwrap();
         assert_eq!((named.id.as_str(), named.roles), ("ana", texts(["admin"])));
-        let other = policy.identify(&token("2", ["payments", "x"], ["tools:read"])).unwrap();
+        let other =
+            policy.principal_for_token(&token("2", ["payments", "x"], ["tools:read"])).unwrap();
         assert_eq!((other.id.as_str(), other.roles), ("corp:2", texts(["payer", "reader"])));
-        let less = policy.identify(&token("2", [], ["tools:read"])).unwrap();
+        let less = policy.principal_for_token(&token("2", [], ["tools:read"])).unwrap();
         assert_eq!(less.roles, texts(["reader"]));
     }
 
     #[test]
     fn nobody_is_somebody_by_chance() {
         let plain = policy(|_| {});
-        let refused =
-            |policy: &Policy, token: &TokenIdentity| policy.identify(token).unwrap_err().code();
+        let refused = |policy: &Policy, token: &TokenIdentity| {
+            policy.principal_for_token(token).unwrap_err().code()
+        };
         assert_eq!(refused(&plain, &token("2", ["admin"], ["ana"])), "identity.roles");
         let elsewhere =
             TokenIdentity { issuer: "https://login.example/".to_owned(), ..token("1", [], []) };
@@ -212,7 +218,7 @@ mod tests {
         let strict = policy(|issuer| issuer.required_scopes = texts(["weaver"]));
         assert_eq!(refused(&strict, &token("1", [], ["tools:read"])), "identity.scope");
         let error = policy(|issuer| issuer.groups.clear());
-        let error = error.identify(&token("2", [], ["other"])).unwrap_err();
+        let error = error.principal_for_token(&token("2", [], ["other"])).unwrap_err();
         assert_eq!(error, IdentityError::MissingScopes { missing: vec!["tools:read".to_owned()] });
     }
 }

@@ -1,71 +1,73 @@
-//! The keys document as a value: approvers with what each may release, and who else may sign.
+//! The parsed keys document: the approvers with their authority, and the delegated document
+//! signers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use weaver_types::signature::{Kind, PublicKey};
+use weaver_types::signature::{DocumentKind, PublicKey};
 use weaver_types::{Confidentiality, PrincipalId, Timestamp};
 
-/// A key with the time in which it counts.
+/// A key with its validity period.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ApproverKey {
+pub struct TimedKey {
     /// The key.
     pub key: PublicKey,
-    /// The time from which it counts.
+    /// The start of the validity period.
     pub not_before: Option<Timestamp>,
-    /// The time from which it counts no more.
+    /// The end of the validity period, exclusive.
     pub not_after: Option<Timestamp>,
 }
 
-impl ApproverKey {
-    /// Whether the key counts at that time: from `not_before` on, and before `not_after`.
+impl TimedKey {
+    /// Whether the key is valid at this time: at or after `not_before`, and before `not_after`.
     #[must_use]
-    pub fn counts_at(&self, at: Timestamp) -> bool {
+    pub fn is_valid_at(&self, at: Timestamp) -> bool {
         self.not_before.is_none_or(|from| from <= at) && self.not_after.is_none_or(|to| at < to)
     }
 }
 
-/// A person who may release what is held.
+/// A person who may release held calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Approver {
-    /// The keys that this person signs with, by their names; at least one. A key written as `key`
-    /// instead has the name `key`.
-    pub keys: BTreeMap<String, ApproverKey>,
+    /// The person's keys, by name; at least one. A key that the document writes as `key` is named
+    /// `key`.
+    pub keys: BTreeMap<String, TimedKey>,
     /// Trust, in thousandths.
     pub trust: u16,
     /// The most confidential data this person may release.
     pub clearance: Confidentiality,
-    /// Scopes that this person covers. No scope stands for another.
+    /// Scopes that this person covers. No scope implies another.
     pub scopes: BTreeSet<String>,
-    /// Roles that this person carries. No role stands for another.
+    /// Roles of this person. No role implies another.
     pub roles: BTreeSet<String>,
-    /// The principals that are this person, whose requests this person cannot release.
+    /// The principals that this person acts as. The person cannot release their requests.
     pub principals: BTreeSet<PrincipalId>,
     /// Whether this person may confirm the clock, end runs and revoke approvals.
     pub operator: bool,
 }
 
-/// A key, under the root key, that may sign documents.
+/// A key to which the root key delegates the signing of documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Signer {
-    /// The key with its time.
+pub struct DocumentSigner {
+    /// The key with its validity period.
     #[serde(flatten)]
-    pub key: ApproverKey,
-    /// The documents that it may sign: policy, contracts. The keys document is never among them.
-    pub documents: BTreeSet<Kind>,
+    pub key: TimedKey,
+    /// The documents that it may sign: policy or contracts, but never the keys document. Otherwise
+    /// a delegate could appoint signers itself.
+    pub documents: BTreeSet<DocumentKind>,
 }
 
-/// The keys document as a value.
+/// The parsed keys document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Keys {
-    /// Its name.
+    /// The id of the document.
     pub id: String,
-    /// Its version; a later one is greater.
+    /// The version; newer versions are greater.
     pub version: u64,
     /// The time from which the document is void.
     pub expires: Option<Timestamp>,
     /// The approvers, by the name of the person.
     pub approvers: BTreeMap<String, Approver>,
-    /// Who besides the root key may sign policy and contracts.
-    pub signers: BTreeMap<String, Signer>,
+    /// Who may sign policy and contracts, besides the root key.
+    pub signers: BTreeMap<String, DocumentSigner>,
 }

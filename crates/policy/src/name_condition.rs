@@ -1,11 +1,11 @@
-//! Conditions on sets of names: roles that a principal has, tags that a capability has.
+//! Conditions on sets of names: a principal's roles or a capability's tags.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-/// Names, of which one or all must be there: roles of a principal, or tags of a capability. An empty
-/// set asks for nothing.
+/// A condition on a set of names, such as roles or tags: at least one name, all names, or both. An
+/// empty set imposes no condition.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct NameCondition {
     /// At least one of these.
@@ -23,15 +23,15 @@ impl NameCondition {
         Self { any: names.into_iter().map(str::to_owned).collect(), all: BTreeSet::new() }
     }
 
-    /// Whether nothing is asked for.
+    /// Whether it imposes no condition.
     #[must_use]
-    pub fn is_silent(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.any.is_empty() && self.all.is_empty()
     }
 
-    /// Whether `held` has what is asked for.
+    /// Whether the names in `held` meet the condition.
     #[must_use]
-    pub fn met_by(&self, held: &BTreeSet<String>) -> bool {
+    pub fn is_met_by(&self, held: &BTreeSet<String>) -> bool {
         (self.any.is_empty() || !self.any.is_disjoint(held)) && self.all.is_subset(held)
     }
 }

@@ -1,15 +1,16 @@
-//! Patterns over names.
+//! Glob patterns for names.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weaver_text::error::GlobError;
 use weaver_text::glob::Glob;
 
-/// A pattern over names: `*` stands for any run of characters, everything else for itself.
+/// A glob pattern for names: `*` matches any number of characters; every other character matches
+/// itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pattern(Glob);
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
     /// [`GlobError`] for an empty pattern or one of more than 512 bytes.
@@ -17,7 +18,7 @@ impl Pattern {
         Glob::parse(text).map(Self)
     }
 
-    /// Whether the whole of `name` fits.
+    /// Whether the whole of `name` matches.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         self.0.matches(name)

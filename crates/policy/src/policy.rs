@@ -1,4 +1,4 @@
-//! The policy as a value: principals, trusted hosts, rules, limits, and what approvals need.
+//! The parsed policy document: principals, trusted hosts, rules, limits and approval settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,56 +6,56 @@ use serde::Serialize;
 use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use crate::agents::AgentCapabilities;
-use crate::bounds::{ApprovalBounds, Enforcement};
 use crate::destination::TrustedDestination;
 use crate::enforcement::RuleEnforcement;
 use crate::issuer::TrustedIssuer;
-use crate::limit::Limit;
+use crate::policy_settings::{ApprovalSettings, ContractEnforcement};
+use crate::rate_limit::RateLimit;
 use crate::rule::Rule;
 use crate::signal::SignalTable;
 
-/// A policy. Its fields are checked when a [`PolicySet`](crate::PolicySet) is made from it.
+/// A policy. Its fields are validated when a [`PolicySet`](crate::PolicySet) is created from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Policy {
-    /// Its name.
+    /// The id of the document.
     pub id: String,
-    /// Its version; a later one is greater.
+    /// The version; newer versions are greater.
     pub version: u64,
     /// The time from which the document is void.
     pub expires: Option<Timestamp>,
-    /// Who may ask, and what each is granted.
+    /// The known principals and what each is granted.
     pub principals: BTreeMap<PrincipalId, Principal>,
-    /// MCP clients whose words count as the user's and whose run keys separate runs.
+    /// MCP clients whose statements count as the user's, and whose run keys separate runs.
     pub trusted_hosts: BTreeSet<String>,
-    /// Hosts from which a run may read although it has taken in untrusted data.
+    /// Hosts from which a run may read even after it has taken in untrusted data.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub trusted_destinations: BTreeSet<TrustedDestination>,
-    /// The issuers of access tokens that count, by their names here.
+    /// The trusted issuers of access tokens, by their names in this policy.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub issuers: BTreeMap<String, TrustedIssuer>,
-    /// The agents that there are, and what each is for; where there is none, agents are free.
+    /// The declared agents. If there are none, any agent is accepted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<AgentId, AgentCapabilities>,
-    /// Whether it is enforced, where a rule says nothing else.
+    /// Whether the policy is enforced. A rule may override this for itself.
     #[serde(skip_serializing_if = "RuleEnforcement::is_default")]
     pub enforcement: RuleEnforcement,
-    /// The rules; their order means nothing.
+    /// The rules; their order has no meaning.
     pub rules: Vec<Rule>,
     /// How often each capability may be called.
-    pub limits: Vec<Limit>,
-    /// What signals do, by their severity and the rung of the call.
-    #[serde(serialize_with = "crate::bounds::signal_table")]
+    pub limits: Vec<RateLimit>,
+    /// From which rung on signals hold or deny a call, by severity.
+    #[serde(serialize_with = "crate::policy_settings::serialize_signal_table")]
     pub signals: SignalTable,
-    /// How approvals are given.
-    pub approvals: ApprovalBounds,
-    /// What happens with a capability that is not the one that was approved.
-    pub contract_enforcement: Enforcement,
-    /// True only for [`Policy::baseline`]: its allowances carry the reason code of the baseline.
+    /// The approval settings.
+    pub approvals: ApprovalSettings,
+    /// What happens to a capability that differs from the approved one.
+    pub contract_enforcement: ContractEnforcement,
+    /// True only for [`Policy::baseline`], whose allow results have a reason code of their own.
     pub(crate) builtin: bool,
 }
 
 impl Policy {
-    /// A policy of version 1 without principals and rules. It denies everything.
+    /// Version 1, without principals or rules. It denies everything.
     #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
         Self {
@@ -71,55 +71,55 @@ impl Policy {
             rules: Vec::new(),
             limits: Vec::new(),
             signals: SignalTable::default(),
-            approvals: ApprovalBounds::default(),
-            contract_enforcement: Enforcement::default(),
+            approvals: ApprovalSettings::default(),
+            contract_enforcement: ContractEnforcement::default(),
             builtin: false,
         }
     }
 
-    /// The same with one more rule.
+    /// Adds a rule.
     #[must_use]
     pub fn with_rule(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// The same with one more limit.
+    /// Adds a rate limit.
     #[must_use]
-    pub fn with_limit(mut self, limit: Limit) -> Self {
+    pub fn with_limit(mut self, limit: RateLimit) -> Self {
         self.limits.push(limit);
         self
     }
 
-    /// The same with one more principal.
+    /// Adds a principal.
     #[must_use]
     pub fn with_principal(mut self, principal: Principal) -> Self {
         self.principals.insert(principal.id.clone(), principal);
         self
     }
 
-    /// The same with one more agent.
+    /// Adds an agent.
     #[must_use]
     pub fn with_agent(mut self, agent: AgentCapabilities) -> Self {
         self.agents.insert(agent.agent_name.clone(), agent);
         self
     }
 
-    /// Whether a rule of this policy is enforced: as the rule says, or else as the policy does.
+    /// Whether a rule of this policy is enforced: the rule's own setting, or else the policy's.
     #[must_use]
     pub fn enforcement_of(&self, rule: &Rule) -> RuleEnforcement {
         rule.enforcement.unwrap_or(self.enforcement)
     }
 
-    /// Whether anything in it is not enforced.
+    /// Whether the policy, or any of its rules, is only observed.
     #[must_use]
-    pub fn observes(&self) -> bool {
+    pub fn has_unenforced_parts(&self) -> bool {
         self.enforcement == RuleEnforcement::Observe
             || self.rules.iter().any(|rule| self.enforcement_of(rule) == RuleEnforcement::Observe)
     }
 
-    /// Whether it needs the second form of documents, which knows enforcement.
-    pub(crate) fn speaks_of_enforcement(&self) -> bool {
+    /// Whether it uses `enforcement` and therefore needs document format 2.
+    pub(crate) fn uses_enforcement(&self) -> bool {
         self.enforcement != RuleEnforcement::Enforce
             || self.rules.iter().any(|rule| rule.enforcement.is_some())
     }

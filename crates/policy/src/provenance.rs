@@ -1,16 +1,17 @@
-//! Provenance: where the values of a call's arguments came from, and what has to be found for one of
-//! them to count as known.
+//! Provenance of argument values: where they came from, and what a trusted source must contain to
+//! vouch for one.
 
-mod evidence;
+mod required_tokens;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weaver_text::values::Token;
-use weaver_types::Pointer;
+use weaver_text::values::ValueToken;
+use weaver_types::JsonPointer;
 
-pub(crate) use evidence::{RequiredTokens, argument_name, name_at};
+pub(crate) use required_tokens::{RequiredTokens, argument_name, argument_name_at};
 
-/// Where a value was found. What was found in untrusted output, or nowhere, has no origin.
+/// The trusted origin of a value. A value that was found only in untrusted output, or nowhere, has
+/// none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueOrigin {
@@ -20,52 +21,52 @@ pub enum ValueOrigin {
     Trusted,
 }
 
-/// A value in a text that harms its owner wherever it goes: a secret, a card, a number of identity.
+/// A value in a text that is harmful to disclose to anybody: a secret, a card number, an identity
+/// number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CarriedValue {
+pub struct SensitiveValue {
     /// Its kind: `card`.
     pub kind: String,
-    /// What it is read as, any of which may be found in the user's words.
-    pub tokens: Vec<Token>,
+    /// Its possible readings; one of them must occur in the user's words.
+    pub tokens: Vec<ValueToken>,
 }
 
-/// Knows where the values of one call's arguments came from.
+/// Looks up the origins of the values in one call's arguments.
 pub trait ValueOrigins: std::fmt::Debug + Send + Sync {
-    /// Who vouches for such a token; `None` where nobody does. A token found in both is the
-    /// user's.
-    fn vouched(&self, _token: &Token) -> Option<ValueOrigin> {
+    /// The origin that vouches for a token; `None` if there is none. A token with both origins
+    /// counts as the user's.
+    fn vouched(&self, _token: &ValueToken) -> Option<ValueOrigin> {
         None
     }
 
-    /// The values in a text that only the user sends on, whoever the receiver is.
-    fn carried(&self, _text: &str) -> Vec<CarriedValue> {
+    /// The values in a text that only the user may pass on, whoever the receiver is.
+    fn carried(&self, _text: &str) -> Vec<SensitiveValue> {
         Vec::new()
     }
 
-    /// The origin of the value at this place; `None` for one that nobody vouches for, of which a
-    /// part is vouched for by nobody, and for an empty one. A value found in both is the user's.
-    fn origin(&self, at: &Pointer, value: &Value) -> Option<ValueOrigin> {
-        let name = name_at(at.as_str());
+    /// The origin of the value at this pointer; `None` if nothing vouches for it or for a part of
+    /// it, or if it is empty. A value with both origins counts as the user's.
+    fn origin(&self, at: &JsonPointer, value: &Value) -> Option<ValueOrigin> {
+        let name = argument_name_at(at.as_str());
         match value {
             Value::Array(items) => {
-                items.iter().map(|item| self.origin(at, item)).reduce(weaker).flatten()
+                items.iter().map(|item| self.origin(at, item)).reduce(weaker_origin).flatten()
             }
             Value::Object(members) => members
                 .iter()
                 .map(|(name, member)| {
                     let below = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
-                    Pointer::parse(&below).ok().and_then(|below| self.origin(&below, member))
+                    JsonPointer::parse(&below).ok().and_then(|below| self.origin(&below, member))
                 })
-                .reduce(weaker)
+                .reduce(weaker_origin)
                 .flatten(),
-            leaf => {
-                RequiredTokens::of_argument(&name, leaf).vouched_by(&|token| self.vouched(token))
-            }
+            leaf => RequiredTokens::for_argument(&name, leaf)
+                .weakest_origin(&|token| self.vouched(token)),
         }
     }
 }
 
-/// The origin of two values together: the weaker of both, and none where one has none.
-fn weaker(one: Option<ValueOrigin>, other: Option<ValueOrigin>) -> Option<ValueOrigin> {
+/// The origin of two values together: the weaker one, or none if either has none.
+fn weaker_origin(one: Option<ValueOrigin>, other: Option<ValueOrigin>) -> Option<ValueOrigin> {
     one.zip(other).map(|(one, other)| one.max(other))
 }

@@ -1,4 +1,4 @@
-//! The query: one request with everything that its decision depends on.
+//! The query: one request with everything that its decision depends on, apart from the documents.
 
 use serde_json::Value;
 use weaver_types::{
@@ -6,10 +6,10 @@ use weaver_types::{
     Principal, RunId, SafetyMode, Taints, Timestamp,
 };
 
-use crate::approval::Release;
+use crate::approval::ReleaseProof;
 use crate::provenance::ValueOrigins;
+use crate::rate_limit_windows::RateLimitWindows;
 use crate::signal::SignalReport;
-use crate::window::Windows;
 
 static CLEAN: Label = Label {
     confidentiality: Confidentiality::Public,
@@ -21,7 +21,7 @@ static NO_SIGNALS: SignalReport = SignalReport::none();
 /// Everything that a decision depends on besides the documents.
 ///
 /// ```
-/// use weaver_policy::{Contracts, Policy, PolicySet, Query};
+/// use weaver_policy::{Contracts, Policy, PolicySet, PolicyQuery};
 /// use weaver_types::{CapabilityRequest, Effects, Principal, PrincipalId, ToolSpec, Verdict};
 ///
 /// let set = PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?;
@@ -30,18 +30,18 @@ static NO_SIGNALS: SignalReport = SignalReport::none();
 ///     Principal::new(PrincipalId::parse("ana")?),
 ///     CapabilityRequest::new(tool.id().clone(), "to read"),
 /// );
-/// let query = Query { human_channel: true, ..Query::new(&tool, &who, &what) };
+/// let query = PolicyQuery { human_channel: true, ..PolicyQuery::new(&tool, &who, &what) };
 /// assert_eq!(set.decide(&query).verdict(), Verdict::Allow);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Query<'a> {
-    /// The capability with its contract applied: what
-    /// [`PolicySet::effective`](crate::PolicySet::effective) gave.
+pub struct PolicyQuery<'a> {
+    /// The capability with its contract applied by
+    /// [`PolicySet::apply_contract`](crate::PolicySet::apply_contract).
     pub capability: &'a Capability,
-    /// Who asks.
+    /// The requester.
     pub principal: &'a Principal,
-    /// What is asked for.
+    /// The request.
     pub request: &'a CapabilityRequest,
     /// The arguments; `None` while they are not known.
     pub arguments: Option<&'a Value>,
@@ -53,25 +53,26 @@ pub struct Query<'a> {
     pub label: &'a Label,
     /// The time.
     pub now: Timestamp,
-    /// True where a person can be asked for a justification.
+    /// Whether a person can be asked for a justification.
     pub human_channel: bool,
-    /// The proof that holds of this call are released, where there is one.
-    pub release: Option<&'a Release>,
-    /// What the sources of signals say about this call.
+    /// The proof that holds of this call are released, if there is one.
+    pub release: Option<&'a ReleaseProof>,
+    /// The signals about this call.
     pub signals: &'a SignalReport,
-    /// The recent calls, for the limits; without them no limit is checked.
-    pub windows: Option<&'a Windows>,
-    /// Where the values of the arguments came from; without it their provenance is unknown.
+    /// The recent calls, for rate limits; without them, no limit is checked.
+    pub windows: Option<&'a RateLimitWindows>,
+    /// The origins of the argument values; without them, provenance is unknown.
     pub origins: Option<&'a dyn ValueOrigins>,
-    /// The masked values that stand in the arguments.
+    /// The masked values in the arguments.
     pub masked: &'a [MaskedValue],
-    /// The server of the capability, as [`MaskedValue::origins`] names it; none is its own.
+    /// The server of the capability, as named in [`MaskedValue::origins`]. Without it, no masked
+    /// value counts as coming from this server.
     pub origin: Option<&'a str>,
-    /// The run, for limits by run; calls without one count together.
+    /// The run, for limits by run. Calls without a run are counted together.
     pub run: Option<&'a RunId>,
 }
 
-impl<'a> Query<'a> {
+impl<'a> PolicyQuery<'a> {
     /// An invocation without arguments, outside of any run: normal mode, a clean label, no
     /// signals, no windows, no human channel, at the Unix epoch.
     #[must_use]

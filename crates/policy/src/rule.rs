@@ -1,18 +1,18 @@
-//! Rules: what they match, what they require, and their effect.
+//! Rules: their match conditions, requirements and effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use weaver_text::glob::Kind;
-use weaver_types::{Authority, Check, Constraints, JustificationSource, ReasonCode};
+use weaver_types::{ApprovalAuthority, CheckKind, Constraints, JustificationSource, ReasonCode};
 
 use crate::enforcement::RuleEnforcement;
-use crate::matching::Match;
+use crate::match_conditions::MatchConditions;
 use crate::name_condition::NameCondition;
 use crate::pattern::Pattern;
 
-/// The least length of a justification where a rule does not say another.
-pub const MIN_JUSTIFICATION: u32 = 15;
+/// The default minimum length of a justification.
+pub const MIN_JUSTIFICATION_CHARS: u32 = 15;
 
 /// The effect of a rule that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -27,7 +27,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The word used in documents.
+    /// The keyword used in documents.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,52 +40,53 @@ impl Effect {
 
 /// The justification that a rule requires.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct JustificationNeed {
-    /// Characters after trimming, at least 1.
+pub struct JustificationRequirement {
+    /// The minimum number of characters after trimming; at least 1.
     pub min_chars: u32,
-    /// The sources that count, at least one.
+    /// The accepted sources; at least one.
     pub sources: BTreeSet<JustificationSource>,
 }
 
-impl Default for JustificationNeed {
-    /// [`MIN_JUSTIFICATION`] characters from a human or the host.
+impl Default for JustificationRequirement {
+    /// [`MIN_JUSTIFICATION_CHARS`] characters from a human or the host.
     fn default() -> Self {
         Self {
-            min_chars: MIN_JUSTIFICATION,
+            min_chars: MIN_JUSTIFICATION_CHARS,
             sources: BTreeSet::from([JustificationSource::Human, JustificationSource::Host]),
         }
     }
 }
 
-/// What must also hold for an allow rule to allow.
+/// Further requirements for an allow rule to allow a call that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Require {
+pub struct Requirements {
     /// Roles.
-    #[serde(skip_serializing_if = "NameCondition::is_silent")]
+    #[serde(skip_serializing_if = "NameCondition::is_empty")]
     pub roles: NameCondition,
-    /// Permissions, all of them.
+    /// Permissions, all of which are required.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub permissions: BTreeSet<String>,
-    /// Attributes, all of them: each value fits its pattern; `*` is any value.
+    /// Attributes, all of which are required with a value that matches the pattern; `*` matches any
+    /// value.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, Pattern>,
     /// A justification.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub justification: Option<JustificationNeed>,
+    pub justification: Option<JustificationRequirement>,
 }
 
-/// The reasons that a deny rule may give, with the check that then speaks.
-pub const DENY_CODES: [(ReasonCode, Check); 10] = [
-    (ReasonCode::ExplicitDenyRule, Check::Rule),
-    (ReasonCode::IntentNotAllowed, Check::Rule),
-    (ReasonCode::ScopeNotAllowed, Check::Rule),
-    (ReasonCode::MissingRole, Check::Role),
-    (ReasonCode::MissingPermission, Check::Permission),
-    (ReasonCode::AgentNotAllowed, Check::Permission),
-    (ReasonCode::MissingAttribute, Check::Attribute),
-    (ReasonCode::MissingTenantAttribute, Check::Attribute),
-    (ReasonCode::MemoryWriteRequiresWriter, Check::Sensitivity),
-    (ReasonCode::MemorySensitiveReadDenied, Check::Sensitivity),
+/// The reason codes that a deny rule may use, each with the check that it belongs to.
+pub const DENY_RULE_CODES: [(ReasonCode, CheckKind); 10] = [
+    (ReasonCode::ExplicitDenyRule, CheckKind::Rule),
+    (ReasonCode::IntentNotAllowed, CheckKind::Rule),
+    (ReasonCode::ScopeNotAllowed, CheckKind::Rule),
+    (ReasonCode::MissingRole, CheckKind::Role),
+    (ReasonCode::MissingPermission, CheckKind::Permission),
+    (ReasonCode::AgentNotAllowed, CheckKind::Permission),
+    (ReasonCode::MissingAttribute, CheckKind::Attribute),
+    (ReasonCode::MissingTenantAttribute, CheckKind::Attribute),
+    (ReasonCode::MemoryWriteRequiresWriter, CheckKind::Sensitivity),
+    (ReasonCode::MemorySensitiveReadDenied, CheckKind::Sensitivity),
 ];
 
 /// One rule.
@@ -100,24 +101,24 @@ pub const DENY_CODES: [(ReasonCode, Check); 10] = [
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rule {
-    /// Its name, unique in the policy.
+    /// The name, unique in the policy.
     pub name: String,
     /// The requests to which it applies.
-    pub matches: Match,
-    /// What must also hold; for allow rules only.
-    pub require: Require,
+    pub matches: MatchConditions,
+    /// Further requirements; only for allow rules.
+    pub require: Requirements,
     /// What happens when it matches.
     pub effect: Effect,
-    /// Why, for people; empty for none.
+    /// The reason, for people; may be empty.
     pub reason: String,
-    /// What it limits; not for deny rules.
+    /// The constraints that it imposes; not for deny rules.
     pub constraints: Constraints,
-    /// Who may release what it holds; for approval rules only.
-    pub authority: Authority,
-    /// The reason that a deny rule gives, one of [`DENY_CODES`]; `None` for the usual one.
+    /// Who may release the calls that it holds; only for approval rules.
+    pub authority: ApprovalAuthority,
+    /// The reason code of a deny rule, one of [`DENY_RULE_CODES`]; `None` for the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<ReasonCode>,
-    /// Whether it is enforced; `None` as the policy says.
+    /// Whether it is enforced; `None` to follow the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enforcement: Option<RuleEnforcement>,
 }
@@ -128,19 +129,20 @@ impl Rule {
     pub fn new(name: impl Into<String>, effect: Effect) -> Self {
         Self {
             name: name.into(),
-            matches: Match::default(),
-            require: Require::default(),
+            matches: MatchConditions::default(),
+            require: Requirements::default(),
             effect,
             reason: String::new(),
             constraints: Constraints::default(),
-            authority: Authority::default(),
+            authority: ApprovalAuthority::default(),
             code: None,
             enforcement: None,
         }
     }
 
-    /// Whether the index finds the rule by the capability's id. Any other rule is looked at in every
-    /// decision: one about every capability, and one with a pattern that has no fixed head or tail.
+    /// Whether the index can find the rule by a capability's id. Other rules are evaluated in every
+    /// decision: those about all capabilities, and those with a pattern that has no fixed prefix or
+    /// suffix.
     #[must_use]
     pub fn is_indexed(&self) -> bool {
         let patterns = &self.matches.capability;
@@ -148,7 +150,7 @@ impl Rule {
         !patterns.is_empty() && !patterns.iter().any(general)
     }
 
-    /// The same for capabilities that fit `pattern` too.
+    /// Extends the rule to capabilities that match `pattern`.
     #[must_use]
     pub fn on(mut self, pattern: Pattern) -> Self {
         self.matches.capability.push(pattern);

@@ -1,64 +1,65 @@
-//! Runtime signals: what was noticed while a run went on, as one more check of the decision.
+//! Runtime signals: observations about a run, as one more check of the decision.
 //!
-//! A [`SignalSource`] watches finished calls ([`FinishedCall`]) and speaks about a call that is to be
-//! decided ([`CallContext`]). What it says concerns the call only where its [`Subject`] does, and the
-//! [`SignalTable`] of the policy says from which rung on a severity holds or denies. So one
-//! tainted text holds a later write and leaves later reads alone. Signals only tighten. By default
-//! they hold and deny nothing, and a source that fails holds what writes.
+//! A [`SignalSource`] observes finished calls ([`FinishedCall`]) and reports signals about a call
+//! that is to be decided ([`CallContext`]). A signal affects the call only if its [`SignalSubject`]
+//! does. The policy's [`SignalTable`] defines from which rung on each severity holds or denies. One
+//! tainted text can therefore hold a later write and leave later reads alone. Signals only tighten
+//! decisions. By default they hold calls and never deny them, and a source that fails holds writes.
 //!
-//! A call whose maker declares no beliefs depends on every belief of its run. Memory is bounded,
-//! and what was forgotten counts as the worst it could have been: [`Dependencies::complete`].
+//! A call without declared beliefs depends on all beliefs of its run. Memory is bounded, and
+//! anything that was forgotten is treated as the worst case: see
+//! [`BeliefDependencies::is_complete`].
 //!
-//! What this deliberately is not: a judge of content. Nothing here reads arguments or results.
+//! By design, signals do not judge content: nothing here reads arguments or results.
 
 mod belief;
-mod belief_book;
+mod belief_ids;
+mod belief_sources;
+mod belief_store;
 mod calibration;
-mod calibration_flags;
+mod calibration_source;
 mod call_context;
-mod confidence;
-mod contribution;
+mod check_results;
 mod dependencies;
 mod monitor;
-mod name;
-mod report;
-mod run_memory;
-mod sequence;
-mod source;
-mod table;
+mod recent_runs;
+mod signal_report;
+mod signal_source;
+mod signal_table;
+mod tool_sequence_sentinel;
 
 use weaver_types::CallId;
 
 pub use belief::{Belief, BeliefOrigin, Confidence};
-pub use belief_book::{BeliefBook, MAX_RUNS};
+pub use belief_ids::{BeliefClass, BeliefId, DecisionId};
+pub use belief_sources::{LowConfidenceSentinel, MemoryOriginSentinel, WeakBeliefSource};
+pub use belief_store::{BeliefStore, MAX_RUNS};
 pub use calibration::{
-    Bounds, Calibration, CalibrationSample, Calibrator, ClassOutcomes, MAX_CLASSES,
+    Calibration, CalibrationSample, CalibrationThresholds, Calibrator, ClassOutcomes, MAX_CLASSES,
 };
-pub use calibration_flags::CalibrationFlags;
+pub use calibration_source::CalibrationSource;
 pub use call_context::{CallContext, FinishedCall, ProposedCall};
-pub use confidence::{BeliefFloor, LowConfidenceAction, SuspiciousMemoryOrigin};
-pub use contribution::contributions;
-pub use dependencies::{Declaration, Dependencies, MAX_BELIEFS};
+pub use check_results::check_results;
+pub use dependencies::{BeliefDeclaration, BeliefDependencies, MAX_BELIEFS};
 pub use monitor::SignalMonitor;
-pub use name::{BeliefClass, BeliefId, DecisionId};
-pub use report::{MAX_SIGNALS, SignalReport, SourceFailure};
-pub use sequence::{AnomalousToolSequence, SEQUENCE_WINDOW};
-pub use source::{SignalError, SignalSource};
-pub use table::{SeverityThresholds, SignalTable};
+pub use signal_report::{MAX_SIGNALS, SignalReport, SignalSourceFailure};
+pub use signal_source::{SignalError, SignalSource};
+pub use signal_table::{SeverityThresholds, SignalTable};
+pub use tool_sequence_sentinel::{SEQUENCE_WINDOW, ToolSequenceSentinel};
 
-/// How grave a signal is, from mild to grave.
+/// The severity of a signal, from mild to serious.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth a line in the log.
     Info,
-    /// Somebody should look before effects follow.
+    /// Somebody should look at it before effects follow.
     Warning,
-    /// It should not go on.
+    /// The call should not go on.
     Critical,
 }
 
 impl Severity {
-    /// The word used in documents and events.
+    /// The keyword used in documents and events.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,19 +70,19 @@ impl Severity {
     }
 }
 
-/// What sort of thing was noticed.
+/// The kind of observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SignalKind {
-    /// A sentinel saw a pattern.
+    /// A sentinel detected a pattern.
     SentinelAlert,
-    /// A class of beliefs is confident more often than it is right, or less often.
+    /// A class of beliefs is badly calibrated: over- or underconfident.
     CalibrationFlag,
-    /// The call rests on a belief that is weak.
+    /// The call depends on a weak belief.
     LowConfidenceBelief,
 }
 
 impl SignalKind {
-    /// The word used in documents and events.
+    /// The keyword used in documents and events.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -92,30 +93,30 @@ impl SignalKind {
     }
 }
 
-/// What a signal is about, which settles the calls that it concerns.
+/// The subject of a signal, which determines the calls that it affects.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Subject {
-    /// A belief: the calls that depend on it.
+pub enum SignalSubject {
+    /// A belief. Affects the calls that depend on it.
     Belief(BeliefId),
-    /// A decision of the agent: the calls that were declared under it.
+    /// A decision of the agent. Affects the calls that were declared under it.
     Decision(DecisionId),
-    /// The sequence of calls: every call.
+    /// The sequence of calls. Affects every call.
     ToolSequence,
-    /// A call that is over: none. It is for the log.
+    /// A finished call. Affects no call; it is only for the log.
     Action(CallId),
 }
 
-/// One thing that a source noticed.
+/// One observation of a source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Signal {
-    /// The name of the source. [`SignalReport::gather`] sets it.
+    /// The name of the source. [`SignalReport::collect`] sets it.
     pub source: String,
-    /// What sort of thing.
+    /// The kind.
     pub kind: SignalKind,
-    /// How grave.
+    /// The severity.
     pub severity: Severity,
-    /// About what.
-    pub subject: Subject,
-    /// What exactly, in words, for people. It is escaped and cut where it is shown.
+    /// The subject.
+    pub subject: SignalSubject,
+    /// The details, for people. Escaped and truncated wherever it is shown.
     pub detail: String,
 }

@@ -1,4 +1,4 @@
-//! Windows of time, in UTC.
+//! Time windows, in UTC.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use weaver_types::Timestamp;
 
 const MINUTE: i64 = 60_000_000;
 const DAY: i64 = 24 * 60 * MINUTE;
-/// The last minute at which a window may end: 24:00.
+/// The last minute at which a window can end: 24:00.
 pub(crate) const END_OF_DAY: u16 = 24 * 60;
 
 /// A day of the week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Day {
+pub enum Weekday {
     Mon,
     Tue,
     Wed,
@@ -24,18 +24,19 @@ pub enum Day {
     Sun,
 }
 
-/// When something applies. What is `None` or empty says nothing.
+/// When something applies. A field that is `None` or empty imposes no restriction.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct TimeWindow {
-    /// From this minute of the day on, 0 to 1439.
+    /// The minute of the day at which the window starts, 0 to 1439.
     pub from: Option<u16>,
-    /// Before this minute of the day, 0 to 1440; earlier than `from` it is one of the day after.
+    /// The minute of the day before which it ends, 0 to 1440. If earlier than `from`, it is on the
+    /// next day.
     pub to: Option<u16>,
-    /// The days on which the window begins.
-    pub days: BTreeSet<Day>,
-    /// From this time on.
+    /// The days on which the window starts.
+    pub days: BTreeSet<Weekday>,
+    /// The earliest time.
     pub not_before: Option<Timestamp>,
-    /// Before this time.
+    /// The end, exclusive.
     pub not_after: Option<Timestamp>,
 }
 
@@ -52,17 +53,17 @@ impl TimeWindow {
         let (day, time) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
         let from = i64::from(self.from.unwrap_or(0)) * MINUTE;
         let to = i64::from(self.to.unwrap_or(END_OF_DAY)) * MINUTE;
-        let begun = if from < to {
+        let start_day = if from < to {
             (from <= time && time < to).then_some(day)
         } else if from <= time {
             Some(day)
         } else {
             (time < to).then_some(day - 1)
         };
-        begun.is_some_and(|day| self.days.is_empty() || self.days.contains(&day_of(day)))
+        start_day.is_some_and(|day| self.days.is_empty() || self.days.contains(&weekday(day)))
     }
 
-    /// What is wrong in it.
+    /// Why the window is invalid, if it is.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         if *self == Self::default() {
             return Some("it says nothing");
@@ -78,16 +79,16 @@ impl TimeWindow {
     }
 }
 
-/// The day of the week of a day since the epoch, which was a Thursday.
-fn day_of(day: i64) -> Day {
+/// The weekday of a day since the epoch, which was a Thursday.
+fn weekday(day: i64) -> Weekday {
     match (day + 3).rem_euclid(7) {
-        0 => Day::Mon,
-        1 => Day::Tue,
-        2 => Day::Wed,
-        3 => Day::Thu,
-        4 => Day::Fri,
-        5 => Day::Sat,
-        _ => Day::Sun,
+        0 => Weekday::Mon,
+        1 => Weekday::Tue,
+        2 => Weekday::Wed,
+        3 => Weekday::Thu,
+        4 => Weekday::Fri,
+        5 => Weekday::Sat,
+        _ => Weekday::Sun,
     }
 }
 
@@ -99,14 +100,14 @@ mod tests {
         Timestamp::parse_rfc3339(text).unwrap()
     }
 
-    fn window(from: u16, to: u16, days: &[Day]) -> TimeWindow {
+    fn window(from: u16, to: u16, days: &[Weekday]) -> TimeWindow {
         let days = days.iter().copied().collect();
         TimeWindow { from: Some(from), to: Some(to), days, ..TimeWindow::default() }
     }
 
     #[test]
     fn a_window_holds_from_its_start_and_before_its_end() {
-        let office = window(9 * 60, 17 * 60, &[Day::Mon, Day::Fri]);
+        let office = window(9 * 60, 17 * 60, &[Weekday::Mon, Weekday::Fri]);
         // 2026-01-02 was a Friday.
         assert!(office.contains(at("2026-01-02T09:00:00Z")));
         assert!(office.contains(at("2026-01-02T16:59:59.999999Z")));
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_window_past_midnight_belongs_to_the_day_it_began_on() {
-        let night = window(22 * 60, 6 * 60, &[Day::Fri]);
+        let night = window(22 * 60, 6 * 60, &[Weekday::Fri]);
         assert!(night.contains(at("2026-01-02T22:00:00Z")));
         assert!(night.contains(at("2026-01-03T05:59:00Z")));
         assert!(!night.contains(at("2026-01-03T06:00:00Z")));
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn days_and_dates_stand_alone_too() {
-        let thursday = TimeWindow { days: [Day::Thu].into(), ..TimeWindow::default() };
+        let thursday = TimeWindow { days: [Weekday::Thu].into(), ..TimeWindow::default() };
         assert!(thursday.contains(Timestamp::from_micros(0)));
         assert!(!thursday.contains(Timestamp::from_micros(-1)));
         let january = TimeWindow {

@@ -1,4 +1,4 @@
-//! Three-valued truth: what is known to hold, what is known not to hold, and what is not known yet.
+//! Three-valued truth: true, false, or not known yet.
 
 /// A truth value of Kleene's strong three-valued logic. The order `No < Unknown < Yes` makes *and*
 /// the minimum (`min`) and *or* the maximum (`max`); *not* is the operator `!`.
@@ -6,7 +6,7 @@
 pub enum Truth {
     /// It does not hold.
     No,
-    /// It cannot be known yet.
+    /// It is not known yet.
     Unknown,
     /// It holds.
     Yes,

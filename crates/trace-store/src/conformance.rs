@@ -1,15 +1,15 @@
-//! The checks that every backend of the ledger port must pass.
+//! Checks that every backend of the ledger port must pass.
 //!
-//! A backend's own tests call [`ledger`] with a function that gives a fresh, empty ledger, and
-//! [`blobs`] with a blob store; one that outlives its process also calls [`reopening`]. Each gives
-//! the findings as text, none when all is well.
+//! A backend's tests call [`check_ledger`] with a function that opens a new, empty ledger, and
+//! [`check_blobs`] with a blob store. A backend that outlives its process also calls
+//! [`check_reopening`]. Each returns its findings as text; an empty list means success.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use weaver_trace_store::{MemoryLedger, conformance};
 //! use weaver_types::{LogId, OsRandom};
 //!
-//! let findings = conformance::ledger(&mut || {
+//! let findings = conformance::check_ledger(&mut || {
 //!     let log = LogId::parse("log_example")?;
 //!     Ok(Box::new(MemoryLedger::new(log, Arc::new(OsRandom))))
 //! });
@@ -29,15 +29,15 @@ use weaver_types::ledger::{
     Batch, BlobStore, Durability, Ledger, LedgerError, MAX_BLOB, RecordStore,
 };
 
-use support::{CheckResult, Finding, batch, ensure, event, key};
+use support::{CheckOutcome, Finding, batch, ensure, event, key};
 
 /// Why a backend could not be opened.
 pub type OpenError = Box<dyn std::error::Error + Send + Sync>;
 
-/// One check: its name, and what it does with a fresh ledger.
-type Check = (&'static str, fn(&dyn Ledger) -> CheckResult);
+/// One check: its name, and its function on a new ledger.
+type ConformanceCheck = (&'static str, fn(&dyn Ledger) -> CheckOutcome);
 
-const CHECKS: &[Check] = &[
+const CHECKS: &[ConformanceCheck] = &[
     ("an empty ledger has the empty root", log::empty),
     ("events are numbered in order and committed to", log::numbered),
     ("time never goes back", log::time),
@@ -77,8 +77,8 @@ const CHECKS: &[Check] = &[
     ("what open calls and approvals rest on is not pruned", prune::open),
 ];
 
-/// Runs every check, each on a fresh ledger from `open`.
-pub fn ledger(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>) -> Vec<String> {
+/// Runs every check, each on a new ledger from `open`.
+pub fn check_ledger(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>) -> Vec<String> {
     let mut findings = Vec::new();
     for (name, check) in CHECKS {
         if let Err(what) = open().map_err(Finding::from).and_then(|ledger| check(ledger.as_ref())) {
@@ -88,8 +88,10 @@ pub fn ledger(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>) -> V
     findings
 }
 
-/// Runs the checks of records alone, each on a fresh store from `open`.
-pub fn records(open: &mut dyn FnMut() -> Result<Box<dyn RecordStore>, OpenError>) -> Vec<String> {
+/// Runs the checks of records, each on a new store from `open`.
+pub fn check_records(
+    open: &mut dyn FnMut() -> Result<Box<dyn RecordStore>, OpenError>,
+) -> Vec<String> {
     let mut findings = Vec::new();
     for (name, check) in record_half::CHECKS {
         let found = open()
@@ -100,12 +102,14 @@ pub fn records(open: &mut dyn FnMut() -> Result<Box<dyn RecordStore>, OpenError>
     findings
 }
 
-/// Checks that what was acknowledged is there again; `open` gives the same ledger every time.
-pub fn reopening(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>) -> Vec<String> {
+/// Checks that acknowledged writes survive reopening; `open` opens the same ledger every time.
+pub fn check_reopening(
+    open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>,
+) -> Vec<String> {
     reopened(open).err().into_iter().map(|what| format!("reopening: {what}")).collect()
 }
 
-fn reopened(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>) -> CheckResult {
+fn reopened(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>) -> CheckOutcome {
     let mut seen = None;
     for round in 0..3_u64 {
         let ledger = open()?;
@@ -134,13 +138,15 @@ fn reopened(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>) -> Che
     ensure(size == 6 + taken as u64, "closing lost what it acknowledged, or kept what it did not")
 }
 
-/// Checks that a ledger has one writer: `open` gives the same ledger every time, and must refuse as
-/// long as the one before is open.
-pub fn exclusive(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, LedgerError>) -> Vec<String> {
+/// Checks that a ledger has one writer: `open` opens the same ledger every time, and must refuse as
+/// long as an earlier one is open.
+pub fn check_exclusive(
+    open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, LedgerError>,
+) -> Vec<String> {
     one_writer(open).err().into_iter().map(|what| format!("one writer: {what}")).collect()
 }
 
-fn one_writer(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, LedgerError>) -> CheckResult {
+fn one_writer(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, LedgerError>) -> CheckOutcome {
     let first = open()?;
     match open().map(drop) {
         Err(LedgerError::Locked { holder, .. }) => ensure(!holder.is_empty(), "nobody is named")?,
@@ -156,11 +162,11 @@ fn one_writer(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, LedgerError>) ->
 }
 
 /// Checks a blob store, which need not be empty.
-pub fn blobs(blobs: &dyn BlobStore) -> Vec<String> {
+pub fn check_blobs(blobs: &dyn BlobStore) -> Vec<String> {
     stored(blobs).err().into_iter().map(|what| format!("blobs: {what}")).collect()
 }
 
-fn stored(blobs: &dyn BlobStore) -> CheckResult {
+fn stored(blobs: &dyn BlobStore) -> CheckOutcome {
     for bytes in [Vec::new(), b"one".to_vec(), vec![0xff; 300_000]] {
         let id = blobs.put(&bytes)?;
         ensure(blobs.put(&bytes) == Ok(id), "the same bytes have two names")?;
@@ -171,7 +177,7 @@ fn stored(blobs: &dyn BlobStore) -> CheckResult {
     }
     let (one, two) = (blobs.put(b"one")?, blobs.put(b"two")?);
     ensure(one != two, "different bytes have one name")?;
-    let plain = weaver_types::Digest::of(weaver_types::digest::Tag::BLOB, b"one");
+    let plain = weaver_types::Digest::of(weaver_types::digest::DomainTag::BLOB, b"one");
     ensure(one.0 != plain, "a name can be computed without the key of the store")?;
     let large = vec![0; MAX_BLOB + 1];
     ensure(

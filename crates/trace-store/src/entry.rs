@@ -1,4 +1,4 @@
-//! One event as the log holds it: the canonical header, the salted commitment, the leaf.
+//! A log entry: the canonical header, the salted payload commitment, and the leaf hash.
 
 mod bytes;
 
@@ -7,46 +7,46 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use weaver_types::canonical::{self, CanonicalError, Profile};
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::{CallId, EventKind, LogId, RunId, Timestamp};
 
-/// The version of the header, its field `v`.
+/// The version of the header, in its field `v`.
 pub const HEADER_VERSION: u64 = 1;
-/// Bytes of a salt.
-pub const SALT: usize = 16;
+/// The length of a salt, in bytes.
+pub const SALT_BYTES: usize = 16;
 
 const FIELDS: [&str; 8] = ["at", "call", "commit", "log", "run", "seq", "type", "v"];
 
-/// The header of an event: everything that its leaf covers.
+/// The header of an event: everything that its leaf hash covers.
 ///
-/// Its bytes are canonical JSON with the fields `v`, `log`, `seq`, `at`, `type`, `commit` and,
-/// where they apply, `run` and `call`.
+/// Its bytes are canonical JSON with the fields `v`, `log`, `seq`, `at`, `type`, `commit` and, if
+/// present, `run` and `call`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
+pub struct EventHeader {
     /// Which log.
     pub log: LogId,
-    /// The place in the log, from 0.
+    /// The position in the log, from 0.
     pub seq: u64,
-    /// When; never before the event that stands before it.
+    /// The time; never before that of the preceding event.
     pub at: Timestamp,
     /// What happened.
     pub kind: EventKind,
-    /// In which run.
+    /// The run.
     pub run: Option<RunId>,
-    /// In which call.
+    /// The call.
     pub call: Option<CallId>,
     /// The commitment to salt and payload.
     pub commit: Digest,
 }
 
-/// Bytes that are no header of this version.
+/// Bytes that are not a header of this version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// The bytes are not JSON, or not its canonical form.
+    /// The bytes are not canonical JSON.
     #[error("the header is not canonical JSON")]
     Form,
-    /// A field is missing, of the wrong form, or unknown.
+    /// A field is missing, malformed or unknown.
     #[error("header field `{field}` is missing, unknown or malformed")]
     Field {
         /// The field, escaped and cut to 40 characters.
@@ -78,40 +78,40 @@ impl From<CanonicalError> for HeaderError {
     }
 }
 
-/// The commitment to a payload: SHA-256 over the tag, a zero byte, the salt and the payload.
+/// The commitment to a payload: SHA-256 over the domain tag, a zero byte, the salt and the payload.
 ///
-/// The salt has a fixed length, so nothing moves between the two.
+/// The salt has a fixed length, so no byte can move between salt and payload.
 #[must_use]
 pub fn commitment(salt: &[u8], payload: &[u8]) -> Digest {
     let mut hash = Sha256::new();
-    hash.update(Tag::COMMIT.as_str());
+    hash.update(DomainTag::COMMIT.as_str());
     hash.update([0]);
     hash.update(salt);
     hash.update(payload);
     Digest::from_bytes(hash.finalize().into())
 }
 
-impl Header {
+impl EventHeader {
     /// The canonical bytes.
     ///
-    /// # Errors
+    /// [`HeaderError`], when a number lies beyond 2^53.
     /// [`HeaderError`], when a number lies beyond 2^53.
     pub fn to_bytes(&self) -> Result<Vec<u8>, HeaderError> {
         self.as_ref().to_bytes()
     }
 
-    fn as_ref(&self) -> HeaderRef<'_> {
+    fn as_ref(&self) -> EventHeaderRef<'_> {
         let Self { seq, at, kind, commit, .. } = *self;
         let log = Cow::Borrowed(self.log.as_str());
         let run = self.run.as_ref().map(|run| Cow::Borrowed(run.as_str()));
         let call = self.call.as_ref().map(|call| Cow::Borrowed(call.as_str()));
-        HeaderRef { log, seq, at, kind, run, call, commit }
+        EventHeaderRef { log, seq, at, kind, run, call, commit }
     }
 
-    /// Reads the canonical bytes, and nothing but them.
+    /// Parses the canonical bytes, and nothing else.
     ///
     /// # Errors
-    /// [`HeaderError`], when they are not what [`Header::to_bytes`] writes.
+    /// [`HeaderError`], when they are not what [`EventHeader::to_bytes`] writes.
     pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
         match bytes::glance(bytes) {
             Some(header) => header.to_header(),
@@ -119,7 +119,7 @@ impl Header {
         }
     }
 
-    /// What [`Header::parse`] does where the quick look is not sure: it names what is wrong.
+    /// The slow path of [`EventHeader::parse`], which reports what is wrong.
     fn parse_closely(bytes: &[u8]) -> Result<Self, HeaderError> {
         let Value::Object(map) = canonical::parse(bytes, Profile::Record)? else {
             return Err(HeaderError::Form);
@@ -151,9 +151,9 @@ impl Header {
     }
 }
 
-/// A header whose texts lie in the bytes that it was read from, where they can.
+/// A header that borrows its texts from the bytes it was parsed from.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct HeaderRef<'a> {
+pub(crate) struct EventHeaderRef<'a> {
     pub(crate) log: Cow<'a, str>,
     pub(crate) seq: u64,
     pub(crate) at: Timestamp,
@@ -163,32 +163,32 @@ pub(crate) struct HeaderRef<'a> {
     pub(crate) commit: Digest,
 }
 
-impl<'a> HeaderRef<'a> {
-    /// As [`Header::to_bytes`].
+impl<'a> EventHeaderRef<'a> {
+    /// As [`EventHeader::to_bytes`].
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, HeaderError> {
         bytes::write(self).ok_or(HeaderError::Form)
     }
 
-    /// As [`Header::parse`].
+    /// As [`EventHeader::parse`].
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, HeaderError> {
         match bytes::glance(bytes) {
             Some(header) => Ok(header),
-            None => Header::parse_closely(bytes).map(Self::from),
+            None => EventHeader::parse_closely(bytes).map(Self::from),
         }
     }
 
-    fn to_header(&self) -> Result<Header, HeaderError> {
+    fn to_header(&self) -> Result<EventHeader, HeaderError> {
         let run = self.run.as_ref().map(RunId::parse).transpose().map_err(|_| field("run"))?;
         let call = self.call.as_ref().map(CallId::parse).transpose().map_err(|_| field("call"))?;
         let log = LogId::parse(&self.log).map_err(|_| field("log"))?;
         let Self { seq, at, kind, commit, .. } = *self;
-        Ok(Header { log, seq, at, kind, run, call, commit })
+        Ok(EventHeader { log, seq, at, kind, run, call, commit })
     }
 }
 
-impl From<Header> for HeaderRef<'_> {
-    fn from(header: Header) -> Self {
-        let Header { log, seq, at, kind, run, call, commit } = header;
+impl From<EventHeader> for EventHeaderRef<'_> {
+    fn from(header: EventHeader) -> Self {
+        let EventHeader { log, seq, at, kind, run, call, commit } = header;
         let log = Cow::Owned(log.as_str().to_owned());
         let run = run.map(|run| Cow::Owned(run.as_str().to_owned()));
         let call = call.map(|call| Cow::Owned(call.as_str().to_owned()));

@@ -1,13 +1,13 @@
-//! Exports: the log, or the events of a filter, in forms that others read.
+//! Exports of the log, or of the events that match a filter, in formats for other programs.
 //!
 //! | form | what |
 //! |---|---|
-//! | [`Form::Jsonl`] | header, salt and payload of each event exactly, for another verifier |
-//! | [`Form::Bundle`] | one run as the public contract `TraceBundle` |
-//! | [`Form::Otlp`] | spans of OpenTelemetry's conventions for generative AI, as an OTLP JSON file |
-//! | [`Form::Csv`] | a table for people, safe to open in a spreadsheet |
-//! | [`Form::Actions`] | the action traces of agent-kernel (Python) |
-//! | [`Form::Runs`] | run records |
+//! | [`ExportFormat::Jsonl`] | header, salt and payload of each event exactly, for another verifier |
+//! | [`ExportFormat::Bundle`] | one run as the public contract `TraceBundle` |
+//! | [`ExportFormat::Otlp`] | spans of OpenTelemetry's conventions for generative AI, as an OTLP JSON file |
+//! | [`ExportFormat::Csv`] | a table for people, safe to open in a spreadsheet |
+//! | [`ExportFormat::Actions`] | the action traces of agent-kernel (Python) |
+//! | [`ExportFormat::Runs`] | run records |
 
 mod error;
 mod lines;
@@ -21,14 +21,14 @@ use serde_json::json;
 pub use error::ExportError;
 pub use spans::SCHEMA_URL;
 
-use crate::project::{ActionTrace, CallEvents, MAX_BUNDLE, Pairing, TraceBundle, runs};
-use crate::query::{Facts, Field, Filter, Lookup, each};
-use crate::verify::Source;
+use crate::project::{ActionTrace, CallEvents, CallPairing, MAX_BUNDLE_EVENTS, TraceBundle, runs};
+use crate::query::{CandidateLookup, EventFacts, EventFilter, FilterField, for_each_event};
+use crate::verify::LogSource;
 
-/// In which form events are exported.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Form {
+pub enum ExportFormat {
     /// JSON lines: every event as stored.
     Jsonl,
     /// The public trace bundle of one run.
@@ -43,7 +43,7 @@ pub enum Form {
     Runs,
 }
 
-impl Form {
+impl ExportFormat {
     /// All of them.
     pub const ALL: &'static [Self] =
         &[Self::Jsonl, Self::Bundle, Self::Otlp, Self::Csv, Self::Actions, Self::Runs];
@@ -68,31 +68,31 @@ impl Form {
     }
 }
 
-/// Writes the events of a filter, in the order of the log. Gives how many events it read.
+/// Writes the events that match a filter, in log order. Returns how many events were read.
 ///
 /// # Errors
-/// [`ExportError`], when the log cannot be read, the output cannot be written, or the form does not
-/// hold what is asked for.
+/// [`ExportError`], when the log cannot be read, the output cannot be written, or the format cannot
+/// represent the request.
 pub fn write(
-    source: &dyn Source,
-    lookup: Option<&dyn Lookup>,
-    filter: &Filter,
-    form: Form,
+    source: &dyn LogSource,
+    lookup: Option<&dyn CandidateLookup>,
+    filter: &EventFilter,
+    form: ExportFormat,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError> {
     match form {
-        Form::Jsonl => lines::write(source, lookup, filter, out),
-        Form::Bundle => {
+        ExportFormat::Jsonl => lines::write(source, lookup, filter, out),
+        ExportFormat::Bundle => {
             let (bundle, count) = bundle(source, lookup, filter)?;
             let mut bytes = bundle.to_bytes().map_err(|error| ExportError::form(&error))?;
             bytes.push(b'\n');
             out.write_all(&bytes)?;
             Ok(count)
         }
-        Form::Otlp => spans::write(source, lookup, filter, out),
-        Form::Csv => table::write(source, lookup, filter, out),
-        Form::Actions => actions(source, lookup, filter, out),
-        Form::Runs => {
+        ExportFormat::Otlp => spans::write(source, lookup, filter, out),
+        ExportFormat::Csv => table::write(source, lookup, filter, out),
+        ExportFormat::Actions => write_actions(source, lookup, filter, out),
+        ExportFormat::Runs => {
             let (runs, more) = runs(source, lookup, filter)?;
             if more {
                 return Err(ExportError::TooLarge("it holds more than 10,000 runs"));
@@ -106,55 +106,56 @@ pub fn write(
     }
 }
 
-/// The bundle of the one run that a filter names, and how many events it has.
+/// The bundle of the run that a filter names, and how many events it has.
 ///
 /// # Errors
 /// [`ExportError`], when the filter names no run, the run is unknown or too large, or the log
 /// cannot be read.
 pub fn bundle(
-    source: &dyn Source,
-    lookup: Option<&dyn Lookup>,
-    filter: &Filter,
+    source: &dyn LogSource,
+    lookup: Option<&dyn CandidateLookup>,
+    filter: &EventFilter,
 ) -> Result<(TraceBundle, u64), ExportError> {
-    let run = filter.only(Field::Run).ok_or(ExportError::NoRun)?;
-    let mut events: Vec<Facts> = Vec::new();
-    each(source, lookup, filter, |facts| {
-        if events.len() >= MAX_BUNDLE {
+    let run = filter.single_value(FilterField::Run).ok_or(ExportError::NoRun)?;
+    let mut events: Vec<EventFacts> = Vec::new();
+    for_each_event(source, lookup, filter, |facts| {
+        if events.len() >= MAX_BUNDLE_EVENTS {
             return Err(ExportError::TooLarge("it holds more than 20,000 events"));
         }
         events.push(facts);
         Ok(())
     })?;
     let log = source.extent()?.head.log;
-    let bundle = TraceBundle::of(log.as_str(), run, &events).ok_or(ExportError::Nothing)?;
+    let bundle =
+        TraceBundle::from_events(log.as_str(), run, &events).ok_or(ExportError::Nothing)?;
     Ok((bundle, u64::try_from(events.len()).unwrap_or(u64::MAX)))
 }
 
-fn actions(
-    source: &dyn Source,
-    lookup: Option<&dyn Lookup>,
-    filter: &Filter,
+fn write_actions(
+    source: &dyn LogSource,
+    lookup: Option<&dyn CandidateLookup>,
+    filter: &EventFilter,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError> {
-    paired(source, lookup, filter, &mut |paired| match ActionTrace::of(paired) {
+    for_each_call(source, lookup, filter, &mut |call| match ActionTrace::from_call(call) {
         Some(action) => lines::line(out, &json!(action)),
         None => Ok(()),
     })
 }
 
-/// Shows the events of a filter as calls.
-fn paired(
-    source: &dyn Source,
-    lookup: Option<&dyn Lookup>,
-    filter: &Filter,
-    see: &mut dyn FnMut(&CallEvents) -> Result<(), ExportError>,
+/// Groups the events that match a filter into calls, and visits each call.
+fn for_each_call(
+    source: &dyn LogSource,
+    lookup: Option<&dyn CandidateLookup>,
+    filter: &EventFilter,
+    visit: &mut dyn FnMut(&CallEvents) -> Result<(), ExportError>,
 ) -> Result<u64, ExportError> {
-    let mut pairing = Pairing::default();
+    let mut pairing = CallPairing::default();
     let mut count = 0;
-    each(source, lookup, filter, |facts| {
+    for_each_event(source, lookup, filter, |facts| {
         count += 1;
-        pairing.take(facts).map_or(Ok(()), |paired| see(&paired))
+        pairing.push(facts).map_or(Ok(()), |call| visit(&call))
     })?;
-    pairing.rest().try_for_each(|paired| see(&paired))?;
+    pairing.into_open_calls().try_for_each(|call| visit(&call))?;
     Ok(count)
 }

@@ -1,42 +1,43 @@
-//! What lies under ids, in their order. The front of an id is compared as one number, so that a
-//! search follows no pointer before it is nearly at its end.
+//! An ordered map from ids to values that compares the first bytes of an id as one number, so that
+//! a search rarely follows a pointer.
 //!
-//! The numbers are *poor man's normalized keys* (Graefe, *Implementing Sorting in Database Systems*, 2006).
+//! The numbers are *poor man's normalized keys* (Graefe, *Implementing Sorting in Database
+//! Systems*, 2006).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// How many bytes of an id are compared as one number.
-const FRONT: usize = 16;
+const PREFIX_BYTES: usize = 16;
 
-/// Values by id, in the order of the ids.
+/// Values by id, ordered by id.
 #[derive(Debug)]
 pub(crate) struct IdMap<T> {
-    fronts: BTreeMap<u128, Ids<T>>,
+    buckets: BTreeMap<u128, Bucket<T>>,
 }
 
-/// What lies under the ids of one front.
+/// The values whose ids share a prefix.
 #[derive(Debug)]
-enum Ids<T> {
-    /// Mostly there is one.
+enum Bucket<T> {
+    /// The common case.
     One(Arc<str>, T),
     Many(BTreeMap<Arc<str>, T>),
 }
 
 impl<T> Default for IdMap<T> {
     fn default() -> Self {
-        Self { fronts: BTreeMap::new() }
+        Self { buckets: BTreeMap::new() }
     }
 }
 
-/// The first bytes of an id as a number that is ordered as they are; zeros follow a short one.
-fn front(id: &str) -> u128 {
+/// The first bytes of an id as a number with the same order; short ids are padded with zeros.
+fn prefix_of(id: &str) -> u128 {
     let bytes = id.as_bytes();
-    if let Some(whole) = bytes.first_chunk::<FRONT>() {
+    if let Some(whole) = bytes.first_chunk::<PREFIX_BYTES>() {
         return u128::from_be_bytes(*whole);
     }
-    let mut padded = [0; FRONT];
+    let mut padded = [0; PREFIX_BYTES];
     for (to, from) in padded.iter_mut().zip(bytes) {
         *to = *from;
     }
@@ -45,28 +46,28 @@ fn front(id: &str) -> u128 {
 
 impl<T> IdMap<T> {
     pub(crate) fn get(&self, id: &str) -> Option<&T> {
-        match self.fronts.get(&front(id))? {
-            Ids::One(own, value) => (own.as_ref() == id).then_some(value),
-            Ids::Many(ids) => ids.get(id),
+        match self.buckets.get(&prefix_of(id))? {
+            Bucket::One(own, value) => (own.as_ref() == id).then_some(value),
+            Bucket::Many(ids) => ids.get(id),
         }
     }
 
-    /// Gives what was there before.
+    /// Inserts a value and returns the previous one.
     pub(crate) fn insert(&mut self, id: &Arc<str>, value: T) -> Option<T> {
         use std::collections::btree_map::Entry;
-        let mut found = match self.fronts.entry(front(id)) {
+        let mut found = match self.buckets.entry(prefix_of(id)) {
             Entry::Vacant(free) => {
-                free.insert(Ids::One(Arc::clone(id), value));
+                free.insert(Bucket::One(Arc::clone(id), value));
                 return None;
             }
             Entry::Occupied(found) => found,
         };
         match found.get_mut() {
-            Ids::One(own, before) if own == id => Some(std::mem::replace(before, value)),
-            Ids::Many(ids) => ids.insert(Arc::clone(id), value),
-            ids @ Ids::One(..) => {
-                let one = std::mem::replace(ids, Ids::Many(BTreeMap::new()));
-                if let (Ids::One(own, before), Ids::Many(ids)) = (one, ids) {
+            Bucket::One(own, before) if own == id => Some(std::mem::replace(before, value)),
+            Bucket::Many(ids) => ids.insert(Arc::clone(id), value),
+            ids @ Bucket::One(..) => {
+                let one = std::mem::replace(ids, Bucket::Many(BTreeMap::new()));
+                if let (Bucket::One(own, before), Bucket::Many(ids)) = (one, ids) {
                     ids.extend([(own, before), (Arc::clone(id), value)]);
                 }
                 None
@@ -76,14 +77,14 @@ impl<T> IdMap<T> {
 
     pub(crate) fn remove(&mut self, id: &str) -> Option<T> {
         use std::collections::btree_map::Entry;
-        let Entry::Occupied(mut found) = self.fronts.entry(front(id)) else { return None };
+        let Entry::Occupied(mut found) = self.buckets.entry(prefix_of(id)) else { return None };
         match found.get_mut() {
-            Ids::One(own, _) if own.as_ref() != id => None,
-            Ids::One(..) => match found.remove() {
-                Ids::One(_, value) => Some(value),
-                Ids::Many(_) => None,
+            Bucket::One(own, _) if own.as_ref() != id => None,
+            Bucket::One(..) => match found.remove() {
+                Bucket::One(_, value) => Some(value),
+                Bucket::Many(_) => None,
             },
-            Ids::Many(ids) => {
+            Bucket::Many(ids) => {
                 let value = ids.remove(id);
                 if ids.is_empty() {
                     found.remove();
@@ -93,17 +94,17 @@ impl<T> IdMap<T> {
         }
     }
 
-    /// In the order of the ids, those that follow `after`.
+    /// The values whose ids are greater than `after`, ordered by id.
     pub(crate) fn after<'m>(
         &'m self,
         after: Option<&'m str>,
     ) -> impl Iterator<Item = (&'m str, &'m T)> {
-        let fronts = self.fronts.range(after.map_or(0, front)..);
+        let buckets = self.buckets.range(after.map_or(0, prefix_of)..);
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        fronts.flat_map(move |(_, ids)| {
+        buckets.flat_map(move |(_, ids)| {
             let (one, many) = match ids {
-                Ids::One(own, value) => (Some((own, value)), None),
-                Ids::Many(ids) => (None, Some(ids.range::<str, _>((from, Bound::Unbounded)))),
+                Bucket::One(own, value) => (Some((own, value)), None),
+                Bucket::Many(ids) => (None, Some(ids.range::<str, _>((from, Bound::Unbounded)))),
             };
             let one = one.filter(|(own, _)| after.is_none_or(|after| own.as_ref() > after));
             let all = one.into_iter().chain(many.into_iter().flatten());
@@ -118,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// Ids that differ before, at and after the end of the front, some with zero bytes.
+    /// Bucket that differ before, at and after the end of the front, some with zero bytes.
     fn id() -> impl Strategy<Value = String> {
         let front =
             prop_oneof![Just(""), Just("a"), Just("fourteen_bytes"), Just("fifteen___bytes")];
@@ -150,7 +151,7 @@ mod tests {
             for id in plain.keys() {
                 map.remove(id);
             }
-            prop_assert!(map.fronts.is_empty(), "nothing is left behind");
+            prop_assert!(map.buckets.is_empty(), "nothing is left behind");
         }
     }
 }

@@ -1,19 +1,19 @@
-//! The ledger: an append-only log with Merkle proofs, and the small records that change with it.
+//! The ledger: an append-only log with Merkle proofs, and the records that change together with it.
 //!
 //! [`MemoryLedger`] and, with the feature `sqlite`, `SqliteLedger` implement the port
 //! [`Ledger`](weaver_types::ledger::Ledger): a [`Batch`](weaver_types::ledger::Batch) of guards,
-//! counters, records and events applies whole or not at all. The log is the Merkle tree of
-//! RFC 9162; an event's leaf is its canonical [header](entry::Header), which commits to the payload
-//! under a fresh salt. [`verify::verify`] finds any change, and against an earlier head also
+//! counters, records and events is applied atomically. The log is a Merkle tree by RFC 9162. The
+//! leaf of an event is its canonical [header](entry::EventHeader), which commits to the payload
+//! with a fresh salt. [`verify::verify`] detects any change and, given an earlier head, also
 //! truncation and rewriting.
 //!
-//! [`query`], [`project`] and [`export`] answer questions from the events; `index` says where to
-//! look.
+//! [`query`], [`project`] and [`export`] answer questions from the events; `index` speeds up the
+//! search.
 //!
-//! What this crate deliberately is not: it gives an event or a record no effect, save
-//! [what must not be pruned](prune), and decides nothing. It keeps no private key: a
-//! [signed checkpoint](checkpoint) is made by whoever holds one,
-//! and becomes evidence when it is kept elsewhere. Nobody else sees SQL.
+//! Deliberately out of scope: this crate does not interpret events or records, except for [what
+//! must not be pruned](prune), and makes no decisions. It holds no private key: a [signed
+//! checkpoint](checkpoint) is made by whoever has one, and becomes evidence when it is stored
+//! elsewhere. No other crate uses SQL.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -37,8 +37,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Features, none on by default: `sqlite` adds the ledger, the blobs and the reader on SQLite;
-//! `conformance` adds the list of checks that every backend must pass.
+//! Features, none on by default: `sqlite` adds the ledger, the blob store and the reader on SQLite;
+//! `conformance` adds the checks that every backend must pass.
 
 mod blob;
 pub mod checkpoint;
@@ -66,9 +66,9 @@ mod salt;
 mod sqlite;
 pub mod verify;
 
-pub use blob::{BLOB_KEY, MemoryBlobs};
+pub use blob::{BLOB_KEY_BYTES, MemoryBlobs};
 pub use limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_QUEUE, MAX_QUEUE_BYTES, MAX_VALUE};
-pub use log::{Row, RowRef};
+pub use log::{EventRow, EventRowRef};
 pub use memory::MemoryLedger;
 pub use memory_records::MemoryRecords;
 #[cfg(feature = "sqlite")]

@@ -1,4 +1,4 @@
-//! The ledger in memory.
+//! The in-memory ledger.
 
 mod event_arena;
 
@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{
-    Batch, Durability, Head, HeadAfter, Heads, Ledger, LedgerError, MAX_PAGE, Namespace, Receipt,
-    Record, RecordKey, StoredEvent, Ticket,
+    Batch, CommitReceipt, CommitTicket, Durability, HeadSource, LazyTreeHead, Ledger, LedgerError,
+    MAX_PAGE, Namespace, Record, RecordKey, StoredEvent, TreeHead,
 };
 use weaver_types::{LogId, Random, RandomError, Tenant};
 
-use crate::log::{Row, SealedEvent, Tip};
-use crate::merkle::{Hash, Tree, empty_root};
+use crate::log::{AppendedEvent, EventRow, LogTip};
+use crate::merkle::{Hash, MerkleTree, empty_root};
 use crate::prepare::prepare;
 use crate::prune;
 use crate::record_map::RecordMap;
-use crate::salt::Salts;
-use crate::verify::{Extent, Prove, Source, no_such_proof};
+use crate::salt::SaltPool;
+use crate::verify::{LogExtent, LogProver, LogSource, no_such_proof};
 use event_arena::EventArena;
 
-/// A ledger that ends with the process. It keeps every event; it is meant for tests, examples and
-/// hosts whose runs are short.
+/// A ledger that lives as long as the process and keeps every event. It is meant for tests,
+/// examples and hosts with short runs.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -37,50 +37,50 @@ use event_arena::EventArena;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MemoryLedger {
-    salts: Salts,
+    salts: SaltPool,
     state: Arc<Mutex<State>>,
-    /// What receipts ask for their heads.
-    heads: Heads,
+    /// Computes the heads of receipts on demand.
+    heads: HeadSource,
 }
 
 struct State {
-    tip: Tip,
-    /// Events up to the last batch that asked to be synced.
+    tip: LogTip,
+    /// Events up to the last batch that requested a sync.
     synced: u64,
-    /// The events; their leaf hashes stand in the tree.
+    /// The events; their leaf hashes are in the tree.
     events: EventArena,
-    tree: Tree,
+    tree: MerkleTree,
     records: RecordMap,
 }
 
 impl MemoryLedger {
-    /// An empty ledger whose log has a random id. `random` gives the salts too.
+    /// An empty ledger whose log has a random id. `random` also provides the salts.
     ///
     /// # Errors
     /// [`RandomError`], when there is no randomness.
-    pub fn fresh(random: Arc<dyn Random>) -> Result<Self, RandomError> {
+    pub fn with_random_id(random: Arc<dyn Random>) -> Result<Self, RandomError> {
         Ok(Self::new(LogId::random(random.as_ref())?, random))
     }
 
-    /// An empty ledger. `random` gives the salts.
+    /// An empty ledger. `random` provides the salts.
     #[must_use]
     pub fn new(log: LogId, random: Arc<dyn Random>) -> Self {
         let state = State {
             synced: 0,
-            tip: Tip::new(log),
+            tip: LogTip::new(log),
             events: EventArena::default(),
-            tree: Tree::default(),
+            tree: MerkleTree::default(),
             records: RecordMap::default(),
         };
         let state = Arc::new(Mutex::new(state));
-        let asked = Arc::clone(&state);
-        // A tree that a thread died over still has the roots of before.
+        let head_state = Arc::clone(&state);
+        // After a panic in another thread the tree still has the roots of earlier sizes.
         let heads = move |size| {
-            let state = asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let state = head_state.lock().unwrap_or_else(PoisonError::into_inner);
             let root = state.tree.root(size).unwrap_or_else(empty_root);
-            Head { log: state.tip.log.clone(), size, root: Digest::from_bytes(root) }
+            TreeHead { log: state.tip.log.clone(), size, root: Digest::from_bytes(root) }
         };
-        Self { salts: Salts::new(random), state, heads: Arc::new(heads) }
+        Self { salts: SaltPool::new(random), state, heads: Arc::new(heads) }
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, State>, LedgerError> {
@@ -89,7 +89,7 @@ impl MemoryLedger {
             .map_err(|_| LedgerError::Failed("a thread died while it wrote".to_owned()))
     }
 
-    fn apply(&self, batch: Arc<Batch>) -> Result<Receipt, LedgerError> {
+    fn apply(&self, batch: Arc<Batch>) -> Result<CommitReceipt, LedgerError> {
         let prepared = prepare(batch, &self.salts)?;
         let durability = prepared.batch.durability;
         let mut state = self.lock()?;
@@ -99,8 +99,8 @@ impl MemoryLedger {
         prune::check(&prepared, first, now, &mut *state)?;
         let State { tip, tree, events, .. } = &mut *state;
         let mut complete = |level: u32, _, hash| tree.put(level as usize, hash);
-        tip.append(prepared.events(), &mut complete, &mut |sealed| {
-            let SealedEvent { header, salt, payload, .. } = sealed;
+        tip.append(prepared.events(), &mut complete, &mut |appended| {
+            let AppendedEvent { header, salt, payload, .. } = appended;
             events.push(&header, &salt, payload, durability);
             Ok(())
         })?;
@@ -112,8 +112,8 @@ impl MemoryLedger {
         if durability == Durability::Disk {
             state.synced = size;
         }
-        let head = HeadAfter::later(size, Arc::clone(&self.heads));
-        Ok(Receipt { first_seq, at: state.tip.highest, durability, head })
+        let head = LazyTreeHead::lazy(size, Arc::clone(&self.heads));
+        Ok(CommitReceipt { first_seq, at: state.tip.highest, durability, head })
     }
 }
 
@@ -124,30 +124,32 @@ impl State {
         }
     }
 
-    fn page(&self, from: u64, limit: usize) -> impl Iterator<Item = Row> {
-        self.events.after(from).take(limit.min(MAX_PAGE)).filter_map(|(seq, bytes)| {
+    fn page(&self, from: u64, limit: usize) -> impl Iterator<Item = EventRow> {
+        self.events.iter_from(from).take(limit.min(MAX_PAGE)).filter_map(|(seq, bytes)| {
             let leaf = Digest::from_bytes(self.tree.leaf(seq)?);
-            let (salt, payload) =
-                bytes.open.map(|(salt, payload)| (salt.to_vec(), payload.to_vec())).unzip();
+            let (salt, payload) = bytes
+                .salted_payload
+                .map(|(salt, payload)| (salt.to_vec(), payload.to_vec()))
+                .unzip();
             let (header, durability) = (bytes.header.to_vec(), bytes.durability);
-            Some(Row { event: StoredEvent { seq, header, salt, payload, durability }, leaf })
+            Some(EventRow { event: StoredEvent { seq, header, salt, payload, durability }, leaf })
         })
     }
 }
 
-impl prune::PruneStore for State {
-    fn event(&mut self, seq: u64) -> Result<Option<Row>, LedgerError> {
+impl prune::PruningView for State {
+    fn event(&mut self, seq: u64) -> Result<Option<EventRow>, LedgerError> {
         Ok(self.page(seq, 1).next())
     }
 
-    fn is_there(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError> {
-        Ok(self.records.is_there(namespace, id))
+    fn has_record(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError> {
+        Ok(self.records.has_record(namespace, id))
     }
 }
 
 impl Ledger for MemoryLedger {
-    fn submit(&self, batch: Arc<Batch>) -> Ticket {
-        Ticket::ready(self.apply(batch))
+    fn submit(&self, batch: Arc<Batch>) -> CommitTicket {
+        CommitTicket::ready(self.apply(batch))
     }
 
     fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
@@ -168,35 +170,35 @@ impl Ledger for MemoryLedger {
         Ok(self.lock()?.page(from, limit).map(|row| row.event).collect())
     }
 
-    fn head(&self) -> Result<Head, LedgerError> {
+    fn head(&self) -> Result<TreeHead, LedgerError> {
         Ok(self.lock()?.tip.head())
     }
 
-    /// Nothing here outlives the process: this is the head after the last batch that asked for
-    /// [`Durability::Disk`], as a store on disk would have it.
-    fn synced_head(&self) -> Result<Head, LedgerError> {
+    /// Nothing here survives the process. This is the head after the last batch with
+    /// [`Durability::Disk`], as a store on disk would report it.
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
         let state = self.lock()?;
         let (log, size) = (state.tip.log.clone(), state.synced);
         let root = state.tree.root(size).ok_or_else(|| no_such_proof(size, size))?;
-        Ok(Head { log, size, root: Digest::from_bytes(root) })
+        Ok(TreeHead { log, size, root: Digest::from_bytes(root) })
     }
 }
 
-impl Source for MemoryLedger {
-    fn extent(&self) -> Result<Extent, LedgerError> {
+impl LogSource for MemoryLedger {
+    fn extent(&self) -> Result<LogExtent, LedgerError> {
         let state = self.lock()?;
-        let Tip { frontier, highest, .. } = state.tip.clone();
+        let LogTip { frontier, highest, .. } = state.tip.clone();
         let head = state.tip.head();
         let last = head.size.checked_sub(1);
-        Ok(Extent { head, frontier, first: last.map(|_| 0), last, highest, synced: None })
+        Ok(LogExtent { head, frontier, first: last.map(|_| 0), last, highest, synced: None })
     }
 
-    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<EventRow>, LedgerError> {
         Ok(self.lock()?.page(from, limit).collect())
     }
 }
 
-impl Prove for MemoryLedger {
+impl LogProver for MemoryLedger {
     fn root(&self, size: u64) -> Result<Hash, LedgerError> {
         self.lock()?.tree.root(size).ok_or_else(|| no_such_proof(size, size))
     }

@@ -1,4 +1,4 @@
-//! Records alone, in memory.
+//! The in-memory record store.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -8,14 +8,14 @@ use weaver_types::{Clock, Tenant};
 use crate::prepare::{check_key, prepare_records};
 use crate::record_map::RecordMap;
 
-/// Records that end with the process.
+/// Records that live as long as the process.
 pub struct MemoryRecords {
     clock: Arc<dyn Clock>,
     records: Mutex<RecordMap>,
 }
 
 impl MemoryRecords {
-    /// An empty store; `clock` tells what has expired.
+    /// An empty store; `clock` determines what has expired.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, records: Mutex::default() }

@@ -1,8 +1,8 @@
 //! The Merkle tree of RFC 9162, section 2.1, over SHA-256.
 //!
-//! [`Frontier`] is what a log keeps to go on: one hash for each complete subtree, at most 64.
-//! [`Tree`] keeps all complete subtrees and gives proofs; [`verify_inclusion`] and
-//! [`verify_consistency`] check them with nothing but the roots.
+//! [`Frontier`] is the minimal state for appending: one hash per complete subtree at the right
+//! edge, at most 64. [`MerkleTree`] keeps all complete subtrees and makes proofs;
+//! [`verify_inclusion`] and [`verify_consistency`] check them with nothing but the roots.
 
 mod frontier;
 pub(crate) mod path;
@@ -15,12 +15,13 @@ use sha2::{Digest as _, Sha256};
 pub use frontier::{Frontier, FrontierError};
 pub use proof::{verify_consistency, verify_inclusion};
 pub use tile::{TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, Tile};
-pub use tree::Tree;
+pub use tree::MerkleTree;
 
-/// The 32 bytes of one SHA-256.
+/// A SHA-256 hash.
 pub type Hash = [u8; 32];
 
-/// The hash of a leaf: SHA-256 over a zero byte and the leaf's bytes.
+/// The hash of a leaf: SHA-256 over a zero byte and the leaf's bytes. The prefix separates leaves
+/// from inner nodes, so neither passes for the other.
 #[must_use]
 pub fn leaf_hash(leaf: &[u8]) -> Hash {
     let mut hash = Sha256::new();
@@ -40,7 +41,7 @@ pub fn node_hash(left: &Hash, right: &Hash) -> Hash {
     Sha256::digest(bytes).into()
 }
 
-/// The root of the empty tree: SHA-256 over nothing.
+/// The root of the empty tree: SHA-256 of the empty string.
 #[must_use]
 pub fn empty_root() -> Hash {
     Sha256::digest([]).into()

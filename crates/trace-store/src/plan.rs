@@ -1,17 +1,19 @@
-//! What a batch does to the records, decided before anything is written. Every backend uses it,
-//! so that they agree by construction.
+//! Decides what a batch does to the records, before anything is written. Every backend uses this
+//! module, so backends agree by construction.
 //!
-//! Optimistic concurrency (Kung and Robinson, *On Optimistic Methods for Concurrency Control*,
-//! 1981): a batch names the versions that it was made from, and is rejected as a whole if any of
-//! them has changed. Since batches are decided one after the other, that is all the isolation that
-//! they need.
+//! This is optimistic concurrency control (Kung and Robinson, *On Optimistic Methods for
+//! Concurrency Control*, 1981): a batch names the versions that it was computed from, and is
+//! rejected as a whole if any of them has changed. Batches are decided one after the other, so no
+//! further isolation is needed.
 
 use std::collections::BTreeMap;
 
 use weaver_types::Timestamp;
-use weaver_types::ledger::{Add, Batch, LedgerError, Put, Record, RecordKey, Replace};
+use weaver_types::ledger::{
+    Batch, CounterChange, GuardedWrite, LedgerError, Record, RecordKey, RecordWrite,
+};
 
-/// A record with all that is stored of it.
+/// A record with its version and expiry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VersionedRecord {
     pub(crate) version: u64,
@@ -25,32 +27,32 @@ impl From<VersionedRecord> for Record {
     }
 }
 
-/// The records after a batch, each once; `None` for one that is gone. The keys are those of the
+/// The records after a batch, each once; `None` for a deleted one. The keys are borrowed from the
 /// batch.
-pub(crate) type Writes<'b> = Vec<(&'b RecordKey, Option<VersionedRecord>)>;
+pub(crate) type PlannedWrites<'b> = Vec<(&'b RecordKey, Option<VersionedRecord>)>;
 
 /// Up to this many writes are searched linearly; beyond that, through a map.
-const FEW: usize = 16;
+const MAX_LINEAR_SEARCH: usize = 16;
 
 /// The records that the steps so far have written.
 #[derive(Default)]
 struct PendingWrites<'b> {
-    writes: Writes<'b>,
-    /// Where each of them stands, once they are more than a few.
-    places: BTreeMap<&'b RecordKey, usize>,
+    writes: PlannedWrites<'b>,
+    /// The index of each write in `writes`, maintained once there are more than a few.
+    positions: BTreeMap<&'b RecordKey, usize>,
 }
 
 impl<'b> PendingWrites<'b> {
     #[inline]
-    fn place(&self, key: &RecordKey) -> Option<usize> {
-        if self.writes.len() > FEW {
-            return self.places.get(key).copied();
+    fn position(&self, key: &RecordKey) -> Option<usize> {
+        if self.writes.len() > MAX_LINEAR_SEARCH {
+            return self.positions.get(key).copied();
         }
         self.writes.iter().position(|(own, _)| *own == key)
     }
 
-    /// Takes a step: `step` is given what an earlier one made of the record, if one has written it,
-    /// and gives what it makes of it.
+    /// Applies a step to a record. `step` receives the result of an earlier step on the same
+    /// record, if any, and returns the new state.
     fn step(
         &mut self,
         key: &'b RecordKey,
@@ -58,7 +60,7 @@ impl<'b> PendingWrites<'b> {
             Option<&Option<VersionedRecord>>,
         ) -> Result<Option<VersionedRecord>, LedgerError>,
     ) -> Result<(), LedgerError> {
-        let place = self.place(key);
+        let place = self.position(key);
         let earlier = place.and_then(|place| self.writes.get_mut(place)).map(|(_, kept)| kept);
         let kept = step(earlier.as_deref())?;
         if let Some(earlier) = earlier {
@@ -66,18 +68,18 @@ impl<'b> PendingWrites<'b> {
             return Ok(());
         }
         self.writes.push((key, kept));
-        if self.writes.len() > FEW {
-            let new = self.writes.iter().enumerate().skip(self.places.len());
-            self.places.extend(new.map(|(place, (key, _))| (*key, place)));
+        if self.writes.len() > MAX_LINEAR_SEARCH {
+            let new = self.writes.iter().enumerate().skip(self.positions.len());
+            self.positions.extend(new.map(|(place, (key, _))| (*key, place)));
         }
         Ok(())
     }
 
-    /// Writes a record that stands at the version that `before` gives, unless an earlier step has
+    /// Writes a record. `before` gives its version before the batch, unless an earlier step has
     /// written it.
     fn put(
         &mut self,
-        put: &'b Put,
+        put: &'b RecordWrite,
         before: impl FnOnce() -> Result<Option<u64>, LedgerError>,
     ) -> Result<(), LedgerError> {
         self.step(&put.key, |earlier| {
@@ -94,20 +96,20 @@ impl<'b> PendingWrites<'b> {
     }
 }
 
-/// The records as they stand before a batch.
+/// The records before a batch.
 pub(crate) trait RecordLookup {
-    /// One of them.
+    /// The record with this key.
     fn record(&mut self, key: &RecordKey) -> Result<Option<&VersionedRecord>, LedgerError>;
 }
 
 /// Decides a batch against the records before it.
 ///
-/// Guards see the state before the batch. Then counters move, records are written and records are
-/// removed, in this order; a later step sees the earlier ones.
+/// Guards see the state before the batch. Then counters change, records are written and records are
+/// deleted, in this order; a later step sees the earlier ones.
 pub(crate) fn plan<'b>(
     batch: &'b Batch,
     before: &mut impl RecordLookup,
-) -> Result<Writes<'b>, LedgerError> {
+) -> Result<PlannedWrites<'b>, LedgerError> {
     let version = |record: Option<&VersionedRecord>| record.map(|kept| kept.version);
     batch.guards().try_for_each(|(key, wanted)| {
         if version(before.record(key)?) == wanted {
@@ -121,15 +123,15 @@ pub(crate) fn plan<'b>(
         PendingWrites { writes: Vec::with_capacity(steps), ..PendingWrites::default() };
     for add in &batch.add {
         written.step(&add.key, |earlier| match earlier {
-            Some(earlier) => moved(earlier.as_ref(), add).map(Some),
-            None => moved(before.record(&add.key)?, add).map(Some),
+            Some(earlier) => apply_counter_change(earlier.as_ref(), add).map(Some),
+            None => apply_counter_change(before.record(&add.key)?, add).map(Some),
         })?;
     }
-    for Replace { put, version } in &batch.replace {
+    for GuardedWrite { put, version } in &batch.replace {
         written.put(put, || Ok(*version))?;
     }
     for (place, put) in batch.put.iter().enumerate() {
-        // A guard that is not part of the write mostly stands at the same place.
+        // A separate guard for a write usually has the same index as the write.
         let guard = batch.expect.get(place).filter(|guard| guard.key == put.key);
         written.put(put, || match guard {
             Some(guard) => Ok(guard.version),
@@ -142,11 +144,14 @@ pub(crate) fn plan<'b>(
     Ok(written.writes)
 }
 
-/// The counter after the step. A record that expires goes on expiring.
-fn moved(before: Option<&VersionedRecord>, add: &Add) -> Result<VersionedRecord, LedgerError> {
+/// The counter after the step. Its expiry does not change.
+fn apply_counter_change(
+    before: Option<&VersionedRecord>,
+    add: &CounterChange,
+) -> Result<VersionedRecord, LedgerError> {
     let (version, value, expires_at) = match before {
         None => (0, 0, None),
-        Some(kept) => (kept.version, number(&kept.value, &add.key)?, kept.expires_at),
+        Some(kept) => (kept.version, parse_counter(&kept.value, &add.key)?, kept.expires_at),
     };
     let after = value
         .checked_add(add.delta)
@@ -159,7 +164,7 @@ fn moved(before: Option<&VersionedRecord>, add: &Add) -> Result<VersionedRecord,
     })
 }
 
-fn number(value: &[u8], key: &RecordKey) -> Result<i64, LedgerError> {
+fn parse_counter(value: &[u8], key: &RecordKey) -> Result<i64, LedgerError> {
     str::from_utf8(value)
         .ok()
         .and_then(|text| text.parse::<i64>().ok())
@@ -174,7 +179,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::select;
     use weaver_types::Tenant;
-    use weaver_types::ledger::{Durability, Expect, Namespace};
+    use weaver_types::ledger::{Durability, Namespace, VersionGuard};
 
     use super::*;
 
@@ -195,18 +200,22 @@ mod tests {
     /// A batch over `ids` ids, with a maximum number of steps of each kind.
     fn batch(ids: u8, steps: usize) -> impl Strategy<Value = Batch> {
         let expect = (key(ids), select(vec![None, Some(1)]));
-        let expect = expect.prop_map(|(key, version)| Expect { key, version });
-        let add =
-            (key(ids), -2_i64..=3).prop_map(|(key, delta)| Add { key, delta, min: 0, max: 4 });
+        let expect = expect.prop_map(|(key, version)| VersionGuard { key, version });
+        let add = (key(ids), -2_i64..=3).prop_map(|(key, delta)| CounterChange {
+            key,
+            delta,
+            min: 0,
+            max: 4,
+        });
         let put = || {
-            (key(ids), 0..9_u8, any::<bool>()).prop_map(|(key, digit, ends)| Put {
+            (key(ids), 0..9_u8, any::<bool>()).prop_map(|(key, digit, ends)| RecordWrite {
                 key,
                 value: digit.to_string().into(),
                 expires_at: ends.then(Timestamp::default),
             })
         };
         let replace = (put(), select(vec![None, Some(1)]));
-        let replace = replace.prop_map(|(put, version)| Replace { put, version });
+        let replace = replace.prop_map(|(put, version)| GuardedWrite { put, version });
         let guarded = (vec(expect, 0..2), vec(replace, 0..2));
         (guarded, vec(add, 0..4), vec(put(), 0..steps), vec(key(ids), 0..2)).prop_map(
             |((expect, replace), add, put, delete)| Batch {
@@ -228,10 +237,10 @@ mod tests {
             }
         }
         for add in &batch.add {
-            let moved = moved(records.get(&add.key), add)?;
+            let moved = apply_counter_change(records.get(&add.key), add)?;
             records.insert(add.key.clone(), moved);
         }
-        for Put { key, value, expires_at } in batch.puts().cloned() {
+        for RecordWrite { key, value, expires_at } in batch.puts().cloned() {
             let version = records.get(&key).map_or(1, |kept| kept.version + 1);
             records.insert(key, VersionedRecord { version, value, expires_at });
         }
@@ -242,7 +251,7 @@ mod tests {
     /// Few records and many.
     fn batches() -> impl Strategy<Value = (Batch, Batch)> {
         let few = (batch(2, 4), batch(2, 4));
-        let many = (batch(12, 4 * FEW), batch(12, 4 * FEW));
+        let many = (batch(12, 4 * MAX_LINEAR_SEARCH), batch(12, 4 * MAX_LINEAR_SEARCH));
         prop_oneof![few, many]
     }
 

@@ -1,5 +1,5 @@
-//! What can be checked and computed of a batch before its turn comes: limits, the form of the
-//! payloads, salts and commitments. It runs on the caller's thread, so that the writer need not.
+//! Checks and computations that do not depend on the state of the ledger: limits, canonical
+//! payloads, salts and commitments. They run on the caller's thread, to keep the writer short.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use weaver_types::ledger::{
     Batch, LedgerError, MAX_BATCH_EVENTS, MAX_PAYLOAD, NewEvent, RecordKey,
 };
 
-use crate::entry::{SALT, commitment};
+use crate::entry::{SALT_BYTES, commitment};
 use crate::limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_VALUE};
 use crate::prune;
-use crate::salt::Salts;
+use crate::salt::SaltPool;
 
-/// The greatest integer of a record, 2^53: no time may lie beyond.
+/// The largest integer of a record, 2^53; it also bounds times.
 const MAX_INTEGER: u64 = 1 << 53;
 
-/// A batch that is well formed, with a salt and a commitment for each event.
+/// A well-formed batch, with a salt and a commitment for each event.
 #[derive(Debug, Default)]
 pub(crate) struct PreparedBatch {
     pub(crate) batch: Arc<Batch>,
     /// One for each event.
-    pub(crate) seals: Vec<Seal>,
-    /// What it prunes, sorted.
+    pub(crate) commitments: Vec<PayloadCommitment>,
+    /// The events to prune, sorted.
     pub(crate) prune: Vec<u64>,
-    /// Roughly the bytes that it will write.
+    /// Estimate of the bytes that it will write.
     #[cfg_attr(
         not(feature = "sqlite"),
         expect(dead_code, reason = "only the queue before the SQLite writer counts bytes")
@@ -35,30 +35,31 @@ pub(crate) struct PreparedBatch {
 }
 
 impl PreparedBatch {
-    /// The events, each with its seal.
-    pub(crate) fn events(&self) -> impl ExactSizeIterator<Item = (&NewEvent, &Seal)> {
-        self.batch.events.iter().zip(&self.seals)
+    /// The events, each with its salt and commitment.
+    pub(crate) fn events(&self) -> impl ExactSizeIterator<Item = (&NewEvent, &PayloadCommitment)> {
+        self.batch.events.iter().zip(&self.commitments)
     }
 }
 
 /// The salt of an event and the commitment to its payload.
 #[derive(Debug)]
-pub(crate) struct Seal {
-    pub(crate) salt: [u8; SALT],
+pub(crate) struct PayloadCommitment {
+    pub(crate) salt: [u8; SALT_BYTES],
     pub(crate) commit: Digest,
 }
 
-/// Checks a batch and seals its events.
-pub(crate) fn prepare(batch: Arc<Batch>, salts: &Salts) -> Result<PreparedBatch, LedgerError> {
+/// Validates a batch, and draws salts and computes commitments for its events.
+pub(crate) fn prepare(batch: Arc<Batch>, salts: &SaltPool) -> Result<PreparedBatch, LedgerError> {
     let bytes = check_records(&batch)? + check_events(&batch.events)?;
-    let prune = prune::of_batch(&batch)?;
+    let prune = prune::pruned_by_batch(&batch)?;
     let salts = salts.take(batch.events.len())?;
-    let seals = batch.events.iter().zip(salts);
-    let seals = seals.map(|(event, salt)| Seal { salt, commit: commitment(&salt, &event.payload) });
-    Ok(PreparedBatch { seals: seals.collect(), batch, prune, bytes })
+    let commitments = batch.events.iter().zip(salts);
+    let commitments = commitments
+        .map(|(event, salt)| PayloadCommitment { salt, commit: commitment(&salt, &event.payload) });
+    Ok(PreparedBatch { commitments: commitments.collect(), batch, prune, bytes })
 }
 
-/// Checks the batch of a store of records, which has no log and no blobs.
+/// Validates the batch of a record store, which has no log and no blobs.
 pub(crate) fn prepare_records(batch: &Batch) -> Result<(), LedgerError> {
     if !batch.events.is_empty() || !batch.prune.is_empty() || !batch.blobs.is_empty() {
         return refuse(
@@ -71,7 +72,7 @@ pub(crate) fn prepare_records(batch: &Batch) -> Result<(), LedgerError> {
 }
 
 fn check_records(batch: &Batch) -> Result<usize, LedgerError> {
-    // What replaces a record counts as its guard, too.
+    // A guarded write counts twice, because it includes a guard.
     let count = batch.expect.len() + 2 * batch.replace.len() + batch.add.len() + batch.put.len();
     let count = count + batch.delete.len() + batch.blobs.len();
     if count > MAX_BATCH_RECORDS {
@@ -92,12 +93,12 @@ fn check_records(batch: &Batch) -> Result<usize, LedgerError> {
         bytes += put.value.len();
         Ok(())
     })?;
-    check_uses(batch)?;
+    check_blob_references(batch)?;
     Ok(bytes)
 }
 
-/// Refuses a use of a blob by a record that the batch does not write.
-fn check_uses(batch: &Batch) -> Result<(), LedgerError> {
+/// Refuses a blob reference of a record that the batch does not write.
+fn check_blob_references(batch: &Batch) -> Result<(), LedgerError> {
     if batch.blobs.is_empty() {
         return Ok(());
     }
@@ -144,12 +145,14 @@ fn check_event(index: usize, event: &NewEvent) -> Result<(), LedgerError> {
              the canonical writer"
         ));
     }
-    check_time(event.at)
-        .map_err(|()| LedgerError::Malformed(format!("event {index} ({kind}) is after year 2255")))
+    if !is_storable_time(event.at) {
+        return refuse(format!("event {index} ({kind}) is after year 2255"));
+    }
+    Ok(())
 }
 
-fn check_time(at: Timestamp) -> Result<(), ()> {
-    if at.micros().unsigned_abs() <= MAX_INTEGER { Ok(()) } else { Err(()) }
+fn is_storable_time(at: Timestamp) -> bool {
+    at.micros().unsigned_abs() <= MAX_INTEGER
 }
 
 fn refuse<T>(what: String) -> Result<T, LedgerError> {
@@ -158,7 +161,9 @@ fn refuse<T>(what: String) -> Result<T, LedgerError> {
 
 #[cfg(test)]
 mod tests {
-    use weaver_types::ledger::{Add, Durability, Expect, Namespace, Put, Replace};
+    use weaver_types::ledger::{
+        CounterChange, Durability, GuardedWrite, Namespace, RecordWrite, VersionGuard,
+    };
     use weaver_types::{EventKind, OsRandom, Tenant};
 
     use super::*;
@@ -167,8 +172,8 @@ mod tests {
         RecordKey::new(Tenant::default(), Namespace::Run, id)
     }
 
-    fn put(id: &str, value: &[u8]) -> Put {
-        Put { key: key(id), value: value.to_vec(), expires_at: None }
+    fn put(id: &str, value: &[u8]) -> RecordWrite {
+        RecordWrite { key: key(id), value: value.to_vec(), expires_at: None }
     }
 
     /// The bytes that are expected of a batch: each mention of a key takes its length and 64 more.
@@ -182,8 +187,8 @@ mod tests {
             call: None,
             payload: payload.as_bytes().to_vec().into(),
         };
-        let add = Add { key: key("1234"), delta: 1, min: 0, max: 1 };
-        let replace = Replace { put: put("12", b"abc"), version: None };
+        let add = CounterChange { key: key("1234"), delta: 1, min: 0, max: 1 };
+        let replace = GuardedWrite { put: put("12", b"abc"), version: None };
         for (batch, bytes) in [
             (batch(), 0),
             (Batch { put: vec![put("123", b"abcde")], ..batch() }, 67 + 5),
@@ -191,15 +196,15 @@ mod tests {
             (Batch { add: vec![add], ..batch() }, 68),
             (Batch { replace: vec![replace], ..batch() }, 66 + 66 + 3),
             (Batch { delete: vec![key("12345")], ..batch() }, 69),
-            (Batch { expect: vec![Expect { key: key("1"), version: None }], ..batch() }, 65),
+            (Batch { expect: vec![VersionGuard { key: key("1"), version: None }], ..batch() }, 65),
             (batch().with_event(event("{}")), 402),
             (batch().with_event(event("{}")).with_event(event("[1,2]")), 402 + 405),
             (Batch { put: vec![put("1", b"a")], ..batch().with_event(event("7")) }, 66 + 401),
         ] {
-            let salts = Salts::new(Arc::new(OsRandom));
+            let salts = SaltPool::new(Arc::new(OsRandom));
             let prepared = prepare(Arc::new(batch.clone()), &salts).unwrap();
             assert_eq!(prepared.bytes, bytes, "{batch:?}");
-            assert_eq!(prepared.seals.len(), batch.events.len());
+            assert_eq!(prepared.commitments.len(), batch.events.len());
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Projections: what follows from the events, computed each time and never stored as a truth.
+//! Projections of the events, computed on demand and never stored as a source of truth.
 //!
-//! [`Story`] tells one call from goal to later looks, [`Stats`] sums up, [`ActionTrace`] and
-//! [`RunRecord`] are the records of agent-kernel (Python) and of the SecondBrain kernel,
-//! [`TraceBundle`] is the public contract of that name.
+//! [`CallStory`] explains one call from its goal to later views, [`LogStats`] adds up numbers,
+//! [`ActionTrace`] and [`RunRecord`] are the records of agent-kernel (Python) and of the
+//! SecondBrain kernel, and [`TraceBundle`] is the public contract of that name.
 
 mod action;
 mod bundle;
@@ -13,8 +13,8 @@ mod stats;
 mod story;
 
 pub use action::{ActionTrace, ResultSummary};
-pub use bundle::{MAX_BUNDLE, TraceBundle};
-pub use pairing::{CallEvents, MAX_OPEN, Pairing};
+pub use bundle::{MAX_BUNDLE_EVENTS, TraceBundle};
+pub use pairing::{CallEvents, CallPairing, MAX_OPEN_CALLS};
 pub use run::{MAX_RUNS, RunRecord, runs};
-pub use stats::{Holds, Stats};
-pub use story::{MAX_STORY, Part, Step, Story, Subject};
+pub use stats::{HoldStats, LogStats};
+pub use story::{CallStory, MAX_STORY_EVENTS, StoryPart, StoryStep, StorySubject};

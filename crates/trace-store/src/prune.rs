@@ -1,14 +1,16 @@
 //! Pruning: which payloads were removed, and which never may be.
 //!
 //! A batch that prunes names the events in [`Batch::prune`](weaver_types::ledger::Batch::prune),
-//! and appends an event of the kind [`EventKind::Pruned`](weaver_types::EventKind::Pruned) whose
-//! payload is a [`Note`] of exactly these. The ledger applies both or neither. What the note does
-//! not name is not pruned, what is gone without a note was removed by somebody else.
+//! and appends an event of kind [`EventKind::Pruned`](weaver_types::EventKind::Pruned) whose
+//! payload is a [`PruningNote`] of exactly these. The ledger applies both or neither. So a payload
+//! that is missing without a note was removed by something other than this ledger.
 
 mod note;
 mod rule;
 
-pub(crate) use note::of_batch;
-pub use note::{MAX_BY, NOTE_VERSION, Note, NoteError, Reason};
-pub use rule::{INTENT_AGE, never};
-pub(crate) use rule::{PruneStore, check, named, time_after};
+pub(crate) use note::pruned_by_batch;
+pub use note::{
+    MAX_PRUNED_BY_CHARS, PRUNING_NOTE_VERSION, PruneReason, PruningNote, PruningNoteError,
+};
+pub use rule::{INTENT_AGE, is_never_pruned};
+pub(crate) use rule::{PruningView, check, protecting_records, time_after};

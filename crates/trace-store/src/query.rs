@@ -1,14 +1,13 @@
-//! Questions to the log: filters, pages and the facts of one event.
+//! Queries on the log: filters, pages, and the facts of one event.
 //!
-//! An answer is read from the log itself. A [`Lookup`], such as the index beside a ledger file,
-//! only proposes where to look: each proposed event is read and tested again, so a wrong lookup
-//! can hide an event or cost time, and can never make one up. What a lookup does not know yet is
-//! scanned.
+//! Results are read from the log itself. A [`CandidateLookup`], such as the index of a ledger file,
+//! only proposes candidates: each is read and tested again, so a wrong lookup can hide an event or
+//! cost time, but can never invent one. Events that a lookup does not cover are scanned.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use weaver_trace_store::MemoryLedger;
-//! use weaver_trace_store::query::{Filter, Question, ask};
+//! use weaver_trace_store::query::{EventFilter, LogQuery, ask};
 //! use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
 //! use weaver_types::{EventKind, LogId, OsRandom, Timestamp};
 //!
@@ -23,8 +22,8 @@
 //! };
 //! ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait()?;
 //!
-//! let filter = Filter::parse(["principal:ann", "capability:files.*", "verdict:hold,deny"], now)?;
-//! let page = ask(&ledger, None, &Question::newest(filter))?;
+//! let filter = EventFilter::parse(["principal:ann", "capability:files.*", "verdict:hold,deny"], now)?;
+//! let page = ask(&ledger, None, &LogQuery::newest(filter))?;
 //! assert_eq!(page.events.len(), 1);
 //! assert_eq!(page.events[0].capability(), Some("files.wipe"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -41,14 +40,14 @@ mod span;
 mod terms;
 mod words;
 
-pub use cursor::{Cursor, Order};
+pub use cursor::{EventOrder, PageCursor};
 pub use error::QueryError;
-pub use facts::Facts;
-pub use field::Field;
-pub use filter::Filter;
-pub use page::{Lookup, MAX_FOUND, Page, Question, ask, ask_with};
-pub(crate) use page::{each, rows_of};
-pub(crate) use span::span_of;
+pub use facts::EventFacts;
+pub use field::FilterField;
+pub use filter::EventFilter;
+pub use page::{CandidateLookup, LogQuery, MAX_PAGE_EVENTS, QueryPage, ask, ask_with};
+pub(crate) use page::{for_each_event, rows_in};
+pub(crate) use span::range_of_filter;
 #[cfg(feature = "sqlite")]
-pub(crate) use terms::{expression, postings};
-pub use words::MAX_WORD;
+pub(crate) use terms::{fts_expression, index_terms};
+pub use words::MAX_WORD_CHARS;

@@ -1,4 +1,4 @@
-//! Records in memory, with an index of when they expire; both stores in memory have one.
+//! In-memory records with an index by expiry; both in-memory stores use it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,17 @@ use weaver_types::ledger::{Batch, LedgerError, MAX_PAGE, Namespace, Record, Reco
 use weaver_types::{Tenant, Timestamp};
 
 use crate::id_map::IdMap;
-use crate::limits::SWEEP;
-use crate::plan::{RecordLookup, VersionedRecord, Writes, plan};
+use crate::limits::SWEEP_PER_COMMIT;
+use crate::plan::{PlannedWrites, RecordLookup, VersionedRecord, plan};
 
-/// The records of one tenant by their ids, each namespace by itself, in the order of the
-/// namespaces: a look at one with few records does not go through those of all.
-type NamespaceMaps = Vec<IdMap<VersionedRecord>>;
+/// The records of one tenant by id, one map per namespace, so that a look-up in a small namespace
+/// does not search the large ones.
+type RecordsByNamespace = Vec<IdMap<VersionedRecord>>;
 
 /// Records by tenant, namespace and id.
 #[derive(Debug, Default)]
 pub(crate) struct RecordMap {
-    tenants: BTreeMap<Tenant, NamespaceMaps>,
+    tenants: BTreeMap<Tenant, RecordsByNamespace>,
     expiring: BTreeSet<(Timestamp, RecordKey)>,
 }
 
@@ -30,14 +30,14 @@ impl RecordMap {
         self.ids(&key.tenant, key.namespace)?.get(&key.id)
     }
 
-    /// What a batch would write.
-    pub(crate) fn plan<'b>(&self, batch: &'b Batch) -> Result<Writes<'b>, LedgerError> {
+    /// Plans what a batch would write.
+    pub(crate) fn plan<'b>(&self, batch: &'b Batch) -> Result<PlannedWrites<'b>, LedgerError> {
         plan(batch, &mut &*self)
     }
 
-    /// Writes, and removes some of what ended before `now`.
-    pub(crate) fn write(&mut self, writes: Writes<'_>, now: Timestamp) {
-        let limit = SWEEP + writes.len() * 2;
+    /// Applies writes, and deletes some records that expired before `now`.
+    pub(crate) fn write(&mut self, writes: PlannedWrites<'_>, now: Timestamp) {
+        let limit = SWEEP_PER_COMMIT + writes.len() * 2;
         for (key, kept) in writes {
             self.set(key, kept);
         }
@@ -59,8 +59,8 @@ impl RecordMap {
             .collect()
     }
 
-    /// Whether any tenant has a record of this id.
-    pub(crate) fn is_there(&self, namespace: Namespace, id: &str) -> bool {
+    /// Whether any tenant has a record with this id.
+    pub(crate) fn has_record(&self, namespace: Namespace, id: &str) -> bool {
         let mut spaces = self.tenants.values().filter_map(|spaces| spaces.get(namespace as usize));
         spaces.any(|ids| ids.get(id).is_some())
     }
@@ -82,7 +82,7 @@ impl RecordMap {
     }
 
     fn insert(&mut self, key: &RecordKey, kept: VersionedRecord) -> Option<VersionedRecord> {
-        // A tenant is copied only where it is new.
+        // The tenant is cloned only when it is new.
         let spaces = match self.tenants.get_mut(&key.tenant) {
             Some(spaces) => spaces,
             None => self.tenants.entry(key.tenant.clone()).or_default(),

@@ -1,13 +1,15 @@
-//! Retention: which payloads are old enough to go, and how they go, a bounded step at a time.
+//! Retention: which payloads are old enough to be pruned, and a sweep that prunes them in bounded
+//! steps.
 //!
-//! A [`Retention`] is a value: rules, a least age, and kinds that are kept longer or for ever. A
-//! [`Sweep`] walks the log once under it, from where an earlier one came to, and makes
-//! [`Step`]s; each is a batch of its own, so that stopping between two of them, or dying, loses
-//! nothing. A step that is not committed changes nothing: that is the dry run.
+//! A [`Retention`] is a value: rules, a minimum age, and event kinds that are kept longer or
+//! forever. A [`RetentionSweep`] walks the log once, continuing where an earlier one stopped, and
+//! makes [`SweepStep`]s. Each step is committed as a batch of its own, so stopping or crashing
+//! between two of them loses nothing. A step that is not committed changes nothing, which is a dry
+//! run.
 //!
-//! What is covered is the payloads of events. Records end by their own times, blobs when the
-//! records that name them do; copies outside of the ledger, backups and exports among them, are
-//! not reached.
+//! Retention covers the payloads of events. Records expire on their own, and blobs are deleted when
+//! no record refers to them. Copies outside of the ledger, such as backups and exports, are not
+//! reached.
 
 mod error;
 mod position;
@@ -16,6 +18,6 @@ mod sweep;
 mod tally;
 
 pub use error::RetentionError;
-pub use rule::{Keep, LEAST_AGE, Retention, Rule};
-pub use sweep::{Step, Sweep};
+pub use rule::{MIN_AGE, MinimumRetention, Retention, RetentionRule};
+pub use sweep::{RetentionSweep, SweepStep};
 pub use tally::SweepTally;

@@ -1,40 +1,41 @@
-//! Fresh salts, drawn ahead: one question to the system serves many events.
+//! Random salts, drawn in advance: one call to the random source serves many events.
 
 use std::sync::{Arc, Mutex};
 
 use weaver_types::Random;
 use weaver_types::ledger::LedgerError;
 
-use crate::entry::SALT;
+use crate::entry::SALT_BYTES;
 
-/// Salts that are drawn at once.
-const AHEAD: usize = 64;
+/// How many salts are drawn in advance.
+const REFILL_COUNT: usize = 64;
 
-/// Gives out salts, each once.
-pub(crate) struct Salts {
+/// A pool of salts; each is used once.
+pub(crate) struct SaltPool {
     random: Arc<dyn Random>,
-    ahead: Mutex<Vec<[u8; SALT]>>,
+    pool: Mutex<Vec<[u8; SALT_BYTES]>>,
 }
 
-impl Salts {
+impl SaltPool {
     pub(crate) fn new(random: Arc<dyn Random>) -> Self {
-        Self { random, ahead: Mutex::default() }
+        Self { random, pool: Mutex::default() }
     }
 
-    /// That many fresh salts.
-    pub(crate) fn take(&self, count: usize) -> Result<Vec<[u8; SALT]>, LedgerError> {
+    /// Takes `count` unused salts.
+    pub(crate) fn take(&self, count: usize) -> Result<Vec<[u8; SALT_BYTES]>, LedgerError> {
         let poisoned = |_| LedgerError::Failed("a thread died while it drew salts".to_owned());
-        let mut ahead = self.ahead.lock().map_err(poisoned)?;
-        if ahead.len() < count {
-            let mut bytes = vec![0; (count + AHEAD) * SALT];
+        let mut pool = self.pool.lock().map_err(poisoned)?;
+        if pool.len() < count {
+            let mut bytes = vec![0; (count + REFILL_COUNT) * SALT_BYTES];
             let failed =
                 |error: weaver_types::RandomError| LedgerError::Malformed(error.to_string());
             self.random.fill(&mut bytes).map_err(failed)?;
-            // What was left is dropped: should the source have failed half way, nothing old stays.
-            *ahead = bytes.as_chunks::<SALT>().0.to_vec();
+            // The rest of the old pool is dropped: had the source failed half way, no stale salt
+            // may remain.
+            *pool = bytes.as_chunks::<SALT_BYTES>().0.to_vec();
         }
-        let from = ahead.len().saturating_sub(count);
-        Ok(ahead.split_off(from))
+        let from = pool.len().saturating_sub(count);
+        Ok(pool.split_off(from))
     }
 }
 
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn no_salt_is_given_out_twice() {
-        let salts = Salts::new(Arc::new(OsRandom));
+        let salts = SaltPool::new(Arc::new(OsRandom));
         let mut seen = BTreeSet::new();
         let mut total = 0;
         for count in [1, 1, 63, 0, 64, 65, 200, 1, 1] {
@@ -68,6 +69,6 @@ mod tests {
                 Err(RandomError)
             }
         }
-        assert!(Salts::new(Arc::new(Broken)).take(1).unwrap_err().is_refusal());
+        assert!(SaltPool::new(Arc::new(Broken)).take(1).unwrap_err().is_refusal());
     }
 }

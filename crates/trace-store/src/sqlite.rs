@@ -1,4 +1,5 @@
-//! The ledger on SQLite: rows are the only truth, one thread at a time writes them.
+//! The ledger on SQLite. Its rows are the only source of truth, and one thread at a time writes
+//! them.
 
 mod aliases;
 mod answers;
@@ -33,18 +34,18 @@ use std::thread::JoinHandle;
 
 use weaver_types::Tenant;
 use weaver_types::ledger::{
-    Batch, CommitLeader, Durability, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Record,
-    RecordKey, StoredEvent, Ticket,
+    Batch, CommitLeader, CommitTicket, Durability, Ledger, LedgerError, MAX_PAGE, Namespace,
+    Record, RecordKey, StoredEvent, TreeHead,
 };
 
 use crate::prepare::{check_key, prepare};
-use crate::salt::Salts;
+use crate::salt::SaltPool;
 use group_commit::GroupCommit;
-use lock::Lock;
+use lock::LedgerLock;
 use queue::Queue;
-use reader::Snapshots;
+use reader::SnapshotReader;
 use source::SnapshotSource;
-use writer::Heads;
+use writer::LogHeads;
 
 pub use blobs::SqliteBlobs;
 pub use open::{OpenOptions, OpenReport};
@@ -54,59 +55,59 @@ pub use schema::{APPLICATION_ID, FORMAT_VERSION};
 
 /// A ledger in one SQLite file, written by this process alone.
 ///
-/// Dropping it writes what is waiting, then frees the file for the next one.
+/// Dropping it commits the waiting batches, then releases the file for the next writer.
 pub struct SqliteLedger {
     path: PathBuf,
     opened: OpenReport,
-    salts: Salts,
+    salts: SaltPool,
     queue: Arc<Queue>,
     commits: Arc<GroupCommit>,
-    heads: Arc<Mutex<Heads>>,
+    heads: Arc<Mutex<LogHeads>>,
     erasing: Arc<AtomicBool>,
     sweeping: Arc<AtomicBool>,
-    snapshots: Arc<Snapshots>,
+    snapshots: Arc<SnapshotReader>,
     blobs: SqliteBlobs,
     writer: Option<JoinHandle<()>>,
-    /// Held until the writer is done: fields are dropped after [`Drop::drop`].
-    _lock: Lock,
+    /// Held until the writer is done, because fields are dropped after [`Drop::drop`].
+    _lock: LedgerLock,
 }
 
 impl SqliteLedger {
-    /// Opens the ledger at `path`, and makes it when there is none.
+    /// Opens the ledger at `path`, and creates it if there is none.
     ///
     /// # Errors
     /// [`LedgerError::Locked`] when another process writes it, [`LedgerError::Newer`] when its
     /// format is newer, [`LedgerError::Damaged`] when its end is not what was written, or when it
-    /// is no ledger; [`LedgerError::Failed`] when it cannot be opened or written.
+    /// is not a ledger; [`LedgerError::Failed`] when it cannot be opened or written.
     pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, LedgerError> {
         open::open(path.as_ref(), options)
     }
 
-    /// Where it lies, with links resolved.
+    /// The path of the file, with links resolved.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was found when it was opened: above all, whether a torn commit was cut off.
+    /// What was found on opening: above all, whether a torn commit was cut off.
     #[must_use]
-    pub fn opened(&self) -> OpenReport {
+    pub fn open_report(&self) -> OpenReport {
         self.opened
     }
 
-    /// Whether bytes that were pruned may still lie in the write-ahead log: until the writer is
-    /// idle, no reader is in the way, and the log could be emptied. Dropping the ledger tries once
-    /// more. A ledger that is opened after a crash says so too, since that may have left such bytes.
+    /// Whether pruned bytes may still be in the write-ahead log. They remain until the writer is
+    /// idle, no reader holds a snapshot, and the log could be truncated. Dropping the ledger tries
+    /// once more. After a crash a ledger also reports true, since pruned bytes may have been left
+    /// behind.
     ///
-    /// What lies in backups, in snapshots of the file system and in blocks that it has freed is not
-    /// reached.
+    /// Backups, snapshots of the file system and freed disk blocks are not reached.
     #[must_use]
     pub fn is_erasing(&self) -> bool {
         self.erasing.load(Ordering::Acquire)
     }
 
-    /// Whether blobs of earlier openings may still lie there that no record names. They are swept
-    /// whenever the writer is idle, a few at a time.
+    /// Whether the file may still contain orphaned blobs of earlier openings. They are swept a few
+    /// at a time whenever the writer is idle.
     #[must_use]
     pub fn is_sweeping(&self) -> bool {
         self.sweeping.load(Ordering::Acquire)
@@ -114,7 +115,7 @@ impl SqliteLedger {
 
     /// The blob store in the same file.
     ///
-    /// A blob is committed before its name is known. A batch that names it comes after it in the
+    /// A blob is committed before its name is returned. A batch that refers to it follows in the
     /// same write-ahead log, so whatever makes the batch durable makes the blob durable too.
     #[must_use]
     pub fn blobs(&self) -> SqliteBlobs {
@@ -123,16 +124,16 @@ impl SqliteLedger {
 }
 
 impl Ledger for SqliteLedger {
-    fn submit(&self, batch: Arc<Batch>) -> Ticket {
+    fn submit(&self, batch: Arc<Batch>) -> CommitTicket {
         match prepare(batch, &self.salts) {
             Ok(prepared) => match prepared.batch.durability {
                 Durability::Disk => self.queue.submit(prepared, None),
                 Durability::Os => {
                     let leader: Arc<dyn CommitLeader> = Arc::<GroupCommit>::clone(&self.commits);
-                    self.queue.enqueue(prepared, None).led_by(leader)
+                    self.queue.enqueue(prepared, None).with_leader(leader)
                 }
             },
-            Err(error) => Ticket::ready(Err(error)),
+            Err(error) => CommitTicket::ready(Err(error)),
         }
     }
 
@@ -154,27 +155,28 @@ impl Ledger for SqliteLedger {
     }
 
     fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
-        // What is written is seen only once it counts: no event stands beyond the head.
+        // Written events become visible only once they are committed: none beyond the head is
+        // returned.
         let size = self.head()?.size;
         let count = size.saturating_sub(from).min(MAX_PAGE as u64);
         let count = usize::try_from(count).unwrap_or(MAX_PAGE);
         if count == 0 { Ok(Vec::new()) } else { self.snapshots.events(from, limit.min(count)) }
     }
 
-    fn head(&self) -> Result<Head, LedgerError> {
+    fn head(&self) -> Result<TreeHead, LedgerError> {
         self.commits.commit_deferred();
-        let heads = self.heads.lock().map_err(|_| fault::poisoned())?;
+        let heads = self.heads.lock().map_err(|_| fault::poisoned_error())?;
         Ok(heads.committed.clone())
     }
 
-    fn synced_head(&self) -> Result<Head, LedgerError> {
-        let heads = self.heads.lock().map_err(|_| fault::poisoned())?;
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
+        let heads = self.heads.lock().map_err(|_| fault::poisoned_error())?;
         Ok(heads.synced.clone())
     }
 }
 
 impl SnapshotSource for SqliteLedger {
-    fn snapshots(&self) -> &Snapshots {
+    fn snapshots(&self) -> &SnapshotReader {
         self.commits.commit_deferred();
         &self.snapshots
     }
@@ -184,7 +186,7 @@ impl Drop for SqliteLedger {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(writer) = self.writer.take() {
-            // A writer that panicked has already failed the queue.
+            // If the writer panicked, it has already failed the queue.
             let _ = writer.join();
         }
     }

@@ -1,87 +1,91 @@
-//! Verification: the whole log against its own commitments, its stored head, and what is brought
+//! Verification of the whole log against its own commitments, its stored head, and trust anchors
 //! from outside: a signed checkpoint or an earlier head.
 //!
-//! Nothing stored is taken on trust: every commitment is computed from salt and payload, every
-//! leaf from the stored header, the root and the tiles from the leaves, the keys from the events
-//! that name them. Without anything from elsewhere that proves only that the file agrees with
-//! itself, and the [`Report`] says so.
+//! Nothing stored is trusted. Every commitment is computed from salt and payload, every leaf from
+//! the stored header, the root and the tiles from the leaves, and the keys from the events that
+//! name them. Without a trust anchor this proves only that the file is consistent with itself, and
+//! the [`VerificationReport`] says so.
 
 mod error;
 mod lines;
+mod log_verifier;
 mod prove;
 mod pruned_events;
 mod report;
 mod source;
-mod walk;
 
-use weaver_types::ledger::Head;
+use weaver_types::ledger::TreeHead;
 
-use crate::checkpoint::{Checkpoint, CheckpointError, Note, Trust, VerifiedCheckpoint};
+use crate::checkpoint::{Checkpoint, CheckpointError, SignedNote, TrustPolicy, VerifiedCheckpoint};
 use crate::merkle::tile::PartialTiles;
-use walk::LogVerifier;
+use log_verifier::LogVerifier;
 
-pub use error::{Fault, VerifyError};
-pub use lines::{Lines, line};
-pub use prove::Prove;
+pub use error::{EventFault, VerifyError};
+pub use lines::{JsonLinesLog, line};
+pub use prove::LogProver;
 pub(crate) use prove::no_such_proof;
-pub use report::Report;
-pub use source::{Extent, Part, Source};
+pub use report::VerificationReport;
+pub use source::{LogExtent, LogSource, SideTable};
 
 /// Events read at once.
 const PAGE: usize = 256;
-/// How often a log that grows meanwhile is followed, to find the notes of what was just pruned.
-const FOLLOWED: usize = 8;
+/// How often verification follows a log that grows meanwhile, to find the notes for recently pruned
+/// events.
+const MAX_FOLLOW_ROUNDS: usize = 8;
 
-/// What is known of a log from elsewhere.
+/// What is known about a log from outside.
 #[derive(Debug, Clone, Copy)]
 pub enum TrustAnchor<'a> {
     /// Nothing: truncation cannot be ruled out.
     Nothing,
-    /// A head that was kept elsewhere. It proves as much as the place where it was kept.
-    Head(&'a Head),
-    /// A signed checkpoint, and who is trusted to have signed it.
-    Checkpoint(&'a Note, &'a Trust),
+    /// A head that was stored elsewhere. It is as trustworthy as the place where it was stored.
+    Head(&'a TreeHead),
+    /// A signed checkpoint, and the policy that says whose signature is trusted.
+    Checkpoint(&'a SignedNote, &'a TrustPolicy),
 }
 
 /// Verifies the log of `source`; with an `earlier` head, also that the log extends it.
 ///
 /// # Errors
-/// [`VerifyError`], which names the first bad event where there is one.
-pub fn verify(source: &dyn Source, earlier: Option<&Head>) -> Result<Report, VerifyError> {
+/// [`VerifyError`], with the first bad event if there is one.
+pub fn verify(
+    source: &dyn LogSource,
+    earlier: Option<&TreeHead>,
+) -> Result<VerificationReport, VerifyError> {
     verify_with(source, earlier, &mut |_, _| {})
 }
 
-/// As [`verify`]; `progress` hears after every page how many of how many events are done.
+/// As [`verify`]; `progress` receives, after every page, how many of how many events are done.
 ///
 /// # Errors
 /// As [`verify`].
 pub fn verify_with(
-    source: &dyn Source,
-    earlier: Option<&Head>,
+    source: &dyn LogSource,
+    earlier: Option<&TreeHead>,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Report, VerifyError> {
+) -> Result<VerificationReport, VerifyError> {
     verify_against(source, earlier.map_or(TrustAnchor::Nothing, TrustAnchor::Head), progress)
 }
 
-/// Verifies the log of `source` against what is known from outside; `progress` hears after every
-/// page how many of how many events are done.
+/// Verifies the log of `source` against a trust anchor; `progress` receives, after every page, how
+/// many of how many events are done.
 ///
 /// # Errors
-/// [`VerifyError`], which names the first bad event where there is one.
+/// [`VerifyError`], with the first bad event if there is one.
 pub fn verify_against(
-    source: &dyn Source,
+    source: &dyn LogSource,
     outside: TrustAnchor<'_>,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Report, VerifyError> {
+) -> Result<VerificationReport, VerifyError> {
     let earlier = match outside {
         TrustAnchor::Nothing => None,
         TrustAnchor::Head(head) => Some(head.clone()),
         TrustAnchor::Checkpoint(note, trust) => {
-            refuse_early(trust.open(note))?;
+            refuse_hopeless_checkpoint(trust.open(note))?;
             Some(Checkpoint::parse(note.text())?.head())
         }
     };
-    // A view in the place of a table would answer everything that follows.
+    // First, because a view in place of a table would falsify all later answers.
     if let Some(names) = source.foreign_objects()? {
         return Err(VerifyError::Schema { names });
     }
@@ -89,13 +93,13 @@ pub fn verify_against(
     check_earlier(&extent.head, earlier.as_ref())?;
     let tiles = source.keeps_tiles()?.then(PartialTiles::default);
     let mut walk = LogVerifier::new(extent.head.log.clone(), earlier.as_ref(), tiles);
-    walk.extends()?;
-    for _ in 0..FOLLOWED {
-        walk.upto(source, extent.head.size, progress)?;
-        if walk.gone.first().is_none() {
+    walk.check_earlier_head()?;
+    for _ in 0..MAX_FOLLOW_ROUNDS {
+        walk.verify_up_to(source, extent.head.size, progress)?;
+        if walk.pruned_events.first().is_none() {
             break;
         }
-        // What is pruned while this runs has its note in events that came after the first look.
+        // Events pruned during this run have their notes in events after the first extent.
         let later = source.extent()?;
         if later.head.size <= extent.head.size {
             break;
@@ -109,29 +113,31 @@ pub fn verify_against(
         }
         _ => {}
     }
-    if let Some(part) = source.astray()? {
+    if let Some(part) = source.tampered_table()? {
         return Err(VerifyError::Astray { part });
     }
-    Ok(Report {
+    Ok(VerificationReport {
         head: extent.head,
         synced: walk.synced,
-        pruned: walk.gone.pruned(),
+        pruned: walk.pruned_events.explained(),
         last_at: walk.highest,
         earlier: earlier.clone(),
         checkpoint,
     })
 }
 
-/// What no log can mend is said before it is read. An unknown key may still be one that the log
-/// leads to.
-fn refuse_early(opened: Result<VerifiedCheckpoint, CheckpointError>) -> Result<(), VerifyError> {
+/// Reports an unusable checkpoint before the log is read. An untrusted key is not an error yet,
+/// because the log may contain a chain of hand-overs to it.
+fn refuse_hopeless_checkpoint(
+    opened: Result<VerifiedCheckpoint, CheckpointError>,
+) -> Result<(), VerifyError> {
     match opened {
         Ok(_) | Err(CheckpointError::Untrusted { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-fn check_earlier(head: &Head, earlier: Option<&Head>) -> Result<(), VerifyError> {
+fn check_earlier(head: &TreeHead, earlier: Option<&TreeHead>) -> Result<(), VerifyError> {
     match earlier {
         Some(earlier) if earlier.log != head.log => {
             Err(VerifyError::OtherLog { earlier: earlier.log.clone(), stored: head.log.clone() })

@@ -1,13 +1,12 @@
-//! Names that a reader takes for one another.
+//! Detects names that look alike, by the skeletons of UTS 39.
 //!
-//! [`skeleton`] is that of UTS 39: two names with the same skeleton look alike (`pay` with a
-//! Cyrillic `а`, `fi1e` and `file`). [`folded`] is the same regardless of case. Use them to refuse
-//! a second name beside a first, never to look one up or to store it: identifiers are compared as
-//! they are.
+//! Two names with the same [`skeleton`] look alike (`pay` with a Cyrillic `а`, `fi1e` and `file`).
+//! [`folded_skeleton`] ignores case as well. Use skeletons to refuse a name that resembles another,
+//! never to look up or store one: identifiers are compared exactly.
 
 use unicode_security::confusable_detection::skeleton as uts39;
 
-/// The skeleton of a name as it is written. Linear time.
+/// The UTS 39 skeleton of a name, case kept. Linear time.
 ///
 /// ```
 /// use weaver_text::confusable::skeleton;
@@ -20,14 +19,16 @@ pub fn skeleton(name: &str) -> String {
     uts39(name).collect()
 }
 
-/// The skeleton of a name in lower case: `getUser` and `getuser` have the same.
-pub fn folded(name: &str) -> String {
+/// The skeleton of the lower-case name: equal for `getUser` and `getuser`.
+pub fn folded_skeleton(name: &str) -> String {
     skeleton(&name.to_lowercase())
 }
 
-/// Whether two names may be taken for one another. A name is like itself.
-pub fn alike(one: &str, other: &str) -> bool {
-    one == other || skeleton(one) == skeleton(other) || folded(one) == folded(other)
+/// Whether two names look alike, with or without regard to case. True for equal names.
+pub fn are_confusable(one: &str, other: &str) -> bool {
+    one == other
+        || skeleton(one) == skeleton(other)
+        || folded_skeleton(one) == folded_skeleton(other)
 }
 
 #[cfg(test)]
@@ -47,7 +48,7 @@ mod tests {
             ("caf\u{e9}", "cafe\u{301}"),
         ];
         for (one, other) in pairs {
-            assert!(alike(one, other) && alike(other, one), "{one} {other}");
+            assert!(are_confusable(one, other) && are_confusable(other, one), "{one} {other}");
         }
     }
 
@@ -59,7 +60,7 @@ mod tests {
         ];
         for (at, one) in names.iter().enumerate() {
             for (other_at, other) in names.iter().enumerate() {
-                assert_eq!(alike(one, other), at == other_at, "{one} {other}");
+                assert_eq!(are_confusable(one, other), at == other_at, "{one} {other}");
             }
         }
     }

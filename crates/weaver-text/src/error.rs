@@ -1,4 +1,4 @@
-//! Errors of patterns and of names of encodings.
+//! Errors of glob patterns and token counters.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GlobError {
-    /// The pattern has no characters, so it could match nothing but the empty name.
+    /// The pattern is empty and could match only the empty name.
     #[error("the pattern is empty: write a name, or `*` for every name")]
     Empty,
     /// The pattern is longer than [`crate::glob::MAX_LEN`] bytes.
@@ -36,18 +36,18 @@ pub enum TokenError {
     /// No encoding has this name.
     #[error("unknown token encoding `{name}`: use one of {known}")]
     UnknownEncoding {
-        /// The name asked for, made visible and cut to 64 characters.
+        /// The requested name, escaped and truncated to 64 characters.
         name: String,
-        /// The names that exist.
+        /// The supported names.
         known: &'static str,
     },
-    /// The tables of this encoding are not in this build.
+    /// This build does not include the tables of the encoding.
     #[error(
         "the tables of `{name}` are not in this build: name `chars4` or `estimate`, or build with the \
          feature `tiktoken`"
     )]
     NotBuilt {
-        /// The name asked for.
+        /// The requested name.
         name: String,
     },
 }

@@ -1,27 +1,27 @@
-//! Rendering untrusted text so that its reader sees all of it.
+//! Renders untrusted text with every hidden or control character visible.
 //!
-//! A backslash that is already in the text stays as it is: this is a rendering for people and
-//! models, not an encoding that can be undone.
+//! Backslashes in the text are not escaped: this is a rendering for people and models, not a
+//! reversible encoding.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::invisible::{is_blank_symbol, is_invisible, is_private};
 
-/// One line: control characters (line breaks, tabs and ANSI escapes among them), invisible and
-/// bidi characters become `\n`, `\t`, `\r` or `\u{…}`.
+/// Escapes to a single line: control characters (including line breaks, tabs and ANSI escapes),
+/// invisible and bidi characters become `\n`, `\t`, `\r` or `\u{…}`.
 pub fn line(text: &str) -> Cow<'_, str> {
     render(text, |_| false)
 }
 
-/// Several lines: as [`line()`], but line feed and tab stay. A carriage return becomes visible.
+/// Like [`line()`], but keeps line feeds and tabs. Carriage returns are escaped.
 pub fn block(text: &str) -> Cow<'_, str> {
     render(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// Text that is handed on as it is: as [`block`], but what ordinary text is made of stays too: a
-/// carriage return before a line feed, a byte-order mark at the beginning, joiners inside of an
-/// emoji or of a word in a script that needs them, and the variation selector of an emoji.
+/// Like [`block`], but also keeps hidden characters in their ordinary use: a carriage return before
+/// a line feed, a leading byte-order mark, joiners inside an emoji or a word of a script that needs
+/// them, and the variation selector of an emoji.
 pub fn faithful(text: &str) -> Cow<'_, str> {
     if is_printable(text.as_bytes()) {
         return Cow::Borrowed(text);
@@ -45,7 +45,7 @@ pub fn faithful(text: &str) -> Cow<'_, str> {
     out.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Whether a hidden character does its ordinary work between its neighbours.
+/// Whether a hidden character is in its ordinary use between its neighbours.
 fn is_ordinary(before: char, c: char, after: char) -> bool {
     let joins_letters = |c: char| matches!(c, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
     match c {
@@ -58,14 +58,14 @@ fn is_ordinary(before: char, c: char, after: char) -> bool {
     }
 }
 
-/// A character that can be an emoji or a part of one.
+/// True for a character that can be an emoji or a part of one.
 fn is_pictograph(c: char) -> bool {
     matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// True if this character is rendered as an escape by [`line()`]: control and invisible characters,
-/// line and paragraph separators, the blank of Braille, controls of hieroglyphs, private-use
-/// characters, and code points that are no characters.
+/// Whether [`line()`] escapes this character: control and invisible characters, line and paragraph
+/// separators, the Braille blank, hieroglyph format controls, private-use characters and
+/// noncharacters.
 pub fn needs_escape(c: char) -> bool {
     c.is_control()
         || is_invisible(c)
@@ -94,14 +94,14 @@ fn render(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// True for printable ASCII, which most texts are: looked over without a branch for each byte.
+/// True for printable ASCII, the common case. Scans without a branch for each byte.
 fn is_printable(text: &[u8]) -> bool {
     let all = |part: &[u8]| part.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
     let (words, rest) = text.as_chunks::<8>();
     words.iter().all(|word| all(word)) && all(rest)
 }
 
-/// The first `max_chars` characters of `text`, never cutting one in two.
+/// The first `max_chars` characters of `text`.
 pub fn truncate(text: &str, max_chars: usize) -> &str {
     if text.len() <= max_chars {
         return text;
@@ -112,7 +112,7 @@ pub fn truncate(text: &str, max_chars: usize) -> &str {
     }
 }
 
-/// As [`truncate`], ending in `…` when something was cut. The mark counts as one character.
+/// Like [`truncate`], but ends in `…` if text was cut. The ellipsis counts as one character.
 pub fn shorten(text: &str, max_chars: usize) -> Cow<'_, str> {
     if truncate(text, max_chars).len() == text.len() {
         return Cow::Borrowed(text);

@@ -1,18 +1,18 @@
-//! Anchored patterns with `*`, which stands for any run of characters, also none.
+//! Anchored patterns with `*`, which matches any run of characters, including an empty one.
 //!
-//! Nothing else is special: `?`, `[` and `\` mean themselves. A pattern is cut at its stars once;
-//! matching then looks for the pieces from left to right, in linear time.
+//! Nothing else is special: `?`, `[` and `\` are literal. A pattern is split at its stars when it
+//! is parsed. Matching then searches for the pieces from left to right without backtracking.
 
 use crate::error::GlobError;
 
-/// Longest pattern, in bytes.
+/// Maximum length of a pattern, in bytes.
 pub const MAX_LEN: usize = 512;
 
-/// A parsed pattern. It matches a whole name, never a part of it, and case counts.
+/// A parsed pattern. It matches whole names, case-sensitively.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Glob {
     pattern: String,
-    /// The text between stars; `None` without a star. First and last may be empty.
+    /// The text around and between the stars; `None` without a star.
     pieces: Option<Pieces>,
 }
 
@@ -23,21 +23,21 @@ struct Pieces {
     tail: String,
 }
 
-/// What kind of pattern it is, for an index that treats the simple kinds apart.
+/// The kind of a pattern, for indexes with fast paths for the simple kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind<'a> {
-    /// No star: exactly this name.
+    /// No star: matches exactly this name.
     Exact(&'a str),
-    /// One star at the end: names that begin so. `*` alone is the empty prefix.
+    /// One star, at the end: matches names with this prefix. `*` alone is the empty prefix.
     Prefix(&'a str),
-    /// One star at the start: names that end so.
+    /// One star, at the start: matches names with this suffix.
     Suffix(&'a str),
-    /// Anything else.
+    /// Any other pattern.
     General,
 }
 
 impl Glob {
-    /// Parses a pattern. Several stars in a row are one.
+    /// Parses a pattern. Consecutive stars count as one.
     ///
     /// # Errors
     /// An empty pattern, or one of more than [`MAX_LEN`] bytes.
@@ -65,7 +65,7 @@ impl Glob {
         &self.pattern
     }
 
-    /// Whether the whole of `name` fits the pattern.
+    /// Whether the pattern matches all of `name`.
     pub fn matches(&self, name: &str) -> bool {
         let Some(pieces) = &self.pieces else { return self.pattern == name };
         let Some(rest) = name.strip_prefix(pieces.head.as_str()) else { return false };
@@ -79,7 +79,7 @@ impl Glob {
         true
     }
 
-    /// The kind of pattern, with its fixed text where it has one.
+    /// The kind of the pattern, with its literal text for the simple kinds.
     pub fn kind(&self) -> Kind<'_> {
         match &self.pieces {
             None => Kind::Exact(&self.pattern),

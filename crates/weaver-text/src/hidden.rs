@@ -1,15 +1,15 @@
-//! How much of a text its reader does not see.
+//! Counts the hidden characters of a text.
 //!
-//! Instructions for a model can be written so that no person sees them: with zero-width
-//! characters, Unicode tags, bidi controls or terminal sequences. [`count`] says how many of each
-//! a text holds; [`crate::escape`] makes them visible, [`crate::reveal`] reads what they hide.
+//! Instructions for a model can be hidden from people by zero-width characters, Unicode tags, bidi
+//! controls or terminal sequences. [`count`] counts each kind; [`crate::escape`] makes them
+//! visible; [`crate::reveal`] decodes what they hide.
 //!
-//! Ordinary uses do not count: the variation selector of an emoji, the joiner inside an emoji
-//! or between letters of a script that needs it, the tags of a flag, a byte order mark at the start.
+//! Ordinary uses are not counted: the variation selector of an emoji, the joiner inside an emoji
+//! or between letters of a script that needs it, the tags of a flag, a leading byte-order mark.
 
 use crate::invisible::{is_bidi_control, is_blank_symbol, is_invisible, is_private};
 
-/// How many hidden characters a text holds, by kind. A terminal sequence counts as one.
+/// The numbers of hidden characters in a text, by kind. A terminal sequence counts as one.
 ///
 /// ```
 /// use weaver_text::hidden;
@@ -22,34 +22,34 @@ use crate::invisible::{is_bidi_control, is_blank_symbol, is_invisible, is_privat
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiddenCharacters {
-    /// Zero-width characters, soft hyphens, fillers, annotation marks and the blank of Braille.
+    /// Zero-width characters, soft hyphens, fillers, annotation marks and the Braille blank.
     pub zero_width: usize,
-    /// Characters that steer the direction of text.
+    /// Bidirectional controls.
     pub bidi: usize,
-    /// Unicode tags, which spell ASCII that nobody sees.
+    /// Unicode tags, which spell invisible ASCII.
     pub tags: usize,
-    /// Variation selectors, which can carry bytes.
+    /// Variation selectors, which can encode bytes.
     pub selectors: usize,
     /// Terminal escape sequences.
     pub ansi: usize,
-    /// Control characters other than tab and line ends.
+    /// Control characters other than tabs and line breaks.
     pub control: usize,
-    /// Private-use characters, and code points that are no characters.
+    /// Private-use characters and noncharacters.
     pub private: usize,
 }
 
 impl HiddenCharacters {
-    /// All kinds together.
+    /// The sum over all kinds.
     pub fn total(&self) -> usize {
         self.kinds().iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
     }
 
-    /// Whether nothing is hidden.
+    /// Whether there are no hidden characters.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Each kind by its name in messages, in the order of the fields.
+    /// The name and the count of each kind, in the order of the fields.
     pub fn kinds(&self) -> [(&'static str, usize); 7] {
         [
             ("zero-width", self.zero_width),
@@ -62,7 +62,7 @@ impl HiddenCharacters {
         ]
     }
 
-    /// Adds what another text holds.
+    /// Adds the counts of another text.
     pub fn add(&mut self, other: Self) {
         for (sum, n) in [
             (&mut self.zero_width, other.zero_width),
@@ -78,7 +78,7 @@ impl HiddenCharacters {
     }
 }
 
-/// The kinds that are there, such as `3 tags, 1 ansi`; empty if there are none.
+/// The counts above zero, such as `3 tags, 1 ansi`; empty if there are none.
 impl std::fmt::Display for HiddenCharacters {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut between = "";
@@ -106,7 +106,7 @@ pub fn count(text: &str) -> HiddenCharacters {
         flag = if is_tag(c) { flag } else { c == '\u{1f3f4}' };
         let ordinary = is_ordinary(before, c, after) || (flag && is_tag(c));
         if !ordinary {
-            found.note(c, after);
+            found.record(c, after);
         }
         before = Some(c);
     }
@@ -114,7 +114,7 @@ pub fn count(text: &str) -> HiddenCharacters {
 }
 
 impl HiddenCharacters {
-    fn note(&mut self, c: char, after: Option<char>) {
+    fn record(&mut self, c: char, after: Option<char>) {
         let kind = match c {
             '\t' | '\n' | '\r' => return,
             '\u{1b}' if after.is_some_and(|c| matches!(c, ' '..='~')) => &mut self.ansi,
@@ -139,11 +139,11 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{180b}'..='\u{180f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Whether an unseen character does here what it was made for.
+/// Whether a hidden character is in its ordinary use between its neighbours.
 fn is_ordinary(before: Option<char>, c: char, after: Option<char>) -> bool {
     let other = |c: char| !c.is_ascii() && !is_invisible(c) && !c.is_control();
     match c {
-        // Emoji or text presentation, also of a keycap.
+        // Emoji or text presentation, including keycaps.
         '\u{fe0e}' | '\u{fe0f}' => {
             before.is_some_and(|b| other(b) || b.is_ascii_digit() || matches!(b, '#' | '*'))
         }

@@ -1,15 +1,15 @@
-//! The characters that a reader does not see.
+//! Classifies characters that are not displayed.
 
-/// True for a character that steers the direction of text.
+/// True for a bidirectional control, which changes the direction of text.
 pub fn is_bidi_control(c: char) -> bool {
     matches!(c,
         '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// True for a character that takes no room and shows nothing: zero-width characters, soft hyphen,
-/// word joiner, fillers, bidi controls, annotation marks, variation selectors and Unicode tags.
+/// True for a character without width or glyph: zero-width characters, soft hyphen, word joiner,
+/// fillers, bidi controls, annotation marks, variation selectors and Unicode tags.
 ///
-/// Ordinary white space and control characters are not among them.
+/// False for ordinary white space and control characters.
 pub fn is_invisible(c: char) -> bool {
     is_bidi_control(c)
         || matches!(c,
@@ -20,20 +20,19 @@ pub fn is_invisible(c: char) -> bool {
             | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// True for a character that no two readers see alike: the private-use planes, which show what a
-/// font happens to have or nothing, and code points that are no characters.
+/// True for private-use characters, whose appearance depends on the font, and for noncharacters.
 pub fn is_private(c: char) -> bool {
     matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' | '\u{fdd0}'..='\u{fdef}')
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// True for a character that looks like nothing although it takes room: the blank of Braille, and
-/// what stands for an object that is not there.
+/// True for a symbol that has width but no visible glyph: the Braille blank, the object replacement
+/// character, the musical null notehead.
 pub fn is_blank_symbol(c: char) -> bool {
     matches!(c, '\u{2800}' | '\u{fffc}' | '\u{1d159}')
 }
 
-/// Every invisible character of `text` with its byte position, in order.
+/// The invisible characters of `text` with their byte positions, in order.
 pub fn locate(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     text.char_indices().filter(|(_, c)| is_invisible(*c))
 }

@@ -1,10 +1,10 @@
-//! Pure text functions for Weaver: normalisation, identifier splitting, stemming, globs and token counters.
+//! Pure text functions for Weaver: normalisation, decoding, word splitting, stemming, globs, token counters.
 //!
-//! Everything here is a function of its arguments: no files, no network, no clock. No function
-//! panics, whatever the text, and none needs more than linear time in the length of the text.
+//! Every result depends on the arguments alone: no files, no network, no clock. No function
+//! panics on any input, and each takes time linear in the length of the text.
 //!
-//! What this crate deliberately is not: it holds no patterns for secrets, no ranking and no
-//! policy. Identifiers are never normalised: folding serves matching only.
+//! Out of scope: patterns for secrets, ranking and policy. Identifiers are never normalised:
+//! folding serves matching only.
 //!
 //! ```
 //! use weaver_text::{escape, glob::Glob, split};
@@ -15,20 +15,20 @@
 //! # Ok::<(), weaver_text::error::GlobError>(())
 //! ```
 //!
-//! - [`normalise`]: strip invisible characters with a map back to the input; fold for matching.
-//! - [`invisible`]: which characters a reader does not see.
-//! - [`hidden`]: how many characters of a text its reader does not see.
-//! - `confusable`, with the feature of that name: which names a reader takes for one another.
-//! - [`escape`]: render untrusted text so that a reader sees all of it; truncate safely.
-//! - [`byte_classes`]: which bytes are of which class, found in one pass.
-//! - [`reveal`]: undo what hides a value (encodings, unseen characters), with a map back.
-//! - [`split`]: identifiers and prose into words.
+//! - [`normalise`]: strips invisible characters, with a map back to the input; folds text for matching.
+//! - [`invisible`]: classifies characters that are not displayed.
+//! - [`hidden`]: counts the hidden characters of a text by kind.
+//! - `confusable`, with the feature of that name: names that look alike (UTS 39).
+//! - [`escape`]: renders untrusted text with every hidden character visible; truncates at characters.
+//! - [`byte_classes`]: bitmaps of byte classes, computed in one pass.
+//! - [`reveal`]: decodes encodings and invisible characters, with a map back to the input.
+//! - [`split`]: splits identifiers and prose into words.
 //! - `stem`, with the feature of that name: stems of English words.
-//! - [`stop`]: words without meaning for a search.
+//! - [`stop`]: stop words.
 //! - [`glob`]: anchored patterns with `*`.
-//! - [`suggest`]: "did you mean".
-//! - [`token`]: counting tokens as a model's tokenizer does.
-//! - [`values`]: what a text names (addresses, hosts, amounts, days, names), in comparable form.
+//! - [`suggest`]: the known word nearest to a misspelt one.
+//! - [`token`]: counts or estimates the tokens of a text.
+//! - [`values`]: extracts addresses, hosts, amounts, days and names in comparable form.
 
 pub mod byte_classes;
 #[cfg(feature = "confusable")]

@@ -1,7 +1,7 @@
-//! Text without invisible characters and full-width forms, with a map back to the input.
+//! Removes invisible characters and full-width forms, with a map back to the input.
 //!
-//! Use it to look for patterns in untrusted text and to name the place in the original. Never use
-//! it to compare or to store identifiers: two different identifiers could become one.
+//! Use it to search untrusted text for patterns and to locate matches in the original. Never use
+//! it to compare or store identifiers: different identifiers can become equal.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::invisible::is_invisible;
 
-/// Normalised text and where each part of it came from.
+/// Normalised text with a map of its positions to the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NormalisedText {
     text: String,
@@ -17,8 +17,8 @@ pub struct NormalisedText {
     input_len: usize,
 }
 
-/// A stretch of the output that starts at `out` and came from `input`. A copied run maps byte by
-/// byte; a mapped one is a single output byte made of `width` input bytes.
+/// A run of the output that starts at `out` and was made from the input at `input`. Without a
+/// `width` it maps byte by byte; otherwise it is a single output byte made of `width` input bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     out: usize,
@@ -27,30 +27,30 @@ struct Run {
 }
 
 impl NormalisedText {
-    /// The text after normalisation.
+    /// The normalised text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether normalisation changed anything.
-    pub fn changed(&self) -> bool {
+    /// Whether normalisation changed the text.
+    pub fn is_changed(&self) -> bool {
         self.text.len() != self.input_len || self.runs.len() > 1
     }
 
-    /// The input bytes that gave these output bytes. Invisible characters between them are
-    /// included, those at either end are not. A range outside the text is cut to it; an empty one
-    /// gives an empty range.
+    /// The input bytes that these output bytes were made from, including invisible characters
+    /// between them but not at either end. The range is clamped to the text; an empty range gives
+    /// an empty range.
     pub fn original(&self, range: Range<usize>) -> Range<usize> {
         let end = range.end.min(self.text.len());
-        let start = self.place(range.start.min(end)).0;
+        let start = self.input_span(range.start.min(end)).0;
         if range.start >= end {
             return start..start;
         }
-        start..self.place(end.saturating_sub(1)).1
+        start..self.input_span(end.saturating_sub(1)).1
     }
 
-    /// First input byte, and the one after the last, behind one output byte.
-    fn place(&self, out: usize) -> (usize, usize) {
+    /// The start and the end of the input bytes that one output byte was made from.
+    fn input_span(&self, out: usize) -> (usize, usize) {
         let after = self.runs.partition_point(|run| run.out <= out);
         let Some(run) = after.checked_sub(1).and_then(|i| self.runs.get(i)) else {
             return (out, out.saturating_add(1));
@@ -88,12 +88,12 @@ pub fn normalise(text: &str) -> NormalisedText {
     NormalisedText { text: out, runs, input_len: text.len() }
 }
 
-/// Compatibility-folded, lower-case text without invisible characters, for matching only.
+/// NFKC-folded, lower-case text without invisible characters, for matching only.
 pub fn fold(text: &str) -> String {
     text.chars().filter(|c| !is_invisible(*c)).nfkc().flat_map(char::to_lowercase).collect()
 }
 
-/// The ASCII letter, digit or sign behind a full-width form.
+/// The ASCII character for a full-width form.
 fn half_width(c: char) -> Option<char> {
     match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0),
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(n.text(), "ignore x");
         assert_eq!(input.get(n.original(0..6)), Some("ig\u{200b}no\u{ad}re"));
         assert_eq!(input.get(n.original(7..8)), Some("x"));
-        assert!(n.changed());
+        assert!(n.is_changed());
     }
 
     #[test]
@@ -131,8 +131,8 @@ mod tests {
         assert_eq!(n.original(0..99), 3..5);
         assert_eq!(n.original(9..20), 5..5);
         assert_eq!(normalise("").original(0..3), 0..0);
-        assert!(!normalise("plain ü").changed());
-        assert!(normalise("\u{200b}").changed());
+        assert!(!normalise("plain ü").is_changed());
+        assert!(normalise("\u{200b}").is_changed());
     }
 
     #[test]

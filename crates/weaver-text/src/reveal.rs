@@ -1,9 +1,9 @@
 //! Decodes text encodings (Base64, percent, entities …) and maps offsets back to the input.
 //!
-//! A scanner that looks for values in plain text misses one that is percent-encoded, split by
-//! zero-width characters or wrapped in base64. [`views`] gives the other readings of a text: a
-//! [`View`] holds a part of it in plain form, and [`View::original`] names the input bytes that
-//! carry what was found there.
+//! A scanner for values in plain text misses one that is percent-encoded, split by zero-width
+//! characters or encoded as base64. [`views`] gives the decoded readings of a text: a [`View`]
+//! holds a part of the text in decoded form, and [`View::original`] maps a range of it back to the
+//! input.
 //!
 //! ```
 //! use weaver_text::reveal::{self, Layers};
@@ -17,14 +17,13 @@
 //! # Ok::<(), &str>(())
 //! ```
 //!
-//! All encodings are undone in one reading, so that a value may use several of them side by side.
-//! What was wrapped more than once is read again, up to [`DEPTH`] times. The four layers that
-//! guess ([`Layer::Joined`], [`Layer::Defanged`], [`Layer::Spaced`], [`Layer::Reversed`]) have
-//! views of their own.
+//! One pass decodes all encodings, so that a value may mix several of them. Decoded text is decoded
+//! again, up to [`MAX_DEPTH`] passes in all. The four heuristic layers ([`Layer::Joined`],
+//! [`Layer::Defanged`], [`Layer::Spaced`], [`Layer::Reversed`]) each give separate views.
 //!
-//! A view covers the neighbourhood of what was undone, not the whole text: at least 64 bytes on
-//! each side, and up to the end of the word there. Text without any encoding has no views and
-//! costs two passes without a branch a byte. Time is linear in the length of the text.
+//! A view covers the decoded part with context, not the whole text: at least 64 bytes on each side,
+//! extended to the end of a word. Text without encodings gives no views and costs two passes
+//! without a branch for each byte. Time is linear in the length of the text.
 
 mod ansi;
 mod backslash;
@@ -49,69 +48,72 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use self::edit::Edits;
-use self::glyph::Tags;
+use self::glyph::TagHandling;
 use crate::byte_classes::{self, ByteClassBitmaps, ClassTable};
 
-/// What is never undone, and hides nothing: the unit separator. A caller that cuts something out of
-/// a text puts it there, so that what stands on both sides is not read as one.
+/// The unit separator, which is never decoded or removed. A caller that cuts something out of a
+/// text puts it there, so that the text on both sides is not joined.
 pub const BARRIER: char = '\u{1f}';
 
-/// How many times a decoded text is decoded again.
-pub const DEPTH: usize = 3;
+/// The maximum number of decoding passes.
+pub const MAX_DEPTH: usize = 3;
 
-/// Bytes that all views of a text may have together, for every byte of it.
-pub const GROWTH: usize = 4;
+/// The maximum total size of the views of a text, in multiples of its length.
+pub const MAX_GROWTH: usize = 4;
 
-/// A text with what its reader found out about it.
+/// A text with its byte classes.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct ClassifiedText<'a> {
     /// The text.
     pub text: &'a str,
     /// The classes of its bytes, [`classes`] among them.
     pub masks: &'a ByteClassBitmaps,
-    /// Stretches of no interest, in order and apart: base64 and hexadecimal digits that lie in one
-    /// of them are not undone.
-    pub known: &'a [Range<usize>],
+    /// Sorted, disjoint ranges in which runs of base64 and hexadecimal digits are not decoded.
+    pub skipped_ranges: &'a [Range<usize>],
 }
 
-/// The classes of a byte for [`Source::masks`]: the three upper bits. The others are free for
-/// classes of the caller's own.
+/// The classes of a byte for [`ClassifiedText::masks`]: the three upper bits. The lower ones are
+/// free for the caller.
 #[must_use]
 pub fn classes(byte: u8) -> u8 {
     encoded_runs::classes(byte)
 }
 
-/// Those of every byte.
+/// The classes of every byte.
 static TABLE: LazyLock<ClassTable> = LazyLock::new(|| byte_classes::class_table(classes));
 
-/// Appends the other readings of `text` to `out`: first those of the text itself in the order of
-/// the text, then those of what they hold.
+/// Appends the decoded views of `text` to `out`: first those of the text itself in its order, then
+/// those of decoded text.
 ///
-/// Returns whether all readings are there. It is false only if they together would pass
-/// [`GROWTH`] times the length of the text, plus 256 bytes, or if the text has 4 GiB or more.
+/// Returns whether the views are complete. They are not if their total size would exceed
+/// [`MAX_GROWTH`] times the length of the text plus 256 bytes, or if the text has 4 GiB or more.
 pub fn views(text: &str, layers: Layers, out: &mut Vec<View>) -> bool {
-    let masks = ByteClassBitmaps::of(text.as_bytes(), &TABLE);
-    views_of(Source { text, masks: &masks, known: &[] }, layers, out)
+    let masks = ByteClassBitmaps::from_bytes(text.as_bytes(), &TABLE);
+    views_of_classified(ClassifiedText { text, masks: &masks, skipped_ranges: &[] }, layers, out)
 }
 
-/// The same for a text whose classes are known.
-pub fn views_of(source: Source<'_>, layers: Layers, out: &mut Vec<View>) -> bool {
+/// Like [`views`], for a text whose byte classes are known.
+pub fn views_of_classified(
+    source: ClassifiedText<'_>,
+    layers: Layers,
+    out: &mut Vec<View>,
+) -> bool {
     let length = source.text.len();
     if u32::try_from(length).is_err() {
         return false;
     }
-    let mut room = length.saturating_mul(GROWTH).saturating_add(256);
+    let mut room = length.saturating_mul(MAX_GROWTH).saturating_add(256);
     let mut from = out.len();
-    let mut complete = readings(source, layers, None, &mut room, out);
-    for _ in 1..DEPTH {
+    let mut complete = decode_once(source, layers, None, &mut room, out);
+    for _ in 1..MAX_DEPTH {
         let mut deeper = Vec::new();
         for view in out.get(from..).unwrap_or_default() {
-            // One guess in a chain: guesses about guesses find nothing but their own inventions.
-            let guessed = view.layers.overlaps(GUESSES);
+            // Heuristics apply once in a chain: applied to their own results they find only artefacts.
+            let guessed = view.layers.overlaps(HEURISTIC_LAYERS);
             let layers = if guessed { layers.intersection(Layers::ENCODED) } else { layers };
-            let masks = ByteClassBitmaps::of(view.text.as_bytes(), &TABLE);
-            let source = Source { text: &view.text, masks: &masks, known: &[] };
-            complete &= readings(source, layers, Some(view), &mut room, &mut deeper);
+            let masks = ByteClassBitmaps::from_bytes(view.text.as_bytes(), &TABLE);
+            let source = ClassifiedText { text: &view.text, masks: &masks, skipped_ranges: &[] };
+            complete &= decode_once(source, layers, Some(view), &mut room, &mut deeper);
         }
         if deeper.is_empty() {
             break;
@@ -122,13 +124,13 @@ pub fn views_of(source: Source<'_>, layers: Layers, out: &mut Vec<View>) -> bool
     complete
 }
 
-/// The layers that guess.
-const GUESSES: Layers =
+/// The layers that rewrite plain text by heuristics.
+const HEURISTIC_LAYERS: Layers =
     Layers::only(Layer::Joined).with(Layer::Defanged).with(Layer::Spaced).with(Layer::Reversed);
 
-/// Appends the readings of one text, each with one round of decoding.
-fn readings(
-    source: Source<'_>,
+/// Appends the views of one text after one pass of decoding.
+fn decode_once(
+    source: ClassifiedText<'_>,
     layers: Layers,
     base: Option<&View>,
     room: &mut usize,
@@ -136,25 +138,25 @@ fn readings(
 ) -> bool {
     let text = source.text;
     let mut edits = Edits::default();
-    scan::encodings(source, layers, Tags::Spell, &mut edits);
+    scan::encodings(source, layers, TagHandling::Spell, &mut edits);
     let mut complete = edits.views(text, base, room, out);
     if edits.has(Layer::Tag) {
-        // Tags spell a text of their own, or they stand between the letters of another.
+        // Tags may spell a text, or separate the letters of another one.
         let mut edits = Edits::default();
-        scan::encodings(source, layers, Tags::Drop, &mut edits);
+        scan::encodings(source, layers, TagHandling::Drop, &mut edits);
         complete &= edits.views(text, base, room, out);
     }
     if edits.has(Layer::Hex) {
-        // Base64 can happen to look like hexadecimal, and either may be what was meant.
+        // Base64 may consist of hexadecimal digits: try both.
         let mut other = Edits::default();
-        scan::encodings(source, layers.without(Layer::Hex), Tags::Spell, &mut other);
+        scan::encodings(source, layers.without(Layer::Hex), TagHandling::Spell, &mut other);
         if other.reads_as_base64(&edits) {
             complete &= other.views(text, base, room, out);
         }
     }
-    for layer in layers.intersection(GUESSES).iter() {
+    for layer in layers.intersection(HEURISTIC_LAYERS).iter() {
         let mut edits = Edits::default();
-        plain_text_layers::guesses(text, layer, &mut edits);
+        plain_text_layers::collect(text, layer, &mut edits);
         complete &= edits.views(text, base, room, out);
     }
     complete

@@ -1,4 +1,4 @@
-//! Identifiers and prose into words.
+//! Splits identifiers and prose into lower-case words.
 
 use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
@@ -6,41 +6,41 @@ use crate::invisible::is_invisible;
 
 /// The lower-case words of a text.
 ///
-/// Letters and digits of any script form words; everything else separates them. A word is split
-/// where case changes (`listIssues`, `HTTPServer`), and each Chinese, Japanese or Korean character
-/// stands alone. A digit stays with the letters before it (`base64`, `v2`). Invisible characters
-/// are dropped and compatibility forms folded first, so that `ﬁle` and `file` are one word.
+/// Letters and digits of any script form words; everything else separates them. Words are split at
+/// case changes (`listIssues`, `HTTPServer`), and each Chinese, Japanese or Korean character is a
+/// word. Digits stay with the letters before them (`base64`, `v2`). Invisible characters are removed
+/// and compatibility forms folded first (NFKC), so that `ﬁle` and `file` give the same word.
 pub fn words(text: &str) -> Vec<String> {
-    split(text, Digits::Join)
+    split(text, DigitHandling::Join)
 }
 
-/// Calls with each word that [`words`] would give, in their order.
+/// Calls `each` with the words that [`words`] gives, in order, without allocating a list.
 pub fn each_word(text: &str, each: impl FnMut(&str)) {
-    split_into(text, Digits::Join, each);
+    split_into(text, DigitHandling::Join, each);
 }
 
-/// The lower-case parts of an identifier: as [`words`], and also split between letters and
-/// digits, so that `getUser2ByID` gives `get user 2 by id`.
+/// The lower-case words of an identifier. Like [`words`], but also splits between letters and digits:
+/// `getUser2ByID` gives `get user 2 by id`.
 pub fn identifier(text: &str) -> Vec<String> {
-    split(text, Digits::Split)
+    split(text, DigitHandling::Split)
 }
 
-/// Whether digits are words of their own.
+/// Whether digits are separate words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Digits {
-    /// They belong to the letters beside them.
+enum DigitHandling {
+    /// Digits belong to adjacent letters.
     Join,
-    /// They are split from letters.
+    /// Digits are split from letters.
     Split,
 }
 
-fn split(text: &str, digits: Digits) -> Vec<String> {
+fn split(text: &str, digits: DigitHandling) -> Vec<String> {
     let mut words = Vec::new();
     split_into(text, digits, |word| words.push(word.to_owned()));
     words
 }
 
-fn split_into(text: &str, digits: Digits, mut each: impl FnMut(&str)) {
+fn split_into(text: &str, digits: DigitHandling, mut each: impl FnMut(&str)) {
     if text.is_ascii() {
         let mut left = Some(text);
         while let Some(text) = left {
@@ -60,16 +60,17 @@ fn split_into(text: &str, digits: Digits, mut each: impl FnMut(&str)) {
     }
 }
 
-/// True for letters and digits that are one lower-case word.
-fn is_word(run: &[u8], digits: Digits) -> bool {
-    let of_word =
-        |byte: &u8| byte.is_ascii_lowercase() || digits == Digits::Join && byte.is_ascii_digit();
+/// Whether a run of ASCII letters and digits is a single lower-case word.
+fn is_word(run: &[u8], digits: DigitHandling) -> bool {
+    let of_word = |byte: &u8| {
+        byte.is_ascii_lowercase() || digits == DigitHandling::Join && byte.is_ascii_digit()
+    };
     !run.is_empty() && run.iter().all(of_word)
 }
 
-/// What a character does to the word being built.
+/// The class of a character, which decides where words start.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum CharClass {
     Lower,
     Upper,
     Digit,
@@ -77,7 +78,7 @@ enum Class {
     Gap,
 }
 
-impl Class {
+impl CharClass {
     fn of(c: char) -> Self {
         match c {
             'a'..='z' => Self::Lower,
@@ -97,7 +98,7 @@ impl Class {
     }
 }
 
-/// Combining marks of the scripts that need them inside a word.
+/// True for a combining mark, which scripts may need inside a word.
 fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
@@ -108,16 +109,16 @@ struct Splitter<F> {
 }
 
 impl<F: FnMut(&str)> Splitter<F> {
-    fn run(chars: impl Iterator<Item = char>, digits: Digits, each: F) {
+    fn run(chars: impl Iterator<Item = char>, digits: DigitHandling, each: F) {
         let mut this = Self { each, current: String::new() };
-        let mut chars = chars.map(|c| (c, Class::of(c))).peekable();
-        let mut before = Class::Gap;
+        let mut chars = chars.map(|c| (c, CharClass::of(c))).peekable();
+        let mut before = CharClass::Gap;
         while let Some((c, class)) = chars.next() {
-            let next = chars.peek().map_or(Class::Gap, |(_, class)| *class);
+            let next = chars.peek().map_or(CharClass::Gap, |(_, class)| *class);
             if starts_word(before, class, next, digits) {
                 this.finish();
             }
-            if class != Class::Gap {
+            if class != CharClass::Gap {
                 this.push(c);
             }
             before = class;
@@ -141,14 +142,20 @@ impl<F: FnMut(&str)> Splitter<F> {
     }
 }
 
-fn starts_word(before: Class, class: Class, next: Class, digits: Digits) -> bool {
-    let splits = digits == Digits::Split;
+fn starts_word(
+    before: CharClass,
+    class: CharClass,
+    next: CharClass,
+    digits: DigitHandling,
+) -> bool {
+    let splits = digits == DigitHandling::Split;
     match (before, class) {
-        (_, Class::Gap | Class::Alone) | (Class::Alone, _) => true,
-        (Class::Lower, Class::Upper) => true,
-        (Class::Upper, Class::Upper) => next == Class::Lower,
-        (Class::Digit, Class::Upper) => splits || next == Class::Lower,
-        (Class::Digit, Class::Lower) | (Class::Lower | Class::Upper, Class::Digit) => splits,
+        (_, CharClass::Gap | CharClass::Alone) | (CharClass::Alone, _) => true,
+        (CharClass::Lower, CharClass::Upper) => true,
+        (CharClass::Upper, CharClass::Upper) => next == CharClass::Lower,
+        (CharClass::Digit, CharClass::Upper) => splits || next == CharClass::Lower,
+        (CharClass::Digit, CharClass::Lower)
+        | (CharClass::Lower | CharClass::Upper, CharClass::Digit) => splits,
         _ => false,
     }
 }
@@ -162,7 +169,7 @@ mod tests {
     proptest! {
         #[test]
         fn plain_text_is_split_as_one_run(text in "[a-cA-C12 _-]{0,30}", splits: bool) {
-            let digits = if splits { Digits::Split } else { Digits::Join };
+            let digits = if splits { DigitHandling::Split } else { DigitHandling::Join };
             let mut words = Vec::new();
             Splitter::run(text.chars(), digits, |word| words.push(word.to_owned()));
             prop_assert_eq!(split(&text, digits), words);

@@ -1,4 +1,4 @@
-//! English word stems.
+//! Stems English words.
 //!
 //! The English stemmer of Snowball, also called Porter2 (Porter, *An algorithm for suffix stripping*,
 //! 1980; Porter, *Snowball*, 2001). Rules without a dictionary give the same stem in every build and
@@ -8,13 +8,13 @@ use std::borrow::Cow;
 
 use frostem::{Algorithm, Stemmer};
 
-/// Longest word, in bytes, that is stemmed.
+/// Maximum length of a word that is stemmed, in bytes.
 const MAX_LEN: usize = 64;
 
 /// The stem of one lower-case word.
 ///
-/// Only words made of `a`–`z`, at most 64 of them, are changed: the rules are English, and
-/// everything else (numbers, other scripts, upper case) comes back as it was.
+/// Only words of at most 64 letters `a`–`z` are stemmed, as the rules are for English. Any other
+/// text (numbers, other scripts, upper case) is returned unchanged.
 ///
 /// ```
 /// assert_eq!(weaver_text::stem::stem("connections"), "connect");

@@ -1,9 +1,9 @@
-//! English words without meaning for a search over tools: function words and the phrases people
-//! wrap a request in ("could you please help me …").
+//! English stop words for tool search: function words, and words of polite phrases around a request
+//! ("could you please help me …").
 
 use std::sync::LazyLock;
 
-/// Sorted, each of at most twelve letters from `a` to `z`.
+/// The stop words, sorted, each of at most twelve letters `a`–`z`.
 const WORDS: &[&str] = &[
     "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "ask", "asking", "at",
     "be", "been", "being", "but", "by", "can", "cannot", "could", "d", "did", "do", "does",
@@ -19,15 +19,15 @@ const WORDS: &[&str] = &[
     "who", "whose", "why", "will", "wish", "with", "wondering", "would", "you", "your",
 ];
 
-/// The words as numbers, in order.
-static NUMBERS: LazyLock<Vec<u64>> = LazyLock::new(|| {
-    let mut numbers: Vec<u64> = WORDS.iter().filter_map(|word| number(word)).collect();
+/// The encoded words, sorted.
+static ENCODED_WORDS: LazyLock<Vec<u64>> = LazyLock::new(|| {
+    let mut numbers: Vec<u64> = WORDS.iter().filter_map(|word| encode(word)).collect();
     numbers.sort_unstable();
     numbers
 });
 
-/// A word of at most twelve letters from `a` to `z` as a number, five bits for each.
-fn number(word: &str) -> Option<u64> {
+/// Encodes a word of at most twelve letters `a`–`z` with five bits for each. `None` for other words.
+fn encode(word: &str) -> Option<u64> {
     if word.len() > 12 {
         return None;
     }
@@ -36,9 +36,9 @@ fn number(word: &str) -> Option<u64> {
     })
 }
 
-/// True if `word`, given in lower case, carries no meaning for a search.
+/// Whether `word`, given in lower case, is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
-    number(word).is_some_and(|number| NUMBERS.binary_search(&number).is_ok())
+    encode(word).is_some_and(|number| ENCODED_WORDS.binary_search(&number).is_ok())
 }
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_list_is_sorted_and_found() {
-        assert!(WORDS.is_sorted() && NUMBERS.len() == WORDS.len());
+        assert!(WORDS.is_sorted() && ENCODED_WORDS.len() == WORDS.len());
         assert!(WORDS.iter().all(|word| is_stop_word(word)));
         for word in ["delete", "", "Zulu", "{", "th", "thee", "aaa", "a ", "WITH", "themselveswho"]
         {

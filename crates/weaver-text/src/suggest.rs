@@ -5,13 +5,12 @@
 //! correction of spelling errors*, 1964): the four slips that make most misspellings of one letter.
 //! Three rows of the table are kept, and words of very different length are not compared.
 
-/// Words longer than this many characters are not compared.
+/// Maximum length of words that are compared, in characters.
 const MAX_CHARS: usize = 64;
 
-/// The word of `known` that was probably meant by `word`, if one is near enough: one edit for up
-/// to five characters, a third of the length for more. An edit inserts, deletes or replaces a
-/// character, or swaps two neighbours. Case is ignored. Among equals the first in alphabetical
-/// order wins.
+/// The word of `known` nearest to `word`, if its distance is at most one edit for words of up to five
+/// characters, or a third of the length of longer ones. An edit inserts, deletes or replaces a
+/// character, or swaps two neighbours. Case is ignored. Ties go to the first in alphabetical order.
 ///
 /// ```
 /// use weaver_text::suggest::nearest;
@@ -33,13 +32,13 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Lower-case characters, or nothing for a word that is empty or too long.
+/// The lower-case characters of a word; `None` if it is empty or too long.
 fn characters(word: &str) -> Option<Vec<char>> {
     let chars: Vec<char> = word.chars().take(MAX_CHARS + 1).flat_map(char::to_lowercase).collect();
     (!chars.is_empty() && chars.len() <= MAX_CHARS).then_some(chars)
 }
 
-/// Edit distance with swaps of neighbours, row by row.
+/// The optimal string alignment distance, computed row by row.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();

@@ -1,7 +1,7 @@
-//! Counting tokens as a model's tokenizer does.
+//! Token counters: exact ones for published vocabularies, and estimates.
 //!
-//! A counter is named explicitly, by [`counter`] or by its type; there is no default, because a
-//! budget means nothing without the vocabulary that it is counted in.
+//! A counter is selected explicitly, by name ([`counter`]) or by type. There is no default, because a
+//! budget is meaningless without the vocabulary that it is counted in.
 //!
 //! | name | what it is | cost |
 //! |---|---|---|
@@ -9,15 +9,15 @@
 //! | `estimate` | [`Estimate`]: aware of scripts, code and numbers | low |
 //! | `cl100k_base`, `o200k_base` | `Tiktoken`: exact, with the feature `tiktoken` | a second per 5 to 20 MB |
 //!
-//! Without the feature `tiktoken` the two exact ones are not there, and asking for one by name is an
-//! error that says so: an estimate never stands in for a count that was asked for.
+//! Without the feature `tiktoken` the exact counters are not available, and selecting one is an
+//! error: an estimate never replaces a requested count.
 //!
 //! ```
 //! use weaver_text::token::{self, Count};
 //!
 //! let counter = token::counter("chars4")?;
 //! assert_eq!(counter.count("hello world"), Count::Tokens(3));
-//! // A limit bounds the work: the rest of the text is not looked at.
+//! // A limit bounds the work: the rest of the text is not read.
 //! assert!(!counter.within(&"hello world ".repeat(1_000_000), 100));
 //! assert!(token::counter("o200k").is_err());
 //! # Ok::<(), weaver_text::error::TokenError>(())
@@ -37,20 +37,20 @@ use std::sync::Arc;
 use crate::error::TokenError;
 use crate::escape;
 
-/// Bytes in the longest token of the vocabularies: a run of blanks.
-const LONGEST: usize = 128;
+/// The length of the longest token of the vocabularies, a run of blanks, in bytes.
+const MAX_TOKEN_BYTES: usize = 128;
 
 /// The outcome of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
-    /// This many tokens.
+    /// The number of tokens.
     Tokens(usize),
-    /// The text could not be counted: treat it as larger than every budget.
+    /// The text could not be counted; treated as larger than any budget.
     Over,
 }
 
 impl Count {
-    /// Whether the text fits into `limit` tokens. What could not be counted never fits.
+    /// Whether the text has at most `limit` tokens. False if it could not be counted.
     pub fn within(self, limit: usize) -> bool {
         matches!(self, Self::Tokens(n) if n <= limit)
     }
@@ -64,7 +64,7 @@ impl Count {
     }
 }
 
-/// Counts the tokens of a text. Implementations are deterministic and do not panic.
+/// Counts the tokens of a text. Implementations must be deterministic and must not panic.
 pub trait TokenCounter: Send + Sync {
     /// The name under which this counter is configured and recorded.
     fn name(&self) -> &str;
@@ -72,21 +72,21 @@ pub trait TokenCounter: Send + Sync {
     /// The number of tokens in `text`.
     fn count(&self, text: &str) -> Count;
 
-    /// The number of tokens in `text` if it has at most `limit`; otherwise any number above
-    /// `limit`. The counters of this crate stop soon after they have passed it, so that the work
-    /// depends on the limit and not on the text.
+    /// The number of tokens in `text` if it is at most `limit`; otherwise any number above
+    /// `limit`. The counters of this crate stop soon after passing the limit, so that it bounds
+    /// the work.
     fn count_up_to(&self, text: &str, limit: usize) -> Count {
         let _ = limit;
         self.count(text)
     }
 
-    /// Whether the count of a text is the sum of the counts of its pieces, where it is cut before a
-    /// blank that stands behind something other than a blank. A word then has to be counted once.
+    /// Whether the count of a text is the sum of the counts of its pieces if it is split before a
+    /// blank that follows a non-blank. Counts of words can then be cached.
     fn is_additive(&self) -> bool {
         false
     }
 
-    /// Whether `text` fits into `limit` tokens. May stop counting early.
+    /// Whether `text` has at most `limit` tokens. May stop counting early.
     fn within(&self, text: &str, limit: usize) -> bool {
         self.count_up_to(text, limit).within(limit)
     }
@@ -94,7 +94,7 @@ pub trait TokenCounter: Send + Sync {
 
 /// One token for every four characters, rounded up: an estimate that needs no tables.
 ///
-/// It is made for English prose. Other text can have far more tokens than it says.
+/// Suitable for English prose. Other text can have far more tokens.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CharsPerFour;
 
@@ -139,11 +139,11 @@ pub fn counter(name: &str) -> Result<Arc<dyn TokenCounter>, TokenError> {
     }
 }
 
-/// Counts what a value looks like when it is written out, such as a JSON value: its braces, quotes
-/// and keys are tokens too. As [`TokenCounter::count_up_to`] otherwise.
+/// Counts the tokens of a value as displayed, such as a JSON value with its braces, quotes and keys.
+/// Otherwise like [`TokenCounter::count_up_to`].
 ///
-/// Writing stops where the limit is passed for certain, at 128 bytes for every token of it; the
-/// outcome is then [`Count::Over`], as it is if the value cannot be written.
+/// Formatting stops where the limit is certainly exceeded, at 128 bytes for each token of it. The
+/// result is then [`Count::Over`], as it is if formatting fails.
 ///
 /// ```
 /// use weaver_text::token::{CharsPerFour, Count, count_displayed};
@@ -155,14 +155,14 @@ pub fn count_displayed(
     value: &dyn fmt::Display,
     limit: usize,
 ) -> Count {
-    let mut out = BoundedText { text: String::new(), left: limit.saturating_mul(LONGEST) };
+    let mut out = BoundedText { text: String::new(), left: limit.saturating_mul(MAX_TOKEN_BYTES) };
     match write!(out, "{value}") {
         Ok(()) => counter.count_up_to(&out.text, limit),
         Err(_) => Count::Over,
     }
 }
 
-/// Text that refuses to grow past its room.
+/// A string with a maximum size; writing beyond it fails.
 struct BoundedText {
     text: String,
     left: usize,

@@ -1,30 +1,29 @@
-//! Typed values in text: what a text names, in a form in which two writings of one thing are equal.
+//! Extracts typed values from text in a canonical form, equal for different spellings of one value.
 //!
-//! Three readings, each for one side of a comparison. [`said`] gives what the words of a person
-//! name; [`told`] what a piece of somebody's answer does, where its label is known;
-//! [`destinations`] what a text could send somebody to, also where that is hidden. The first two
-//! are narrow and the last is wide, so that a comparison which finds an equal value can be relied
-//! on. Nothing is compared by parts: `example.com` is not found in `example.com.evil.net`, and 13
-//! not in 130 or in the 13th of May.
+//! There are three extractors. [`tokens_in_request`] extracts the values in a person's request;
+//! [`tokens_in_reply`] those in a part of a reply, with its label if known; [`destinations`] every
+//! address in a text, even if disguised. The first two are strict and the last is lenient, so that
+//! a match between them can be relied on. Values match only as a whole: `example.com` does not
+//! match `example.com.evil.net`, and 13 matches neither 130 nor the 13th of May.
 //!
-//! Letters that look alike are never made equal here: this is no place to be lenient.
+//! Look-alike letters are never folded here.
 //!
 //! ```
-//! use weaver_text::values::{self, Class, Token};
+//! use weaver_text::values::{self, ValueClass, ValueToken};
 //!
 //! let mut found = Vec::new();
-//! values::said("Send 12.00 to Bob@Example.com, please", &mut found);
-//! assert!(found.contains(&Token::new(Class::Email, "bob@example.com")));
-//! assert!(found.contains(&Token::new(Class::Amount, "12")));
+//! values::tokens_in_request("Send 12.00 to Bob@Example.com, please", &mut found);
+//! assert!(found.contains(&ValueToken::new(ValueClass::Email, "bob@example.com")));
+//! assert!(found.contains(&ValueToken::new(ValueClass::Amount, "12")));
 //! ```
 
 mod address;
 mod cell;
-mod chunk;
+mod date;
 mod domain;
 mod gram;
-mod moment;
 mod number;
+mod word_tokens;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -32,18 +31,18 @@ use crate::invisible::is_invisible;
 use crate::reveal::{self, Layer, Layers};
 
 pub use self::address::{email, host, url};
-pub use self::cell::{account, identifier, path, secret, told};
+pub use self::cell::{account, identifier, path, secret, tokens_in_reply};
+pub use self::date::{Day, day, is_time};
 pub use self::gram::{GRAM, cued_name, grams, words};
-pub use self::moment::{Day, day, is_time};
 pub use self::number::number;
 
-/// The longest text that is read, in bytes; what is beyond is not read.
+/// Maximum bytes of a text that are read; the rest is ignored.
 pub const MAX_TEXT: usize = 256 * 1024;
 
-/// What kind of thing a token names.
+/// The class of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Class {
+pub enum ValueClass {
     /// An e-mail address, in lower case.
     Email = 1,
     /// A host, in lower case.
@@ -56,24 +55,24 @@ pub enum Class {
     Account = 5,
     /// A number that is an amount of money.
     Amount = 6,
-    /// A number that is no part of a date, a time or an identifier.
+    /// A number that is not part of a date, a time or an identifier.
     Number = 7,
-    /// A day: `2024-05-15`, or `05-15` where no year was said.
+    /// A day: `2024-05-15`, or `05-15` without a year.
     Day = 8,
-    /// What names one thing among others, as it is written.
+    /// An identifier, as written.
     Identifier = 9,
-    /// What may be a password, as it is written.
+    /// A possible password, as written.
     Secret = 10,
-    /// A name: words that are written as names are.
+    /// A name: words written like a proper name, or quoted.
     Name = 11,
-    /// Words that follow each other, at most [`GRAM`].
+    /// An n-gram of at most [`GRAM`] words.
     Phrase = 12,
-    /// Words beside a word that says what they name: `channel|general`.
+    /// A name with an adjacent word that says what it names: `channel|general`.
     Cued = 13,
 }
 
-impl Class {
-    /// Its name in words, for people.
+impl ValueClass {
+    /// The name of the class for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -93,63 +92,63 @@ impl Class {
     }
 }
 
-/// A value with its kind, in the form in which it is compared.
+/// A value with its class, in canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Token {
-    /// What kind of thing it names.
-    pub class: Class,
-    /// The form in which it is compared.
+pub struct ValueToken {
+    /// The class of the value.
+    pub class: ValueClass,
+    /// The canonical form, which is compared.
     pub key: String,
 }
 
-impl Token {
-    /// A token.
+impl ValueToken {
+    /// A token of this class with this canonical form.
     #[must_use]
-    pub fn new(class: Class, key: impl Into<String>) -> Self {
+    pub fn new(class: ValueClass, key: impl Into<String>) -> Self {
         Self { class, key: key.into() }
     }
 }
 
-/// What the words of a person name. Appends to `out`.
-pub fn said(text: &str, out: &mut Vec<Token>) {
-    let text = plain(text);
+/// Appends the values in a person's request to `out`.
+pub fn tokens_in_request(text: &str, out: &mut Vec<ValueToken>) {
+    let text = fold_text(text);
     let words = word::words(&text);
     for (at, word) in words.iter().enumerate() {
-        chunk::tokens(&words, at, word, out);
+        word_tokens::push_tokens(&words, at, word, out);
     }
-    moment::days(&words, out);
+    date::push_days(&words, out);
     gram::push_word_tokens(&words, out);
-    cell::accounts(&words, out);
-    // What the wide reading finds in these words is theirs too, and a URL names its host.
+    cell::push_accounts(&words, out);
+    // Lenient matches count as well, and a URL also gives its host.
     for token in destinations(&text).0 {
-        if token.class == Class::Url && !token.key.contains(['@', '\\']) {
+        if token.class == ValueClass::Url && !token.key.contains(['@', '\\']) {
             let host = token.key.split(['/', '?']).next().unwrap_or_default();
-            out.push(Token::new(Class::Host, host));
+            out.push(ValueToken::new(ValueClass::Host, host));
         }
         out.push(token);
     }
 }
 
-/// What a text could send somebody to: e-mail addresses, URLs and hosts, also encoded, split by
-/// what nobody sees, or defanged. False when the text could not be read whole.
+/// The e-mail addresses, URLs and hosts in a text, even if encoded, split by invisible characters
+/// or defanged. False if the text was not read completely.
 #[must_use]
-pub fn destinations(text: &str) -> (Vec<Token>, bool) {
+pub fn destinations(text: &str) -> (Vec<ValueToken>, bool) {
     let mut out = Vec::new();
     let mut complete = text.len() <= MAX_TEXT;
-    let text = cut(text);
-    address::find(&wide(text), &mut out);
+    let text = truncate(text);
+    address::find(&fold_confusable_separators(text), &mut out);
     let mut views = Vec::new();
     complete &= reveal::views(text, Layers::ENCODED.with(Layer::Defanged), &mut views);
     for view in &views {
-        address::find(&wide(&view.text), &mut out);
+        address::find(&fold_confusable_separators(&view.text), &mut out);
     }
     out.sort();
     out.dedup();
     (out, complete)
 }
 
-/// The same with what looks like a slash or a colon as one: readers of texts may take it for one.
-fn wide(text: &str) -> String {
+/// Folds the text, with look-alikes of slashes and colons replaced: readers may take them for those.
+fn fold_confusable_separators(text: &str) -> String {
     let mut out = fold(text);
     if !out.is_ascii() {
         out = out.replace(['\u{2044}', '\u{2215}', '\u{29f8}', '\u{2571}'], "/");
@@ -158,7 +157,7 @@ fn wide(text: &str) -> String {
     out
 }
 
-/// Compatibility forms as plain ones, and nothing that nobody sees.
+/// Folds compatibility forms (NFKC) and removes invisible characters other than white space.
 fn fold(text: &str) -> String {
     if text.is_ascii() && !text.contains(is_invisible) {
         return text.to_owned();
@@ -166,12 +165,12 @@ fn fold(text: &str) -> String {
     text.chars().filter(|c| !is_invisible(*c) || c.is_whitespace()).nfkc().collect()
 }
 
-fn plain(text: &str) -> String {
-    let text = cut(text);
-    if text.is_ascii() { fold(text) } else { fold(&number::joined(text)) }
+fn fold_text(text: &str) -> String {
+    let text = truncate(text);
+    if text.is_ascii() { fold(text) } else { fold(&number::join_groups(text)) }
 }
 
-fn cut(text: &str) -> &str {
+fn truncate(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_TEXT)).unwrap_or_default()
 }
 

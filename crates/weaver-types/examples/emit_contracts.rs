@@ -14,10 +14,10 @@ use weaver_types::contracts::{
     self, ChoiceCard, Contract, DecisionSubject, EventSubject, RoutingDecision, SelectableItem,
 };
 use weaver_types::{
-    Agents, Basis, CallId, Capability, CapabilityDraft, CapabilityId, Check, Constraints,
-    Contribution, Decision, Digest, Effects, EventKind, Frame, Handle, HandleId, KeyId, Label,
-    Origin, PrincipalId, ReasonCode, ResponseMode, RunId, Status, Tenant, Timestamp, TokenClaims,
-    TokenId, Verdict, Warning,
+    AllowedAgents, CallId, Capability, CapabilityDraft, CapabilityId, CheckKind, CheckResult,
+    Constraints, Decision, DecisionBasis, Digest, Effects, EventKind, Frame, Handle, HandleId,
+    KeyId, Label, PolicyOrigin, PrincipalId, ReasonCode, ResponseMode, ResultStatus, RunId, Tenant,
+    Timestamp, TokenClaims, TokenId, Verdict, Warning,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -88,7 +88,7 @@ fn capability() -> Outcome<Capability> {
         idempotent: true,
         input_schema: Some(json!({"type": "object"}).into()),
         tags: BTreeSet::from(["files".to_owned()]),
-        ..CapabilityDraft::new(id, "Read a file", Effects::READ_LOCAL, Agents::Any)
+        ..CapabilityDraft::new(id, "Read a file", Effects::READ_LOCAL, AllowedAgents::Any)
     };
     Ok(draft.build()?)
 }
@@ -145,16 +145,16 @@ fn claims(capability: &Capability) -> Outcome<TokenClaims> {
 }
 
 fn decision(capability: &Capability, verdict: Verdict) -> Outcome<contracts::PolicyDecision> {
-    let basis = Basis {
+    let basis = DecisionBasis {
         policy: Digest::from_bytes([1; 32]),
         contracts: Digest::from_bytes([2; 32]),
-        origin: Origin::Signed,
+        origin: PolicyOrigin::Signed,
     };
     let (reason, detail) = match verdict {
         Verdict::Allow => (ReasonCode::RuleAllow, "rule `reads`"),
         _ => (ReasonCode::FloorHold, "rung L4"),
     };
-    let said = Contribution::new(Check::Rule, verdict, reason, detail);
+    let said = CheckResult::new(CheckKind::Rule, verdict, reason, detail);
     let (call, principal) = (CallId::parse("call_1")?, PrincipalId::parse("anna")?);
     let subject = DecisionSubject {
         call: &call,
@@ -163,7 +163,7 @@ fn decision(capability: &Capability, verdict: Verdict) -> Outcome<contracts::Pol
         token: None,
         at: AT,
     };
-    Ok(contracts::PolicyDecision::of(&Decision::join(vec![said], basis), subject))
+    Ok(contracts::PolicyDecision::from_decision(&Decision::join(vec![said], basis), subject))
 }
 
 fn frame(capability: &Capability) -> Outcome<Frame> {
@@ -185,7 +185,7 @@ fn frame(capability: &Capability) -> Outcome<Frame> {
         call_id: CallId::parse("call_1")?,
         capability_id: capability.id().clone(),
         mode: ResponseMode::Table,
-        status: Status::Success,
+        status: ResultStatus::Success,
         facts: vec!["7 rows".to_owned()],
         table: vec![Map::from_iter([("name".to_owned(), json!("Zoë"))])],
         raw: None,
@@ -200,7 +200,7 @@ fn frame(capability: &Capability) -> Outcome<Frame> {
 
 fn event(capability: &Capability, kind: EventKind) -> Outcome<Option<contracts::TraceEvent>> {
     let (call, principal) = (CallId::parse("call_1")?, PrincipalId::parse("anna")?);
-    Ok(contracts::TraceEvent::of(EventSubject {
+    Ok(contracts::TraceEvent::from_event(EventSubject {
         kind,
         event_id: "log_1/7",
         at: AT,
@@ -208,8 +208,8 @@ fn event(capability: &Capability, kind: EventKind) -> Outcome<Option<contracts::
         capability: Some(capability.id()),
         principal: Some(&principal),
         handle: None,
-        framed: kind == EventKind::Outcome,
-        status: (kind == EventKind::Outcome).then_some(Status::Success),
+        has_frame: kind == EventKind::Outcome,
+        status: (kind == EventKind::Outcome).then_some(ResultStatus::Success),
         error: None,
     }))
 }

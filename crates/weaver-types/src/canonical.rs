@@ -1,10 +1,11 @@
-//! Canonical bytes: RFC 8785 (JCS) in one place, with our own strict reader and writer.
+//! Canonical bytes: RFC 8785 (JCS) with a strict reader and writer of our own.
 //!
-//! Everything that is hashed or signed passes through this module, so that two builds, two
-//! machines and two years agree on the bytes. The reader accepts RFC 8259 and nothing else; the
-//! writer sorts keys by UTF-16 code units and writes numbers as ECMAScript does. What the two
-//! disagree on in other JSON libraries (duplicate keys, integers above 2^53, lone surrogates,
-//! numbers that overflow) is refused here with a code and a place. A [`Profile`] says how strict.
+//! Everything that is hashed or signed passes through this module, so that two builds on two
+//! machines produce the same bytes, now and in later releases. The reader accepts RFC 8259 JSON and
+//! nothing else. The writer sorts keys by UTF-16 code units and formats numbers as ECMAScript does.
+//! Input on which JSON libraries disagree (duplicate keys, integers above 2^53, lone surrogates,
+//! numbers that overflow) is refused with an error code and a position. A [`Profile`] chooses how
+//! strict both are about numbers.
 //!
 //! ```
 //! use weaver_types::canonical::{self, Profile};
@@ -15,10 +16,10 @@
 //! # Ok::<(), canonical::CanonicalError>(())
 //! ```
 
-mod buffer;
-mod check;
 mod error;
+mod fast_check;
 mod finite_check;
+mod json_buffer;
 mod number;
 mod read;
 mod record_bytes;
@@ -29,34 +30,35 @@ mod write;
 use serde::Serialize;
 use serde_json::Value;
 
-use finite_check::{FiniteCheck, Stop};
+use finite_check::{FiniteCheck, FiniteCheckError};
 
-pub use buffer::Buffer;
 pub use error::{CanonicalError, CanonicalFault};
+pub use json_buffer::JsonBuffer;
 pub use record_bytes::RecordBytes;
-pub use serialize::Members;
+pub use serialize::ObjectBuilder;
 
 /// The deepest nesting of arrays and objects that is read or written.
 pub const MAX_DEPTH: usize = 128;
 
-/// How strict the reader and the writer are about numbers. All profiles refuse duplicate keys.
+/// How strict the reader and the writer are about numbers. Every profile refuses duplicate keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
-    /// Our records and events: integers within ±2^53 only. `1.0` and `1e3` are refused as text.
+    /// Our records and events: integers within ±2^53 only. The texts `1.0` and `1e3` are refused.
     Record,
-    /// Our signed documents: as [`Profile::Record`], and finite doubles as RFC 8785 writes them. A
-    /// double that would be written as an integer beyond ±2^53 is refused like the integer itself.
+    /// Our signed documents: as [`Profile::Record`], plus finite doubles in RFC 8785 form. A double
+    /// that would be written as an integer beyond ±2^53 is refused, like the integer itself.
     Document,
-    /// Values from elsewhere (arguments, tool contracts): 64-bit integers are kept and written
-    /// exactly, larger integers refused, other numbers follow ECMAScript. A number that overflows
-    /// to infinity, or underflows to zero, is refused.
+    /// Values from third parties (arguments, tool contracts): 64-bit integers are kept exactly,
+    /// larger integers are refused, and other numbers follow ECMAScript. A number that overflows to
+    /// infinity or underflows to zero is refused.
     Foreign,
 }
 
 /// Reads one JSON text strictly.
 ///
-/// The result holds each number as its canonical text would read: `1.0` and `1e0` are the integer
-/// `1`, `-0` is `0`. Two texts that are equal here have equal canonical bytes, and the reverse.
+/// Each number in the result has the value that its canonical text denotes: `1.0` and `1e0` become
+/// the integer `1`, `-0` becomes `0`. Two texts give equal values exactly when their canonical
+/// bytes are equal.
 ///
 /// # Errors
 ///
@@ -64,23 +66,23 @@ pub enum Profile {
 /// outside RFC 8259, a lone surrogate, a duplicate key however it is escaped, nesting beyond
 /// [`MAX_DEPTH`], or a number that the profile refuses.
 pub fn parse(bytes: &[u8], profile: Profile) -> Result<Value, CanonicalError> {
-    read::Reader::new(bytes, profile)?.document()
+    read::Reader::new(bytes, profile)?.read_document()
 }
 
 /// Writes the canonical bytes of a value.
 ///
-/// What this writes, [`parse`] reads back under the same profile to the same bytes.
+/// [`parse`] reads the output back under the same profile and writes the same bytes again.
 ///
 /// # Errors
 ///
 /// [`CanonicalError`] with the place: nesting beyond [`MAX_DEPTH`], or a number that the profile
 /// refuses.
 pub fn to_bytes(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
-    write::value(value, profile)
+    write::canonical_bytes(value, profile)
 }
 
-/// True when `bytes` are what [`to_bytes`] writes of some value under `profile`: they read as JSON,
-/// and written again they are the same bytes.
+/// True when `bytes` are canonical under `profile`: they parse as JSON, and writing the value again
+/// gives the same bytes.
 ///
 /// ```
 /// use weaver_types::canonical::{self, Profile};
@@ -91,7 +93,7 @@ pub fn to_bytes(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalErr
 /// ```
 #[must_use]
 pub fn is_canonical(bytes: &[u8], profile: Profile) -> bool {
-    (profile == Profile::Record && check::surely_record(bytes))
+    (profile == Profile::Record && fast_check::is_surely_canonical(bytes))
         || parse(bytes, profile)
             .and_then(|value| to_bytes(&value, profile))
             .is_ok_and(|written| written == bytes)
@@ -101,44 +103,53 @@ pub fn is_canonical(bytes: &[u8], profile: Profile) -> bool {
 ///
 /// # Errors
 ///
-/// As [`to_bytes`]; also when serialisation fails, when a map or a flattened struct yields the same
+/// As [`to_bytes`]. Also fails when serialisation fails, when a map or a flattened struct yields a
 /// key twice, and for a double that is not finite.
-pub fn of<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
-    match serialize::quickly(value, profile) {
+pub fn serialize<T: Serialize + ?Sized>(
+    value: &T,
+    profile: Profile,
+) -> Result<Vec<u8>, CanonicalError> {
+    match serialize::single_pass(value, profile) {
         Some(bytes) => Ok(bytes),
-        None => closely(value, profile),
+        None => serialize_via_text(value, profile),
     }
 }
 
-/// The same where the caller knows about how many bytes it will be.
+/// As [`serialize()`], with an estimate of the output size so that the buffer is allocated once.
 ///
 /// # Errors
 ///
-/// As [`of`].
-pub fn of_about<T: Serialize + ?Sized>(
+/// As [`serialize()`].
+pub fn serialize_with_capacity<T: Serialize + ?Sized>(
     value: &T,
     profile: Profile,
     bytes: usize,
 ) -> Result<Vec<u8>, CanonicalError> {
-    serialize::into_room(value, profile, bytes).map_or_else(|| closely(value, profile), Ok)
+    serialize::single_pass_with_capacity(value, profile, bytes)
+        .map_or_else(|| serialize_via_text(value, profile), Ok)
 }
 
-/// Writes a record: what [`of`] writes under [`Profile::Record`], as bytes that are known to be so.
+/// Writes a record: the bytes of [`serialize()`] under [`Profile::Record`], marked as known to be
+/// canonical.
 ///
 /// # Errors
 ///
-/// As [`of`].
+/// As [`serialize()`].
 pub fn record<T: Serialize + ?Sized>(value: &T) -> Result<RecordBytes, CanonicalError> {
-    Ok(RecordBytes::written(of(value, Profile::Record)?, Profile::Record))
+    Ok(RecordBytes::from_writer(serialize(value, Profile::Record)?, Profile::Record))
 }
 
-/// What [`of`] does where the quick way is not sure: it names what is wrong.
-fn closely<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
-    value.serialize(FiniteCheck).map_err(|stop| match stop {
-        Stop::NotFinite => CanonicalFault::Precision.nowhere(),
-        Stop::Custom => CanonicalFault::Serialize.nowhere(),
+/// The slow path of [`serialize()`], taken when the single pass gives up: it goes through JSON text
+/// and the strict reader, which name what is wrong.
+fn serialize_via_text<T: Serialize + ?Sized>(
+    value: &T,
+    profile: Profile,
+) -> Result<Vec<u8>, CanonicalError> {
+    value.serialize(FiniteCheck).map_err(|error| match error {
+        FiniteCheckError::NotFinite => CanonicalFault::Precision.without_place(),
+        FiniteCheckError::Serialize => CanonicalFault::Serialize.without_place(),
     })?;
-    let text = serde_json::to_vec(value).map_err(|_| CanonicalFault::Serialize.nowhere())?;
+    let text = serde_json::to_vec(value).map_err(|_| CanonicalFault::Serialize.without_place())?;
     to_bytes(&parse(&text, profile)?, profile)
 }
 

@@ -1,4 +1,4 @@
-//! Capabilities: what can be called, and the digest that names exactly this version of it.
+//! Capabilities: what can be called, and the fingerprint that identifies one exact version.
 
 mod draft;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::canonical::{self, CanonicalError, Profile};
-use crate::digest::{Digest, Tag};
+use crate::digest::{Digest, DomainTag};
 use crate::effects::{Effects, Rung, SafetyClass, SinkKind};
 use crate::id::{AgentId, CapabilityId};
 use crate::label::SensitivityTag;
@@ -27,15 +27,16 @@ pub const MAX_DESCRIPTION: usize = 64 * 1024;
 /// Which agents may use a capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Agents {
-    /// Every agent; has to be said.
+pub enum AllowedAgents {
+    /// Every agent; must be stated explicitly.
     Any,
-    /// These only; an empty set is nobody.
+    /// Only these; an empty set admits nobody.
     Only(BTreeSet<AgentId>),
 }
 
-impl Agents {
-    /// True when `agent` may use it; a caller without an agent passes only under [`Agents::Any`].
+impl AllowedAgents {
+    /// True when `agent` may use the capability. A caller without an agent passes only under
+    /// [`AllowedAgents::Any`].
     #[must_use]
     pub fn admits(&self, agent: Option<&AgentId>) -> bool {
         match self {
@@ -45,26 +46,27 @@ impl Agents {
     }
 }
 
-/// The members of a record in a capability's output that say which record it is.
+/// The members of an output record that identify it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RecordFields {
-    /// The member with the id. The source assigns it: nobody who fills the record writes there.
+pub struct RecordIdentity {
+    /// The member that holds the id. The source assigns it; whoever fills in the record cannot
+    /// choose it.
     pub id: String,
-    /// The member with the name that people call the record by, for example its title.
+    /// The member that holds the name people use for the record, for example its title.
     pub name: Option<String>,
 }
 
-/// Which telemetry a capability wants. Steers spans and metrics, never the log.
+/// Which telemetry a capability emits: spans and metrics. The log is not affected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Emit {
+pub struct TelemetrySettings {
     /// A span per call.
     pub trace: bool,
     /// Metrics per call.
     pub metric: bool,
 }
 
-/// Why a draft is no capability.
+/// Why a draft cannot become a capability.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CapabilityError {
@@ -75,9 +77,9 @@ pub enum CapabilityError {
         id: String,
         /// The field.
         field: &'static str,
-        /// What it was.
+        /// The actual value.
         value: u64,
-        /// What is allowed.
+        /// The allowed range.
         bounds: &'static str,
     },
     /// A text is missing or too long.
@@ -114,14 +116,15 @@ impl CapabilityError {
     }
 }
 
-/// A checked capability with its fingerprint.
+/// A validated capability with its fingerprint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Capability {
     draft: CapabilityDraft,
     fingerprint: Digest,
 }
 
-/// The hashed form. Field names are part of the fingerprint and never change within one version.
+/// The hashed form. Its field names are part of the fingerprint and never change within one
+/// version.
 #[derive(Serialize)]
 struct FingerprintForm<'a> {
     v: u8,
@@ -135,7 +138,7 @@ struct FingerprintForm<'a> {
     input_schema: Option<&'a Value>,
     output_schema: Option<&'a Value>,
     requires_permission: &'a BTreeSet<String>,
-    agents: &'a Agents,
+    agents: &'a AllowedAgents,
     sensitivity: &'a BTreeSet<SensitivityTag>,
     tags: &'a BTreeSet<String>,
     allowed_fields: &'a BTreeSet<String>,
@@ -228,7 +231,7 @@ impl CapabilityDraft {
             max_retries: self.max_retries,
             timeout_ms: self.timeout_ms,
         };
-        Ok(Digest::of(Tag::FINGERPRINT, &canonical::of(&form, Profile::Foreign)?))
+        Ok(Digest::of(DomainTag::FINGERPRINT, &canonical::serialize(&form, Profile::Foreign)?))
     }
 }
 
@@ -239,26 +242,27 @@ impl Capability {
         &self.draft.id
     }
 
-    /// All its fields.
+    /// All fields.
     #[must_use]
     pub fn spec(&self) -> &CapabilityDraft {
         &self.draft
     }
 
-    /// The fields, to change and check again.
+    /// The fields, to be changed and validated again.
     #[must_use]
     pub fn into_draft(self) -> CapabilityDraft {
         self.draft
     }
 
-    /// `sha256:…` over everything that a policy or a model sees of it. Not covered: policy, rung,
-    /// sink, labels, critical arguments (they stand in signed documents), driver, telemetry.
+    /// `sha256:…` over everything that a policy or a model sees of the capability. Not covered,
+    /// because signed documents state it: policy, rung, sink, labels, critical arguments. Not
+    /// covered either: driver and telemetry.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
         self.fingerprint
     }
 
-    /// The rung in force.
+    /// The effective rung: the operator's, or the one that follows from the effects.
     #[must_use]
     pub fn rung(&self) -> Rung {
         self.draft.rung.unwrap_or_else(|| self.draft.effects.rung())
@@ -270,13 +274,13 @@ impl Capability {
         self.draft.effects.class()
     }
 
-    /// The sink kind in force.
+    /// The effective sink kind: the operator's, or the strictest that the effects allow.
     #[must_use]
     pub fn sink(&self) -> SinkKind {
         self.draft.sink.unwrap_or_else(|| self.draft.effects.strictest_sink())
     }
 
-    /// What may be told about it: no driver, no operation, no allowed fields.
+    /// The public description: without driver, operation and allowed fields.
     #[must_use]
     pub fn descriptor(&self) -> CapabilityDescriptor {
         CapabilityDescriptor {
@@ -294,7 +298,7 @@ impl Capability {
     }
 }
 
-/// The public face of a capability.
+/// The public description of a capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CapabilityDescriptor {

@@ -1,14 +1,13 @@
-//! The nine public weaver contracts (version 0), as their JSON Schemas have them.
+//! The nine public weaver contracts (version 0), as their JSON Schemas define them.
 //!
-//! These are the types of the wire between systems, not ours: the conversions from our own
-//! vocabulary are the `From` impls and the subjects (`DecisionSubject`, `EventSubject`; with the feature
-//! `calendar`, since times are texts there). Each
-//! contract keeps fields that it does not know, leaves out an optional field that may not be
-//! `null`, and tells an absent field from a `null` one where both may stand ([`Nullable`]), so
-//! that reading and writing loses nothing.
+//! These types belong to the wire between systems. The `From` impls and the subjects
+//! (`DecisionSubject`, `EventSubject`) convert from our own types; they need the feature
+//! `calendar`, because times are texts there. Each contract keeps fields that it does not know,
+//! omits an optional field that may not be `null`, and distinguishes an absent field from a `null`
+//! one where both are allowed ([`Nullable`]), so that reading and writing lose nothing.
 //!
-//! Read with [`Contract::parse`], which is strict about the JSON and validates; write with
-//! [`Contract::to_json`], which validates too. Plain `serde` works, and checks the shape only.
+//! Read with [`Contract::parse`] and write with [`Contract::to_json`]; both validate, and parsing
+//! is strict about the JSON. Plain `serde` works too, but checks only the shape.
 //!
 //! ```
 //! use weaver_types::contracts::{Contract, ContractError, SelectableItem};
@@ -54,10 +53,10 @@ pub use routing_decision::RoutingDecision;
 pub use selectable_item::SelectableItem;
 pub use trace_event::{EventType, Outcome, TraceEvent};
 
-/// Fields of a JSON object.
+/// A JSON object.
 pub type Fields = Map<String, Value>;
 
-/// What the nine contracts have in common.
+/// A public contract: its title, its validation, and how it is read and written.
 pub trait Contract: Serialize + DeserializeOwned {
     /// The contract's title in its schema.
     const TITLE: &'static str;
@@ -66,7 +65,7 @@ pub trait Contract: Serialize + DeserializeOwned {
     ///
     /// # Errors
     ///
-    /// [`ContractError::Broken`] with the place and the rule, the first that is found.
+    /// [`ContractError::Broken`] with the field and the rule, for the first violation.
     fn validate(&self) -> Result<(), ContractError>;
 
     /// Reads strict JSON (no duplicate keys, 64-bit integers exact) and validates.
@@ -90,7 +89,7 @@ pub trait Contract: Serialize + DeserializeOwned {
     /// [`ContractError`], for a broken rule, or for an unknown field that repeats a known one.
     fn to_json(&self) -> Result<String, ContractError> {
         self.validate()?;
-        let bytes = canonical::of(self, Profile::Foreign)
+        let bytes = canonical::serialize(self, Profile::Foreign)
             .map_err(|source| ContractError::Json { contract: Self::TITLE, source })?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }

@@ -1,33 +1,33 @@
-//! The decision: a join of what every check contributes, which nothing can loosen.
+//! The decision: a join of the results of all checks, which can only become stricter.
 
 mod authority;
+mod check_result;
 mod constraints;
-mod contribution;
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use self::contribution::cut;
+use self::check_result::truncate_detail;
 use crate::digest::Digest;
 use crate::reason::ReasonCode;
 
-pub use authority::Authority;
+pub use authority::ApprovalAuthority;
+pub use check_result::{CheckKind, CheckResult, MAX_DETAIL, Remedy};
 pub use constraints::Constraints;
-pub use contribution::{Check, Contribution, Discharge, MAX_DETAIL};
 
-/// The four answers, from mild to strict; the stricter wins.
+/// The four verdicts, from mild to strict; the stricter wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Go on.
+    /// The call may go ahead.
     Allow,
-    /// The requester's side can repair it.
+    /// The requester can fix the problem, for example by giving a justification.
     Ask,
-    /// Somebody else must release it.
+    /// Somebody else must release the call.
     Hold,
-    /// Final.
+    /// Final refusal.
     Deny,
 }
 
@@ -50,11 +50,11 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The contribution that speaks for a decision: the first at the winning verdict. Where people
-/// released the call, or a policy that observes let it through, that comes before what would have
-/// allowed it anyway.
-fn leading(said: &[Contribution], verdict: Verdict) -> Option<&Contribution> {
-    let winning = || said.iter().filter(|c| c.verdict == verdict);
+/// The check result that explains a decision: the first one at the winning verdict. For an allowed
+/// call, a release by people or by an observing policy comes before any rule that would have
+/// allowed the call anyway, because it is the reason why the call went through.
+fn deciding_result(results: &[CheckResult], verdict: Verdict) -> Option<&CheckResult> {
+    let winning = || results.iter().filter(|c| c.verdict == verdict);
     let allowed = || winning().filter(|_| verdict == Verdict::Allow);
     let released = allowed().find(|c| c.reason.is_release());
     let unenforced = || allowed().find(|c| c.reason == ReasonCode::NotEnforced);
@@ -64,46 +64,49 @@ fn leading(said: &[Contribution], verdict: Verdict) -> Option<&Contribution> {
 /// Where the policy in force came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum PolicyOrigin {
     /// Documents signed under the operator's root key.
     Signed,
-    /// Built in the host's code.
+    /// Built by the host's code.
     Code,
-    /// Unsigned documents, allowed by a flag for development.
+    /// Unsigned documents, permitted by a development flag.
     UnsignedDevelopment,
 }
 
-/// Under which documents a decision was made.
+/// The documents on which a decision rests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Basis {
+pub struct DecisionBasis {
     /// The digest of the contracts.
     pub contracts: Digest,
     /// Where they came from.
-    pub origin: Origin,
+    pub origin: PolicyOrigin,
     /// The digest of the policy.
     pub policy: Digest,
 }
 
-/// The decision on one request: a value, not an error. It carries its own explanation.
+/// The decision on one request: a value, not an error, that carries its own explanation.
 ///
-/// It can only be made by joining contributions and only be changed by adding one, so nothing
-/// that holds a decision can loosen it.
+/// A decision is made only by joining check results and changed only by joining another one, so no
+/// code that holds a decision can loosen it.
 ///
 /// ```
-/// use weaver_types::{Basis, Check, Contribution, Decision, Digest, Origin, ReasonCode, Verdict};
+/// use weaver_types::{
+///     CheckKind, CheckResult, Decision, DecisionBasis, Digest, PolicyOrigin, ReasonCode, Verdict,
+/// };
 ///
-/// let basis = Basis { policy: Digest::from_bytes([0; 32]), contracts: Digest::from_bytes([0; 32]), origin: Origin::Code };
-/// let allow = Contribution::new(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow, "rule `reads`");
+/// let none = Digest::from_bytes([0; 32]);
+/// let basis = DecisionBasis { policy: none, contracts: none, origin: PolicyOrigin::Code };
+/// let allow = CheckResult::new(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow, "rule `reads`");
 /// let decision = Decision::join(vec![allow], basis);
-/// assert!(decision.allowed());
+/// assert!(decision.is_allowed());
 ///
-/// let hold = Contribution::new(Check::Floor, Verdict::Hold, ReasonCode::FloorHold, "rung L4");
-/// let decision = decision.tightened(hold);
-/// assert_eq!((decision.verdict(), decision.primary()), (Verdict::Hold, ReasonCode::FloorHold));
+/// let hold = CheckResult::new(CheckKind::Floor, Verdict::Hold, ReasonCode::FloorHold, "rung L4");
+/// let decision = decision.joined_with(hold);
+/// assert_eq!((decision.verdict(), decision.primary_reason()), (Verdict::Hold, ReasonCode::FloorHold));
 /// ```
 ///
-/// It is handed on and kept many times, so copies share what it says.
+/// Decisions are passed on and stored many times, so copies share their content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision(Arc<JoinedContributions>);
 
@@ -111,10 +114,10 @@ pub struct Decision(Arc<JoinedContributions>);
 struct JoinedContributions {
     verdict: Verdict,
     primary: ReasonCode,
-    contributions: Vec<Contribution>,
-    authority: Authority,
+    contributions: Vec<CheckResult>,
+    authority: ApprovalAuthority,
     constraints: Constraints,
-    basis: Basis,
+    basis: DecisionBasis,
     #[serde(skip_serializing_if = "Option::is_none")]
     would_have: Option<Decision>,
 }
@@ -126,20 +129,20 @@ impl Serialize for Decision {
 }
 
 impl Decision {
-    /// Joins contributions: strictest verdict, highest authority, tightest constraints. None at
-    /// all is a denial. What waits for people waits for one at least, and says so.
+    /// Joins check results: strictest verdict, highest authority, tightest constraints. An empty
+    /// list is a denial. A hold that needs human approval requires a quorum of at least one.
     #[must_use]
-    pub fn join(mut contributions: Vec<Contribution>, basis: Basis) -> Self {
+    pub fn join(mut contributions: Vec<CheckResult>, basis: DecisionBasis) -> Self {
         if contributions.is_empty() {
-            contributions.push(Contribution::new(
-                Check::Rule,
+            contributions.push(CheckResult::new(
+                CheckKind::Rule,
                 Verdict::Deny,
                 ReasonCode::NoMatchingRule,
                 "no check contributed anything",
             ));
         }
-        for held in contributions.iter_mut().filter(|c| c.waits_for_people()) {
-            held.authority.quorum = held.authority.quorum.max(1);
+        for hold in contributions.iter_mut().filter(|c| c.needs_human_approval()) {
+            hold.authority.quorum = hold.authority.quorum.max(1);
         }
         if contributions.len() > 1 {
             contributions.sort_by(|a, b| {
@@ -148,9 +151,9 @@ impl Decision {
             });
         }
         let verdict = contributions.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Deny);
-        let primary =
-            leading(&contributions, verdict).map_or(ReasonCode::NoMatchingRule, |c| c.reason);
-        let mut authority = Authority::default();
+        let primary = deciding_result(&contributions, verdict)
+            .map_or(ReasonCode::NoMatchingRule, |c| c.reason);
+        let mut authority = ApprovalAuthority::default();
         let mut constraints = Constraints::default();
         for contribution in &contributions {
             authority = authority.join(&contribution.authority);
@@ -169,71 +172,72 @@ impl Decision {
         Self(Arc::new(joined))
     }
 
-    /// The same decision, made under a policy that observes: `would_have` is what it would have
-    /// been, were everything enforced. It changes nothing about this decision.
+    /// Attaches `would_have`: the decision that full enforcement would have given, under a policy
+    /// that only observes some checks. It does not change this decision.
     #[must_use]
-    pub fn observing(mut self, would_have: Self) -> Self {
+    pub fn with_would_have(mut self, would_have: Self) -> Self {
         Arc::make_mut(&mut self.0).would_have = Some(would_have);
         self
     }
 
-    /// What it would have been, were everything enforced; `None` under a policy that enforces all
-    /// that it says.
+    /// The decision that full enforcement would have given; `None` under a policy that enforces
+    /// everything.
     #[must_use]
     pub fn would_have(&self) -> Option<&Self> {
         self.0.would_have.as_ref()
     }
 
-    /// What it would have been, where that is another verdict: something stood in the way and was
-    /// not enforced.
+    /// As [`Decision::would_have`], but only when its verdict differs: some obstacle was not
+    /// enforced.
     #[must_use]
     pub fn not_enforced(&self) -> Option<&Self> {
         self.would_have().filter(|would| would.verdict() != self.verdict())
     }
 
-    /// The same decision with one more contribution joined in: enforced, whatever the policy
-    /// observes.
+    /// Joins one more check result, enforced whatever the policy observes.
     #[must_use]
-    pub fn tightened(self, contribution: Contribution) -> Self {
+    pub fn joined_with(self, contribution: CheckResult) -> Self {
         let would_have = self.would_have().is_some().then(|| contribution.clone());
-        self.tightened_observing(contribution, would_have)
+        self.joined_with_enforced(contribution, would_have)
     }
 
-    /// The same decision with `enforced` joined in, and `would_have` into what it would have been,
-    /// under a policy that observes.
+    /// Joins `enforced` into this decision, and `would_have` into the fully enforced one when the
+    /// policy observes.
     #[must_use]
-    pub fn tightened_observing(
+    pub fn joined_with_enforced(
         self,
-        enforced: Contribution,
-        would_have: Option<Contribution>,
+        enforced: CheckResult,
+        would_have: Option<CheckResult>,
     ) -> Self {
         let joined = Arc::unwrap_or_clone(self.0);
         let JoinedContributions { mut contributions, basis, would_have: before, .. } = joined;
         contributions.push(enforced);
         let decision = Self::join(contributions, basis);
         match (before, would_have) {
-            (Some(before), Some(said)) => decision.observing(before.tightened(said)),
-            (Some(before), None) => decision.observing(before),
+            (Some(before), Some(would_have)) => {
+                decision.with_would_have(before.joined_with(would_have))
+            }
+            (Some(before), None) => decision.with_would_have(before),
             (None, _) => decision,
         }
     }
 
-    /// The same decision with other words in its details: what stands in the way stays. `words`
-    /// gives nothing for a detail that stays as it is.
+    /// Rewrites the details and keeps everything else. `words` returns `None` for a detail that
+    /// stays.
     #[must_use]
-    pub fn reworded(self, words: impl Fn(&str) -> Option<String>) -> Self {
-        self.reworded_by(&words)
+    pub fn map_details(self, words: impl Fn(&str) -> Option<String>) -> Self {
+        self.map_details_by(&words)
     }
 
-    fn reworded_by(self, words: &dyn Fn(&str) -> Option<String>) -> Self {
+    fn map_details_by(self, words: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut joined = self.0;
         if let Some(would_have) = joined.would_have.clone() {
-            Arc::make_mut(&mut joined).would_have = Some(would_have.reworded_by(words));
+            Arc::make_mut(&mut joined).would_have = Some(would_have.map_details_by(words));
         }
-        if joined.contributions.iter().any(|said| words(&said.detail).is_some()) {
-            for said in &mut Arc::make_mut(&mut joined).contributions {
-                if let Some(other) = words(&said.detail) {
-                    said.detail = cut(&other).to_owned();
+        if joined.contributions.iter().any(|result| words(&result.detail).is_some()) {
+            for result in &mut Arc::make_mut(&mut joined).contributions {
+                if let Some(other) = words(&result.detail) {
+                    result.detail = truncate_detail(&other).to_owned();
                 }
             }
         }
@@ -248,30 +252,31 @@ impl Decision {
 
     /// True only for [`Verdict::Allow`].
     #[must_use]
-    pub fn allowed(&self) -> bool {
+    pub fn is_allowed(&self) -> bool {
         self.0.verdict == Verdict::Allow
     }
 
-    /// The first reason at the winning verdict; of a call that people released, that they did.
+    /// The reason of the result that explains the decision; for a call that people released, the
+    /// release.
     #[must_use]
-    pub fn primary(&self) -> ReasonCode {
+    pub fn primary_reason(&self) -> ReasonCode {
         self.0.primary
     }
 
-    /// The words of the contribution that gave the primary reason.
+    /// The detail of the result that explains the decision.
     #[must_use]
     pub fn detail(&self) -> &str {
-        leading(&self.0.contributions, self.0.verdict).map_or("", |c| c.detail.as_str())
+        deciding_result(&self.0.contributions, self.0.verdict).map_or("", |c| c.detail.as_str())
     }
 
-    /// Everything that was said, in the order of the checks.
+    /// All check results, in the order of the checks.
     #[must_use]
-    pub fn contributions(&self) -> &[Contribution] {
+    pub fn check_results(&self) -> &[CheckResult] {
         &self.0.contributions
     }
 
-    /// The contributions that stand in the way, strictest first.
-    pub fn obstacles(&self) -> impl Iterator<Item = &Contribution> {
+    /// The results that stand in the way, strictest first.
+    pub fn obstacles(&self) -> impl Iterator<Item = &CheckResult> {
         [Verdict::Deny, Verdict::Hold, Verdict::Ask]
             .into_iter()
             .flat_map(|verdict| self.0.contributions.iter().filter(move |c| c.verdict == verdict))
@@ -279,19 +284,19 @@ impl Decision {
 
     /// The authority that could release it.
     #[must_use]
-    pub fn authority(&self) -> &Authority {
+    pub fn authority(&self) -> &ApprovalAuthority {
         &self.0.authority
     }
 
-    /// The limits that go with it.
+    /// The limits on what the call may return.
     #[must_use]
     pub fn constraints(&self) -> &Constraints {
         &self.0.constraints
     }
 
-    /// The documents behind it.
+    /// The documents on which it rests.
     #[must_use]
-    pub fn basis(&self) -> &Basis {
+    pub fn basis(&self) -> &DecisionBasis {
         &self.0.basis
     }
 }

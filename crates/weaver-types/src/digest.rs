@@ -1,4 +1,5 @@
-//! SHA-256 digests with a domain tag, so that no hash or signature of one form passes for another.
+//! SHA-256 digests with domain separation, so that no hash or signature of one kind passes for
+//! another.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,41 +9,42 @@ use sha2::{Digest as _, Sha256};
 
 use crate::id::{hex, write_hex};
 
-/// The domain of a hash or a signature: the ASCII text that stands, with a zero byte, before the
-/// bytes. Each form has its own, so that equal bytes of two forms never have equal digests.
+/// The domain of a hash or a signature: an ASCII text that is hashed, with a zero byte, before the
+/// message. Each kind of message has its own, so equal bytes of two kinds never have equal digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Tag(&'static str);
+pub struct DomainTag(&'static str);
 
-impl Tag {
-    /// The effective capability: canonical bytes of all that tokens and approvals bind.
+impl DomainTag {
+    /// A capability: canonical bytes of everything that tokens and approvals bind.
     pub const FINGERPRINT: Self = Self("weaver/fingerprint/v1");
-    /// What a server says of its tool and of itself, as received, for drift: both as parts.
+    /// A tool definition and its server's instructions, as received, to detect drift: both as
+    /// parts.
     pub const UPSTREAM: Self = Self("weaver/upstream/v1");
-    /// The policy document: canonical bytes of what its file says, profile document.
+    /// A policy document: canonical bytes of its content, profile document.
     pub const POLICY: Self = Self("weaver/policy/v1");
-    /// A tool's name, where it has to be shortened for a client: server and tool as parts.
+    /// A tool name that was shortened for a client: server and tool as parts.
     pub const EXPOSED: Self = Self("weaver/exposed/v1");
     /// A policy that host code built: canonical bytes.
     pub const CODE_POLICY: Self = Self("weaver/code-policy/v1");
-    /// The contracts document: canonical bytes of what its file says, profile document.
+    /// A contracts document: canonical bytes of its content, profile document.
     pub const CONTRACTS: Self = Self("weaver/contracts/v1");
-    /// The keys document: canonical bytes of what its file says, profile document.
+    /// A keys document: canonical bytes of its content, profile document.
     pub const KEYS: Self = Self("weaver/keys/v1");
     /// The arguments of a call: canonical bytes, profile foreign.
     pub const ARGS: Self = Self("weaver/args/v1");
-    /// The salted commitment to arguments that the log holds: salt and canonical bytes as parts.
+    /// The salted commitment to arguments in the log: salt and canonical bytes as parts.
     pub const ARGS_COMMIT: Self = Self("weaver/args-commit/v1");
     /// The commitment to an event's payload: a salt of fixed length, then the payload.
     pub const COMMIT: Self = Self("weaver/commit/v1");
-    /// A request for an approval: canonical bytes, profile foreign, exact arguments included.
+    /// A request for approval: canonical bytes with the exact arguments, profile foreign.
     pub const APPROVAL: Self = Self("weaver/approval/v1");
-    /// A caveat that was added to a token, under the MAC before it.
+    /// A caveat of a token, under the MAC before it.
     pub const CAVEAT: Self = Self("weaver/caveat/v1");
-    /// The head of a token, as the MAC covers it.
+    /// The head of a token, as its MAC covers it.
     pub const TOKEN: Self = Self("weaver/token/v1");
     /// The name of a stored blob, as a keyed hash.
     pub const BLOB: Self = Self("weaver/blob/v1");
-    /// What an approver says to a request: canonical bytes, profile record.
+    /// An approver's answer to a request: canonical bytes, profile record.
     pub const RESOLUTION: Self = Self("weaver/resolution/v1");
     /// A standing approval: canonical bytes, profile foreign.
     pub const STANDING: Self = Self("weaver/standing/v1");
@@ -56,12 +58,12 @@ impl Tag {
     pub const CATALOG: Self = Self("weaver/catalog/v1");
     /// A commitment to a shown frame: a salt of 16 bytes, then its canonical bytes, profile foreign.
     pub const FRAME_COMMIT: Self = Self("weaver/frame-commit/v1");
-    /// Words of a user under a salt, as the log names them.
+    /// A user's words with a salt, as the log refers to them.
     pub const WORDS_COMMIT: Self = Self("weaver/words-commit/v1");
-    /// The value of an entry of memory under a salt, as the log names it: both as parts.
+    /// A memory entry's value with a salt, as the log refers to it: both as parts.
     pub const MEMORY_COMMIT: Self = Self("weaver/memory-commit/v1");
-    /// A record of where the values of a run come from, as the event that writes it names it: id and
-    /// value as parts.
+    /// A provenance record of a run, as the event that writes it refers to it: id and value as
+    /// parts.
     pub const PROVENANCE: Self = Self("weaver/provenance/v1");
     /// The signed bytes of an [`Envelope`](crate::signature::Envelope).
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
@@ -101,7 +103,7 @@ impl Tag {
         self.0
     }
 
-    /// The bytes that stand before a message: the text and a zero byte.
+    /// The bytes that are hashed before a message: the text and a zero byte.
     #[must_use]
     pub fn prefix(self) -> Vec<u8> {
         let mut out = self.0.as_bytes().to_vec();
@@ -113,11 +115,11 @@ impl Tag {
 /// A SHA-256 digest. Its text is `sha256:` and 64 lower-case hexadecimal digits.
 ///
 /// ```
-/// use weaver_types::digest::{Digest, Tag};
+/// use weaver_types::digest::{Digest, DomainTag};
 ///
-/// let digest = Digest::of(Tag::BLOB, b"hello");
+/// let digest = Digest::of(DomainTag::BLOB, b"hello");
 /// assert_eq!(digest.to_string().parse::<Digest>()?, digest);
-/// assert_ne!(digest, Digest::of(Tag::ARGS, b"hello"));
+/// assert_ne!(digest, Digest::of(DomainTag::ARGS, b"hello"));
 /// # Ok::<(), weaver_types::digest::DigestError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -126,17 +128,17 @@ pub struct Digest([u8; 32]);
 impl Digest {
     /// SHA-256 over the tag, a zero byte and `bytes`.
     #[must_use]
-    pub fn of(tag: Tag, bytes: &[u8]) -> Self {
-        let mut hash = start(tag);
+    pub fn of(tag: DomainTag, bytes: &[u8]) -> Self {
+        let mut hash = tagged_hasher(tag);
         hash.update(bytes);
         Self(hash.finalize().into())
     }
 
-    /// SHA-256 over the tag, a zero byte and each part after its length (eight bytes, big endian),
-    /// so that no byte moves from one part to the next.
+    /// SHA-256 over the tag, a zero byte, and each part preceded by its length (eight bytes, big
+    /// endian), so that no byte can move from one part to the next.
     #[must_use]
-    pub fn of_parts(tag: Tag, parts: &[&[u8]]) -> Self {
-        let mut hash = start(tag);
+    pub fn of_parts(tag: DomainTag, parts: &[&[u8]]) -> Self {
+        let mut hash = tagged_hasher(tag);
         for part in parts {
             // A slice is never longer than 2^63 bytes.
             hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
@@ -145,7 +147,7 @@ impl Digest {
         Self(hash.finalize().into())
     }
 
-    /// A digest that was computed before, as its 32 bytes.
+    /// A digest from its 32 bytes.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -157,19 +159,18 @@ impl Digest {
         &self.0
     }
 
-    /// The 64 lower-case hexadecimal digits, without the `sha256:` before them.
+    /// The 64 lower-case hexadecimal digits, without the prefix `sha256:`.
     #[must_use]
     pub fn to_hex(&self) -> String {
         hex(&self.0)
     }
 }
 
-/// The text of a digest, aligned to eight bytes so that the validation of UTF-8 can work on whole
-/// words.
+/// The text of a digest, aligned to eight bytes so that UTF-8 validation can work on whole words.
 #[repr(align(8))]
-struct Text([u8; 71]);
+struct DigestText([u8; 71]);
 
-impl Text {
+impl DigestText {
     /// `sha256:` and the digits.
     fn of(digest: &Digest) -> Self {
         let mut text = [0; 71];
@@ -185,14 +186,14 @@ impl Text {
     }
 }
 
-fn start(tag: Tag) -> Sha256 {
+fn tagged_hasher(tag: DomainTag) -> Sha256 {
     let mut hash = Sha256::new();
     hash.update(tag.0.as_bytes());
     hash.update([0]);
     hash
 }
 
-/// A text that is no digest.
+/// A text that is not a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a digest: write `sha256:` and 64 lower-case hexadecimal digits")]
 pub struct DigestError;
@@ -216,13 +217,13 @@ impl FromStr for Digest {
         }
         let mut bytes = [0; 32];
         for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-            *byte = (nibble(*high)? << 4) | nibble(*low)?;
+            *byte = (hex_digit(*high)? << 4) | hex_digit(*low)?;
         }
         Ok(Self(bytes))
     }
 }
 
-fn nibble(digit: u8) -> Result<u8, DigestError> {
+fn hex_digit(digit: u8) -> Result<u8, DigestError> {
     match digit {
         b'0'..=b'9' => Ok(digit - b'0'),
         b'a'..=b'f' => Ok(digit - b'a' + 10),
@@ -232,7 +233,7 @@ fn nibble(digit: u8) -> Result<u8, DigestError> {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Text::of(self).as_str())
+        f.write_str(DigestText::of(self).as_str())
     }
 }
 
@@ -244,7 +245,7 @@ impl fmt::Debug for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(Text::of(self).as_str())
+        serializer.serialize_str(DigestText::of(self).as_str())
     }
 }
 

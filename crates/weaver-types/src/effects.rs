@@ -1,11 +1,11 @@
-//! What a capability can do to the world: effects, and the class and rung that follow.
+//! What a capability can do to the world: its effects, and the class and rung that follow.
 //!
 //! Effects are compared component by component, so that drift in one component can never hide
 //! behind another.
 
 use serde::{Deserialize, Serialize};
 
-/// How a capability touches what it works on, from harmless to worst.
+/// How a capability affects what it works on, from harmless to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Impact {
@@ -13,17 +13,17 @@ pub enum Impact {
     Read,
     /// It changes something that can be changed back.
     Write,
-    /// It may lose or damage something for good.
+    /// It may lose or damage something permanently.
     Destroy,
 }
 
-/// How far a capability reaches.
+/// How far a capability reaches (MCP's `openWorldHint`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum World {
-    /// It touches only a closed set of local things.
+    /// Only a closed set of local things.
     Closed,
-    /// It reaches out: networks, other people, other systems.
+    /// The outside: networks, other people, other systems.
     Open,
 }
 
@@ -31,26 +31,26 @@ pub enum World {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effects {
-    /// What it does.
+    /// How it affects what it works on.
     pub impact: Impact,
-    /// Where it does it.
+    /// How far it reaches.
     pub world: World,
 }
 
 impl Effects {
-    /// Only looks at local things.
+    /// Only reads local things.
     pub const READ_LOCAL: Self = Self { impact: Impact::Read, world: World::Closed };
-    /// Only looks, but reaches out for it.
+    /// Only reads, but from outside.
     pub const READ_OPEN: Self = Self { impact: Impact::Read, world: World::Open };
     /// Writes local, reversible things.
     pub const WRITE_LOCAL: Self = Self { impact: Impact::Write, world: World::Closed };
     /// Writes outside.
     pub const WRITE_OPEN: Self = Self { impact: Impact::Write, world: World::Open };
-    /// May lose or damage local things for good.
+    /// May lose or damage local things permanently.
     pub const DESTROY_LOCAL: Self = Self { impact: Impact::Destroy, world: World::Closed };
-    /// May lose or damage things outside for good.
+    /// May lose or damage outside things permanently.
     pub const DESTROY_OPEN: Self = Self { impact: Impact::Destroy, world: World::Open };
-    /// The most dangerous; what is not declared is read as this.
+    /// The most dangerous effects, assumed when nothing is declared.
     pub const UNDECLARED: Self = Self::DESTROY_OPEN;
 
     /// The worse of both in each component.
@@ -71,7 +71,7 @@ impl Effects {
         self.impact > Impact::Read
     }
 
-    /// The class of the SecondBrain kernel.
+    /// The safety class that the effects fall into, as the SecondBrain kernel defines it.
     #[must_use]
     pub fn class(self) -> SafetyClass {
         match (self.impact, self.world) {
@@ -82,7 +82,7 @@ impl Effects {
         }
     }
 
-    /// The rung of the trust ladder that follows from the effects alone.
+    /// The rung of the risk ladder that follows from the effects alone.
     #[must_use]
     pub fn rung(self) -> Rung {
         match (self.impact, self.world) {
@@ -93,7 +93,7 @@ impl Effects {
         }
     }
 
-    /// The strictest sink kind that these effects allow: the value of an undeclared one.
+    /// The strictest sink kind that these effects allow, assumed when none is declared.
     #[must_use]
     pub fn strictest_sink(self) -> SinkKind {
         match (self.impact, self.world) {
@@ -104,7 +104,7 @@ impl Effects {
     }
 }
 
-/// Safety classes, ordered as the SecondBrain kernel orders them.
+/// Safety classes, in the order of the SecondBrain kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SafetyClass {
@@ -119,7 +119,7 @@ pub enum SafetyClass {
 }
 
 impl SafetyClass {
-    /// The most dangerous effects that fall into this class, for declarations that name only it.
+    /// The most dangerous effects of this class, for declarations that name only a class.
     #[must_use]
     pub fn effects(self) -> Effects {
         match self {
@@ -131,28 +131,28 @@ impl SafetyClass {
     }
 }
 
-/// The rungs of the trust ladder.
+/// The rungs of the risk ladder, from harmless (L0) to prohibited (L5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Rung {
-    /// Observes only.
+    /// Only observes.
     L0,
     /// Reads from outside.
     L1,
-    /// Works in an isolated artifact; declared by the operator only.
+    /// Works on an isolated artifact; only an operator can declare this.
     L2,
-    /// Local and reversible.
+    /// Changes local things reversibly.
     L3,
-    /// External or irreversible: at least held.
+    /// External or irreversible: held at least.
     L4,
-    /// Prohibited; declared by the operator only: always denied.
+    /// Prohibited: always denied; only an operator can declare this.
     L5,
 }
 
-/// What kind of sink a capability is for data that flows into it, from harmless to strictest.
+/// What kind of sink a capability is for the data that flows into it, from harmless to strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SinkKind {
-    /// Nothing leaves the run's own world.
+    /// No data leaves the run's own environment.
     None,
     /// Data leaves to somebody else.
     ExternalSend,

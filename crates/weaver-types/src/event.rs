@@ -23,13 +23,13 @@ macro_rules! kinds {
                 match self { $(Self::$name => $text,)* }
             }
 
-            /// What it stands for, in one sentence.
+            /// Its meaning, in one sentence.
             #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$name => concat!($($doc),*).trim_ascii(),)* }
             }
 
-            /// Reads the stable text.
+            /// Parses the stable text.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$name),)* _ => None }

@@ -1,25 +1,25 @@
-//! The tool formats of MCP and of model providers: capabilities as tool definitions, a model's
-//! calls as capability ids with arguments, results as messages, and tool lists as drafts.
+//! Tool formats of MCP and of model providers. Converts capabilities to tool definitions, a model's
+//! calls to capability ids with arguments, results to messages, and tool lists to drafts.
 //!
 //! Names are encoded so that no two capabilities share one and each name leads back to its id.
-//! What a format cannot say is left out and named in [`ToolSet::notes`]; the kernel checks
-//! arguments against the capability's own schema all the same. Nothing here permits anything: a
-//! call that was read is a request like any other, and a justification in it is a model's.
+//! Whatever a format cannot express is left out and listed in [`ToolSet::limitations`]; the kernel
+//! checks arguments against the capability's own schema in any case. Nothing here grants
+//! permission: a parsed call is a request like any other, and a justification in it is the model's.
 //!
 //! ```
 //! use weaver_types::ToolSpec;
-//! use weaver_types::formats::{AnswerContent, Format, Offer, ToolSet, answer};
+//! use weaver_types::formats::{AnswerContent, ToolFormat, ToolSet, ToolSetOptions, answer_message};
 //!
 //! let search = ToolSpec::new("notes.search", "Search").arg("q", "string", true).build()?;
-//! let tools = ToolSet::new(Format::OpenAiResponses, [&search], Offer::default())?;
+//! let tools = ToolSet::new(ToolFormat::OpenAiResponses, [&search], ToolSetOptions::default())?;
 //! assert_eq!(tools.definitions()[0]["name"], "notes__search");
 //!
 //! let call = tools.read(
 //!     r#"{"type":"function_call","call_id":"1","name":"notes__search","arguments":"{\"q\":\"x\"}"}"#,
 //! )?;
 //! assert_eq!(call.capability_id.as_str(), "notes.search");
-//! let said = AnswerContent::error(Some(&call.capability_id), "not_found", "no such note");
-//! assert_eq!(answer(Format::OpenAiResponses, call.to(), &said)["call_id"], "1");
+//! let content = AnswerContent::error(Some(&call.capability_id), "not_found", "no such note");
+//! assert_eq!(answer_message(ToolFormat::OpenAiResponses, call.call_reference(), &content)["call_id"], "1");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -35,23 +35,23 @@ mod strict_schema;
 mod tool_set;
 mod upstream;
 
-pub use answer::{AnswerContent, AnswerTo, answer};
-pub use call::{JUSTIFICATION, MAX_MESSAGE, ToolCall};
+pub use answer::{AnswerContent, CallReference, answer_message};
+pub use call::{JUSTIFICATION_ARGUMENT, MAX_MESSAGE_BYTES, ToolCall};
 pub use error::{CallError, ImportError, NameError};
-pub use import::{draft, drafts};
+pub use import::{draft_from_tool, drafts_from_tools};
 pub use name::{ToolNames, tool_name};
-pub use tool_set::{Note, Offer, ToolSet};
+pub use tool_set::{FormatLimitation, ToolSet, ToolSetOptions};
 pub use upstream::upstream_digest;
 
-/// A format in which tools are offered and called.
+/// A format in which tools are offered to a model and called by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Format {
+pub enum ToolFormat {
     /// The Model Context Protocol.
     Mcp,
     /// OpenAI's Responses API.
     OpenAiResponses,
-    /// OpenAI's Chat Completions API, and what speaks it.
+    /// OpenAI's Chat Completions API and compatible ones.
     OpenAiChat,
     /// Anthropic's Messages API.
     Anthropic,
@@ -59,12 +59,12 @@ pub enum Format {
     Gemini,
 }
 
-impl Format {
+impl ToolFormat {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Mcp, Self::OpenAiResponses, Self::OpenAiChat, Self::Anthropic, Self::Gemini];
 
-    /// The word for it.
+    /// Its stable name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

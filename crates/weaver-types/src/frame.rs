@@ -14,9 +14,10 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseMode {
-    /// Everything, unredacted: only with a token that says so, for an admin, and audited.
+    /// Everything, unredacted: needs a token that permits it, is for administrators, and is
+    /// audited.
     Raw,
-    /// The result as it is, masked, where it fits the budget; otherwise the most useful part of it.
+    /// The masked result if it fits the budget; otherwise its most useful part.
     Auto,
     /// Rows and a handle.
     Table,
@@ -27,7 +28,7 @@ pub enum ResponseMode {
 }
 
 impl ResponseMode {
-    /// The word used on the wire.
+    /// Its name on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,11 +41,11 @@ impl ResponseMode {
     }
 }
 
-/// A warning of the firewall, counted by kind and never repeated.
+/// A warning of the firewall: one per kind, with a count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Warning {
-    /// How often.
+    /// How many times.
     pub count: u64,
     /// A stable word, for example `redacted_email` or `rows_omitted`.
     pub kind: String,
@@ -60,7 +61,7 @@ pub struct Handle {
     pub capability_id: CapabilityId,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Timestamp,
     /// Its name.
     pub handle_id: HandleId,
@@ -69,7 +70,7 @@ pub struct Handle {
     /// How many rows the whole result has, where it has rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_rows: Option<u64>,
-    /// The names of the views that a drill-down can ask for.
+    /// The names of the views that an expansion can ask for.
     #[serde(default, skip_serializing_if = "no_views")]
     pub views: Cow<'static, [Cow<'static, str>]>,
 }
@@ -96,7 +97,7 @@ pub struct Frame {
     /// Facts, most important first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<String>,
-    /// Where the rest is.
+    /// The handle of the stored rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<Handle>,
     /// False for all but the last frame of a stream.
@@ -106,7 +107,7 @@ pub struct Frame {
     pub label: Label,
     /// How much it shows.
     pub mode: ResponseMode,
-    /// The query of a drill-down that shows what was cut, without its handle.
+    /// The query that would show what was cut, without its handle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Value>,
     /// Short lines for the model: what was masked, cut or refused.
@@ -118,9 +119,9 @@ pub struct Frame {
     /// The whole result, only in raw mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Value>,
-    /// Whether the result was a success, an error, or cut short.
-    pub status: Status,
-    /// The structured value beside the content, in mode `auto`.
+    /// Whether the result was a success, an error, or incomplete.
+    pub status: ResultStatus,
+    /// The structured value that accompanies the content, in mode `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
     /// Rows.
@@ -135,16 +136,16 @@ fn last() -> bool {
     true
 }
 
-/// How a result ended.
+/// The outcome of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum ResultStatus {
     /// It succeeded; `ok` is read as the same.
     #[serde(alias = "ok")]
     Success,
     /// It failed.
     Error,
-    /// It holds a part only.
+    /// It is incomplete.
     Partial,
 }
 
@@ -176,7 +177,7 @@ pub struct ResultEnvelope {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<ToolProvenance>,
     /// How it ended.
-    pub status: Status,
+    pub status: ResultStatus,
     /// A compact summary.
     pub summary: String,
     /// Names of the views that can be asked for.
@@ -204,7 +205,7 @@ impl From<&Frame> for ResultEnvelope {
     }
 }
 
-/// The facts in one line, or how much a frame without facts shows.
+/// The facts in one line; without facts, how many rows the frame shows.
 fn summary(frame: &Frame) -> String {
     if !frame.facts.is_empty() {
         return frame.facts.join("; ");
@@ -225,8 +226,8 @@ mod tests {
 
     #[test]
     fn the_envelope_writes_success_and_reads_ok() {
-        assert_eq!(serde_json::to_string(&Status::Success).unwrap(), "\"success\"");
-        assert_eq!(serde_json::from_str::<Status>("\"ok\"").unwrap(), Status::Success);
+        assert_eq!(serde_json::to_string(&ResultStatus::Success).unwrap(), "\"success\"");
+        assert_eq!(serde_json::from_str::<ResultStatus>("\"ok\"").unwrap(), ResultStatus::Success);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Identifiers: newtypes that only parsing can make.
+//! Identifiers: newtypes that only parsing can create.
 //!
 //! An identifier is compared byte for byte and never normalised. It is cheap to clone.
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::random::{Random, RandomError};
 use tenant_text::TenantText;
 
-/// Why a text is not an identifier of the kind asked for.
+/// Why a text is not an identifier of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no {kind}: {rule}")]
 pub struct IdError {
@@ -38,8 +38,8 @@ impl IdError {
     }
 }
 
-/// True for characters that an identifier never holds: controls, blanks, and format characters
-/// that a reader cannot see.
+/// True for characters that no identifier may hold: control characters, white space, and format
+/// characters that a reader cannot see.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || c.is_whitespace()
@@ -49,13 +49,13 @@ fn is_hidden(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-fn visible(text: &str, max: usize) -> bool {
-    // Without an end in the middle, several bytes are looked at at once.
+fn is_visible_text(text: &str, max: usize) -> bool {
+    // No early exit, so that several bytes are examined at once.
     let plain = || text.bytes().fold(true, |plain, b| plain & matches!(b, b'!'..=b'~'));
     !text.is_empty() && text.len() <= max && (plain() || !text.chars().any(is_hidden))
 }
 
-fn slug(text: &str, max: usize) -> bool {
+fn is_slug(text: &str, max: usize) -> bool {
     !text.is_empty()
         && text.len() <= max
         && text
@@ -77,23 +77,23 @@ macro_rules! ids {
         }
 
         impl $name {
-            /// Reads an identifier.
+            /// Parses an identifier.
             ///
             /// # Errors
-            /// [`IdError`], when the text breaks the rule of this kind.
+            /// [`IdError`] when the text violates the rule of this kind.
             pub fn parse(text: impl AsRef<str>) -> Result<Self, IdError> {
                 let text = text.as_ref();
                 if Self::is_valid(text) { Ok(Self(text.into())) } else { Err(IdError::new($kind, $rule, text)) }
             }
 
-            /// Whether the text keeps the rule of this kind.
+            /// Whether the text is a valid identifier of this kind.
             #[must_use]
             pub fn is_valid(text: &str) -> bool {
                 let check: fn(&str) -> bool = $check;
                 check(text)
             }
 
-            /// The text, as it was read.
+            /// The text as it was parsed.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -154,31 +154,31 @@ macro_rules! ids {
 
 ids! {
     /// Whose data it is. Every stored key carries one; the default is `local`.
-    Tenant(TenantText), "tenant", "1 to 64 of a-z, 0-9, `_`, `-`", |t| slug(t, 64);
+    Tenant(TenantText), "tenant", "1 to 64 of a-z, 0-9, `_`, `-`", |t| is_slug(t, 64);
     /// Names one log for ever; it is the origin of its checkpoints.
-    LogId(Arc<str>), "log id", "1 to 128 visible characters without blanks", |t| visible(t, 128);
+    LogId(Arc<str>), "log id", "1 to 128 visible characters without blanks", |t| is_visible_text(t, 128);
     /// Names a capability. From an upstream: `<upstream>.<tool>`.
-    CapabilityId(Arc<str>), "capability id", "1 to 512 bytes of visible characters without blanks", |t| visible(t, 512);
+    CapabilityId(Arc<str>), "capability id", "1 to 512 bytes of visible characters without blanks", |t| is_visible_text(t, 512);
     /// Names a principal: a person, a service, or a process owner.
-    PrincipalId(Arc<str>), "principal id", "1 to 256 bytes of visible characters without blanks", |t| visible(t, 256);
+    PrincipalId(Arc<str>), "principal id", "1 to 256 bytes of visible characters without blanks", |t| is_visible_text(t, 256);
     /// Names an agent, the program that acts for a principal.
-    AgentId(Arc<str>), "agent id", "1 to 256 bytes of visible characters without blanks", |t| visible(t, 256);
+    AgentId(Arc<str>), "agent id", "1 to 256 bytes of visible characters without blanks", |t| is_visible_text(t, 256);
     /// Names a run.
-    RunId(Arc<str>), "run id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    RunId(Arc<str>), "run id", "1 to 128 bytes of visible characters without blanks", |t| is_visible_text(t, 128);
     /// Names one call: one decision and at most one execution.
-    CallId(Arc<str>), "call id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    CallId(Arc<str>), "call id", "1 to 128 bytes of visible characters without blanks", |t| is_visible_text(t, 128);
     /// Names a token.
-    TokenId(Arc<str>), "token id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    TokenId(Arc<str>), "token id", "1 to 128 bytes of visible characters without blanks", |t| is_visible_text(t, 128);
     /// Names a handle. It is no bearer credential: the record behind it decides.
-    HandleId(Arc<str>), "handle id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    HandleId(Arc<str>), "handle id", "1 to 128 bytes of visible characters without blanks", |t| is_visible_text(t, 128);
     /// Names a request for an approval.
-    RequestId(Arc<str>), "request id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    ApprovalRequestId(Arc<str>), "request id", "1 to 128 bytes of visible characters without blanks", |t| is_visible_text(t, 128);
     /// Names a standing approval.
-    StandingId(Arc<str>), "standing approval id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    StandingApprovalId(Arc<str>), "standing approval id", "1 to 128 bytes of visible characters without blanks", |t| is_visible_text(t, 128);
     /// Names a signing key inside a keys document or a key ring.
-    KeyId(Arc<str>), "key id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    KeyId(Arc<str>), "key id", "1 to 128 bytes of visible characters without blanks", |t| is_visible_text(t, 128);
     /// Names an upstream server in the gateway's configuration.
-    UpstreamName(Arc<str>), "upstream name", "1 to 32 of a-z, 0-9, `_`, `-`", |t| slug(t, 32);
+    UpstreamName(Arc<str>), "upstream name", "1 to 32 of a-z, 0-9, `_`, `-`", |t| is_slug(t, 32);
 }
 
 impl Default for Tenant {
@@ -217,15 +217,15 @@ fn push_hex(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Writes the digits of bytes to a place that has room for them.
+/// Writes the hexadecimal digits of bytes into a slice of twice their length.
 pub(crate) fn write_hex(bytes: &[u8], place: &mut [u8]) {
     for (pair, byte) in place.as_chunks_mut().0.iter_mut().zip(bytes) {
         *pair = hex_pair(*byte);
     }
 }
 
-/// The two lower-case hexadecimal digits of a byte. Without a table, so that the compiler does
-/// several at once.
+/// The two lower-case hexadecimal digits of a byte. Computed without a table, so that the compiler
+/// vectorises it.
 pub(crate) fn hex_pair(byte: u8) -> [u8; 2] {
     let digit = |nibble: u8| nibble + b'0' + if nibble > 9 { b'a' - b'0' - 10 } else { 0 };
     [digit(byte >> 4), digit(byte & 15)]
@@ -258,8 +258,8 @@ random_ids! {
     CallId b"call_" 16;
     TokenId b"tok_" 16;
     HandleId b"hdl_" 16;
-    RequestId b"apr_" 16;
-    StandingId b"std_" 16;
+    ApprovalRequestId b"apr_" 16;
+    StandingApprovalId b"std_" 16;
 }
 
 #[cfg(test)]

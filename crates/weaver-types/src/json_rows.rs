@@ -1,4 +1,4 @@
-//! Many rows of JSON as one text.
+//! Large row sets kept as JSON text instead of a value tree.
 
 mod location;
 
@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use location::{each, located};
+use location::{for_each_item, locate_list};
 
-/// The deepest row.
-const MAX_LEVELS: usize = 120;
+/// The deepest nesting of a row.
+const MAX_ROW_DEPTH: usize = 120;
 
-/// A list of objects, alone or as the one list of an object, kept as its JSON text. A row is read
-/// when it is looked at.
+/// A list of objects, either alone or as the one list of an object, kept as its JSON text. A row is
+/// parsed when it is accessed.
 ///
-/// A tree of values takes ten times the memory of its text and more, since each object is a tree
-/// node with room for eleven members. The text is what [`serde_json::to_string`] writes of the
-/// value; beside it stands where each row begins. Copies share both.
+/// A tree of values takes over ten times the memory of its text, since each object is a tree node
+/// with room for eleven members. The text is the output of [`serde_json::to_string`]; next to it
+/// stands the start offset of each row. Clones share both.
 ///
 /// ```
 /// use serde_json::json;
@@ -31,104 +31,105 @@ const MAX_LEVELS: usize = 120;
 /// ```
 #[derive(Clone)]
 pub struct JsonRows {
-    parts: Arc<Parts>,
-    /// True for the list without the object around it.
-    alone: bool,
+    shared: Arc<SharedText>,
+    /// True for the list without its wrapper object.
+    list_only: bool,
 }
 
-struct Parts {
+struct SharedText {
     text: String,
-    /// Where each row begins. A row ends before the comma before the next one.
+    /// Where each row begins. A row ends before the comma in front of the next one.
     starts: Vec<u32>,
     /// The end of the last row.
     end: u32,
     wrapper: Option<Wrapper>,
 }
 
-/// The object in which the list stands: the key of the list, and the plain values beside it.
+/// The object around the list: the key of the list, and its plain sibling values.
 #[derive(PartialEq)]
 struct Wrapper {
     key: String,
-    around: Map<String, Value>,
+    siblings: Map<String, Value>,
 }
 
-/// Why a text holds no rows that could be kept as text.
+/// Why a text contains no rows that can be kept as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RowsProblem {
-    /// It is of another form, or no JSON.
+enum LocateFault {
+    /// It has another form, or is not JSON.
     Form,
-    /// A key of the object around the list stands there twice.
-    Twice,
+    /// The wrapper object has a duplicate key.
+    DuplicateKey,
 }
 
-/// A text that does not hold rows as they are written.
+/// A text that is not in the form that [`JsonRows::text`] writes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the text does not hold rows as they are written")]
-pub struct NotRows {
-    /// The text, given back.
+pub struct NotRowsError {
+    /// The text, returned to the caller.
     pub text: String,
 }
 
 impl JsonRows {
-    /// The most plain values beside the list.
-    pub const MAX_AROUND: usize = 8;
-    /// The bytes of JSON from which rows are kept as text.
-    pub const LARGE: usize = 4 * 1024 * 1024;
+    /// The most plain values that may accompany the list.
+    pub const MAX_SIBLINGS: usize = 8;
+    /// Size of a JSON text, in bytes, from which its rows are kept as text.
+    pub const LARGE_BYTES: usize = 4 * 1024 * 1024;
 
-    /// Finds the list in the text of a value that may be rows: the part of the text that is the list
-    /// itself, or the one list of an object. Its items are not looked at.
+    /// Finds the list in the text of a value that may be rows: the text itself, or the one list of
+    /// an object. The items are not examined.
     #[must_use]
-    pub fn locate(text: &str) -> Option<&str> {
-        located(text).ok().map(|(_, list)| list)
+    pub fn find_list(text: &str) -> Option<&str> {
+        locate_list(text).ok().map(|(_, list)| list)
     }
 
-    /// Reads rows. `frame` is the value with no items in its list, and `list` the text of the list;
-    /// `read` reads one row. None where the value is not of this form, or a row is refused.
-    pub fn read(
-        frame: &Value,
+    /// Builds rows from the text of a list. `wrapper` is the value with an empty list, `list` the
+    /// text of the list, and `read` parses one row. `None` when the value has another form or a row
+    /// is refused.
+    pub fn from_list_text(
+        wrapper: &Value,
         list: &str,
         mut read: impl FnMut(&str) -> Option<Value>,
     ) -> Option<Self> {
-        let mut writer = Writer::new(Wrapper::around(frame)?, list.len())?;
-        each(list, |row| read(row).is_some_and(|row| writer.push(&row))).then_some(())?;
+        let mut writer = RowsWriter::new(Wrapper::of_value(wrapper)?, list.len())?;
+        for_each_item(list, |row| read(row).is_some_and(|row| writer.push(&row))).then_some(())?;
         writer.finish()
     }
 
-    /// Writes rows as they come, about `room` bytes of them. `frame` is the value with no items in
-    /// its list. None where one of them is no object, or there is none.
-    pub fn collect(
-        frame: &Value,
+    /// Builds rows from values, about `capacity` bytes of text. `wrapper` is the value with an
+    /// empty list. `None` when an item is not an object, or there is none.
+    pub fn from_rows(
+        wrapper: &Value,
         rows: impl IntoIterator<Item = Value>,
-        room: usize,
+        capacity: usize,
     ) -> Option<Self> {
-        let mut writer = Writer::new(Wrapper::around(frame)?, room)?;
+        let mut writer = RowsWriter::new(Wrapper::of_value(wrapper)?, capacity)?;
         rows.into_iter().all(|row| writer.push(&row)).then_some(())?;
         writer.finish()
     }
 
-    /// Reads rows back from the text that [`JsonRows::text`] gave.
+    /// Parses the text that [`JsonRows::text`] returned.
     ///
     /// # Errors
-    /// [`NotRows`], where the text holds anything else or stands otherwise than it was written.
-    pub fn parse(text: String) -> Result<Self, NotRows> {
-        match Self::parsed(&text) {
-            Some((wrapper, starts, end)) => Ok(Self::of(Parts { text, starts, end, wrapper })),
-            None => Err(NotRows { text }),
+    /// [`NotRowsError`] when the text holds anything else or has another layout.
+    pub fn parse(text: String) -> Result<Self, NotRowsError> {
+        match Self::parse_rows(&text) {
+            Some((wrapper, starts, end)) => Ok(Self::of(SharedText { text, starts, end, wrapper })),
+            None => Err(NotRowsError { text }),
         }
     }
 
-    fn of(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), alone: false }
+    fn of(shared: SharedText) -> Self {
+        Self { shared: Arc::new(shared), list_only: false }
     }
 
-    fn parsed(text: &str) -> Option<(Option<Wrapper>, Vec<u32>, u32)> {
+    fn parse_rows(text: &str) -> Option<(Option<Wrapper>, Vec<u32>, u32)> {
         u32::try_from(text.len()).ok()?;
-        let (wrapper, list) = located(text).ok()?;
-        let mut at = place(text, list)?;
+        let (wrapper, list) = locate_list(text).ok()?;
+        let mut at = offset_in(text, list)?;
         let mut starts = Vec::new();
-        let is_written = each(list, |row| {
-            // One comma or bracket stands before each row.
-            let start = place(text, row).filter(|start| *start == at.saturating_add(1));
+        let is_written = for_each_item(list, |row| {
+            // Exactly one comma or bracket precedes each row.
+            let start = offset_in(text, row).filter(|start| *start == at.saturating_add(1));
             let Some(start) = start.and_then(|start| u32::try_from(start).ok()) else {
                 return false;
             };
@@ -143,48 +144,49 @@ impl JsonRows {
     /// The JSON text of the whole value.
     #[must_use]
     pub fn text(&self) -> &str {
-        let Parts { text, starts, end, .. } = self.parts.as_ref();
+        let SharedText { text, starts, end, .. } = self.shared.as_ref();
         let start =
-            starts.first().filter(|_| self.alone).map_or(0, |start| start.saturating_sub(1));
-        let end = if self.alone { (*end as usize).saturating_add(1) } else { text.len() };
+            starts.first().filter(|_| self.list_only).map_or(0, |start| start.saturating_sub(1));
+        let end = if self.list_only { (*end as usize).saturating_add(1) } else { text.len() };
         text.get(start as usize..end).unwrap_or_default()
     }
 
-    /// The list without the object around it.
+    /// The list without its wrapper object.
     #[must_use]
     pub fn list(&self) -> Self {
-        Self { alone: true, ..self.clone() }
+        Self { list_only: true, ..self.clone() }
     }
 
     fn wrapper(&self) -> Option<&Wrapper> {
-        self.parts.wrapper.as_ref().filter(|_| !self.alone)
+        self.shared.wrapper.as_ref().filter(|_| !self.list_only)
     }
 
-    /// How many rows there are; at least one.
+    /// The number of rows; at least one.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.parts.starts.len()
+        self.shared.starts.len()
     }
 
-    /// False: rows without a row are not kept as text.
+    /// Always false: empty lists are not kept as rows. Exists because Clippy expects it next to
+    /// `len`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.parts.starts.is_empty()
+        self.shared.starts.is_empty()
     }
 
-    /// The key of the list, where it stands in an object.
+    /// The key of the list in its wrapper object.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         self.wrapper().map(|wrapper| wrapper.key.as_str())
     }
 
-    /// The plain values beside the list, where it stands in an object.
+    /// The plain sibling values of the list in its wrapper object.
     #[must_use]
-    pub fn around(&self) -> Option<&Map<String, Value>> {
-        self.wrapper().map(|wrapper| &wrapper.around)
+    pub fn siblings(&self) -> Option<&Map<String, Value>> {
+        self.wrapper().map(|wrapper| &wrapper.siblings)
     }
 
-    /// The row of this number, counted from 0: an object.
+    /// The row at this index, an object.
     #[must_use]
     pub fn row(&self, number: usize) -> Option<Value> {
         serde_json::from_str(self.row_text(number)?).ok()
@@ -196,7 +198,7 @@ impl JsonRows {
     }
 
     fn row_text(&self, number: usize) -> Option<&str> {
-        let Parts { text, starts, end, .. } = self.parts.as_ref();
+        let SharedText { text, starts, end, .. } = self.shared.as_ref();
         let start = *starts.get(number)? as usize;
         let after = number.checked_add(1).and_then(|next| starts.get(next));
         let end = after.map_or(*end, |next| next.saturating_sub(1)) as usize;
@@ -215,22 +217,22 @@ impl JsonRows {
         let list = Value::Array(list);
         match self.wrapper() {
             None => list,
-            Some(Wrapper { key, around }) => {
-                let mut fields = around.clone();
+            Some(Wrapper { key, siblings }) => {
+                let mut fields = siblings.clone();
                 fields.insert(key.clone(), list);
                 Value::Object(fields)
             }
         }
     }
 
-    /// True for the JSON text of an equal value, in whatever form it is written.
+    /// True for the JSON text of an equal value, however it is formatted.
     #[must_use]
-    pub fn is_in(&self, text: &str) -> bool {
-        let (wrapper, list) = match located(text) {
+    pub fn equals_json(&self, text: &str) -> bool {
+        let (wrapper, list) = match locate_list(text) {
             Ok(found) => found,
-            Err(RowsProblem::Form) => return false,
-            // Of equal keys the last counts.
-            Err(RowsProblem::Twice) => {
+            Err(LocateFault::Form) => return false,
+            // Of duplicate keys, the last one counts, as in `serde_json`.
+            Err(LocateFault::DuplicateKey) => {
                 return serde_json::from_str::<Value>(text)
                     .is_ok_and(|value| value == self.to_value());
             }
@@ -244,14 +246,14 @@ impl JsonRows {
                 own == row || read(row).is_some_and(|row| Some(row) == read(own))
             })
         };
-        wrapper.as_ref() == self.wrapper() && each(list, is_equal) && number == self.len()
+        wrapper.as_ref() == self.wrapper() && for_each_item(list, is_equal) && number == self.len()
     }
 }
 
 impl PartialEq for JsonRows {
     fn eq(&self, other: &Self) -> bool {
-        (Arc::ptr_eq(&self.parts, &other.parts) && self.alone == other.alone)
-            || self.is_in(other.text())
+        (Arc::ptr_eq(&self.shared, &other.shared) && self.list_only == other.list_only)
+            || self.equals_json(other.text())
     }
 }
 
@@ -262,49 +264,49 @@ impl fmt::Debug for JsonRows {
 }
 
 impl Wrapper {
-    /// What stands around the list of a value; `None` for a value that is no such.
-    fn around(frame: &Value) -> Option<Option<Self>> {
-        match frame {
+    /// The wrapper of a value: `Some(None)` for a bare list, `None` for any other form.
+    fn of_value(wrapper: &Value) -> Option<Option<Self>> {
+        match wrapper {
             Value::Array(_) => Some(None),
             Value::Object(fields) => Self::of(fields).map(Some),
             _ => None,
         }
     }
 
-    /// An object with one empty list, and few plain values.
+    /// An object with one empty list and few plain values.
     fn of(fields: &Map<String, Value>) -> Option<Self> {
-        let mut around = fields.clone();
+        let mut siblings = fields.clone();
         let lists = fields.iter().filter(|(_, value)| value.is_array());
         let key = lists.map(|(key, _)| key.clone()).next()?;
-        around.remove(&key);
+        siblings.remove(&key);
         let is_plain = |value: &Value| !value.is_array() && !value.is_object();
-        let fits = around.len() <= JsonRows::MAX_AROUND && around.values().all(is_plain);
-        fits.then_some(Self { key, around })
+        let fits = siblings.len() <= JsonRows::MAX_SIBLINGS && siblings.values().all(is_plain);
+        fits.then_some(Self { key, siblings })
     }
 }
 
-/// Writes rows as they come.
-struct Writer {
+/// Writes rows one after the other.
+struct RowsWriter {
     text: Vec<u8>,
     starts: Vec<u32>,
     wrapper: Option<Wrapper>,
-    /// What stands after the list.
+    /// The text after the list.
     after: String,
 }
 
-impl Writer {
-    fn new(wrapper: Option<Wrapper>, room: usize) -> Option<Self> {
+impl RowsWriter {
+    fn new(wrapper: Option<Wrapper>, capacity: usize) -> Option<Self> {
         let (before, after) = match &wrapper {
             None => ("[".to_owned(), "]".to_owned()),
-            Some(Wrapper { key, around }) => around_list(key, around)?,
+            Some(Wrapper { key, siblings }) => wrapper_text(key, siblings)?,
         };
-        let room = room.saturating_add(before.len()).saturating_add(after.len());
-        let mut text = Vec::with_capacity(room);
+        let capacity = capacity.saturating_add(before.len()).saturating_add(after.len());
+        let mut text = Vec::with_capacity(capacity);
         text.extend_from_slice(before.as_bytes());
         Some(Self { text, starts: Vec::new(), wrapper, after })
     }
 
-    /// Adds a row; false for what is none.
+    /// Appends a row; false when it is not one.
     fn push(&mut self, row: &Value) -> bool {
         if !is_row(row) {
             return false;
@@ -323,13 +325,13 @@ impl Writer {
         self.starts.shrink_to_fit();
         let Self { text, starts, wrapper, .. } = self;
         let text = String::from_utf8(text).ok()?;
-        (!starts.is_empty()).then(|| JsonRows::of(Parts { text, starts, end, wrapper }))
+        (!starts.is_empty()).then(|| JsonRows::of(SharedText { text, starts, end, wrapper }))
     }
 }
 
-/// What stands before the rows and after them, where the list stands in an object.
-fn around_list(key: &str, around: &Map<String, Value>) -> Option<(String, String)> {
-    let mut fields = around.clone();
+/// The text before and after the rows, for a list inside an object.
+fn wrapper_text(key: &str, siblings: &Map<String, Value>) -> Option<(String, String)> {
+    let mut fields = siblings.clone();
     fields.insert(key.to_owned(), Value::Array(Vec::new()));
     let (mut before, mut after) = ("{".to_owned(), "]".to_owned());
     let mut part = &mut before;
@@ -350,9 +352,9 @@ fn around_list(key: &str, around: &Map<String, Value>) -> Option<(String, String
     Some((before, after))
 }
 
-/// An object that does not nest too deep.
+/// A row is an object that does not nest too deeply.
 fn is_row(row: &Value) -> bool {
-    row.is_object() && is_within(row, MAX_LEVELS)
+    row.is_object() && is_within(row, MAX_ROW_DEPTH)
 }
 
 fn is_within(value: &Value, levels: usize) -> bool {
@@ -366,11 +368,10 @@ fn is_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Where a part of a text begins in it.
-fn place(text: &str, part: &str) -> Option<usize> {
+/// The offset of a part in the text it was sliced from.
+fn offset_in(text: &str, part: &str) -> Option<usize> {
     let start = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
-    let found = text.get(start..start.checked_add(part.len())?)?;
-    (found.len() == part.len()).then_some(start)
+    text.get(start..start.checked_add(part.len())?).map(|_| start)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Labels: how confidential data is and how far it can be trusted, and the tags of stored data.
+//! Labels of information-flow control: how confidential data is and how far it can be trusted.
 
 mod taints;
 
@@ -8,7 +8,7 @@ use crate::id::CallId;
 
 pub use taints::Taints;
 
-/// How many tainting calls a label names: the last ones.
+/// How many tainting calls a label names; the most recent ones are kept.
 pub const MAX_TAINTS: usize = 16;
 
 /// How confidential data is.
@@ -25,11 +25,11 @@ pub enum Confidentiality {
     Restricted,
 }
 
-/// Whether data may steer decisions.
+/// Whether data may influence decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Integrity {
-    /// Its source may steer.
+    /// Its source may influence decisions.
     Trusted,
     /// Somebody else may have written it.
     Untrusted,
@@ -43,31 +43,33 @@ pub struct Label {
     pub confidentiality: Confidentiality,
     /// How trustworthy.
     pub integrity: Integrity,
-    /// The calls whose output made it untrusted, the last [`MAX_TAINTS`], lowest ids first.
+    /// The calls whose output made it untrusted: the last [`MAX_TAINTS`], lowest ids first.
     #[serde(default, skip_serializing_if = "Taints::is_empty")]
     pub taints: Taints,
 }
 
 impl Label {
-    /// What nothing has touched yet: public and trusted, the neutral element of [`Label::join`].
+    /// The label of a run without input: public and trusted, the neutral element of
+    /// [`Label::join`].
     #[must_use]
     pub fn clean() -> Self {
-        Self::of(Confidentiality::Public, Integrity::Trusted)
+        Self::new(Confidentiality::Public, Integrity::Trusted)
     }
 
-    /// The label of output about which nothing is declared: internal and untrusted.
+    /// The label of output without a declaration: internal and untrusted.
     #[must_use]
     pub fn undeclared_output() -> Self {
-        Self::of(Confidentiality::Internal, Integrity::Untrusted)
+        Self::new(Confidentiality::Internal, Integrity::Untrusted)
     }
 
     /// A label without taints.
     #[must_use]
-    pub fn of(confidentiality: Confidentiality, integrity: Integrity) -> Self {
+    pub fn new(confidentiality: Confidentiality, integrity: Integrity) -> Self {
         Self { confidentiality, integrity, taints: Taints::none() }
     }
 
-    /// The stricter of both in each component; the taints of both, bounded.
+    /// The least upper bound: the stricter of both components, and the taints of both up to the
+    /// limit.
     #[must_use]
     pub fn join(mut self, other: &Self) -> Self {
         self.confidentiality = self.confidentiality.max(other.confidentiality);
@@ -76,7 +78,7 @@ impl Label {
         self
     }
 
-    /// Adds `call` as a source of distrust, when the label is untrusted.
+    /// Adds `call` as a source of distrust if the label is untrusted.
     #[must_use]
     pub fn tainted_by(mut self, call: &CallId) -> Self {
         if self.integrity == Integrity::Untrusted {
@@ -86,7 +88,7 @@ impl Label {
     }
 }
 
-/// What kind of sensitive data a capability's output may hold.
+/// A kind of sensitive data that a capability's output may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SensitivityTag {
@@ -103,7 +105,7 @@ pub enum SensitivityTag {
 impl SensitivityTag {
     /// The confidentiality of stored, unredacted data with this tag.
     #[must_use]
-    pub fn stored(self) -> Confidentiality {
+    pub fn stored_confidentiality(self) -> Confidentiality {
         match self {
             Self::Memory => Confidentiality::Internal,
             Self::Pii | Self::Pci => Confidentiality::Confidential,
@@ -113,7 +115,7 @@ impl SensitivityTag {
 
     /// The confidentiality of a redacted frame made from data with this tag.
     #[must_use]
-    pub fn framed(self) -> Confidentiality {
+    pub fn framed_confidentiality(self) -> Confidentiality {
         match self {
             Self::Memory | Self::Pii | Self::Pci => Confidentiality::Internal,
             Self::Secrets => Confidentiality::Restricted,

@@ -1,7 +1,7 @@
-//! The ledger port: one way in which anything is recorded.
+//! The ledger port: the only way in which anything is recorded.
 //!
-//! A transaction across crates is a value, [`Batch`], applied whole or not at all. Crates return
-//! parts of it, the kernel joins them, a [`Ledger`] applies them.
+//! A transaction across crates is a value, [`Batch`], which is applied atomically. Crates
+//! contribute parts of it, the kernel joins the parts, and a [`Ledger`] applies the result.
 
 mod batch;
 mod blob;
@@ -12,19 +12,19 @@ mod receipt;
 mod store;
 mod ticket;
 
-/// What tickets are made of; a model of them puts other things in its place.
+/// The synchronisation primitives of tickets. The model checker replaces them with its own.
 mod sync {
     pub(super) use std::sync::{Arc, Condvar, Mutex};
 }
 
 pub use batch::{
-    Add, Batch, BlobUse, Durability, Expect, MAX_BATCH_EVENTS, MAX_BATCH_PRUNE, MAX_PAYLOAD,
-    NewEvent, Put, Replace,
+    Batch, BlobReference, CounterChange, Durability, GuardedWrite, MAX_BATCH_EVENTS,
+    MAX_BATCH_PRUNE, MAX_PAYLOAD, NewEvent, RecordWrite, VersionGuard,
 };
 pub use blob::{BlobId, BlobStore, MAX_BLOB};
 pub use error::LedgerError;
 pub use key::{Namespace, RecordKey};
-pub use port::{Head, Ledger, MAX_PAGE, Record, StoredEvent};
-pub use receipt::{HeadAfter, Heads, Receipt};
+pub use port::{Ledger, MAX_PAGE, Record, StoredEvent, TreeHead};
+pub use receipt::{CommitReceipt, HeadSource, LazyTreeHead};
 pub use store::RecordStore;
-pub use ticket::{CommitLeader, Completer, Ticket};
+pub use ticket::{CommitCompleter, CommitLeader, CommitTicket};

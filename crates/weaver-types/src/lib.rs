@@ -1,14 +1,14 @@
 //! The vocabulary of Weaver.
 //!
-//! Every other crate of the workspace speaks in these types: identifiers that only parsing can
-//! make, effects and the class and rung that follow from them, the decision as a join, frames and
-//! handles, labels, runs, tokens' claims, and the ledger port with its [`Batch`](ledger::Batch).
-//! The one canonical form of bytes and the digests live here too, and the nine public weaver
-//! contracts with their conversions; with the feature `signature` also keys and signed envelopes, and
-//! with `calendar` times as text.
+//! Every other crate of the workspace uses these types: identifiers that only parsing can create,
+//! effects with the class and rung that follow from them, the decision as a join of check results,
+//! frames and handles, labels, runs, token claims, and the ledger port with its
+//! [`Batch`](ledger::Batch). The canonical form of bytes and the digests are here too, and the nine
+//! public weaver contracts with their conversions. The feature `signature` adds keys and signed
+//! envelopes, `calendar` adds times as text.
 //!
-//! What is deliberately absent: any rule, any storage, any network, any runtime. Clock, timer and
-//! randomness are parameters. A trait stands here only where two implementations exist.
+//! Deliberately absent: rules, storage, network and an async runtime. Clock, timer and randomness
+//! are parameters. A trait is defined here only if it has two implementations.
 //!
 //! ```
 //! use weaver_types::{Effects, Rung, SafetyClass};
@@ -27,12 +27,12 @@ mod event;
 pub mod formats;
 mod frame;
 mod id;
+mod json_pointer;
 mod json_rows;
 mod label;
 pub mod ledger;
 mod locale;
 mod masked_value;
-mod pointer;
 mod precondition;
 mod principal;
 mod progress;
@@ -50,25 +50,25 @@ mod tool_spec;
 mod value_family;
 
 pub use capability::{
-    Agents, Capability, CapabilityDescriptor, CapabilityDraft, CapabilityError, Emit,
-    MAX_DESCRIPTION, MAX_NAME, MAX_RETRIES, RecordFields, TIMEOUT_MS,
+    AllowedAgents, Capability, CapabilityDescriptor, CapabilityDraft, CapabilityError,
+    MAX_DESCRIPTION, MAX_NAME, MAX_RETRIES, RecordIdentity, TIMEOUT_MS, TelemetrySettings,
 };
 pub use decision::{
-    Authority, Basis, Check, Constraints, Contribution, Decision, Discharge, MAX_DETAIL, Origin,
-    Verdict,
+    ApprovalAuthority, CheckKind, CheckResult, Constraints, Decision, DecisionBasis, MAX_DETAIL,
+    PolicyOrigin, Remedy, Verdict,
 };
 pub use digest::Digest;
 pub use effects::{Effects, Impact, Rung, SafetyClass, SinkKind, World};
 pub use event::{DecisionKey, EventKind};
-pub use frame::{ArtifactRef, Frame, Handle, ResponseMode, ResultEnvelope, Status, Warning};
+pub use frame::{ArtifactRef, Frame, Handle, ResponseMode, ResultEnvelope, ResultStatus, Warning};
 pub use id::{
-    AgentId, CallId, CapabilityId, HandleId, IdError, KeyId, LogId, PrincipalId, RequestId, RunId,
-    StandingId, Tenant, TokenId, UpstreamName, hex, random_text,
+    AgentId, ApprovalRequestId, CallId, CapabilityId, HandleId, IdError, KeyId, LogId, PrincipalId,
+    RunId, StandingApprovalId, Tenant, TokenId, UpstreamName, hex, random_text,
 };
-pub use json_rows::{JsonRows, NotRows};
+pub use json_pointer::{JsonPointer, JsonPointerError, MAX_POINTER_BYTES};
+pub use json_rows::{JsonRows, NotRowsError};
 pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag, Taints};
 pub use masked_value::MaskedValue;
-pub use pointer::{MAX_POINTER, Pointer, PointerError};
 pub use precondition::{PathSource, Precondition};
 pub use principal::Principal;
 pub use progress::{Progress, ProgressSink};
@@ -78,8 +78,8 @@ pub use reason::ReasonCode;
 pub use request::{CapabilityRequest, Justification, JustificationSource, Operation};
 pub use result::{ToolErrorCode, ToolProvenance, ToolResult};
 pub use run::{
-    LocaleCode, MAX_METADATA_BYTES, MAX_SAID, MAX_SAID_BYTES, Millicents, RunBudget, RunContext,
-    RunError, RunMeters, RunSettings, SafetyMode,
+    LocaleCode, MAX_METADATA_BYTES, MAX_USER_TEXT_BYTES, MAX_USER_TEXTS, Millicents, RunBudget,
+    RunContext, RunError, RunMeters, RunSettings, SafetyMode,
 };
 pub use time::{BoxFuture, Clock, ManualClock, SystemClock, Timer, Timestamp};
 pub use token::TokenClaims;

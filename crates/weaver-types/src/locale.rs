@@ -1,13 +1,13 @@
-//! How numbers and dates are written for the people of a run.
+//! Number and date formats for the people of a run.
 //!
-//! Nothing that is hashed, decided on or logged is written in these forms.
+//! Nothing that is hashed, decided on or logged uses these formats.
 
 use crate::run::LocaleCode;
 #[cfg(feature = "calendar")]
 use crate::time::Timestamp;
 
 impl LocaleCode {
-    /// The tag of BCP 47.
+    /// The BCP 47 tag.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -17,7 +17,7 @@ impl LocaleCode {
         }
     }
 
-    /// A whole number with its groups: by thousands, or in India by thousands, lakhs and crores.
+    /// An integer with digit grouping: thousands, or in India thousands, lakhs and crores.
     #[must_use]
     pub fn number(self, value: i64) -> String {
         let digits = value.unsigned_abs().to_string();
@@ -39,7 +39,7 @@ impl LocaleCode {
         out
     }
 
-    /// The day of a time, UTC: month first in the United States, the day first in India.
+    /// The UTC date of a time: month first in the United States, day first in India.
     #[cfg(feature = "calendar")]
     #[must_use]
     pub fn date(self, at: Timestamp) -> String {

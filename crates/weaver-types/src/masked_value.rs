@@ -1,4 +1,4 @@
-//! A masked value that stands in the arguments of a call.
+//! A masked value in the arguments of a call.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Label, ValueFamily};
 
-/// A mask in the arguments of a call, and what is known of the value behind it; never the value.
+/// A mask in the arguments of a call, and what is known about the value behind it; never the value
+/// itself.
 ///
-/// It decides where the value may go: where it came from, to local writes, and wherever a signed
-/// contract accepts its kind.
+/// These facts decide where the value may go: back to its origin, to local writes, and to any tool
+/// whose signed contract accepts its kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MaskedValue {
-    /// The mask as it stands there: `[EMAIL_1]`.
+    /// The mask as written: `[EMAIL_1]`.
     pub mask: String,
-    /// The place where it stands first, as a JSON pointer.
+    /// Its first position, as a JSON pointer.
     pub place: String,
     /// The kind of the value: `email`.
     pub kind: String,

@@ -4,37 +4,37 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::pointer::Pointer;
+use crate::json_pointer::JsonPointer;
 
-/// Where a path comes from.
+/// Where the path of a precondition comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum PathSource {
-    /// This path.
+    /// A fixed path.
     Path(String),
-    /// The text at this place in the arguments.
-    Argument(Pointer),
+    /// The string at this position in the arguments.
+    Argument(JsonPointer),
 }
 
-/// A fact that is observed when a call is decided and must be the same when it is executed.
+/// A fact that is observed when a call is decided and must be unchanged when it is executed.
 ///
 /// ```
-/// use weaver_types::{PathSource, Pointer, Precondition};
+/// use weaver_types::{PathSource, JsonPointer, Precondition};
 ///
-/// let unchanged = Precondition::FileDigest { file: PathSource::Argument(Pointer::parse("/path")?) };
+/// let unchanged = Precondition::FileDigest { file: PathSource::Argument(JsonPointer::parse("/path")?) };
 /// assert_eq!(unchanged.to_string(), "file_digest of argument `/path`");
-/// # Ok::<(), weaver_types::PointerError>(())
+/// # Ok::<(), weaver_types::JsonPointerError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "check", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Precondition {
-    /// The bytes of a file, also that there is none.
+    /// The content of a file, or its absence.
     FileDigest {
         /// The file.
         file: PathSource,
     },
-    /// The time of the last change of a file, also that there is none.
+    /// The modification time of a file, or its absence.
     FileMtime {
         /// The file.
         file: PathSource,
@@ -44,20 +44,20 @@ pub enum Precondition {
         /// The repository's folder.
         repository: PathSource,
     },
-    /// The value of an environment variable of the gateway, also that there is none.
+    /// The value of an environment variable of the gateway, or its absence.
     Environment {
         /// Its name.
         name: String,
     },
-    /// The entity tag of a resource, also that there is none.
+    /// The entity tag of a resource, or its absence.
     HttpEtag {
-        /// Its address: a template whose places arguments fill, with a fixed host.
+        /// Its address: a template with a fixed host, filled from arguments.
         url: String,
     },
 }
 
 impl Precondition {
-    /// The word for the check, as documents write it.
+    /// The name of the check in documents.
     #[must_use]
     pub fn check(&self) -> &'static str {
         match self {

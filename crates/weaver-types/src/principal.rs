@@ -1,4 +1,4 @@
-//! The principal: who asks.
+//! The principal: who makes a request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, PrincipalId, Tenant};
 
-/// Who asks: an identity with what the signed policy grants it. Being named here is no proof of
-/// identity; the host says who the principal is.
+/// Who makes a request: an identity and what the signed policy grants it. This value does not prove
+/// the identity; the host vouches for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Principal {
-    /// Whose data it works on.
+    /// The tenant whose data it works on.
     #[serde(default)]
     pub tenant: Tenant,
-    /// Its name.
+    /// Its id.
     pub id: PrincipalId,
     /// Its roles, for example `reader`, `writer`, `admin`.
     #[serde(default)]
@@ -44,7 +44,7 @@ impl Principal {
         }
     }
 
-    /// The same with these roles added.
+    /// Adds these roles.
     #[must_use]
     pub fn with_roles<'a>(mut self, roles: impl IntoIterator<Item = &'a str>) -> Self {
         self.roles.extend(roles.into_iter().map(str::to_owned));

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-/// How far a running call is, as its tool tells it.
+/// Progress of a running call, as its tool reports it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Progress {
-    /// How far the call is, in whatever the tool counts.
+    /// Completed units, in whatever the tool counts.
     pub progress: f64,
-    /// Where it ends, if the tool knows.
+    /// Total units, if the tool knows.
     pub total: Option<f64>,
-    /// What the tool says about it: untrusted text, unless somebody redacted it.
+    /// The tool's message: untrusted text, unless somebody redacted it.
     pub message: Option<String>,
 }
 
-/// Receives progress, in order, all of it before the result. It must return at once, for example by
-/// sending into a channel.
+/// Receives progress reports, in order and before the result. It must return immediately, for
+/// example by sending into a channel.
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;

@@ -4,12 +4,12 @@ use std::sync::Mutex;
 
 use sha2::{Digest as _, Sha256};
 
-/// The source of randomness failed; whoever needed it must refuse.
+/// The source of randomness failed; the caller must refuse what needed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the source of randomness failed; nothing that needs a fresh value can go on")]
 pub struct RandomError;
 
-/// Where unpredictable bytes come from.
+/// A source of unpredictable bytes.
 pub trait Random: Send + Sync {
     /// Fills the whole buffer with unpredictable bytes.
     ///
@@ -28,14 +28,14 @@ impl Random for OsRandom {
     }
 }
 
-/// How much is drawn at once, in bytes.
-const BLOCK: usize = 2_048;
-/// The most that is taken out of what was drawn before, in bytes.
-const SMALL: usize = 32;
+/// How many bytes are drawn from the source at once.
+const REFILL_BYTES: usize = 2_048;
+/// Requests up to this size are served from the buffer, in bytes.
+const MAX_BUFFERED_BYTES: usize = 32;
 
-/// Another source, asked for many bytes at once: ids and salts are small, and asking the operating
-/// system for each costs more than all else that is done with them. What was handed out is erased
-/// here. A process that forks must not share one with its child.
+/// Buffers another source. Ids and salts are small, and one system call for each would dominate
+/// their cost. Bytes that were handed out are erased from the buffer. A process that forks must not
+/// share an instance with its child.
 ///
 /// ```
 /// use weaver_types::{BufferedRandom, OsRandom, Random};
@@ -50,36 +50,36 @@ const SMALL: usize = 32;
 #[derive(Debug)]
 pub struct BufferedRandom<R> {
     source: R,
-    drawn: Mutex<Vec<u8>>,
+    unused: Mutex<Vec<u8>>,
 }
 
 impl<R: Random> BufferedRandom<R> {
-    /// Nothing is drawn yet.
+    /// An empty buffer over `source`.
     #[must_use]
     pub fn new(source: R) -> Self {
-        Self { source, drawn: Mutex::default() }
+        Self { source, unused: Mutex::default() }
     }
 }
 
 impl<R: Random> Random for BufferedRandom<R> {
     fn fill(&self, buffer: &mut [u8]) -> Result<(), RandomError> {
-        if buffer.len() > SMALL {
+        if buffer.len() > MAX_BUFFERED_BYTES {
             return self.source.fill(buffer);
         }
-        let mut drawn = self.drawn.lock().map_err(|_| RandomError)?;
-        if drawn.len() < buffer.len() {
-            // Taken out, so that nothing is there to hand out should the source fail half way.
-            let mut block = std::mem::take(&mut *drawn);
-            block.resize(BLOCK, 0);
+        let mut unused = self.unused.lock().map_err(|_| RandomError)?;
+        if unused.len() < buffer.len() {
+            // Taken out, so that no stale bytes remain if the source fails half way.
+            let mut block = std::mem::take(&mut *unused);
+            block.resize(REFILL_BYTES, 0);
             self.source.fill(&mut block)?;
-            *drawn = block;
+            *unused = block;
         }
-        let left = drawn.len().saturating_sub(buffer.len());
-        if let Some(last) = drawn.get_mut(left..) {
+        let left = unused.len().saturating_sub(buffer.len());
+        if let Some(last) = unused.get_mut(left..) {
             buffer.copy_from_slice(last);
             last.fill(0);
         }
-        drawn.truncate(left);
+        unused.truncate(left);
         Ok(())
     }
 }
@@ -145,7 +145,7 @@ mod tests {
             }
             taken += 1;
         }
-        assert_eq!(taken, 3 * BLOCK / 16);
+        assert_eq!(taken, 3 * REFILL_BYTES / 16);
         assert!(random.fill(&mut [0; 64]).is_err(), "larger ones go to the source");
     }
 }

@@ -1,4 +1,4 @@
-//! What a driver hands back: raw, and only ever on its way to the firewall.
+//! Raw results of drivers, which go to the firewall and nowhere else.
 
 use std::fmt;
 
@@ -14,8 +14,7 @@ use crate::run::Millicents;
 pub enum RawContent {
     /// A JSON value.
     Json(Value),
-    /// A JSON value that is many rows: to whoever looks at it the same as [`RawContent::Json`],
-    /// without the tree.
+    /// A JSON value of many rows: equivalent to [`RawContent::Json`], but kept as text.
     Rows(JsonRows),
     /// Text.
     Text(String),
@@ -28,19 +27,19 @@ pub enum RawContent {
     },
 }
 
-/// What of a result its output schema speaks of.
+/// The part of a result that its output schema describes.
 #[derive(Clone, PartialEq, Default)]
 pub enum StructuredContent {
-    /// The content itself; text is a string to it, and bytes are nothing that it could speak of.
+    /// The content itself. Text counts as a string; bytes have no structure.
     #[default]
     Content,
-    /// This value, which stands in or beside the content.
+    /// This value, which accompanies the content.
     Beside(Value),
-    /// Nothing: its source gave no structure.
+    /// Nothing: the source gave no structured value.
     Missing,
 }
 
-/// The content of a result as its source laid it out, for whom it is to be shown as it is.
+/// The content of a result as its source laid it out, for clients that show it unchanged.
 #[derive(Clone, PartialEq)]
 pub struct ContentBlocks {
     /// The blocks in the form of MCP, in their order.
@@ -52,12 +51,12 @@ pub struct ContentBlocks {
 /// A raw result. Its `Debug` shows sizes only, so that no log line can leak content.
 #[derive(Clone, PartialEq)]
 pub struct RawResult {
-    /// The content, as questions about it see it.
+    /// The content, for queries and filters.
     pub content: RawContent,
-    /// The same content as its source laid it out; `None` where `content` alone is all there is,
-    /// or where it is too large to be shown as it is.
+    /// The same content as its source laid it out; `None` when `content` is all there is, or when
+    /// it is too large to be shown unchanged.
     pub blocks: Option<ContentBlocks>,
-    /// True when the tool itself says that it failed.
+    /// True when the tool itself reported a failure.
     pub is_error: bool,
     /// Where it came from, if known.
     pub provenance: Option<ToolProvenance>,
@@ -65,12 +64,11 @@ pub struct RawResult {
     pub findings: Vec<&'static str>,
     /// Short lines of the driver for the model, shown after the content.
     pub notes: Vec<String>,
-    /// What the output schema speaks of.
+    /// The part that the output schema describes.
     pub structured: StructuredContent,
-    /// What this one attempt cost, if its driver knows.
+    /// The cost of this attempt, if the driver knows it.
     pub cost: Option<Millicents>,
-    /// What its source knows of its label. It makes the label of the capability stricter, never
-    /// looser.
+    /// The label that the source knows. It makes the capability's label stricter, never looser.
     pub label: Option<Label>,
 }
 
@@ -78,18 +76,18 @@ impl RawResult {
     /// A successful result with JSON content.
     #[must_use]
     pub fn json(value: Value) -> Self {
-        Self::of(RawContent::Json(value))
+        Self::new(RawContent::Json(value))
     }
 
     /// A successful result with text content.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::of(RawContent::Text(text.into()))
+        Self::new(RawContent::Text(text.into()))
     }
 
     /// A successful result with this content.
     #[must_use]
-    pub fn of(content: RawContent) -> Self {
+    pub fn new(content: RawContent) -> Self {
         Self {
             content,
             blocks: None,
@@ -103,21 +101,21 @@ impl RawResult {
         }
     }
 
-    /// The same, with what it cost.
+    /// Sets the cost.
     #[must_use]
-    pub fn costing(mut self, cost: Millicents) -> Self {
+    pub fn with_cost(mut self, cost: Millicents) -> Self {
         self.cost = Some(cost);
         self
     }
 
-    /// The same, under this label where that is stricter than the capability's.
+    /// Adds a label, which counts where it is stricter than the capability's.
     #[must_use]
     pub fn labelled(mut self, label: Label) -> Self {
         self.label = Some(label);
         self
     }
 
-    /// The same, marked as a failure of the tool.
+    /// Marks the result as a failure of the tool.
     #[must_use]
     pub fn failed(mut self) -> Self {
         self.is_error = true;
@@ -125,14 +123,14 @@ impl RawResult {
     }
 }
 
-/// A piece of a result that comes bit by bit. Its `Debug` shows sizes only.
+/// A piece of a result that arrives in parts. Its `Debug` shows sizes only.
 #[derive(Clone, PartialEq)]
 pub enum RawChunk {
     /// A whole JSON value: a row, or a list of rows.
     Json(Value),
-    /// A piece of a text, cut anywhere.
+    /// A piece of text, cut at any character.
     Text(String),
-    /// A piece of a text in UTF-8, cut anywhere, in the middle of a character too; or of bytes.
+    /// A piece of UTF-8 text or of bytes, cut at any byte, also inside a character.
     Bytes(Vec<u8>),
 }
 

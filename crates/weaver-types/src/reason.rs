@@ -24,7 +24,7 @@ macro_rules! reasons {
                 match self { $(Self::$name => $code,)* }
             }
 
-            /// What it means, in one sentence.
+            /// Its meaning, in one sentence.
             #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$name => concat!($($doc),*).trim_ascii(),)* }

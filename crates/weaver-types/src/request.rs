@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::decision::Constraints;
 use crate::id::CapabilityId;
 
-/// What is to happen with a capability.
+/// What a request wants to do with a capability.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
 )]
@@ -28,7 +28,7 @@ pub enum JustificationSource {
     Human,
     /// The host program.
     Host,
-    /// A model. It discharges nothing unless the policy says so.
+    /// A model. By default it satisfies no requirement for a justification.
     Model,
 }
 
@@ -57,10 +57,10 @@ impl Justification {
 pub struct CapabilityRequest {
     /// Which capability.
     pub capability_id: CapabilityId,
-    /// The goal, in the words of whoever asks. Models write it, so it never counts as a user's word.
+    /// The goal in the requester's words. Models write it, so it never counts as the user's words.
     #[serde(default)]
     pub goal: String,
-    /// Constraints that only tighten.
+    /// Constraints of the requester, which only tighten.
     #[serde(default)]
     pub constraints: Constraints,
     /// A machine-readable intent, for policies.
@@ -88,7 +88,7 @@ impl CapabilityRequest {
         }
     }
 
-    /// The same with a justification.
+    /// Adds a justification.
     #[must_use]
     pub fn justified(mut self, text: impl Into<String>, source: JustificationSource) -> Self {
         self.justification = Some(Justification { text: text.into(), source });

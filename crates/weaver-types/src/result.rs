@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{CallId, CapabilityId};
 
-/// Why a call failed, in the eight words of the SecondBrain kernel.
+/// Why a call failed, in the eight codes of the SecondBrain kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ToolErrorCode {
@@ -51,7 +51,7 @@ pub struct ToolProvenance {
     pub source_uri: String,
 }
 
-/// The result of a call: data or an error, with what is needed to find it again.
+/// The result of a call: data or an error, with the ids that locate it in the log and in traces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult<T> {
     /// The call.
@@ -64,14 +64,14 @@ pub struct ToolResult<T> {
     pub data: Option<T>,
     /// Why it failed; absent on success.
     pub error_code: Option<ToolErrorCode>,
-    /// The failure in words, redacted; empty on success.
+    /// The error message, redacted; empty on success.
     #[serde(default)]
     pub error_message: String,
-    /// Execution time in microseconds, holds excluded.
+    /// Execution time in microseconds, without the time held.
     pub latency_us: u64,
-    /// How many attempts beyond the first.
+    /// Attempts after the first.
     pub retries: u8,
-    /// 32 hexadecimal digits that tie the calls of one run together.
+    /// 32 hexadecimal digits that correlate the calls of one run.
     pub trace_id: String,
     /// 16 hexadecimal digits of this call's span.
     pub span_id: String,
@@ -101,20 +101,20 @@ impl<T> ToolResult<T> {
         result
     }
 
-    /// The same with an execution time.
+    /// Sets the execution time.
     #[must_use]
-    pub fn took(mut self, latency_us: u64) -> Self {
+    pub fn with_latency(mut self, latency_us: u64) -> Self {
         self.latency_us = latency_us;
         self
     }
 
-    /// Milliseconds of execution.
+    /// The execution time in milliseconds.
     #[must_use]
     pub fn latency_ms(&self) -> f64 {
         std::time::Duration::from_micros(self.latency_us).as_secs_f64() * 1000.0
     }
 
-    /// A success where there is data.
+    /// A result with `data`; a success when there is some.
     fn empty(call_id: CallId, tool_id: CapabilityId, data: Option<T>) -> Self {
         Self {
             call_id,

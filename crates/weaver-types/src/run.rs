@@ -1,4 +1,4 @@
-//! Runs: the envelope around the calls of one task, with its budget and its safety mode.
+//! Runs: the context of the calls of one task, with its budget and its safety mode.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::random::{Random, RandomError};
 use crate::time::{Clock, Timestamp};
 
 /// How many texts of its user a run keeps.
-pub const MAX_SAID: usize = 256;
+pub const MAX_USER_TEXTS: usize = 256;
 /// The longest text of a user that a run keeps, in bytes.
-pub const MAX_SAID_BYTES: usize = 64 * 1024;
+pub const MAX_USER_TEXT_BYTES: usize = 64 * 1024;
 /// The most metadata of a run, in bytes of JSON.
 pub const MAX_METADATA_BYTES: usize = 64 * 1024;
 
@@ -24,12 +24,12 @@ pub const MAX_METADATA_BYTES: usize = 64 * 1024;
 )]
 #[serde(rename_all = "UPPERCASE")]
 pub enum SafetyMode {
-    /// The policy alone decides.
+    /// Only the policy decides.
     #[default]
     Normal,
     /// Local reads only, no network.
     Safe,
-    /// As `Safe`, and results come as handles only.
+    /// As `Safe`, and results are returned as handles only.
     Strict,
 }
 
@@ -67,7 +67,7 @@ impl Millicents {
     }
 }
 
-/// What a run may use up. `None` means no cap.
+/// What a run may consume. `None` means no cap.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunBudget {
@@ -96,7 +96,7 @@ impl Default for RunBudget {
 }
 
 impl RunBudget {
-    /// A budget without caps, as the gateway starts with.
+    /// A budget without caps, the gateway's default.
     #[must_use]
     pub fn unlimited() -> Self {
         Self {
@@ -109,19 +109,20 @@ impl RunBudget {
     }
 }
 
-/// What a run has used up so far, in the order of the canonical form: it is written with each call.
+/// What a run has consumed so far. Fields are in canonical order, because it is written with each
+/// call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct RunMeters {
     /// Cost.
     pub cost: Millicents,
-    /// Refused calls.
+    /// Calls that were refused.
     pub denials: u64,
     /// Microseconds of execution.
     pub latency_us: u64,
     /// Prompt tokens.
     pub prompt_tokens: u64,
-    /// Executed calls, failed ones included.
+    /// Calls that were executed, failed ones included.
     pub tool_calls: u64,
 }
 
@@ -132,7 +133,7 @@ impl RunMeters {
         budget.max_tool_calls.map(|max| max.saturating_sub(self.tool_calls))
     }
 
-    /// The first cap that is hit, by name.
+    /// The name of the first cap that is reached.
     #[must_use]
     pub fn exceeded(&self, budget: &RunBudget) -> Option<&'static str> {
         let hit = |cap: Option<u64>, used: u64| cap.is_some_and(|cap| used >= cap);
@@ -149,18 +150,18 @@ impl RunMeters {
         }
     }
 
-    /// True when any cap is hit.
+    /// True when any cap is reached.
     #[must_use]
     pub fn budget_exceeded(&self, budget: &RunBudget) -> bool {
         self.exceeded(budget).is_some()
     }
 }
 
-/// Why a run context cannot be made.
+/// Why a run context cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// No randomness.
+    /// The source of randomness failed.
     #[error(transparent)]
     Random(#[from] RandomError),
     /// A name is malformed.
@@ -177,12 +178,12 @@ pub enum RunError {
     },
 }
 
-/// The settings of a run, as a host or a configuration gives them.
+/// The settings of a run, from a host or a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunSettings {
-    /// The scope of the session; empty by default.
+    /// The host's session; empty by default.
     pub session_id: String,
-    /// The scope of the end user's session; empty by default.
+    /// The end user's session; empty by default.
     pub user_sid: String,
     /// The goal in words; empty by default.
     pub intent: String,
@@ -192,32 +193,33 @@ pub struct RunSettings {
     pub safety_mode: SafetyMode,
     /// What it may use.
     pub budget: RunBudget,
-    /// Any JSON of the host's own, at most [`MAX_METADATA_BYTES`]. It decides nothing, except that
-    /// `dry_run` is read from it; drivers get it with each call, and the log has it redacted.
+    /// Arbitrary JSON of the host, at most [`MAX_METADATA_BYTES`]. It influences nothing, except
+    /// that `dry_run` is read from it. Drivers receive it with each call, and the log contains it
+    /// redacted.
     pub metadata: BTreeMap<String, Value>,
 }
 
-/// The envelope around the calls of one task.
+/// The context of the calls of one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunContext {
-    /// `run_` and 16 hexadecimal digits, or a host's own name.
+    /// `run_` and 16 hexadecimal digits, or an id that the host chose.
     pub run_id: RunId,
-    /// 32 hexadecimal digits, for correlating spans.
+    /// 32 hexadecimal digits for correlating spans.
     pub trace_id: String,
-    /// The agent; `default` unless named.
+    /// The agent; `default` unless set.
     pub agent: AgentId,
     /// The settings.
     pub settings: RunSettings,
-    /// Plan and decide only, execute nothing.
+    /// Plan and decide only; execute nothing.
     pub dry_run: bool,
     /// When it began.
     pub started_at: Timestamp,
-    started: Duration,
-    said: Arc<Vec<String>>,
+    started_monotonic: Duration,
+    user_texts: Arc<Vec<String>>,
 }
 
 impl RunContext {
-    /// A fresh run of the agent `default`.
+    /// A new run of the agent `default`.
     ///
     /// # Errors
     /// [`RunError`], when randomness fails or the metadata is malformed.
@@ -244,46 +246,46 @@ impl RunContext {
             settings,
             dry_run,
             started_at: clock.now(),
-            started: clock.monotonic(),
-            said: Arc::default(),
+            started_monotonic: clock.monotonic(),
+            user_texts: Arc::default(),
         })
     }
 
-    /// The same run under a host's own name.
+    /// Sets an id that the host chose.
     #[must_use]
-    pub fn named(mut self, run_id: RunId) -> Self {
+    pub fn with_run_id(mut self, run_id: RunId) -> Self {
         self.run_id = run_id;
         self
     }
 
-    /// The same run for this agent.
+    /// Sets the agent.
     #[must_use]
     pub fn for_agent(mut self, agent: AgentId) -> Self {
         self.agent = agent;
         self
     }
 
-    /// Takes in what the user said, in the user's own words. What is named there may steer calls
-    /// that leave the run, also after untrusted input; the kernel takes it in with the next grant.
-    /// False, and nothing is taken in, when the text has more than [`MAX_SAID_BYTES`] or the run
-    /// has [`MAX_SAID`] texts.
+    /// Records what the user said, in the user's own words. Values named there may be used in calls
+    /// that leave the run, even after untrusted input; the kernel takes the text in with the next
+    /// grant. False, without effect, when the text has more than [`MAX_USER_TEXT_BYTES`] or the run
+    /// has [`MAX_USER_TEXTS`] texts.
     ///
     /// # Security
-    /// Only words that a person wrote, through a channel that no model writes to. A goal, a plan
-    /// or a text that the user pasted from somewhere else is none of them.
-    pub fn user_said(&mut self, text: impl Into<String>) -> bool {
+    /// Pass only words that a person wrote, through a channel that no model writes to. A goal, a
+    /// plan or a text that the user pasted from elsewhere does not qualify.
+    pub fn record_user_text(&mut self, text: impl Into<String>) -> bool {
         let text = text.into();
-        if text.len() > MAX_SAID_BYTES || self.said.len() >= MAX_SAID {
+        if text.len() > MAX_USER_TEXT_BYTES || self.user_texts.len() >= MAX_USER_TEXTS {
             return false;
         }
-        Arc::make_mut(&mut self.said).push(text);
+        Arc::make_mut(&mut self.user_texts).push(text);
         true
     }
 
-    /// What the user said so far.
+    /// The user's texts so far.
     #[must_use]
-    pub fn said(&self) -> &Arc<Vec<String>> {
-        &self.said
+    pub fn user_texts(&self) -> &Arc<Vec<String>> {
+        &self.user_texts
     }
 
     /// True in modes `Safe` and `Strict`.
@@ -295,7 +297,7 @@ impl RunContext {
     /// Milliseconds since it began.
     #[must_use]
     pub fn elapsed_ms(&self, clock: &dyn Clock) -> f64 {
-        clock.monotonic().saturating_sub(self.started).as_secs_f64() * 1000.0
+        clock.monotonic().saturating_sub(self.started_monotonic).as_secs_f64() * 1000.0
     }
 }
 

@@ -1,4 +1,4 @@
-//! Time as a parameter: microseconds of UTC, a clock, and a timer.
+//! Time as a parameter: timestamps in microseconds of UTC, a clock, and a timer.
 
 #[cfg(feature = "calendar")]
 use std::fmt;
@@ -32,13 +32,13 @@ impl Timestamp {
         self.0
     }
 
-    /// Later by `by`; saturates at the end of time.
+    /// The time `by` later; saturates.
     #[must_use]
     pub fn after(self, by: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// How long after `earlier` this is; zero when it is not.
+    /// How long after `earlier` this is; zero if it is not later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -52,7 +52,7 @@ impl Timestamp {
             .map_or_else(|_| "out-of-range".to_owned(), |t| format!("{t:.6}"))
     }
 
-    /// Reads RFC 3339; fractions below a microsecond are cut off.
+    /// Parses RFC 3339; fractions below a microsecond are truncated.
     #[cfg(feature = "calendar")]
     #[must_use]
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
@@ -67,11 +67,11 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Where the time comes from.
+/// A source of time.
 pub trait Clock: Send + Sync {
-    /// Wall-clock time. It may jump; what is recorded never goes back (the ledger sees to it).
+    /// Wall-clock time. It may jump; the ledger makes sure that recorded times never go back.
     fn now(&self) -> Timestamp;
-    /// Time since some fixed start, which never goes back.
+    /// Time since some fixed start; never goes back.
     fn monotonic(&self) -> Duration;
 }
 
@@ -102,7 +102,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves only when told to: for tests, examples and replays.
+/// A clock that moves only on demand: for tests, examples and replays.
 #[derive(Debug, Default)]
 pub struct ManualClock {
     wall: AtomicI64,
@@ -110,20 +110,20 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// Starts at `at`, with the monotonic side at zero.
+    /// Starts at `at`, with the monotonic clock at zero.
     #[must_use]
     pub fn new(at: Timestamp) -> Self {
         Self { wall: AtomicI64::new(at.micros()), monotonic: AtomicI64::new(0) }
     }
 
-    /// Moves both sides forward.
+    /// Advances both clocks.
     pub fn advance(&self, by: Duration) {
         let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
         self.wall.fetch_add(micros, Ordering::SeqCst);
         self.monotonic.fetch_add(micros, Ordering::SeqCst);
     }
 
-    /// Sets the wall clock alone, forward or back.
+    /// Sets the wall clock only, forward or back.
     pub fn set(&self, at: Timestamp) {
         self.wall.store(at.micros(), Ordering::SeqCst);
     }
@@ -139,7 +139,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Wakes a future after a while. Hosts plug in their runtime's timer.
+/// Completes futures after a delay. Hosts plug in their runtime's timer.
 pub trait Timer: Send + Sync {
     /// Completes once `after` has passed.
     fn sleep(&self, after: Duration) -> BoxFuture<'static, ()>;

@@ -1,4 +1,4 @@
-//! The claims of a token. Signing and verifying them is the kernel's work.
+//! The claims of a capability token. The kernel signs and verifies them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,40 +7,40 @@ use crate::digest::Digest;
 use crate::id::{CapabilityId, KeyId, PrincipalId, RunId, Tenant, TokenId};
 use crate::time::Timestamp;
 
-/// What a token says: exactly one invocation of exactly this.
+/// The claims of a token: exactly one invocation with exactly these properties.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenClaims {
     /// The version of this form.
     pub v: u8,
-    /// Its name; using it twice is impossible.
+    /// Its id; a token can be used only once.
     pub token_id: TokenId,
     /// The key that authenticates it.
     pub key_id: KeyId,
-    /// Whose data.
+    /// The tenant.
     pub tenant: Tenant,
-    /// For whom.
+    /// The principal that may use it.
     pub principal: PrincipalId,
-    /// For what.
+    /// The capability it permits.
     pub capability: CapabilityId,
-    /// For which version of it.
+    /// The fingerprint of the permitted version.
     pub fingerprint: Digest,
-    /// In which run.
+    /// The run in which it is valid.
     pub run: RunId,
-    /// With which arguments, where they were known.
+    /// The digest of the permitted arguments, if they were known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Digest>,
-    /// Who may accept it.
+    /// The kernel that may accept it.
     pub audience: String,
-    /// Under which policy.
+    /// The digest of the policy it was issued under.
     pub policy: Digest,
-    /// Within which limits.
+    /// The limits on the result.
     pub constraints: Constraints,
     /// Whether the raw result may be shown.
     #[serde(default)]
     pub raw: bool,
-    /// From when.
+    /// When it was issued.
     pub issued_at: Timestamp,
-    /// Until when.
+    /// When it expires.
     pub expires_at: Timestamp,
 }

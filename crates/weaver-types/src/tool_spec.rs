@@ -1,4 +1,4 @@
-//! `ToolSpec`: the builder with the SecondBrain kernel's defaults, bounds and wire names.
+//! `ToolSpec`: a builder with the defaults, bounds and wire names of the SecondBrain kernel.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,10 +6,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::capability::{Agents, Capability, CapabilityDraft, CapabilityError, Emit};
+use crate::capability::{
+    AllowedAgents, Capability, CapabilityDraft, CapabilityError, TelemetrySettings,
+};
 use crate::effects::{Effects, SafetyClass};
 use crate::id::{AgentId, CapabilityId, IdError};
-use crate::pointer::Pointer;
+use crate::json_pointer::JsonPointer;
 
 /// One declared argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +22,7 @@ pub struct ToolArgSchema {
     /// Its JSON Schema type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Whether it must be given.
+    /// Whether it is required.
     #[serde(default)]
     pub required: bool,
     /// What it means.
@@ -63,10 +65,10 @@ pub struct ToolSpec {
     /// Its class; default read only.
     #[serde(default = "read_only")]
     pub safety_class: SafetyClass,
-    /// Its effects, where they are declared beside the class; they must fall into it.
+    /// Its effects, if declared in addition to the class; they must belong to that class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
-    /// Safe to call again; default true.
+    /// Whether it is safe to call again; default true.
     #[serde(default = "yes")]
     pub idempotent: bool,
     /// Arguments.
@@ -87,16 +89,16 @@ pub struct ToolSpec {
     /// Metrics per call; default true.
     #[serde(default = "yes")]
     pub emit_metric: bool,
-    /// Attempts after the first, 0 to 5; default 2.
+    /// Retries after the first attempt, 0 to 5; default 2.
     #[serde(default = "two")]
     pub max_retries: u8,
     /// Milliseconds, 100 to 60,000; default 5,000.
     #[serde(default = "five_seconds")]
     pub timeout_ms: u32,
-    /// The arguments that say to whom, where, which and how much; empty to read them off the
-    /// schema.
+    /// The arguments that decide on recipient, destination, object and amount; empty to derive them
+    /// from the schema.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub critical_arguments: BTreeSet<Pointer>,
+    pub critical_arguments: BTreeSet<JsonPointer>,
 }
 
 fn read_only() -> SafetyClass {
@@ -175,14 +177,14 @@ impl ToolSpec {
         }
     }
 
-    /// The same with a description.
+    /// Sets the description.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
     }
 
-    /// The same with these effects and the class that follows from them.
+    /// Sets the effects and the class that follows from them.
     #[must_use]
     pub fn with_effects(mut self, effects: Effects) -> Self {
         self.effects = Some(effects);
@@ -190,7 +192,7 @@ impl ToolSpec {
         self
     }
 
-    /// The same with one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, name: impl Into<String>, kind: impl Into<String>, required: bool) -> Self {
         self.args_schema.push(ToolArgSchema {
@@ -202,14 +204,14 @@ impl ToolSpec {
         self
     }
 
-    /// The same with one more critical argument.
+    /// Adds a critical argument.
     #[must_use]
-    pub fn critical(mut self, at: Pointer) -> Self {
+    pub fn critical(mut self, at: JsonPointer) -> Self {
         self.critical_arguments.insert(at);
         self
     }
 
-    /// Checks and builds the capability.
+    /// Validates and builds the capability.
     ///
     /// # Errors
     /// [`ToolSpecError`], naming the field.
@@ -229,9 +231,9 @@ impl ToolSpec {
         let output_schema = (!self.returns_schema.kind.is_empty())
             .then(|| json!({ "type": self.returns_schema.kind, "description": self.returns_schema.description }));
         let agents = if self.allowlisted_agents.is_empty() {
-            Agents::Any
+            AllowedAgents::Any
         } else {
-            Agents::Only(self.allowlisted_agents)
+            AllowedAgents::Only(self.allowlisted_agents)
         };
         let id = CapabilityId::parse(&self.tool_id)?;
         let draft = CapabilityDraft {
@@ -243,7 +245,7 @@ impl ToolSpec {
             max_retries: self.max_retries,
             timeout_ms: self.timeout_ms,
             critical_arguments: self.critical_arguments,
-            emit: Emit { trace: self.emit_trace, metric: self.emit_metric },
+            emit: TelemetrySettings { trace: self.emit_trace, metric: self.emit_metric },
             ..CapabilityDraft::new(id, self.name, effects, agents)
         };
         Ok(draft.build()?)

@@ -1,7 +1,7 @@
-//! The kinds of values that redaction finds, and the family of each: a secret or personal data.
+//! The kinds of values that redaction finds, and the family of each: secret or personal data.
 //!
-//! The list stands here because two crates need it that do not know each other: the firewall masks
-//! by it, and policy documents name kinds of it.
+//! The lists live here because two crates that do not depend on each other need them: the firewall
+//! masks by kind, and policy documents name kinds.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,14 @@ pub const PERSONAL_KINDS: [&str; 18] = [
     "tax_id", "vehicle_id",
 ];
 
-/// Kinds of secrets. The last four name what could not be looked at: it may hold a secret.
+/// Kinds of secrets. The last four stand for text that could not be examined and may hold a secret.
 pub const SECRET_KINDS: [&str; 15] = [
     "api_key", "authorization", "bearer", "connection_string", "jwt", "password", "private_key",
     "secret", "session", "signature", "webhook", "long_run", "unread", "unscanned", "value",
 ];
 
-/// What a masked value is: that decides whether a contract can show it.
+/// Whether a masked value is a secret or personal data, which decides whether a contract can reveal
+/// it.
 ///
 /// ```
 /// use weaver_types::ValueFamily;
@@ -33,7 +34,7 @@ pub const SECRET_KINDS: [&str; 15] = [
 pub enum ValueFamily {
     /// A key, a token, a password: masked whatever a contract says.
     Secret,
-    /// Data about a person: masked where the contract asks for it, or where none speaks.
+    /// Data about a person: masked if the contract asks for it, or if there is no contract.
     Personal,
 }
 
@@ -44,7 +45,7 @@ impl ValueFamily {
         if PERSONAL_KINDS.binary_search(&kind).is_ok() { Self::Personal } else { Self::Secret }
     }
 
-    /// The word for it in lists and rule files.
+    /// Its name in lists and rule files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

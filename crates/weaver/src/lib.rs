@@ -2,10 +2,10 @@
 //!
 //! Weaver stands between an AI agent and its tools: it shows the model a few tools that fit, lets
 //! through what a policy allows, cuts results down to what the model may see, and keeps a record
-//! that cannot be changed unnoticed. Each part is a crate of its own and works alone; this crate
-//! only gathers them. Nothing is on by default, and no feature changes what another one does: the
-//! router comes without any enforcement, the enforcement without the router. The README has the
-//! table of features. [`types`] is always there, because all others speak in it.
+//! that cannot be changed unnoticed. Each part is its own crate and works alone; this crate
+//! only re-exports them. No feature is on by default, and no feature changes what another does: the
+//! router comes without any enforcement, and the enforcement without the router. The README has the
+//! table of features. [`types`] is always included, because all other crates use it.
 
 #[cfg(any(
     feature = "router",
@@ -17,14 +17,14 @@
 pub use weaver_text as text;
 pub use weaver_types as types;
 
-/// Choosing: the catalog, the ranking, the cards. Advice, never permission.
+/// Tool selection: the catalog, the ranking and the cards. Advice, never permission.
 #[cfg(feature = "router")]
 pub mod router {
     pub use contextweaver::{card, catalog, error, filter, graph, hydrate, route};
 }
 
-/// The context engine: what has happened, compiled within a token budget, and what is remembered
-/// beyond it. The durable tier lies in a store of records, for example that of `trace-sqlite`.
+/// The context engine: compiles what happened within a token budget, and keeps durable
+/// memory in a store of records, for example that of `trace-sqlite`.
 #[cfg(feature = "memory")]
 pub mod memory {
     pub use contextweaver::memory::*;

@@ -1,5 +1,5 @@
-//! Programs that others wrote, in pinned versions, to try Weaver with: installing them, keeping
-//! them on a leash, and the signed documents under which they are driven.
+//! External programs in pinned versions, to test Weaver with: how to install and confine them, and
+//! the signed documents that they are run under.
 
 pub mod cache;
 pub mod pins;

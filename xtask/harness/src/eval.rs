@@ -1,4 +1,5 @@
-//! `cargo xtask eval`: how good a part is, mostly on a corpus that lies outside of the repository.
+//! `cargo xtask eval`: evaluates the quality of a part, mostly on a corpus outside of the
+//! repository.
 
 mod agentdojo;
 mod context;
@@ -12,7 +13,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use xshell::Shell;
 
-/// What is evaluated.
+/// The part to evaluate.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -23,15 +24,15 @@ pub struct Args {
 enum EvalVerb {
     /// Security and autonomy of hijacked agents: AgentDojo's calls through `weaver replay`.
     Agentdojo(agentdojo::Args),
-    /// What `weaver compile` keeps of its promises on long logs, beside its peer.
+    /// Whether `weaver compile` keeps its promises on long logs, compared with its peer.
     Context(context::Args),
-    /// How right `weaver contracts propose` is on tools with labels or hints.
+    /// How accurate `weaver contracts propose` is on tools with labels or hints.
     Contracts(contracts::Args),
     /// Precision and recall of `weaver redact`, hard negatives, evasions, agreement of streams.
     Redaction(redaction::Args),
     /// Recall, order and time of routing on sets of tools and queries.
     Routing(routing::Args),
-    /// Whether rules suggested from one half of tasks fit the other half, and no attack.
+    /// Whether rules suggested from one half of the tasks allow the other half, and no attack.
     Suggest(suggest::Args),
     /// Whether an agent completes through `weaver serve` what it completes without, and at what cost.
     Work(work::Args),
@@ -40,7 +41,7 @@ enum EvalVerb {
 /// Evaluate one part.
 ///
 /// # Errors
-/// When the corpus is not there or cannot be read, and when the command does not build or fails.
+/// If the corpus is missing or unreadable, or the command does not build or fails.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     match &args.what {
         EvalVerb::Agentdojo(args) => agentdojo::run(sh, args),

@@ -1,8 +1,8 @@
-//! `cargo xtask interop`: drive `weaver serve` with servers and clients that others wrote.
+//! `cargo xtask interop`: drives `weaver serve` with third-party servers and clients.
 //!
-//! Real MCP servers stand behind the gateway and real MCP clients in front of it. All of them come
-//! from npm and PyPI in pinned versions and live in `target/interop/`, the only folder that is
-//! written. `docs/guide/interop.md` tells what is tried.
+//! Real MCP servers run behind the gateway and real MCP clients in front of it. All of them come
+//! from npm and PyPI in pinned versions and are installed in `target/interop/`, the only folder
+//! that is written. `docs/guide/interop.md` describes what is tested.
 
 mod client;
 mod config;
@@ -30,7 +30,7 @@ use self::many_clients::{Instances, TrialSetting};
 use self::packages::Packages;
 use self::plan::{Mode, Transport};
 use self::report::{Outcome, Report, Row};
-use self::trial::Bench;
+use self::trial::TrialSetup;
 use crate::counterparts::cache::Cache;
 use crate::counterparts::pins::Pins;
 use crate::counterparts::registries;
@@ -38,7 +38,7 @@ use crate::counterparts::trust::{Documents, Trust};
 use crate::install::{InstallOutcome, MissingProgram};
 use crate::{process, workspace};
 
-/// The server that has every feature of the protocol.
+/// The server that has each feature of the protocol.
 const FEATURE_SERVER: &str = "everything";
 
 /// Options of `interop`.
@@ -56,15 +56,15 @@ pub struct Args {
     /// How the two sides are reached.
     #[arg(long, value_enum, default_value = "both")]
     pub transport: Transports,
-    /// Start so many clients at once on one configuration instead; several numbers, several trials.
+    /// Instead start this many clients at once on one configuration; one trial for each number.
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "server",
         value_parser = clap::value_parser!(u16).range(2..=200))]
     pub clients: Vec<u16>,
-    /// Kill the daemon so often while the clients work.
+    /// Kill the daemon this many times while the clients work.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "clients",
         value_parser = clap::value_parser!(u16).range(0..=10))]
     pub kills: u16,
-    /// Which processes of a server these clients get; each its own where it is left out.
+    /// Which server processes these clients get; by default each client its own.
     #[arg(long, value_enum, requires = "clients", default_value = "client")]
     instances: Instances,
 }
@@ -89,20 +89,20 @@ impl Transports {
     }
 }
 
-/// Install the counterparts, drive every pair and print the table.
+/// Install the counterparts, drive each pair and print the table.
 ///
 /// # Errors
-/// When anything failed. What could not be tried because a registry is out of reach is no
-/// failure; it is said aloud and counted.
+/// If anything failed. What could not be tried because a registry is unreachable is no failure; it
+/// is printed and counted.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     let target = metadata.target_directory.as_std_path();
-    let known = |name: &String| server::ALL.iter().any(|server| server.name == name);
+    let known = |name: &String| server::SERVERS.iter().any(|server| server.name == name);
     if let Some(name) = args.server.as_ref().filter(|name| !known(name)) {
-        let names: Vec<&str> = server::ALL.iter().map(|server| server.name).collect();
+        let names: Vec<&str> = server::SERVERS.iter().map(|server| server.name).collect();
         bail!("no server `{name}` here; the servers are {}", names.join(", "));
     }
-    let weaver = program(sh, args, target)?;
+    let weaver = find_or_build_weaver(sh, args, target)?;
     let run = target.join("interop").join("run");
     let cache = Cache::open(target, &workspace::root()?, &run)?;
     let pins = Pins::read(&cache)?;
@@ -115,13 +115,13 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     if !args.clients.is_empty() {
         return many_clients(&cache, &weaver, &packages, args);
     }
-    let emit = contracts::program(sh, target)?;
+    let emit = contracts::build_emitter(sh, target)?;
     let documents = Documents { folder: &cache.script("documents"), name: "policy" };
     let trust =
         Trust::new(&cache, &weaver, &documents).context("cannot set up the signed documents")?;
-    let bench = Bench { cache: &cache, weaver: &weaver, trust: &trust };
+    let setup = TrialSetup { cache: &cache, weaver: &weaver, trust: &trust };
     let mut report = Report::default();
-    for plan in plan::all(&pins) {
+    for plan in plan::all_plans(&pins) {
         if args.server.as_deref().is_some_and(|name| name != plan.server.name) {
             continue;
         }
@@ -129,16 +129,16 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
             continue;
         }
         let row = match packages.lacks(&cache, &plan) {
-            None => trial::run(&bench, &plan),
+            None => trial::run(&setup, &plan),
             Some(missing) => Row::untried(&plan, missing),
         };
         eprintln!("{}", row.progress());
         report.push(row);
     }
-    if let Some(table) = features(&bench, &packages, args, &pins) {
+    if let Some(table) = features(&setup, &packages, args, &pins) {
         report.features(table);
     }
-    report.contracts(contracts::check(&cache, &packages.python, &emit));
+    report.contracts(contracts::check_both_directions(&cache, &packages.python, &emit));
     report.print();
     let tally = report.tally();
     println!("{tally}");
@@ -146,7 +146,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Drive many clients at once and print what came of it.
+/// Drive many clients at once and print the results.
 fn many_clients(cache: &Cache, weaver: &Path, packages: &Packages, args: &Args) -> Result<()> {
     for installed in [&packages.npm, &packages.python] {
         match installed.missing() {
@@ -161,7 +161,7 @@ fn many_clients(cache: &Cache, weaver: &Path, packages: &Packages, args: &Args) 
     let documents = Documents { folder: &cache.script("many"), name: "policy" };
     let trust =
         Trust::new(cache, weaver, &documents).context("cannot set up the signed documents")?;
-    let server = server::ALL.iter().find(|server| server.name == FEATURE_SERVER);
+    let server = server::SERVERS.iter().find(|server| server.name == FEATURE_SERVER);
     let server = server.context("the server of the trial is not listed")?;
     let mut summaries = Vec::new();
     for &clients in &args.clients {
@@ -181,14 +181,14 @@ fn many_clients(cache: &Cache, weaver: &Path, packages: &Packages, args: &Args) 
     Ok(())
 }
 
-/// The features of the server that has them all; nothing where another server is asked for.
+/// The features of the feature server; `None` if another server is selected.
 fn features(
-    bench: &Bench<'_>,
+    setup: &TrialSetup<'_>,
     packages: &Packages,
     args: &Args,
     pins: &Pins,
 ) -> Option<FeatureTable> {
-    let plans = plan::all(pins);
+    let plans = plan::all_plans(pins);
     let of = |mode: Mode| {
         plans.iter().find(|plan| plan.server.name == FEATURE_SERVER && plan.mode == mode)
     };
@@ -199,8 +199,8 @@ fn features(
     for route in features::ROUTES.into_iter().filter(|route| args.transport.has(route.transport)) {
         let mode = route.mode.unwrap_or(Mode::Gateway);
         let plan = of(mode)?;
-        let outcomes = match packages.lacks(bench.cache, plan) {
-            None => features::run(bench, plan, route),
+        let outcomes = match packages.lacks(setup.cache, plan) {
+            None => features::run(setup, plan, route),
             Some(missing) => vec![Outcome::missing(&missing); features::FEATURES.len()],
         };
         table.add_column(route.name(), outcomes);
@@ -210,7 +210,7 @@ fn features(
 }
 
 /// The program to drive: the given one, or a fresh build.
-fn program(sh: &Shell, args: &Args, target: &Path) -> Result<PathBuf> {
+fn find_or_build_weaver(sh: &Shell, args: &Args, target: &Path) -> Result<PathBuf> {
     if let Some(file) = &args.weaver {
         return file.canonicalize().with_context(|| format!("cannot find {}", file.display()));
     }

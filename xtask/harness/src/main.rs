@@ -1,4 +1,4 @@
-//! How good and how fast Weaver is, and how it gets on with programs that others wrote.
+//! How good and how fast Weaver is, and how it interoperates with third-party programs.
 //!
 //! `cargo xtask eval|interop|speed|peers` starts this program. It builds what it measures.
 
@@ -26,15 +26,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Drive `weaver serve` with MCP servers and clients from npm and PyPI.
+    /// Test `weaver serve` with MCP servers and clients from npm and PyPI.
     Interop(interop::Args),
     /// Run the official conformance suite of the protocol against a gateway.
     Conformance(conformance::Args),
-    /// Decide the same calls with other policy engines too, and compare answers and times.
+    /// Decide the same calls with other policy engines, and compare answers and times.
     Peers(peers::Args),
-    /// Say how good a part is, on a corpus that lies outside of the repository.
+    /// Measure how good a part is, on a corpus outside the repository.
     Eval(eval::Args),
-    /// Say how fast a part is, beside its peer on the same inputs.
+    /// Measure how fast a part is, compared with its peer on the same inputs.
     Speed(speed::Args),
 }
 

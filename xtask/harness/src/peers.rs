@@ -1,20 +1,20 @@
-//! `cargo xtask peers [--smoke] [--limits]`: our decisions beside those of other engines.
+//! `cargo xtask peers [--smoke] [--limits]`: our decisions compared with those of other engines.
 
 use anyhow::Result;
 use xshell::Shell;
 
 use crate::{process, workspace};
 
-/// A workspace of its own, so that nothing else ever builds the other engines.
+/// A separate workspace, so that nothing else ever builds the other engines.
 const MANIFEST: &str = "benches/peers/Cargo.toml";
 
 /// Options of `peers`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Few rules and short measurements, to see that it works.
+    /// Few rules and short measurements, only to check that it works.
     #[arg(long)]
     pub smoke: bool,
-    /// Only documents at their limits and over them.
+    /// Only documents at and over their limits.
     #[arg(long)]
     pub limits: bool,
 }
@@ -22,8 +22,8 @@ pub struct Args {
 /// Build the comparison in the release profile and run it.
 ///
 /// # Errors
-/// When it does not build, when an engine gives another answer than the rules do, and when a
-/// document at its limits takes too long.
+/// If it does not build, an engine decides differently from the rules, or a document at its limits
+/// takes too long.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let target = workspace::metadata()?.target_directory.join("peers");
     let options = [(args.smoke, "--smoke"), (args.limits, "--limits")];

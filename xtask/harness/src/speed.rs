@@ -29,16 +29,18 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum SpeedVerb {
-    /// The redactor, hostile texts, memory, calls and drill-downs, beside agent-kernel (Python).
+    /// The redactor, hostile texts, memory, calls and drill-downs, compared with agent-kernel
+    /// (Python).
     Redaction(Turns),
-    /// Tokens, grants and calls, with few and with many before them, beside agent-kernel (Python).
+    /// Tokens, grants and calls, with few and with many earlier ones, compared with agent-kernel
+    /// (Python).
     Kernel(Turns),
-    /// The context compiler, from 100 to 100,000 events, beside contextweaver (Python).
+    /// The context compiler, from 100 to 100,000 events, compared with contextweaver (Python).
     Compile(Compile),
-    /// Calls through the gateway over pipes and HTTP, many callers, a long session, many servers and
-    /// a start, beside direct calls, a raw relay and two proxies (Python).
+    /// Calls through the gateway over pipes and HTTP, many callers, a long session, many servers
+    /// and a start, compared with direct calls, a raw relay and two proxies (Python).
     Gateway(Gateway),
-    /// Routing over 83 and 1,000 tools, beside contextweaver (Python) and a plain BM25.
+    /// Routing over 83 and 1,000 tools, compared with contextweaver (Python) and a plain BM25.
     Routing(Routing),
 }
 
@@ -47,7 +49,7 @@ enum SpeedVerb {
 struct Turns {
     #[command(flatten)]
     effort: Effort,
-    /// Ours and the peer in turns, so often; each figure is the median.
+    /// Measure Weaver and the peer in turns, this many times; each figure is the median.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]
     rounds: u8,
 }
@@ -73,7 +75,7 @@ struct Gateway {
 struct Routing {
     #[command(flatten)]
     effort: Effort,
-    /// A folder of sets with `tools.jsonl` and `queries.jsonl`, in the place of made-up tools.
+    /// A folder of sets with `tools.jsonl` and `queries.jsonl`, instead of generated tools.
     #[arg(long)]
     data: Option<PathBuf>,
 }
@@ -81,7 +83,7 @@ struct Routing {
 /// How much, and how it is printed.
 #[derive(clap::Args)]
 struct Effort {
-    /// Little work and few runs, to see that it works.
+    /// Little work and few runs, only to check that it works.
     #[arg(long)]
     smoke: bool,
     /// Leave out the peer, which is installed from PyPI.
@@ -105,7 +107,7 @@ struct Compile {
 /// Measure one part.
 ///
 /// # Errors
-/// When the programs do not build, fail, or the peer cannot be installed.
+/// If the programs do not build or fail, or the peer cannot be installed.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let target = workspace::metadata()?.target_directory.into_std_path_buf();
     let shown = match &args.what {
@@ -150,20 +152,20 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 }
 
 fn measure_redaction(sh: &Shell, target: &Path, args: &Turns) -> Result<Vec<Round>> {
-    let program = built(sh, target, "redaction-speed")?;
-    let calls = built(sh, target, "kernel-speed")?;
+    let program = build_benchmark(sh, target, "redaction-speed")?;
+    let calls = build_benchmark(sh, target, "kernel-speed")?;
     let smoke = args.effort.smoke.then_some("--smoke");
     let workloads = target.join("speed").join("workloads");
     let peer = peer_script(sh, target, &args.effort, "benches/redaction/peer.py")?;
     if peer.is_some() {
         process::run(cmd!(sh, "{program} workloads {workloads}"))?;
     }
-    turns(args, || {
-        let mut ours = read(cmd!(sh, "{program} {smoke...}"))?;
-        ours["pipeline"] = read(cmd!(sh, "{calls} rows {smoke...}"))?;
+    measure_rounds(args, || {
+        let mut ours = read_json(cmd!(sh, "{program} {smoke...}"))?;
+        ours["pipeline"] = read_json(cmd!(sh, "{calls} rows {smoke...}"))?;
         let theirs = match &peer {
             Some(PeerScript { python, script }) => {
-                read(cmd!(sh, "{python} {script} {workloads} {smoke...}"))?
+                read_json(cmd!(sh, "{python} {script} {workloads} {smoke...}"))?
             }
             None => Value::Null,
         };
@@ -172,20 +174,22 @@ fn measure_redaction(sh: &Shell, target: &Path, args: &Turns) -> Result<Vec<Roun
 }
 
 fn measure_kernel(sh: &Shell, target: &Path, args: &Turns) -> Result<Vec<Round>> {
-    let program = built(sh, target, "kernel-speed")?;
+    let program = build_benchmark(sh, target, "kernel-speed")?;
     let smoke = args.effort.smoke.then_some("--smoke");
     let peer = peer_script(sh, target, &args.effort, "benches/kernel/peer.py")?;
-    turns(args, || {
+    measure_rounds(args, || {
         let theirs = match &peer {
-            Some(PeerScript { python, script }) => read(cmd!(sh, "{python} {script} {smoke...}"))?,
+            Some(PeerScript { python, script }) => {
+                read_json(cmd!(sh, "{python} {script} {smoke...}"))?
+            }
             None => Value::Null,
         };
-        Ok(Round { ours: read(cmd!(sh, "{program} {smoke...}"))?, theirs })
+        Ok(Round { ours: read_json(cmd!(sh, "{program} {smoke...}"))?, theirs })
     })
 }
 
-/// So many rounds as asked for; a smoke run has one.
-fn turns(args: &Turns, mut round: impl FnMut() -> Result<Round>) -> Result<Vec<Round>> {
+/// As many rounds as requested; a smoke run has one.
+fn measure_rounds(args: &Turns, mut round: impl FnMut() -> Result<Round>) -> Result<Vec<Round>> {
     let rounds = if args.effort.smoke { 1 } else { args.rounds };
     let measured = (1..=rounds).map(|number| {
         eprintln!("round {number} of {rounds}");
@@ -194,13 +198,13 @@ fn turns(args: &Turns, mut round: impl FnMut() -> Result<Round>) -> Result<Vec<R
     measured.collect()
 }
 
-/// agent-kernel (Python) and what measures it.
+/// agent-kernel (Python) and the script that measures it.
 struct PeerScript {
     python: PathBuf,
     script: PathBuf,
 }
 
-/// `None` where the peer is left out.
+/// `None` if the peer is left out.
 fn peer_script(
     sh: &Shell,
     target: &Path,
@@ -210,7 +214,7 @@ fn peer_script(
     if effort.no_peer {
         return Ok(None);
     }
-    let python = peer::python(sh, &target.join("speed"), peer::KERNEL)?;
+    let python = peer::python(sh, &target.join("speed"), peer::AGENT_KERNEL)?;
     Ok(Some(PeerScript { python, script: workspace::root()?.join(script) }))
 }
 
@@ -221,28 +225,28 @@ fn measure_compile(sh: &Shell, target: &Path, args: &Compile) -> Result<(Value, 
     let flag = smoke.then_some("--smoke");
     let started = Instant::now();
     eprintln!("ours: append, build and rebuild of up to 100,000 events");
-    let ours = read(cmd!(sh, "{program} {flag...} --items {items}"))?;
+    let ours = read_json(cmd!(sh, "{program} {flag...} --items {items}"))?;
     eprintln!("ours: {:.0} s", started.elapsed().as_secs_f64());
     if args.effort.no_peer {
         return Ok((ours, Value::Null));
     }
     let workloads = target.join("speed").join("events");
     process::run(cmd!(sh, "{program} workloads {workloads} {items}"))?;
-    let python = peer::python(sh, &target.join("speed"), peer::CONTEXT)?;
+    let python = peer::python(sh, &target.join("speed"), peer::CONTEXTWEAVER)?;
     let script = workspace::root()?.join("benches/compile/peer.py");
     let log = workloads.join(format!("events_{items}.jsonl"));
     eprintln!("the peer: {items} events; it says how far it is");
-    Ok((ours, read(cmd!(sh, "{python} {script} {log}"))?))
+    Ok((ours, read_json(cmd!(sh, "{python} {script} {log}"))?))
 }
 
-/// The bench of the context compiler, with nothing but what that needs.
+/// The benchmark of the context compiler, with only the features that it needs.
 pub fn compile_speed(sh: &Shell, target: &Path) -> Result<PathBuf> {
     let package = ["--package", "weaver-benches", "--bin", "compile-speed"];
     let features = ["--no-default-features", "--features", "compile"];
     process::run(
         process::cargo(sh).args(["build", "--profile", "dist"]).args(package).args(features),
     )?;
-    Ok(program(target, "compile-speed"))
+    Ok(program_path(target, "compile-speed"))
 }
 
 fn measure_routing(
@@ -251,33 +255,33 @@ fn measure_routing(
     effort: &Effort,
     data: Option<&Path>,
 ) -> Result<(Value, Value)> {
-    let program = built(sh, target, "routing")?;
+    let program = build_benchmark(sh, target, "routing")?;
     let smoke = effort.smoke.then_some("--smoke");
     let mut more: Vec<&OsStr> = smoke.into_iter().map(OsStr::new).collect();
     more.extend(data.into_iter().flat_map(|data| [OsStr::new("--data"), data.as_os_str()]));
     let more = &more;
-    let ours = read(cmd!(sh, "{program} speed {more...}"))?;
+    let ours = read_json(cmd!(sh, "{program} speed {more...}"))?;
     if effort.no_peer {
         return Ok((ours, Value::Null));
     }
     let workloads = target.join("speed").join("tools");
     process::run(cmd!(sh, "{program} workloads {workloads} {more...}"))?;
-    let python = peer::python(sh, &target.join("speed"), peer::CONTEXT)?;
+    let python = peer::python(sh, &target.join("speed"), peer::CONTEXTWEAVER)?;
     let script = workspace::root()?.join("benches/routing/peer.py");
-    Ok((ours, read(cmd!(sh, "{python} {script} {workloads} 83 1000"))?))
+    Ok((ours, read_json(cmd!(sh, "{python} {script} {workloads} 83 1000"))?))
 }
 
-fn built(sh: &Shell, target: &Path, bin: &str) -> Result<PathBuf> {
+fn build_benchmark(sh: &Shell, target: &Path, bin: &str) -> Result<PathBuf> {
     let package = ["--package", "weaver-benches", "--bin", bin];
     process::run(process::cargo(sh).args(["build", "--profile", "dist"]).args(package))?;
-    Ok(program(target, bin))
+    Ok(program_path(target, bin))
 }
 
-fn program(target: &Path, bin: &str) -> PathBuf {
+fn program_path(target: &Path, bin: &str) -> PathBuf {
     target.join("dist").join(format!("{bin}{}", std::env::consts::EXE_SUFFIX))
 }
 
-fn read(command: xshell::Cmd<'_>) -> Result<Value> {
+fn read_json(command: xshell::Cmd<'_>) -> Result<Value> {
     let shown = command.to_string();
     let text = command.read().with_context(|| format!("`{shown}` failed"))?;
     serde_json::from_str(&text).with_context(|| format!("`{shown}` gave no JSON"))

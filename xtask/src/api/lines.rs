@@ -1,4 +1,4 @@
-//! The items of a crate as lines.
+//! Lists the public items of a crate as lines of text.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, TraitItem, Type, Visibili
 
 use super::source::{Crate, ModulePath, Target, is_for_tests, name_of};
 
-/// Every line of the interface, sorted, each once.
-pub fn of(krate: &Crate) -> Vec<String> {
-    let mut out = Lister { krate, lines: BTreeSet::new(), open: BTreeSet::new() };
+/// Every line of the interface, sorted and without duplicates.
+pub fn public_lines(krate: &Crate) -> Vec<String> {
+    let mut out = Lister { krate, lines: BTreeSet::new(), visited: BTreeSet::new() };
     out.module(&ModulePath::new(), &krate.name);
     out.lines.into_iter().collect()
 }
@@ -17,14 +17,14 @@ pub fn of(krate: &Crate) -> Vec<String> {
 struct Lister<'a> {
     krate: &'a Crate,
     lines: BTreeSet<String>,
-    /// Modules on the way, with the path by which they were reached.
-    open: BTreeSet<(ModulePath, String)>,
+    /// Modules that were visited, with the path that led to them.
+    visited: BTreeSet<(ModulePath, String)>,
 }
 
 impl Lister<'_> {
-    /// All that another crate can name in a module, under this path.
+    /// Adds everything in a module that another crate can name, under this path.
     fn module(&mut self, path: &ModulePath, prefix: &str) {
-        if !self.open.insert((path.clone(), prefix.to_owned())) {
+        if !self.visited.insert((path.clone(), prefix.to_owned())) {
             return;
         }
         let Some(module) = self.krate.modules.get(path) else { return };
@@ -36,7 +36,7 @@ impl Lister<'_> {
                     self.add(&one.attrs, format!("pub mod {prefix}"));
                     self.module(&below, &prefix);
                 }
-                Item::Macro(one) if exported(&one.attrs) => {
+                Item::Macro(one) if is_exported_macro(&one.attrs) => {
                     if let Some(name) = &one.ident {
                         self.add(&one.attrs, format!("pub macro {}::{name}!", self.krate.name));
                     }
@@ -53,7 +53,9 @@ impl Lister<'_> {
                     self.lines.insert(format!("pub mod {prefix}"));
                     self.module(&below, &prefix);
                 }
-                (Target::Item(home, own), Some(name)) => self.exported(&home, &own, prefix, name),
+                (Target::Item(home, own), Some(name)) => {
+                    self.add_reexport(&home, &own, prefix, name)
+                }
                 (_, name) => {
                     let name = name.as_deref().unwrap_or("*");
                     let from = import.path.join("::");
@@ -63,8 +65,8 @@ impl Lister<'_> {
         }
     }
 
-    /// An item of another module, under the name that a re-export gives it.
-    fn exported(&mut self, home: &ModulePath, own: &str, prefix: &str, name: &str) {
+    /// Adds an item of another module, under the name that a re-export gives it.
+    fn add_reexport(&mut self, home: &ModulePath, own: &str, prefix: &str, name: &str) {
         let Some(module) = self.krate.modules.get(home) else { return };
         let named = module.items.iter().filter(|item| name_of(item).as_deref() == Some(own));
         for item in named {
@@ -92,7 +94,7 @@ impl Lister<'_> {
             Item::Struct(one) if is_shown(&one.vis, &one.attrs) => {
                 self.add(&one.attrs, format!("pub struct {path}{}", text(&one.generics)));
                 self.fields(&one.fields, &path);
-                self.of_type(&own, home, &path, &one.attrs);
+                self.type_impls(&own, home, &path, &one.attrs);
             }
             Item::Enum(one) if is_shown(&one.vis, &one.attrs) => {
                 self.add(&one.attrs, format!("pub enum {path}{}", text(&one.generics)));
@@ -100,7 +102,7 @@ impl Lister<'_> {
                     let fields = text(&variant.fields);
                     self.add(&variant.attrs, format!("pub {path}::{}{fields}", variant.ident));
                 }
-                self.of_type(&own, home, &path, &one.attrs);
+                self.type_impls(&own, home, &path, &one.attrs);
             }
             Item::Trait(one) if is_shown(&one.vis, &one.attrs) => {
                 let bounds = if one.supertraits.is_empty() {
@@ -144,8 +146,8 @@ impl Lister<'_> {
         }
     }
 
-    /// Derived traits, methods, and implementations of traits.
-    fn of_type(&mut self, own: &str, home: &ModulePath, path: &str, attributes: &[Attribute]) {
+    /// Adds derived traits, methods and trait implementations of a type.
+    fn type_impls(&mut self, own: &str, home: &ModulePath, path: &str, attributes: &[Attribute]) {
         for one in attributes.iter().filter(|one| one.path().is_ident("derive")) {
             let mut traits: Vec<String> = Vec::new();
             let _ = one.parse_nested_meta(|meta| {
@@ -174,7 +176,7 @@ impl Lister<'_> {
         }
     }
 
-    /// Whether an implementation is one of this type.
+    /// Whether an implementation is for this type.
     fn is_of(&self, one: &ItemImpl, from: &ModulePath, own: &str, home: &ModulePath) -> bool {
         let Type::Path(path) = one.self_ty.as_ref() else { return false };
         let names: Vec<String> = path.path.segments.iter().map(|s| s.ident.to_string()).collect();
@@ -200,7 +202,7 @@ impl Lister<'_> {
         }
     }
 
-    /// A line, behind the condition under which it is there.
+    /// Adds a line, followed by its `cfg` condition.
     fn add(&mut self, attributes: &[Attribute], line: String) {
         let conditions = attributes.iter().filter(|one| one.path().is_ident("cfg"));
         let conditions: String = conditions.map(|one| format!(" #[{}]", text(&one.meta))).collect();
@@ -216,11 +218,11 @@ fn is_shown(visibility: &Visibility, attributes: &[Attribute]) -> bool {
         && !attributes.iter().any(is_hidden)
 }
 
-fn exported(attributes: &[Attribute]) -> bool {
+fn is_exported_macro(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|one| one.path().is_ident("macro_export"))
 }
 
-/// A signature with the whole path in place of the name.
+/// A signature with the full path in place of the name.
 fn signature(signature: &syn::Signature, path: &str) -> String {
     let mut named = signature.clone();
     for input in &mut named.inputs {
@@ -233,14 +235,15 @@ fn signature(signature: &syn::Signature, path: &str) -> String {
     whole.replacen(&name, &format!("fn {path}"), 1)
 }
 
-/// Tokens as people write them: blanks only where two words would join, and around a few signs.
+/// Formats tokens as people write them: with spaces only where two words would join, and around
+/// some operators.
 fn text(tokens: &impl ToTokens) -> String {
     let spaced = tokens.to_token_stream().to_string();
     let mut out = String::with_capacity(spaced.len());
     let parts: Vec<&str> = spaced.split_whitespace().collect();
     for (at, part) in parts.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| parts.get(at)).copied().unwrap_or_default();
-        if !out.is_empty() && is_apart(before, part) {
+        if !out.is_empty() && needs_space(before, part) {
             out.push(' ');
         }
         out.push_str(part);
@@ -248,7 +251,7 @@ fn text(tokens: &impl ToTokens) -> String {
     out
 }
 
-fn is_apart(before: &str, part: &str) -> bool {
+fn needs_space(before: &str, part: &str) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '\'');
     let (last, first) = (before.chars().last(), part.chars().next());
     matches!(part, "->" | "=" | "+" | "|" | "{" | "}")
@@ -259,7 +262,7 @@ fn is_apart(before: &str, part: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::public_lines;
     use crate::api::source::Crate;
 
     fn listed(files: &[(&str, &str)]) -> Vec<String> {
@@ -269,7 +272,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        of(&Crate::read("a-b", &folder.path().join("lib.rs")).unwrap())
+        public_lines(&Crate::read("a-b", &folder.path().join("lib.rs")).unwrap())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The modules of a crate, parsed, and what their names stand for.
+//! Parses the modules of a crate and resolves names in them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use syn::{Item, UseTree, Visibility};
 
-/// The names from the root of the crate; the root itself is empty.
+/// The names from the root of the crate; empty for the root itself.
 pub type ModulePath = Vec<String>;
 
 /// How many re-exports are followed from one name.
@@ -14,7 +14,7 @@ const MAX_HOPS: usize = 8;
 
 /// A parsed crate.
 pub struct Crate {
-    /// Its name as other crates write it.
+    /// The name of the crate, as other crates write it.
     pub name: String,
     pub modules: BTreeMap<ModulePath, Module>,
 }
@@ -22,33 +22,33 @@ pub struct Crate {
 /// One module.
 pub struct Module {
     pub items: Vec<Item>,
-    /// Imported names with the paths that they stand for, public ones among them.
+    /// Imported names with the paths that they resolve to, public imports included.
     pub imports: Vec<Import>,
 }
 
-/// One name that a `use` brings.
+/// One name that a `use` brings into scope.
 pub struct Import {
     pub is_public: bool,
-    /// The name that it brings; `None` for everything in a module.
+    /// The name in scope; `None` for a glob import.
     pub name: Option<String>,
     pub path: Vec<String>,
 }
 
-/// What a path of a `use` leads to.
+/// What a path resolves to.
 pub enum Target {
     /// An item of this crate: its module and its name there.
     Item(ModulePath, String),
     /// A module of this crate.
     Module(ModulePath),
-    /// Something of another crate.
+    /// Something in another crate.
     Foreign,
 }
 
 impl Crate {
-    /// Parses a crate from its root file on. Modules for tests alone are left out.
+    /// Parses a crate from its root file. Test-only modules are left out.
     ///
     /// # Errors
-    /// When a file cannot be read or parsed.
+    /// If a file cannot be read or parsed.
     pub fn read(name: &str, root: &Path) -> Result<Self> {
         let mut out = Self { name: name.replace('-', "_"), modules: BTreeMap::new() };
         let folder = root.parent().unwrap_or(root).to_path_buf();
@@ -63,7 +63,7 @@ impl Crate {
             match item {
                 Item::Use(one) if !is_for_tests(&one.attrs) => {
                     let is_public = matches!(one.vis, Visibility::Public(_));
-                    imports_of(&one.tree, &mut Vec::new(), is_public, &mut imports);
+                    collect_imports(&one.tree, &mut Vec::new(), is_public, &mut imports);
                 }
                 Item::Mod(one) if !is_for_tests(&one.attrs) => {
                     let name = one.ident.to_string();
@@ -71,7 +71,7 @@ impl Crate {
                     let inner = folder.join(&name);
                     match &one.content {
                         Some((_, items)) => self.add(below, items.clone(), &inner)?,
-                        None => self.add(below, parse(&file_of(folder, &name))?, &inner)?,
+                        None => self.add(below, parse(&module_file(folder, &name))?, &inner)?,
                     }
                 }
                 _ => {}
@@ -81,12 +81,12 @@ impl Crate {
         Ok(())
     }
 
-    /// What a path stands for that is written in this module.
+    /// Resolves a path as written in a module.
     pub fn resolve(&self, from: &ModulePath, path: &[String]) -> Target {
-        self.follow(from, path, MAX_HOPS)
+        self.resolve_within(from, path, MAX_HOPS)
     }
 
-    fn follow(&self, from: &ModulePath, path: &[String], hops: usize) -> Target {
+    fn resolve_within(&self, from: &ModulePath, path: &[String], hops: usize) -> Target {
         let (mut at, mut rest, mut is_local) = (from.clone(), path, false);
         while let Some((first, more)) = rest.split_first() {
             match first.as_str() {
@@ -113,7 +113,7 @@ impl Crate {
             && (is_local || import.path != path)
         {
             let whole = [import.path.as_slice(), more].concat();
-            return self.follow(&at, &whole, hops - 1);
+            return self.resolve_within(&at, &whole, hops - 1);
         }
         Target::Foreign
     }
@@ -127,16 +127,16 @@ fn parse(path: &Path) -> Result<Vec<Item>> {
     Ok(file.items)
 }
 
-fn file_of(folder: &Path, name: &str) -> PathBuf {
+fn module_file(folder: &Path, name: &str) -> PathBuf {
     let plain = folder.join(format!("{name}.rs"));
     if plain.is_file() { plain } else { folder.join(name).join("mod.rs") }
 }
 
-fn imports_of(tree: &UseTree, path: &mut Vec<String>, is_public: bool, out: &mut Vec<Import>) {
+fn collect_imports(tree: &UseTree, path: &mut Vec<String>, is_public: bool, out: &mut Vec<Import>) {
     match tree {
         UseTree::Path(one) => {
             path.push(one.ident.to_string());
-            imports_of(&one.tree, path, is_public, out);
+            collect_imports(&one.tree, path, is_public, out);
             path.pop();
         }
         UseTree::Name(one) if one.ident == "self" => {
@@ -157,13 +157,14 @@ fn imports_of(tree: &UseTree, path: &mut Vec<String>, is_public: bool, out: &mut
         UseTree::Glob(_) => out.push(Import { is_public, name: None, path: path.clone() }),
         UseTree::Group(group) => {
             for tree in &group.items {
-                imports_of(tree, path, is_public, out);
+                collect_imports(tree, path, is_public, out);
             }
         }
     }
 }
 
-/// The name of an item that can be exported; macros of a crate stand at its root.
+/// The name of an item that can be exported. Macros are not included, because they are exported at
+/// the root.
 pub fn name_of(item: &Item) -> Option<String> {
     let ident = match item {
         Item::Const(one) => &one.ident,
@@ -179,7 +180,7 @@ pub fn name_of(item: &Item) -> Option<String> {
     Some(ident.to_string())
 }
 
-/// Whether an attribute says that the item is compiled for tests or docs alone.
+/// Whether an attribute compiles the item for tests or documentation only.
 pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().filter(|one| one.path().is_ident("cfg")).any(|one| {
         let text = quote::ToTokens::to_token_stream(&one.meta).to_string().replace(' ', "");

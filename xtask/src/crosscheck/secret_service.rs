@@ -1,4 +1,4 @@
-//! GNOME Keyring, which keeps the secrets of a setup.
+//! Tests the keychain against GNOME Keyring.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,16 +6,16 @@ use std::process::Command;
 use anyhow::Result;
 use xshell::Shell;
 
-use super::{PATIENCE, run_ignored_test};
+use super::{STEP_TIMEOUT, run_ignored_test};
 use crate::child;
 
 const TEST: &str = "keychain::a_secret_service_keeps_the_secrets";
 const PROGRAMS: [&str; 3] = ["dbus-run-session", "gnome-keyring-daemon", "secret-tool"];
-/// The packages of Debian that have them.
+/// The Debian packages that contain them.
 const PACKAGES: [&str; 4] = ["dbus", "dbus-bin", "gnome-keyring", "libsecret-tools"];
 
-/// Has a setup put its secrets into it and read them from there, where it is installed. In CI it is
-/// installed first; nobody's own machine is changed.
+/// Stores the secrets of a setup in the keyring and reads them back, if it is installed. It is
+/// installed automatically only in CI.
 pub(super) fn run(sh: &Shell) -> Result<()> {
     if !is_installed() && std::env::var_os("CI").is_some() {
         install();
@@ -34,7 +34,7 @@ fn is_installed() -> bool {
     PROGRAMS.iter().all(|program| Path::new("/usr/bin").join(program).exists())
 }
 
-/// Asks Debian for them, which only root may. What comes of it is looked at afterwards.
+/// Installs the packages, which needs root. The caller checks whether that worked.
 fn install() {
     for arguments in [
         &["update"][..],
@@ -42,7 +42,7 @@ fn install() {
     ] {
         let mut command = Command::new("apt-get");
         command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-        match child::run(&mut command, "", PATIENCE) {
+        match child::run(&mut command, "", STEP_TIMEOUT) {
             Ok(output) if output.status.success() => {}
             Ok(output) => eprintln!("{}", output.tail()),
             Err(error) => eprintln!("{error:#}"),

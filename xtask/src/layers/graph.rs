@@ -1,4 +1,4 @@
-//! The dependency graph, reduced to what the tiers need.
+//! The dependency graph, reduced to what the tier rules need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use cargo_metadata::{DependencyKind, Metadata};
 /// Packages and the edges between them.
 #[derive(Debug, Default)]
 pub struct Graph {
-    /// By package id.
+    /// The packages by id.
     pub packages: BTreeMap<String, Package>,
     pub edges: BTreeSet<Edge>,
 }
@@ -17,11 +17,11 @@ pub struct Graph {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
     pub name: String,
-    /// The last part of the folder that holds the manifest; `None` for a package from elsewhere.
+    /// The last part of the folder with the manifest; `None` for an external package.
     pub folder: Option<String>,
 }
 
-/// What an edge is for.
+/// The kind of a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Normal,
@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for messages.
+    /// The kind as a word for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -52,7 +52,7 @@ impl Graph {
     /// Collect the resolved edges of every package, and the declared edges between members.
     ///
     /// # Errors
-    /// When the metadata has no resolve graph (`--no-deps`): without it, nothing is proved.
+    /// If the metadata has no resolve graph (`--no-deps`), because then nothing can be proved.
     pub fn from_metadata(metadata: &Metadata) -> Result<Self> {
         let resolve = metadata.resolve.as_ref().context(
             "the metadata has no resolve graph; save it without `--no-deps`, with `--all-features`",
@@ -90,7 +90,7 @@ impl Graph {
         let kind = match kind {
             DependencyKind::Development => Kind::Dev,
             DependencyKind::Build => Kind::Build,
-            // A kind that cargo may add later is held to the strictest rule.
+            // A kind that cargo may add in the future is held to the strictest rule.
             _ => Kind::Normal,
         };
         self.edges.insert(Edge { from: from.to_owned(), to: to.to_owned(), kind });

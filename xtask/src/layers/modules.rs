@@ -1,9 +1,9 @@
-//! The order inside a crate: modules below one parent do not form large cycles.
+//! Checks the order inside a crate: sibling modules must not form large cycles.
 //!
-//! A cycle of modules cannot be read from the ground up: whoever opens one file of it needs all the
-//! others. Two or three modules that know each other are a pair or a family and can be taken in at
-//! once; more are a knot. The rule holds at every level of the module tree. A parent and its children
-//! may know each other, since they are read together.
+//! A cycle of modules cannot be understood bottom up, because each file needs all the others. Two
+//! or three modules that use each other can be read together; a larger cycle cannot. The rule holds
+//! at every level of the module tree. A parent and its children may use each other, because they
+//! are read together.
 
 mod graph;
 mod source;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use graph::{children_graph, components};
 use source::{Module, ModulePath};
 
-/// The largest cycle that is no knot.
+/// The largest cycle that is allowed.
 const MAX_CYCLE: usize = 3;
 
 /// A file of a crate: its path below `src`, and its text.
@@ -22,32 +22,32 @@ pub struct SourceFile<'t> {
     pub text: &'t str,
 }
 
-/// A cycle of modules below one parent.
+/// A cycle of modules with the same parent.
 struct Cycle {
     parent: String,
     modules: Vec<String>,
 }
 
-/// Every cycle of more than [`MAX_CYCLE`] modules, as sentences.
+/// Every cycle of more than [`MAX_CYCLE`] modules, as a sentence.
 pub fn check(folder: &str, files: &[SourceFile<'_>]) -> Vec<String> {
-    let found = cycles(&source::modules(files));
-    found.iter().map(|cycle| finding(folder, cycle)).collect()
+    let found = large_cycles(&source::modules(files));
+    found.iter().map(|cycle| cycle_message(folder, cycle)).collect()
 }
 
-fn finding(folder: &str, cycle: &Cycle) -> String {
-    let place = place(folder, &cycle.parent);
+fn cycle_message(folder: &str, cycle: &Cycle) -> String {
+    let place = location(folder, &cycle.parent);
     let (size, names) = (cycle.modules.len(), cycle.modules.join(", "));
     format!(
         "{place}: {size} modules form a cycle ({names}); let what they share be a module below them"
     )
 }
 
-fn place(folder: &str, parent: &str) -> String {
+fn location(folder: &str, parent: &str) -> String {
     if parent.is_empty() { folder.to_owned() } else { format!("{folder}, {parent}") }
 }
 
 /// The cycles that are too large, below every parent.
-fn cycles(modules: &BTreeMap<ModulePath, Module>) -> Vec<Cycle> {
+fn large_cycles(modules: &BTreeMap<ModulePath, Module>) -> Vec<Cycle> {
     let parents: BTreeSet<&[String]> =
         modules.keys().filter_map(|path| path.split_last().map(|(_, parent)| parent)).collect();
     let mut out = Vec::new();

@@ -1,20 +1,20 @@
-//! The tiers, and the check of a graph against them. Pure: no cargo, no files.
+//! The tiers, and the check of a graph against them. Does not run cargo or read files.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::graph::{Edge, Graph, Kind, Package};
 
-/// The rules a workspace is held to.
+/// The rules that a workspace must follow.
 pub struct Tiers {
-    /// Package, the folder it lives in, its tier.
+    /// Package, folder and tier.
     pub crates: &'static [(&'static str, &'static str, u8)],
-    /// Members without a tier: they may use everything, nothing with a tier may use them.
+    /// Members without a tier: they may use everything, and no crate with a tier may use them.
     pub tools: &'static [&'static str],
-    /// Packages that tiers up to `light` must not reach, by any path of normal and build edges.
+    /// Packages that tiers up to `light` must not reach through normal and build dependencies.
     pub heavy: &'static [&'static str],
     /// The highest tier that stays free of heavy packages.
     pub light: u8,
-    /// A package, and the only one with a tier that may depend on it.
+    /// A package, and the only crate with a tier that may depend on it.
     pub owned: &'static [(&'static str, &'static str)],
 }
 
@@ -49,7 +49,7 @@ impl Tiers {
     }
 }
 
-/// Every way in which the graph breaks the tiers, as sentences, sorted.
+/// Every violation of the tiers, as sorted sentences.
 pub fn check(graph: &Graph, tiers: &Tiers) -> Vec<String> {
     let mut findings = BTreeSet::new();
     check_members(graph, tiers, &mut findings);
@@ -68,7 +68,7 @@ pub fn check(graph: &Graph, tiers: &Tiers) -> Vec<String> {
     findings.into_iter().collect()
 }
 
-/// Each member is in the table, in its folder; each entry of the table is a member.
+/// Checks that each member is in the table with its folder, and that each entry is a member.
 fn check_members(graph: &Graph, tiers: &Tiers, findings: &mut BTreeSet<String>) {
     let mut seen = BTreeSet::new();
     for package in graph.packages.values() {
@@ -99,7 +99,7 @@ fn check_members(graph: &Graph, tiers: &Tiers, findings: &mut BTreeSet<String>) 
     }
 }
 
-/// An edge of one of our crates on another goes to a strictly lower tier.
+/// Checks that a dependency on one of our crates goes to a strictly lower tier.
 fn check_direction(tiers: &Tiers, from: &Package, to: &Package, kind: Kind) -> Option<String> {
     let own = tiers.tier(&from.name)?;
     let (from, kind) = (&from.name, kind.name());
@@ -122,7 +122,7 @@ fn check_direction(tiers: &Tiers, from: &Package, to: &Package, kind: Kind) -> O
     ))
 }
 
-/// Some packages have one owner in the whole graph.
+/// Checks that only the owner of a package depends on it.
 fn check_owner(tiers: &Tiers, from: &Package, to: &Package) -> Option<String> {
     let (owned, owner) = tiers.owned.iter().find(|(owned, _)| *owned == to.name)?;
     let free = from.name == *owner || tiers.tools.contains(&from.name.as_str());
@@ -131,7 +131,7 @@ fn check_owner(tiers: &Tiers, from: &Package, to: &Package) -> Option<String> {
     })
 }
 
-/// Light tiers reach no heavy package; the message shows the shortest path.
+/// Checks that light tiers reach no heavy package; the message shows the shortest path.
 fn check_heavy(graph: &Graph, tiers: &Tiers, findings: &mut BTreeSet<String>) {
     let mut next: BTreeMap<&str, Vec<&Edge>> = BTreeMap::new();
     for edge in graph.edges.iter().filter(|edge| edge.kind != Kind::Dev) {

@@ -1,4 +1,4 @@
-//! A copy of the workspace in which one crate has its mutants, compiled with its tests.
+//! Builds a copy of the workspace in which one crate contains its mutants, with its tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,15 +10,15 @@ use serde_json::Value;
 use xshell::{Cmd, Shell, cmd};
 
 use super::listing::Mutant;
-use super::schemata::{MODULE, SWITCH, SwitchedFile, switched};
+use super::schemata::{SWITCH_MODULE, SWITCH_MODULE_NAME, SwitchedFile, with_switches};
 use crate::process;
 
-/// Where the copy lies, and where it is built.
-const COPY: &str = "target/mutants/source";
-const TARGET: &str = "target/mutants/build";
+/// The folder of the copy, and the folder of its build.
+const COPY_FOLDER: &str = "target/mutants/source";
+const TARGET_FOLDER: &str = "target/mutants/build";
 
-/// Tests of crates without optimisation would take longer than their build.
-const PROFILE: &str = "
+/// Without optimisation, running the tests would take longer than building them.
+const PROFILE_OVERRIDES: &str = "
 [profile.dev.package.weaver-policy]
 opt-level = 1
 [profile.dev.package.weaver-agent-kernel]
@@ -36,9 +36,10 @@ pub struct Build {
 }
 
 impl Build {
-    /// Copies, puts the mutants in, leaves out what does not compile, and builds the tests.
+    /// Copies the workspace, inserts the mutants, removes those that do not compile, and builds the
+    /// tests.
     pub fn of(sh: &Shell, name: &str, mutants: &[Mutant]) -> Result<Self> {
-        let copy = sh.current_dir().join(COPY);
+        let copy = sh.current_dir().join(COPY_FOLDER);
         copy_sources(sh, &copy, name)?;
         let mut by_file: BTreeMap<&str, Vec<&Mutant>> = BTreeMap::new();
         for mutant in mutants {
@@ -54,18 +55,18 @@ impl Build {
         let switched = loop {
             let files = write_sources(sh, &copy, name, &by_file, &without)?;
             let check = cargo(sh, &copy, "check").args(["--lib", "--package", &package]);
-            let (messages, compiles) = messages(check)?;
+            let (messages, compiles) = cargo_messages(check)?;
             if compiles {
                 break files;
             }
             let before = without.len();
             for error in messages.iter().filter_map(|message| message.get("message")) {
-                without.extend(blamed(error, &files));
+                without.extend(blamed_mutants(error, &files));
             }
             if without.len() == before {
                 bail!(
                     "{package} does not compile, and no mutant is to blame:\n{}",
-                    rendered(&messages)
+                    rendered_errors(&messages)
                 );
             }
             eprintln!("{name}: {} mutants do not compile", without.len());
@@ -74,9 +75,9 @@ impl Build {
         let names: String = names.map(|mutant| format!("{}\n", mutant.name)).collect();
         fs::write(&remembered, names)?;
         let tests = cargo(sh, &copy, "test").args(["--tests", "--no-run", "--package", &package]);
-        let (messages, compiles) = messages(tests)?;
+        let (messages, compiles) = cargo_messages(tests)?;
         if !compiles {
-            bail!("the tests of {package} do not compile:\n{}", rendered(&messages));
+            bail!("the tests of {package} do not compile:\n{}", rendered_errors(&messages));
         }
         let folder = copy.join("crates").join(name);
         let own = |message: &&Value| {
@@ -90,12 +91,13 @@ impl Build {
     }
 
     /// Whether a mutant is in the programs.
-    pub fn has(&self, mutant: usize) -> bool {
+    pub fn contains(&self, mutant: usize) -> bool {
         self.compiled.contains(&mutant)
     }
 }
 
-/// Copies what git knows of, but for the sources of one crate: they come with their mutants.
+/// Copies all files that git knows, except the sources of this crate, which are written with their
+/// mutants.
 fn copy_sources(sh: &Shell, copy: &Path, name: &str) -> Result<()> {
     let listed = cmd!(sh, "git ls-files --cached --others --exclude-standard").quiet().read()?;
     let sources = format!("crates/{name}/src/");
@@ -106,25 +108,27 @@ fn copy_sources(sh: &Shell, copy: &Path, name: &str) -> Result<()> {
     {
         let mut content = fs::read(file).with_context(|| format!("cannot read {file}"))?;
         if file == "Cargo.toml" {
-            content = manifest(&String::from_utf8(content)?).into_bytes();
+            content = relaxed_manifest(&String::from_utf8(content)?).into_bytes();
         }
         if file == tests {
-            // A test may take in a file of the sources, and that asks for the switch.
-            content.extend(format!("use weaver_{}::{MODULE};\n", name.replace('-', "_")).bytes());
+            // A test may include a source file, which then needs the switch module.
+            content.extend(
+                format!("use weaver_{}::{SWITCH_MODULE_NAME};\n", name.replace('-', "_")).bytes(),
+            );
         }
         write_changed(&copy.join(file), &content)?;
     }
     Ok(())
 }
 
-/// The manifest of the workspace without lints that a mutant trips over.
-fn manifest(text: &str) -> String {
+/// The workspace manifest without the lints that mutants would violate.
+fn relaxed_manifest(text: &str) -> String {
     let lints = "missing_docs = \"allow\"\narithmetic_overflow = \"allow\"\n\
                  unconditional_panic = \"allow\"";
-    text.replacen("missing_docs = \"deny\"", lints, 1) + PROFILE
+    text.replacen("missing_docs = \"deny\"", lints, 1) + PROFILE_OVERRIDES
 }
 
-/// Writes only what is another than before: cargo goes by the time of a file.
+/// Writes a file only if its content changed, because cargo compares file times.
 fn write_changed(path: &Path, content: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|old| old == content) {
         return Ok(());
@@ -133,7 +137,8 @@ fn write_changed(path: &Path, content: &[u8]) -> Result<()> {
     fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Writes the sources of the crate with their mutants, by their paths from the root.
+/// Writes the sources of the crate with their mutants; the result is keyed by the path from the
+/// root.
 fn write_sources(
     sh: &Shell,
     copy: &Path,
@@ -150,12 +155,13 @@ fn write_sources(
         let mutants = by_file.get(file).unwrap_or(&none);
         let mut text = source.clone();
         if !mutants.is_empty() {
-            let switched = switched(&source, mutants, without).with_context(|| file.to_owned())?;
+            let switched =
+                with_switches(&source, mutants, without).with_context(|| file.to_owned())?;
             text.clone_from(&switched.text);
             out.insert(file.to_owned(), switched);
         }
         if file == format!("{folder}/lib.rs") {
-            text.push_str(SWITCH);
+            text.push_str(SWITCH_MODULE);
         }
         write_changed(&copy.join(file), text.as_bytes())?;
     }
@@ -163,7 +169,7 @@ fn write_sources(
 }
 
 fn cargo<'s>(sh: &'s Shell, copy: &Path, verb: &str) -> Cmd<'s> {
-    let target = sh.current_dir().join(TARGET);
+    let target = sh.current_dir().join(TARGET_FOLDER);
     let manifest = copy.join("Cargo.toml");
     process::cargo(sh)
         .env("CARGO_TARGET_DIR", target)
@@ -171,17 +177,17 @@ fn cargo<'s>(sh: &'s Shell, copy: &Path, verb: &str) -> Cmd<'s> {
         .arg(manifest)
 }
 
-/// What cargo says as JSON, a line each, and whether it succeeded.
-fn messages(command: Cmd<'_>) -> Result<(Vec<Value>, bool)> {
+/// The JSON messages of cargo, and whether it succeeded.
+fn cargo_messages(command: Cmd<'_>) -> Result<(Vec<Value>, bool)> {
     let output = command.ignore_status().quiet().output()?;
     let lines = String::from_utf8_lossy(&output.stdout);
     let messages = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     Ok((messages, output.status.success()))
 }
 
-/// The mutants that an error may be the fault of: by the place of the error, else by those that it
-/// points to beside.
-fn blamed(error: &Value, files: &BTreeMap<String, SwitchedFile>) -> Vec<usize> {
+/// The mutants that may have caused an error: those at its primary span, else those at its other
+/// spans.
+fn blamed_mutants(error: &Value, files: &BTreeMap<String, SwitchedFile>) -> Vec<usize> {
     if error.get("level").and_then(Value::as_str) != Some("error") {
         return Vec::new();
     }
@@ -190,20 +196,20 @@ fn blamed(error: &Value, files: &BTreeMap<String, SwitchedFile>) -> Vec<usize> {
     spans.sort_by_key(|span| span.get("is_primary").and_then(Value::as_bool) != Some(true));
     let of_span = |span: &&Value| {
         let mut span = *span;
-        // A macro's own place lies elsewhere; where it is used is what counts.
+        // A span inside a macro is mapped to where the macro is used.
         while let Some(outer) = span.pointer("/expansion/span") {
             span = outer;
         }
         let at = |field: &str| usize::try_from(span.get(field)?.as_u64()?).ok();
         let range: Range<usize> = at("byte_start")?..at("byte_end")?;
         let file = files.get(span.get("file_name")?.as_str()?)?;
-        Some(file.blamed(&range).to_vec()).filter(|mutants| !mutants.is_empty())
+        Some(file.blamed_mutants(&range).to_vec()).filter(|mutants| !mutants.is_empty())
     };
     spans.iter().find_map(of_span).unwrap_or_default()
 }
 
-/// The first errors, as a person reads them.
-fn rendered(messages: &[Value]) -> String {
+/// The first errors, as the compiler renders them.
+fn rendered_errors(messages: &[Value]) -> String {
     let errors = messages.iter().filter_map(|message| message.get("message"));
     let errors = errors.filter(|error| error.get("level").and_then(Value::as_str) == Some("error"));
     let texts = errors.filter_map(|error| error.get("rendered").and_then(Value::as_str));

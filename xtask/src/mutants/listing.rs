@@ -1,4 +1,4 @@
-//! The mutants that cargo-mutants lists.
+//! Lists mutants with cargo-mutants.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -6,36 +6,36 @@ use xshell::Shell;
 
 use crate::process;
 
-/// One way to break the code.
+/// One change that breaks the code.
 #[derive(Debug)]
 pub struct Mutant {
-    /// Its number in the list of its crate, from 1.
+    /// Its number in the list of its crate, counted from 1.
     pub id: usize,
-    /// The file, from the root of the repository.
+    /// The file, relative to the root of the repository.
     pub file: String,
     /// `file:line:column: what is changed in which function`.
     pub name: String,
-    /// Where it begins: line and column, in characters, from 1.
+    /// Where it begins: line and column, in characters, counted from 1.
     pub at: (usize, usize),
     /// `FnValue`, `BinaryOperator`, `UnaryOperator`, `MatchArm`, `MatchArmGuard` or `StructField`.
     pub genre: String,
-    /// What stands there instead; nothing for what is taken away.
+    /// The replacement text; empty for a deletion.
     pub replacement: String,
-    /// Whether it returns another value where the caller is told only what that implements: the
-    /// two would have to be of one type.
+    /// Whether it replaces a value of type `impl Trait`. Both branches of the switch would need the
+    /// same hidden type, so such a mutant cannot be compiled in.
     pub returns_hidden_type: bool,
 }
 
 /// All mutants of a crate.
-pub fn of_crate(sh: &Shell, name: &str) -> Result<Vec<Mutant>> {
+pub fn list_mutants(sh: &Shell, name: &str) -> Result<Vec<Mutant>> {
     let package = format!("weaver-{name}");
     let list = process::cargo(sh).args(["mutants", "--list", "--json", "--package", &package]);
     let list: Value = serde_json::from_str(&list.read()?).context("the list of mutants")?;
     let list = list.as_array().context("the list of mutants is no list")?;
-    list.iter().enumerate().map(|(at, mutant)| read(at + 1, mutant)).collect()
+    list.iter().enumerate().map(|(at, mutant)| parse_mutant(at + 1, mutant)).collect()
 }
 
-fn read(id: usize, mutant: &Value) -> Result<Mutant> {
+fn parse_mutant(id: usize, mutant: &Value) -> Result<Mutant> {
     let text = |field: &str| {
         let text = mutant.get(field).and_then(Value::as_str);
         text.map(str::to_owned).with_context(|| format!("a mutant without `{field}`"))

@@ -1,7 +1,7 @@
-//! Where in a file mutants stand, and what a switch there has to enclose.
+//! Finds where in a file the mutants are, and which code a switch must enclose.
 //!
-//! A place is an expression, the begin of a body, or a pattern's arrow. Constants have no switches:
-//! they are computed when nothing can be asked yet.
+//! A place is an expression, the start of a body, or the arrow of a match arm. Constants get no
+//! switches: they are computed before a switch can be read.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 
 use super::listing::Mutant;
 
-/// A mutant at a place, and what it writes there.
+/// A mutant at a place, and its replacement text.
 pub type Choice = (usize, String);
 
 /// A place with its mutants.
@@ -21,27 +21,27 @@ pub struct Place {
     pub kind: Kind,
 }
 
-/// What stands at a place.
+/// What a place is.
 #[derive(Debug)]
 pub enum Kind {
-    /// The begin of a function's body; mutants return early.
+    /// The start of a function's body; mutants return early.
     Body(Vec<Choice>),
-    /// Where an arm's guard would stand; the mutant takes the arm away.
+    /// Where the guard of an arm would be; the mutant disables the arm.
     Arm(usize),
-    /// A guard.
+    /// The guard of an arm.
     Guard { without_arm: Option<usize>, choices: Vec<Choice> },
-    /// A whole `match`, whose arms may be needed.
+    /// A whole `match`, which may not compile without its arms.
     Match(Vec<usize>),
-    /// Two operands and what is between them.
+    /// A binary expression: its operands and the mutants of the operator.
     Binary { left: Range<usize>, right: Range<usize>, choices: Vec<Choice> },
-    /// An operand with a sign that the mutant takes away.
+    /// A unary expression whose operator the mutant removes.
     Unary { operand: Range<usize>, mutant: usize },
-    /// The value of a field; the mutant takes that of another instance.
+    /// The value of a field; the mutant takes it from the struct's base instead.
     Field { shorthand: Option<String>, other: String, mutant: usize },
 }
 
-/// The places of a file, outer ones first.
-pub fn of_file(source: &str, mutants: &[&Mutant]) -> syn::Result<Vec<Place>> {
+/// The places in a file, outer ones first.
+pub fn places_in(source: &str, mutants: &[&Mutant]) -> syn::Result<Vec<Place>> {
     let file = syn::parse_file(source)?;
     let mut by_place: HashMap<(usize, &str), Vec<Choice>> = HashMap::new();
     let lines: Vec<usize> =
@@ -64,7 +64,7 @@ pub fn of_file(source: &str, mutants: &[&Mutant]) -> syn::Result<Vec<Place>> {
 }
 
 impl Kind {
-    /// Which of two kinds at one place is the outer one.
+    /// Orders kinds at the same position: the outer one first.
     fn depth(&self) -> u8 {
         match self {
             Self::Body(_) | Self::Arm(_) | Self::Match(_) => 0,
@@ -103,12 +103,12 @@ impl Visitor<'_> {
     }
 }
 
-/// Whether a condition binds a name (`if let … && …`): it cannot be enclosed.
-fn binds(condition: &syn::Expr) -> bool {
+/// Whether a condition binds a name (`if let … && …`), so that it cannot be enclosed in a switch.
+fn binds_name(condition: &syn::Expr) -> bool {
     match condition {
         syn::Expr::Let(_) => true,
         syn::Expr::Binary(both) if matches!(both.op, syn::BinOp::And(_)) => {
-            binds(&both.left) || binds(&both.right)
+            binds_name(&both.left) || binds_name(&both.right)
         }
         _ => false,
     }
@@ -151,7 +151,7 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
 
     fn visit_expr_binary(&mut self, both: &'ast syn::ExprBinary) {
         let choices = self.choices(both.op.span().byte_range().start, "BinaryOperator");
-        if !choices.is_empty() && !binds(&both.left) && !binds(&both.right) {
+        if !choices.is_empty() && !binds_name(&both.left) && !binds_name(&both.right) {
             let left = both.left.span().byte_range();
             let right = both.right.span().byte_range();
             self.add(left.start..right.end, Kind::Binary { left, right, choices });

@@ -1,7 +1,8 @@
-//! A file with all of its mutants in it, each behind its switch.
+//! Writes a file with all of its mutants, each behind its switch.
 //!
-//! A mutant's own branch holds the operands as they are in the source, without switches: only one
-//! mutant is on at a time, and so a file grows with its mutants and not with how deep they nest.
+//! The branch of a mutant repeats the original operands, without switches. That is enough because
+//! only one mutant is on at a time, and it keeps the file linear in the number of mutants, however
+//! deep they nest.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,9 +10,9 @@ use std::ops::Range;
 use super::listing::Mutant;
 use super::places::{self, Choice, Kind, Place};
 
-/// What the crate is given to read its switch with. One id is on; where the reach of a test is
-/// asked for, none is, and each that is read is written down once.
-pub const SWITCH: &str = r#"
+/// The module that reads the switch. Usually one id is on; to measure the reach of a test none is
+/// on, and each id that is read is recorded once.
+pub const SWITCH_MODULE: &str = r#"
 #[doc(hidden)]
 pub mod mutant_switch {
     use std::io::Write as _;
@@ -45,20 +46,20 @@ pub mod mutant_switch {
 "#;
 
 /// The name of that module.
-pub const MODULE: &str = "mutant_switch";
+pub const SWITCH_MODULE_NAME: &str = "mutant_switch";
 
-/// A file with switches.
+/// A source file with switches.
 pub struct SwitchedFile {
     pub text: String,
-    /// What a compiler error at such a place may be the fault of.
+    /// Ranges of the text, and the mutants that may have caused a compiler error there.
     regions: Vec<(Range<usize>, Vec<usize>)>,
-    /// The mutants that have a place.
+    /// The mutants that were inserted.
     pub placed: BTreeSet<usize>,
 }
 
 impl SwitchedFile {
-    /// The mutants without which an error at this place may go away.
-    pub fn blamed(&self, error: &Range<usize>) -> &[usize] {
+    /// The mutants whose removal may fix an error at this range.
+    pub fn blamed_mutants(&self, error: &Range<usize>) -> &[usize] {
         let around = |(range, _): &&(Range<usize>, Vec<usize>)| {
             range.start <= error.start && error.end <= range.end
         };
@@ -67,13 +68,13 @@ impl SwitchedFile {
     }
 }
 
-/// Puts the mutants of a file into it, but those that do not compile.
-pub fn switched(
+/// Inserts the mutants of a file, except those that do not compile.
+pub fn with_switches(
     source: &str,
     mutants: &[&Mutant],
     without: &BTreeSet<usize>,
 ) -> syn::Result<SwitchedFile> {
-    let places = places::of_file(source, mutants)?;
+    let places = places::places_in(source, mutants)?;
     let mut inner = vec![Vec::new(); places.len()];
     let (mut outermost, mut around) = (Vec::new(), Vec::<usize>::new());
     for (at, place) in places.iter().enumerate() {
@@ -95,14 +96,14 @@ pub fn switched(
         regions: Vec::new(),
         placed: BTreeSet::new(),
     };
-    writer.stretch(0..source.len(), &outermost);
+    writer.write_range(0..source.len(), &outermost);
     Ok(SwitchedFile { text: writer.text, regions: writer.regions, placed: writer.placed })
 }
 
 struct Writer<'s> {
     source: &'s str,
     places: &'s [Place],
-    /// For each place, those directly in it.
+    /// For each place, the places directly inside it.
     inner: &'s [Vec<usize>],
     without: &'s BTreeSet<usize>,
     text: String,
@@ -111,8 +112,8 @@ struct Writer<'s> {
 }
 
 impl<'s> Writer<'s> {
-    /// A stretch of the source, with what stands in it.
-    fn stretch(&mut self, range: Range<usize>, inside: &[usize]) {
+    /// Writes a range of the source with the places in it.
+    fn write_range(&mut self, range: Range<usize>, inside: &[usize]) {
         let mut at = range.start;
         for place in inside {
             let own = self.places[*place].range.clone();
@@ -126,15 +127,15 @@ impl<'s> Writer<'s> {
         self.text.push_str(&self.source[at..range.end]);
     }
 
-    fn is_left(&self, mutant: usize) -> bool {
+    fn compiles(&self, mutant: usize) -> bool {
         !self.without.contains(&mutant)
     }
 
-    fn left(&self, choices: &'s [Choice]) -> Vec<&'s Choice> {
-        choices.iter().filter(|(mutant, _)| self.is_left(*mutant)).collect()
+    fn compilable(&self, choices: &'s [Choice]) -> Vec<&'s Choice> {
+        choices.iter().filter(|(mutant, _)| self.compiles(*mutant)).collect()
     }
 
-    /// Writes something that is there only for these mutants.
+    /// Writes code that exists only for these mutants.
     fn region(&mut self, mutants: Vec<usize>, write: impl FnOnce(&mut Self)) {
         let start = self.text.len();
         write(self);
@@ -142,14 +143,14 @@ impl<'s> Writer<'s> {
         self.regions.push((start..self.text.len(), mutants));
     }
 
-    /// `if on { instead } `.
+    /// Writes `if on { instead } `.
     fn branch(&mut self, mutant: usize, instead: &str) {
         self.text.push_str(&format!("if crate::mutant_switch::on({mutant}) {{ "));
         self.region(vec![mutant], |writer| writer.text.push_str(instead));
         self.text.push_str(" } ");
     }
 
-    /// `(if on { instead } else { … })` around what is there.
+    /// Writes `(if on { instead } else { … })` around the original code.
     fn either(&mut self, choices: Vec<(usize, String)>, own: impl FnOnce(&mut Self)) {
         if choices.is_empty() {
             return own(self);
@@ -167,7 +168,7 @@ impl<'s> Writer<'s> {
         });
     }
 
-    fn off(&mut self, mutant: usize) {
+    fn write_switched_off(&mut self, mutant: usize) {
         let off = format!("!crate::mutant_switch::on({mutant})");
         self.region(vec![mutant], |writer| writer.text.push_str(&off));
     }
@@ -175,29 +176,29 @@ impl<'s> Writer<'s> {
     fn place(&mut self, at: usize) {
         let (source, inner) = (self.source, &self.inner[at]);
         let Place { range, kind } = &self.places[at];
-        let own = |writer: &mut Self| writer.stretch(range.clone(), inner);
-        let one = |writer: &Self, mutant: usize, instead: &str| match writer.is_left(mutant) {
+        let own = |writer: &mut Self| writer.write_range(range.clone(), inner);
+        let one = |writer: &Self, mutant: usize, instead: &str| match writer.compiles(mutant) {
             true => vec![(mutant, instead.to_owned())],
             false => Vec::new(),
         };
         match kind {
             Kind::Body(choices) => {
-                for (mutant, value) in self.left(choices) {
+                for (mutant, value) in self.compilable(choices) {
                     self.branch(*mutant, &format!("return {value};"));
                 }
             }
-            Kind::Arm(mutant) if self.is_left(*mutant) => {
+            Kind::Arm(mutant) if self.compiles(*mutant) => {
                 self.text.push_str("if ");
-                self.off(*mutant);
+                self.write_switched_off(*mutant);
                 self.text.push(' ');
             }
             Kind::Arm(_) => {}
             Kind::Guard { without_arm, choices } => {
-                let choices = self.left(choices).into_iter().cloned().collect();
-                match without_arm.filter(|mutant| self.is_left(*mutant)) {
+                let choices = self.compilable(choices).into_iter().cloned().collect();
+                match without_arm.filter(|mutant| self.compiles(*mutant)) {
                     None => self.either(choices, own),
                     Some(mutant) => {
-                        self.off(mutant);
+                        self.write_switched_off(mutant);
                         self.text.push_str(" && (");
                         self.either(choices, own);
                         self.text.push(')');
@@ -206,7 +207,7 @@ impl<'s> Writer<'s> {
             }
             Kind::Match(arms) => {
                 let left: Vec<usize> =
-                    arms.iter().copied().filter(|mutant| self.is_left(*mutant)).collect();
+                    arms.iter().copied().filter(|mutant| self.compiles(*mutant)).collect();
                 match left.is_empty() {
                     true => own(self),
                     false => self.region(left, own),
@@ -215,7 +216,7 @@ impl<'s> Writer<'s> {
             Kind::Binary { left, right, choices } => {
                 let (a, b) = (&source[left.clone()], &source[right.clone()]);
                 let instead = |(mutant, sign): &Choice| (*mutant, format!("{a} {sign} {b}"));
-                let choices = self.left(choices).into_iter().map(instead).collect();
+                let choices = self.compilable(choices).into_iter().map(instead).collect();
                 self.either(choices, own);
             }
             Kind::Unary { operand, mutant } => {
@@ -223,7 +224,7 @@ impl<'s> Writer<'s> {
                 self.either(choices, own);
             }
             Kind::Field { shorthand, other, mutant } => {
-                if let (Some(name), true) = (shorthand, self.is_left(*mutant)) {
+                if let (Some(name), true) = (shorthand, self.compiles(*mutant)) {
                     self.text.push_str(&format!("{name}: "));
                 }
                 let choices = one(self, *mutant, other);
@@ -261,17 +262,17 @@ mod tests {
             mutant(5, (2, 19), "BinaryOperator", "-"),
         ];
         let mutants: Vec<&Mutant> = mutants.iter().collect();
-        let whole = switched(SOURCE, &mutants, &BTreeSet::new()).unwrap();
+        let whole = with_switches(SOURCE, &mutants, &BTreeSet::new()).unwrap();
         assert_eq!(whole.placed.len(), 5);
         syn::parse_file(&whole.text).unwrap();
         for (instead, id) in
             [("return true;", 1), ("a <= b", 2), ("a < b || !g(a + 1)", 3), ("a - 1", 5)]
         {
             let at = whole.text.find(instead).unwrap();
-            assert_eq!(whole.blamed(&(at..at + 1)), [id], "{}", whole.text);
+            assert_eq!(whole.blamed_mutants(&(at..at + 1)), [id], "{}", whole.text);
         }
         let none = (1..=5).collect();
-        assert_eq!(switched(SOURCE, &mutants, &none).unwrap().text, SOURCE);
+        assert_eq!(with_switches(SOURCE, &mutants, &none).unwrap().text, SOURCE);
     }
 
     #[test]
@@ -283,10 +284,10 @@ mod tests {
             mutant(3, (4, 14), "MatchArmGuard", "true"),
         ];
         let mutants: Vec<&Mutant> = mutants.iter().collect();
-        let whole = switched(source, &mutants, &BTreeSet::new()).unwrap();
+        let whole = with_switches(source, &mutants, &BTreeSet::new()).unwrap();
         syn::parse_file(&whole.text).unwrap();
         assert!(whole.text.contains("1 if !crate::mutant_switch::on(1) => 2"), "{}", whole.text);
         let scrutinee = whole.text.find("a {\n").unwrap();
-        assert_eq!(whole.blamed(&(scrutinee..scrutinee + 1)), [1, 2]);
+        assert_eq!(whole.blamed_mutants(&(scrutinee..scrutinee + 1)), [1, 2]);
     }
 }

@@ -1,4 +1,4 @@
-//! The tests, each alone in its process: which mutants it reaches, and which it catches.
+//! Runs the tests, each in its own process, to find which mutants they reach and catch.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -15,12 +15,12 @@ use anyhow::{Context, Result, bail};
 use super::build::Build;
 use super::listing::Mutant;
 
-/// How many tests are given to one process at most; the first gets one.
-const MOST_AT_ONCE: usize = 200;
-/// What a process may take beside five times what its tests take otherwise.
-const GRACE: Duration = Duration::from_secs(8);
+/// The most tests that one process runs; the first process runs one.
+const MAX_TESTS_PER_PROCESS: usize = 200;
+/// The time a process may take in addition to five times the duration of its tests.
+const EXTRA_TIME: Duration = Duration::from_secs(8);
 
-/// What became of a mutant.
+/// What happened to a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// A test failed.
@@ -34,7 +34,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// How it survived.
+    /// Why it survived; `None` if it was caught.
     pub fn survives(self) -> Option<&'static str> {
         match self {
             Self::Caught | Self::Stuck => None,
@@ -44,46 +44,46 @@ impl Outcome {
     }
 }
 
-/// A test that passes.
+/// A test that passes without mutants.
 #[derive(Debug)]
 struct Test {
     program: PathBuf,
     name: String,
-    takes: Duration,
-    /// The same without what its program needs to begin with, and once for many tests.
-    alone: Duration,
-    /// How many mutants it reaches. One that reaches few is about them.
-    reaches: usize,
+    duration: Duration,
+    /// The duration without the start-up of its program, which many tests share.
+    own_time: Duration,
+    /// How many mutants it reaches. A test that reaches few is specific to them.
+    reached_mutants: usize,
 }
 
 /// The tests of a crate.
 pub struct Tests {
     folder: PathBuf,
     all: Vec<Test>,
-    /// By mutant, the tests that reach it.
+    /// The tests that reach each mutant.
     reaching: HashMap<usize, Vec<usize>>,
 }
 
-/// What is broken in a process.
+/// What is switched on in a process.
 enum Switch<'a> {
-    /// Nothing; the mutants that are reached are written to this file.
+    /// No mutant; the mutants that are reached are written to this file.
     None { reached: &'a PathBuf },
     /// This mutant.
     On(usize),
 }
 
 /// How a process ended.
-enum End {
+enum ProcessEnd {
     Passed,
     Failed,
     Stuck,
 }
 
 impl Tests {
-    /// Runs every test once with nothing broken. One that takes ten times the limit is left out.
+    /// Runs every test once without a mutant. A test that takes ten times the limit is left out.
     ///
     /// # Errors
-    /// When one fails.
+    /// If a test fails.
     pub fn run(build: &Build, limit: f64) -> Result<Self> {
         let at_most = Duration::from_secs_f64(limit * 10.0);
         let mut named = Vec::new();
@@ -102,17 +102,17 @@ impl Tests {
             let reached = std::env::temp_dir().join(format!("reached-{}-{at}", std::process::id()));
             let begin = Instant::now();
             let switch = Switch::None { reached: &reached };
-            let end = process(&build.folder, program, &[name], switch, at_most);
-            let takes = begin.elapsed();
+            let end = run_tests(&build.folder, program, &[name], switch, at_most);
+            let duration = begin.elapsed();
             let ids = fs::read_to_string(&reached).unwrap_or_default();
             let _ = fs::remove_file(&reached);
             match end {
-                Ok(End::Passed) => {}
-                Ok(End::Stuck) => {
+                Ok(ProcessEnd::Passed) => {}
+                Ok(ProcessEnd::Stuck) => {
                     slow.fetch_add(1, Ordering::Relaxed);
                     return;
                 }
-                Ok(End::Failed) | Err(_) => {
+                Ok(ProcessEnd::Failed) | Err(_) => {
                     failed.lock().expect("no holder panics").push(name.clone());
                     return;
                 }
@@ -121,7 +121,13 @@ impl Tests {
             let number = tests.all.len();
             let ids: BTreeSet<usize> = ids.lines().filter_map(|id| id.parse().ok()).collect();
             let (program, name) = (program.clone(), name.clone());
-            tests.all.push(Test { program, name, takes, alone: takes, reaches: ids.len() });
+            tests.all.push(Test {
+                program,
+                name,
+                duration,
+                own_time: duration,
+                reached_mutants: ids.len(),
+            });
             for id in ids {
                 tests.reaching.entry(id).or_default().push(number);
             }
@@ -131,7 +137,7 @@ impl Tests {
             bail!("with nothing broken, these tests fail: {}", failed.join(", "));
         }
         let mut tests = tests.into_inner().expect("no holder panics");
-        tests.tell_alone();
+        tests.estimate_own_times();
         match slow.into_inner() {
             0 => {}
             slow => eprintln!("{slow} of {} tests take too long", named.len()),
@@ -139,26 +145,27 @@ impl Tests {
         Ok(tests)
     }
 
-    /// What a program needs to begin with, the rules that it compiles say, is what a quarter of its
-    /// tests take at most.
-    fn tell_alone(&mut self) {
-        let mut takes: HashMap<PathBuf, Vec<Duration>> = HashMap::new();
+    /// Estimates the start-up of a program (for example, to compile its rules) as the first
+    /// quartile of the durations of its tests.
+    fn estimate_own_times(&mut self) {
+        let mut duration: HashMap<PathBuf, Vec<Duration>> = HashMap::new();
         for test in &self.all {
-            takes.entry(test.program.clone()).or_default().push(test.takes);
+            duration.entry(test.program.clone()).or_default().push(test.duration);
         }
-        takes.values_mut().for_each(|takes| takes.sort_unstable());
+        duration.values_mut().for_each(|duration| duration.sort_unstable());
         for test in &mut self.all {
-            let begin = takes.get(&test.program).and_then(|takes| takes.get(takes.len() / 4));
-            let alone = test.takes.saturating_sub(begin.copied().unwrap_or_default());
-            test.alone = alone.max(Duration::from_millis(1));
+            let begin =
+                duration.get(&test.program).and_then(|duration| duration.get(duration.len() / 4));
+            let own_time = test.duration.saturating_sub(begin.copied().unwrap_or_default());
+            test.own_time = own_time.max(Duration::from_millis(1));
         }
     }
 
-    /// Tries each of the mutants, and reports each outcome as it comes; those returned are in the
-    /// order of the mutants.
+    /// Tries each mutant, and reports each outcome when it is known. The returned outcomes are in
+    /// the order of the mutants.
     ///
     /// # Errors
-    /// The first one of a report.
+    /// The first error of a report.
     pub fn try_all(
         &self,
         mutants: &[&Mutant],
@@ -168,10 +175,10 @@ impl Tests {
         let outcomes = Mutex::new(vec![Outcome::Unreached; mutants.len()]);
         let failed = Mutex::new(None);
         let done = AtomicUsize::new(0);
-        // Those first of which the tests take least: most of them are tried in no time.
+        // Cheapest first, so that most mutants are done early.
         let costs = |mutant: &Mutant| -> Duration {
             let reaching = self.reaching.get(&mutant.id).into_iter().flatten();
-            reaching.filter_map(|test| self.all.get(*test)).map(|test| test.takes).sum()
+            reaching.filter_map(|test| self.all.get(*test)).map(|test| test.duration).sum()
         };
         let mut order: Vec<(usize, &Mutant)> = mutants.iter().copied().enumerate().collect();
         order.sort_by_cached_key(|(_, mutant)| costs(mutant));
@@ -195,32 +202,32 @@ impl Tests {
     fn try_one(&self, mutant: usize, limit: Duration) -> Outcome {
         let Some(reaching) = self.reaching.get(&mutant) else { return Outcome::Unreached };
         let mut tests: Vec<&Test> = reaching.iter().map(|test| &self.all[*test]).collect();
-        tests.sort_by_key(|test| test.takes);
+        tests.sort_by_key(|test| test.duration);
         let mut together = Duration::ZERO;
         tests.retain(|test| {
             let first = together.is_zero();
-            together += test.alone;
+            together += test.own_time;
             first || together <= limit
         });
-        // The tests beside the code first: they are the quickest, and reach the fewest mutants.
+        // Unit tests first: they are the fastest and reach the fewest mutants.
         let order: Vec<&PathBuf> = tests.iter().map(|test| &test.program).collect();
         let place = |test: &Test| order.iter().position(|program| **program == test.program);
-        tests.sort_by_cached_key(|test| (place(test), test.reaches));
+        tests.sort_by_cached_key(|test| (place(test), test.reached_mutants));
         let mut at_once = 1;
         for of_program in tests.chunk_by(|a, b| a.program == b.program) {
             let mut rest = of_program;
             while !rest.is_empty() {
                 let (now, later) = rest.split_at(at_once.min(rest.len()));
-                let takes: Duration = now.iter().map(|test| test.takes).sum();
+                let duration: Duration = now.iter().map(|test| test.duration).sum();
                 let names: Vec<&String> = now.iter().map(|test| &test.name).collect();
                 let (program, switch) = (&now[0].program, Switch::On(mutant));
-                match process(&self.folder, program, &names, switch, takes * 5 + GRACE) {
-                    Ok(End::Passed) => {}
-                    Ok(End::Failed) | Err(_) => return Outcome::Caught,
-                    Ok(End::Stuck) => return Outcome::Stuck,
+                match run_tests(&self.folder, program, &names, switch, duration * 5 + EXTRA_TIME) {
+                    Ok(ProcessEnd::Passed) => {}
+                    Ok(ProcessEnd::Failed) | Err(_) => return Outcome::Caught,
+                    Ok(ProcessEnd::Stuck) => return Outcome::Stuck,
                 }
                 rest = later;
-                at_once = (at_once * 6).min(MOST_AT_ONCE);
+                at_once = (at_once * 6).min(MAX_TESTS_PER_PROCESS);
             }
         }
         Outcome::Missed
@@ -235,14 +242,14 @@ fn list(program: &PathBuf, more: &[&str]) -> Result<Vec<String>> {
     Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 
-/// Runs some tests of a program in one process, and ends it when it takes too long.
-fn process(
+/// Runs some tests of a program in one process, and kills it if it takes too long.
+fn run_tests(
     folder: &PathBuf,
     program: &PathBuf,
     tests: &[&String],
     switch: Switch<'_>,
     at_most: Duration,
-) -> Result<End> {
+) -> Result<ProcessEnd> {
     let mut command = Command::new(program);
     match switch {
         Switch::None { reached } => command.env("MUTANTS_REACHED", reached),
@@ -252,7 +259,7 @@ fn process(
         .args(["--exact", "--test-threads=1", "--quiet"])
         .args(tests)
         .env("CARGO_MANIFEST_DIR", folder)
-        // What fails under one mutant is no case for the next.
+        // A failure under one mutant is no regression case for the next.
         .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
         .current_dir(folder)
         .stdin(Stdio::null())
@@ -263,19 +270,19 @@ fn process(
     let mut pause = Duration::from_millis(1);
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(if status.success() { End::Passed } else { End::Failed });
+            return Ok(if status.success() { ProcessEnd::Passed } else { ProcessEnd::Failed });
         }
         if begin.elapsed() > at_most {
             child.kill()?;
             child.wait()?;
-            return Ok(End::Stuck);
+            return Ok(ProcessEnd::Stuck);
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
     }
 }
 
-/// Does something with each item, as many at once as there are processors.
+/// Calls a function for each item, in parallel on all processors.
 fn for_each<T: Sync>(items: &[T], act: impl Fn(usize, &T) + Sync) {
     let next = AtomicUsize::new(0);
     let workers = thread::available_parallelism().map_or(1, usize::from);

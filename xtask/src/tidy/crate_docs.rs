@@ -1,6 +1,6 @@
-//! Each library, and each module file of a library, begins by saying what it is.
+//! Requires that each library, and each module file of a library, begins with a description.
 //!
-//! Missing docs of items are found by the compiler.
+//! The compiler finds items without documentation.
 
 use super::finding::Finding;
 use super::sizes::{is_test_module, library_module};

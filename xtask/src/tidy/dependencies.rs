@@ -1,9 +1,9 @@
-//! Every direct dependency is named by the code that it is declared for.
+//! Requires that the code names every direct dependency of its package.
 //!
 //! In a library crate a normal dependency must be named in `src/`, a build dependency in
 //! `build.rs`, a dev dependency in tests, benches, examples, or the examples of the docs. In the
-//! other packages any Rust file counts. A name counts as `name::`, `use name` or
-//! `extern crate name`.
+//! other packages any Rust file counts. A name counts as `name::`, `use name` or `extern crate
+//! name`.
 
 use toml::{Table, Value};
 
@@ -27,16 +27,16 @@ const TABLES: [(&str, Kind); 3] = [
     ("dev-dependencies", Kind::Dev),
 ];
 
-/// Dependencies that nothing uses.
+/// Dependencies that no code names.
 pub fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     let mut findings = Vec::new();
     for folder in tree.packages() {
         let path = format!("{folder}/Cargo.toml");
         let text = tree.text(&path).unwrap_or_default();
         let Ok(manifest) = text.parse::<Table>() else { continue };
-        for (kind, table, name) in declared(&manifest) {
-            let listed = lists.unused.contains(&name);
-            if listed || is_named(tree, &folder, kind, &name.replace('-', "_")) {
+        for (kind, table, name) in declared_dependencies(&manifest) {
+            let is_exempt = lists.unused.contains(&name);
+            if is_exempt || is_named(tree, &folder, kind, &name.replace('-', "_")) {
                 continue;
             }
             let offset = text.find(&format!("\n{name}")).map_or(0, |offset| offset + 1);
@@ -48,8 +48,8 @@ pub fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     findings
 }
 
-/// Kind, table and name of every dependency, those of `[target.…]` included.
-fn declared(manifest: &Table) -> Vec<(Kind, &'static str, String)> {
+/// Kind, table and name of every dependency, including those of `[target.…]`.
+fn declared_dependencies(manifest: &Table) -> Vec<(Kind, &'static str, String)> {
     let targets = manifest.get("target").and_then(Value::as_table).into_iter();
     let of_targets = targets.flat_map(|t| t.values()).filter_map(Value::as_table);
     let mut found = Vec::new();
@@ -74,20 +74,22 @@ fn is_named(tree: &Tree, folder: &str, kind: Kind, name: &str) -> bool {
                 is_rust && inside.starts_with("src/") && in_code(text, name)
             }
             Kind::Build => inside == "build.rs" && in_code(text, name),
-            // Doctests may use it, also those of a README that the crate doc includes.
-            Kind::Dev if inside.starts_with("src/") || inside == "README.md" => names(text, name),
+            // A doctest may use it, also one in a README that the crate doc includes.
+            Kind::Dev if inside.starts_with("src/") || inside == "README.md" => {
+                mentions(text, name)
+            }
             _ => is_rust && in_code(text, name),
         }
     })
 }
 
-/// Whether the code of a Rust file names it. Reading a file as code costs more than a look.
+/// Whether the code of a Rust file names it. The quick text search avoids parsing most files.
 fn in_code(text: &str, name: &str) -> bool {
-    text.contains(name) && names(&code(text), name)
+    text.contains(name) && mentions(&code(text), name)
 }
 
-/// Whether the text has `name::`, or `name` right after `use` or `crate`.
-fn names(text: &str, name: &str) -> bool {
+/// Whether the text has `name::`, or `name` directly after `use` or `crate`.
+fn mentions(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(offset, _)| {
         let head = text.get(..offset).unwrap_or_default();
         let tail = text.get(offset + name.len()..).unwrap_or_default();
@@ -104,7 +106,7 @@ fn names(text: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{check, names};
+    use super::{check, mentions};
     use crate::tidy::lists::Lists;
     use crate::tidy::tree::Tree;
 
@@ -146,10 +148,10 @@ mod tests {
 
     #[test]
     fn only_whole_names_count() {
-        assert!(names("use  toml;", "toml"));
-        assert!(names("pub(crate) use toml as t;", "toml"));
-        assert!(names("extern crate toml;", "toml"));
-        assert!(names("x(toml :: y)", "toml"));
-        assert!(!names("my_toml::y; toml_edit::z; let toml = 1; reuse toml", "toml"));
+        assert!(mentions("use  toml;", "toml"));
+        assert!(mentions("pub(crate) use toml as t;", "toml"));
+        assert!(mentions("extern crate toml;", "toml"));
+        assert!(mentions("x(toml :: y)", "toml"));
+        assert!(!mentions("my_toml::y; toml_edit::z; let toml = 1; reuse toml", "toml"));
     }
 }

@@ -1,10 +1,11 @@
-//! A Rust file is named for the noun it holds; a module with children is `foo.rs` beside `foo/`.
+//! Requires that a Rust file is named after what it contains, and that a module with children is
+//! `foo.rs` beside `foo/`.
 
 use super::finding::Finding;
 use super::lists::Lists;
 use super::tree::Tree;
 
-/// Rust files, and folders of modules, with a name that says nothing.
+/// Rust files and module folders with a meaningless name.
 pub fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, _) in tree.rust() {

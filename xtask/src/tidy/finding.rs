@@ -1,4 +1,4 @@
-//! What a rule found, and how it is printed.
+//! A violation of a rule, and how it is printed.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ pub enum Severity {
     Error,
 }
 
-/// One breach of one rule. Sorts by place.
+/// One violation of one rule. Sorts by position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// Relative to the root of the workspace.
     pub path: String,
-    /// From 1.
+    /// Counted from 1.
     pub line: usize,
     pub rule: &'static str,
     pub message: String,

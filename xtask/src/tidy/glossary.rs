@@ -1,9 +1,9 @@
-//! Every public type and every module of a crate is a term of `docs/glossary.md`.
+//! Requires that every public type and every module of a crate is a term of `docs/glossary.md`.
 //!
-//! A type is covered when its name stands in back quotes in the section of its crate, when its words
-//! are a term there (`HighWaterMark` by *high-water mark*), or when it has an ending that the section
-//! on names without a row explains. A module is covered by the same rules, or by a type in it that
-//! is. Crates that are not complete yet are counted in [`OPEN`].
+//! A type is covered if its name is in back quotes in the section of its crate, if its words are a
+//! term there (`HighWaterMark` by *high-water mark*), or if it has an ending that is listed in the
+//! section on names without a row. A module is covered by the same rules, or by a type in it that
+//! is. Crates that are not complete yet are counted in [`INCOMPLETE_CRATES`].
 
 use std::collections::BTreeSet;
 
@@ -14,29 +14,29 @@ use super::tree::Tree;
 
 const RULE: &str = "glossary";
 const PATH: &str = "docs/glossary.md";
-/// The section whose table lists the endings that explain themselves.
+/// The section whose table lists the endings that need no row.
 const ENDINGS: &str = "Names without a row";
 
-/// A crate with public types or modules that have no term yet. Their number may only shrink.
-struct OpenCrate {
+/// A crate with public types or modules without a term. Their number may only shrink.
+struct IncompleteCrate {
     folder: &'static str,
     names: usize,
 }
 
-const OPEN: &[OpenCrate] = &[];
+const INCOMPLETE_CRATES: &[IncompleteCrate] = &[];
 
 /// Public types and modules without a term, and counts that are too high or too low.
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    compare(tree, OPEN)
+    compare(tree, INCOMPLETE_CRATES)
 }
 
-fn compare(tree: &Tree, open: &[OpenCrate]) -> Vec<Finding> {
+fn compare(tree: &Tree, open: &[IncompleteCrate]) -> Vec<Finding> {
     let Some(text) = tree.text(PATH) else { return Vec::new() };
     let glossary = Glossary::read(text);
     let mut findings = Vec::new();
     for folder in tree.crates() {
         let name = folder.strip_prefix("crates/").unwrap_or(&folder);
-        let missing = missing(tree, &folder, |term| glossary.covers(name, term));
+        let missing = uncovered_names(tree, &folder, |term| glossary.covers(name, term));
         let known = open.iter().find(|one| one.folder == name).map_or(0, |one| one.names);
         if missing.len() < known {
             let message =
@@ -54,15 +54,19 @@ fn compare(tree: &Tree, open: &[OpenCrate]) -> Vec<Finding> {
     findings
 }
 
-/// A type or a module, with the place of its declaration.
-struct Name {
+/// A type or module, and where it is declared.
+struct UncoveredName {
     path: String,
     line: usize,
     name: String,
 }
 
 /// The public types and the modules of a crate that are not covered.
-fn missing(tree: &Tree, folder: &str, is_covered: impl Fn(&str) -> bool) -> Vec<Name> {
+fn uncovered_names(
+    tree: &Tree,
+    folder: &str,
+    is_covered: impl Fn(&str) -> bool,
+) -> Vec<UncoveredName> {
     let sources = format!("{folder}/src/");
     let mut found = Vec::new();
     for (path, text) in tree.rust() {
@@ -71,11 +75,11 @@ fn missing(tree: &Tree, folder: &str, is_covered: impl Fn(&str) -> bool) -> Vec<
         }
         let text = code(text);
         let own = without_tests(&text, |_| {});
-        let names = own.lines().filter_map(|line| declared(line, "pub "));
+        let names = own.lines().filter_map(|line| declared_type(line, "pub "));
         for name in names.filter(|name| !is_covered(name)) {
-            let line = text.lines().position(|line| declared(line, "pub ") == Some(name));
+            let line = text.lines().position(|line| declared_type(line, "pub ") == Some(name));
             let (path, name) = (path.to_owned(), name.to_owned());
-            found.push(Name { path, line: line.map_or(1, |line| line + 1), name });
+            found.push(UncoveredName { path, line: line.map_or(1, |line| line + 1), name });
         }
         let module = path.rsplit('/').next().and_then(|file| file.strip_suffix(".rs"));
         let module =
@@ -83,23 +87,23 @@ fn missing(tree: &Tree, folder: &str, is_covered: impl Fn(&str) -> bool) -> Vec<
         let kept_inside = ["pub(crate) ", "pub(super) ", "pub "];
         let mut types = own
             .lines()
-            .filter_map(|line| kept_inside.iter().find_map(|shown| declared(line, shown)));
+            .filter_map(|line| kept_inside.iter().find_map(|shown| declared_type(line, shown)));
         if let Some(module) = module.filter(|_| !types.any(&is_covered)) {
-            found.push(Name { path: path.to_owned(), line: 1, name: module.to_owned() });
+            found.push(UncoveredName { path: path.to_owned(), line: 1, name: module.to_owned() });
         }
     }
     found
 }
 
-/// The type that a line of code declares after this word for who sees it.
-fn declared<'l>(line: &'l str, shown: &str) -> Option<&'l str> {
+/// The type that a line of code declares after this visibility.
+fn declared_type<'l>(line: &'l str, shown: &str) -> Option<&'l str> {
     let rest = line.strip_prefix(shown)?;
     let kinds = ["struct ", "enum ", "trait ", "type ", "union "];
     let rest = kinds.iter().find_map(|kind| rest.strip_prefix(kind))?;
     rest.split(|c| !is_ident(c)).next()
 }
 
-/// What the glossary says, by section.
+/// The terms of the glossary, by section.
 struct Glossary<'t> {
     sections: Vec<Section<'t>>,
 }
@@ -107,9 +111,9 @@ struct Glossary<'t> {
 #[derive(Default)]
 struct Section<'t> {
     title: &'t str,
-    /// Words in back quotes.
+    /// The words in back quotes.
     quoted: BTreeSet<&'t str>,
-    /// Terms as words without anything between them.
+    /// The terms, without anything between their words.
     terms: BTreeSet<String>,
 }
 
@@ -133,7 +137,7 @@ impl<'t> Glossary<'t> {
 
     fn covers(&self, folder: &str, name: &str) -> bool {
         let by_row = self.section(folder).is_some_and(|section| {
-            section.quoted.contains(name) || section.terms.contains(&squashed(name))
+            section.quoted.contains(name) || section.terms.contains(&normalised(name))
         });
         let by_ending = self.section(ENDINGS).is_some_and(|section| {
             section.quoted.iter().any(|ending| !ending.is_empty() && name.ends_with(ending))
@@ -148,19 +152,19 @@ impl<'t> Section<'t> {
         self.quoted.extend(quoted.flat_map(|text| text.split(|c| !is_ident(c))));
         let terms = row.split('|').nth(1).unwrap_or_default();
         for term in terms.split(',') {
-            self.terms.insert(squashed(term));
+            self.terms.insert(normalised(term));
         }
     }
 }
 
-/// A term or a name as its letters and digits alone, all of them small.
-fn squashed(term: &str) -> String {
+/// A term or a name reduced to its letters and digits, in lower case.
+fn normalised(term: &str) -> String {
     term.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{OpenCrate, compare};
+    use super::{IncompleteCrate, compare};
     use crate::tidy::tree::Tree;
 
     const SOURCE: &str = "pub struct HighWaterMark;\npub enum Rule { A }\npub struct RuleError;\n\
@@ -169,7 +173,7 @@ mod tests {
         | `Error` | why not |\n\n## a\n\n| term | meaning |\n|---|---|\n\
         | high-water mark, other | the newest | `Rule` |\n";
 
-    fn messages(source: &str, glossary: &str, open: &[OpenCrate]) -> Vec<String> {
+    fn messages(source: &str, glossary: &str, open: &[IncompleteCrate]) -> Vec<String> {
         let tree = Tree::planted(&[
             ("crates/a/Cargo.toml", ""),
             ("crates/a/src/lib.rs", source),
@@ -211,7 +215,7 @@ mod tests {
     #[test]
     fn the_number_of_open_names_may_only_shrink() {
         let source = format!("{SOURCE}pub struct Asked;\n");
-        let open = |names| [OpenCrate { folder: "a", names }];
+        let open = |names| [IncompleteCrate { folder: "a", names }];
         assert_eq!(messages(&source, GLOSSARY, &open(1)), Vec::<String>::new());
         let more = messages(&source, GLOSSARY, &open(2));
         assert_eq!(more, ["`a` has 1 names without a term, not 2"]);

@@ -1,8 +1,8 @@
-//! The relative links of the Markdown pages lead somewhere.
+//! Requires that the relative links of the Markdown pages have a target.
 //!
-//! A link `[text](path#heading)` is read from outside of code. The path is relative to the page; the
-//! file or folder must be there, and in a Markdown file the heading too, by the anchor that GitHub
-//! makes of it. Links with a scheme are not followed: the check needs no network.
+//! A link `[text](path#heading)` outside of code is checked. The path is relative to the page; the
+//! file or folder must exist, and in a Markdown file the heading too, by the anchor that GitHub
+//! gives it. Links with a scheme are not followed, so the check needs no network.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use super::tree::Tree;
 
 const RULE: &str = "link";
 
-/// Links to files or headings that are not there.
+/// Links to files or headings that do not exist.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (page, text) in tree.texts().filter(|(path, _)| is_page(path)) {
-        for (number, line) in prose(text) {
+        for (number, line) in lines_outside_code(text) {
             for link in links(line) {
-                let Some(message) = fault(tree, page, link) else { continue };
+                let Some(message) = link_problem(tree, page, link) else { continue };
                 let remedy = "name what is there, by its path from this page";
                 findings.push(Finding::error(RULE, (page, number), message, remedy));
             }
@@ -26,14 +26,14 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Markdown that people read as a page; what stands in test data and assets is input.
+/// Whether it is a page for readers; Markdown in test data and assets is input.
 fn is_page(path: &str) -> bool {
     path.ends_with(".md")
         && !["/tests/data/", "/assets/", "/data/"].iter().any(|part| path.contains(part))
 }
 
-/// The lines outside of fenced code, numbered from 1.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+/// The lines outside of fenced code, counted from 1.
+fn lines_outside_code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().zip(1..).filter_map(move |(line, number)| {
         if line.trim_start().starts_with("```") {
@@ -44,16 +44,16 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The targets of the links of one line, outside of code spans.
+/// The targets of the links in one line, outside of code spans.
 fn links(line: &str) -> impl Iterator<Item = &str> {
-    // `[a link's `code`](target)` leaves its target in the piece after the code.
+    // For `[a link's `code`](target)`, the target is in the piece after the code.
     line.split('`').step_by(2).flat_map(|piece| {
         piece.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0))
     })
 }
 
 /// What is wrong with the link, if anything.
-fn fault(tree: &Tree, page: &str, link: &str) -> Option<String> {
+fn link_problem(tree: &Tree, page: &str, link: &str) -> Option<String> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None;
     }
@@ -77,7 +77,7 @@ fn is_folder(tree: &Tree, path: &str) -> bool {
     })
 }
 
-/// The path from the root that `path` means on `page`.
+/// The path from the root for a `path` on `page`.
 fn resolve(page: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
@@ -91,11 +91,11 @@ fn resolve(page: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The anchors of a page's headings, as GitHub makes them: in small letters, spaces as hyphens,
-/// punctuation left out, a number behind one that came before.
+/// The anchors of a page's headings, as GitHub makes them: lower case, spaces as hyphens,
+/// punctuation left out, and a number after a repeated one.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
-    for (_, line) in prose(text) {
+    for (_, line) in lines_outside_code(text) {
         let title = line.trim_start_matches('#');
         if title.len() == line.len() || !title.starts_with(' ') {
             continue;

@@ -1,35 +1,35 @@
-//! The lists of `xtask/data/tidy.toml`.
+//! Reads the lists of `xtask/data/tidy.toml`.
 
 use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
 use super::tree::Tree;
 
-/// Where the lists are. The file names the forbidden words, so it is exempt from that rule.
+/// The file with the lists. It contains the forbidden words, so it is exempt from that rule.
 pub const PATH: &str = "xtask/data/tidy.toml";
 
-/// A word that may not stand in a text file.
+/// A word that must not appear in a text file.
 #[derive(Clone, Debug)]
-pub struct Word {
+pub struct ForbiddenWord {
     pub text: String,
     pub reason: String,
     pub any_case: bool,
-    /// More letters or digits may follow.
+    /// Whether more letters or digits may follow.
     pub open_end: bool,
 }
 
 /// All lists.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
-    pub words: Vec<Word>,
-    /// Path and word.
+    pub words: Vec<ForbiddenWord>,
+    /// Pairs of path and word.
     pub word_exceptions: Vec<(String, String)>,
-    /// Module name and reason.
+    /// Pairs of module name and reason.
     pub file_names: Vec<(String, String)>,
-    /// Dependencies that need not be named in code.
+    /// Dependencies that the code need not name.
     pub unused: Vec<String>,
     pub licences: Vec<String>,
-    /// Packages.
+    /// Package names.
     pub licence_exceptions: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Lists {
     /// Read the lists from the tree.
     ///
     /// # Errors
-    /// When the file is absent, is not TOML, or an entry lacks a field.
+    /// If the file is missing, is not TOML, or an entry lacks a field.
     pub fn load(tree: &Tree) -> Result<Self> {
         let text = tree.text(PATH).with_context(|| format!("{PATH} is missing"))?;
         Self::parse(text).with_context(|| format!("cannot read {PATH}"))
@@ -46,7 +46,7 @@ impl Lists {
     /// Parse the lists.
     ///
     /// # Errors
-    /// When the text is not TOML or an entry lacks a field, above all its reason.
+    /// If the text is not TOML, or an entry lacks a field such as its reason.
     pub fn parse(text: &str) -> Result<Self> {
         let table: Table = text.parse().context("not TOML")?;
         let known =
@@ -56,28 +56,28 @@ impl Lists {
         }
         let mut lists = Self::default();
         for entry in entries(&table, "word") {
-            lists.words.push(Word {
+            lists.words.push(ForbiddenWord {
                 text: field(entry, "word", "text")?,
                 reason: field(entry, "word", "reason")?,
                 any_case: flag(entry, "any_case"),
                 open_end: flag(entry, "open_end"),
             });
         }
-        for entry in reasoned(&table, "word_exception")? {
+        for entry in entries_with_reason(&table, "word_exception")? {
             let path = field(entry, "word_exception", "path")?;
             lists.word_exceptions.push((path, field(entry, "word_exception", "text")?));
         }
-        for entry in reasoned(&table, "file_name")? {
+        for entry in entries_with_reason(&table, "file_name")? {
             let name = field(entry, "file_name", "name")?;
             lists.file_names.push((name, field(entry, "file_name", "reason")?));
         }
-        for entry in reasoned(&table, "unused")? {
+        for entry in entries_with_reason(&table, "unused")? {
             lists.unused.push(field(entry, "unused", "dependency")?);
         }
         for entry in entries(&table, "licence") {
             lists.licences.push(field(entry, "licence", "id")?);
         }
-        for entry in reasoned(&table, "licence_exception")? {
+        for entry in entries_with_reason(&table, "licence_exception")? {
             lists.licence_exceptions.push(field(entry, "licence_exception", "package")?);
         }
         Ok(lists)
@@ -88,8 +88,8 @@ fn entries<'a>(table: &'a Table, list: &str) -> impl Iterator<Item = &'a Value> 
     table.get(list).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The entries of a list in which each must say why.
-fn reasoned<'a>(table: &'a Table, list: &str) -> Result<Vec<&'a Value>> {
+/// The entries of a list, each of which must have a reason.
+fn entries_with_reason<'a>(table: &'a Table, list: &str) -> Result<Vec<&'a Value>> {
     let entries: Vec<&Value> = entries(table, list).collect();
     for entry in &entries {
         field(entry, list, "reason")?;

@@ -1,4 +1,5 @@
-//! Every library crate can be published: its manifest is complete and its papers are there.
+//! Requires that every library crate can be published: its manifest and its accompanying files are
+//! complete.
 
 use toml::{Table, Value};
 
@@ -6,14 +7,14 @@ use super::finding::Finding;
 use super::tree::Tree;
 
 const RULE: &str = "manifest";
-// `repository` joins them when the project has a public address: `docs/internals/release.md`.
-const KEYS: [&str; 8] = [
+// `repository` is added when the project has a public address: see `docs/internals/release.md`.
+const REQUIRED_KEYS: [&str; 8] = [
     "description", "license", "readme", "documentation", "rust-version", "include", "keywords",
     "categories",
 ];
-const PAPERS: [&str; 3] = ["README.md", "CHANGELOG.md", "LICENSE"];
+const REQUIRED_FILES: [&str; 3] = ["README.md", "CHANGELOG.md", "LICENSE"];
 
-/// Missing keys and missing papers.
+/// Missing keys and missing files.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for folder in tree.crates() {
@@ -25,7 +26,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         };
         check_keys(&manifest, place, &mut findings);
-        for paper in PAPERS {
+        for paper in REQUIRED_FILES {
             if !tree.has(&format!("{folder}/{paper}")) {
                 let message = format!("{paper} is missing");
                 findings.push(Finding::error(RULE, place, message, "each crate carries its own"));
@@ -36,7 +37,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn check_keys(manifest: &Table, place: (&str, usize), findings: &mut Vec<Finding>) {
-    for key in KEYS {
+    for key in REQUIRED_KEYS {
         let value = manifest.get("package").and_then(|package| package.get(key));
         if value.is_none_or(is_empty) {
             let message = format!("`{key}` is missing under [package]");
@@ -65,7 +66,7 @@ fn is_empty(value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEYS, check};
+    use super::{REQUIRED_KEYS, check};
     use crate::tidy::tree::Tree;
 
     const GOOD: &str = "[package]\nname = \"a\"\ndescription = \"d\"\nlicense.workspace = true\n\
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn each_missing_key_is_found() {
-        for key in KEYS {
+        for key in REQUIRED_KEYS {
             let without: Vec<&str> = GOOD.lines().filter(|l| !l.starts_with(key)).collect();
             let found = messages(&without.join("\n"));
             assert_eq!(found, [format!("`{key}` is missing under [package]")]);

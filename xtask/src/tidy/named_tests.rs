@@ -1,39 +1,39 @@
-//! The tests that the documents name exist, and tests are named for what they show.
+//! Requires that the tests that documents name exist, and that tests are named after what they
+//! show.
 //!
-//! A reference is code in backticks of the form `path/to/file.rs::test_fn`, with the path from
-//! the root of the repository. Modules may stand between: `path/to/file.rs::tests::test_fn`. The
-//! file must exist and hold `fn test_fn`. Other code in backticks is not a reference. Every page
-//! under `docs/` is read.
+//! A reference is code in backticks of the form `path/to/file.rs::test_fn`, with the path from the
+//! root of the repository; modules may be in between: `path/to/file.rs::tests::test_fn`. The file
+//! must exist and contain `fn test_fn`. Other code in backticks is not a reference. Every page
+//! under `docs/` is checked.
 //!
-//! The id of a recorded case is no part of a test's name. It stands in the line `/// Cases: APR-01.`
-//! above the test, several with commas, a range as `GATE-01 to GATE-10`. A function that is named for
-//! a case is refused, and so is such a line that is malformed or stands above something else.
+//! The id of a recorded case does not belong in a test's name, but in a line such as `/// Cases:
+//! APR-01.` above the test, with commas between several and ranges such as `GATE-01 to GATE-10`. A
+//! function named after a case is an error, and so is a malformed or misplaced line.
 
 use super::finding::Finding;
 use super::rust_text::{code, is_ident};
 use super::tree::Tree;
 
 const RULE: &str = "named test";
-/// How many lines of comments and attributes may stand between a line of cases and its test.
+/// How many lines of comments and attributes may be between the line of cases and its test.
 const MAX_ATTRIBUTES: usize = 8;
 
-/// What introduces the ids above a test.
+/// Introduces the case ids above a test.
 const CASES: &str = "/// Cases: ";
-/// Families of cases with a number behind the name.
+/// Families of cases with a number after the name.
 const FAMILIES: [&str; 10] =
     ["APR", "ARB", "FWL", "GATE", "HOLE", "LOG", "PSIG", "RTG", "SBK", "UNI"];
 
-/// References to files or tests that are not there, tests named for a case, and lines of cases that
-/// are out of order.
+/// References to missing files or tests, tests named after a case, and malformed lines of cases.
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = references_that_lead_nowhere(tree);
+    let mut findings = broken_references(tree);
     for (path, text) in tree.rust() {
         findings.extend(check_cases(path, text));
     }
     findings
 }
 
-/// The functions and the lines of cases in a file.
+/// Checks the function names and the lines of cases in a file.
 fn check_cases(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let code = code(text);
@@ -61,7 +61,7 @@ fn check_cases(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// The name of the function that a line begins.
+/// The name of the function that starts on a line.
 fn function_name(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let line = line.strip_prefix("async ").unwrap_or(line);
@@ -81,11 +81,12 @@ fn is_named_for_a_case(name: &str) -> bool {
         return (1..=2).contains(&count) && rest.chars().nth(count) == Some('_');
     }
     let count = digits(rest);
-    // `w` and `t` number weaknesses and threats with one digit; of other letters `l2` is a rung.
+    // `w` and `t` number weaknesses and threats with one digit; after other letters one digit is no
+    // case (`l2` is a rung).
     letters == 1 && (count == 2 || count == 1 && matches!(family, "w" | "t")) && ends(rest, count)
 }
 
-/// Whether a line holds ids and ranges of ids, and ends with a full stop.
+/// Whether a line consists of ids and ranges of ids, and ends with a full stop.
 fn are_case_ids(line: &str) -> bool {
     let Some(entries) = line.strip_suffix('.') else { return false };
     entries.split(", ").all(|entry| {
@@ -104,7 +105,7 @@ fn case_id(text: &str) -> Option<(&str, u32)> {
     named.then_some((letters, number.parse().ok()?))
 }
 
-fn references_that_lead_nowhere(tree: &Tree) -> Vec<Finding> {
+fn broken_references(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let pages = tree.texts().filter(|(path, _)| path.starts_with("docs/") && path.ends_with(".md"));
     for (document, text) in pages {

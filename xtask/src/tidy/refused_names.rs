@@ -1,7 +1,8 @@
-//! A type or a module has a noun for its name: no participle, adverb or pronoun stands alone.
+//! Requires that the name of a type or module is a noun and not a single participle, adverb or
+//! pronoun.
 //!
-//! Such a word says how a thing came about (`Sealed`, `Taken`) and not what it is. A variant of an
-//! enum may have one, since it names a state. Code that is compiled for tests alone is exempt.
+//! Such a word says how something came about (`Sealed`, `Taken`) and not what it is. An enum
+//! variant may have one, because it names a state. Test-only code is exempt.
 
 use super::finding::Finding;
 use super::rust_text::{code, is_ident, without_tests};
@@ -11,8 +12,7 @@ use super::tree::Tree;
 const RULE: &str = "refused name";
 const REMEDY: &str = "use the term of the field, or two words that say what it holds";
 
-/// The words, as they stand in the names of modules. `keeper` and `stuff` are nouns that say as
-/// little.
+/// The words, as they appear in module names. `keeper` and `stuff` are nouns, but say as little.
 const WORDS: &str = "\
     aborted acknowledged acquired added admitted after anything as asked at believed beside \
     beyond bounded broken called changed checked closed confined connected cosigned covered \
@@ -35,7 +35,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         if is_test_module(path) || path.contains("/benches/") {
             continue;
         }
-        for (name, line) in named(path, text) {
+        for (name, line) in refused_in_file(path, text) {
             let message = format!("`{name}` says nothing of what it holds");
             findings.push(Finding::error(RULE, (path, line), message, REMEDY));
         }
@@ -43,14 +43,14 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The refused names of a file, each with its line: of the module itself and of its types.
-fn named(path: &str, text: &str) -> Vec<(String, usize)> {
+/// The refused names of a file with their lines: of the module itself and of its types.
+fn refused_in_file(path: &str, text: &str) -> Vec<(String, usize)> {
     let stem = path.rsplit('/').next().and_then(|file| file.strip_suffix(".rs"));
     let module = stem.filter(|stem| is_refused(stem)).map(|stem| (stem.to_owned(), 1));
     let text = code(text);
     let own = without_tests(&text, |_| {});
-    let types = own.lines().filter_map(declared).filter(|name| is_refused(name));
-    let line = |name: &str| text.lines().position(|line| declared(line) == Some(name));
+    let types = own.lines().filter_map(declared_type).filter(|name| is_refused(name));
+    let line = |name: &str| text.lines().position(|line| declared_type(line) == Some(name));
     let types = types.map(|name| (name.to_owned(), line(name).map_or(1, |line| line + 1)));
     module.into_iter().chain(types).collect()
 }
@@ -60,7 +60,7 @@ fn is_refused(name: &str) -> bool {
 }
 
 /// The type that a line of code declares.
-fn declared(line: &str) -> Option<&str> {
+fn declared_type(line: &str) -> Option<&str> {
     let rest = line.trim_start();
     let rest = match rest.strip_prefix("pub") {
         Some(rest) if rest.starts_with('(') => rest.split_once(')')?.1.trim_start(),

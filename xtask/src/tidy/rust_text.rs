@@ -1,16 +1,16 @@
-//! A light reader of Rust source: enough to tell code from comments and strings.
+//! A light reader of Rust source that separates code from comments and strings.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The source with comments and the insides of strings replaced by blanks. Lines are kept.
+/// The source with comments and string contents replaced by blanks. Line breaks are kept.
 pub fn code(source: &str) -> String {
     let mut reader = Reader { chars: source.chars().peekable(), out: String::new() };
     reader.read();
     reader.out
 }
 
-/// Code without the items that are compiled for tests alone, each of which is reported.
+/// The code without test-only items, each of which is passed to `removed`.
 pub fn without_tests(code: &str, mut removed: impl FnMut(&str)) -> String {
     const ATTRIBUTES: [&str; 2] = ["#[cfg(test)]", "#[cfg(all(test"];
     let mut out = String::new();
@@ -45,7 +45,7 @@ fn item_end(item: &str) -> usize {
     item.len()
 }
 
-/// The line of a byte offset, from 1.
+/// The line of a byte offset, counted from 1.
 pub fn line_of(text: &str, offset: usize) -> usize {
     text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
@@ -107,7 +107,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The rest of a string after its opening quote.
+    /// Reads the rest of a string after its opening quote.
     fn string(&mut self) {
         if self.raw_prefix() {
             return self.raw(0);
@@ -127,13 +127,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether what was read last is the `r` (or `br`, `cr`) before a raw string.
+    /// Whether the last word is the `r` (or `br`, `cr`) before a raw string.
     fn raw_prefix(&self) -> bool {
         let word: String = self.out.chars().rev().take_while(|c| is_ident(*c)).take(3).collect();
         matches!(word.as_str(), "r" | "rb" | "rc")
     }
 
-    /// After `r#`: a raw string, or a raw identifier.
+    /// Reads a raw string or a raw identifier after `r#`.
     fn hashes(&mut self) {
         let mut count = 1_usize;
         self.out.push('#');
@@ -146,7 +146,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The rest of a raw string, which ends with a quote and `hashes` times `#`.
+    /// Reads the rest of a raw string, which ends with a quote and `hashes` times `#`.
     fn raw(&mut self, hashes: usize) {
         self.out.push('"');
         while let Some(c) = self.chars.next() {
@@ -166,7 +166,7 @@ impl Reader<'_> {
         }
     }
 
-    /// After `'`: a character, or the name of a lifetime.
+    /// Reads a character literal or a lifetime after `'`.
     fn quote(&mut self) {
         self.out.push('\'');
         let mut ahead = self.chars.clone();

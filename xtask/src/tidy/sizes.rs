@@ -1,17 +1,18 @@
-//! Files and module trees stay small enough to read.
+//! Requires that files and module trees stay small enough to read.
 //!
-//! Counts the lines of `crates/*/src`. Test modules (`tests.rs` and below `tests/`) are exempt.
+//! Counts the lines of `crates/*/src`. Test modules (`tests.rs`, and files below `tests/`) are
+//! exempt.
 
 use super::finding::Finding;
 use super::tree::Tree;
 
 const RULE: &str = "size";
-const WARN: usize = 400;
-const FAIL: usize = 800;
-const LIB: usize = 120;
-const DEPTH: usize = 3;
+const WARN_LINES: usize = 400;
+const MAX_LINES: usize = 800;
+const MAX_LIB_LINES: usize = 120;
+const MAX_DEPTH: usize = 3;
 
-/// Long files, long `lib.rs`, deep modules.
+/// Files, `lib.rs` files and module paths that are too long.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.rust() {
@@ -21,19 +22,19 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         }
         let lines = text.lines().count();
         let place = (path, lines.max(1));
-        if module == "lib.rs" && lines > LIB {
-            let message = format!("{lines} lines, a lib.rs has at most {LIB}");
+        if module == "lib.rs" && lines > MAX_LIB_LINES {
+            let message = format!("{lines} lines, a lib.rs has at most {MAX_LIB_LINES}");
             let remedy = "keep the crate doc, the modules and the re-exports; move the rest";
             findings.push(Finding::error(RULE, place, message, remedy));
         }
-        if lines > WARN {
-            let message = format!("{lines} lines, the limit is {FAIL}, {WARN} is a lot");
+        if lines > WARN_LINES {
+            let message = format!("{lines} lines, the limit is {MAX_LINES}, {WARN_LINES} is a lot");
             let finding = Finding::error(RULE, place, message, "split it by noun");
-            findings.push(if lines > FAIL { finding } else { finding.warning() });
+            findings.push(if lines > MAX_LINES { finding } else { finding.warning() });
         }
         let depth = depth(module);
-        if depth > DEPTH {
-            let message = format!("a module {depth} levels deep, the limit is {DEPTH}");
+        if depth > MAX_DEPTH {
+            let message = format!("a module {depth} levels deep, the limit is {MAX_DEPTH}");
             findings.push(Finding::error(RULE, (path, 1), message, "move it up"));
         }
     }
@@ -46,12 +47,12 @@ pub fn library_module(path: &str) -> Option<&str> {
     rest.strip_prefix("src/")
 }
 
-/// Whether the file holds only tests.
+/// Whether the file contains only tests.
 pub fn is_test_module(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-/// `a/b/c.rs` is the module `a::b::c`, three levels deep; `mod.rs` adds no level.
+/// The depth of a module: `a/b/c.rs` is `a::b::c`, three levels deep; `mod.rs` adds no level.
 fn depth(module: &str) -> usize {
     module.split('/').filter(|part| *part != "mod.rs").count()
 }

@@ -1,15 +1,17 @@
-//! SPDX licence expressions: `MIT OR Apache-2.0`, `(A AND B) OR C`, and the old form `MIT/A`.
+//! Evaluates SPDX licence expressions: `MIT OR Apache-2.0`, `(A AND B) OR C`, and the old form
+//! `MIT/A`.
 
-/// Whether the expression can be met with the allowed licences alone.
+/// Whether the expression is satisfied by the allowed licences.
 ///
-/// `OR` and `/` need one side, `AND` needs both and binds closer. `X WITH Y` is one licence and
+/// `OR` and `/` need one side; `AND` needs both and binds closer. `X WITH Y` is one licence and
+/// must be allowed as a whole.
 /// must be allowed as such.
 ///
 /// # Errors
-/// Says what is wrong with an expression that does not parse.
+/// If the expression does not parse; says why.
 pub fn is_allowed(expression: &str, allowed: &[String]) -> Result<bool, String> {
     let mut parser = Parser { tokens: tokens(expression), at: 0, allowed };
-    let met = parser.either()?;
+    let met = parser.or_expression()?;
     match parser.next() {
         None => Ok(met),
         Some(token) => Err(format!("unexpected `{token}`")),
@@ -34,39 +36,39 @@ impl Parser<'_> {
         token
     }
 
-    fn take(&mut self, word: &str) -> bool {
+    fn take_keyword(&mut self, word: &str) -> bool {
         let found = self.tokens.get(self.at).is_some_and(|t| t.eq_ignore_ascii_case(word));
         self.at += usize::from(found);
         found
     }
 
-    fn either(&mut self) -> Result<bool, String> {
-        let mut met = self.both()?;
-        while self.take("OR") {
-            met |= self.both()?;
+    fn or_expression(&mut self) -> Result<bool, String> {
+        let mut met = self.and_expression()?;
+        while self.take_keyword("OR") {
+            met |= self.and_expression()?;
         }
         Ok(met)
     }
 
-    fn both(&mut self) -> Result<bool, String> {
-        let mut met = self.one()?;
-        while self.take("AND") {
-            met &= self.one()?;
+    fn and_expression(&mut self) -> Result<bool, String> {
+        let mut met = self.licence()?;
+        while self.take_keyword("AND") {
+            met &= self.licence()?;
         }
         Ok(met)
     }
 
-    fn one(&mut self) -> Result<bool, String> {
+    fn licence(&mut self) -> Result<bool, String> {
         let Some(token) = self.next() else { return Err("it ends too early".to_owned()) };
         if token == "(" {
-            let met = self.either()?;
-            return if self.take(")") { Ok(met) } else { Err("`)` is missing".to_owned()) };
+            let met = self.or_expression()?;
+            return if self.take_keyword(")") { Ok(met) } else { Err("`)` is missing".to_owned()) };
         }
         if [")", "OR", "AND", "WITH"].iter().any(|word| token.eq_ignore_ascii_case(word)) {
             return Err(format!("unexpected `{token}`"));
         }
         let mut licence = token;
-        if self.take("WITH") {
+        if self.take_keyword("WITH") {
             let exception = self.next().ok_or("`WITH` names no exception")?;
             licence = format!("{licence} WITH {exception}");
         }

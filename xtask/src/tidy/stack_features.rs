@@ -1,4 +1,4 @@
-//! The umbrella crate forwards every feature of the crates that it gathers.
+//! Requires that the umbrella crate forwards every feature of the crates that it re-exports.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use super::tree::Tree;
 const RULE: &str = "umbrella feature";
 const PATH: &str = "crates/weaver/Cargo.toml";
 
-/// Features of gathered crates that no feature of the umbrella turns on.
+/// Features of re-exported crates that no feature of the umbrella crate enables.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let Some(umbrella) = table(tree, PATH) else { return Vec::new() };
-    let forwarded = forwarded(&umbrella);
+    let forwarded = forwarded_features(&umbrella);
     let dependencies: BTreeSet<&str> = keys(&umbrella, "dependencies").collect();
     let mut findings = Vec::new();
     for folder in tree.crates() {
@@ -43,8 +43,8 @@ fn keys<'t>(manifest: &'t Table, section: &str) -> impl Iterator<Item = &'t str>
     section.into_iter().flat_map(|section| section.keys()).map(String::as_str)
 }
 
-/// What the features turn on in other crates, as `crate/feature`.
-fn forwarded(manifest: &Table) -> BTreeSet<String> {
+/// The features of other crates that the features enable, as `crate/feature`.
+fn forwarded_features(manifest: &Table) -> BTreeSet<String> {
     let features = manifest.get("features").and_then(Value::as_table).into_iter();
     let values = features.flat_map(Table::values).filter_map(Value::as_array).flatten();
     values.filter_map(Value::as_str).map(|value| value.replace('?', "")).collect()

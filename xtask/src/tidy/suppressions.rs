@@ -1,17 +1,17 @@
-//! A lint is switched off only with a reason.
+//! Requires a reason wherever a lint is switched off.
 
 use super::finding::Finding;
 use super::rust_text::{code, is_ident, line_of};
 use super::tree::Tree;
 
-/// Attributes `allow` and `expect`, also inside `cfg_attr`, that have no `reason`.
+/// Attributes `allow` and `expect`, also inside `cfg_attr`, without a `reason`.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.rust() {
         let text = code(text);
         for (offset, attribute) in attributes(&text) {
-            let switches_off = calls(attribute, "allow") || calls(attribute, "expect");
-            if switches_off && !assigns(attribute, "reason") {
+            let switches_off = has_call(attribute, "allow") || has_call(attribute, "expect");
+            if switches_off && !has_assignment(attribute, "reason") {
                 let place = (path, line_of(&text, offset));
                 let message = "a lint is switched off without saying why";
                 let remedy = "write `#[expect(lint, reason = \"…\")]`";
@@ -22,7 +22,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Each `#[…]` and `#![…]`: its offset and what stands between the brackets.
+/// Each `#[…]` and `#![…]`: its offset, and the text between the brackets.
 fn attributes(code: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     for (offset, _) in code.match_indices('#') {
@@ -45,8 +45,8 @@ fn attributes(code: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Whether `name(` stands at the start of the attribute or inside its `cfg_attr`.
-fn calls(attribute: &str, name: &str) -> bool {
+/// Whether `name(` is at the start of the attribute or inside its `cfg_attr`.
+fn has_call(attribute: &str, name: &str) -> bool {
     let attribute = attribute.trim_start();
     if !attribute.starts_with("cfg_attr") {
         return attribute.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('('));
@@ -54,11 +54,11 @@ fn calls(attribute: &str, name: &str) -> bool {
     followed_by(attribute, name, '(')
 }
 
-fn assigns(attribute: &str, name: &str) -> bool {
+fn has_assignment(attribute: &str, name: &str) -> bool {
     followed_by(attribute, name, '=')
 }
 
-/// Whether the whole word stands in the text with this character after it.
+/// Whether the word is in the text, followed by this character.
 fn followed_by(text: &str, word: &str, next: char) -> bool {
     text.match_indices(word).any(|(offset, _)| {
         let before = text.get(..offset).and_then(|head| head.chars().next_back());

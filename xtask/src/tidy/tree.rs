@@ -1,23 +1,23 @@
-//! The files of the repository, loaded once, so that each rule is a function over text.
+//! The files of the repository, loaded once, so that each rule is a function of text.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
-/// Larger files are data, not text to read.
-const TEXT_LIMIT: u64 = 2 * 1024 * 1024;
+/// Larger files are data and not read as text.
+const MAX_TEXT_BYTES: u64 = 2 * 1024 * 1024;
 
 /// One file.
 #[derive(Clone, Debug)]
 pub struct File {
     /// Relative to the root, with `/`.
     pub path: String,
-    /// `None` when the file is large or not UTF-8.
+    /// `None` if the file is large or not UTF-8.
     pub text: Option<String>,
 }
 
-/// All files that git knows or would add.
+/// All files that git tracks or would add.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     /// Sorted by path.
@@ -28,7 +28,7 @@ impl Tree {
     /// Load the files of the repository. Without git, walk the folder.
     ///
     /// # Errors
-    /// When a folder or file cannot be read.
+    /// If a folder or file cannot be read.
     pub fn load(sh: &Shell) -> Result<Self> {
         let root = sh.current_dir();
         let listed = cmd!(sh, "git ls-files --cached --others --exclude-standard")
@@ -44,10 +44,10 @@ impl Tree {
         let mut files = Vec::with_capacity(paths.len());
         for path in paths {
             let file = root.join(&path);
-            // Git still lists a file that was just deleted.
+            // Git also lists a file that was just deleted.
             let Ok(meta) = std::fs::metadata(&file) else { continue };
             let mut text = None;
-            if meta.len() <= TEXT_LIMIT {
+            if meta.len() <= MAX_TEXT_BYTES {
                 let bytes = std::fs::read(&file).with_context(|| format!("cannot read {path}"))?;
                 text = String::from_utf8(bytes).ok();
             }
@@ -81,7 +81,7 @@ impl Tree {
         self.packages().into_iter().filter(|folder| folder.starts_with("crates/")).collect()
     }
 
-    /// The folders of all members: those of the crates, `examples`, `benches`, `xtask`.
+    /// The folders of all packages: the crates, `examples`, `benches`, `xtask`.
     pub fn packages(&self) -> Vec<String> {
         let folders = self.files.iter().filter_map(|file| file.path.strip_suffix("/Cargo.toml"));
         let is_member = |folder: &&str| match folder.strip_prefix("crates/") {
@@ -91,7 +91,7 @@ impl Tree {
         folders.filter(is_member).map(str::to_owned).collect()
     }
 
-    /// A tree made up for a test.
+    /// A tree of made-up files for a test.
     #[cfg(test)]
     pub fn planted(files: &[(&str, &str)]) -> Self {
         let file = |(path, text): &(&str, &str)| File {
@@ -104,7 +104,7 @@ impl Tree {
     }
 }
 
-/// Every file below the root, without hidden folders of tools and build output.
+/// Every file below the root, except those in `.git`, build output and installed packages.
 fn walk(root: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_path_buf()];

@@ -1,8 +1,9 @@
-//! The trusted base is as large as the threat model says.
+//! Requires that the trusted base is as large as the threat model says.
 //!
 //! A row of its table names files and folders in backticks and, in the last column, their lines of
-//! code: without blank lines, comments and tests. Rounded up, a number may be larger than what is
-//! counted by less than [`SLACK`], and never smaller. So the base can grow only where somebody writes
+//! code without blank lines, comments and tests. The stated number may exceed the count by less
+//! than [`MAX_EXCESS`], and must never be below it. So the trusted base grows only if somebody writes
+//! that down.
 //! down that it does.
 
 use super::finding::Finding;
@@ -12,34 +13,34 @@ use super::tree::Tree;
 const RULE: &str = "trusted base";
 const DOCUMENT: &str = "docs/threat-model.md";
 const HEADING: &str = "## The trusted base";
-/// By how much a number may be too large.
-const SLACK: usize = 200;
+/// By how much a stated number may exceed the count.
+const MAX_EXCESS: usize = 200;
 
-/// Rows that do not say how large the code is.
+/// Rows that do not state the size of the code.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(DOCUMENT).unwrap_or_default();
     let lines = text.lines().enumerate().skip_while(|(_, line)| *line != HEADING).skip(1);
     let section = lines.take_while(|(_, line)| !line.starts_with("## "));
-    let rows = section.filter_map(|(number, line)| Some((number + 1, row(line)?)));
+    let rows = section.filter_map(|(number, line)| Some((number + 1, parse_row(line)?)));
     rows.filter_map(|(number, row)| row.finding(tree, number)).collect()
 }
 
-/// A row with the code that it is about.
-struct Row<'t> {
+/// A row of the table, and the code that it is about.
+struct TrustedBaseRow<'t> {
     paths: Vec<&'t str>,
     stated: &'t str,
 }
 
-/// A row of the table that names code.
-fn row(line: &str) -> Option<Row<'_>> {
+/// Parses a row of the table that names code.
+fn parse_row(line: &str) -> Option<TrustedBaseRow<'_>> {
     let cells = line.strip_prefix("| ")?.strip_suffix(" |")?;
     let (rest, stated) = cells.rsplit_once(" | ")?;
     let paths: Vec<&str> =
         rest.split('`').skip(1).step_by(2).filter(|path| path.starts_with("crates/")).collect();
-    (!paths.is_empty()).then_some(Row { paths, stated })
+    (!paths.is_empty()).then_some(TrustedBaseRow { paths, stated })
 }
 
-impl Row<'_> {
+impl TrustedBaseRow<'_> {
     fn finding(&self, tree: &Tree, number: usize) -> Option<Finding> {
         let error = |message: String, remedy: &str| {
             Some(Finding::error(RULE, (DOCUMENT, number), message, remedy))
@@ -60,7 +61,7 @@ impl Row<'_> {
             let message = format!("the code has grown from {stated} to {counted} lines");
             return error(message, "make it smaller, or say in the table that it has grown");
         }
-        if stated - counted >= SLACK {
+        if stated - counted >= MAX_EXCESS {
             let message = format!("the code has shrunk from {stated} to {counted} lines");
             return error(message, "lower the number");
         }
@@ -68,7 +69,7 @@ impl Row<'_> {
     }
 }
 
-/// Whether a file is the one that a path names, or lies in the folder that it names.
+/// Whether a file is the named one, or is in the named folder.
 fn belongs(file: &str, path: &str) -> bool {
     file == path || path.ends_with('/') && file.starts_with(path)
 }

@@ -1,14 +1,14 @@
-//! Words that have no place in the repository.
+//! Finds words that are forbidden in the repository.
 //!
-//! Test data (`tests/data/`) and assets are inputs from elsewhere and are not read. The list of
-//! words is exempt, since it names them.
+//! Test data (`tests/data/`) and assets come from elsewhere and are not checked. The list of words
+//! is exempt, because it contains them.
 
 use super::finding::Finding;
-use super::lists::{self, Lists, Word};
+use super::lists::{self, ForbiddenWord, Lists};
 use super::rust_text::{is_ident, line_of};
 use super::tree::Tree;
 
-/// Every place where a forbidden word stands.
+/// Every occurrence of a forbidden word.
 pub fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts() {
@@ -23,7 +23,7 @@ pub fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
                 continue;
             }
             let hay = if word.any_case { folded.as_str() } else { text };
-            for offset in places(hay, word) {
+            for offset in occurrences(hay, word) {
                 let message = format!("`{}` is forbidden: {}", word.text, word.reason);
                 let place = (path, line_of(text, offset));
                 let remedy = format!("reword it, or add an exception to {}", lists::PATH);
@@ -34,23 +34,23 @@ pub fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     findings
 }
 
-/// The byte offsets at which the word stands as a whole.
-fn places(text: &str, word: &Word) -> Vec<usize> {
-    let wanted = if word.any_case { word.text.to_ascii_lowercase() } else { word.text.clone() };
-    let letter_first = wanted.starts_with(is_ident);
-    let letter_last = wanted.ends_with(is_ident);
-    let whole = |offset: &usize| {
+/// The byte offsets at which the word occurs as a whole.
+fn occurrences(text: &str, word: &ForbiddenWord) -> Vec<usize> {
+    let word_text = if word.any_case { word.text.to_ascii_lowercase() } else { word.text.clone() };
+    let letter_first = word_text.starts_with(is_ident);
+    let letter_last = word_text.ends_with(is_ident);
+    let is_whole_word = |offset: &usize| {
         let before = text.get(..*offset).and_then(|head| head.chars().next_back());
-        let after = text.get(offset + wanted.len()..).and_then(|tail| tail.chars().next());
+        let after = text.get(offset + word_text.len()..).and_then(|tail| tail.chars().next());
         let free_before = match before {
-            // A path begins where no path goes before it.
+            // A path counts only where it begins.
             Some(c) if !letter_first => !is_ident(c) && !matches!(c, '.' | '-' | '/' | '~' | '}'),
             Some(c) => !is_ident(c),
             None => true,
         };
         free_before && (word.open_end || !letter_last || !after.is_some_and(is_ident))
     };
-    text.match_indices(&wanted).map(|(offset, _)| offset).filter(whole).collect()
+    text.match_indices(&word_text).map(|(offset, _)| offset).filter(is_whole_word).collect()
 }
 
 #[cfg(test)]

@@ -1,30 +1,30 @@
-//! The record of a held call: while it is open with all that was asked for, afterwards with a
-//! digest and how it ended.
+//! The stored form of a held call: the whole request while it is open, and only a commitment and
+//! the outcome once it has ended.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_policy::approval::{ApprovalRequest, ApprovalState, Nonce, Phase};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::digest::Tag;
-use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Put, Record, RecordKey};
+use weaver_types::digest::DomainTag;
+use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Record, RecordKey, RecordWrite};
 use weaver_types::{
-    AgentId, CapabilityId, CapabilityRequest, Digest, MaskedValue, Principal, PrincipalId,
-    RequestId, RunId, SafetyMode, Tenant, Timestamp,
+    AgentId, ApprovalRequestId, CapabilityId, CapabilityRequest, Digest, MaskedValue, Principal,
+    PrincipalId, RunId, SafetyMode, Tenant, Timestamp,
 };
 
 use crate::error::KernelError;
 use crate::masked_arguments::ArgumentMasks;
 
-/// The newest version of the stored form: the first that holds masks.
+/// The newest version of the stored form, the first one with masks.
 const VERSION: u8 = 2;
-/// How long the store keeps what is left of a request after its deadline.
-const KEPT: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 3_600);
+/// How long an ended request is kept after its deadline.
+const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 3_600);
 
-/// Where a call is made: what a later call must have in common to be the same one, beside its
+/// What a later call must have in common with a held one to count as the same call, besides its
 /// arguments.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CallSite {
+pub(crate) struct CallKey {
     pub(crate) run: RunId,
     pub(crate) principal: PrincipalId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ pub(crate) struct CallSite {
     pub(crate) capability: CapabilityId,
 }
 
-impl CallSite {
+impl CallKey {
     pub(crate) fn of(request: &ApprovalRequest) -> Self {
         Self {
             run: request.run.clone(),
@@ -43,14 +43,15 @@ impl CallSite {
     }
 }
 
-/// Who asked and for what, so that the call can be decided again under another policy.
+/// Who requested the call and what was requested, so that it can be evaluated again under another
+/// policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HeldRequest {
     pub(crate) principal: Principal,
     pub(crate) request: CapabilityRequest,
     pub(crate) mode: SafetyMode,
-    /// The masks that stood in its arguments. Their values stand in the request, for the approver.
+    /// The masks in the arguments. The request contains their values, for the approver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) masks: Option<HeldMasks>,
 }
@@ -59,17 +60,19 @@ pub(crate) struct HeldRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HeldMasks {
-    pub(crate) given: Value,
-    pub(crate) masked: Vec<MaskedValue>,
+    #[serde(rename = "given")]
+    pub(crate) as_written: Value,
+    #[serde(rename = "masked")]
+    pub(crate) values: Vec<MaskedValue>,
 }
 
 impl HeldMasks {
     pub(crate) fn of(masks: &ArgumentMasks) -> Self {
-        Self { given: masks.given.clone(), masked: masks.masked.clone() }
+        Self { as_written: masks.as_written.clone(), values: masks.values.clone() }
     }
 
     pub(crate) fn masks(&self) -> ArgumentMasks {
-        ArgumentMasks::held(self.given.clone(), self.masked.clone())
+        ArgumentMasks::for_held_call(self.as_written.clone(), self.values.clone())
     }
 }
 
@@ -79,16 +82,18 @@ impl HeldMasks {
 pub(crate) struct OpenHold {
     pub(crate) request: ApprovalRequest,
     pub(crate) state: ApprovalState,
-    pub(crate) asked: HeldRequest,
+    #[serde(rename = "asked")]
+    pub(crate) held_request: HeldRequest,
 }
 
-/// What stays of a held call: no arguments, only a commitment to them under a salt of its own.
+/// What remains of a held call that has ended: a salted commitment instead of the arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EndedHold {
-    pub(crate) id: RequestId,
+    pub(crate) id: ApprovalRequestId,
     pub(crate) digest: Digest,
-    pub(crate) place: CallSite,
+    #[serde(rename = "place")]
+    pub(crate) call_key: CallKey,
     pub(crate) nonce: Nonce,
     pub(crate) commit: Digest,
     pub(crate) phase: Phase,
@@ -96,24 +101,24 @@ pub(crate) struct EndedHold {
     pub(crate) ended_at: Timestamp,
 }
 
-/// One record of a held call.
+/// The record of a held call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum HoldForm {
+pub(crate) enum StoredHold {
     Open(Box<OpenHold>),
     Ended(Box<EndedHold>),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct HoldRecord {
+struct VersionedHold {
     v: u8,
-    hold: HoldForm,
+    hold: StoredHold,
 }
 
-/// The commitment to arguments under the nonce of their request.
+/// A commitment to the arguments, salted with the nonce of their request.
 pub(crate) fn commitment(nonce: &Nonce, arguments: &[u8]) -> Digest {
-    Digest::of_parts(Tag::ARGS_COMMIT, &[nonce.as_str().as_bytes(), arguments])
+    Digest::of_parts(DomainTag::ARGS_COMMIT, &[nonce.as_str().as_bytes(), arguments])
 }
 
 impl EndedHold {
@@ -123,7 +128,7 @@ impl EndedHold {
         Some(Self {
             id: request.id.clone(),
             digest: request.digest().ok()?,
-            place: CallSite::of(request),
+            call_key: CallKey::of(request),
             nonce: request.nonce.clone(),
             commit: commitment(&request.nonce, &arguments),
             phase,
@@ -133,31 +138,31 @@ impl EndedHold {
     }
 }
 
-impl HoldForm {
-    pub(crate) fn id(&self) -> &RequestId {
+impl StoredHold {
+    pub(crate) fn id(&self) -> &ApprovalRequestId {
         match self {
             Self::Open(open) => &open.request.id,
             Self::Ended(ended) => &ended.id,
         }
     }
 
-    /// A call without masks is written as ever, so that an older build reads it.
+    /// A call without masks is written in version 1, so that an older build can read it.
     fn version(&self) -> u8 {
         match self {
-            Self::Open(open) if open.asked.masks.is_some() => VERSION,
+            Self::Open(open) if open.held_request.masks.is_some() => VERSION,
             Self::Open(_) | Self::Ended(_) => 1,
         }
     }
 
     /// `None` when it has no canonical form.
-    pub(crate) fn put(&self, tenant: &Tenant) -> Option<Put> {
-        let stored = HoldRecord { v: self.version(), hold: self.clone() };
-        let value = canonical::of(&stored, Profile::Foreign).ok()?;
+    pub(crate) fn put(&self, tenant: &Tenant) -> Option<RecordWrite> {
+        let stored = VersionedHold { v: self.version(), hold: self.clone() };
+        let value = canonical::serialize(&stored, Profile::Foreign).ok()?;
         let expires_at = match self {
             Self::Open(_) => None,
-            Self::Ended(ended) => Some(ended.deadline.max(ended.ended_at).after(KEPT)),
+            Self::Ended(ended) => Some(ended.deadline.max(ended.ended_at).after(RETENTION)),
         };
-        Some(Put { key: key(tenant, self.id()), value, expires_at })
+        Some(RecordWrite { key: hold_key(tenant, self.id()), value, expires_at })
     }
 
     pub(crate) fn read(id: &str, record: &Record) -> Result<Self, KernelError> {
@@ -174,7 +179,7 @@ impl HoldForm {
             );
             return Err(stored(problem));
         }
-        let form: HoldRecord =
+        let form: VersionedHold =
             serde_json::from_value(value).map_err(|error| stored(error.to_string()))?;
         if form.hold.id().as_str() != id {
             return Err(stored("it names another request".to_owned()));
@@ -183,16 +188,16 @@ impl HoldForm {
     }
 }
 
-/// Where the record of a held call is stored.
-pub(crate) fn key(tenant: &Tenant, id: &RequestId) -> RecordKey {
+/// The key of the record of a held call.
+pub(crate) fn hold_key(tenant: &Tenant, id: &ApprovalRequestId) -> RecordKey {
     RecordKey::new(tenant.clone(), Namespace::Hold, id)
 }
 
 /// Every record of a held call, with its version.
-pub(crate) fn all(
+pub(crate) fn list_stored(
     tenant: &Tenant,
     ledger: &dyn Ledger,
-) -> Result<Vec<(u64, HoldForm)>, KernelError> {
+) -> Result<Vec<(u64, StoredHold)>, KernelError> {
     let mut all = Vec::new();
     let mut after: Option<String> = None;
     loop {
@@ -200,7 +205,7 @@ pub(crate) fn all(
         let Some((last, _)) = page.last() else { return Ok(all) };
         after = Some(last.clone());
         for (id, record) in page {
-            all.push((record.version, HoldForm::read(&id, &record)?));
+            all.push((record.version, StoredHold::read(&id, &record)?));
         }
     }
 }
@@ -211,12 +216,12 @@ pub(crate) fn all(
 pub struct PendingApproval {
     /// Everything that an approver decides about.
     pub request: ApprovalRequest,
-    /// Where it stands: requested or granted.
+    /// The phase: requested or granted.
     pub phase: Phase,
     /// The people who agreed so far, by name.
-    pub agreed: Vec<String>,
+    pub agreed_by: Vec<String>,
     /// How many people must agree.
-    pub needed: usize,
+    pub required_approvers: usize,
 }
 
 impl PendingApproval {
@@ -224,8 +229,8 @@ impl PendingApproval {
         Self {
             request: open.request.clone(),
             phase: open.state.phase().clone(),
-            agreed: open.state.votes().keys().cloned().collect(),
-            needed: usize::from(open.request.authority.quorum.max(1)),
+            agreed_by: open.state.votes().keys().cloned().collect(),
+            required_approvers: usize::from(open.request.authority.quorum.max(1)),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The resolver: host code in the same process that answers requests, a prompt or a rule.
+//! The approval resolver: host code in this process that answers approval requests, for example
+//! with a prompt or a rule.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -7,18 +8,18 @@ use std::time::Duration;
 use weaver_policy::approval::ApprovalRequest;
 use weaver_types::{BoxFuture, RawResult};
 
-use crate::worker::Workers;
+use crate::worker_pool::Workers;
 
-/// What a resolver says to a request.
+/// The answer of a resolver to an approval request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// Let it happen, once.
+pub enum ApprovalAnswer {
+    /// The call is approved, once.
     Granted {
         /// Who agreed, by name. The host vouches for who they are. Where the policy has a keys
         /// document, each of them must have the authority that the request asks for.
         people: BTreeSet<String>,
     },
-    /// Do not.
+    /// The call is denied.
     Denied {
         /// Who refused.
         by: String,
@@ -29,23 +30,23 @@ pub enum Answer {
     NoAnswer,
 }
 
-impl Answer {
-    /// Let it happen, once: these people agreed.
+impl ApprovalAnswer {
+    /// The call is approved, once, by these people.
     #[must_use]
     pub fn granted_by<'p>(people: impl IntoIterator<Item = &'p str>) -> Self {
         Self::Granted { people: people.into_iter().map(str::to_owned).collect() }
     }
 }
 
-/// Why a resolver has no answer. The request ends.
+/// Why a resolver failed. The request ends.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the resolver failed: {0}")]
-pub struct ResolverError(
+pub struct ApprovalResolverError(
     /// What went wrong.
     pub String,
 );
 
-impl ResolverError {
+impl ApprovalResolverError {
     /// The stable code of this error.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -53,72 +54,72 @@ impl ResolverError {
     }
 }
 
-/// Host code that answers requests. Dropping the future abandons the question.
-pub trait Resolver: Send + Sync {
+/// Host code that answers approval requests. Dropping the future abandons the request.
+pub trait ApprovalResolver: Send + Sync {
     /// Answers one request.
     fn resolve<'a>(
         &'a self,
         request: &'a ApprovalRequest,
-    ) -> BoxFuture<'a, Result<Answer, ResolverError>>;
+    ) -> BoxFuture<'a, Result<ApprovalAnswer, ApprovalResolverError>>;
 }
 
-/// A resolver with the time that it has.
+/// A resolver and how long a call waits for it.
 #[derive(Clone)]
-pub struct ResolverPort {
+pub struct TimedApprovalResolver {
     /// The resolver.
-    pub resolver: Arc<dyn Resolver>,
+    pub resolver: Arc<dyn ApprovalResolver>,
     /// How long a call waits for its answer; a request without one by then ends.
     pub timeout: Duration,
 }
 
-impl ResolverPort {
-    /// A function that asks somebody and waits. It runs on a thread of its own, so that the timeout
-    /// is kept; one that is past it goes on in the background, and its answer is thrown away. One
-    /// that panics ends the request.
+impl TimedApprovalResolver {
+    /// A resolver from a function that may block. It runs on its own thread, so that the timeout is
+    /// kept; a function that exceeds it goes on in the background, and its answer is discarded. A
+    /// panic ends the request.
     ///
     /// ```
     /// use std::time::Duration;
-    /// use weaver_agent_kernel::{Answer, Ports, ResolverPort};
+    /// use weaver_agent_kernel::{ApprovalAnswer, Ports, TimedApprovalResolver};
     ///
-    /// let port = ResolverPort::blocking(Duration::from_secs(60), |request| {
+    /// let port = TimedApprovalResolver::blocking(Duration::from_secs(60), |request| {
     ///     match request.capability.as_str() {
-    ///         "tickets.close" => Answer::granted_by(["ben"]),
-    ///         _ => Answer::NoAnswer,
+    ///         "tickets.close" => ApprovalAnswer::granted_by(["ben"]),
+    ///         _ => ApprovalAnswer::NoAnswer,
     ///     }
     /// });
     /// let ports = Ports { resolver: Some(port), ..Ports::default() };
     /// ```
     pub fn blocking(
         timeout: Duration,
-        f: impl Fn(&ApprovalRequest) -> Answer + Send + Sync + 'static,
+        f: impl Fn(&ApprovalRequest) -> ApprovalAnswer + Send + Sync + 'static,
     ) -> Self {
         Self { resolver: Arc::new(FnResolver(Arc::new(f))), timeout }
     }
 }
 
 /// A host function as a resolver.
-struct FnResolver(Arc<dyn Fn(&ApprovalRequest) -> Answer + Send + Sync>);
+struct FnResolver(Arc<dyn Fn(&ApprovalRequest) -> ApprovalAnswer + Send + Sync>);
 
-impl Resolver for FnResolver {
+impl ApprovalResolver for FnResolver {
     fn resolve<'a>(
         &'a self,
         request: &'a ApprovalRequest,
-    ) -> BoxFuture<'a, Result<Answer, ResolverError>> {
+    ) -> BoxFuture<'a, Result<ApprovalAnswer, ApprovalResolverError>> {
         let (f, request) = (Arc::clone(&self.0), request.clone());
         let answer = Arc::new(Mutex::new(None));
-        let theirs = Arc::clone(&answer);
+        let shared_answer = Arc::clone(&answer);
         let work = move || {
-            let said = f(&request);
-            if let Ok(mut slot) = theirs.lock() {
-                *slot = Some(said);
+            let returned = f(&request);
+            if let Ok(mut slot) = shared_answer.lock() {
+                *slot = Some(returned);
             }
             Ok(RawResult::text(""))
         };
         let asking = Workers::shared().run(work, |_| ());
         Box::pin(async move {
-            asking.await.map_err(|error| ResolverError(error.to_string()))?;
-            let said = answer.lock().ok().and_then(|mut slot| slot.take());
-            said.ok_or_else(|| ResolverError("its answer was lost".to_owned()))
+            asking.await.map_err(|error| ApprovalResolverError(error.to_string()))?;
+            let returned = answer.lock().ok().and_then(|mut slot| slot.take());
+            returned.ok_or_else(|| ApprovalResolverError("its answer was lost".to_owned()))
         })
     }
 }

@@ -1,28 +1,29 @@
-//! Standing approvals: given in advance, kept with the uses that are left.
+//! Standing approvals: signed in advance, kept with the uses that remain.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
-use weaver_policy::approval::StandingUse;
+use weaver_policy::approval::StandingApprovalState;
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Put, Record, RecordKey};
-use weaver_types::{StandingId, Tenant, Timestamp};
+use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Record, RecordKey, RecordWrite};
+use weaver_types::{StandingApprovalId, Tenant, Timestamp};
 
-use super::proof::Proof;
+use super::logged_approvals::LoggedApprovals;
 use crate::error::KernelError;
 
-/// The most standing approvals that are kept, ended ones until they expire included.
-pub(crate) const MAX_STANDING: usize = 1_024;
+/// The most standing approvals that are kept. Ended ones count until they expire.
+pub(crate) const MAX_STANDING_APPROVALS: usize = 1_024;
 
-/// A standing approval as its record holds it.
+/// A standing approval with the version of its record.
 #[derive(Debug, Clone)]
 pub(crate) struct StandingRecord {
     pub(crate) version: u64,
-    pub(crate) state: StandingUse,
+    pub(crate) state: StandingApprovalState,
 }
 
-/// The standing approvals in memory. The ledger's records are the guard; this may lag behind.
-pub(crate) struct StandingApprovals(RwLock<BTreeMap<StandingId, Arc<StandingRecord>>>);
+/// The standing approvals in memory. They may lag behind the ledger, whose record versions guard
+/// every use.
+pub(crate) struct StandingApprovals(RwLock<BTreeMap<StandingApprovalId, Arc<StandingRecord>>>);
 
 impl StandingApprovals {
     pub(crate) fn load(
@@ -37,85 +38,92 @@ impl StandingApprovals {
             let Some((last, _)) = page.last() else { break };
             after = Some(last.clone());
             for (id, record) in page {
-                let used = read(&id, &record)?;
-                all.insert(used.state.standing().id.clone(), used);
+                let record = read(&id, &record)?;
+                all.insert(record.state.standing_approval().id.clone(), record);
             }
         }
-        check(&mut all, ledger, now)?;
-        Ok(Self(RwLock::new(all.into_iter().map(|(id, used)| (id, Arc::new(used))).collect())))
+        revoke_rolled_back(&mut all, ledger, now)?;
+        Ok(Self(RwLock::new(all.into_iter().map(|(id, record)| (id, Arc::new(record))).collect())))
     }
 
-    /// All that could still release something, in the order of their names.
+    /// All standing approvals that can still release something, in the order of their ids.
     pub(crate) fn in_force(&self, now: Timestamp) -> Vec<Arc<StandingRecord>> {
         let Ok(all) = self.0.read() else { return Vec::new() };
         all.values()
-            .filter(|used| used.state.left() > 0 && now < used.state.standing().expires)
+            .filter(|record| {
+                record.state.uses_left() > 0 && now < record.state.standing_approval().expires
+            })
             .cloned()
             .collect()
     }
 
-    pub(crate) fn get(&self, id: &StandingId) -> Option<StandingRecord> {
-        self.0.read().ok()?.get(id).map(|used| used.as_ref().clone())
+    pub(crate) fn get(&self, id: &StandingApprovalId) -> Option<StandingRecord> {
+        self.0.read().ok()?.get(id).map(|record| record.as_ref().clone())
     }
 
-    /// How many are kept; an unusable table is full.
+    /// How many are kept. A poisoned table counts as full.
     pub(crate) fn len(&self) -> usize {
         self.0.read().map_or(usize::MAX, |all| all.len())
     }
 
-    /// Notes a committed record. One that is older than what is known changes nothing.
-    pub(crate) fn committed(&self, used: StandingRecord) {
+    /// Applies a committed record, unless a newer one is known.
+    pub(crate) fn apply_committed(&self, record: StandingRecord) {
         if let Ok(mut all) = self.0.write() {
-            let id = used.state.standing().id.clone();
-            if all.get(&id).is_none_or(|known| known.version < used.version) {
-                all.insert(id, Arc::new(used));
+            let id = record.state.standing_approval().id.clone();
+            if all.get(&id).is_none_or(|known| known.version < record.version) {
+                all.insert(id, Arc::new(record));
             }
         }
     }
 
-    /// Forgets what is over. Its record stays in the ledger until the store forgets it, so that
-    /// the same file is not taken in twice.
-    pub(crate) fn tidy(&self, now: Timestamp) {
+    /// Evicts expired approvals. Their records stay in the ledger until the store removes them, so
+    /// that the same file is not accepted twice.
+    pub(crate) fn evict_expired(&self, now: Timestamp) {
         if let Ok(mut all) = self.0.write() {
-            all.retain(|_, used| now < used.state.standing().expires);
+            all.retain(|_, record| now < record.state.standing_approval().expires);
         }
     }
 }
 
-/// Takes back those of which the log tells more uses than their records, or their end: somebody put
-/// an older record in its place.
-fn check(
-    all: &mut BTreeMap<StandingId, StandingRecord>,
+/// Revokes approvals whose log shows more uses than their record, or a revocation: the record was
+/// rolled back.
+fn revoke_rolled_back(
+    all: &mut BTreeMap<StandingApprovalId, StandingRecord>,
     ledger: &dyn Ledger,
     now: Timestamp,
 ) -> Result<(), KernelError> {
     let mut in_force: Vec<&mut StandingRecord> = all
         .values_mut()
-        .filter(|used| used.state.left() > 0 && now < used.state.standing().expires)
+        .filter(|record| {
+            record.state.uses_left() > 0 && now < record.state.standing_approval().expires
+        })
         .collect();
-    let Some(since) = in_force.iter().map(|used| used.state.standing().opened_at).min() else {
+    let Some(since) =
+        in_force.iter().map(|record| record.state.standing_approval().opened_at).min()
+    else {
         return Ok(());
     };
-    let proof = Proof::of_standing(ledger, since)?;
-    for used in &mut in_force {
-        if proof.exceeds(used.state.standing(), used.state.used()) {
-            used.state.revoke("kernel");
+    let proof = LoggedApprovals::read_for_standing(ledger, since)?;
+    for record in &mut in_force {
+        if proof.contradicts(record.state.standing_approval(), record.state.use_count()) {
+            record.state.revoke("kernel");
         }
     }
     Ok(())
 }
 
-/// Where it is stored.
-pub(crate) fn key(tenant: &Tenant, id: &StandingId) -> RecordKey {
+/// The key of the record of a standing approval.
+pub(crate) fn key(tenant: &Tenant, id: &StandingApprovalId) -> RecordKey {
     RecordKey::new(tenant.clone(), Namespace::Standing, id)
 }
 
-/// The record. `None` when it has no canonical form.
-pub(crate) fn put(tenant: &Tenant, state: &StandingUse) -> Option<Put> {
-    let value = canonical::of(state, Profile::Foreign).ok()?;
-    // A file that is over is refused for that; until then its record must be there.
-    let expires_at = Some(state.standing().expires.after(std::time::Duration::from_secs(86_400)));
-    Some(Put { key: key(tenant, &state.standing().id), value, expires_at })
+/// The record of a standing approval. `None` when it has no canonical form.
+pub(crate) fn put(tenant: &Tenant, state: &StandingApprovalState) -> Option<RecordWrite> {
+    let value = canonical::serialize(state, Profile::Foreign).ok()?;
+    // An expired file is refused as expired; until then its record must exist to refuse a replay.
+    let expires_at =
+        Some(state.standing_approval().expires.after(std::time::Duration::from_secs(86_400)));
+    Some(RecordWrite { key: key(tenant, &state.standing_approval().id), value, expires_at })
 }
 
 pub(crate) fn read(id: &str, record: &Record) -> Result<StandingRecord, KernelError> {
@@ -130,9 +138,9 @@ pub(crate) fn read(id: &str, record: &Record) -> Result<StandingRecord, KernelEr
         let problem = format!("its version is {version:?}, this build knows 1; use a newer build");
         return Err(stored(problem));
     }
-    let state: StandingUse =
+    let state: StandingApprovalState =
         serde_json::from_value(value).map_err(|error| stored(error.to_string()))?;
-    if state.standing().id.as_str() != id {
+    if state.standing_approval().id.as_str() != id {
         return Err(stored("it names another one".to_owned()));
     }
     Ok(StandingRecord { version: record.version, state })

@@ -1,23 +1,23 @@
-//! The records of approvals, for a process that only reads: an approver's own.
+//! Reads the records of approvals, for a process that does not run the kernel, such as an
+//! approver's tool.
 
 use std::time::Duration;
 
-use weaver_policy::approval::{ApprovalRequest, ApprovalState, Phase, StandingUse};
+use weaver_policy::approval::{ApprovalRequest, ApprovalState, Phase, StandingApprovalState};
 use weaver_types::ledger::Record;
-use weaver_types::{CapabilityId, Digest, PrincipalId, RequestId, RunId, Timestamp};
+use weaver_types::{ApprovalRequestId, CapabilityId, Digest, PrincipalId, RunId, Timestamp};
 
-use super::hold::{CallSite, EndedHold, HoldForm, OpenHold};
+use super::hold::{CallKey, EndedHold, OpenHold, StoredHold};
 use super::standing_approvals;
 use crate::error::KernelError;
 
-/// What a ledger holds of one request, under
-/// [`Namespace::Hold`](weaver_types::ledger::Namespace::Hold). It is not proven: what counts is
-/// what the kernel that writes the ledger makes of it.
+/// The record of one request, under [`Namespace::Hold`](weaver_types::ledger::Namespace::Hold). It
+/// is not verified: only the kernel that writes the ledger compares it with the log.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoredApproval {
-    /// It is open: everything that an approver decides about.
+    /// The request is open: everything that an approver decides about.
     Open(Box<OpenApproval>),
-    /// It has ended: no arguments any more.
+    /// The request has ended; its arguments are gone.
     Ended(Box<EndedApproval>),
 }
 
@@ -26,15 +26,15 @@ pub enum StoredApproval {
 pub struct OpenApproval {
     /// The request, in the form that answers sign.
     pub request: ApprovalRequest,
-    /// Where it stands, with what people said.
+    /// The state of the request, with the votes so far.
     pub state: ApprovalState,
 }
 
-/// What is left of a request that has ended.
+/// What remains of a request that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedApproval {
     /// The request.
-    pub id: RequestId,
+    pub id: ApprovalRequestId,
     /// Its digest.
     pub digest: Digest,
     /// What was to be called.
@@ -45,7 +45,7 @@ pub struct EndedApproval {
     pub run: RunId,
     /// How it ended.
     pub phase: Phase,
-    /// Until when it would have lived.
+    /// When it would have expired.
     pub deadline: Timestamp,
     /// When it ended.
     pub ended_at: Timestamp,
@@ -54,13 +54,13 @@ pub struct EndedApproval {
 impl OpenApproval {
     /// How many people must agree.
     #[must_use]
-    pub fn needed(&self) -> usize {
+    pub fn required_approvers(&self) -> usize {
         usize::from(self.request.authority.quorum.max(1))
     }
 
-    /// How long it still lives.
+    /// How long it remains open.
     #[must_use]
-    pub fn left(&self, now: Timestamp) -> Duration {
+    pub fn time_left(&self, now: Timestamp) -> Duration {
         self.request.deadline.since(now)
     }
 }
@@ -71,14 +71,14 @@ impl StoredApproval {
     /// # Errors
     /// [`KernelError::Stored`], when it is damaged, names another request, or has a newer form.
     pub fn read(id: &str, record: &Record) -> Result<Self, KernelError> {
-        Ok(match HoldForm::read(id, record)? {
-            HoldForm::Open(open) => {
+        Ok(match StoredHold::read(id, record)? {
+            StoredHold::Open(open) => {
                 let OpenHold { request, state, .. } = *open;
                 Self::Open(Box::new(OpenApproval { request, state }))
             }
-            HoldForm::Ended(ended) => {
-                let EndedHold { id, digest, place, phase, deadline, ended_at, .. } = *ended;
-                let CallSite { run, principal, capability, .. } = place;
+            StoredHold::Ended(ended) => {
+                let EndedHold { id, digest, call_key, phase, deadline, ended_at, .. } = *ended;
+                let CallKey { run, principal, capability, .. } = call_key;
                 Self::Ended(Box::new(EndedApproval {
                     id,
                     digest,
@@ -99,8 +99,11 @@ impl StoredApproval {
 ///
 /// # Errors
 /// As [`StoredApproval::read`].
-pub fn read_standing(id: &str, record: &Record) -> Result<StandingUse, KernelError> {
-    standing_approvals::read(id, record).map(|used| used.state)
+pub fn read_standing_approval(
+    id: &str,
+    record: &Record,
+) -> Result<StandingApprovalState, KernelError> {
+    standing_approvals::read(id, record).map(|record| record.state)
 }
 
 #[cfg(test)]
@@ -121,7 +124,7 @@ mod tests {
         let mut open = open();
         for (quorum, needed) in [(0, 1), (1, 1), (2, 2), (3, 3)] {
             open.request.authority.quorum = quorum;
-            assert_eq!(open.needed(), needed);
+            assert_eq!(open.required_approvers(), needed);
         }
     }
 
@@ -130,9 +133,9 @@ mod tests {
         let open = open();
         let deadline = open.request.deadline;
         let before = Timestamp::from_micros(deadline.micros() - 7);
-        assert_eq!(open.left(before), Duration::from_micros(7));
-        assert_eq!(open.left(deadline), Duration::ZERO);
-        assert_eq!(open.left(deadline.after(Duration::from_secs(1))), Duration::ZERO);
+        assert_eq!(open.time_left(before), Duration::from_micros(7));
+        assert_eq!(open.time_left(deadline), Duration::ZERO);
+        assert_eq!(open.time_left(deadline.after(Duration::from_secs(1))), Duration::ZERO);
     }
 
     #[test]

@@ -1,235 +1,243 @@
 //! The held calls in memory.
 //!
-//! What stands here is what the ledger holds, and what is on its way to it: every change is
-//! committed with the version of the record as its guard and noted here afterwards.
+//! The table mirrors the ledger and the records in flight to it: every change is committed with the
+//! version of the record as its guard and applied here afterwards.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::Waker;
 
 use weaver_policy::approval::Phase;
 use weaver_types::ledger::Ledger;
-use weaver_types::{Digest, RequestId, RunId, Tenant, Timestamp};
+use weaver_types::{ApprovalRequestId, Digest, RunId, Tenant, Timestamp};
 
-use super::hold::{self, CallSite, EndedHold, HoldForm, OpenHold, commitment};
-use super::proof::Proof;
-use crate::arguments::Arguments;
+use super::hold::{self, CallKey, EndedHold, OpenHold, StoredHold, commitment};
+use super::logged_approvals::LoggedApprovals;
+use super::waiters::{Waiter, Waiters, wake_all};
+use crate::canonical_arguments::CanonicalArguments;
 use crate::error::KernelError;
 
 /// The most open requests.
-pub(crate) const MAX_OPEN: usize = 1_024;
+pub(crate) const MAX_OPEN_REQUESTS: usize = 1_024;
 /// The most open requests of one run.
-pub(crate) const MAX_OPEN_OF_RUN: usize = 64;
+pub(crate) const MAX_OPEN_PER_RUN: usize = 64;
 /// The most bytes that one request may have.
-pub(crate) const MAX_HELD: usize = 512 * 1024;
+pub(crate) const MAX_REQUEST_BYTES: usize = 512 * 1024;
 /// The most bytes that all open requests may have.
-const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
-/// The most refused requests at one place that are kept apart; beyond it everything there is
-/// refused until one of them is over.
-const MAX_DENIED: usize = 16;
-/// How many ended requests are told about from memory.
-const MAX_ENDED: usize = 4_096;
+const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
+/// The most denied requests with the same key that are told apart; beyond it every call with that
+/// key is denied until one of them expires.
+const MAX_DENIALS_PER_KEY: usize = 16;
+/// How many ended requests are remembered with their phase.
+const MAX_REMEMBERED_ENDS: usize = 4_096;
 
-/// One open hold as it stands.
+/// One open hold.
 #[derive(Debug, Clone)]
-pub(crate) struct Hold {
-    /// The version of its record; 0 while the record is on its way.
+pub(crate) struct HoldEntry {
+    /// The version of its record; 0 until the record is committed.
     pub(crate) version: u64,
     /// The digest of its arguments.
     pub(crate) arguments: Digest,
     pub(crate) open: Arc<OpenHold>,
-    /// The people who agreed in this process. It is not stored: after a restart they are asked
+    /// The people who agreed in this process. This is not stored: after a restart they are asked
     /// again.
-    pub(crate) here: Option<Arc<BTreeSet<String>>>,
-    /// Whoever opened it went away before the ledger had answered: its record is there or will never
-    /// be.
+    pub(crate) granted_in_process: Option<Arc<BTreeSet<String>>>,
+    /// The call that opened it was dropped before the ledger answered, so the record exists or
+    /// never will.
     pub(crate) abandoned: bool,
-    /// Bytes of its request.
+    /// The size of the request in bytes.
     bytes: usize,
 }
 
-/// What is found for a call.
+/// What the table has for a call.
 pub(crate) enum HoldLookup {
-    Nothing,
-    Open(Hold),
+    NotFound,
+    Open(HoldEntry),
     Denied(EndedHold),
 }
 
-/// Whoever waits for a request: the number that it is known by, once it has one, and how it is
-/// woken.
-pub(crate) struct Waiter<'a> {
-    pub(crate) number: &'a mut Option<u64>,
-    pub(crate) waker: &'a Waker,
+/// The result of reserving a place for a new hold.
+#[derive(Debug)]
+pub(crate) enum HoldReservation {
+    /// The place is reserved.
+    New,
+    /// The same call has this hold already.
+    Existing(HoldEntry),
 }
 
-/// Why no further request is opened.
+/// Why no further request can be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HoldLimit {
-    Kernel,
+    Total,
     Run,
     TooLarge,
 }
 
 #[derive(Default)]
-struct Inner {
-    open: BTreeMap<RequestId, Hold>,
-    places: BTreeMap<CallSite, BTreeSet<RequestId>>,
-    runs: BTreeMap<RunId, usize>,
+struct HoldTableState {
+    open: BTreeMap<ApprovalRequestId, HoldEntry>,
+    by_call_key: BTreeMap<CallKey, BTreeSet<ApprovalRequestId>>,
+    open_per_run: BTreeMap<RunId, usize>,
     bytes: usize,
-    denied: BTreeMap<CallSite, Vec<EndedHold>>,
-    ended_phases: BTreeMap<RequestId, Phase>,
-    ended_order: VecDeque<RequestId>,
-    waiting: BTreeMap<RequestId, BTreeMap<u64, Waker>>,
-    next_waiter: u64,
-    asking: BTreeSet<RequestId>,
+    denied: BTreeMap<CallKey, Vec<EndedHold>>,
+    ended_phases: BTreeMap<ApprovalRequestId, Phase>,
+    ended_order: VecDeque<ApprovalRequestId>,
+    waiters: Waiters,
+    being_resolved: BTreeSet<ApprovalRequestId>,
 }
 
 /// The held calls in memory.
 #[derive(Default)]
-pub(crate) struct HoldTable(Mutex<Inner>);
+pub(crate) struct HoldTable(Mutex<HoldTableState>);
 
 impl HoldTable {
-    /// All that the ledger holds, and which open requests are not as the log tells of them.
+    /// Loads all records; also returns the open requests that the log does not confirm.
     pub(crate) fn load(
         tenant: &Tenant,
         ledger: &dyn Ledger,
         now: Timestamp,
-    ) -> Result<(Self, Vec<RequestId>), KernelError> {
-        let mut inner = Inner::default();
-        let all = hold::all(tenant, ledger)?;
+    ) -> Result<(Self, Vec<ApprovalRequestId>), KernelError> {
+        let mut inner = HoldTableState::default();
+        let all = hold::list_stored(tenant, ledger)?;
         let oldest = all.iter().filter_map(|(_, form)| match form {
-            HoldForm::Open(open) => Some(open.request.opened_at),
-            HoldForm::Ended(_) => None,
+            StoredHold::Open(open) => Some(open.request.opened_at),
+            StoredHold::Ended(_) => None,
         });
         let proof = match oldest.min() {
-            Some(since) => Proof::read(ledger, since)?,
-            None => Proof::default(),
+            Some(since) => LoggedApprovals::read(ledger, since)?,
+            None => LoggedApprovals::default(),
         };
         let mut void = Vec::new();
         for (version, form) in all {
             match form {
-                HoldForm::Open(open) => {
+                StoredHold::Open(open) => {
                     let id = open.request.id.clone();
                     let digest = open.request.digest().map(|digest| digest.to_string());
-                    if !digest.is_ok_and(|digest| proof.holds(&id, &digest)) {
+                    if !digest.is_ok_and(|digest| proof.confirms_open(&id, &digest)) {
                         void.push(id);
                     }
-                    inner.add(*open, version)?;
+                    inner.insert_stored(*open, version)?;
                 }
-                HoldForm::Ended(ended) if is_denied(&ended, now) => inner.deny(*ended, now),
-                HoldForm::Ended(_) => {}
+                StoredHold::Ended(ended) if is_denied(&ended, now) => {
+                    inner.remember_denial(*ended, now)
+                }
+                StoredHold::Ended(_) => {}
             }
         }
         Ok((Self(Mutex::new(inner)), void))
     }
 
-    fn lock(&self) -> Option<MutexGuard<'_, Inner>> {
+    fn lock(&self) -> Option<MutexGuard<'_, HoldTableState>> {
         self.0.lock().ok()
     }
 
-    /// The hold of this very call; `None` when the table is unusable.
+    /// What the table has for exactly this call; `None` when the table is poisoned.
     pub(crate) fn find(
         &self,
-        place: &CallSite,
-        arguments: &Arguments,
+        call_key: &CallKey,
+        arguments: &CanonicalArguments,
         now: Timestamp,
     ) -> Option<HoldLookup> {
         let inner = self.lock()?;
-        let here = inner.places.get(place).into_iter().flatten();
-        let open = here
-            .filter_map(|id| inner.open.get(id))
-            .find(|hold| hold.arguments == arguments.digest);
+        let ids = inner.by_call_key.get(call_key).into_iter().flatten();
+        let open =
+            ids.filter_map(|id| inner.open.get(id)).find(|hold| hold.arguments == arguments.digest);
         if let Some(hold) = open {
             return Some(HoldLookup::Open(hold.clone()));
         }
-        let denied: Vec<&EndedHold> =
-            inner.denied.get(place).into_iter().flatten().filter(|e| is_denied(e, now)).collect();
-        let crowded = denied.len() >= MAX_DENIED;
+        let denied: Vec<&EndedHold> = inner
+            .denied
+            .get(call_key)
+            .into_iter()
+            .flatten()
+            .filter(|e| is_denied(e, now))
+            .collect();
+        let is_full = denied.len() >= MAX_DENIALS_PER_KEY;
         let same = denied
             .into_iter()
-            .find(|e| crowded || e.commit == commitment(&e.nonce, &arguments.bytes));
-        Some(same.map_or(HoldLookup::Nothing, |ended| HoldLookup::Denied(ended.clone())))
+            .find(|e| is_full || e.commit == commitment(&e.nonce, &arguments.bytes));
+        Some(same.map_or(HoldLookup::NotFound, |ended| HoldLookup::Denied(ended.clone())))
     }
 
-    /// The requests that wait for an answer.
-    pub(crate) fn waiting(&self) -> Vec<RequestId> {
+    /// The ids of all open requests.
+    pub(crate) fn open_requests(&self) -> Vec<ApprovalRequestId> {
         self.lock().map(|inner| inner.open.keys().cloned().collect()).unwrap_or_default()
     }
 
-    pub(crate) fn get(&self, id: &RequestId) -> Option<Hold> {
+    pub(crate) fn get(&self, id: &ApprovalRequestId) -> Option<HoldEntry> {
         self.lock()?.open.get(id).cloned()
     }
 
     /// All open holds, the oldest first.
-    pub(crate) fn all(&self) -> Vec<Hold> {
+    pub(crate) fn all(&self) -> Vec<HoldEntry> {
         let Some(inner) = self.lock() else { return Vec::new() };
-        let mut all: Vec<Hold> = inner.open.values().cloned().collect();
+        let mut all: Vec<HoldEntry> = inner.open.values().cloned().collect();
         drop(inner);
         all.sort_by(|a, b| {
-            let name = |hold: &Hold| (hold.open.request.opened_at, hold.open.request.id.clone());
+            let name =
+                |hold: &HoldEntry| (hold.open.request.opened_at, hold.open.request.id.clone());
             name(a).cmp(&name(b))
         });
         all
     }
 
-    /// The latest deadline of all open ones.
+    /// The latest deadline of all open holds.
     pub(crate) fn last_deadline(&self) -> Option<Timestamp> {
         self.lock()?.open.values().map(|hold| hold.open.request.deadline).max()
     }
 
-    /// Takes a place for a new hold, before its record is committed. When the same call has one by
-    /// now, that one is given back instead.
-    pub(crate) fn reserve(&self, open: OpenHold) -> Result<Result<(), Hold>, HoldLimit> {
-        let hold = Hold::new(open, 0).ok_or(HoldLimit::TooLarge)?;
-        let mut inner = self.lock().ok_or(HoldLimit::Kernel)?;
-        let place = CallSite::of(&hold.open.request);
-        let here = inner.places.get(&place).into_iter().flatten();
-        let same = here.filter_map(|id| inner.open.get(id));
+    /// Reserves a place for a new hold before its record is committed, unless the same call has a
+    /// hold already.
+    pub(crate) fn reserve(&self, open: OpenHold) -> Result<HoldReservation, HoldLimit> {
+        let hold = HoldEntry::new(open, 0).ok_or(HoldLimit::TooLarge)?;
+        let mut inner = self.lock().ok_or(HoldLimit::Total)?;
+        let call_key = CallKey::of(&hold.open.request);
+        let ids = inner.by_call_key.get(&call_key).into_iter().flatten();
+        let same = ids.filter_map(|id| inner.open.get(id));
         if let Some(hold) = same.into_iter().find(|h| h.arguments == hold.arguments) {
-            return Ok(Err(hold.clone()));
+            return Ok(HoldReservation::Existing(hold.clone()));
         }
-        if hold.bytes > MAX_HELD {
+        if hold.bytes > MAX_REQUEST_BYTES {
             return Err(HoldLimit::TooLarge);
         }
-        if inner.open.len() >= MAX_OPEN || inner.bytes.saturating_add(hold.bytes) > MAX_HELD_BYTES {
-            return Err(HoldLimit::Kernel);
+        if inner.open.len() >= MAX_OPEN_REQUESTS
+            || inner.bytes.saturating_add(hold.bytes) > MAX_TOTAL_BYTES
+        {
+            return Err(HoldLimit::Total);
         }
-        if inner.runs.get(&place.run).is_some_and(|open| *open >= MAX_OPEN_OF_RUN) {
+        if inner.open_per_run.get(&call_key.run).is_some_and(|open| *open >= MAX_OPEN_PER_RUN) {
             return Err(HoldLimit::Run);
         }
         inner.insert(hold);
-        Ok(Ok(()))
+        Ok(HoldReservation::New)
     }
 
-    /// Gives the place back: the record was not committed. Whoever waits for it is woken.
-    pub(crate) fn release(&self, id: &RequestId) {
+    /// Cancels a reservation whose record was not committed, and wakes those who wait for it.
+    pub(crate) fn cancel_reservation(&self, id: &ApprovalRequestId) {
         let Some(mut inner) = self.lock() else { return };
         inner.remove(id);
-        let woken = inner.waiting.remove(id);
+        let wakers = inner.waiters.take(id);
         drop(inner);
-        for waker in woken.into_iter().flat_map(BTreeMap::into_values) {
-            waker.wake();
-        }
+        wake_all(wakers);
     }
 
-    /// Notes that nobody waits for the record of a new hold any more.
-    pub(crate) fn abandon(&self, id: &RequestId) {
+    /// Marks a new hold whose call was dropped before its record was committed.
+    pub(crate) fn abandon(&self, id: &ApprovalRequestId) {
         if let Some(hold) = self.lock().as_mut().and_then(|inner| inner.open.get_mut(id)) {
             hold.abandoned = true;
         }
     }
 
-    /// Notes a committed record. One that is older than what is known changes nothing.
-    pub(crate) fn committed(&self, version: u64, form: HoldForm, now: Timestamp) {
+    /// Applies a committed record, unless a newer one is known.
+    pub(crate) fn apply_committed(&self, version: u64, form: StoredHold, now: Timestamp) {
         let Some(mut inner) = self.lock() else { return };
         let id = form.id().clone();
         let phase = match form {
-            HoldForm::Open(open) => {
+            StoredHold::Open(open) => {
                 let Some(hold) = inner.open.get_mut(&id) else { return };
                 if hold.version >= version {
                     return;
                 }
-                // What was asked never changes; a record that says otherwise is not ours.
+                // The request itself never changes, so a record with another request is not ours.
                 if open.request != hold.open.request {
                     return;
                 }
@@ -238,80 +246,75 @@ impl HoldTable {
                 hold.open = Arc::from(open);
                 hold.open.state.phase().clone()
             }
-            HoldForm::Ended(ended) => {
+            StoredHold::Ended(ended) => {
                 inner.remove(&id);
                 let phase = ended.phase.clone();
                 if is_denied(&ended, now) {
-                    inner.deny(*ended, now);
+                    inner.remember_denial(*ended, now);
                 }
                 inner.remember_end(id.clone(), phase.clone());
                 phase
             }
         };
-        let woken = if phase == Phase::Requested { None } else { inner.waiting.remove(&id) };
+        let wakers = if phase == Phase::Requested { None } else { inner.waiters.take(&id) };
         drop(inner);
-        for waker in woken.into_iter().flat_map(BTreeMap::into_values) {
-            waker.wake();
-        }
+        wake_all(wakers);
     }
 
-    /// Notes that people in this process agreed. False when the hold is open no more.
-    pub(crate) fn granted_here(&self, id: &RequestId, people: BTreeSet<String>) -> bool {
+    /// Records that people in this process agreed. False when the hold is not open any more.
+    pub(crate) fn mark_granted_in_process(
+        &self,
+        id: &ApprovalRequestId,
+        people: BTreeSet<String>,
+    ) -> bool {
         let Some(mut inner) = self.lock() else { return false };
         let Some(hold) = inner.open.get_mut(id) else { return false };
-        hold.here = Some(Arc::new(people));
-        let woken = inner.waiting.remove(id);
+        hold.granted_in_process = Some(Arc::new(people));
+        let wakers = inner.waiters.take(id);
         drop(inner);
-        for waker in woken.into_iter().flat_map(BTreeMap::into_values) {
-            waker.wake();
-        }
+        wake_all(wakers);
         true
     }
 
-    /// Where a request stands. While it waits for people, the waiter is noted and gets its number.
-    /// `None` for a request that memory does not know.
-    pub(crate) fn phase(&self, id: &RequestId, waiter: Option<Waiter<'_>>) -> Option<Phase> {
+    /// The phase of a request. While it waits for people, the waiter is registered and gets its id.
+    /// `None` for a request that is not in memory.
+    pub(crate) fn phase(
+        &self,
+        id: &ApprovalRequestId,
+        waiter: Option<Waiter<'_>>,
+    ) -> Option<Phase> {
         let mut inner = self.lock()?;
         let phase = match inner.open.get(id) {
-            Some(hold) if hold.here.is_some() => Phase::Granted,
+            Some(hold) if hold.granted_in_process.is_some() => Phase::Granted,
             Some(hold) => hold.open.state.phase().clone(),
             None => return inner.ended_phases.get(id).cloned(),
         };
         if let (Phase::Requested, Some(waiter)) = (&phase, waiter) {
-            let own = *waiter.number.get_or_insert_with(|| {
-                inner.next_waiter = inner.next_waiter.wrapping_add(1);
-                inner.next_waiter
-            });
-            inner.waiting.entry(id.clone()).or_default().insert(own, waiter.waker.clone());
+            inner.waiters.register(id, waiter);
         }
         Some(phase)
     }
 
-    /// Forgets a waiter.
-    pub(crate) fn leave(&self, id: &RequestId, number: u64) {
-        if let Some(mut inner) = self.lock()
-            && let Some(waiting) = inner.waiting.get_mut(id)
-        {
-            waiting.remove(&number);
-            if waiting.is_empty() {
-                inner.waiting.remove(id);
-            }
-        }
-    }
-
-    /// True for the one who may ask the resolver now; the others go away.
-    pub(crate) fn begin_asking(&self, id: &RequestId) -> bool {
-        self.lock().is_some_and(|mut inner| inner.asking.insert(id.clone()))
-    }
-
-    pub(crate) fn end_asking(&self, id: &RequestId) {
+    /// Removes a waiter.
+    pub(crate) fn remove_waiter(&self, id: &ApprovalRequestId, waiter_id: u64) {
         if let Some(mut inner) = self.lock() {
-            inner.asking.remove(id);
+            inner.waiters.remove(id, waiter_id);
         }
     }
 
-    /// Forgets refusals whose time is over.
-    pub(crate) fn tidy(&self, now: Timestamp) {
+    /// True when the caller may ask the resolver now; false while another call does.
+    pub(crate) fn claim_resolver(&self, id: &ApprovalRequestId) -> bool {
+        self.lock().is_some_and(|mut inner| inner.being_resolved.insert(id.clone()))
+    }
+
+    pub(crate) fn release_resolver(&self, id: &ApprovalRequestId) {
+        if let Some(mut inner) = self.lock() {
+            inner.being_resolved.remove(id);
+        }
+    }
+
+    /// Removes denials that have expired.
+    pub(crate) fn evict_expired_denials(&self, now: Timestamp) {
         if let Some(mut inner) = self.lock() {
             inner.denied.retain(|_, all| {
                 all.retain(|ended| is_denied(ended, now));
@@ -321,18 +324,18 @@ impl HoldTable {
     }
 }
 
-impl Hold {
+impl HoldEntry {
     fn new(open: OpenHold, version: u64) -> Option<Self> {
         let arguments = open.request.arguments_digest().ok()?;
         let bytes = open.request.to_bytes().ok()?.len();
         let open = Arc::new(open);
-        Some(Self { version, arguments, open, here: None, abandoned: false, bytes })
+        Some(Self { version, arguments, open, granted_in_process: None, abandoned: false, bytes })
     }
 }
 
-impl Inner {
-    fn add(&mut self, open: OpenHold, version: u64) -> Result<(), KernelError> {
-        let hold = Hold::new(open, version).ok_or_else(|| KernelError::Stored {
+impl HoldTableState {
+    fn insert_stored(&mut self, open: OpenHold, version: u64) -> Result<(), KernelError> {
+        let hold = HoldEntry::new(open, version).ok_or_else(|| KernelError::Stored {
             what: "a held call",
             problem: "its arguments have no canonical form".to_owned(),
         })?;
@@ -340,41 +343,41 @@ impl Inner {
         Ok(())
     }
 
-    fn insert(&mut self, hold: Hold) {
-        let place = CallSite::of(&hold.open.request);
+    fn insert(&mut self, hold: HoldEntry) {
+        let call_key = CallKey::of(&hold.open.request);
         let id = hold.open.request.id.clone();
         self.bytes = self.bytes.saturating_add(hold.bytes);
-        *self.runs.entry(place.run.clone()).or_default() += 1;
-        self.places.entry(place).or_default().insert(id.clone());
+        *self.open_per_run.entry(call_key.run.clone()).or_default() += 1;
+        self.by_call_key.entry(call_key).or_default().insert(id.clone());
         self.open.insert(id, hold);
     }
 
-    fn remove(&mut self, id: &RequestId) {
+    fn remove(&mut self, id: &ApprovalRequestId) {
         let Some(hold) = self.open.remove(id) else { return };
-        let place = CallSite::of(&hold.open.request);
+        let call_key = CallKey::of(&hold.open.request);
         self.bytes = self.bytes.saturating_sub(hold.bytes);
-        if let Some(open) = self.runs.get_mut(&place.run) {
+        if let Some(open) = self.open_per_run.get_mut(&call_key.run) {
             *open = open.saturating_sub(1);
             if *open == 0 {
-                self.runs.remove(&place.run);
+                self.open_per_run.remove(&call_key.run);
             }
         }
-        if let Some(ids) = self.places.get_mut(&place) {
+        if let Some(ids) = self.by_call_key.get_mut(&call_key) {
             ids.remove(id);
             if ids.is_empty() {
-                self.places.remove(&place);
+                self.by_call_key.remove(&call_key);
             }
         }
     }
 
-    fn deny(&mut self, ended: EndedHold, now: Timestamp) {
-        let here = self.denied.entry(ended.place.clone()).or_default();
-        here.retain(|other| is_denied(other, now));
-        here.push(ended);
+    fn remember_denial(&mut self, ended: EndedHold, now: Timestamp) {
+        let ids = self.denied.entry(ended.call_key.clone()).or_default();
+        ids.retain(|other| is_denied(other, now));
+        ids.push(ended);
     }
 
-    fn remember_end(&mut self, id: RequestId, phase: Phase) {
-        if self.ended_order.len() >= MAX_ENDED
+    fn remember_end(&mut self, id: ApprovalRequestId, phase: Phase) {
+        if self.ended_order.len() >= MAX_REMEMBERED_ENDS
             && let Some(oldest) = self.ended_order.pop_front()
         {
             self.ended_phases.remove(&oldest);
@@ -385,7 +388,7 @@ impl Inner {
     }
 }
 
-/// True while a refusal counts for the same call.
+/// True while a denial still applies to the same call.
 fn is_denied(ended: &EndedHold, now: Timestamp) -> bool {
     matches!(ended.phase, Phase::Denied { .. }) && now < ended.deadline
 }

@@ -53,14 +53,14 @@ impl Client {
     fn needs(&self) -> AttemptNeeds {
         AttemptNeeds {
             time: Duration::from_millis(self.plan.time_ms),
-            price: Millicents(self.plan.price),
+            max_cost: Millicents(self.plan.price),
         }
     }
 
     /// An attempt that takes all the time and money that was set aside for it.
     fn attempt(&mut self) {
         if let Some(reservation) = &self.reservation {
-            self.spent += reservation.time(self.spent);
+            self.spent += reservation.time_left(self.spent);
             self.paid.0 += self.plan.price;
         }
     }
@@ -68,7 +68,12 @@ impl Client {
     fn step(&mut self, slot: &RunSlot) {
         self.next = match self.next {
             Next::Take => {
-                match BudgetReservation::take(slot, &BUDGET, self.plan.tokens, self.needs()) {
+                match BudgetReservation::for_first_attempt(
+                    slot,
+                    &BUDGET,
+                    self.plan.tokens,
+                    self.needs(),
+                ) {
                     Err(_) => Next::Over,
                     Ok(reservation) => {
                         self.reservation = Some(reservation);
@@ -80,7 +85,7 @@ impl Client {
             Next::Again => {
                 let spent = SpentAmounts { time: self.spent, cost: self.paid };
                 let needs = self.needs();
-                if self.reservation.as_mut().unwrap().again(spent, needs).is_ok() {
+                if self.reservation.as_mut().unwrap().renew_for_attempt(spent, needs).is_ok() {
                     self.attempt();
                 }
                 Next::Charge
@@ -93,11 +98,11 @@ impl Client {
                     cost: self.paid,
                     ..RunDelta::default()
                 };
-                let mut hot = lock(slot).unwrap();
-                let next = hot.state().clone().after(&delta);
-                let step = hot.launch(delta, next);
+                let mut hot = lock_run(slot).unwrap();
+                let next = hot.state().clone().apply(&delta);
+                let step = hot.enqueue(delta, next);
                 if !self.plan.dies {
-                    hot.landed(step);
+                    hot.mark_committed(step);
                 }
                 Next::Release
             }
@@ -111,8 +116,8 @@ impl Client {
 }
 
 fn check(slot: &RunSlot, order: &[usize]) {
-    let hot = lock(slot).unwrap();
-    let (used, held) = (hot.state().meters, hot.held());
+    let hot = lock_run(slot).unwrap();
+    let (used, held) = (hot.state().meters, hot.reserved());
     // What is charged and not given back yet counts twice for a moment; that is the safe side, so
     // each is looked at alone, and what is free was computed with both.
     assert!(used.prompt_tokens <= 1_000 && held.tokens <= 1_000, "{order:?} {used:?} {held:?}");
@@ -130,7 +135,7 @@ fn replay(plans: &[Plan], order: &[usize]) -> Vec<Next> {
     }
     let at = clients.iter().map(|client| client.next).collect();
     drop(clients);
-    assert_eq!(lock(&slot).unwrap().held(), ReservedAmounts::default(), "{order:?}");
+    assert_eq!(lock_run(&slot).unwrap().reserved(), ReservedAmounts::default(), "{order:?}");
     at
 }
 
@@ -173,24 +178,27 @@ fn in_no_order_is_a_meter_overspent() {
 #[test]
 fn what_others_hold_is_not_there_for_the_next() {
     let slot = RunSlot::default();
-    let needs = AttemptNeeds { time: Duration::from_millis(200), price: Millicents(4) };
-    let first = BudgetReservation::take(&slot, &BUDGET, 700, needs)
+    let needs = AttemptNeeds { time: Duration::from_millis(200), max_cost: Millicents(4) };
+    let first = BudgetReservation::for_first_attempt(&slot, &BUDGET, 700, needs)
         .unwrap_or_else(|said| panic!("{said:?}"));
-    assert_eq!(first.time(Duration::ZERO), needs.time);
+    assert_eq!(first.time_left(Duration::ZERO), needs.time);
     let refused = |tokens, time_ms, price| {
-        let needs = AttemptNeeds { time: Duration::from_millis(time_ms), price: Millicents(price) };
-        BudgetReservation::take(&slot, &BUDGET, tokens, needs).err().map(|said| said.detail)
+        let needs =
+            AttemptNeeds { time: Duration::from_millis(time_ms), max_cost: Millicents(price) };
+        BudgetReservation::for_first_attempt(&slot, &BUDGET, tokens, needs)
+            .err()
+            .map(|said| said.detail)
     };
     assert!(refused(200, 10, 4).unwrap().contains("max_cost_usd_cents"));
-    let second = BudgetReservation::take(
+    let second = BudgetReservation::for_first_attempt(
         &slot,
         &BUDGET,
         900,
-        AttemptNeeds { price: Millicents(1), ..needs },
+        AttemptNeeds { max_cost: Millicents(1), ..needs },
     );
     let second = second.unwrap_or_else(|said| panic!("{said:?}"));
     assert_eq!(
-        (second.time(Duration::ZERO), second.tokens()),
+        (second.time_left(Duration::ZERO), second.tokens()),
         (Duration::from_millis(50), Some(300))
     );
     assert!(refused(0, 10, 0).unwrap().contains("max_latency_ms"));
@@ -199,7 +207,7 @@ fn what_others_hold_is_not_there_for_the_next() {
 }
 
 fn needs_of(time_ms: u64, price: u64) -> AttemptNeeds {
-    AttemptNeeds { time: Duration::from_millis(time_ms), price: Millicents(price) }
+    AttemptNeeds { time: Duration::from_millis(time_ms), max_cost: Millicents(price) }
 }
 
 /// The cap that leaves no room, of a run that has used the given amounts.
@@ -210,12 +218,12 @@ fn refused(
     needs: AttemptNeeds,
 ) -> Option<&'static str> {
     let slot = RunSlot::default();
-    let mut hot = lock(&slot).unwrap();
-    let next = hot.state().clone().after(used);
-    let step = hot.launch(used.clone(), next);
-    hot.landed(step);
+    let mut hot = lock_run(&slot).unwrap();
+    let next = hot.state().clone().apply(used);
+    let step = hot.enqueue(used.clone(), next);
+    hot.mark_committed(step);
     drop(hot);
-    let said = BudgetReservation::take(&slot, budget, tokens, needs).err()?.detail;
+    let said = BudgetReservation::for_first_attempt(&slot, budget, tokens, needs).err()?.detail;
     let caps = ["max_prompt_tokens", "max_latency_ms", "max_cost_usd_cents"];
     caps.into_iter().find(|cap| said.contains(cap))
 }
@@ -258,18 +266,18 @@ fn a_call_may_cost_as_much_as_is_left() {
 fn what_is_charged_at_worst_is_what_is_held_where_there_is_a_cap() {
     let slot = RunSlot::default();
     let take = |budget: &RunBudget| {
-        let taken = BudgetReservation::take(&slot, budget, 700, needs_of(200, 4));
+        let taken = BudgetReservation::for_first_attempt(&slot, budget, 700, needs_of(200, 4));
         taken.unwrap_or_else(|said| panic!("{said:?}"))
     };
-    assert_eq!(take(&BUDGET).at_worst(), (200_000, Millicents(4)));
-    assert_eq!(take(&RunBudget::unlimited()).at_worst(), (0, Millicents(0)));
+    assert_eq!(take(&BUDGET).worst_case(), (200_000, Millicents(4)));
+    assert_eq!(take(&RunBudget::unlimited()).worst_case(), (0, Millicents(0)));
     assert_eq!(take(&RunBudget::unlimited()).tokens(), None);
 }
 
 #[test]
 fn what_is_left_is_what_nobody_used_or_holds() {
     let slot = RunSlot::default();
-    let whole = left(&lock(&slot).unwrap(), &BUDGET);
+    let whole = budget_remaining(&lock_run(&slot).unwrap(), &BUDGET);
     let expected = BudgetRemaining {
         tool_calls: None,
         prompt_tokens: Some(1_000),
@@ -278,9 +286,9 @@ fn what_is_left_is_what_nobody_used_or_holds() {
         session_tokens: None,
     };
     assert_eq!(whole, expected);
-    let held = BudgetReservation::take(&slot, &BUDGET, 700, needs_of(200, 4));
+    let held = BudgetReservation::for_first_attempt(&slot, &BUDGET, 700, needs_of(200, 4));
     assert_eq!(
-        left(&lock(&slot).unwrap(), &BUDGET),
+        budget_remaining(&lock_run(&slot).unwrap(), &BUDGET),
         BudgetRemaining {
             prompt_tokens: Some(300),
             latency_us: Some(50_000),
@@ -289,5 +297,5 @@ fn what_is_left_is_what_nobody_used_or_holds() {
         }
     );
     drop(held);
-    assert_eq!(left(&lock(&slot).unwrap(), &BUDGET), expected);
+    assert_eq!(budget_remaining(&lock_run(&slot).unwrap(), &BUDGET), expected);
 }

@@ -1,75 +1,78 @@
-//! One capability, compared with what was registered and with what was approved.
+//! Compares a capability with its registered version, its signed contract and its approved
+//! baseline.
+//!
+//! The order of the checks decides about security: see [`compare_contract`].
 
 use serde::Serialize;
-use weaver_policy::{ContractStatus, Drift, Enforcement, PolicySet};
+use weaver_policy::{ContractEnforcement, ContractStatus, Drift, PolicySet};
 use weaver_types::{
-    Capability, CapabilityId, Check, Contribution, Digest, Effects, ReasonCode, SafetyClass,
+    Capability, CapabilityId, CheckKind, CheckResult, Digest, Effects, ReasonCode, SafetyClass,
     Verdict,
 };
 
 use super::{BaselineState, Baselines};
 use crate::registry::RegisteredCapability;
-use crate::registry::kinds;
+use crate::registry::suspicion_kinds;
 
-/// The tag of a capability that says of itself that it reaches outside, whatever its class is.
-const EXTERNAL_WRITE: &str = "side_effect_level=external_write";
+/// The tag of a capability that declares effects outside this system, whatever its class is.
+const EXTERNAL_WRITE_TAG: &str = "side_effect_level=external_write";
 
-/// How a capability stands against what was registered and approved.
+/// How a capability compares with its registered and approved versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContractState {
-    /// It is the same everywhere it was compared.
+    /// It equals every version it was compared with.
     Match,
-    /// It is not what was registered, or not what was approved.
+    /// It differs from the registered or the approved version.
     Changed,
-    /// It is not among what was approved.
+    /// It is not among the approved ones.
     New,
-    /// Its words speak to a model, and nobody approved them.
+    /// Its description contains instructions for a model, and nobody approved it.
     Suspicious,
-    /// What was approved cannot be read.
+    /// The approved version cannot be read.
     Unreadable,
-    /// The policy does not have contracts compared.
+    /// The policy switches comparison off.
     NotCompared,
 }
 
-/// A capability beside what was registered and approved of it.
+/// The result of comparing a capability with its registered and approved versions.
 #[derive(Debug, Clone)]
 pub struct ContractComparison {
-    /// The fingerprint of what is live.
+    /// The fingerprint of the live version.
     pub fingerprint: Digest,
     /// The fingerprint at registration.
     pub registered: Digest,
-    /// How the two stand, and the approved ones.
+    /// The result of the comparison.
     pub state: ContractState,
-    /// What the policy wants to be done about it.
-    pub enforcement: Enforcement,
-    /// What changed, where the older version is at hand.
+    /// What the policy does about a mismatch.
+    pub enforcement: ContractEnforcement,
+    /// What changed, if the older version is available.
     pub drift: Drift,
-    /// What that means for a call: nothing, a denial, or an allowance that says what was seen.
-    pub contribution: Option<Box<Contribution>>,
+    /// The contribution to a decision: nothing, a denial, or an allowance that names the mismatch.
+    pub check_result: Option<Box<CheckResult>>,
 }
 
 impl ContractComparison {
-    /// True when something was compared and is not as it was.
+    /// True when a comparison was made and found a difference.
     #[must_use]
-    pub fn mismatch(&self) -> bool {
+    pub fn is_mismatch(&self) -> bool {
         !matches!(self.state, ContractState::Match | ContractState::NotCompared)
     }
 
-    /// True when no call goes through.
+    /// True when every call is denied.
     #[must_use]
-    pub fn denied(&self) -> bool {
-        self.contribution.as_ref().is_some_and(|said| said.verdict == Verdict::Deny)
+    pub fn is_denied(&self) -> bool {
+        self.check_result.as_ref().is_some_and(|contribution| contribution.verdict == Verdict::Deny)
     }
 }
 
-/// What tells one version of a capability from another: what its server said of it, or, where host
-/// code describes it, its fingerprint.
+/// The digest that identifies a version: that of its server's description, or the fingerprint if
+/// host code describes it.
 fn identity(capability: &Capability) -> Digest {
     capability.spec().upstream_digest.unwrap_or(capability.fingerprint())
 }
 
-/// What was found to be different.
+/// A difference that was found.
 struct Difference {
     state: ContractState,
     reason: ReasonCode,
@@ -77,46 +80,54 @@ struct Difference {
     drift: Drift,
     /// The effects of the older version.
     effects: Effects,
-    /// Whether it is denied whatever its class.
-    guarded: bool,
+    /// Whether it is denied whatever the class of the tool.
+    deny_whatever_class: bool,
 }
 
-/// Compares what is live; `effective` is it with its signed contract, `older` reads an approved
-/// version. Baselines that are no longer usable count as unreadable.
-pub(crate) fn compare(
+/// Compares the live version; `effective` is the live version with its signed contract, `older`
+/// reads an approved version, and `baselines` is `None` when their lock is poisoned, which counts as
+/// unreadable.
+///
+/// A pin in a signed contract decides alone, since somebody signed exactly that version. Otherwise
+/// the registration is checked first: a tool that changed while the process runs is reported as
+/// changed, whatever its text. Suspicious text is checked next, unless a readable baseline shows
+/// that an operator has read a version of the tool; an unreadable baseline is no such proof. Then
+/// the baseline is compared, and last, if there is none, the time at which the tool appeared. The
+/// first difference decides.
+pub(crate) fn compare_contract(
     policy: &PolicySet,
-    known: Result<&Baselines, ()>,
+    baselines: Option<&Baselines>,
     entry: &RegisteredCapability,
     effective: &Capability,
     older: &dyn Fn(&CapabilityId) -> Option<Capability>,
 ) -> ContractComparison {
-    let (live, first) = (entry.capability(), entry.first());
+    let (live, first) = (entry.capability(), entry.first_version());
     let first: &Capability = &first;
     let enforcement = policy.policy().contract_enforcement;
-    let mut out = ContractComparison {
+    let mut comparison = ContractComparison {
         fingerprint: live.fingerprint(),
         registered: first.fingerprint(),
         state: ContractState::Match,
         enforcement,
         drift: Drift::default(),
-        contribution: None,
+        check_result: None,
     };
-    if enforcement == Enforcement::Off {
-        out.state = ContractState::NotCompared;
-        return out;
+    if enforcement == ContractEnforcement::Off {
+        comparison.state = ContractState::NotCompared;
+        return comparison;
     }
-    let found = match policy.contract_status(live) {
+    let difference = match policy.contract_status(live) {
         ContractStatus::Changed { approved, .. } => Some(pin_difference(live, first, approved)),
         // Somebody signed exactly this version, whatever was registered or approved before.
         ContractStatus::Approved if live.spec().upstream_digest.is_some() => None,
         status => {
-            // What cannot be read says of nothing that an operator has read it.
-            let state = known.ok().map(|known| known.state(live));
+            // An unreadable baseline does not prove that an operator has read the tool.
+            let state = baselines.map(|baselines| baselines.compare(live));
             let has_baseline =
                 matches!(state, Some(BaselineState::Match(_) | BaselineState::Changed(_)));
             registration_difference(live, first)
                 .or_else(|| if has_baseline { None } else { suspicion_difference(entry) })
-                .or_else(|| baseline_difference(live, known, older))
+                .or_else(|| baseline_difference(live, baselines, older))
                 .or_else(|| {
                     if has_baseline {
                         None
@@ -126,23 +137,27 @@ pub(crate) fn compare(
                 })
         }
     };
-    let Some(found) = found else { return out };
+    let Some(difference) = difference else { return comparison };
     let reads = [first.spec().effects, live.spec().effects, effective.spec().effects]
         .into_iter()
-        .fold(found.effects, Effects::join)
+        .fold(difference.effects, Effects::join)
         .class()
         == SafetyClass::ReadOnly;
-    let outside = [first, live].iter().any(|one| one.spec().tags.contains(EXTERNAL_WRITE));
+    let outside =
+        [first, live].iter().any(|version| version.spec().tags.contains(EXTERNAL_WRITE_TAG));
     let verdict = match enforcement {
-        Enforcement::Enforce if found.guarded || outside || !reads => Verdict::Deny,
+        ContractEnforcement::Enforce if difference.deny_whatever_class || outside || !reads => {
+            Verdict::Deny
+        }
         _ => Verdict::Allow,
     };
-    let said = Contribution::new(Check::Contract, verdict, found.reason, found.detail);
+    let contribution =
+        CheckResult::new(CheckKind::Contract, verdict, difference.reason, difference.detail);
     ContractComparison {
-        state: found.state,
-        drift: found.drift,
-        contribution: Some(Box::new(said)),
-        ..out
+        state: difference.state,
+        drift: difference.drift,
+        check_result: Some(Box::new(contribution)),
+        ..comparison
     }
 }
 
@@ -152,21 +167,21 @@ impl Difference {
             summary if summary.is_empty() => String::new(),
             summary => format!(" ({summary})"),
         };
-        let found = identity(live);
+        let difference = identity(live);
         Self {
             state: ContractState::Changed,
             reason: ReasonCode::ContractChanged,
             detail: format!(
-                "the tool is not what was {word}{how}: it is {found}; {word} is {older}"
+                "the tool is not what was {word}{how}: it is {difference}; {word} is {older}"
             ),
             drift,
             effects: live.spec().effects,
-            guarded: live.spec().upstream_digest.is_some(),
+            deny_whatever_class: live.spec().upstream_digest.is_some(),
         }
     }
 
     fn unknown(state: ContractState, live: &Capability, detail: String) -> Self {
-        // Had it been read, it could have shown that the server's tool is new or another one.
+        // A readable baseline could have shown that the server's tool is new or has changed.
         let compared = matches!(state, ContractState::New | ContractState::Unreadable);
         let guarded = compared && live.spec().upstream_digest.is_some();
         Self {
@@ -174,30 +189,31 @@ impl Difference {
             reason: ReasonCode::ContractUnknown,
             detail,
             drift: Drift::default(),
-            // What is unreadable may have been anything, but the signed contract counts.
+            // The older version is unknown; the effects of the signed contract still count.
             effects: Effects::READ_LOCAL,
-            guarded,
+            deny_whatever_class: guarded,
         }
     }
 }
 
-/// Its words speak to a model.
+/// The difference of a tool whose description contains instructions for a model.
 fn suspicion_difference(entry: &RegisteredCapability) -> Option<Difference> {
-    let found = entry.suspicions();
-    if found.is_empty() {
+    let difference = entry.suspicions();
+    if difference.is_empty() {
         return None;
     }
     let detail = format!(
         "the words of the tool's server speak to a model ({}); an operator has to read and approve \
          them: `weaver contracts list` shows where they stand",
-        kinds(found)
+        suspicion_kinds(difference)
     );
     let reason = ReasonCode::ContractSuspicious;
     let unknown = Difference::unknown(ContractState::Suspicious, entry.capability(), detail);
-    Some(Difference { reason, guarded: true, ..unknown })
+    Some(Difference { reason, deny_whatever_class: true, ..unknown })
 }
 
-/// It came after its server's first listing, under a glob that was written for what stood there.
+/// The difference of a tool that appeared after its server's first listing, if it does more than
+/// read and only a glob covers it: the glob was written for the tools listed then.
 fn late_difference(
     policy: &PolicySet,
     status: ContractStatus,
@@ -205,7 +221,7 @@ fn late_difference(
     effective: &Capability,
 ) -> Option<Difference> {
     let live = entry.capability();
-    let by_glob = status == ContractStatus::Unpinned && !policy.names_contract(live.id());
+    let by_glob = status == ContractStatus::Unpinned && !policy.has_exact_contract(live.id());
     let reads = effective.spec().effects.class() == SafetyClass::ReadOnly;
     if !by_glob || reads || !entry.is_late() {
         return None;
@@ -213,40 +229,45 @@ fn late_difference(
     let detail = "the tool came after its server's first listing, and no contract names it; an \
                   operator has to approve it: `weaver contracts approve`"
         .to_owned();
-    // It does more than read, so it is denied anyway.
+    // The tool does more than read, so it is denied in any case.
     Some(Difference::unknown(ContractState::New, live, detail))
 }
 
-/// The signed contracts pin another version.
+/// The difference from the version that the signed contracts pin.
 fn pin_difference(live: &Capability, first: &Capability, approved: Digest) -> Difference {
     let same = identity(first) == approved;
     let drift = if same { Drift::between(first, live) } else { Drift::default() };
-    Difference { guarded: true, ..Difference::changed(live, "approved", approved, drift) }
+    Difference {
+        deny_whatever_class: true,
+        ..Difference::changed(live, "approved", approved, drift)
+    }
 }
 
-/// Another version was registered first.
+/// The difference from the version that was registered first.
 fn registration_difference(live: &Capability, first: &Capability) -> Option<Difference> {
     if identity(first) == identity(live) {
         return None;
     }
     let drift = Drift::between(first, live);
-    let found = Difference::changed(live, "registered", identity(first), drift);
-    let guarded = found.guarded || first.spec().upstream_digest.is_some();
-    Some(Difference { guarded, ..found })
+    let difference = Difference::changed(live, "registered", identity(first), drift);
+    let guarded = difference.deny_whatever_class || first.spec().upstream_digest.is_some();
+    Some(Difference { deny_whatever_class: guarded, ..difference })
 }
 
-/// Another version was approved in the ledger, or none.
+/// The difference from the version that was approved in the ledger, if any.
 fn baseline_difference(
     live: &Capability,
-    known: Result<&Baselines, ()>,
+    baselines: Option<&Baselines>,
     older: &dyn Fn(&CapabilityId) -> Option<Capability>,
 ) -> Option<Difference> {
     let unreadable = |problem: &str| {
         let detail = format!("what was approved of the tool cannot be read: {problem}");
         Some(Difference::unknown(ContractState::Unreadable, live, detail))
     };
-    let Ok(known) = known else { return unreadable("a thread died while it wrote it") };
-    match known.state(live) {
+    let Some(baselines) = baselines else {
+        return unreadable("internal error: its lock is poisoned");
+    };
+    match baselines.compare(live) {
         BaselineState::None | BaselineState::Match(_) => None,
         BaselineState::Unreadable(problem) => unreadable(&problem.to_string()),
         BaselineState::New => {
@@ -256,9 +277,13 @@ fn baseline_difference(
         BaselineState::Changed(baseline) => {
             let drift = older(live.id()).map(|older| Drift::between(&older, live));
             let (older, drift) = (baseline.identity(), drift.unwrap_or_default());
-            let found = Difference::changed(live, "approved", older, drift);
-            let guarded = found.guarded || baseline.upstream_digest.is_some();
-            Some(Difference { guarded, effects: baseline.effects, ..found })
+            let difference = Difference::changed(live, "approved", older, drift);
+            let guarded = difference.deny_whatever_class || baseline.upstream_digest.is_some();
+            Some(Difference {
+                deny_whatever_class: guarded,
+                effects: baseline.effects,
+                ..difference
+            })
         }
     }
 }

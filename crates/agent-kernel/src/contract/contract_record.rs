@@ -1,4 +1,4 @@
-//! The stored form of an approved contract.
+//! The stored form of an approved version.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::{
-    Agents, Capability, CapabilityDraft, CapabilityId, Digest, Effects, SensitivityTag, Timestamp,
+    AllowedAgents, Capability, CapabilityDraft, CapabilityId, Digest, Effects, SensitivityTag,
+    Timestamp,
 };
 
 use super::Baseline;
@@ -15,13 +16,13 @@ use super::baselines::BaselineReadError;
 
 /// The version of the form.
 const VERSION: u8 = 1;
-/// The largest contract that is kept whole, in bytes of canonical JSON.
+/// The largest contract that is stored, in bytes of canonical JSON.
 const MAX_CONTRACT: usize = 64 * 1024;
 
 /// A record of [`Namespace::Baseline`](weaver_types::ledger::Namespace::Baseline) about one tool.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Form {
+struct BaselineRecord {
     v: u8,
     capability: CapabilityId,
     fingerprint: Digest,
@@ -30,15 +31,15 @@ struct Form {
     effects: Effects,
     approved_by: String,
     at: Timestamp,
-    /// The contract itself, where it is not too large.
+    /// The contract itself, if it is not too large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    contract: Option<Terms>,
+    contract: Option<ContractTerms>,
 }
 
 /// Everything that the fingerprint covers.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Terms {
+struct ContractTerms {
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
@@ -49,7 +50,7 @@ struct Terms {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output_schema: Option<Value>,
     permissions: BTreeSet<String>,
-    agents: Agents,
+    agents: AllowedAgents,
     sensitivity: BTreeSet<SensitivityTag>,
     tags: BTreeSet<String>,
     allowed_fields: BTreeSet<String>,
@@ -58,10 +59,14 @@ struct Terms {
     timeout_ms: u32,
 }
 
-/// The record of an approved version.
-pub(super) fn write(live: &Capability, approved_by: &str, at: Timestamp) -> Option<Vec<u8>> {
+/// The bytes of the record of an approved version.
+pub(super) fn to_record_bytes(
+    live: &Capability,
+    approved_by: &str,
+    at: Timestamp,
+) -> Option<Vec<u8>> {
     let spec = live.spec();
-    let mut form = Form {
+    let mut form = BaselineRecord {
         v: VERSION,
         capability: live.id().clone(),
         fingerprint: live.fingerprint(),
@@ -69,29 +74,30 @@ pub(super) fn write(live: &Capability, approved_by: &str, at: Timestamp) -> Opti
         effects: spec.effects,
         approved_by: approved_by.to_owned(),
         at,
-        contract: Some(terms(spec)),
+        contract: Some(contract_terms(spec)),
     };
-    let whole = canonical::of(&form, Profile::Foreign).ok()?;
-    if whole.len() <= MAX_CONTRACT {
-        return Some(whole);
+    let bytes = canonical::serialize(&form, Profile::Foreign).ok()?;
+    if bytes.len() <= MAX_CONTRACT {
+        return Some(bytes);
     }
     form.contract = None;
-    canonical::of(&form, Profile::Foreign).ok()
+    canonical::serialize(&form, Profile::Foreign).ok()
 }
 
-/// Reads a record about the capability of this id.
-pub(crate) fn read(id: &str, bytes: &[u8]) -> Result<Baseline, BaselineReadError> {
+/// Reads the record of the capability with this id.
+pub(crate) fn read_record(id: &str, bytes: &[u8]) -> Result<Baseline, BaselineReadError> {
     let value = canonical::parse(bytes, Profile::Foreign)?;
     let version = value.get("v").and_then(Value::as_u64);
     if version.is_some_and(|version| version > u64::from(VERSION)) {
         return Err(BaselineReadError::Newer { known: VERSION });
     }
-    let form: Form = serde_json::from_value(value).map_err(|_| BaselineReadError::Form)?;
+    let form: BaselineRecord =
+        serde_json::from_value(value).map_err(|_| BaselineReadError::Form)?;
     if form.capability.as_str() != id {
         return Err(BaselineReadError::OtherCapability);
     }
     let contract = match form.contract {
-        Some(terms) => Some(Box::new(rebuilt(
+        Some(terms) => Some(Box::new(rebuild_capability(
             terms, form.capability, form.effects, form.fingerprint, form.upstream_digest,
         )?)),
         None => None,
@@ -106,8 +112,8 @@ pub(crate) fn read(id: &str, bytes: &[u8]) -> Result<Baseline, BaselineReadError
     })
 }
 
-fn terms(spec: &CapabilityDraft) -> Terms {
-    Terms {
+fn contract_terms(spec: &CapabilityDraft) -> ContractTerms {
+    ContractTerms {
         name: spec.name.clone(),
         title: spec.title.clone(),
         description: spec.description.clone(),
@@ -125,9 +131,9 @@ fn terms(spec: &CapabilityDraft) -> Terms {
     }
 }
 
-/// The capability as it was approved; it must have the fingerprint that was approved.
-fn rebuilt(
-    terms: Terms,
+/// Rebuilds the approved capability; it must have the approved fingerprint.
+fn rebuild_capability(
+    terms: ContractTerms,
     id: CapabilityId,
     effects: Effects,
     fingerprint: Digest,

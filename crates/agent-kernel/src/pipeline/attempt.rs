@@ -1,4 +1,4 @@
-//! Executing: attempts within their time, again only where that is safe.
+//! Executes a call: attempts within their time limit, retried only when that is safe.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,136 +10,139 @@ use weaver_types::{
 };
 
 use super::authorized_invocation::AuthorizedInvocation;
-use super::evaluate::Target;
+use super::evaluate::CallTarget;
 use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
-use crate::cached_run::{RunSlot, lock};
+use crate::cached_run::{RunSlot, lock_run};
 use crate::driver::{AuthorizedCall, CallParts, DriverError, HostContext};
 use crate::kernel::Kernel;
 use crate::late_response::LateResponseSink;
-use crate::wait::{contained, within};
+use crate::wait::{catch_future_panic, with_timeout};
 
-/// A call that is asked to wait longer than this is not tried again.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// A call whose server asks for a longer pause is not retried.
+const MAX_RETRY_WAIT: Duration = Duration::from_secs(5);
 
-/// What the attempts came to.
-pub(crate) struct AttemptResult {
+/// The result of all attempts of a call.
+pub(crate) struct AttemptsResult {
     pub(crate) result: Result<RawResult, DriverError>,
     pub(crate) retries: u8,
-    /// Why there was no further attempt although there could have been.
-    pub(crate) stopped: Option<ReasonCode>,
+    /// Why a possible retry was not made.
+    pub(crate) retry_stopped: Option<ReasonCode>,
 }
 
 impl Kernel {
-    /// Executes a committed call. What it took stands in the watch.
-    pub(crate) async fn attempt(
+    /// Executes a committed call with its retries. Time and cost are added up in the guard.
+    pub(crate) async fn execute_with_retries(
         &self,
-        ready: &AuthorizedInvocation<'_>,
-        watch: &mut OpenCallGuard<'_>,
-    ) -> AttemptResult {
-        let inner = self.authorized(ready, &watch.slot);
-        let most = retries(&ready.target, &ready.caller.run.settings.budget);
+        invocation: &AuthorizedInvocation<'_>,
+        guard: &mut OpenCallGuard<'_>,
+    ) -> AttemptsResult {
+        let parts = self.call_parts(invocation, &guard.slot);
+        let most = max_retries(&invocation.target, &invocation.caller.run.settings.budget);
         let mut retries = 0;
         loop {
-            let result = self.try_once(ready, watch, &inner, retries).await;
-            let again = result.as_ref().err().is_some_and(DriverError::is_transient);
-            let wait = result.as_ref().err().and_then(DriverError::wait).unwrap_or_default();
-            if !again || retries >= most || wait > LONGEST_WAIT {
-                return AttemptResult { result, retries, stopped: None };
+            let result = self.attempt_once(invocation, guard, &parts, retries).await;
+            let may_retry = result.as_ref().err().is_some_and(DriverError::is_transient);
+            let wait = result.as_ref().err().and_then(DriverError::retry_after).unwrap_or_default();
+            if !may_retry || retries >= most || wait > MAX_RETRY_WAIT {
+                return AttemptsResult { result, retries, retry_stopped: None };
             }
             self.timer.sleep(self.backoff_delay(retries).max(wait)).await;
-            let needs = attempt_needs(ready);
-            let (checked, spent) = (self.check_still_authorized(ready), watch.spent_amounts());
-            let reservation = checked.and_then(|()| match watch.reservation.as_mut() {
-                Some(reservation) => {
-                    reservation.again(spent, needs).map_err(|_| ReasonCode::BudgetExceeded)
-                }
+            let needs = attempt_needs(invocation);
+            let (checked, spent) = (self.check_still_authorized(invocation), guard.spent_amounts());
+            let reservation = checked.and_then(|()| match guard.reservation.as_mut() {
+                Some(reservation) => reservation
+                    .renew_for_attempt(spent, needs)
+                    .map_err(|_| ReasonCode::BudgetExceeded),
                 None => Ok(()),
             });
             if let Err(reason) = reservation {
-                return AttemptResult { result, retries, stopped: Some(reason) };
+                return AttemptsResult { result, retries, retry_stopped: Some(reason) };
             }
             retries += 1;
         }
     }
 
-    async fn try_once(
+    async fn attempt_once(
         &self,
-        ready: &AuthorizedInvocation<'_>,
-        watch: &mut OpenCallGuard<'_>,
-        inner: &Arc<CallParts>,
+        invocation: &AuthorizedInvocation<'_>,
+        guard: &mut OpenCallGuard<'_>,
+        parts: &Arc<CallParts>,
         attempt: u8,
     ) -> Result<RawResult, DriverError> {
-        let timeout = watch.time_left(attempt_needs(ready).time);
-        let call = AuthorizedCall { inner: Arc::clone(inner), attempt, timeout };
-        watch.begin();
-        let work = contained(|| ready.target.entry.driver.execute(call));
-        let result = match within(work, timeout, self.timer.as_ref()).await {
+        let timeout = guard.time_left(attempt_needs(invocation).time);
+        let call = AuthorizedCall { parts: Arc::clone(parts), attempt, timeout };
+        guard.start_attempt();
+        let work = catch_future_panic(|| invocation.target.entry.driver.execute(call));
+        let result = match with_timeout(work, timeout, self.timer.as_ref()).await {
             Some(Some(result)) => result,
-            // How far it came before it panicked is unknown.
+            // How far the function got before it panicked is unknown.
             Some(None) => Err(DriverError::Lost("the tool's function panicked".to_owned())),
             None => Err(DriverError::Timeout(timeout)),
         };
-        // What is cut off took its time and not more, however late the timer was.
-        let cut = matches!(&result, Err(DriverError::Timeout(at)) if *at == timeout);
-        watch.end(cut.then_some(timeout));
-        let paid = match &result {
+        // An attempt that was cut off is charged its time limit and no more, however late the timer
+        // fired.
+        let was_cut_off = matches!(&result, Err(DriverError::Timeout(at)) if *at == timeout);
+        guard.end_attempt(was_cut_off.then_some(timeout));
+        let cost = match &result {
             Ok(raw) => raw.cost.unwrap_or_default(),
-            Err(error) if error.is_ambiguous() => attempt_needs(ready).price,
+            Err(error) if error.is_ambiguous() => attempt_needs(invocation).max_cost,
             Err(_) => Millicents(0),
         };
-        watch.paid = Millicents(watch.paid.0.saturating_add(paid.0));
+        guard.cost = Millicents(guard.cost.0.saturating_add(cost.0));
         result
     }
 
-    /// What a driver gets of a committed call.
-    pub(crate) fn authorized(
+    /// The parts of a committed call that a driver gets.
+    pub(crate) fn call_parts(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
     ) -> Arc<CallParts> {
-        let target = &ready.target;
-        let arguments = ready.arguments.as_object().cloned().unwrap_or_default();
-        let label = lock(slot).map(|run| run.state().label.clone());
-        // A run that cannot be read may have seen anything.
-        let worst = || Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+        let target = &invocation.target;
+        let arguments = invocation.arguments.as_object().cloned().unwrap_or_default();
+        let label = lock_run(slot).map(|run| run.state().label.clone());
+        // A run whose state cannot be read may have seen anything.
+        let worst = || Label::new(Confidentiality::Restricted, Integrity::Untrusted);
         Arc::new(CallParts {
-            call: ready.call.clone(),
-            run: ready.caller.run.run_id.clone(),
-            host: HostContext::of(ready.caller.run),
+            call: invocation.call.clone(),
+            run: invocation.caller.run.run_id.clone(),
+            host: HostContext::of(invocation.caller.run),
             capability: Arc::clone(&target.capability),
             arguments,
             label: label.unwrap_or_else(worst),
-            late: LateResponseSink {
-                log: Arc::clone(&self.late),
-                principal: ready.caller.principal.id.clone(),
-                reported: AtomicU8::new(0),
+            late_responses: LateResponseSink {
+                log: Arc::clone(&self.late_responses),
+                principal: invocation.caller.principal.id.clone(),
+                reported_attempts: AtomicU8::new(0),
             },
-            progress: ready.progress.as_ref().map(|outlet| Arc::clone(&outlet.slot)),
+            progress: invocation.progress.as_ref().map(|outlet| Arc::clone(&outlet.slot)),
         })
     }
 }
 
-/// What one attempt of this call may take.
-pub(crate) fn attempt_needs(ready: &AuthorizedInvocation<'_>) -> AttemptNeeds {
-    needs_of(&ready.target, &ready.limits)
+/// The time and money that one attempt of this call may take.
+pub(crate) fn attempt_needs(invocation: &AuthorizedInvocation<'_>) -> AttemptNeeds {
+    needs_under(&invocation.target, &invocation.limits)
 }
 
-/// What one attempt may take under these limits.
-pub(crate) fn needs_of(target: &Target, limits: &Constraints) -> AttemptNeeds {
-    // Where a driver panics here, no cap has room for it.
-    let price = || target.entry.driver.price(target.capability.id());
+/// The time and money that one attempt may take under these limits.
+pub(crate) fn needs_under(target: &CallTarget, limits: &Constraints) -> AttemptNeeds {
+    // If the driver panics here, the price exceeds every cap.
+    let price = || target.entry.driver.max_cost(target.capability.id());
     let price = catch_unwind(AssertUnwindSafe(price)).unwrap_or(Millicents(u64::MAX));
-    AttemptNeeds { time: timeout(target, limits), price }
+    AttemptNeeds { time: timeout(target, limits), max_cost: price }
 }
 
-fn timeout(target: &Target, limits: &Constraints) -> Duration {
-    let own = target.capability.spec().timeout_ms;
-    Duration::from_millis(limits.timeout_ms.map_or(own, |limit| limit.min(own)).into())
+fn timeout(target: &CallTarget, limits: &Constraints) -> Duration {
+    let tool_limit = target.capability.spec().timeout_ms;
+    Duration::from_millis(
+        limits.timeout_ms.map_or(tool_limit, |limit| limit.min(tool_limit)).into(),
+    )
 }
 
-/// Only what is idempotent is tried again.
-fn retries(target: &Target, budget: &RunBudget) -> u8 {
+/// Only idempotent calls are retried.
+fn max_retries(target: &CallTarget, budget: &RunBudget) -> u8 {
     let spec = target.capability.spec();
     if spec.idempotent { spec.max_retries.min(budget.max_retries_per_tool) } else { 0 }
 }

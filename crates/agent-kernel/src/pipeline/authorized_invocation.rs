@@ -5,65 +5,65 @@ use weaver_types::{
     CallId, CapabilityRequest, Constraints, Decision, Label, ResponseMode, Timestamp, TokenClaims,
 };
 
-use super::evaluate::Target;
+use super::evaluate::CallTarget;
 use super::progress::ProgressOutlet;
 use super::resume::HoldRelease;
 use super::token_allotment::TokenAllotment;
 use crate::budget_reservation::BudgetReservation;
-use crate::call_stream::Outlet;
+use crate::call_stream::StreamOutlet;
 use crate::caller::Caller;
 use crate::masked_arguments::ArgumentMasks;
 
-/// A call that has passed every check and waits for its commit. Boxed: it moves through every later
+/// A call that passed every check and waits for its commit. Boxed: it moves through every later
 /// stage.
 pub(crate) struct AuthorizedInvocation<'a> {
     pub(crate) caller: Caller<'a>,
     pub(crate) request: &'a CapabilityRequest,
     pub(crate) call: CallId,
     pub(crate) claims: &'a TokenClaims,
-    pub(crate) target: Target,
+    pub(crate) target: CallTarget,
     pub(crate) decision: Decision,
-    /// The limits of the token, of the request and of the decision.
+    /// The joined limits of the token, the request and the decision.
     pub(crate) limits: Constraints,
     pub(crate) mode: ResponseMode,
     pub(crate) arguments: &'a Value,
-    /// The masks that stood in them, where there were any.
+    /// The masks in the arguments, if there are any.
     pub(crate) masks: Option<&'a ArgumentMasks>,
     /// The label of the stored result: the worst that the call can bring.
-    pub(crate) worst: Label,
-    /// What was repaired in them.
-    pub(crate) repaired: Option<&'a Value>,
-    /// What released it, to be used up with its intent.
-    pub(crate) released: Option<Box<HoldRelease>>,
-    /// What it may take of its session.
-    pub(crate) share: TokenAllotment,
-    /// When it was counted, right before its commit.
-    pub(crate) counted: Timestamp,
-    /// What it has set aside of its run's budget.
+    pub(crate) worst_label: Label,
+    /// The repairs that were made to the arguments.
+    pub(crate) repairs: Option<&'a Value>,
+    /// The release that is consumed with the intent.
+    pub(crate) release: Option<Box<HoldRelease>>,
+    /// The session tokens that the call may use.
+    pub(crate) token_allotment: TokenAllotment,
+    /// When the call was counted for the rate limits, right before its commit.
+    pub(crate) counted_at: Timestamp,
+    /// The reservation from the run's budget.
     pub(crate) reservation: Option<BudgetReservation>,
-    /// Who has its token.
-    pub(crate) holder: TokenHolder,
-    /// Where its result is shown as it comes; `None` for a call that is answered in one.
-    pub(crate) outlet: Option<Outlet>,
-    /// Where its progress goes; `None` where nobody asked for it, or its driver does not tell.
+    /// Who holds the token of the call.
+    pub(crate) token_holder: TokenHolder,
+    /// Where a streamed result is shown; `None` for a call that is answered as a whole.
+    pub(crate) stream_outlet: Option<StreamOutlet>,
+    /// Where progress goes; `None` when nobody asked for it or the driver reports none.
     pub(crate) progress: Option<ProgressOutlet>,
 }
 
-/// Who has the token of a call, and could present it again.
+/// Who holds the token of a call and could present it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum TokenHolder {
-    /// The host. A record keeps it from being used twice, also after a restart.
+    /// The host. A record prevents a second use, even after a restart.
     #[default]
     Host,
-    /// Nobody but the kernel, which granted it for this call and drops it with it. Its intent is all
-    /// that has to be written.
+    /// Only the kernel, which granted it for this call and drops it with the call. The intent is
+    /// all that has to be written.
     Kernel,
 }
 
 impl AuthorizedInvocation<'_> {
-    /// How much may be shown: the mode asked for, or the stricter one of a constraint.
+    /// The requested mode, or the stricter one of a constraint or of the session.
     pub(crate) fn effective_mode(&self) -> ResponseMode {
-        let asked = self.limits.mode.map_or(self.mode, |mode| mode.max(self.mode));
-        asked.max(self.share.floor())
+        let mode = self.limits.mode.map_or(self.mode, |mode| mode.max(self.mode));
+        mode.max(self.token_allotment.min_mode())
     }
 }

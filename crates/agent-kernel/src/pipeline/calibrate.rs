@@ -1,23 +1,24 @@
-//! Outcomes: what turned out of what calls said, counted by class in the ledger.
+//! Calibration: counts in the ledger, by class of belief, how often beliefs turned out right.
 
 use serde::{Deserialize, Serialize};
 use weaver_policy::approval::BeliefOutcome;
 use weaver_policy::signal::{BeliefClass, CalibrationSample, ClassOutcomes};
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::ledger::{
-    Batch, Durability, Ledger, LedgerError, MAX_PAGE, Namespace, Put, Record, RecordKey, Replace,
+    Batch, Durability, GuardedWrite, Ledger, LedgerError, MAX_PAGE, Namespace, Record, RecordKey,
+    RecordWrite,
 };
 use weaver_types::{EventKind, PrincipalId, Tenant};
 
-use super::note::unrecordable;
+use super::host_events::unrecordable_event;
 use crate::error::KernelError;
+use crate::event_payload::EventPayload;
 use crate::kernel::Kernel;
-use crate::record::Payload;
 
-/// How often a count is made again because others count too.
+/// How often a count is tried when others update the same class.
 const MAX_TRIES: usize = 64;
 
-/// The record of a class; its id is the class.
+/// The record of a class. Its id is the name of the class.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClassRecord {
@@ -26,9 +27,10 @@ struct ClassRecord {
 }
 
 impl Kernel {
-    /// Records how something turned out that a class of calls had said: an event, and the sums of
-    /// its class, which outlast the process. A source of signals made with
-    /// [`SignalMonitor::with_calibration`](weaver_policy::signal::SignalMonitor::with_calibration) speaks by them.
+    /// Records how a belief turned out: one event, and the sums of its class, which outlast the
+    /// process. A signal source made with
+    /// [`SignalMonitor::with_calibration`](weaver_policy::signal::SignalMonitor::with_calibration)
+    /// uses these sums.
     ///
     /// # Errors
     /// [`KernelError`], when the class is no name, the confidence is above 1,000, or it could not
@@ -38,35 +40,37 @@ impl Kernel {
         by: &PrincipalId,
         outcome: &BeliefOutcome,
     ) -> Result<(), KernelError> {
-        let sample = outcome.sample().ok_or_else(unrecordable)?;
+        let sample = outcome.to_calibration_sample().ok_or_else(unrecordable_event)?;
         self.count_outcome(by.as_str(), outcome, &sample, &Batch::new(Durability::Os)).await?;
         Ok(())
     }
 
-    /// The outcomes of every class that were recorded so far, in the order of their names.
+    /// The recorded outcomes of every class, in the order of the class names.
     ///
     /// # Errors
     /// [`KernelError`], when they cannot be read.
     pub fn outcomes(&self) -> Result<Vec<(BeliefClass, ClassOutcomes)>, KernelError> {
-        stored(&self.settings.tenant, self.ledger.as_ref())
+        stored_outcomes(&self.settings.tenant, self.ledger.as_ref())
     }
 
-    /// Gives the source of signals that counts outcomes what the ledger knows of them.
+    /// Restores the recorded outcomes into the calibration source.
     pub(crate) fn restore_outcomes(&self) -> Result<(), KernelError> {
-        let Some(flags) = self.ports.signals.calibration() else { return Ok(()) };
+        let Some(calibration) = self.ports.signals.calibration() else { return Ok(()) };
         for (class, outcomes) in self.outcomes()? {
-            flags.restore(class, outcomes).map_err(|error| damaged(error.to_string()))?;
+            calibration
+                .restore(class, outcomes)
+                .map_err(|error| damaged_outcomes(error.to_string()))?;
         }
         Ok(())
     }
 
-    /// Counts an outcome, with what is committed beside it.
+    /// Counts an outcome in one commit with everything in `extra`.
     pub(super) async fn count_outcome(
         &self,
         by: &str,
         outcome: &BeliefOutcome,
         sample: &CalibrationSample,
-        beside: &Batch,
+        extra: &Batch,
     ) -> Result<(), LedgerError> {
         let malformed = || LedgerError::Malformed("the outcome has no recordable form".to_owned());
         let tenant = self.settings.tenant.clone();
@@ -80,24 +84,27 @@ impl Kernel {
                 None => ClassOutcomes::default(),
             };
             outcomes.add(sample);
-            let value = canonical::of(&ClassRecord { outcomes, v: 1 }, Profile::Record);
-            let put =
-                Put { key: key.clone(), value: value.map_err(|_| malformed())?, expires_at: None };
-            let mut event = Payload::new()
+            let value = canonical::serialize(&ClassRecord { outcomes, v: 1 }, Profile::Record);
+            let put = RecordWrite {
+                key: key.clone(),
+                value: value.map_err(|_| malformed())?,
+                expires_at: None,
+            };
+            let mut event = EventPayload::new()
                 .with("by", by)
                 .with("class", sample.class.as_str())
-                .with("confidence", sample.confidence.get())
+                .with("confidence", sample.confidence.as_thousandths())
                 .with("correct", sample.correct)
-                .loose_event(EventKind::CalibrationRecorded, self.now())
+                .into_global_event(EventKind::CalibrationRecorded, self.now())
                 .ok_or_else(malformed)?;
             event.call.clone_from(&outcome.call);
-            let mut batch = beside.clone().with_event(event);
-            batch.replace.push(Replace { put, version: record.map(|record| record.version) });
+            let mut batch = extra.clone().with_event(event);
+            batch.replace.push(GuardedWrite { put, version: record.map(|record| record.version) });
             match self.ledger.commit(batch).await {
                 Ok(_) => {
-                    if let Some(flags) = self.ports.signals.calibration() {
-                        // Memory in disorder speaks at every later call.
-                        let _ = flags.record(sample);
+                    if let Some(calibration) = self.ports.signals.calibration() {
+                        // If the source's state is poisoned, every later report says so.
+                        let _ = calibration.record(sample);
                     }
                     return Ok(());
                 }
@@ -110,20 +117,21 @@ impl Kernel {
 }
 
 /// Every class in the ledger.
-fn stored(
+fn stored_outcomes(
     tenant: &Tenant,
     ledger: &dyn Ledger,
 ) -> Result<Vec<(BeliefClass, ClassOutcomes)>, KernelError> {
-    let mut found = Vec::new();
+    let mut classes = Vec::new();
     let mut after: Option<String> = None;
     loop {
         let page = ledger.list(tenant, Namespace::Calibration, after.as_deref(), MAX_PAGE)?;
-        let Some((last, _)) = page.last() else { return Ok(found) };
+        let Some((last, _)) = page.last() else { return Ok(classes) };
         after = Some(last.clone());
         for (id, record) in &page {
-            let class = BeliefClass::parse(id).map_err(|error| damaged(error.to_string()))?;
-            let outcomes = read(record).map_err(|error| damaged(error.to_string()))?;
-            found.push((class, outcomes));
+            let class =
+                BeliefClass::parse(id).map_err(|error| damaged_outcomes(error.to_string()))?;
+            let outcomes = read(record).map_err(|error| damaged_outcomes(error.to_string()))?;
+            classes.push((class, outcomes));
         }
     }
 }
@@ -149,6 +157,6 @@ fn read(record: &Record) -> Result<ClassOutcomes, StoredOutcomesError> {
     Ok(stored.outcomes)
 }
 
-fn damaged(problem: String) -> KernelError {
+fn damaged_outcomes(problem: String) -> KernelError {
     KernelError::Stored { what: "the outcomes of a class", problem }
 }

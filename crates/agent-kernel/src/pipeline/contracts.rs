@@ -1,4 +1,4 @@
-//! What a kernel does about contracts beside comparing them: telling how they stand, approving.
+//! Reports how contracts compare, and approves baselines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,31 +6,32 @@ use std::sync::Arc;
 use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId};
 
-use crate::contract::{self, BaselineApproval, ContractComparison, KERNEL_SURFACE, load};
+use crate::contract::{self, BaselineApproval, ContractComparison, KERNEL_TOOL_SURFACE, load};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 use crate::registry::RegisteredCapability;
 
 impl Kernel {
-    /// How a registered capability stands against what was registered and approved; `None` when
-    /// there is nothing of that name, or its contract cannot be applied.
+    /// How a capability compares with its registered and approved versions; `None` when it is not
+    /// registered or its contract cannot be applied.
     #[must_use]
-    pub fn contract(&self, id: &CapabilityId) -> Option<ContractComparison> {
+    pub fn compare_contract(&self, id: &CapabilityId) -> Option<ContractComparison> {
         let (entry, policy) = (self.registry.get(id)?, self.policy());
         let effective = entry.effective(&policy).ok()?;
-        Some(self.compare(&policy, &entry, &effective))
+        Some(self.compare_with_baseline(&policy, &entry, &effective))
     }
 
-    /// Everything that is registered and is not as it was registered and approved, by id.
+    /// Every capability that differs from its registered or approved version, by id.
     #[must_use]
     pub fn contract_mismatches(&self) -> BTreeMap<CapabilityId, ContractComparison> {
         let ids = self.registry.list_ids().into_iter();
-        let all = ids.filter_map(|id| Some((self.contract(&id)?, id)));
-        all.filter(|(contract, _)| contract.mismatch()).map(|(one, id)| (id, one)).collect()
+        let all = ids.filter_map(|id| Some((self.compare_contract(&id)?, id)));
+        all.filter(|(contract, _)| contract.is_mismatch()).map(|(one, id)| (id, one)).collect()
     }
 
-    /// Approves what is live of these capabilities: as the registered version, and as the baseline
-    /// in the ledger, with the name of who approves. What a signed contract pins stays pinned.
+    /// Approves the live versions of these capabilities: as the registered versions, and as
+    /// baselines in the ledger under the approver's name. A version pinned by a signed contract
+    /// stays pinned.
     ///
     /// # Errors
     /// [`KernelError`], when one is not registered, or it could not be recorded.
@@ -39,41 +40,40 @@ impl Kernel {
         ids: &[CapabilityId],
         by: &str,
     ) -> Result<(), KernelError> {
-        let live = ids.iter().map(|id| self.live(id)).collect::<Result<Vec<_>, _>>()?;
-        self.approve(&live, None, by).await
+        let registered = ids.iter().map(|id| self.registered(id)).collect::<Result<Vec<_>, _>>()?;
+        self.approve_baselines(&registered, None, by).await
     }
 
-    /// Approves everything that is registered, in place of all that was approved before: what is
-    /// registered later is new. Gives how many there are.
+    /// Approves everything that is registered and replaces all earlier approvals; what is
+    /// registered later counts as new. Returns how many capabilities were approved.
     ///
     /// # Errors
     /// [`KernelError`], when it could not be recorded.
     pub async fn snapshot_contracts(&self, by: &str) -> Result<usize, KernelError> {
         let all = self.registry.list_all();
-        self.approve(&all, Some(KERNEL_SURFACE), by).await?;
+        self.approve_baselines(&all, Some(KERNEL_TOOL_SURFACE), by).await?;
         Ok(all.len())
     }
 
-    fn live(&self, id: &CapabilityId) -> Result<Arc<RegisteredCapability>, KernelError> {
+    fn registered(&self, id: &CapabilityId) -> Result<Arc<RegisteredCapability>, KernelError> {
         self.registry.get(id).ok_or_else(|| KernelError::Stored {
             what: "an approval",
             problem: format!("capability `{id}` is not registered"),
         })
     }
 
-    async fn approve(
+    async fn approve_baselines(
         &self,
         entries: &[Arc<RegisteredCapability>],
         surface: Option<&str>,
         by: &str,
     ) -> Result<(), KernelError> {
         let (tenant, ledger) = (&self.settings.tenant, self.ledger.as_ref());
-        let known = load(tenant, ledger);
+        let baselines = load(tenant, ledger);
         let tools: Vec<&Capability> = entries.iter().map(|entry| entry.capability()).collect();
-        let approval = BaselineApproval { tenant, surface, by, at: self.now() };
-        let batches = known.approve(&tools, approval).map_err(|error| KernelError::Stored {
-            what: "an approval",
-            problem: error.to_string(),
+        let approval = BaselineApproval { tenant, tool_surface: surface, by, at: self.now() };
+        let batches = baselines.approval_batches(&tools, approval).map_err(|error| {
+            KernelError::Stored { what: "an approval", problem: error.to_string() }
         })?;
         let mut committed = Ok(());
         for batch in batches {
@@ -82,36 +82,38 @@ impl Kernel {
             }
         }
         for tool in tools.iter().filter(|_| committed.is_ok()) {
-            // One that changed meanwhile was not approved.
+            // A capability that changed in the meantime is not approved.
             let _ = self.registry.approve(tool.id(), tool.fingerprint());
         }
-        // Some of the batches may be taken although a later one is refused.
-        let fresh = load(tenant, ledger).without_contracts();
+        // Read again even after an error: earlier batches may be committed although a later one was
+        // refused.
+        let reloaded = load(tenant, ledger).without_contracts();
         match self.baselines.write() {
-            Ok(mut slot) => *slot = fresh,
-            Err(poisoned) => *poisoned.into_inner() = fresh,
+            Ok(mut slot) => *slot = reloaded,
+            Err(poisoned) => *poisoned.into_inner() = reloaded,
         }
         Ok(committed?)
     }
 
-    /// Compares what is live; `effective` is it with its signed contract.
-    pub(crate) fn compare(
+    /// Compares the live version with its baseline; `effective` is the live version with its signed
+    /// contract applied.
+    pub(crate) fn compare_with_baseline(
         &self,
         policy: &PolicySet,
         entry: &RegisteredCapability,
         effective: &Capability,
     ) -> ContractComparison {
         let older = |id: &CapabilityId| {
-            // Rare, and only for telling what changed: the record is read again.
-            load_one(self, id).map(|contract| *contract)
+            // Rare, and only needed to say what changed: the record is read again.
+            approved_version(self, id).map(|contract| *contract)
         };
-        let known = self.baselines.read();
-        let known = known.as_deref().map_err(|_| ());
-        contract::compare(policy, known, entry, effective, &older)
+        let baselines = self.baselines.read();
+        let baselines = baselines.as_deref().ok();
+        contract::compare_contract(policy, baselines, entry, effective, &older)
     }
 }
 
-fn load_one(kernel: &Kernel, id: &CapabilityId) -> Option<Box<Capability>> {
+fn approved_version(kernel: &Kernel, id: &CapabilityId) -> Option<Box<Capability>> {
     let key = contract::tool_key(&kernel.settings.tenant, id);
     let record = kernel.ledger.read(&key).ok()??;
     contract::read_baseline(id.as_str(), &record.value).ok()?.contract

@@ -1,4 +1,4 @@
-//! The decision key of a call that was executed.
+//! The decision keys of executed calls.
 
 use weaver_types::{DecisionKey, Impact, ReasonCode, SensitivityTag};
 
@@ -6,8 +6,8 @@ use super::authorized_invocation::AuthorizedInvocation;
 
 /// The decision key of a call that wrote to memory or read from it and succeeded: one of a capability that is
 /// tagged as memory.
-pub(super) fn of_memory(ready: &AuthorizedInvocation<'_>) -> Option<DecisionKey> {
-    let spec = ready.target.capability.spec();
+pub(super) fn of_memory(invocation: &AuthorizedInvocation<'_>) -> Option<DecisionKey> {
+    let spec = invocation.target.capability.spec();
     if !spec.sensitivity.contains(&SensitivityTag::Memory) {
         return None;
     }
@@ -18,7 +18,7 @@ pub(super) fn of_memory(ready: &AuthorizedInvocation<'_>) -> Option<DecisionKey>
     }
 }
 
-/// The decision key of a call that had no further attempt for want of budget.
+/// The decision key of a call that was not retried for lack of budget.
 pub(super) fn of_stopped(stopped: Option<ReasonCode>) -> Option<DecisionKey> {
     (stopped == Some(ReasonCode::BudgetExceeded)).then_some(DecisionKey::BudgetExceeded)
 }

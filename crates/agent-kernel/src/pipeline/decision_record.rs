@@ -1,24 +1,25 @@
-//! The payload of an intent and of a refusal.
+//! The payload of intent and refusal events.
 
 use serde::Serialize;
 use serde_json::Value;
 use weaver_firewall::Firewall;
-use weaver_policy::Enforcement;
+use weaver_policy::ContractEnforcement;
 use weaver_types::{
-    AgentId, Capability, CapabilityId, CapabilityRequest, Decision, DecisionKey, Digest, Label,
-    Origin, PrincipalId, ReasonCode, RequestId, ResponseMode, Rung, SafetyClass, TokenId, Verdict,
+    AgentId, ApprovalRequestId, Capability, CapabilityId, CapabilityRequest, Decision, DecisionKey,
+    Digest, Label, PolicyOrigin, PrincipalId, ReasonCode, ResponseMode, Rung, SafetyClass, TokenId,
+    Verdict,
 };
 
 use crate::caller::Caller;
 use crate::contract::{ContractComparison, ContractState};
-use crate::record::{
-    Checks, HostFields, JustificationRecord, RecordedArguments, Tags, WouldHaveRecord,
-    decision_version, metadata, refusal_key, words,
+use crate::event_payload::{
+    CapabilityTags, HostFields, JustificationRecord, RecordedArguments, RecordedChecks,
+    WouldHaveRecord, decision_version, redacted_metadata, refusal_decision_key, request_text,
 };
 use crate::run_state::RunDelta;
 
-/// What is recorded of a call that was decided on, in the order in which it is written. What is
-/// `None` is left out.
+/// The record of a decided call, in the order in which its fields are written. Fields that are
+/// `None` are left out.
 #[derive(Debug, Serialize)]
 pub(crate) struct DecisionRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +27,7 @@ pub(crate) struct DecisionRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<RecordedArguments<'a>>,
     capability: &'a CapabilityId,
-    checks: Checks<'a>,
+    checks: RecordedChecks<'a>,
     checks_total: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<SafetyClass>,
@@ -45,7 +46,7 @@ pub(crate) struct DecisionRecord<'a> {
     metadata: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mode: Option<ResponseMode>,
-    origin: Origin,
+    origin: PolicyOrigin,
     policy: Digest,
     principal: &'a PrincipalId,
     reason: ReasonCode,
@@ -54,7 +55,7 @@ pub(crate) struct DecisionRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) repaired: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) request: Option<RequestId>,
+    pub(crate) request: Option<ApprovalRequestId>,
     run: &'a RunDelta,
     #[serde(skip_serializing_if = "Option::is_none")]
     run_agent: Option<&'a AgentId>,
@@ -62,12 +63,12 @@ pub(crate) struct DecisionRecord<'a> {
     rung: Option<Rung>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
-    #[serde(skip_serializing_if = "Tags::is_empty")]
-    tags: Tags<'a>,
+    #[serde(skip_serializing_if = "CapabilityTags::is_empty")]
+    tags: CapabilityTags<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<&'a TokenId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_contract_enforcement: Option<Enforcement>,
+    tool_contract_enforcement: Option<ContractEnforcement>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_contract_fingerprint: Option<Digest>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +90,7 @@ pub(crate) struct DecisionRecord<'a> {
 }
 
 impl<'a> DecisionRecord<'a> {
-    /// A refusal of a capability that nobody knows.
+    /// The record of a refused call whose capability is unknown.
     pub(crate) fn new(
         caller: Caller<'a>,
         request: &'a CapabilityRequest,
@@ -104,25 +105,25 @@ impl<'a> DecisionRecord<'a> {
             agent: principal.agent.as_ref(),
             arguments: None,
             capability: &request.capability_id,
-            checks: Checks::of(decision, firewall),
-            checks_total: decision.contributions().len(),
+            checks: RecordedChecks::of(decision, firewall),
+            checks_total: decision.check_results().len(),
             class: None,
             contracts: basis.contracts,
-            decision_key: refusal_key(decision.primary()),
+            decision_key: refusal_decision_key(decision.primary_reason()),
             driver: None,
             fingerprint: None,
-            goal: words(firewall, &request.goal),
-            intent: request.intent.as_ref().map(|intent| words(firewall, intent)),
+            goal: request_text(firewall, &request.goal),
+            intent: request.intent.as_ref().map(|intent| request_text(firewall, intent)),
             justification: request
                 .justification
                 .as_ref()
                 .map(|why| JustificationRecord::of(why, firewall)),
-            metadata: metadata(caller.run, firewall),
+            metadata: redacted_metadata(caller.run, firewall),
             mode: None,
             origin: basis.origin,
             policy: basis.policy,
             principal: &principal.id,
-            reason: decision.primary(),
+            reason: decision.primary_reason(),
             released_by: None,
             repaired: None,
             request: None,
@@ -130,7 +131,7 @@ impl<'a> DecisionRecord<'a> {
             run_agent: host.run_agent,
             rung: None,
             session_id: host.session_id,
-            tags: Tags::default(),
+            tags: CapabilityTags::default(),
             token: None,
             tool_contract_enforcement: None,
             tool_contract_fingerprint: None,
@@ -146,24 +147,27 @@ impl<'a> DecisionRecord<'a> {
         }
     }
 
-    /// Says what the capability is, and how it stands against its contract, under the keys of the
-    /// SecondBrain kernel.
-    pub(crate) fn about(&mut self, capability: &'a Capability, contract: &ContractComparison) {
+    /// Adds the capability and its contract comparison, under the keys of the SecondBrain kernel.
+    pub(crate) fn describe_capability(
+        &mut self,
+        capability: &'a Capability,
+        contract: &ContractComparison,
+    ) {
         self.capability = capability.id();
         self.class = Some(capability.class());
         self.fingerprint = Some(capability.fingerprint());
         self.rung = Some(capability.rung());
-        self.tags = Tags::of(capability);
+        self.tags = CapabilityTags::of(capability);
         self.tool_contract_enforcement = Some(contract.enforcement);
         self.tool_contract_fingerprint = Some(contract.fingerprint);
-        self.tool_contract_mismatch = Some(contract.mismatch());
-        self.tool_contract_registered_fingerprint = registered(contract);
+        self.tool_contract_mismatch = Some(contract.is_mismatch());
+        self.tool_contract_registered_fingerprint = registered_fingerprint(contract);
         self.tool_contract_status = Some(contract.state);
         self.upstream_digest = capability.spec().upstream_digest;
     }
 }
 
-/// The fingerprint that a capability was registered with, where it was compared with that.
-fn registered(contract: &ContractComparison) -> Option<Digest> {
+/// The registered fingerprint, if the capability was compared with it.
+fn registered_fingerprint(contract: &ContractComparison) -> Option<Digest> {
     (contract.state != ContractState::NotCompared).then_some(contract.registered)
 }

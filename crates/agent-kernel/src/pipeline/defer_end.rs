@@ -1,82 +1,83 @@
-//! Ends that nobody waits for.
+//! Deferred ends: the end of a call is submitted to the ledger, and the caller does not wait for
+//! the commit.
 //!
-//! What a call did is known when it ends, and its intent is in the log. So its end may ride with the
-//! next commit, which saves a commit a call. Where the process dies before, the log says "outcome
-//! unknown" of the call, and the run takes on its worst label and all that it had set aside: nothing
-//! is forgotten in anybody's favour. Ends are waited for where that is not so: a mask that is shown
-//! for the first time, a rest of the result that is still to be asked for, parts that were shown
-//! before, and tokens where they are bounded.
+//! The intent of the call is committed before the effect, so the end may join the next group
+//! commit, which saves one commit for each call. If the process dies first, the log reports
+//! "outcome unknown" for the call, and the run takes on its worst label and everything it reserved:
+//! a lost end never works in anybody's favour. An end is waited for where that would not hold: when
+//! it shows a mask for the first time, when more of the result can still be asked for, when parts
+//! were shown before, or when tokens are limited.
 
 use weaver_types::{CallId, ResponseMode};
 
 use super::authorized_invocation::AuthorizedInvocation;
-use super::finish::CallEnd;
-use super::transition::{Step, StepError, SubmittedStep};
+use super::call_end::CallEnd;
+use super::run_update::{RunUpdate, RunUpdateError, SubmittedUpdate};
 use super::unfinished_calls::OpenCallGuard;
-use crate::cached_run::{RunSlot, lock};
+use crate::cached_run::{RunSlot, lock_run};
 use crate::deferred_ends::DeferredEnd;
 use crate::kernel::Kernel;
-use crate::masks;
 use crate::open_call::OpenCall;
+use crate::run_masks;
 use crate::unrecorded_ends::{EarlyEnd, UnrecordedEnd};
 
 impl Kernel {
-    /// Submits the end of a call. Done when it is committed, or when all that can still become of it
-    /// is what becomes of a ledger that fails.
+    /// Submits the end of a call. Returns once it is committed, or once only a ledger failure can
+    /// still prevent the commit.
     pub(super) async fn defer_end(
         &self,
-        mut step: Step<'_>,
-        watch: &OpenCallGuard<'_>,
-    ) -> Result<(), StepError> {
-        let SubmittedStep { id, ticket } = self.submit(&mut step)?;
-        // What it stands on is committed, so nothing can be refused under it.
-        let is_next = lock(step.slot).is_some_and(|run| run.is_next(id));
+        mut update: RunUpdate<'_>,
+        guard: &OpenCallGuard<'_>,
+    ) -> Result<(), RunUpdateError> {
+        let SubmittedUpdate { id, ticket } = self.submit_run_update(&mut update)?;
+        // Every earlier update is committed, so no conflict can undo this one.
+        let is_next = lock_run(update.slot).is_some_and(|run| run.is_oldest_in_flight(id));
         if !is_next || ticket.is_done() {
-            return self.settle(step, SubmittedStep { id, ticket }).await;
+            return self.await_commit(update, SubmittedUpdate { id, ticket }).await;
         }
         let end = Box::new(DeferredEnd {
-            slot: watch.slot.clone(),
-            step: id,
+            slot: guard.slot.clone(),
+            update_id: id,
             ticket: ticket.defer(),
-            call: watch.call.clone(),
-            open: watch.open.clone(),
+            call: guard.call.clone(),
+            open: guard.open.clone(),
         });
         match self.deferred_ends.add(end) {
             Ok(()) => Ok(()),
-            Err(end) => self.settle(step, SubmittedStep { id, ticket: end.ticket }).await,
+            Err(end) => self.await_commit(update, SubmittedUpdate { id, ticket: end.ticket }).await,
         }
     }
 
-    /// Takes in what became of the ends that nobody waited for. One that the ledger refused is an
-    /// unknown one from then on.
-    pub(crate) fn settle_deferred_ends(&self) {
-        while let Some((end, done)) = self.deferred_ends.next_done() {
-            let DeferredEnd { slot, step, call, open, .. } = *end;
-            if let Some(mut run) = lock(&slot) {
+    /// Collects the results of deferred ends. An end that the ledger refused counts as unknown from
+    /// then on.
+    pub(crate) fn collect_deferred_ends(&self) {
+        while let Some((end, done)) = self.deferred_ends.pop_done() {
+            let DeferredEnd { slot, update_id: update, call, open, .. } = *end;
+            if let Some(mut run) = lock_run(&slot) {
                 match &done {
-                    Ok(_) => run.landed(step),
-                    Err(_) => run.refused(step),
+                    Ok(_) => run.mark_committed(update),
+                    Err(_) => run.remove_refused(update),
                 }
             }
             if done.is_err() {
-                self.leave_unrecorded(&slot, &call, &open, EarlyEnd::UNKNOWN);
+                self.submit_without_waiting(&slot, &call, &open, EarlyEnd::UNKNOWN);
             }
         }
     }
 
-    /// Submits the end of a call that nobody saw through, and notes it: if it is not taken, the next
-    /// call records it first, and otherwise the next opening.
-    pub(super) fn leave_unrecorded(
+    /// Submits an early end without waiting for it, and remembers it as unrecorded. If the ledger
+    /// refuses it, the next call records it first, or else the next start does.
+    pub(super) fn submit_without_waiting(
         &self,
         slot: &RunSlot,
         call: &CallId,
         open: &OpenCall,
         end: EarlyEnd,
     ) {
-        if let Some((delta, batch)) = self.early_end(call, open, end) {
-            let mut step = Step::of_nobody(&open.run, slot, delta, batch);
-            // Nobody is left to wait for it.
-            drop(self.submit(&mut step));
+        if let Some((delta, batch)) = self.early_end_batch(call, open, end) {
+            let mut update = RunUpdate::without_caller(&open.run, slot, delta, batch);
+            // No caller is left to wait for the commit.
+            drop(self.submit_run_update(&mut update));
         }
         self.unrecorded_ends.add(UnrecordedEnd { call: call.clone(), open: open.clone(), end });
     }
@@ -84,19 +85,19 @@ impl Kernel {
 
 /// Whether the end of a call may be recorded after its caller has the answer.
 pub(super) fn is_deferrable(
-    ready: &AuthorizedInvocation<'_>,
-    ended: &CallEnd,
-    step: &Step<'_>,
+    invocation: &AuthorizedInvocation<'_>,
+    call_end: &CallEnd,
+    update: &RunUpdate<'_>,
 ) -> bool {
-    let is_whole = ended
+    let is_whole = call_end
         .result
         .data
         .as_ref()
         .is_none_or(|frame| frame.mode == ResponseMode::Auto && frame.next.is_none());
-    let budget = &ready.caller.run.settings.budget;
-    !masks::are_counted_by(&step.batch)
+    let budget = &invocation.caller.run.settings.budget;
+    !run_masks::writes_mask_record(&update.batch)
         && is_whole
-        && ready.outlet.is_none()
-        && !ended.counts_tokens
+        && invocation.stream_outlet.is_none()
+        && !call_end.counts_tokens
         && budget.max_prompt_tokens.is_none()
 }

@@ -1,67 +1,69 @@
-//! The evaluation of a request: lookup, contract, arguments, policy, budget, and what releases it.
+//! Evaluates a request: lookup, contract, arguments, policy and budget, then what could release a
+//! hold.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use weaver_policy::approval::ObservedPrecondition;
 use weaver_policy::signal::SignalReport;
-use weaver_policy::{PolicySet, Query, Release};
+use weaver_policy::{PolicyQuery, PolicySet, ReleaseProof};
 use weaver_types::{
-    Capability, CapabilityRequest, Check, Contribution, Decision, Discharge, Label, Operation,
-    ReasonCode, RequestId, Verdict,
+    ApprovalRequestId, Capability, CapabilityRequest, CheckKind, CheckResult, Decision, Label,
+    Operation, ReasonCode, Remedy, Verdict,
 };
 
-use super::observe;
+use super::preconditions;
 use super::resume::{HeldCall, HoldEnding, HoldState, is_releasable};
 
-use super::token_allotment::spent;
-use crate::arguments::Arguments;
-use crate::cached_run::{RunSlot, lock};
+use super::token_allotment::exhausted_budget_denial;
+use crate::cached_run::{RunSlot, lock_run};
 use crate::caller::Caller;
-use crate::clock_guard::Moment;
+use crate::canonical_arguments::CanonicalArguments;
+use crate::clock_guard::ClockReading;
 use crate::contract::ContractComparison;
 use crate::kernel::Kernel;
 use crate::masked_arguments::ArgumentMasks;
 use crate::registry::RegisteredCapability;
 
-/// What is asked.
+/// The request to be evaluated, with everything the decision depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct EvaluationRequest<'a> {
     pub(crate) caller: Caller<'a>,
     pub(crate) request: &'a CapabilityRequest,
     pub(crate) arguments: Option<&'a Value>,
-    /// The masks that stood in them, where there were any.
+    /// The masks in the arguments, if there are any.
     pub(crate) masks: Option<&'a ArgumentMasks>,
     pub(crate) operation: Operation,
-    /// When it is asked.
-    pub(crate) at: Moment,
-    /// What was observed when the call was granted; `None` where it is being granted.
-    pub(crate) facts: Option<&'a [ObservedPrecondition]>,
-    /// Whether what was held before may be released now.
-    pub(crate) resumes: bool,
+    /// The time of the request.
+    pub(crate) at: ClockReading,
+    /// The preconditions observed at the grant; `None` during the grant itself.
+    pub(crate) preconditions: Option<&'a [ObservedPrecondition]>,
+    /// Whether an earlier approval may release the call.
+    pub(crate) may_resume: bool,
 }
 
-/// What an evaluation found. Boxed where it is passed on: it moves through many stages.
+/// The result of an evaluation. Boxed where it is passed on: it moves through many stages.
 pub(crate) struct Evaluation {
     pub(crate) decision: Decision,
-    /// What can be executed; `None` when there is nothing of that name, or nothing usable.
-    pub(crate) target: Option<Target>,
+    /// The capability to execute; `None` when it is unknown to this caller or unusable.
+    pub(crate) target: Option<CallTarget>,
     /// The run's slot; `None` when the run's state cannot be read.
     pub(crate) slot: Option<RunSlot>,
-    /// The label of the run at that moment.
+    /// The label of the run at the time of the evaluation.
     pub(crate) label: Label,
-    /// What the preconditions were.
-    pub(crate) facts: Vec<ObservedPrecondition>,
-    /// What the sources of signals say.
+    /// The preconditions as they were observed.
+    pub(crate) preconditions: Vec<ObservedPrecondition>,
+    /// What the signal sources report.
     pub(crate) signals: SignalReport,
-    /// Where the call stands with what holds it.
-    pub(crate) holding: HoldState,
-    /// Requests that are over.
-    pub(crate) endings: Vec<HoldEnding>,
-    /// The request of a held call, once it has one.
-    pub(crate) request: Option<RequestId>,
-    /// The arguments with their masks, where there were any: what may be recorded of them.
-    pub(crate) given: Option<Value>,
+    /// Whether the call is held, and what could release it.
+    pub(crate) hold_state: HoldState,
+    /// Approval requests that end with this evaluation.
+    pub(crate) hold_endings: Vec<HoldEnding>,
+    /// The approval request of a held call, once there is one.
+    pub(crate) request: Option<ApprovalRequestId>,
+    /// The arguments with masks in place of the values, if there are masks: the form that may be
+    /// recorded.
+    pub(crate) masked_arguments: Option<Value>,
 }
 
 impl Evaluation {
@@ -71,230 +73,259 @@ impl Evaluation {
             target: None,
             slot,
             label: Label::clean(),
-            facts: Vec::new(),
+            preconditions: Vec::new(),
             signals: SignalReport::none(),
-            holding: HoldState::Free,
-            endings: Vec::new(),
+            hold_state: HoldState::Free,
+            hold_endings: Vec::new(),
             request: None,
-            given: None,
+            masked_arguments: None,
         })
     }
 
-    pub(crate) fn tightened(mut self: Box<Self>, said: Contribution) -> Box<Self> {
-        self.decision = self.decision.tightened(said);
+    pub(crate) fn joined_with(mut self: Box<Self>, contribution: CheckResult) -> Box<Self> {
+        self.decision = self.decision.joined_with(contribution);
         self
     }
 }
 
-/// The decision with or without a release.
-type Decide<'a> = &'a dyn Fn(Option<&Release>) -> Decision;
+/// Computes the decision with or without a release.
+type DecideWithRelease<'a> = &'a dyn Fn(Option<&ReleaseProof>) -> Decision;
 
-/// A capability ready to be executed.
-pub(crate) struct Target {
+/// The capability that a request means, ready to be executed.
+pub(crate) struct CallTarget {
     pub(crate) entry: Arc<RegisteredCapability>,
     pub(crate) capability: Arc<Capability>,
-    /// How it stands against what was registered and approved.
+    /// How it compares with the registered and the approved version.
     pub(crate) contract: ContractComparison,
-    pub(crate) arguments: Option<Arguments>,
+    pub(crate) arguments: Option<CanonicalArguments>,
 }
 
 /// A denial for a reason outside of the policy's checks.
-pub(crate) fn denied(
+pub(crate) fn denied_decision(
     policy: &PolicySet,
-    check: Check,
+    check: CheckKind,
     reason: ReasonCode,
     detail: &str,
 ) -> Decision {
-    let said = Contribution::new(check, Verdict::Deny, reason, detail);
-    Decision::join(vec![said], policy.basis().clone())
+    let contribution = CheckResult::new(check, Verdict::Deny, reason, detail);
+    Decision::join(vec![contribution], policy.basis().clone())
 }
 
 impl Kernel {
+    /// Evaluates a request. When anything inside fails, the decision is a denial.
     pub(crate) fn evaluate(
         &self,
         policy: &PolicySet,
-        question: EvaluationRequest<'_>,
+        evaluation_request: EvaluationRequest<'_>,
     ) -> Box<Evaluation> {
-        let run = &question.caller.run.run_id;
-        self.settle_deferred_ends();
+        let run = &evaluation_request.caller.run.run_id;
+        self.collect_deferred_ends();
         match self.runs.slot(run, self.ledger.as_ref()) {
-            Ok(slot) => match self.find_target(policy, question) {
-                Ok(target) => self.judge(policy, question, target, slot),
+            Ok(slot) => match self.find_target(policy, evaluation_request) {
+                Ok(target) => self.evaluate_target(policy, evaluation_request, target, slot),
                 Err(decision) => Evaluation::new(*decision, Some(slot)),
             },
             Err(error) => {
                 let detail = format!("the run's state: {error}");
-                let decision =
-                    denied(policy, Check::System, ReasonCode::LedgerUnavailable, &detail);
+                let decision = denied_decision(
+                    policy,
+                    CheckKind::System,
+                    ReasonCode::LedgerUnavailable,
+                    &detail,
+                );
                 Evaluation::new(decision, None)
             }
         }
     }
 
-    /// What the request means, for this caller. Unknown and hidden look the same.
+    /// The capability that the request means for this caller. An unknown and a hidden capability
+    /// give the same denial, so that nobody can probe for hidden ones.
     fn find_target(
         &self,
         policy: &PolicySet,
-        question: EvaluationRequest<'_>,
-    ) -> Result<Target, Box<Decision>> {
-        let EvaluationRequest { caller, request, .. } = question;
+        evaluation_request: EvaluationRequest<'_>,
+    ) -> Result<CallTarget, Box<Decision>> {
+        let EvaluationRequest { caller, request, .. } = evaluation_request;
         let unknown = || {
             let detail = "no capability of that name is known here";
-            Box::new(denied(policy, Check::System, ReasonCode::NotFound, detail))
+            Box::new(denied_decision(policy, CheckKind::System, ReasonCode::NotFound, detail))
         };
         if caller.principal.tenant != self.settings.tenant {
             return Err(unknown());
         }
         let entry = self.registry.get(&request.capability_id).ok_or_else(unknown)?;
-        // One whose contract cannot be applied is not offered to anybody: it is unknown too.
+        // A capability whose contract cannot be applied is offered to nobody, so it counts as
+        // unknown.
         let capability = entry.effective(policy).map_err(|_| unknown())?;
-        if !policy.visible(caller.principal, &capability) {
+        if !policy.is_visible(caller.principal, &capability) {
             return Err(unknown());
         }
-        let contract = self.compare(policy, &entry, &capability);
-        Ok(Target { entry, capability, contract, arguments: None })
+        let contract = self.compare_with_baseline(policy, &entry, &capability);
+        Ok(CallTarget { entry, capability, contract, arguments: None })
     }
 
-    fn judge(
+    fn evaluate_target(
         &self,
         policy: &PolicySet,
-        question: EvaluationRequest<'_>,
-        mut target: Target,
+        evaluation_request: EvaluationRequest<'_>,
+        mut target: CallTarget,
         slot: RunSlot,
     ) -> Box<Evaluation> {
-        let EvaluationRequest { caller, request, arguments, masks, operation, .. } = question;
+        let EvaluationRequest { caller, request, arguments, masks, operation, .. } =
+            evaluation_request;
         let settings = &caller.run.settings;
-        let Some((label, exceeded, finished, spent)) = lock(&slot).map(|hot| {
-            let (state, spent) = (hot.state(), spent(&hot, &settings.budget, operation));
+        let Some((label, exceeded, finished, spent)) = lock_run(&slot).map(|cached| {
+            let (state, spent) =
+                (cached.state(), exhausted_budget_denial(&cached, &settings.budget, operation));
             let exceeded = state.meters.exceeded(&settings.budget);
-            (state.label.clone(), exceeded, hot.finished(), spent)
+            (state.label.clone(), exceeded, cached.finished_calls(), spent)
         }) else {
             let detail = "the run's state is unusable";
-            let decision = denied(policy, Check::System, ReasonCode::InternalError, detail);
+            let decision =
+                denied_decision(policy, CheckKind::System, ReasonCode::InternalError, detail);
             return Evaluation::new(decision, None);
         };
         let run = &caller.run.run_id;
-        let signals = self.signals(run, &target.capability, operation, finished);
-        let changed = target.contract.contribution.as_deref().cloned();
-        let mut beside: Vec<Contribution> = changed.into_iter().chain(spent).collect();
+        let signals = self.signal_report(run, &target.capability, operation, finished);
+        let changed = target.contract.check_result.as_deref().cloned();
+        let mut extra_contributions: Vec<CheckResult> = changed.into_iter().chain(spent).collect();
         if operation == Operation::Invoke {
-            beside.extend(exceeded.map(used_up));
-            beside.extend(self.clock_leapt(&target.capability));
-            beside.extend(masks.and_then(|masks| masks.refusal(&target.capability)));
-            match read_arguments(&target.entry, arguments) {
+            extra_contributions.extend(exceeded.map(budget_exhausted));
+            extra_contributions.extend(self.clock_jump_hold(&target.capability));
+            extra_contributions.extend(masks.and_then(|masks| masks.refusal(&target.capability)));
+            match parse_arguments(&target.entry, arguments) {
                 Ok(arguments) => target.arguments = arguments,
-                Err(said) => beside.push(*said),
+                Err(contribution) => extra_contributions.push(*contribution),
             }
         }
         let origin = masks.map(|_| target.entry.origin.as_ref());
-        let query = Query {
+        let query = PolicyQuery {
             arguments,
-            masked: masks.map_or(&[], |masks| &masks.masked),
+            masked: masks.map_or(&[], |masks| &masks.values),
             origin,
             operation,
             mode: settings.safety_mode,
             label: &label,
-            now: question.at.now,
+            now: evaluation_request.at.now,
             human_channel: self.settings.human_channel,
             run: Some(run),
             signals: &signals,
-            origins: Some(&self.origins(&slot)),
-            ..Query::new(&target.capability, caller.principal, request)
+            origins: Some(&self.value_origins(&slot)),
+            ..PolicyQuery::new(&target.capability, caller.principal, request)
         };
         let limits = self.rates.check(policy, &self.registry, &query);
-        let decide = |release: Option<&Release>| {
-            let decision = policy.decide(&Query { release, ..query });
-            let decision = beside.iter().cloned().fold(decision, Decision::tightened);
-            let limited = |decision, said| policy.limited(decision, said);
+        // Every step only tightens: the policy, the kernel's own obstacles, then the rate limits, which
+        // the policy may only record. Masks come last, so that no detail shows a masked value.
+        let decide = |release: Option<&ReleaseProof>| {
+            let decision = policy.decide(&PolicyQuery { release, ..query });
+            let decision =
+                extra_contributions.iter().cloned().fold(decision, Decision::joined_with);
+            let limited = |decision, contribution| policy.with_limit_result(decision, contribution);
             let decision = limits.iter().cloned().fold(decision, limited);
             match masks {
-                Some(masks) => masks.hidden_in(decision),
+                Some(masks) => masks.redact_decision(decision),
                 None => decision,
             }
         };
-        let mut evaluated = Evaluation::new(decide(None), None);
+        let mut evaluation = Evaluation::new(decide(None), None);
         if operation == Operation::Invoke {
-            evaluated = self.apply_releases(policy, question, &target, &query, &decide, evaluated);
+            evaluation = self
+                .apply_releases(policy, evaluation_request, &target, &query, &decide, evaluation);
         }
+        // Preconditions and releases have added details after `decide`.
         if let Some(masks) = masks {
-            evaluated.decision = masks.hidden_in(evaluated.decision);
+            evaluation.decision = masks.redact_decision(evaluation.decision);
         }
-        evaluated.target = Some(target);
-        evaluated.slot = Some(slot);
-        evaluated.label = label;
-        evaluated.given = masks.map(|masks| masks.given.clone());
-        evaluated.signals = signals;
-        evaluated
+        evaluation.target = Some(target);
+        evaluation.slot = Some(slot);
+        evaluation.label = label;
+        evaluation.masked_arguments = masks.map(|masks| masks.as_written.clone());
+        evaluation.signals = signals;
+        evaluation
     }
 
-    /// What goes beyond the policy's own checks: preconditions, and what releases a hold.
+    /// Checks preconditions and looks for a release of the hold.
+    ///
+    /// A denial that no approval can lift is returned first, so that preconditions are not observed
+    /// for a call that cannot happen. The preconditions are compared last, with those of the grant:
+    /// a release must not hide that the world has changed.
     fn apply_releases(
         &self,
         policy: &PolicySet,
-        question: EvaluationRequest<'_>,
-        target: &Target,
-        query: &Query<'_>,
-        decide: Decide<'_>,
-        mut evaluated: Box<Evaluation>,
+        evaluation_request: EvaluationRequest<'_>,
+        target: &CallTarget,
+        query: &PolicyQuery<'_>,
+        decide: DecideWithRelease<'_>,
+        mut evaluation: Box<Evaluation>,
     ) -> Box<Evaluation> {
-        if !evaluated.decision.allowed() && !is_releasable(&evaluated.decision) {
-            if target.contract.denied() && question.resumes {
-                // What was held or granted for another version of it is over.
-                let release = |release: &Release| decide(Some(release));
-                let decision = evaluated.decision.clone();
-                let caller = question.caller;
+        if !evaluation.decision.is_allowed() && !is_releasable(&evaluation.decision) {
+            if target.contract.is_denied() && evaluation_request.may_resume {
+                // Open requests and grants for another version of the capability end.
+                let release = |release: &ReleaseProof| decide(Some(release));
+                let decision = evaluation.decision.clone();
+                let caller = evaluation_request.caller;
                 let decide = &release;
-                let held = HeldCall { policy, caller, query, target, facts: &[], decision, decide };
-                evaluated.endings = self.resume(held).endings;
+                let held = HeldCall {
+                    policy,
+                    caller,
+                    query,
+                    target,
+                    preconditions: &[],
+                    decision,
+                    decide,
+                };
+                evaluation.hold_endings = self.resume(held).hold_endings;
             }
-            return evaluated;
+            return evaluation;
         }
-        match self.facts(policy, target.capability.id(), query.arguments) {
-            Ok(facts) => evaluated.facts = facts,
-            Err(said) => return evaluated.tightened(*said),
+        match self.observe_preconditions(policy, target.capability.id(), query.arguments) {
+            Ok(preconditions) => evaluation.preconditions = preconditions,
+            Err(contribution) => return evaluation.joined_with(*contribution),
         }
-        if !evaluated.decision.allowed() && question.resumes {
+        if !evaluation.decision.is_allowed() && evaluation_request.may_resume {
             let resumed = self.resume(HeldCall {
                 policy,
-                caller: question.caller,
+                caller: evaluation_request.caller,
                 query,
                 target,
-                facts: &evaluated.facts,
-                decision: evaluated.decision,
+                preconditions: &evaluation.preconditions,
+                decision: evaluation.decision,
                 decide: &|release| decide(Some(release)),
             });
-            evaluated.decision = resumed.decision;
-            evaluated.holding = resumed.holding;
-            evaluated.endings = resumed.endings;
+            evaluation.decision = resumed.decision;
+            evaluation.hold_state = resumed.hold_state;
+            evaluation.hold_endings = resumed.hold_endings;
         }
-        match question.facts.and_then(|before| observe::changed(before, &evaluated.facts)) {
-            Some(said) => evaluated.tightened(said),
-            None => evaluated,
+        match evaluation_request.preconditions.and_then(|before| {
+            preconditions::changed_precondition_denial(before, &evaluation.preconditions)
+        }) {
+            Some(contribution) => evaluation.joined_with(contribution),
+            None => evaluation,
         }
     }
 
-    /// While the clock is not believed, nothing that acts on the world is done.
-    fn clock_leapt(&self, capability: &Capability) -> Option<Contribution> {
+    /// Holds every call that writes while the wall clock is not trusted.
+    fn clock_jump_hold(&self, capability: &Capability) -> Option<CheckResult> {
         if !capability.spec().effects.writes() {
             return None;
         }
-        let wall = self.time.leapt(self.clock.as_ref())?;
-        let detail = format!("the clock leapt to {wall}; an operator has to confirm it");
-        Some(Contribution::new(Check::System, Verdict::Hold, ReasonCode::ClockJump, detail))
+        let wall = self.clock_guard.rejected_wall_time(self.clock.as_ref())?;
+        let detail = format!("the clock jumped to {wall}; an operator has to confirm it");
+        Some(CheckResult::new(CheckKind::System, Verdict::Hold, ReasonCode::ClockJump, detail))
     }
 }
 
-fn used_up(cap: &str) -> Contribution {
+fn budget_exhausted(cap: &str) -> CheckResult {
     let detail = format!("the run's cap `{cap}` is used up");
-    Contribution::new(Check::Limit, Verdict::Deny, ReasonCode::BudgetExceeded, detail)
+    CheckResult::new(CheckKind::Limit, Verdict::Deny, ReasonCode::BudgetExceeded, detail)
 }
 
-fn read_arguments(
+fn parse_arguments(
     entry: &RegisteredCapability,
     value: Option<&Value>,
-) -> Result<Option<Arguments>, Box<Contribution>> {
+) -> Result<Option<CanonicalArguments>, Box<CheckResult>> {
     let Some(value) = value else { return Ok(None) };
-    let problem = match Arguments::read(value) {
+    let problem = match CanonicalArguments::read(value) {
         Err(problem) => problem.to_string(),
         Ok(arguments) => match entry.arguments.violation(value, "the arguments") {
             None => return Ok(Some(arguments)),
@@ -302,6 +333,6 @@ fn read_arguments(
         },
     };
     let reason = ReasonCode::InvalidArguments;
-    let said = Contribution::new(Check::Justification, Verdict::Ask, reason, problem);
-    Err(Box::new(said.discharged_by(Discharge::Arguments)))
+    let contribution = CheckResult::new(CheckKind::Justification, Verdict::Ask, reason, problem);
+    Err(Box::new(contribution.with_remedy(Remedy::Arguments)))
 }

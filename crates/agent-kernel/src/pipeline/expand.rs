@@ -1,4 +1,4 @@
-//! Drilling down into a stored result: decided anew, redacted anew, recorded before it is shown.
+//! Expands a stored result: decided and redacted again, and recorded before it is shown.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,141 +8,153 @@ use weaver_firewall::handle::{self, HandleRecord};
 use weaver_firewall::{FrameSpec, HandleError, HandleQuery, ValueSource};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{
-    CallId, CapabilityId, CapabilityRequest, Check, Contribution, Decision, EventKind, Frame,
+    CallId, CapabilityId, CapabilityRequest, CheckKind, CheckResult, Decision, EventKind, Frame,
     HandleId, Label, Operation, ReasonCode, ResponseMode, RunId, SafetyMode, ToolResult, Verdict,
 };
 
-use super::evaluate::{EvaluationRequest, Target, denied};
-use super::grant::{early, unnamed};
-use super::label;
+use super::evaluate::{CallTarget, EvaluationRequest, denied_decision};
+use super::finish::PII_READER;
+use super::grant::{early_refusal, placeholder_call_id};
 use super::refuse::span_id;
-use super::signal::CompletedCall;
+use super::result_label;
+use super::run_update::{RecordingError, RunUpdate};
+use super::signal::CallSummary;
 use super::token_allotment::TokenAllotment;
-use super::transition::{RecordingError, Step};
 use crate::budget_reservation::{AttemptNeeds, BudgetReservation};
 use crate::cached_run::RunSlot;
 use crate::caller::Caller;
+use crate::event_payload::EventPayload;
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
-use crate::masks;
-use crate::record::Payload;
-use crate::revocation::RevocationScope;
+use crate::revocation::GrantScope;
+use crate::run_masks;
 use crate::run_state::RunDelta;
-use crate::token::token_of;
+use crate::token::token_id_of;
 
-/// A view that is allowed.
-struct View<'a> {
+/// An expansion that was allowed.
+struct AuthorizedExpansion<'a> {
     caller: Caller<'a>,
     call: CallId,
     record: &'a HandleRecord,
-    target: &'a Target,
+    target: &'a CallTarget,
     decision: Decision,
     slot: RunSlot,
 }
 
 impl Kernel {
-    /// Shows more of a stored result: rows or facts, under the rules of the first call and those
-    /// in force now. A dry run shows nothing.
+    /// Shows more of a stored result, rows or facts, under the rules of the first call and those in
+    /// force now. A dry run shows nothing.
     pub async fn expand(
         &self,
         caller: Caller<'_>,
         id: &HandleId,
         query: &HandleQuery,
     ) -> Invocation {
-        self.expand_apart_from(caller, id, query, &BTreeSet::new()).await
+        self.expand_isolated(caller, id, query, &BTreeSet::new()).await
     }
 
-    /// The same for a host that keeps apart what the same principal does at once: what one of
-    /// `others` has stored is there for that run alone, and unknown to any other.
-    pub async fn expand_apart_from(
+    /// Like [`Kernel::expand`], for a host that isolates concurrent runs of one principal: a result
+    /// that one of `isolated_runs` has stored is visible only to that run, and unknown to any
+    /// other.
+    pub async fn expand_isolated(
         &self,
         caller: Caller<'_>,
         id: &HandleId,
         query: &HandleQuery,
-        others: &BTreeSet<RunId>,
+        isolated_runs: &BTreeSet<RunId>,
     ) -> Invocation {
         let policy = self.policy();
-        let principal = policy.granted(caller.principal);
+        let principal = policy.limit_to_grants(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
         let Ok(call) = CallId::random(self.random.as_ref()) else {
             let detail = "no randomness for a call id";
-            let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);
-            return Invocation { call: unnamed(), decision, result: None, request: None };
+            let decision =
+                denied_decision(&policy, CheckKind::System, ReasonCode::InternalError, detail);
+            return Invocation {
+                call: placeholder_call_id(),
+                decision,
+                result: None,
+                request: None,
+            };
         };
-        let record = match self.find(caller, id, others) {
+        let record = match self.find_handle(caller, id, isolated_runs) {
             Ok(record) => record,
             Err(error) => {
                 let basis = policy.basis().clone();
-                let decision = Decision::join(vec![refusal(&error)], basis);
-                return self.refuse_view(caller, call, id, decision).await;
+                let decision = Decision::join(vec![handle_denial(&error)], basis);
+                return self.refuse_expansion(caller, call, id, decision).await;
             }
         };
         let request = CapabilityRequest::new(record.handle.capability_id.clone(), "");
         let operation = Operation::View;
-        let question = EvaluationRequest {
+        let evaluation_request = EvaluationRequest {
             caller,
             request: &request,
             arguments: None,
             masks: None,
             operation,
-            at: self.moment(),
-            facts: None,
-            resumes: true,
+            at: self.clock_reading(),
+            preconditions: None,
+            may_resume: true,
         };
-        let evaluated = self.evaluate(&policy, question);
+        let evaluation = self.evaluate(&policy, evaluation_request);
         let (Some(target), Some(slot), true) =
-            (&evaluated.target, &evaluated.slot, evaluated.decision.allowed())
+            (&evaluation.target, &evaluation.slot, evaluation.decision.is_allowed())
         else {
-            let decision = self.refuse(caller, &request, &call, evaluated).await;
-            return self.refused(caller, &request, call, decision);
+            let decision = self.finish_refusal(caller, &request, &call, evaluation).await;
+            return self.refusal_invocation(caller, &request, call, decision);
         };
-        let (decision, slot) = (evaluated.decision.clone(), slot.clone());
-        let view = View { caller, call, record: &record, target, decision, slot };
+        let (decision, slot) = (evaluation.decision.clone(), slot.clone());
+        let expansion =
+            AuthorizedExpansion { caller, call, record: &record, target, decision, slot };
         if caller.run.dry_run {
             return Invocation {
-                call: view.call,
-                decision: view.decision,
+                call: expansion.call,
+                decision: expansion.decision,
                 result: None,
                 request: None,
             };
         }
-        let mut share = TokenAllotment::default();
-        // Given back when the view is recorded.
-        let _room = match self.room_for(&view, &mut share) {
+        let mut allotment = TokenAllotment::default();
+        // Released when the expansion is recorded.
+        let _room = match self.reserve_tokens(&expansion, &mut allotment) {
             Ok(reservation) => reservation,
-            Err(said) => {
-                let decision = view.decision.tightened(*said);
-                return self.refuse_view(caller, view.call, id, decision).await;
+            Err(contribution) => {
+                let decision = expansion.decision.joined_with(*contribution);
+                return self.refuse_expansion(caller, expansion.call, id, decision).await;
             }
         };
-        match self.look(&view, query, &mut share) {
-            Ok(frame) => self.show(view, frame, share).await,
+        match self.render_frame(&expansion, query, &mut allotment) {
+            Ok(frame) => self.record_and_return(expansion, frame, allotment).await,
             Err(error) => {
-                let decision = view.decision.tightened(refusal(&error));
-                self.refuse_view(caller, view.call, id, decision).await
+                let decision = expansion.decision.joined_with(handle_denial(&error));
+                self.refuse_expansion(caller, expansion.call, id, decision).await
             }
         }
     }
 
-    /// The record of a handle that this principal may use in this run.
-    fn find(
+    /// The record of a handle, if this principal may use it in this run.
+    ///
+    /// A handle is not a credential: its principal, its expiry, its run and the revocations since
+    /// it was stored are all checked before its record is used.
+    fn find_handle(
         &self,
         caller: Caller<'_>,
         id: &HandleId,
-        others: &BTreeSet<RunId>,
+        isolated_runs: &BTreeSet<RunId>,
     ) -> Result<HandleRecord, HandleError> {
-        let stored = self.ledger.read(&handle::key(&self.settings.tenant, id))?;
-        let access = handle::Access {
+        let stored = self.ledger.read(&handle::record_key(&self.settings.tenant, id))?;
+        let access = handle::HandleAccess {
             tenant: &caller.principal.tenant,
             principal: &caller.principal.id,
             now: self.now(),
         };
-        let record = handle::load(id, stored.as_ref(), access)?;
-        if record.run != caller.run.run_id && others.contains(&record.run) {
+        let record = handle::authorized_record(id, stored.as_ref(), access)?;
+        if record.run != caller.run.run_id && isolated_runs.contains(&record.run) {
             return Err(HandleError::NotFound { id: id.clone() });
         }
-        let token = token_of(&record.call);
-        let granted = RevocationScope {
+        let token = token_id_of(&record.call);
+        let granted = GrantScope {
             principal: &record.principal,
             run: &record.run,
             token: token.as_ref(),
@@ -154,72 +166,86 @@ impl Kernel {
         Ok(record)
     }
 
-    /// Sets aside the tokens that a view may show.
-    fn room_for(
+    /// Reserves the tokens that the expansion may show.
+    fn reserve_tokens(
         &self,
-        view: &View<'_>,
-        share: &mut TokenAllotment,
-    ) -> Result<BudgetReservation, Box<Contribution>> {
+        expansion: &AuthorizedExpansion<'_>,
+        allotment: &mut TokenAllotment,
+    ) -> Result<BudgetReservation, Box<CheckResult>> {
         let mode = self.settings.view_mode;
-        let tokens = self.tokens_of_a_frame(&view.slot, mode);
-        let budget = &view.caller.run.settings.budget;
-        let reservation =
-            BudgetReservation::take(&view.slot, budget, tokens, AttemptNeeds::default())?;
-        share.reserve(self, &view.slot, mode, reservation.tokens())?;
+        let tokens = self.max_frame_tokens(&expansion.slot, mode);
+        let budget = &expansion.caller.run.settings.budget;
+        let reservation = BudgetReservation::for_first_attempt(
+            &expansion.slot,
+            budget,
+            tokens,
+            AttemptNeeds::default(),
+        )?;
+        allotment.reserve(self, &expansion.slot, mode, reservation.tokens())?;
         Ok(reservation)
     }
 
-    fn look(
+    fn render_frame(
         &self,
-        view: &View<'_>,
+        expansion: &AuthorizedExpansion<'_>,
         query: &HandleQuery,
-        share: &mut TokenAllotment,
+        allotment: &mut TokenAllotment,
     ) -> Result<Frame, HandleError> {
-        let record = view.record;
-        let pii_reader = view.caller.principal.has_role("pii_reader");
-        let limits = record.tighten(view.decision.constraints(), pii_reader);
+        let record = expansion.record;
+        let pii_reader = expansion.caller.principal.has_role(PII_READER);
+        let limits = record.tightened_constraints(expansion.decision.constraints(), pii_reader);
         let spec = FrameSpec {
-            call: &view.call,
-            capability: &view.target.capability,
-            mode: share.floor().max(self.settings.view_mode),
-            budget: self.frame_budget(&view.decision),
+            call: &expansion.call,
+            capability: &expansion.target.capability,
+            mode: allotment.min_mode().max(self.settings.view_mode),
+            budget: self.frame_budget(&expansion.decision),
             constraints: &limits,
             pii_reader,
             handle: Some(&record.handle),
-            label: view_label(view.target, record),
+            label: view_label(expansion.target, record),
             now: self.now(),
-            strict: view.caller.run.settings.safety_mode == SafetyMode::Strict,
-            // A page is in the order that was asked for.
+            strict: expansion.caller.run.settings.safety_mode == SafetyMode::Strict,
+            // No goal: a page keeps the requested order.
             goal: None,
         };
         let opened = self.handles.open(record, self.blobs.as_ref())?;
         let source = ValueSource {
-            origin: Arc::clone(&view.target.entry.origin),
+            origin: Arc::clone(&expansion.target.entry.origin),
             label: record.label.clone(),
         };
-        let firewall = self.firewall_of(&view.slot, source);
-        let first = firewall.look(&opened, query, &spec)?;
-        Ok(share.fit(first, &spec, |spec| firewall.look(&opened, query, spec).ok()))
+        let firewall = self.source_firewall(&expansion.slot, source);
+        let first = firewall.expand_open(&opened, query, &spec)?;
+        Ok(allotment.fit(first, &spec, |spec| firewall.expand_open(&opened, query, spec).ok()))
     }
 
-    async fn show(&self, view: View<'_>, frame: Frame, share: TokenAllotment) -> Invocation {
+    async fn record_and_return(
+        &self,
+        expansion: AuthorizedExpansion<'_>,
+        frame: Frame,
+        allotment: TokenAllotment,
+    ) -> Invocation {
         let capability = frame.capability_id.clone();
         let delta = RunDelta {
             label: Some(frame.label.clone()),
-            prompt_tokens: share.tokens(),
+            prompt_tokens: allotment.shown_tokens(),
             ..RunDelta::default()
         };
-        let recorded = self.record_view(&view, &frame, delta).await;
-        let View { caller, call, decision, slot, target, .. } = view;
+        let recorded = self.record_expansion(&expansion, &frame, delta).await;
+        let AuthorizedExpansion { caller, call, decision, slot, target, .. } = expansion;
         if let Err(problem) = recorded {
             let reason = ReasonCode::LedgerUnavailable;
             let problem = problem.to_string();
-            let said = Contribution::new(Check::System, Verdict::Deny, reason, problem);
+            let contribution = CheckResult::new(CheckKind::System, Verdict::Deny, reason, problem);
             let request = CapabilityRequest::new(capability, "");
-            return self.refused(caller, &request, call, decision.tightened(said));
+            return self.refusal_invocation(
+                caller,
+                &request,
+                call,
+                decision.joined_with(contribution),
+            );
         }
-        share.settle();
-        let over = CompletedCall {
+        allotment.charge();
+        let summary = CallSummary {
             run: &caller.run.run_id,
             call: &call,
             capability: &capability,
@@ -227,48 +253,48 @@ impl Kernel {
             label: &frame.label,
             operation: Operation::View,
         };
-        self.observed(&slot, &over);
+        self.notify_signal_sources(&slot, &summary);
         let mut result = ToolResult::ok(call.clone(), capability, frame);
         result.trace_id = caller.run.trace_id.clone();
         result.span_id = span_id(&call);
         Invocation { call, decision, result: Some(result), request: None }
     }
 
-    async fn record_view(
+    async fn record_expansion(
         &self,
-        view: &View<'_>,
+        expansion: &AuthorizedExpansion<'_>,
         frame: &Frame,
         mut delta: RunDelta,
     ) -> Result<(), RecordingError> {
-        let View { caller, call, record, decision, slot, .. } = view;
+        let AuthorizedExpansion { caller, call, record, decision, slot, .. } = expansion;
         let caller = *caller;
-        let provenance = self.view_provenance(caller.run, call, record, slot, frame);
+        let provenance = self.expansion_provenance(caller.run, call, record, slot, frame);
         delta.provenance = provenance.digests();
-        let event = Payload::new()
-            .caller(caller, &self.firewall)
+        let event = EventPayload::new()
+            .with_caller(caller, &self.firewall)
             .with("capability", json!(frame.capability_id))
-            .tagged(self.known(&frame.capability_id).as_deref())
+            .with_tags(self.known_capability(&frame.capability_id).as_deref())
             .with("handle", json!(frame.handle.as_ref().map(|handle| &handle.handle_id)))
-            .decided(decision, &self.firewall)
+            .with_decision(decision, &self.firewall)
             .with("rows", json!(frame.table.len()))
             .with("facts", json!(frame.facts.len()))
             .with("warnings", json!(frame.warnings))
-            .run(&delta)
-            .event(EventKind::HandleResolved, self.now(), &caller.run.run_id, Some(call))
+            .with_run_delta(&delta)
+            .into_event(EventKind::HandleResolved, self.now(), &caller.run.run_id, Some(call))
             .ok_or(RecordingError::Form("the view"))?;
         let mut batch = Batch::new(Durability::Os).with_event(event);
         batch.put.extend(provenance.puts.iter().cloned());
-        batch.put.extend(slot.masks().put(&self.settings.tenant, &caller.run.run_id));
-        let counts_masks = masks::are_counted_by(&batch);
-        self.step(Step::new(caller, slot, delta, batch)).await?;
-        provenance.take(slot);
+        batch.put.extend(slot.masks().put_if_used(&self.settings.tenant, &caller.run.run_id));
+        let counts_masks = run_masks::writes_mask_record(&batch);
+        self.commit_run_update(RunUpdate::new(caller, slot, delta, batch)).await?;
+        provenance.apply(slot);
         if counts_masks {
-            slot.masks().stored();
+            slot.masks().mark_recorded();
         }
         Ok(())
     }
 
-    async fn refuse_view(
+    async fn refuse_expansion(
         &self,
         caller: Caller<'_>,
         call: CallId,
@@ -279,25 +305,26 @@ impl Kernel {
             return Invocation { call, decision, result: None, request: None };
         };
         let request = CapabilityRequest::new(name, "");
-        let evaluated = early(decision, self.slot_of(caller));
-        let decision = self.refuse(caller, &request, &call, evaluated).await;
-        self.refused(caller, &request, call, decision)
+        let evaluation = early_refusal(decision, self.slot_of(caller));
+        let decision = self.finish_refusal(caller, &request, &call, evaluation).await;
+        self.refusal_invocation(caller, &request, call, decision)
     }
 }
 
-fn refusal(error: &HandleError) -> Contribution {
-    Contribution::new(Check::System, Verdict::Deny, error.reason(), error.to_string())
+fn handle_denial(error: &HandleError) -> CheckResult {
+    CheckResult::new(CheckKind::System, Verdict::Deny, error.reason(), error.to_string())
 }
 
-/// The label of a frame of the capability, as little to be trusted as what is stored.
-fn view_label(target: &Target, record: &HandleRecord) -> Label {
-    let stored = label::stored(&target.capability, &record.call);
-    let framed = label::framed(&target.capability, ResponseMode::Table, &stored);
-    let kept = &record.label;
-    // Above what the capability stores by itself, it is the source that said so, of what is shown too.
-    let confidentiality = match kept.confidentiality > stored.confidentiality {
-        true => kept.confidentiality,
+/// The label of a frame: never more trusted than the stored result.
+fn view_label(target: &CallTarget, record: &HandleRecord) -> Label {
+    let stored = result_label::stored_label(&target.capability, &record.call);
+    let framed = result_label::frame_label(&target.capability, ResponseMode::Table, &stored);
+    let source_label = &record.label;
+    // A confidentiality above the capability's own comes from the source of the result, and holds
+    // for what is shown too.
+    let confidentiality = match source_label.confidentiality > stored.confidentiality {
+        true => source_label.confidentiality,
         false => framed.confidentiality,
     };
-    framed.join(&Label { confidentiality, ..kept.clone() })
+    framed.join(&Label { confidentiality, ..source_label.clone() })
 }

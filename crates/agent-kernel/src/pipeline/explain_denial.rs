@@ -1,10 +1,10 @@
-//! Why a call would not go on: every condition that fails, with what would change it.
+//! Explains why a call would not be allowed: every failed condition, and what would change it.
 
 use serde_json::json;
 use weaver_policy::explain::{DenialExplanation, FailedCondition, explain_denial};
-use weaver_policy::{PolicySet, Query};
+use weaver_policy::{PolicyQuery, PolicySet};
 use weaver_types::{
-    CapabilityId, Check, Contribution, Decision, Discharge, PrincipalId, ReasonCode,
+    CapabilityId, CheckKind, CheckResult, Decision, PrincipalId, ReasonCode, Remedy,
 };
 
 use super::evaluate::{Evaluation, EvaluationRequest};
@@ -13,44 +13,54 @@ use crate::caller::{Call, Caller};
 use crate::kernel::Kernel;
 
 impl Kernel {
-    /// Explains why a call would be denied, asked back or held: what the policy asks for, and what
-    /// else stands in the way, such as a budget, the arguments or a changed contract. Nothing is
-    /// executed, recorded or charged. Unknown and hidden capabilities look the same.
+    /// Explains why a call would be denied, held or need clarification: the conditions of the
+    /// policy, and other obstacles such as a budget, the arguments or a changed contract. Nothing
+    /// is executed, recorded or charged. Unknown and hidden capabilities look the same.
     #[must_use]
     pub fn explain_denial(&self, caller: Caller<'_>, call: Call<'_>) -> DenialExplanation {
-        self.as_if(caller, call, |asked| self.why_not(&asked))
+        self.evaluate_hypothetically(caller, call, |hypothetical| {
+            self.full_explanation(&hypothetical)
+        })
     }
 
-    fn why_not(&self, asked: &HypotheticalCall<'_>) -> DenialExplanation {
-        let HypotheticalCall { policy, question, evaluated, .. } = asked;
-        let mut explanation = self.by_policy(policy, *question, evaluated);
-        if evaluated.decision.allowed() {
+    fn full_explanation(&self, hypothetical: &HypotheticalCall<'_>) -> DenialExplanation {
+        let HypotheticalCall { policy, evaluation_request, evaluation, .. } = hypothetical;
+        let mut explanation = self.policy_explanation(policy, *evaluation_request, evaluation);
+        if evaluation.decision.is_allowed() {
             return explanation;
         }
-        let decision = &evaluated.decision;
-        // Where a value came from is known to the kernel alone: what flow says here counts.
-        explanation.failed_conditions.retain(|one| {
-            one.check != Check::Flow || decision.obstacles().any(|said| speaks(one, said))
+        let decision = &evaluation.decision;
+        // Only the kernel knows where a value came from, so its own flow check overrides the one
+        // without origins.
+        explanation.failed_conditions.retain(|condition_| {
+            condition_.check != CheckKind::Flow
+                || decision.obstacles().any(|contribution| is_about(condition_, contribution))
         });
-        let beside: Vec<FailedCondition> = decision
+        let kernel_conditions: Vec<FailedCondition> = decision
             .obstacles()
-            .filter(|said| !explanation.failed_conditions.iter().any(|one| speaks(one, said)))
-            .map(beside)
+            .filter(|contribution| {
+                !explanation
+                    .failed_conditions
+                    .iter()
+                    .any(|condition_| is_about(condition_, contribution))
+            })
+            .map(kernel_condition)
             .collect();
-        explanation.failed_conditions.extend(beside);
-        let EvaluationRequest { caller, request, .. } = question;
-        finished(explanation, decision, &request.capability_id, &caller.principal.id)
+        explanation.failed_conditions.extend(kernel_conditions);
+        let EvaluationRequest { caller, request, .. } = evaluation_request;
+        with_summary(explanation, decision, &request.capability_id, &caller.principal.id)
     }
 
-    /// What the policy alone says.
-    fn by_policy(
+    /// The explanation of the policy alone.
+    fn policy_explanation(
         &self,
         policy: &PolicySet,
-        question: EvaluationRequest<'_>,
-        evaluated: &Evaluation,
+        evaluation_request: EvaluationRequest<'_>,
+        evaluation: &Evaluation,
     ) -> DenialExplanation {
-        let EvaluationRequest { caller, request, arguments, masks, operation, .. } = question;
-        let Some(target) = &evaluated.target else {
+        let EvaluationRequest { caller, request, arguments, masks, operation, .. } =
+            evaluation_request;
+        let Some(target) = &evaluation.target else {
             return DenialExplanation {
                 denied: true,
                 rule_name: "not-found".to_owned(),
@@ -64,34 +74,34 @@ impl Kernel {
         let origin = target.entry.origin.as_ref();
         explain_denial(
             policy,
-            &Query {
+            &PolicyQuery {
                 arguments,
-                masked: masks.map_or(&[], |masks| &masks.masked),
+                masked: masks.map_or(&[], |masks| &masks.values),
                 origin: Some(origin),
                 operation,
                 mode: settings.safety_mode,
-                label: &evaluated.label,
-                now: question.at.now,
+                label: &evaluation.label,
+                now: evaluation_request.at.now,
                 human_channel: self.settings.human_channel,
                 run: Some(&caller.run.run_id),
-                signals: &evaluated.signals,
-                ..Query::new(&target.capability, caller.principal, request)
+                signals: &evaluation.signals,
+                ..PolicyQuery::new(&target.capability, caller.principal, request)
             },
         )
     }
 }
 
-fn speaks(one: &FailedCondition, said: &Contribution) -> bool {
-    (one.check, one.reason_code) == (said.check, said.reason)
+fn is_about(condition_: &FailedCondition, contribution: &CheckResult) -> bool {
+    (condition_.check, condition_.reason_code) == (contribution.check, contribution.reason)
 }
 
-/// The condition behind what the kernel says beside the policy.
-fn beside(said: &Contribution) -> FailedCondition {
-    let (condition, required, suggestion) = match (&said.discharge, said.reason) {
-        (Discharge::Wait { retry_after_ms }, _) => {
+/// The condition behind an obstacle that comes from the kernel, not from the policy.
+fn kernel_condition(contribution: &CheckResult) -> FailedCondition {
+    let (condition, required, suggestion) = match (&contribution.discharge, contribution.reason) {
+        (Remedy::Wait { retry_after_ms }, _) => {
             ("wait", json!({ "retry_after_ms": retry_after_ms }), "Try again later".to_owned())
         }
-        (Discharge::Arguments, _) => {
+        (Remedy::Arguments, _) => {
             ("arguments", json!("arguments that fit the schema"), "Mend the arguments".to_owned())
         }
         (_, ReasonCode::BudgetExceeded | ReasonCode::SessionBudgetExhausted) => {
@@ -113,43 +123,43 @@ fn beside(said: &Contribution) -> FailedCondition {
         (_, ReasonCode::NotFound) => {
             ("capability", json!("a known capability"), "Look for another capability".to_owned())
         }
-        (Discharge::Approval, _) => {
-            ("approval", json!(said.authority), "Have it approved".to_owned())
+        (Remedy::Approval, _) => {
+            ("approval", json!(contribution.authority), "Have it approved".to_owned())
         }
-        _ => (said.reason.as_str(), json!(null), "Nothing the requester can do".to_owned()),
+        _ => (contribution.reason.as_str(), json!(null), "Nothing the requester can do".to_owned()),
     };
     FailedCondition {
         condition: condition.to_owned(),
         required,
-        actual: json!(said.detail),
+        actual: json!(contribution.detail),
         suggestion,
-        reason_code: said.reason,
+        reason_code: contribution.reason,
         rule: None,
-        verdict: said.verdict,
-        check: said.check,
+        verdict: contribution.verdict,
+        check: contribution.check,
     }
 }
 
-fn finished(
+fn with_summary(
     mut explanation: DenialExplanation,
     decision: &Decision,
     capability: &CapabilityId,
     principal: &PrincipalId,
 ) -> DenialExplanation {
     explanation.remediation.clear();
-    for one in &explanation.failed_conditions {
-        if !explanation.remediation.contains(&one.suggestion) {
-            explanation.remediation.push(one.suggestion.clone());
+    for condition_ in &explanation.failed_conditions {
+        if !explanation.remediation.contains(&condition_.suggestion) {
+            explanation.remediation.push(condition_.suggestion.clone());
         }
     }
     if !explanation.denied {
-        // The policy would allow it; something else stands in the way.
+        // The policy would allow it; the obstacle is another one.
         let first = explanation.failed_conditions.first();
         explanation.rule_name =
-            first.map_or("denied", |one| one.condition.as_str()).replace('_', "-");
+            first.map_or("denied", |condition_| condition_.condition.as_str()).replace('_', "-");
     }
     explanation.denied = true;
-    explanation.reason_code = Some(decision.primary());
+    explanation.reason_code = Some(decision.primary_reason());
     let ways = explanation.remediation.join("; ");
     explanation.narrative =
         format!("Request for '{capability}' by '{principal}' would be denied: {ways}.");
@@ -158,13 +168,13 @@ fn finished(
 
 #[cfg(test)]
 mod tests {
-    use weaver_types::{Check, Verdict};
+    use weaver_types::{CheckKind, Verdict};
 
     use super::*;
 
     #[test]
     fn each_reason_beside_the_policy_has_its_condition_and_what_would_change_it() {
-        let wait = || Discharge::Wait { retry_after_ms: 70 };
+        let wait = || Remedy::Wait { retry_after_ms: 70 };
         for (reason, discharge, condition, required, suggestion) in [
             (
                 ReasonCode::RateLimited,
@@ -182,56 +192,57 @@ mod tests {
             ),
             (
                 ReasonCode::InvalidArguments,
-                Discharge::Arguments,
+                Remedy::Arguments,
                 "arguments",
                 json!("arguments that fit the schema"),
                 "Mend the arguments",
             ),
             (
                 ReasonCode::SessionBudgetExhausted,
-                Discharge::Nothing,
+                Remedy::Nothing,
                 "budget",
                 json!("room in the run's budget"),
                 "Begin another run",
             ),
             (
                 ReasonCode::ContractSuspicious,
-                Discharge::Nothing,
+                Remedy::Nothing,
                 "contract",
                 json!("the approved contract"),
                 "Have the operator approve the contract again",
             ),
             (
                 ReasonCode::PreconditionFailed,
-                Discharge::Nothing,
+                Remedy::Nothing,
                 "precondition",
                 json!("the world as declared"),
                 "Ask again",
             ),
             (
                 ReasonCode::NotFound,
-                Discharge::Nothing,
+                Remedy::Nothing,
                 "capability",
                 json!("a known capability"),
                 "Look for another capability",
             ),
             (
                 ReasonCode::SignalRaised,
-                Discharge::Approval,
+                Remedy::Approval,
                 "approval",
                 json!({ "quorum": 0 }),
                 "Have it approved",
             ),
             (
                 ReasonCode::ClockJump,
-                Discharge::Nothing,
+                Remedy::Nothing,
                 "clock_jump",
                 json!(null),
                 "Nothing the requester can do",
             ),
         ] {
-            let said = Contribution::new(Check::System, Verdict::Deny, reason, "in words");
-            let failed = beside(&said.discharged_by(discharge));
+            let contribution =
+                CheckResult::new(CheckKind::System, Verdict::Deny, reason, "in words");
+            let failed = kernel_condition(&contribution.with_remedy(discharge));
             assert_eq!((failed.condition.as_str(), &failed.required), (condition, &required));
             assert_eq!(
                 (failed.suggestion.as_str(), &failed.actual),
@@ -239,7 +250,7 @@ mod tests {
             );
             assert_eq!(
                 (failed.reason_code, failed.verdict, failed.check),
-                (reason, Verdict::Deny, Check::System)
+                (reason, Verdict::Deny, CheckKind::System)
             );
         }
     }

@@ -1,239 +1,221 @@
-//! Finishing: store, firewall, label, charge, record the outcome.
+//! Finishes a call: stores the result, passes it through the firewall, labels and charges it, and
+//! records the outcome.
 
 use weaver_firewall::handle::{HandleGrant, StoredHandle};
 use weaver_firewall::{FrameBudget, FrameSpec, HandleError};
-use weaver_types::ledger::{Durability, Put};
+use weaver_types::ledger::{Durability, RecordWrite};
 use weaver_types::{
-    Check, Contribution, Decision, EventKind, Frame, Label, RawResult, ReasonCode, ResponseMode,
-    SafetyMode, Status, Timestamp, ToolErrorCode, ToolResult,
+    CheckKind, CheckResult, Decision, EventKind, RawResult, ReasonCode, ResponseMode, SafetyMode,
+    Timestamp, ToolResult,
 };
 
-use super::attempt::AttemptResult;
+use super::attempt::AttemptsResult;
 use super::authorized_invocation::AuthorizedInvocation;
+use super::call_end::{CallEnd, CallFailure, error_code, tool_result_of, unrecorded_end};
 use super::decision_key;
 use super::defer_end::is_deferrable;
-use super::label;
 use super::progress::ProgressOutlet;
 use super::provenance_updates::ProvenanceUpdate;
 use super::refuse::span_id;
+use super::result_label;
+use super::run_update::{RecordingError, RunUpdate};
 use super::token_allotment::TokenAllotment;
-use super::transition::{RecordingError, Step};
 use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::micros;
 use crate::driver::DriverError;
+use crate::event_payload::{
+    CapabilityTags, FrameRecord, HostFields, OutcomeRecord, error_text, record_event,
+};
 use crate::invocation::{Explanation, Invocation};
 use crate::kernel::Kernel;
-use crate::masks;
 use crate::provenance;
-use crate::record::{FrameRecord, HostFields, Outcome, Tags, error_text, event};
+use crate::run_masks;
 use crate::run_state::RunDelta;
 
-/// The most tokens of one frame, whatever a rule says.
+/// The most tokens of one frame, whatever a rule allows.
 const MAX_FRAME_TOKENS: u32 = 200_000;
 /// The role that is exempt from a capability's own list of allowed fields.
-const PII_READER: &str = "pii_reader";
-
-/// How a call ended, before it is recorded.
-pub(crate) struct CallEnd {
-    pub(crate) result: ToolResult<Frame>,
-    pub(crate) kind: EventKind,
-    pub(crate) failure: Option<ReasonCode>,
-    /// The stored result, and the result itself for the questions to come.
-    pub(crate) kept: Option<Box<(StoredHandle, RawResult)>>,
-    /// Tokens of what is shown.
-    pub(crate) tokens: u64,
-    /// The label of what is shown; `None` when nothing of the tool's is.
-    pub(crate) shown: Option<Label>,
-    /// The records of the reply, where the contract says which member has their id.
-    pub(crate) records: Vec<provenance::Record>,
-    /// What the log says of a stream.
-    pub(crate) stream: Option<serde_json::Value>,
-    /// Whether its tokens are counted against a bound of its session.
-    pub(crate) counts_tokens: bool,
-    /// Why there was no further attempt.
-    pub(crate) stopped: Option<ReasonCode>,
-}
-
-impl CallEnd {
-    /// An end without anything to keep or to charge.
-    pub(crate) fn new(result: ToolResult<Frame>, kind: EventKind) -> Self {
-        Self {
-            result,
-            kind,
-            failure: None,
-            kept: None,
-            tokens: 0,
-            shown: None,
-            records: Vec::new(),
-            stream: None,
-            counts_tokens: false,
-            stopped: None,
-        }
-    }
-}
+pub(super) const PII_READER: &str = "pii_reader";
 
 impl Kernel {
-    /// Executes a committed call and records its end. From here on nothing is refused any more.
+    /// Executes a committed call and records its end. From here on nothing is refused.
     pub(crate) async fn run_to_end(
         &self,
-        mut ready: Box<AuthorizedInvocation<'_>>,
-        mut watch: Box<OpenCallGuard<'_>>,
+        mut invocation: Box<AuthorizedInvocation<'_>>,
+        mut guard: Box<OpenCallGuard<'_>>,
     ) -> Box<Invocation> {
-        let attempts = self.attempt(&ready, &mut watch);
-        let AttemptResult { result, retries, stopped } = self.with_progress(&ready, attempts).await;
-        let (mut share, now) = (std::mem::take(&mut ready.share), self.now());
-        let mut ended = Box::new(match result {
-            Ok(raw) => match self.misfit(&ready, &raw) {
-                Some(problem) => self.misfitting(&ready, &raw, &problem),
-                None => self.shown(&ready, raw, &mut share, now),
+        let attempts = self.execute_with_retries(&invocation, &mut guard);
+        let AttemptsResult { result, retries, retry_stopped: stopped } =
+            self.with_progress(&invocation, attempts).await;
+        let (mut allotment, now) = (std::mem::take(&mut invocation.token_allotment), self.now());
+        let mut call_end = Box::new(match result {
+            Ok(raw) => match self.schema_violation(&invocation, &raw) {
+                Some(problem) => self.end_with_schema_violation(&invocation, &raw, &problem),
+                None => self.end_with_frame(&invocation, raw, &mut allotment, now),
             },
-            Err(error) => self.failed(&ready, &error),
+            Err(error) => self.end_with_error(&invocation, &error),
         });
-        if ended.shown.is_none()
-            && ready.progress.as_ref().is_some_and(ProgressOutlet::has_reported)
+        if call_end.shown_label.is_none()
+            && invocation.progress.as_ref().is_some_and(ProgressOutlet::has_shown_message)
         {
-            ended.shown =
-                Some(label::framed(&ready.target.capability, ResponseMode::Summary, &ready.worst));
+            call_end.shown_label = Some(result_label::frame_label(
+                &invocation.target.capability,
+                ResponseMode::Summary,
+                &invocation.worst_label,
+            ));
         }
-        ended.result.retries = retries;
-        ended.stopped = stopped;
-        self.conclude(ready, watch, ended, now, share).await
+        call_end.result.retries = retries;
+        call_end.retry_stopped = stopped;
+        self.record_and_answer(invocation, guard, call_end, now, allotment).await
     }
 
-    /// Records how a call ended and when, charges what was shown, and answers.
-    pub(crate) async fn conclude(
+    /// Records the end of a call, charges what was shown, and returns the answer.
+    pub(crate) async fn record_and_answer(
         &self,
-        ready: Box<AuthorizedInvocation<'_>>,
-        mut watch: Box<OpenCallGuard<'_>>,
-        mut ended: Box<CallEnd>,
+        invocation: Box<AuthorizedInvocation<'_>>,
+        mut guard: Box<OpenCallGuard<'_>>,
+        mut call_end: Box<CallEnd>,
         at: Timestamp,
-        share: TokenAllotment,
+        allotment: TokenAllotment,
     ) -> Box<Invocation> {
-        ended.result.trace_id = ready.caller.run.trace_id.clone();
-        ended.result.span_id = span_id(&ready.call);
-        ended.result.latency_us = micros(watch.spent);
-        ended.counts_tokens = share.is_bounded();
-        let recorded = self.record_end(&ready, &watch, &mut ended, at).await;
-        watch.tell(ended.shown.as_ref());
+        call_end.result.trace_id = invocation.caller.run.trace_id.clone();
+        call_end.result.span_id = span_id(&invocation.call);
+        call_end.result.latency_us = micros(guard.execution_time);
+        call_end.counts_tokens = allotment.is_bounded();
+        let recorded = self.record_end(&invocation, &guard, &mut call_end, at).await;
+        guard.notify_sources(call_end.shown_label.as_ref());
         match recorded {
             Ok(()) => {
-                watch.over = true;
-                share.settle();
-                if let Some((stored, raw)) = ended.kept.take().map(|kept| *kept) {
+                guard.is_recorded = true;
+                allotment.charge();
+                if let Some((stored, raw)) =
+                    call_end.stored.take().map(|stored_result| *stored_result)
+                {
                     self.handles.keep_open(&stored, raw);
                 }
             }
-            // The effect has happened and its end is not in the log: it reads "outcome unknown"
-            // there, and the caller is told the same.
+            // The effect has happened, but its end is not in the log. The log will say "outcome
+            // unknown", and so must the answer.
             Err(problem) => {
-                if let Some((stored, _)) = ended.kept.as_deref() {
-                    self.handles.abandon(stored, self.blobs.as_ref());
+                if let Some((stored, _)) = call_end.stored.as_deref() {
+                    self.handles.rollback(stored, self.blobs.as_ref());
                 }
-                *ended = unrecorded(&ready, &problem);
+                *call_end = unrecorded_end(&invocation, &problem);
             }
         }
-        self.remember(Explanation {
-            call: ready.call.clone(),
-            principal: ready.caller.principal.id.clone(),
-            capability: ready.target.capability.id().clone(),
-            decision: ready.decision.clone(),
-            failure: ended.failure,
+        self.remember_explanation(Explanation {
+            call: invocation.call.clone(),
+            principal: invocation.caller.principal.id.clone(),
+            capability: invocation.target.capability.id().clone(),
+            decision: invocation.decision.clone(),
+            failure: call_end.failure,
         });
-        let request = ready.released.as_ref().and_then(|released| released.request()).cloned();
-        let AuthorizedInvocation { call, decision, .. } = *ready;
-        Box::new(Invocation { call, decision, result: Some(ended.result), request })
+        let request =
+            invocation.release.as_ref().and_then(|hold_release| hold_release.request()).cloned();
+        let AuthorizedInvocation { call, decision, .. } = *invocation;
+        Box::new(Invocation { call, decision, result: Some(call_end.result), request })
     }
 
-    fn shown(
+    fn end_with_frame(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         mut raw: RawResult,
-        share: &mut TokenAllotment,
+        allotment: &mut TokenAllotment,
         now: Timestamp,
     ) -> CallEnd {
-        let capability = &ready.target.capability;
-        let mode = ready.effective_mode().max(share.floor());
-        raw.findings.extend(share.finding());
-        let spec = self.frame_spec(ready, mode, now);
+        let capability = &invocation.target.capability;
+        let mode = invocation.effective_mode().max(allotment.min_mode());
+        raw.findings.extend(allotment.finding());
+        let spec = self.frame_spec(invocation, mode, now);
         let fields = capability.spec().records.as_ref();
-        let records = fields.map(|fields| provenance::records(&raw, fields)).unwrap_or_default();
-        // A raw result is shown whole and needs no handle, unless its session may have no room for it.
-        let needs_handle = spec.mode != ResponseMode::Raw || share.is_bounded();
-        let stored = if needs_handle { self.keep(ready, &spec, &mut raw) } else { None };
+        let records =
+            fields.map(|fields| provenance::reply_records(&raw, fields)).unwrap_or_default();
+        // A raw result is shown whole and needs no handle, unless the session may not have enough
+        // tokens for it.
+        let needs_handle = spec.mode != ResponseMode::Raw || allotment.is_bounded();
+        let stored =
+            if needs_handle { self.store_result(invocation, &spec, &mut raw) } else { None };
         let handle = stored.as_ref().map(|stored| &stored.handle);
-        let label = label::known(spec.label, raw.label.as_ref());
+        let label = result_label::joined_with_source(spec.label, raw.label.as_ref());
         let spec = FrameSpec { handle, label, ..spec };
-        let firewall = self.firewall_for(ready, raw.label.as_ref());
+        let firewall = self.result_firewall(invocation, raw.label.as_ref());
         let first = firewall.frame(&raw, &spec);
-        let frame = share.fit(first, &spec, |spec| Some(firewall.frame(&raw, spec)));
+        let frame = allotment.fit(first, &spec, |spec| Some(firewall.frame(&raw, spec)));
         let shown = Some(frame.label.clone());
-        let (result, failure) = answered(ready, frame);
-        let tokens = share.tokens();
-        let kept = stored.map(|stored| Box::new((stored, raw)));
+        let (result, failure) = tool_result_of(invocation, frame);
+        let tokens = allotment.shown_tokens();
+        let stored_result = stored.map(|stored| Box::new((stored, raw)));
         CallEnd {
             failure,
-            kept,
+            stored: stored_result,
             tokens,
-            shown,
+            shown_label: shown,
             records,
             ..CallEnd::new(result, EventKind::Outcome)
         }
     }
 
-    /// What decides how much a frame of this call may show.
+    /// The specification that decides how much a frame of this call may show.
     pub(crate) fn frame_spec<'a>(
         &self,
-        ready: &'a AuthorizedInvocation<'_>,
+        invocation: &'a AuthorizedInvocation<'_>,
         mode: ResponseMode,
         now: Timestamp,
     ) -> FrameSpec<'a> {
-        let capability = &ready.target.capability;
+        let capability = &invocation.target.capability;
         FrameSpec {
-            call: &ready.call,
+            call: &invocation.call,
             capability,
             mode,
-            budget: self.frame_budget(&ready.decision),
-            constraints: &ready.limits,
-            pii_reader: ready.caller.principal.has_role(PII_READER),
+            budget: self.frame_budget(&invocation.decision),
+            constraints: &invocation.limits,
+            pii_reader: invocation.caller.principal.has_role(PII_READER),
             handle: None,
-            label: label::framed(capability, mode, &ready.worst),
+            label: result_label::frame_label(capability, mode, &invocation.worst_label),
             now,
-            strict: ready.caller.run.settings.safety_mode == SafetyMode::Strict,
-            goal: Some(ready.request.goal.as_str()).filter(|goal| !goal.is_empty()),
+            strict: invocation.caller.run.settings.safety_mode == SafetyMode::Strict,
+            goal: Some(invocation.request.goal.as_str()).filter(|goal| !goal.is_empty()),
         }
     }
 
-    /// The bounds of a frame: those of the settings, where a signed rule does not give it more
-    /// tokens. What the caller asks for only tightens.
+    /// The budget of a frame: that of the settings, or more tokens if a signed rule grants them.
+    /// Constraints of the caller can only tighten it.
     pub(crate) fn frame_budget(&self, decision: &Decision) -> FrameBudget {
-        let own = self.settings.frame_budget;
-        let gives_tokens = |said: &Contribution| {
-            said.check == Check::Rule && said.constraints.max_tokens.is_some()
+        let settings_budget = self.settings.frame_budget;
+        let gives_tokens = |contribution: &CheckResult| {
+            contribution.check == CheckKind::Rule && contribution.constraints.max_tokens.is_some()
         };
-        let most = match decision.contributions().iter().any(gives_tokens) {
+        let max_allowed = match decision.check_results().iter().any(gives_tokens) {
             true => MAX_FRAME_TOKENS,
-            false => own.max_tokens,
+            false => settings_budget.max_tokens,
         };
-        let max_tokens = decision.constraints().max_tokens.unwrap_or(own.max_tokens).min(most);
-        FrameBudget { max_tokens, ..own }
+        let max_tokens = decision
+            .constraints()
+            .max_tokens
+            .unwrap_or(settings_budget.max_tokens)
+            .min(max_allowed);
+        FrameBudget { max_tokens, ..settings_budget }
     }
 
-    /// Stores a result behind a handle; a finding says when it could not be.
-    pub(crate) fn keep(
+    /// Stores a result behind a handle. If that fails, a finding says so.
+    pub(crate) fn store_result(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         spec: &FrameSpec<'_>,
         raw: &mut RawResult,
     ) -> Option<StoredHandle> {
         let grant = HandleGrant {
             tenant: &self.settings.tenant,
-            principal: &ready.caller.principal.id,
-            run: &ready.caller.run.run_id,
-            call: &ready.call,
-            capability: &ready.target.capability,
+            principal: &invocation.caller.principal.id,
+            run: &invocation.caller.run.run_id,
+            call: &invocation.call,
+            capability: &invocation.target.capability,
             constraints: spec.constraints,
             pii_reader: spec.pii_reader,
-            label: &label::known(ready.worst.clone(), raw.label.as_ref()),
+            label: &result_label::joined_with_source(
+                invocation.worst_label.clone(),
+                raw.label.as_ref(),
+            ),
             views: self.firewall.views(),
             now: spec.now,
         };
@@ -249,19 +231,23 @@ impl Kernel {
         }
     }
 
-    pub(crate) fn failed(&self, ready: &AuthorizedInvocation<'_>, error: &DriverError) -> CallEnd {
-        self.failed_in(ready, CallFailure { error, is_ambiguous: error.is_ambiguous() })
+    pub(crate) fn end_with_error(
+        &self,
+        invocation: &AuthorizedInvocation<'_>,
+        error: &DriverError,
+    ) -> CallEnd {
+        self.end_with_failure(invocation, CallFailure { error, is_ambiguous: error.is_ambiguous() })
     }
 
-    pub(crate) fn failed_in(
+    pub(crate) fn end_with_failure(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         failure: CallFailure<'_>,
     ) -> CallEnd {
         let CallFailure { error, is_ambiguous } = failure;
-        let capability = &ready.target.capability;
+        let capability = &invocation.target.capability;
         let spec = capability.spec();
-        // Whether a write that timed out, lost its server or was cut off has happened is unknown.
+        // A write that timed out, lost its server or was cut off may or may not have happened.
         let unknown = is_ambiguous && spec.effects.writes() && !spec.idempotent;
         let (kind, reason) = match error {
             _ if unknown => (EventKind::OutcomeUnknown, ReasonCode::OutcomeUnknown),
@@ -269,142 +255,99 @@ impl Kernel {
             DriverError::Unavailable(_) => (EventKind::Outcome, ReasonCode::UpstreamUnavailable),
             _ => (EventKind::Outcome, ReasonCode::ExecutionFailed),
         };
-        let firewall = self.firewall_for(ready, None);
+        let firewall = self.result_firewall(invocation, None);
         let message = format!("{reason}: {}", error_text(&firewall, &error.to_string()));
         let code = error_code(error);
-        let result = ToolResult::error(ready.call.clone(), capability.id().clone(), code, message);
-        // The words of an error are the tool's as much as its data are, except ours on a timeout.
+        let result =
+            ToolResult::error(invocation.call.clone(), capability.id().clone(), code, message);
+        // The text of an error comes from the tool, like its data, except for our own text on a
+        // timeout.
         let shown = match error {
-            _ if unknown => Some(ready.worst.clone()),
+            _ if unknown => Some(invocation.worst_label.clone()),
             DriverError::Timeout(_) => None,
-            _ => Some(label::framed(capability, ResponseMode::Summary, &ready.worst)),
+            _ => Some(result_label::frame_label(
+                capability,
+                ResponseMode::Summary,
+                &invocation.worst_label,
+            )),
         };
-        CallEnd { failure: Some(reason), shown, ..CallEnd::new(result, kind) }
+        CallEnd { failure: Some(reason), shown_label: shown, ..CallEnd::new(result, kind) }
     }
 
     async fn record_end(
         &self,
-        ready: &AuthorizedInvocation<'_>,
-        watch: &OpenCallGuard<'_>,
-        ended: &mut CallEnd,
+        invocation: &AuthorizedInvocation<'_>,
+        guard: &OpenCallGuard<'_>,
+        call_end: &mut CallEnd,
         at: Timestamp,
     ) -> Result<(), RecordingError> {
-        let (step, provenance) = self.prepare_end(ready, watch, ended, at)?;
-        let counts_masks = masks::are_counted_by(&step.batch);
-        match is_deferrable(ready, ended, &step) {
-            true => self.defer_end(step, watch).await?,
-            false => self.step(step).await?,
+        let (update, provenance) = self.end_update(invocation, guard, call_end, at)?;
+        let counts_masks = run_masks::writes_mask_record(&update.batch);
+        match is_deferrable(invocation, call_end, &update) {
+            true => self.defer_end(update, guard).await?,
+            false => self.commit_run_update(update).await?,
         }
-        provenance.take(&watch.slot);
+        provenance.apply(&guard.slot);
         if counts_masks {
-            watch.slot.masks().stored();
+            guard.slot.masks().mark_recorded();
         }
         Ok(())
     }
 
-    fn prepare_end<'a>(
+    fn end_update<'a>(
         &self,
-        ready: &'a AuthorizedInvocation<'_>,
-        watch: &'a OpenCallGuard<'_>,
-        ended: &mut CallEnd,
+        invocation: &'a AuthorizedInvocation<'_>,
+        guard: &'a OpenCallGuard<'_>,
+        call_end: &mut CallEnd,
         at: Timestamp,
-    ) -> Result<(Step<'a>, ProvenanceUpdate), RecordingError> {
-        let provenance = self.result_provenance(ready, &watch.slot, ended)?;
-        let result = &ended.result;
+    ) -> Result<(RunUpdate<'a>, ProvenanceUpdate), RecordingError> {
+        let provenance = self.result_provenance(invocation, &guard.slot, call_end)?;
+        let result = &call_end.result;
         let delta = RunDelta {
             latency_us: result.latency_us,
-            prompt_tokens: ended.tokens,
+            prompt_tokens: call_end.tokens,
             provenance: provenance.digests(),
-            label: ended.shown.clone(),
-            cost: watch.paid,
+            label: call_end.shown_label.clone(),
+            cost: guard.cost,
             ..RunDelta::default()
         };
-        let capability = &ready.target.capability;
-        let success_key = if result.success { decision_key::of_memory(ready) } else { None };
-        let host = HostFields::of(ready.caller.run, &self.firewall);
-        let outcome = Outcome {
-            agent: ready.caller.principal.agent.as_ref(),
+        let capability = &invocation.target.capability;
+        let success_key = if result.success { decision_key::of_memory(invocation) } else { None };
+        let host = HostFields::of(invocation.caller.run, &self.firewall);
+        let outcome = OutcomeRecord {
+            agent: invocation.caller.principal.agent.as_ref(),
             capability: capability.id(),
-            decision_key: success_key.or(decision_key::of_stopped(ended.stopped)),
+            decision_key: success_key.or(decision_key::of_stopped(call_end.retry_stopped)),
             error: result.error_code,
             error_message: &result.error_message,
             frame: result.data.as_ref().map(|frame| FrameRecord::of(frame, self.random.as_ref())),
             latency_us: result.latency_us,
-            principal: &ready.caller.principal.id,
-            reason: ended.failure,
+            principal: &invocation.caller.principal.id,
+            reason: call_end.failure,
             retries: result.retries,
-            retry_stopped: ended.stopped,
+            retry_stopped: call_end.retry_stopped,
             run: &delta,
             run_agent: host.run_agent,
             session_id: host.session_id,
-            stream: ended.stream.as_ref(),
+            stream: call_end.stream.as_ref(),
             success: result.success,
-            tags: Tags::of(capability),
+            tags: CapabilityTags::of(capability),
             user_sid: host.user_sid,
             v: 1,
         };
-        let run = &ready.caller.run.run_id;
-        let event = event(&outcome, ended.kind, at, run, Some(&ready.call))
+        let run = &invocation.caller.run.run_id;
+        let event = record_event(&outcome, call_end.kind, at, run, Some(&invocation.call))
             .ok_or(RecordingError::Form("the outcome"))?;
-        let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);
-        if let Some((stored, _)) = ended.kept.as_deref_mut() {
+        let mut batch = self.close_call_batch(&invocation.call, Durability::Os).with_event(event);
+        if let Some((stored, _)) = call_end.stored.as_deref_mut() {
             batch.blobs.extend(stored.blob.clone());
-            // It is written here and nowhere else.
+            // Moved, not copied: the value is written only here.
             let value = std::mem::take(&mut stored.put.value);
-            batch.put.push(Put { value, ..stored.put.clone() });
+            batch.put.push(RecordWrite { value, ..stored.put.clone() });
             batch.delete.extend(stored.delete.clone());
         }
         batch.put.extend(provenance.puts.iter().cloned());
-        batch.put.extend(watch.slot.masks().put(&self.settings.tenant, run));
-        Ok((Step::new(ready.caller, &watch.slot, delta, batch), provenance))
-    }
-}
-
-/// Why a call failed, and whether it may have taken effect all the same.
-pub(crate) struct CallFailure<'a> {
-    pub(crate) error: &'a DriverError,
-    pub(crate) is_ambiguous: bool,
-}
-
-/// The answer of a tool, and what is to be recorded of it where the tool says that it failed.
-pub(crate) fn answered(
-    ready: &AuthorizedInvocation<'_>,
-    frame: Frame,
-) -> (ToolResult<Frame>, Option<ReasonCode>) {
-    let failed = frame.status == Status::Error;
-    let provenance = frame.provenance.clone();
-    let id = ready.target.capability.id().clone();
-    let mut result = ToolResult::ok(ready.call.clone(), id, frame);
-    result.provenance = provenance;
-    if failed {
-        result.success = false;
-        result.error_code = Some(ToolErrorCode::Unexpected);
-        result.error_message = "the tool reports an error; what it says is in the data".to_owned();
-    }
-    (result, failed.then_some(ReasonCode::ExecutionFailed))
-}
-
-fn unrecorded(ready: &AuthorizedInvocation<'_>, problem: &RecordingError) -> CallEnd {
-    let reason = ReasonCode::OutcomeUnknown;
-    let message =
-        format!("{reason}: the call was executed, but its end could not be recorded: {problem}");
-    let id = ready.target.capability.id().clone();
-    let mut result = ToolResult::error(ready.call.clone(), id, ToolErrorCode::Unexpected, message);
-    result.trace_id = ready.caller.run.trace_id.clone();
-    result.span_id = span_id(&ready.call);
-    CallEnd { failure: Some(reason), ..CallEnd::new(result, EventKind::OutcomeUnknown) }
-}
-
-/// Maps a driver's error to one of the eight error codes of the SecondBrain kernel.
-fn error_code(error: &DriverError) -> ToolErrorCode {
-    match error {
-        DriverError::NotFound(_) => ToolErrorCode::NotFound,
-        DriverError::Invalid(_) => ToolErrorCode::ValidationError,
-        DriverError::Timeout(_) => ToolErrorCode::Timeout,
-        DriverError::Network(_) | DriverError::Unavailable(_) | DriverError::Lost(_) => {
-            ToolErrorCode::NetworkError
-        }
-        DriverError::RateLimited { .. } => ToolErrorCode::RateLimited,
-        DriverError::Failed(_) => ToolErrorCode::Unexpected,
+        batch.put.extend(guard.slot.masks().put_if_used(&self.settings.tenant, run));
+        Ok((RunUpdate::new(invocation.caller, &guard.slot, delta, batch), provenance))
     }
 }

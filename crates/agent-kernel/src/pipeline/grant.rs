@@ -1,12 +1,12 @@
-//! Granting: evaluate a request and, if it may go on, mint a token for exactly one invocation.
+//! Grants: evaluates a request and, if it is allowed, mints a token for exactly one invocation.
 
 use weaver_types::{
-    CallId, CapabilityRequest, Check, Constraints, Contribution, Decision, Operation, ReasonCode,
-    ResponseMode, TokenClaims, Verdict,
+    CallId, CapabilityRequest, CheckKind, CheckResult, Constraints, Decision, Operation,
+    ReasonCode, ResponseMode, TokenClaims, Verdict,
 };
 
-use super::evaluate::{Evaluation, EvaluationRequest, Target, denied};
-use super::measure::Measure;
+use super::evaluate::{CallTarget, Evaluation, EvaluationRequest, denied_decision};
+use super::operation_timer::OperationTimer;
 use crate::cached_run::RunSlot;
 use crate::caller::{Call, Caller};
 use crate::invocation::Grant;
@@ -14,119 +14,123 @@ use crate::kernel::Kernel;
 use crate::masked_arguments;
 use crate::pending_grants::PendingGrant;
 use crate::telemetry::{self};
-use crate::token::{Token, token_of};
+use crate::token::{Token, token_id_of};
 
 impl Kernel {
     /// Decides on a request. An allowed one gets a token; any other is recorded as a refusal.
     pub async fn grant(&self, caller: Caller<'_>, call: Call<'_>) -> Grant {
-        let mut measure = Measure::begin(self, telemetry::Operation::Grant, caller, call.mode);
-        measure.about(&call.request.capability_id);
-        let grant = self.grant_now(caller, call).await;
-        measure.granted(&grant.decision, grant.call.as_str());
+        let mut timer = OperationTimer::begin(self, telemetry::Operation::Grant, caller, call.mode);
+        timer.set_capability(&call.request.capability_id);
+        let grant = self.grant_unmeasured(caller, call).await;
+        timer.finish_grant(&grant.decision, grant.call.as_str());
         grant
     }
 
-    async fn grant_now(&self, caller: Caller<'_>, call: Call<'_>) -> Grant {
+    async fn grant_unmeasured(&self, caller: Caller<'_>, call: Call<'_>) -> Grant {
         let policy = self.policy();
-        let principal = policy.granted(caller.principal);
+        let principal = policy.limit_to_grants(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
         self.ingest_statements(caller).await;
         let Ok(id) = CallId::random(self.random.as_ref()) else {
             let detail = "no randomness for a call id";
-            let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);
-            return Grant { call: unnamed(), decision, token: None, request: None };
+            let decision =
+                denied_decision(&policy, CheckKind::System, ReasonCode::InternalError, detail);
+            return Grant { call: placeholder_call_id(), decision, token: None, request: None };
         };
         let Call { request, arguments, mode } = call;
-        let repaired = self.repaired(&policy, request, arguments);
+        let repaired = self.repair_arguments(&policy, request, arguments);
         let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
-        let unmasked = self.unmasked(caller, arguments);
-        let (arguments, masks) = masked_arguments::parts(unmasked.as_deref(), arguments);
+        let unmasked = self.unmask_arguments(caller, arguments);
+        let (arguments, masks) =
+            masked_arguments::arguments_and_masks(unmasked.as_deref(), arguments);
         let operation = Operation::Invoke;
-        let (at, facts) = (self.moment(), None);
-        let mut question = EvaluationRequest {
+        let (at, preconditions) = (self.clock_reading(), None);
+        let mut evaluation_request = EvaluationRequest {
             caller,
             request,
             arguments,
             masks,
             operation,
             at,
-            facts,
-            resumes: true,
+            preconditions: preconditions,
+            may_resume: true,
         };
-        let tighten = |mut evaluated: Box<Evaluation>| {
-            evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
-            evaluated
+        let tighten = |mut evaluation: Box<Evaluation>| {
+            evaluation.decision = deny_raw_without_admin(evaluation.decision, caller, mode);
+            evaluation
         };
-        let mut evaluated = self.decide_and_resolve(&policy, &mut question, &id, &tighten).await;
-        if evaluated.decision.allowed()
+        let mut evaluation =
+            self.decide_and_resolve(&policy, &mut evaluation_request, &id, &tighten).await;
+        if evaluation.decision.is_allowed()
             && !caller.run.dry_run
-            && let Some(target) = &evaluated.target
+            && let Some(target) = &evaluation.target
         {
-            if let Some(token) = self.mint(question, mode, target, &evaluated, &id) {
-                let Evaluation { decision, request, .. } = *evaluated;
+            if let Some(token) = self.mint_token(evaluation_request, mode, target, &evaluation, &id)
+            {
+                let Evaluation { decision, request, .. } = *evaluation;
                 return Grant { call: id, decision, token: Some(token), request };
             }
             let detail = "no token could be made";
             let reason = ReasonCode::InternalError;
-            let failed = Contribution::new(Check::System, Verdict::Deny, reason, detail);
-            evaluated.decision = evaluated.decision.tightened(failed);
+            let failed = CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail);
+            evaluation.decision = evaluation.decision.joined_with(failed);
         }
-        if evaluated.decision.allowed() {
-            let Evaluation { decision, request, .. } = *evaluated;
+        if evaluation.decision.is_allowed() {
+            let Evaluation { decision, request, .. } = *evaluation;
             return Grant { call: id, decision, token: None, request };
         }
-        let open = evaluated.request.clone();
-        let decision = self.refuse(caller, request, &id, evaluated).await;
-        Grant { call: id, decision, token: None, request: open }
+        let open_request = evaluation.request.clone();
+        let decision = self.finish_refusal(caller, request, &id, evaluation).await;
+        Grant { call: id, decision, token: None, request: open_request }
     }
 
-    fn mint(
+    fn mint_token(
         &self,
-        question: EvaluationRequest<'_>,
+        evaluation_request: EvaluationRequest<'_>,
         mode: ResponseMode,
-        target: &Target,
-        evaluated: &Evaluation,
+        target: &CallTarget,
+        evaluation: &Evaluation,
         call: &CallId,
     ) -> Option<Token> {
-        // What was looked at for the decision is not taken off the life of the token.
-        let latest = self.moment().latest;
-        let (decision, keys) = (&evaluated.decision, self.key_ring());
+        // Read again, so that the time the decision took does not shorten the token's life.
+        let latest = self.clock_reading().expiry_time;
+        let (decision, keys) = (&evaluation.decision, self.key_ring());
         let claims = TokenClaims {
             v: 1,
-            token_id: token_of(call)?,
+            token_id: token_id_of(call)?,
             key_id: keys.current().clone(),
             tenant: self.settings.tenant.clone(),
-            principal: question.caller.principal.id.clone(),
+            principal: evaluation_request.caller.principal.id.clone(),
             capability: target.capability.id().clone(),
             fingerprint: target.capability.fingerprint(),
-            run: question.caller.run.run_id.clone(),
+            run: evaluation_request.caller.run.run_id.clone(),
             arguments: target.arguments.as_ref().map(|a| a.digest),
             audience: self.settings.audience.clone(),
             policy: decision.basis().policy,
-            constraints: limits(question.request, decision),
+            constraints: joined_constraints(evaluation_request.request, decision),
             raw: mode == ResponseMode::Raw,
-            issued_at: question.at.now,
+            issued_at: evaluation_request.at.now,
             expires_at: latest.after(self.settings.token_ttl),
         };
         let token = keys.sign(&claims)?;
-        self.pending.insert(PendingGrant {
+        self.pending_grants.insert(PendingGrant {
             claims,
-            seal: *token.seal()?,
+            mac: *token.mac()?,
             call: call.clone(),
-            request: question.request.clone(),
-            facts: evaluated.facts.clone(),
+            request: evaluation_request.request.clone(),
+            preconditions: evaluation.preconditions.clone(),
         });
         Some(token)
     }
 }
 
-/// The requester's own constraints joined with the decision's: only ever tighter.
-pub(crate) fn limits(request: &CapabilityRequest, decision: &Decision) -> Constraints {
+/// The requester's own constraints joined with the decision's. The result is only ever tighter.
+pub(crate) fn joined_constraints(request: &CapabilityRequest, decision: &Decision) -> Constraints {
     request.constraints.clone().join(decision.constraints())
 }
 
 /// Raw results are for admins, and must be asked for at the grant.
-pub(crate) fn raw_needs_admin(
+pub(crate) fn deny_raw_without_admin(
     decision: Decision,
     caller: Caller<'_>,
     mode: ResponseMode,
@@ -136,17 +140,17 @@ pub(crate) fn raw_needs_admin(
     }
     let detail = "raw results are only for role `admin`";
     let reason = ReasonCode::MissingRole;
-    decision.tightened(Contribution::new(Check::Role, Verdict::Deny, reason, detail))
+    decision.joined_with(CheckResult::new(CheckKind::Role, Verdict::Deny, reason, detail))
 }
 
-/// Stands in where randomness failed; such a call is denied and never executed.
-pub(crate) fn unnamed() -> CallId {
+/// A placeholder id for when randomness fails. Such a call is denied and never executed.
+pub(crate) fn placeholder_call_id() -> CallId {
     #[expect(clippy::expect_used, reason = "a constant that the test below parses")]
     CallId::parse("call_unnamed").expect("a constant")
 }
 
 /// A refusal before anything was evaluated.
-pub(crate) fn early(decision: Decision, slot: Option<RunSlot>) -> Box<Evaluation> {
+pub(crate) fn early_refusal(decision: Decision, slot: Option<RunSlot>) -> Box<Evaluation> {
     Evaluation::new(decision, slot)
 }
 
@@ -154,24 +158,24 @@ pub(crate) fn early(decision: Decision, slot: Option<RunSlot>) -> Box<Evaluation
 mod tests {
     #[test]
     fn the_stand_in_is_a_call_id() {
-        assert_eq!(super::unnamed().as_str(), "call_unnamed");
+        assert_eq!(super::placeholder_call_id().as_str(), "call_unnamed");
     }
 
     #[test]
     fn what_is_asked_for_and_what_is_decided_are_joined_to_the_tighter() {
         use weaver_policy::{Contracts, Policy, PolicySet};
         use weaver_types::{
-            CapabilityId, CapabilityRequest, Check, Constraints, Contribution, Decision,
+            CapabilityId, CapabilityRequest, CheckKind, CheckResult, Constraints, Decision,
             ReasonCode, Verdict,
         };
         let limit =
             |max_rows, max_fields| Constraints { max_rows, max_fields, ..Constraints::default() };
         let mut request = CapabilityRequest::new(CapabilityId::parse("a.b").unwrap(), "");
         request.constraints = limit(Some(3), None);
-        let said = Contribution::new(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow, "");
+        let said = CheckResult::new(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow, "");
         let said = said.with_constraints(limit(Some(9), Some(4)));
         let policy = PolicySet::from_code(Policy::new("p"), Contracts::new("c")).unwrap();
         let decision = Decision::join(vec![said], policy.basis().clone());
-        assert_eq!(super::limits(&request, &decision), limit(Some(3), Some(4)));
+        assert_eq!(super::joined_constraints(&request, &decision), limit(Some(3), Some(4)));
     }
 }

@@ -1,4 +1,5 @@
-//! Holding: a held call opens a request that binds everything an approver must see.
+//! Opens an approval request for a held call. The request binds everything that an approver must
+//! see.
 
 use serde_json::{Value, json};
 use weaver_policy::PolicySet;
@@ -7,22 +8,22 @@ use weaver_policy::approval::{
 };
 use weaver_types::ledger::{Batch, Durability, NewEvent};
 use weaver_types::{
-    CallId, Check, Contribution, Discharge, EventKind, ReasonCode, RequestId, RunId, Verdict,
+    ApprovalRequestId, CallId, CheckKind, CheckResult, EventKind, ReasonCode, Remedy, RunId,
 };
 
-use super::change::ChangeError;
+use super::change_request::ChangeError;
 use super::evaluate::{Evaluation, EvaluationRequest};
-use super::resume::{HoldState, is_releasable};
-use super::transition::Step;
-use crate::approval::hold::{HeldMasks, HeldRequest, HoldForm, OpenHold, key};
-use crate::approval::table::{Hold, HoldLimit, HoldTable};
-use crate::bounds;
+use super::resume::{HoldState, denial, is_releasable};
+use super::run_update::RunUpdate;
+use crate::approval::hold::{HeldMasks, HeldRequest, OpenHold, StoredHold, hold_key};
+use crate::approval::table::{HoldEntry, HoldLimit, HoldReservation, HoldTable};
+use crate::approval_limits;
 use crate::caller::Caller;
+use crate::event_payload::{EventPayload, error_text, record_arguments};
 use crate::kernel::Kernel;
-use crate::record::{Payload, arguments, error_text};
 use crate::run_state::RunDelta;
 
-/// The call that opens a request, with its caller.
+/// The call that opens a request, and its caller.
 #[derive(Clone, Copy)]
 pub(crate) struct OpeningCall<'a> {
     pub(crate) caller: Caller<'a>,
@@ -30,96 +31,103 @@ pub(crate) struct OpeningCall<'a> {
 }
 
 impl Kernel {
-    /// What follows from a decision for the requests: those that are over end, and a held call has
-    /// one in the end, an open one or a new one. A dry run changes nothing.
-    pub(crate) async fn hold(
+    /// Ends the requests that the evaluation closed, and gives a held call its open request or a
+    /// new one. A dry run changes nothing.
+    ///
+    /// Old requests end before the new one is committed. If that commit fails, the call is denied
+    /// and the next call opens a request; the other order could leave two open requests for one
+    /// call.
+    pub(crate) async fn update_hold_requests(
         &self,
         policy: &PolicySet,
-        question: EvaluationRequest<'_>,
+        evaluation_request: EvaluationRequest<'_>,
         call: &CallId,
-        mut evaluated: Box<Evaluation>,
+        mut evaluation: Box<Evaluation>,
     ) -> Box<Evaluation> {
-        if question.caller.run.dry_run {
-            return evaluated;
+        if evaluation_request.caller.run.dry_run {
+            return evaluation;
         }
-        let held = is_releasable(&evaluated.decision);
-        if let HoldState::Waiting(id) = &evaluated.holding
+        let is_held = is_releasable(&evaluation.decision);
+        if let HoldState::Waiting(id) = &evaluation.hold_state
             && let Some(hold) = self.holds.get(id).filter(|hold| hold.abandoned)
         {
             if let Err(error) = self.settle_abandoned(&hold).await {
-                return evaluated.tightened(*recording_failed(&error));
+                return evaluation.joined_with(*recording_failure_denial(&error));
             }
             if self.holds.get(id).is_none() {
-                evaluated.holding = HoldState::Openable { instead_of: None };
+                evaluation.hold_state = HoldState::Openable { supersedes: None };
             }
         }
-        let fresh = match &evaluated.holding {
-            HoldState::Openable { instead_of } if held => {
-                Some(self.compose(policy, question, &evaluated, instead_of.clone()))
-            }
+        let new_request = match &evaluation.hold_state {
+            HoldState::Openable { supersedes } if is_held => Some(self.build_request(
+                policy,
+                evaluation_request,
+                &evaluation,
+                supersedes.clone(),
+            )),
             _ => None,
         };
-        let successor = match &fresh {
+        let successor = match &new_request {
             Some(Ok(open)) => Some(open.request.id.clone()),
             _ => None,
         };
-        for mut ending in std::mem::take(&mut evaluated.endings) {
+        for mut ending in std::mem::take(&mut evaluation.hold_endings) {
             if let RequestEnd::Superseded { by } = &mut ending.end {
                 if successor.is_none() {
                     continue;
                 }
                 by.clone_from(&successor);
             }
-            // What cannot be ended now is met again by the next call, or by a sweep.
-            let _ = self.end(ending).await;
+            // A request that cannot be ended now is found again by the next call or by a sweep.
+            let _ = self.end_request(ending).await;
         }
-        match fresh {
+        match new_request {
             None => {
-                if let HoldState::Waiting(id) = &evaluated.holding
-                    && held
+                if let HoldState::Waiting(id) = &evaluation.hold_state
+                    && is_held
                 {
-                    evaluated.request = Some(id.clone());
+                    evaluation.request = Some(id.clone());
                 }
-                evaluated
+                evaluation
             }
-            Some(Err(said)) => evaluated.tightened(*said),
+            Some(Err(denial)) => evaluation.joined_with(*denial),
             Some(Ok(open)) => match self
-                .open_request(open, Some(OpeningCall { caller: question.caller, call }))
+                .open_request(open, Some(OpeningCall { caller: evaluation_request.caller, call }))
                 .await
             {
                 Ok(id) => {
-                    evaluated.holding = HoldState::Waiting(id.clone());
-                    evaluated.request = Some(id);
-                    evaluated
+                    evaluation.hold_state = HoldState::Waiting(id.clone());
+                    evaluation.request = Some(id);
+                    evaluation
                 }
-                Err(said) => evaluated.tightened(*said),
+                Err(denial) => evaluation.joined_with(*denial),
             },
         }
     }
 
-    /// The request of a held call.
-    pub(super) fn compose(
+    /// Builds the request of a held call.
+    pub(super) fn build_request(
         &self,
         policy: &PolicySet,
-        question: EvaluationRequest<'_>,
-        evaluated: &Evaluation,
-        supersedes: Option<RequestId>,
-    ) -> Result<OpenHold, Box<Contribution>> {
+        evaluation_request: EvaluationRequest<'_>,
+        evaluation: &Evaluation,
+        supersedes: Option<ApprovalRequestId>,
+    ) -> Result<OpenHold, Box<CheckResult>> {
         let random = self.random.as_ref();
-        let names = RequestId::random(random).and_then(|id| Ok((id, Nonce::random(random)?)));
+        let ids = ApprovalRequestId::random(random).and_then(|id| Ok((id, Nonce::random(random)?)));
         let (Ok((id, nonce)), Some(target), Some(arguments)) =
-            (names, &evaluated.target, question.arguments)
+            (ids, &evaluation.target, evaluation_request.arguments)
         else {
             let detail = "no request for an approval could be made";
-            return Err(deny(Check::System, ReasonCode::InternalError, detail));
+            return Err(boxed_denial(CheckKind::System, ReasonCode::InternalError, detail));
         };
-        let (caller, decision, now) = (question.caller, &evaluated.decision, self.now());
+        let (caller, decision, now) = (evaluation_request.caller, &evaluation.decision, self.now());
         let request = ApprovalRequest {
             v: APPROVAL_VERSION,
             id,
             nonce,
             tenant: self.settings.tenant.clone(),
-            log: self.log.clone(),
+            log: self.log_id.clone(),
             capability: target.capability.id().clone(),
             fingerprint: target.capability.fingerprint(),
             arguments: arguments.clone(),
@@ -128,127 +136,130 @@ impl Kernel {
             principal: caller.principal.id.clone(),
             agent: caller.principal.agent.clone(),
             run: caller.run.run_id.clone(),
-            label: evaluated.label.clone(),
-            holds: HeldCheck::of(decision),
+            label: evaluation.label.clone(),
+            holds: HeldCheck::from_decision(decision),
             authority: decision.authority().clone(),
             detail: decision.detail().to_owned(),
-            intent: question.request.goal.clone(),
-            justification: question.request.justification.clone(),
-            preconditions: evaluated.facts.clone(),
+            intent: evaluation_request.request.goal.clone(),
+            justification: evaluation_request.request.justification.clone(),
+            preconditions: evaluation.preconditions.clone(),
             opened_at: now,
-            deadline: now.after(bounds::life(policy)),
+            deadline: now.after(approval_limits::request_ttl(policy)),
             supersedes,
         };
-        let asked = HeldRequest {
+        let held_request = HeldRequest {
             principal: caller.principal.clone(),
-            request: question.request.clone(),
+            request: evaluation_request.request.clone(),
             mode: caller.run.settings.safety_mode,
-            masks: question.masks.map(HeldMasks::of),
+            masks: evaluation_request.masks.map(HeldMasks::of),
         };
-        Ok(OpenHold { state: ApprovalState::new(&request), request, asked })
+        Ok(OpenHold { state: ApprovalState::new(&request), request, held_request })
     }
 
-    /// Commits a request. When the very same call has one by now, that one is given.
+    /// Commits a new request. When the same call has an open request by now, returns that one.
     pub(crate) async fn open_request(
         &self,
         open: OpenHold,
-        by: Option<OpeningCall<'_>>,
-    ) -> Result<RequestId, Box<Contribution>> {
+        opening_call: Option<OpeningCall<'_>>,
+    ) -> Result<ApprovalRequestId, Box<CheckResult>> {
         let (id, run) = (open.request.id.clone(), open.request.run.clone());
-        let form = HoldForm::Open(Box::new(open.clone()));
-        let (Some(put), Some(event)) = (form.put(&self.settings.tenant), self.requested(&open, by))
+        let form = StoredHold::Open(Box::new(open.clone()));
+        let (Some(put), Some(event)) =
+            (form.put(&self.settings.tenant), self.approval_requested_event(&open, opening_call))
         else {
             let detail = "the request has no recordable form";
-            return Err(deny(Check::System, ReasonCode::InternalError, detail));
+            return Err(boxed_denial(CheckKind::System, ReasonCode::InternalError, detail));
         };
         match self.holds.reserve(open) {
-            Ok(Ok(())) => {}
-            Ok(Err(other)) => return Ok(other.open.request.id.clone()),
+            Ok(HoldReservation::New) => {}
+            Ok(HoldReservation::Existing(hold)) => return Ok(hold.open.request.id.clone()),
             Err(limit) => return Err(self.hold_limit_denial(limit, &run)),
         }
         let guard = ReservationGuard { holds: &self.holds, id: Some(id.clone()) };
-        let key = key(&self.settings.tenant, &id);
+        let key = hold_key(&self.settings.tenant, &id);
         let batch =
             Batch::new(Durability::Disk).create(key, put.value, put.expires_at).with_event(event);
         let slot = self.runs.slot(&run, self.ledger.as_ref());
-        let done = match (&slot, by) {
-            (Ok(slot), Some(by)) => {
-                let step = Step::new(by.caller, slot, RunDelta::default(), batch);
-                self.step(step).await.map_err(|error| error.to_string())
+        let committed = match (&slot, opening_call) {
+            (Ok(slot), Some(opening_call)) => {
+                let update = RunUpdate::new(opening_call.caller, slot, RunDelta::default(), batch);
+                self.commit_run_update(update).await.map_err(|error| error.to_string())
             }
             (Err(error), Some(_)) => Err(error.to_string()),
             (_, None) => {
                 self.ledger.commit(batch).await.map(drop).map_err(|error| error.to_string())
             }
         };
-        guard.answered();
-        match done {
+        guard.disarm();
+        match committed {
             Ok(()) => {
-                self.holds.committed(1, form, self.now());
+                self.holds.apply_committed(1, form, self.now());
                 Ok(id)
             }
             Err(error) => {
-                self.holds.release(&id);
-                Err(recording_failed(&error))
+                self.holds.cancel_reservation(&id);
+                Err(recording_failure_denial(&error))
             }
         }
     }
 
-    /// Finds out what became of a request whose opener went away: the ledger takes batches in their
-    /// order, so that once it has taken an empty one, the record is there or will never be.
-    pub(super) async fn settle_abandoned(&self, hold: &Hold) -> Result<(), ChangeError> {
+    /// Finds out whether the request of an abandoned call was recorded. The ledger commits batches
+    /// in their order, so once an empty one is committed, the record exists or never will.
+    pub(super) async fn settle_abandoned(&self, hold: &HoldEntry) -> Result<(), ChangeError> {
         self.ledger.commit(Batch::new(Durability::Disk)).await?;
         let id = &hold.open.request.id;
-        if self.ledger.read(&key(&self.settings.tenant, id))?.is_some() {
-            return self.reload(id, hold);
+        if self.ledger.read(&hold_key(&self.settings.tenant, id))?.is_some() {
+            return self.reload_request(id, hold);
         }
-        self.holds.release(id);
+        self.holds.cancel_reservation(id);
         Ok(())
     }
 
-    /// The denial of a call for whose request there is no room.
-    fn hold_limit_denial(&self, limit: HoldLimit, run: &RunId) -> Box<Contribution> {
+    /// The denial of a call whose request exceeds a limit.
+    fn hold_limit_denial(&self, limit: HoldLimit, run: &RunId) -> Box<CheckResult> {
         let detail = match limit {
-            HoldLimit::Kernel => "too many calls are held already",
+            HoldLimit::Total => "too many calls are held already",
             HoldLimit::Run => "too many calls of this run are held already",
             HoldLimit::TooLarge => {
                 let detail = "the arguments are too large for somebody to release them";
-                return deny(Check::Limit, ReasonCode::InvalidArguments, detail);
+                return boxed_denial(CheckKind::Limit, ReasonCode::InvalidArguments, detail);
             }
         };
         let now = self.now();
-        // What ends of another run makes no room for this one, nor is it told of it.
+        // For the limit of one run only requests of that run count: others free no place here, and
+        // their deadlines must not be disclosed to this run.
         let all = self.holds.all().into_iter();
         let counted = all.filter(|hold| limit != HoldLimit::Run || hold.open.request.run == *run);
         let first = counted.map(|hold| hold.open.request.deadline).min();
         let wait = first.map_or(0, |deadline| deadline.since(now).as_millis());
         let retry_after_ms = u64::try_from(wait).unwrap_or(u64::MAX);
-        let mut said = deny(Check::Limit, ReasonCode::RateLimited, detail);
-        said.discharge = Discharge::Wait { retry_after_ms };
-        said
+        let mut denial = boxed_denial(CheckKind::Limit, ReasonCode::RateLimited, detail);
+        denial.discharge = Remedy::Wait { retry_after_ms };
+        denial
     }
 
-    /// The event of a request: everything in it, the arguments redacted.
-    pub(crate) fn requested(
+    /// The event of a new request: everything in the request, with redacted arguments.
+    pub(crate) fn approval_requested_event(
         &self,
         open: &OpenHold,
-        by: Option<OpeningCall<'_>>,
+        opening_call: Option<OpeningCall<'_>>,
     ) -> Option<NewEvent> {
         let request = &open.request;
-        let exact = crate::arguments::Arguments::read(&request.arguments).ok()?;
-        let holds = request.holds.iter().map(|held| {
-            let mut held = held.clone();
-            held.detail = error_text(&self.firewall, &held.detail);
-            json!(held)
+        let exact =
+            crate::canonical_arguments::CanonicalArguments::read(&request.arguments).ok()?;
+        let holds = request.holds.iter().map(|is_held| {
+            let mut is_held = is_held.clone();
+            is_held.detail = error_text(&self.firewall, &is_held.detail);
+            json!(is_held)
         });
         let holds: Vec<Value> = holds.collect();
-        Payload::new()
-            .who(&open.asked.principal)
-            .session(by.map(|by| by.caller.run), &self.firewall)
+        EventPayload::new()
+            .with_principal(&open.held_request.principal)
+            .with_session(opening_call.map(|opening_call| opening_call.caller.run), &self.firewall)
             .with("request", json!(request.id))
             .with("digest", json!(request.digest().ok()?))
             .with("capability", json!(request.capability))
-            .tagged(self.known(&request.capability).as_deref())
+            .with_tags(self.known_capability(&request.capability).as_deref())
             .with("fingerprint", json!(request.fingerprint))
             .with("policy", json!(request.policy))
             .with("contracts", json!(request.contracts))
@@ -258,31 +269,35 @@ impl Kernel {
             .with("preconditions", json!(request.preconditions))
             .with("opened_at", json!(request.opened_at))
             .with("deadline", json!(request.deadline))
-            .maybe("supersedes", request.supersedes.as_ref().map(|id| json!(id)))
+            .with_optional("supersedes", request.supersedes.as_ref().map(|id| json!(id)))
             .with(
                 "arguments",
-                arguments(
+                record_arguments(
                     &request.arguments,
-                    open.asked.masks.as_ref().map(|held| &held.given),
+                    open.held_request.masks.as_ref().map(|masks| &masks.as_written),
                     &exact,
                     &self.firewall,
                     self.random.as_ref(),
                 )?,
             )
-            .asked(&open.asked.request, &self.firewall)
-            .event(EventKind::ApprovalRequested, self.now(), &request.run, by.map(|by| by.call))
+            .with_request(&open.held_request.request, &self.firewall)
+            .into_event(
+                EventKind::ApprovalRequested,
+                self.now(),
+                &request.run,
+                opening_call.map(|opening_call| opening_call.call),
+            )
     }
 }
 
-/// A reservation whose record is on its way: it counts as abandoned when the call is given up before
-/// the ledger has answered.
+/// Marks a reserved request as abandoned when its call is dropped before the ledger has answered.
 struct ReservationGuard<'a> {
     holds: &'a HoldTable,
-    id: Option<RequestId>,
+    id: Option<ApprovalRequestId>,
 }
 
 impl ReservationGuard<'_> {
-    fn answered(mut self) {
+    fn disarm(mut self) {
         self.id = None;
     }
 }
@@ -295,10 +310,10 @@ impl Drop for ReservationGuard<'_> {
     }
 }
 
-fn recording_failed(error: &dyn std::fmt::Display) -> Box<Contribution> {
-    deny(Check::System, ReasonCode::LedgerUnavailable, &format!("the request: {error}"))
+fn recording_failure_denial(error: &dyn std::fmt::Display) -> Box<CheckResult> {
+    boxed_denial(CheckKind::System, ReasonCode::LedgerUnavailable, &format!("the request: {error}"))
 }
 
-pub(super) fn deny(check: Check, reason: ReasonCode, detail: &str) -> Box<Contribution> {
-    Box::new(Contribution::new(check, Verdict::Deny, reason, detail))
+pub(super) fn boxed_denial(check: CheckKind, reason: ReasonCode, detail: &str) -> Box<CheckResult> {
+    Box::new(denial(check, reason, detail))
 }

@@ -1,302 +1,333 @@
-//! The one commit before the effect: decision, token use, charge and intent in one batch.
+//! Commits the intent: decision, token use, charge and intent event in one batch before the effect
+//! (write-ahead logging).
 
 use std::time::Duration;
 
 use serde_json::Value;
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey};
 use weaver_types::{
-    Check, Contribution, Decision, DecisionKey, EventKind, Label, Millicents, ReasonCode,
+    CheckKind, CheckResult, Decision, DecisionKey, EventKind, Label, Millicents, ReasonCode,
     ResponseMode, Verdict,
 };
 
 use super::authorized_invocation::{AuthorizedInvocation, TokenHolder};
 use super::decision_record::DecisionRecord;
-use super::label;
 use super::provenance_updates::ProvenanceUpdate;
+use super::result_label;
 use super::resume::HoldRelease;
+use super::run_update::{RunUpdate, RunUpdateError};
 use super::standing_release::ReleaseEffect;
-use super::transition::{Step, StepError};
 use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
+use crate::event_payload::{record_arguments, record_event};
 use crate::kernel::Kernel;
 use crate::open_call::OpenCall;
-use crate::record::{arguments, event};
 use crate::run_state::RunDelta;
 
-/// How often a use of a standing approval is counted again because others use it too.
+/// How often the use of a standing approval is tried when other calls use it too.
 const MAX_TRIES: usize = 1_024;
 
 impl Kernel {
-    /// Commits the intent. Until it is committed nothing is executed; when it cannot be, the
-    /// decision that comes back is a denial.
+    /// Commits the intent. Nothing is executed before that; if the commit fails, the returned
+    /// decision is a denial.
     pub(crate) async fn commit_intent(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
     ) -> Result<Box<OpenCallGuard<'_>>, Box<Decision>> {
-        if let Err(error) = self.record_ends().await {
-            return Err(Box::new(not_committed(ready, &error)));
+        if let Err(error) = self.flush_unrecorded_ends().await {
+            return Err(Box::new(intent_denial(invocation, &error)));
         }
-        let mut released = ready.released.clone();
+        let mut release = invocation.release.clone();
         for _ in 0..MAX_TRIES {
-            match self.try_intent(ready, slot, released.as_deref()).await {
-                Ok(watch) => return Ok(watch),
-                Err(IntentRefusal::Refused(decision)) => return Err(decision),
-                Err(IntentRefusal::Shared) => {
-                    self.count_again(ready, released.as_deref_mut())?;
+            match self.try_commit_intent(invocation, slot, release.as_deref()).await {
+                Ok(guard) => return Ok(guard),
+                Err(IntentFailure::Denied(decision)) => return Err(decision),
+                Err(IntentFailure::StandingConflict) => {
+                    self.reload_standing_release(invocation, release.as_deref_mut())?;
                 }
             }
         }
         let detail = "the standing approval changes too fast; try again".to_owned();
         let reason = ReasonCode::LedgerUnavailable;
-        Err(Box::new(deny(ready, Check::System, reason, detail)))
+        Err(Box::new(with_denial(invocation, CheckKind::System, reason, detail)))
     }
 
-    async fn try_intent(
+    async fn try_commit_intent(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
-        released: Option<&HoldRelease>,
-    ) -> Result<Box<OpenCallGuard<'_>>, IntentRefusal> {
-        let PreparedIntent { step, mut watch, written, noted } =
-            self.prepare_intent(ready, slot, released)?;
-        let Err(error) = self.step(step).await else {
-            self.pending.remove(&ready.claims.token_id);
-            written.take(slot);
-            if let Some(noted) = noted {
-                self.consumed(*noted);
+        release: Option<&HoldRelease>,
+    ) -> Result<Box<OpenCallGuard<'_>>, IntentFailure> {
+        let PreparedIntent { run_update, mut guard, provenance, release_effect: effect } =
+            self.prepare_intent(invocation, slot, release)?;
+        let Err(error) = self.commit_run_update(run_update).await else {
+            self.pending_grants.remove(&invocation.claims.token_id);
+            provenance.apply(slot);
+            if let Some(effect) = effect {
+                self.apply_release_effect(*effect);
             }
-            return Ok(watch);
+            return Ok(guard);
         };
-        watch.over = true;
-        let refused = |decision: Decision| IntentRefusal::Refused(Box::new(decision));
-        Err(match (conflicting(&error), released) {
-            (Some(Namespace::Standing), Some(_)) => IntentRefusal::Shared,
+        guard.is_recorded = true;
+        let refused = |decision: Decision| IntentFailure::Denied(Box::new(decision));
+        Err(match (conflict_namespace(&error), release) {
+            (Some(Namespace::Standing), Some(_)) => IntentFailure::StandingConflict,
             (Some(Namespace::Hold), Some(HoldRelease::Request { hold, .. })) => {
-                // The call that used it may not have updated memory yet.
-                let _ = self.reload(&hold.open.request.id, hold);
-                refused(gone(ready))
+                // The call that used the request may not have updated the table yet.
+                let _ = self.reload_request(&hold.open.request.id, hold);
+                refused(release_used_up(invocation))
             }
-            _ => refused(not_committed(ready, &error)),
+            _ => refused(intent_denial(invocation, &error)),
         })
     }
 
     fn prepare_intent<'a, 'k>(
         &'k self,
-        ready: &'a AuthorizedInvocation<'_>,
+        invocation: &'a AuthorizedInvocation<'_>,
         slot: &'a RunSlot,
-        released: Option<&HoldRelease>,
-    ) -> Result<PreparedIntent<'a, 'k>, IntentRefusal> {
-        let refused = |decision: Decision| IntentRefusal::Refused(Box::new(decision));
-        // Verified before; looked at again, now that the next thing is the commit.
-        if self.is_revoked(ready.claims) {
+        release: Option<&HoldRelease>,
+    ) -> Result<PreparedIntent<'a, 'k>, IntentFailure> {
+        let refused = |decision: Decision| IntentFailure::Denied(Box::new(decision));
+        // Verified before, and checked again right before the commit.
+        if self.is_revoked(invocation.claims) {
             let detail = "the grant was revoked".to_owned();
-            return Err(refused(deny(ready, Check::System, ReasonCode::TokenRevoked, detail)));
+            return Err(refused(with_denial(
+                invocation,
+                CheckKind::System,
+                ReasonCode::TokenRevoked,
+                detail,
+            )));
         }
-        let (open, call) = (self.open_call(ready), ready.call.clone());
-        let used = match released {
-            Some(released) => Some(self.consumption(released).ok_or_else(|| refused(gone(ready)))?),
+        let (open, call) = (self.open_call_record(invocation), invocation.call.clone());
+        let used = match release {
+            Some(release) => Some(
+                self.release_consumption(release)
+                    .ok_or_else(|| refused(release_used_up(invocation)))?,
+            ),
             None => None,
         };
-        let written = self.argument_provenance(ready, slot).map_err(|error| {
+        let provenance = self.argument_provenance(invocation, slot).map_err(|error| {
             let detail = error.to_string();
-            refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
+            refused(with_denial(invocation, CheckKind::System, ReasonCode::InternalError, detail))
         })?;
         let delta = RunDelta {
             tool_calls: 1,
-            label: shown_early(ready),
-            provenance: written.digests(),
+            label: early_label(invocation),
+            provenance: provenance.digests(),
             ..RunDelta::default()
         };
         let evidence = used.as_ref().map(|used| used.evidence.clone());
-        let mut batch = self.intent_batch(ready, &open, &delta, evidence).ok_or_else(|| {
-            let detail = "the intent has no recordable form".to_owned();
-            refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
-        })?;
-        batch.put.extend(written.puts.iter().cloned());
-        if ready.outlet.is_some() || ready.progress.is_some() {
-            // Parts are shown before the end is recorded.
-            batch.put.extend(slot.masks().put_now(&self.settings.tenant, &open.run));
+        let mut batch =
+            self.intent_batch(invocation, &open, &delta, evidence).ok_or_else(|| {
+                let detail = "the intent has no recordable form".to_owned();
+                refused(with_denial(
+                    invocation,
+                    CheckKind::System,
+                    ReasonCode::InternalError,
+                    detail,
+                ))
+            })?;
+        batch.put.extend(provenance.puts.iter().cloned());
+        if invocation.stream_outlet.is_some() || invocation.progress.is_some() {
+            // Parts are shown before the end is recorded, so the mask table is recorded now.
+            batch.put.extend(slot.masks().put_unless_recorded(&self.settings.tenant, &open.run));
         }
-        let mut noted = None;
+        let mut effect = None;
         if let Some(used) = used {
             batch = batch.join(used.batch);
-            noted = Some(Box::new(used.noted));
+            effect = Some(Box::new(used.effect));
         }
-        let watch = Box::new(OpenCallGuard {
+        let guard = Box::new(OpenCallGuard {
             kernel: self,
             slot: slot.clone(),
             call,
             open,
-            effects: ready.target.capability.spec().effects,
-            over: false,
-            reported: false,
-            harmless: false,
+            effects: invocation.target.capability.spec().effects,
+            is_recorded: false,
+            sources_notified: false,
+            is_cancellable: false,
             reservation: None,
-            spent: Duration::ZERO,
-            paid: Millicents(0),
-            begun: None,
+            execution_time: Duration::ZERO,
+            cost: Millicents(0),
+            attempt_started: None,
         });
-        let budget = Some(&ready.caller.run.settings.budget);
-        let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
-        Ok(PreparedIntent { step, watch, written, noted })
+        let budget = Some(&invocation.caller.run.settings.budget);
+        let run_update =
+            RunUpdate { budget, ..RunUpdate::new(invocation.caller, slot, delta, batch) };
+        Ok(PreparedIntent { run_update, guard, provenance, release_effect: effect })
     }
 
-    /// Other calls use the same standing approval: recount from the uses they left.
-    fn count_again(
+    /// Reads a standing approval again that another call has used, to count from its remaining
+    /// uses.
+    fn reload_standing_release(
         &self,
-        ready: &AuthorizedInvocation<'_>,
-        released: Option<&mut HoldRelease>,
+        invocation: &AuthorizedInvocation<'_>,
+        release: Option<&mut HoldRelease>,
     ) -> Result<(), Box<Decision>> {
-        let Some(HoldRelease::Standing { used, .. }) = released else {
-            return Err(Box::new(gone(ready)));
+        let Some(HoldRelease::Standing { record: used, .. }) = release else {
+            return Err(Box::new(release_used_up(invocation)));
         };
-        match self.reload_standing(&used.state.standing().id) {
+        match self.reload_standing_approval(&used.state.standing_approval().id) {
             Ok(Some(now)) => {
                 **used = now;
                 Ok(())
             }
-            Ok(None) => Err(Box::new(gone(ready))),
+            Ok(None) => Err(Box::new(release_used_up(invocation))),
             Err(error) => {
-                let (check, reason) = (Check::System, ReasonCode::LedgerUnavailable);
-                Err(Box::new(deny(ready, check, reason, error.to_string())))
+                let (check, reason) = (CheckKind::System, ReasonCode::LedgerUnavailable);
+                Err(Box::new(with_denial(invocation, check, reason, error.to_string())))
             }
         }
     }
 
-    fn open_call(&self, ready: &AuthorizedInvocation<'_>) -> OpenCall {
-        let capability = &ready.target.capability;
+    fn open_call_record(&self, invocation: &AuthorizedInvocation<'_>) -> OpenCall {
+        let capability = &invocation.target.capability;
         let (latency_us, cost) =
-            ready.reservation.as_ref().map(BudgetReservation::at_worst).unwrap_or_default();
+            invocation.reservation.as_ref().map(BudgetReservation::worst_case).unwrap_or_default();
         OpenCall {
             v: 1,
             latency_us,
             cost: cost.0,
-            run: ready.caller.run.run_id.clone(),
-            principal: ready.caller.principal.id.clone(),
+            run: invocation.caller.run.run_id.clone(),
+            principal: invocation.caller.principal.id.clone(),
             capability: capability.id().clone(),
-            worst: ready.worst.clone(),
-            tokens: ready.outlet.as_ref().map_or(0, |_| ready.share.held()),
+            worst: invocation.worst_label.clone(),
+            tokens: invocation
+                .stream_outlet
+                .as_ref()
+                .map_or(0, |_| invocation.token_allotment.reserved_tokens()),
         }
     }
 
     fn intent_batch(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         open: &OpenCall,
         delta: &RunDelta,
-        released: Option<Value>,
+        release: Option<Value>,
     ) -> Option<Batch> {
         let tenant = &self.settings.tenant;
-        let capability = &ready.target.capability;
+        let capability = &invocation.target.capability;
         let writes = capability.spec().effects.writes();
         let durability = if writes { Durability::Disk } else { Durability::Os };
-        let args = match &ready.target.arguments {
+        let args = match &invocation.target.arguments {
             Some(args) => {
-                let given = ready.masks.map(|masks| &masks.given);
-                let (value, random) = (ready.arguments, self.random.as_ref());
-                Some(arguments(value, given, args, &self.firewall, random)?)
+                let as_written = invocation.masks.map(|masks| &masks.as_written);
+                let (value, random) = (invocation.arguments, self.random.as_ref());
+                Some(record_arguments(value, as_written, args, &self.firewall, random)?)
             }
             None => None,
         };
-        let (request, decision) = (ready.request, &ready.decision);
-        let mut judged =
-            DecisionRecord::new(ready.caller, request, decision, delta, &self.firewall);
-        judged.about(capability, &ready.target.contract);
-        judged.decision_key = DecisionKey::ToolDispatch;
-        judged.token = Some(&ready.claims.token_id);
-        judged.driver = Some(ready.target.entry.driver.name());
-        judged.mode = Some(ready.effective_mode());
-        judged.worst_label = Some(&open.worst);
-        judged.arguments = args;
-        judged.repaired = ready.repaired;
-        judged.released_by = released;
-        let event = event(&judged, EventKind::Intent, ready.counted, &open.run, Some(&ready.call))?;
+        let (request, decision) = (invocation.request, &invocation.decision);
+        let mut record =
+            DecisionRecord::new(invocation.caller, request, decision, delta, &self.firewall);
+        record.describe_capability(capability, &invocation.target.contract);
+        record.decision_key = DecisionKey::ToolDispatch;
+        record.token = Some(&invocation.claims.token_id);
+        record.driver = Some(invocation.target.entry.driver.name());
+        record.mode = Some(invocation.effective_mode());
+        record.worst_label = Some(&open.worst);
+        record.arguments = args;
+        record.repaired = invocation.repairs;
+        record.released_by = release;
+        let event = record_event(
+            &record,
+            EventKind::Intent,
+            invocation.counted_at,
+            &open.run,
+            Some(&invocation.call),
+        )?;
         let mut batch = Batch::new(durability);
-        if ready.holder == TokenHolder::Host {
-            let token = &ready.claims.token_id;
+        if invocation.token_holder == TokenHolder::Host {
+            let token = &invocation.claims.token_id;
             let used = RecordKey::new(tenant.clone(), Namespace::TokenUse, token);
-            batch = batch.create(used, b"1".to_vec(), Some(ready.claims.expires_at));
+            batch = batch.create(used, b"1".to_vec(), Some(invocation.claims.expires_at));
         }
-        let opened = RecordKey::new(tenant.clone(), Namespace::OpenCall, &ready.call);
+        let opened = RecordKey::new(tenant.clone(), Namespace::OpenCall, &invocation.call);
         Some(batch.create(opened, open.to_bytes()?, None).with_event(event))
     }
 }
 
-/// Parts of a stream and words of progress are shown before the outcome is recorded, so their label
-/// is taken on now.
-fn shown_early(ready: &AuthorizedInvocation<'_>) -> Option<Label> {
-    let mode = ready.effective_mode();
-    let outlets = ready.outlet.is_some() || ready.progress.is_some();
+/// Parts of a stream and progress messages are shown before the outcome is recorded, so the run
+/// takes on their label with the intent.
+fn early_label(invocation: &AuthorizedInvocation<'_>) -> Option<Label> {
+    let mode = invocation.effective_mode();
+    let outlets = invocation.stream_outlet.is_some() || invocation.progress.is_some();
     let early = outlets && mode <= ResponseMode::Table;
-    early.then(|| label::framed(&ready.target.capability, mode, &ready.worst))
+    early.then(|| {
+        result_label::frame_label(&invocation.target.capability, mode, &invocation.worst_label)
+    })
 }
 
 /// An intent before its commit.
 struct PreparedIntent<'a, 'k> {
-    step: Step<'a>,
-    watch: Box<OpenCallGuard<'k>>,
-    /// What the run then knows of its values.
-    written: ProvenanceUpdate,
-    /// What memory then has to know of what released the call.
-    noted: Option<Box<ReleaseEffect>>,
+    run_update: RunUpdate<'a>,
+    guard: Box<OpenCallGuard<'k>>,
+    /// The provenance update of the run, applied after the commit.
+    provenance: ProvenanceUpdate,
+    /// The effect of the consumed release, applied after the commit.
+    release_effect: Option<Box<ReleaseEffect>>,
 }
 
-/// Why an intent was not taken.
-enum IntentRefusal {
-    Refused(Box<Decision>),
-    /// Another call has used the same standing approval.
-    Shared,
+/// Why an intent was not committed.
+enum IntentFailure {
+    Denied(Box<Decision>),
+    /// Another call used the same standing approval first.
+    StandingConflict,
 }
 
-fn conflicting(error: &StepError) -> Option<Namespace> {
+fn conflict_namespace(error: &RunUpdateError) -> Option<Namespace> {
     match error {
-        StepError::Ledger(LedgerError::Conflict { key }) => Some(key.namespace),
+        RunUpdateError::Ledger(LedgerError::Conflict { key }) => Some(key.namespace),
         _ => None,
     }
 }
 
-/// Another call has used up what released this one.
-fn gone(ready: &AuthorizedInvocation<'_>) -> Decision {
-    match ready.released.as_deref() {
-        Some(HoldRelease::Standing { used, .. }) => {
-            let id = &used.state.standing().id;
+/// The decision when another call has consumed the release.
+fn release_used_up(invocation: &AuthorizedInvocation<'_>) -> Decision {
+    match invocation.release.as_deref() {
+        Some(HoldRelease::Standing { record: used, .. }) => {
+            let id = &used.state.standing_approval().id;
             let detail = format!("the standing approval `{id}` has no use left; ask again");
             let reason = ReasonCode::ApprovalRequired;
-            let said = Contribution::new(Check::Rule, Verdict::Hold, reason, detail);
-            ready.decision.clone().tightened(said)
+            let contribution = CheckResult::new(CheckKind::Rule, Verdict::Hold, reason, detail);
+            invocation.decision.clone().joined_with(contribution)
         }
-        released => {
-            let id = released.and_then(HoldRelease::request);
+        release => {
+            let id = release.and_then(HoldRelease::request);
             let id = id.map_or("unknown", |id| id.as_str());
-            let detail = format!("the approval `{id}` was used by another call, or is over");
-            deny(ready, Check::System, ReasonCode::TokenUsed, detail)
+            let detail = format!("the approval `{id}` was used by another call, or has ended");
+            with_denial(invocation, CheckKind::System, ReasonCode::TokenUsed, detail)
         }
     }
 }
 
-fn not_committed(ready: &AuthorizedInvocation<'_>, error: &StepError) -> Decision {
+fn intent_denial(invocation: &AuthorizedInvocation<'_>, error: &RunUpdateError) -> Decision {
     match error {
-        StepError::Budget(_) => {
-            deny(ready, Check::Limit, ReasonCode::BudgetExceeded, error.to_string())
+        RunUpdateError::Budget(_) => {
+            with_denial(invocation, CheckKind::Limit, ReasonCode::BudgetExceeded, error.to_string())
         }
-        _ if conflicting(error) == Some(Namespace::TokenUse) => {
+        _ if conflict_namespace(error) == Some(Namespace::TokenUse) => {
             let detail = "the token was used before".to_owned();
-            deny(ready, Check::System, ReasonCode::TokenUsed, detail)
+            with_denial(invocation, CheckKind::System, ReasonCode::TokenUsed, detail)
         }
-        StepError::Ledger(error) => {
-            deny(ready, Check::System, ReasonCode::LedgerUnavailable, error.to_string())
-        }
+        RunUpdateError::Ledger(error) => with_denial(
+            invocation,
+            CheckKind::System,
+            ReasonCode::LedgerUnavailable,
+            error.to_string(),
+        ),
     }
 }
 
-fn deny(
-    ready: &AuthorizedInvocation<'_>,
-    check: Check,
+fn with_denial(
+    invocation: &AuthorizedInvocation<'_>,
+    check: CheckKind,
     reason: ReasonCode,
     detail: String,
 ) -> Decision {
-    let said = Contribution::new(check, Verdict::Deny, reason, detail);
-    ready.decision.clone().tightened(said)
+    let contribution = CheckResult::new(check, Verdict::Deny, reason, detail);
+    invocation.decision.clone().joined_with(contribution)
 }

@@ -1,24 +1,27 @@
-//! Invoking: verify, decide again on the exact arguments, commit, execute, finish.
+//! Invokes a call: verifies its token, decides again on the exact arguments, commits, executes,
+//! finishes.
 
 use serde_json::Value;
-use weaver_policy::{PolicySet, Query};
+use weaver_policy::{PolicyQuery, PolicySet};
 use weaver_types::{
-    CallId, CapabilityId, CapabilityRequest, Check, Confidentiality, Contribution, Decision,
+    CallId, CapabilityId, CapabilityRequest, CheckKind, CheckResult, Confidentiality, Decision,
     Integrity, Label, Operation, ProgressSink, ReasonCode, ResponseMode, TokenClaims, Verdict,
 };
 
 use super::attempt::attempt_needs;
 use super::authorized_invocation::{AuthorizedInvocation, TokenHolder};
-use super::evaluate::{Evaluation, EvaluationRequest, Target, denied};
-use super::grant::{early, limits, raw_needs_admin, unnamed};
-use super::label;
-use super::measure::Measure;
+use super::evaluate::{CallTarget, Evaluation, EvaluationRequest, denied_decision};
+use super::grant::{
+    deny_raw_without_admin, early_refusal, joined_constraints, placeholder_call_id,
+};
+use super::operation_timer::OperationTimer;
 use super::progress::ProgressOutlet;
+use super::result_label;
 use super::resume::HoldState;
 use super::token_allotment::TokenAllotment;
 use crate::budget_reservation::BudgetReservation;
-use crate::cached_run::{RunSlot, lock};
-use crate::call_stream::{CallStream, Outlet};
+use crate::cached_run::{RunSlot, lock_run};
+use crate::call_stream::{CallStream, StreamOutlet};
 use crate::caller::{Call, Caller};
 use crate::invocation::Grant;
 use crate::invocation::Invocation;
@@ -27,19 +30,19 @@ use crate::masked_arguments;
 use crate::telemetry;
 use crate::token::Token;
 
-/// How a call is made: who has its token, and what is shown of it before its end, and where.
+/// Options of an invocation: who holds the token, and what is shown before the end.
 #[derive(Default)]
 struct InvokeOptions {
-    holder: TokenHolder,
-    stream: Option<Outlet>,
+    token_holder: TokenHolder,
+    stream: Option<StreamOutlet>,
     progress: Option<ProgressSink>,
 }
 
 impl Kernel {
-    /// Executes what a token stands for, once.
+    /// Executes the call of a token, once.
     ///
-    /// Dropping the future abandons the call. If its intent was committed by then, the log says
-    /// "outcome unknown" of it.
+    /// Dropping the future abandons the call. If its intent was committed by then, the log records
+    /// the call as "outcome unknown".
     pub async fn invoke(
         &self,
         caller: Caller<'_>,
@@ -47,15 +50,15 @@ impl Kernel {
         arguments: &Value,
         mode: ResponseMode,
     ) -> Invocation {
-        self.invoke_into(caller, token, arguments, mode, InvokeOptions::default()).await
+        self.invoke_with_options(caller, token, arguments, mode, InvokeOptions::default()).await
     }
 
-    /// Executes what a token stands for, once, and shows its result as it comes, where the driver
-    /// can stream; otherwise in one frame. The same checks, one intent and one outcome.
+    /// Executes the call of a token, once, and shows its result as it arrives if the driver can
+    /// stream, otherwise in one frame. The checks are the same, with one intent and one outcome.
     ///
-    /// What a stream may show is bounded as for one frame, and the time limit of the call bounds all
-    /// of it: a tool that keeps sending is cut off. The run takes on the label of the result with the intent, since parts
-    /// are shown before the end is recorded; the last frame is shown after it.
+    /// A stream may show no more than one frame, and the time limit of the call bounds all of it: a
+    /// tool that keeps sending is cut off. The run takes on the label of the result with the
+    /// intent, since parts are shown before the end is recorded; the last frame is shown after it.
     pub fn invoke_stream<'k>(
         &'k self,
         caller: Caller<'k>,
@@ -63,13 +66,13 @@ impl Kernel {
         arguments: &'k Value,
         mode: ResponseMode,
     ) -> CallStream<'k> {
-        let outlet = Outlet::default();
-        let into = InvokeOptions { stream: Some(outlet.clone()), ..InvokeOptions::default() };
-        let work = Box::pin(self.invoke_into(caller, token, arguments, mode, into));
+        let outlet = StreamOutlet::default();
+        let options = InvokeOptions { stream: Some(outlet.clone()), ..InvokeOptions::default() };
+        let work = Box::pin(self.invoke_with_options(caller, token, arguments, mode, options));
         CallStream::new(work, outlet)
     }
 
-    async fn invoke_into(
+    async fn invoke_with_options(
         &self,
         caller: Caller<'_>,
         token: &Token,
@@ -77,103 +80,111 @@ impl Kernel {
         mode: ResponseMode,
         options: InvokeOptions,
     ) -> Invocation {
-        let mut measure = Measure::begin(self, telemetry::Operation::Invoke, caller, mode);
-        // In a box: a future is moved with all the room that its longest way would take.
-        let work = Box::pin(self.invoke_now(caller, &mut measure, token, arguments, mode, options));
+        let mut timer = OperationTimer::begin(self, telemetry::Operation::Invoke, caller, mode);
+        // Boxed: a future is as large as its longest branch, and it is moved.
+        let work =
+            Box::pin(self.invoke_unmeasured(caller, &mut timer, token, arguments, mode, options));
         let done = work.await;
-        measure.invoked(&done);
+        timer.finish_invocation(&done);
         *done
     }
 
-    async fn invoke_now(
+    async fn invoke_unmeasured(
         &self,
         caller: Caller<'_>,
-        measure: &mut Measure<'_>,
+        timer: &mut OperationTimer<'_>,
         token: &Token,
         arguments: &Value,
         mode: ResponseMode,
         options: InvokeOptions,
     ) -> Box<Invocation> {
         let policy = self.policy();
-        let principal = policy.granted(caller.principal);
+        let principal = policy.limit_to_grants(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
-        let at = self.moment();
-        let verified = match self.verify(&policy, caller, token, at) {
+        let at = self.clock_reading();
+        let verified = match self.verify_token(&policy, caller, token, at) {
             Ok(verified) => verified,
             Err((reason, detail)) => {
-                let decision = denied(&policy, Check::System, reason, detail);
+                let decision = denied_decision(&policy, CheckKind::System, reason, detail);
                 let refused = Box::pin(self.refuse_token(caller, token, decision)).await;
                 return Box::new(refused);
             }
         };
         let (claims, pending) = (verified.claims(), verified.pending());
-        measure.about(&claims.capability);
+        timer.set_capability(&claims.capability);
         let (request, operation) = (&pending.request, Operation::Invoke);
-        let facts = Some(pending.facts.as_slice());
-        let repaired = self.repaired(&policy, request, Some(arguments));
+        let preconditions = Some(pending.preconditions.as_slice());
+        let repaired = self.repair_arguments(&policy, request, Some(arguments));
         let arguments = repaired.as_ref().map_or(arguments, |repaired| &repaired.arguments);
-        let unmasked = self.unmasked(caller, Some(arguments));
-        let (real, masks) = masked_arguments::parts(unmasked.as_deref(), Some(arguments));
+        let unmasked = self.unmask_arguments(caller, Some(arguments));
+        let (real, masks) =
+            masked_arguments::arguments_and_masks(unmasked.as_deref(), Some(arguments));
         let arguments = real.unwrap_or(arguments);
-        let mut question = EvaluationRequest {
+        let mut evaluation_request = EvaluationRequest {
             caller,
             request,
             arguments: Some(arguments),
             masks,
             operation,
             at,
-            facts,
-            resumes: true,
+            preconditions: preconditions,
+            may_resume: true,
         };
-        let tighten = |mut evaluated: Box<Evaluation>| {
-            evaluated.decision = bound(evaluated.decision, claims, evaluated.target.as_ref());
-            evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
-            evaluated.decision = raw_needs_token(evaluated.decision, claims, mode);
-            evaluated
+        let tighten = |mut evaluation: Box<Evaluation>| {
+            evaluation.decision =
+                check_token_binding(evaluation.decision, claims, evaluation.target.as_ref());
+            evaluation.decision = deny_raw_without_admin(evaluation.decision, caller, mode);
+            evaluation.decision = deny_raw_without_token(evaluation.decision, claims, mode);
+            evaluation
         };
         let call = pending.call.clone();
-        let mut evaluated = self.decide_and_resolve(&policy, &mut question, &call, &tighten).await;
-        let released = match std::mem::take(&mut evaluated.holding) {
-            HoldState::Released(released) => Some(released),
+        let mut evaluation =
+            self.decide_and_resolve(&policy, &mut evaluation_request, &call, &tighten).await;
+        let release = match std::mem::take(&mut evaluation.hold_state) {
+            HoldState::Released(release) => Some(release),
             _ => None,
         };
-        match (evaluated.target.take(), evaluated.slot.take()) {
-            (Some(target), Some(slot)) if evaluated.decision.allowed() => {
-                let decision = evaluated.decision;
-                let worst = label::stored(&target.capability, &call);
-                let tells = options.progress.is_some() && target.entry.driver.reports_progress();
-                let ready = Box::new(AuthorizedInvocation {
+        match (evaluation.target.take(), evaluation.slot.take()) {
+            (Some(target), Some(slot)) if evaluation.decision.is_allowed() => {
+                let decision = evaluation.decision;
+                let worst_label = result_label::stored_label(&target.capability, &call);
+                let reports_progress =
+                    options.progress.is_some() && target.entry.driver.reports_progress();
+                let invocation = Box::new(AuthorizedInvocation {
                     caller,
                     request,
-                    worst: match masks {
-                        Some(masks) => masks.join(worst),
-                        None => worst,
+                    worst_label: match masks {
+                        Some(masks) => masks.join_value_labels(worst_label),
+                        None => worst_label,
                     },
                     call,
                     claims,
                     target,
-                    limits: limits(request, &decision).join(&claims.constraints),
+                    limits: joined_constraints(request, &decision).join(&claims.constraints),
                     decision,
                     mode,
                     arguments,
                     masks,
-                    repaired: repaired.as_ref().map(|repaired| &repaired.done),
-                    released,
-                    share: TokenAllotment::default(),
-                    counted: question.at.now,
+                    repairs: repaired.as_ref().map(|repaired| &repaired.changes),
+                    release: release,
+                    token_allotment: TokenAllotment::default(),
+                    counted_at: evaluation_request.at.now,
                     reservation: None,
-                    holder: options.holder,
-                    outlet: options.stream,
-                    progress: options.progress.filter(|_| tells).map(ProgressOutlet::new),
+                    token_holder: options.token_holder,
+                    stream_outlet: options.stream,
+                    progress: options
+                        .progress
+                        .filter(|_| reports_progress)
+                        .map(ProgressOutlet::new),
                 });
-                self.commit_and_execute(&policy, ready, slot).await
+                self.commit_and_execute(&policy, invocation, slot).await
             }
             (target, slot) => {
-                (evaluated.target, evaluated.slot) = (target, slot);
-                let open = evaluated.request.clone();
-                let decision = self.refuse(caller, request, &call, evaluated).await;
-                let refused = self.refused(caller, request, call, decision);
-                Box::new(Invocation { request: open, ..refused })
+                (evaluation.target, evaluation.slot) = (target, slot);
+                let open_request = evaluation.request.clone();
+                let decision = self.finish_refusal(caller, request, &call, evaluation).await;
+                let refused = self.refusal_invocation(caller, request, call, decision);
+                Box::new(Invocation { request: open_request, ..refused })
             }
         }
     }
@@ -182,105 +193,112 @@ impl Kernel {
     async fn commit_and_execute(
         &self,
         policy: &PolicySet,
-        mut ready: Box<AuthorizedInvocation<'_>>,
+        mut invocation: Box<AuthorizedInvocation<'_>>,
         slot: RunSlot,
     ) -> Box<Invocation> {
-        let AuthorizedInvocation { caller, request, .. } = *ready;
+        let AuthorizedInvocation { caller, request, .. } = *invocation;
         if caller.run.dry_run {
-            let AuthorizedInvocation { call, decision, .. } = *ready;
+            let AuthorizedInvocation { call, decision, .. } = *invocation;
             return Box::new(Invocation { call, decision, result: None, request: None });
         }
-        // What was looked at for the decision may have taken its time.
-        ready.counted = self.now();
-        let reserved = self.set_aside(&mut ready, &slot);
-        let decision = match reserved.and_then(|()| self.reserve(policy, &ready, &slot)) {
-            Err(said) => ready.decision.clone().tightened(*said),
-            Ok(()) => match self.commit_intent(&ready, &slot).await {
-                Ok(mut watch) => {
-                    if let Some(masks) = ready.masks {
-                        masks.give_out();
+        // The checks of the decision may have taken time.
+        invocation.counted_at = self.now();
+        let reserved = self.reserve_budget(&mut invocation, &slot);
+        let decision =
+            match reserved.and_then(|()| self.count_for_rate_limits(policy, &invocation, &slot)) {
+                Err(contribution) => invocation.decision.clone().joined_with(*contribution),
+                Ok(()) => match self.commit_intent(&invocation, &slot).await {
+                    Ok(mut guard) => {
+                        if let Some(masks) = invocation.masks {
+                            masks.mark_values_disclosed();
+                        }
+                        guard.reservation = invocation.reservation.take();
+                        return match invocation.stream_outlet.take() {
+                            Some(outlet) => {
+                                Box::pin(self.stream_to_end(invocation, guard, &outlet)).await
+                            }
+                            None => Box::pin(self.run_to_end(invocation, guard)).await,
+                        };
                     }
-                    watch.reservation = ready.reservation.take();
-                    return match ready.outlet.take() {
-                        Some(outlet) => Box::pin(self.stream_to_end(ready, watch, &outlet)).await,
-                        None => Box::pin(self.run_to_end(ready, watch)).await,
-                    };
-                }
-                Err(decision) => *decision,
-            },
-        };
-        // Whoever lost a race for the token is refused under a name of its own: the call belongs
-        // to whoever won.
-        let own = (decision.primary() == ReasonCode::TokenUsed)
+                    Err(decision) => *decision,
+                },
+            };
+        // The loser of a race for the token is refused under a new call id: the original id belongs
+        // to the winner.
+        let new_call = (decision.primary_reason() == ReasonCode::TokenUsed)
             .then(|| CallId::random(self.random.as_ref()).ok())
             .flatten();
-        let call = own.unwrap_or(ready.call);
-        let mut evaluated = Evaluation::new(decision, Some(slot));
-        evaluated.given = ready.masks.map(|masks| masks.given.clone());
-        evaluated.target = Some(ready.target);
-        let decision = self.refuse(caller, request, &call, evaluated).await;
-        Box::new(self.refused(caller, request, call, decision))
+        let call = new_call.unwrap_or(invocation.call);
+        let mut evaluation = Evaluation::new(decision, Some(slot));
+        evaluation.masked_arguments = invocation.masks.map(|masks| masks.as_written.clone());
+        evaluation.target = Some(invocation.target);
+        let decision = self.finish_refusal(caller, request, &call, evaluation).await;
+        Box::new(self.refusal_invocation(caller, request, call, decision))
     }
 
-    /// Sets aside what the call may take of its run and of its session.
-    fn set_aside(
+    /// Reserves what the call may use of the run's budget and of the session.
+    fn reserve_budget(
         &self,
-        ready: &mut AuthorizedInvocation<'_>,
+        invocation: &mut AuthorizedInvocation<'_>,
         slot: &RunSlot,
-    ) -> Result<(), Box<Contribution>> {
-        let budget = &ready.caller.run.settings.budget;
-        let mode = ready.effective_mode();
-        let tokens = self.tokens_of_a_frame(slot, mode);
-        let reservation = BudgetReservation::take(slot, budget, tokens, attempt_needs(ready))?;
-        ready.share.reserve(self, slot, mode, reservation.tokens())?;
-        ready.reservation = Some(reservation);
+    ) -> Result<(), Box<CheckResult>> {
+        let budget = &invocation.caller.run.settings.budget;
+        let mode = invocation.effective_mode();
+        let tokens = self.max_frame_tokens(slot, mode);
+        let reservation =
+            BudgetReservation::for_first_attempt(slot, budget, tokens, attempt_needs(invocation))?;
+        invocation.token_allotment.reserve(self, slot, mode, reservation.tokens())?;
+        invocation.reservation = Some(reservation);
         Ok(())
     }
 
-    /// Counts the call for the limits, now that it is about to be made.
-    fn reserve(
+    /// Counts the call for the rate limits right before it is made.
+    fn count_for_rate_limits(
         &self,
         policy: &PolicySet,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
-    ) -> Result<(), Box<Contribution>> {
-        let label = lock(slot).map(|run| run.state().label.clone());
-        let unknown = || Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+    ) -> Result<(), Box<CheckResult>> {
+        let label = lock_run(slot).map(|run| run.state().label.clone());
+        let unknown = || Label::new(Confidentiality::Restricted, Integrity::Untrusted);
         let label = label.unwrap_or_else(unknown);
-        let query = Query {
-            arguments: Some(ready.arguments),
-            mode: ready.caller.run.settings.safety_mode,
+        let query = PolicyQuery {
+            arguments: Some(invocation.arguments),
+            mode: invocation.caller.run.settings.safety_mode,
             label: &label,
-            now: ready.counted,
+            now: invocation.counted_at,
             human_channel: self.settings.human_channel,
-            origins: Some(&self.origins(slot)),
-            run: Some(&ready.caller.run.run_id),
-            ..Query::new(&ready.target.capability, ready.caller.principal, ready.request)
+            origins: Some(&self.value_origins(slot)),
+            run: Some(&invocation.caller.run.run_id),
+            ..PolicyQuery::new(
+                &invocation.target.capability,
+                invocation.caller.principal,
+                invocation.request,
+            )
         };
-        self.rates.reserve(policy, &query)
+        self.rates.count(policy, &query)
     }
 
     /// Grant and invoke in one.
     pub async fn execute(&self, caller: Caller<'_>, call: Call<'_>) -> Invocation {
-        self.execute_into(caller, call, None).await
+        self.execute_reporting(caller, call, None).await
     }
 
-    /// Grant and invoke in one. While the call runs, `progress` is told how far it is, if its driver
-    /// tells that: at most ten times a second and 1,000 times in all, in numbers that only grow, the
-    /// last of them before this is done. Messages are redacted as results are and one line of at
-    /// most 200 characters; there are none in the modes `summary` and `handle_only`. The run takes
-    /// on the label of the result with the intent, since messages are shown before the end is
-    /// recorded.
+    /// Grant and invoke in one. While the call runs, `progress` receives its progress if the driver
+    /// reports any: at most ten times a second and 1,000 times in all, in growing numbers, the last
+    /// one before this returns. Messages are redacted like results and cut to one line of at most
+    /// 200 characters; the modes `summary` and `handle_only` get none. The run takes on the label
+    /// of the result with the intent, since messages are shown before the end is recorded.
     pub async fn execute_with_progress(
         &self,
         caller: Caller<'_>,
         call: Call<'_>,
         progress: ProgressSink,
     ) -> Invocation {
-        self.execute_into(caller, call, Some(progress)).await
+        self.execute_reporting(caller, call, Some(progress)).await
     }
 
-    async fn execute_into(
+    async fn execute_reporting(
         &self,
         caller: Caller<'_>,
         call: Call<'_>,
@@ -291,16 +309,17 @@ impl Kernel {
         let grant = self.grant(caller, Call { arguments: Some(arguments), ..call }).await;
         match &grant.token {
             Some(token) => {
-                let options = InvokeOptions { holder: TokenHolder::Kernel, stream: None, progress };
-                self.invoke_into(caller, token, arguments, call.mode, options).await
+                let options =
+                    InvokeOptions { token_holder: TokenHolder::Kernel, stream: None, progress };
+                self.invoke_with_options(caller, token, arguments, call.mode, options).await
             }
-            None if grant.decision.allowed() => {
+            None if grant.decision.is_allowed() => {
                 let Grant { call, decision, request, .. } = grant;
                 Invocation { call, decision, result: None, request }
             }
             None => Invocation {
                 request: grant.request,
-                ..self.refused(caller, call.request, grant.call, grant.decision)
+                ..self.refusal_invocation(caller, call.request, grant.call, grant.decision)
             },
         }
     }
@@ -311,28 +330,39 @@ impl Kernel {
         token: &Token,
         decision: Decision,
     ) -> Invocation {
-        // What the token claims is worth naming only when its signature holds.
-        let known = self.key_ring().verify(token).ok().map(|known| known.claims.capability);
-        let capability = known.or_else(|| CapabilityId::parse("unknown").ok());
+        // The claims of a token are used in the record only if its MAC holds.
+        let authentic =
+            self.key_ring().verify(token).ok().map(|authentic| authentic.claims.capability);
+        let capability = authentic.or_else(|| CapabilityId::parse("unknown").ok());
         let (Some(capability), Ok(call)) = (capability, CallId::random(self.random.as_ref()))
         else {
-            return Invocation { call: unnamed(), decision, result: None, request: None };
+            return Invocation {
+                call: placeholder_call_id(),
+                decision,
+                result: None,
+                request: None,
+            };
         };
         let request = CapabilityRequest::new(capability, "");
         let slot = self.slot_of(caller);
-        let decision = self.refuse(caller, &request, &call, early(decision, slot)).await;
-        self.refused(caller, &request, call, decision)
+        let decision =
+            self.finish_refusal(caller, &request, &call, early_refusal(decision, slot)).await;
+        self.refusal_invocation(caller, &request, call, decision)
     }
 
-    /// The run's slot, where its state can be read.
+    /// The run's slot, if its state can be read.
     pub(crate) fn slot_of(&self, caller: Caller<'_>) -> Option<RunSlot> {
         let run = &caller.run.run_id;
         self.runs.slot(run, self.ledger.as_ref()).ok()
     }
 }
 
-/// The evaluated call must be the granted one.
-fn bound(decision: Decision, claims: &TokenClaims, target: Option<&Target>) -> Decision {
+/// Denies a call that is not the one the token was made for.
+fn check_token_binding(
+    decision: Decision,
+    claims: &TokenClaims,
+    target: Option<&CallTarget>,
+) -> Decision {
     let Some(target) = target else { return decision };
     let arguments = target.arguments.as_ref().map(|a| a.digest);
     let (reason, detail) = if target.capability.fingerprint() != claims.fingerprint {
@@ -342,14 +372,18 @@ fn bound(decision: Decision, claims: &TokenClaims, target: Option<&Target>) -> D
     } else {
         return decision;
     };
-    decision.tightened(Contribution::new(Check::System, Verdict::Deny, reason, detail))
+    decision.joined_with(CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail))
 }
 
-fn raw_needs_token(decision: Decision, claims: &TokenClaims, mode: ResponseMode) -> Decision {
+fn deny_raw_without_token(
+    decision: Decision,
+    claims: &TokenClaims,
+    mode: ResponseMode,
+) -> Decision {
     if mode != ResponseMode::Raw || claims.raw {
         return decision;
     }
     let detail = "raw results must be asked for at the grant";
     let reason = ReasonCode::TokenScope;
-    decision.tightened(Contribution::new(Check::System, Verdict::Deny, reason, detail))
+    decision.joined_with(CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail))
 }

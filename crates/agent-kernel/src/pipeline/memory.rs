@@ -1,20 +1,20 @@
-//! Records in the log what a host reads and writes of a run's memory.
+//! Records in the log what a host reads from and writes to the memory of a run.
 
 use serde_json::{Value, json};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{DecisionKey, EventKind, Label, hex};
 
-use super::note::unrecordable;
-use super::transition::{Step, StepError};
+use super::host_events::unrecordable_event;
+use super::run_update::{RunUpdate, RunUpdateError};
 use crate::caller::Caller;
 use crate::error::KernelError;
+use crate::event_payload::{EventPayload, error_text};
 use crate::kernel::Kernel;
-use crate::record::{Payload, error_text};
 use crate::run_state::RunDelta;
 
-/// What is done with memory.
+/// How memory is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryAccess {
     /// An entry is written.
@@ -25,8 +25,8 @@ pub enum MemoryAccess {
 
 /// One entry that a host writes or reads for a run.
 #[derive(Debug, Clone, Copy)]
-pub struct MemoryNote<'a> {
-    /// What is done with it.
+pub struct MemoryOperation<'a> {
+    /// How it is accessed.
     pub access: MemoryAccess,
     /// Its id, for example `mem_dur_user_preference`.
     pub entry: &'a str,
@@ -42,49 +42,49 @@ pub struct MemoryNote<'a> {
 
 impl Kernel {
     /// Records that a host writes to memory or reads from it for a run, under the decision key
-    /// `kernel.memory.put` or `kernel.memory.get`. The log has the ids, redacted, and of the value
-    /// a commitment under a salt. What is read joins the label of the run, as a result would. A dry
-    /// run records nothing.
+    /// `kernel.memory.put` or `kernel.memory.get`. The log gets the redacted ids and a salted
+    /// commitment to the value. The label of what is read joins the label of the run, as a result's
+    /// would. A dry run records nothing.
     ///
     /// # Errors
     /// [`KernelError`], when it could not be recorded; it must then not happen.
     pub async fn record_memory(
         &self,
         caller: Caller<'_>,
-        note: MemoryNote<'_>,
+        note: MemoryOperation<'_>,
     ) -> Result<(), KernelError> {
         if caller.run.dry_run {
             return Ok(());
         }
         let run = &caller.run.run_id;
         let slot = self.runs.slot(run, self.ledger.as_ref())?;
-        let (kind, key, seen) = match note.access {
+        let (kind, key, read_label) = match note.access {
             MemoryAccess::Put => (EventKind::MemoryPut, DecisionKey::MemoryPut, None),
             MemoryAccess::Get => (EventKind::MemoryGet, DecisionKey::MemoryGet, Some(note.label)),
         };
         let bytes =
-            canonical::to_bytes(note.value, Profile::Foreign).map_err(|_| unrecordable())?;
+            canonical::to_bytes(note.value, Profile::Foreign).map_err(|_| unrecordable_event())?;
         let mut salt = [0_u8; 16];
         self.random.fill(&mut salt)?;
-        let delta = RunDelta { label: seen.cloned(), ..RunDelta::default() };
-        let event = Payload::new()
-            .key(key)
-            .caller(caller, &self.firewall)
+        let delta = RunDelta { label: read_label.cloned(), ..RunDelta::default() };
+        let event = EventPayload::new()
+            .with_decision_key(key)
+            .with_caller(caller, &self.firewall)
             .with("entry", json!(error_text(&self.firewall, note.entry)))
             .with("tier", json!(note.tier))
             .with("source", json!(error_text(&self.firewall, note.source)))
             .with("label", json!(note.label))
             .with("bytes", json!(bytes.len()))
             .with("salt", json!(hex(&salt)))
-            .with("commit", json!(Digest::of_parts(Tag::MEMORY_COMMIT, &[&salt, &bytes])))
-            .run(&delta)
-            .event(kind, self.now(), run, None)
-            .ok_or_else(unrecordable)?;
+            .with("commit", json!(Digest::of_parts(DomainTag::MEMORY_COMMIT, &[&salt, &bytes])))
+            .with_run_delta(&delta)
+            .into_event(kind, self.now(), run, None)
+            .ok_or_else(unrecordable_event)?;
         let batch = Batch::new(Durability::Os).with_event(event);
-        match self.step(Step::new(caller, &slot, delta, batch)).await {
+        match self.commit_run_update(RunUpdate::new(caller, &slot, delta, batch)).await {
             Ok(()) => Ok(()),
-            Err(StepError::Ledger(error)) => Err(error.into()),
-            Err(StepError::Budget(_)) => Err(unrecordable()),
+            Err(RunUpdateError::Ledger(error)) => Err(error.into()),
+            Err(RunUpdateError::Budget(_)) => Err(unrecordable_event()),
         }
     }
 }

@@ -1,86 +1,87 @@
-//! Taking in where values come from: the user's words, what calls were told, what results show.
+//! Updates the provenance index from the user's statements, the arguments of calls, and results.
 
 use serde_json::json;
 use weaver_firewall::handle::HandleRecord;
-use weaver_text::values::Token;
-use weaver_types::digest::{Digest, Tag};
-use weaver_types::ledger::{Batch, Durability, NewEvent, Put};
+use weaver_text::values::ValueToken;
+use weaver_types::digest::{Digest, DomainTag};
+use weaver_types::ledger::{Batch, Durability, NewEvent, RecordWrite};
 use weaver_types::{CallId, EventKind, Frame, Integrity, RunContext, RunId, hex};
 
 use super::authorized_invocation::AuthorizedInvocation;
-use super::finish::CallEnd;
-use super::origins::Origins;
-use super::transition::{RecordingError, Step};
-use crate::cached_run::{RunSlot, lock};
+use super::call_end::CallEnd;
+use super::run_update::{RecordingError, RunUpdate};
+use super::value_origins::RunValueOrigins;
+use crate::cached_run::{RunSlot, lock_run};
 use crate::caller::Caller;
+use crate::event_payload::{EventPayload, error_text};
 use crate::kernel::Kernel;
-use crate::provenance::{self, Index, IndexEntries, Voucher};
-use crate::record::{Payload, error_text};
+use crate::provenance::{self, IndexEntries, ProvenanceIndex, Voucher};
 use crate::run_state::RunDelta;
 
-/// What a step adds to the index of its run: recorded with the step, and taken in once that is
-/// committed.
+/// What an update adds to the provenance index of its run: recorded with the update and applied
+/// once it is committed.
 #[derive(Default)]
 pub(crate) struct ProvenanceUpdate {
-    pub(crate) puts: Vec<Put>,
-    part: Option<IndexEntries>,
+    pub(crate) puts: Vec<RecordWrite>,
+    entries: Option<IndexEntries>,
 }
 
 impl ProvenanceUpdate {
-    /// What the event of the step says of its records, so that none can be planted or removed.
+    /// The digests that the event contains of the index records, so that none can be planted or
+    /// removed.
     pub(crate) fn digests(&self) -> Vec<Digest> {
         self.puts.iter().map(provenance::put_digest).collect()
     }
 
-    /// Takes it in.
-    pub(crate) fn take(self, slot: &RunSlot) {
-        let Some(part) = self.part else { return };
+    /// Applies it to the index.
+    pub(crate) fn apply(self, slot: &RunSlot) {
+        let Some(entries) = self.entries else { return };
         if let Some(mut index) = slot.provenance() {
-            index.add(&part);
+            index.add(&entries);
             if !self.puts.is_empty() {
-                index.stored();
+                index.mark_key_stored();
             }
         }
     }
 }
 
 impl Kernel {
-    /// Takes in what the user has said since, with an event for each text. What cannot be recorded
-    /// does not count. A dry run records nothing.
+    /// Indexes the user's new statements, with one event for each. A statement that cannot be
+    /// recorded does not count. A dry run records nothing.
     ///
-    /// Every grant begins with this. A host may ask for it as soon as the user speaks, so that no
-    /// decision waits for the reading of a long text.
+    /// Every grant starts with this. A host may call it as soon as the user speaks, so that no
+    /// decision waits while a long text is read.
     pub async fn ingest_statements(&self, caller: Caller<'_>) {
-        let said = caller.run.said();
-        if said.is_empty() {
+        let statements = caller.run.user_texts();
+        if statements.is_empty() {
             return;
         }
         let Some(slot) = self.slot_of(caller) else { return };
-        if slot.provenance().is_none_or(|index| index.has_heard(said)) {
+        if slot.provenance().is_none_or(|index| index.has_indexed_texts(statements)) {
             return;
         }
-        for text in said.iter() {
-            if slot.provenance().is_none_or(|index| index.knows(text)) {
+        for text in statements.iter() {
+            if slot.provenance().is_none_or(|index| index.has_user_text(text)) {
                 continue;
             }
-            let tokens = provenance::said(text);
-            let part = slot
+            let tokens = provenance::user_tokens(text);
+            let entries = slot
                 .provenance()
-                .and_then(|mut index| index.text(text, &tokens, self.random.as_ref()));
-            let Some(part) = part else { return };
-            let record = || Box::pin(self.record_statement(caller, &slot, text, &part));
+                .and_then(|mut index| index.user_text_entries(text, &tokens, self.random.as_ref()));
+            let Some(entries) = entries else { return };
+            let record = || Box::pin(self.record_statement(caller, &slot, text, &entries));
             if !caller.run.dry_run && !record().await {
                 return;
             }
-            // In a dry run the words count, and the text stays unknown: the first call that is
-            // made records it.
-            let part = if caller.run.dry_run { part.without_text() } else { part };
+            // In a dry run the values count, but the text is not marked as known: the first real
+            // call records it.
+            let entries = if caller.run.dry_run { entries.without_text() } else { entries };
             if let Some(mut index) = slot.provenance() {
-                index.add(&part);
+                index.add(&entries);
             }
         }
         if let Some(mut index) = slot.provenance().filter(|_| !caller.run.dry_run) {
-            index.note_user_texts(said);
+            index.note_user_texts(statements);
         }
     }
 
@@ -89,20 +90,22 @@ impl Kernel {
         caller: Caller<'_>,
         slot: &RunSlot,
         text: &str,
-        part: &IndexEntries,
+        entries: &IndexEntries,
     ) -> bool {
-        // Named by what it adds first: the keyed hash of the whole text.
-        let first = part.entries.first().copied().unwrap_or_default();
+        // The record is named after the first entry, the keyed hash of the whole text.
+        let first = entries.entries.first().copied().unwrap_or_default();
         let name = format!("said_{first:016x}");
-        let Some(puts) = self.puts(&caller.run.run_id, slot, &name, part) else { return false };
+        let Some(puts) = self.index_puts(&caller.run.run_id, slot, &name, entries) else {
+            return false;
+        };
         let digests = puts.iter().map(provenance::put_digest).collect();
         let delta = RunDelta { provenance: digests, ..RunDelta::default() };
-        let Some(event) = self.statement_event(caller, text, part, &delta) else { return false };
+        let Some(event) = self.statement_event(caller, text, entries, &delta) else { return false };
         let batch = Batch { put: puts, ..Batch::new(Durability::Os).with_event(event) };
-        let step = Step::new(caller, slot, delta, batch);
-        let done = self.step(step).await.is_ok();
+        let update = RunUpdate::new(caller, slot, delta, batch);
+        let done = self.commit_run_update(update).await.is_ok();
         if let Some(mut index) = slot.provenance().filter(|_| done) {
-            index.stored();
+            index.mark_key_stored();
         }
         done
     }
@@ -111,93 +114,100 @@ impl Kernel {
         &self,
         caller: Caller<'_>,
         text: &str,
-        part: &IndexEntries,
+        entries: &IndexEntries,
         delta: &RunDelta,
     ) -> Option<NewEvent> {
         let mut salt = [0_u8; 16];
         self.random.fill(&mut salt).ok()?;
-        Payload::new()
-            .caller(caller, &self.firewall)
+        EventPayload::new()
+            .with_caller(caller, &self.firewall)
             .with("text", json!(error_text(&self.firewall, text)))
             .with("bytes", json!(text.len()))
             .with("salt", json!(hex(&salt)))
-            .with("commit", json!(Digest::of_parts(Tag::WORDS_COMMIT, &[&salt, text.as_bytes()])))
-            .with("values", json!(part.entries.len()))
-            .with("full", json!(part.full))
-            .run(delta)
-            .event(EventKind::UserSaid, self.now(), &caller.run.run_id, None)
+            .with(
+                "commit",
+                json!(Digest::of_parts(DomainTag::WORDS_COMMIT, &[&salt, text.as_bytes()])),
+            )
+            .with("values", json!(entries.entries.len()))
+            .with("full", json!(entries.overflowed))
+            .with_run_delta(delta)
+            .into_event(EventKind::UserSaid, self.now(), &caller.run.run_id, None)
     }
 
-    /// What a call that untrusted input may have steered was told: no trusted result of the run
-    /// vouches for it. Where not all of it is vouched for, neither the result of the call nor any
-    /// later result of a server that it is written to vouches for anything. Only calls that keep
-    /// something, or whose results are trusted, matter.
+    /// Indexes the arguments of a call that untrusted input may have steered, so that no trusted
+    /// result vouches for them later. If not all arguments are vouched for, neither the result of
+    /// the call nor any later result of a server that it writes to vouches for anything. Calls that
+    /// store nothing and whose results are untrusted are skipped.
     pub(crate) fn argument_provenance(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
     ) -> Result<ProvenanceUpdate, RecordingError> {
-        let spec = ready.target.capability.spec();
+        let spec = invocation.target.capability.spec();
         let writes = spec.effects.writes();
         let trusted = spec.output_label.integrity == Integrity::Trusted;
         if !(writes || trusted) || !is_untrusted(slot) {
             return Ok(ProvenanceUpdate::default());
         }
-        let tokens = provenance::written(ready.arguments);
-        let origin = &ready.target.entry.origin;
+        let tokens = provenance::argument_tokens(invocation.arguments);
+        let origin = &invocation.target.entry.origin;
         let mut void: Vec<&str> = Vec::new();
         let schema = spec.input_schema.as_deref();
-        let vouched = provenance::are_vouched_for(ready.arguments, schema, &self.origins(slot));
+        let vouched =
+            provenance::are_vouched_for(invocation.arguments, schema, &self.value_origins(slot));
         if writes && !vouched {
             void.push(origin);
         }
         let is_void = || slot.provenance().is_none_or(|index| index.is_void(origin));
         if trusted && (!vouched || is_void()) {
-            void.push(ready.call.as_str());
+            void.push(invocation.call.as_str());
         }
-        let run = &ready.caller.run.run_id;
-        let name = format!("{}.args", ready.call);
-        self.addition(run, slot, &name, |index| index.written(&tokens, &void))
-            .ok_or(RecordingError::Form("what the call was told"))
+        let run = &invocation.caller.run.run_id;
+        let name = format!("{}.args", invocation.call);
+        self.build_provenance_update(run, slot, &name, |index| {
+            index.untrusted_entries(&tokens, &void)
+        })
+        .ok_or(RecordingError::Form("the provenance of the arguments"))
     }
 
-    /// What a trusted result names, as it is shown, and the ids that its source assigned. A result
-    /// that may hold what untrusted input placed there vouches for nothing; where that cannot be
-    /// recorded, the end of the call is not recorded either.
+    /// Indexes the values that a trusted result shows, and the ids that its source assigned. A
+    /// result that may contain what untrusted input placed there vouches for nothing; if that
+    /// cannot be recorded, the end of the call is not recorded either.
     pub(crate) fn result_provenance(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
-        ended: &CallEnd,
+        call_end: &CallEnd,
     ) -> Result<ProvenanceUpdate, RecordingError> {
-        let (run, call) = (&ready.caller.run.run_id, ready.call.as_str());
-        let frame = ended.result.data.as_ref();
+        let (run, call) = (&invocation.caller.run.run_id, invocation.call.as_str());
+        let frame = call_end.result.data.as_ref();
         let trusted = frame.filter(|frame| frame.label.integrity == Integrity::Trusted);
-        let origin = &ready.target.entry.origin;
+        let origin = &invocation.target.entry.origin;
         let is_void = |source: &str| slot.provenance().is_none_or(|index| index.is_void(source));
-        let mut tokens = self.assigned(ready, slot, ended);
+        let mut tokens = self.vouched_record_ids(invocation, slot, call_end);
         match trusted.filter(|_| !is_void(call)) {
-            // Written to since the call began: further looks at the result vouch for nothing either.
+            // The server was written to since the call started, so later views of this result must
+            // not vouch for anything either.
             Some(_) if is_void(origin) => {
-                let part = |index: &Index| index.written(&[], &[call]);
+                let entries = |index: &ProvenanceIndex| index.untrusted_entries(&[], &[call]);
                 return self
-                    .addition(run, slot, call, part)
-                    .ok_or(RecordingError::Form("that the result vouches for nothing"));
+                    .build_provenance_update(run, slot, call, entries)
+                    .ok_or(RecordingError::Form("the provenance of the result"));
             }
-            Some(frame) => tokens.extend(provenance::answered(frame, slot.masks().table())),
+            Some(frame) => tokens.extend(provenance::frame_tokens(frame, slot.masks().table())),
             None => {}
         }
         if tokens.is_empty() {
             return Ok(ProvenanceUpdate::default());
         }
-        // What cannot be recorded is not vouched for, which only holds more.
-        let part = |index: &Index| index.part(Voucher::Trusted, &tokens);
-        Ok(self.addition(run, slot, call, part).unwrap_or_default())
+        // A value that cannot be recorded is not vouched for, which is the strict side.
+        let entries = |index: &ProvenanceIndex| index.new_entries(Voucher::Trusted, &tokens);
+        Ok(self.build_provenance_update(run, slot, call, entries).unwrap_or_default())
     }
 
-    /// What a look at a stored trusted result names. Where the call that stored it vouches for
-    /// nothing in its own run, no look at its result does, in whichever run.
-    pub(crate) fn view_provenance(
+    /// Indexes the values that an expansion of a stored trusted result shows. If the call that
+    /// stored the result vouches for nothing in its own run, no expansion of it does, in any run.
+    pub(crate) fn expansion_provenance(
         &self,
         run: &RunContext,
         call: &CallId,
@@ -213,69 +223,69 @@ impl Kernel {
         if frame.label.integrity != Integrity::Trusted || is_void() {
             return ProvenanceUpdate::default();
         }
-        let tokens = provenance::answered(frame, slot.masks().table());
-        let part = |index: &Index| index.part(Voucher::Trusted, &tokens);
-        self.addition(&run.run_id, slot, call.as_str(), part).unwrap_or_default()
+        let tokens = provenance::frame_tokens(frame, slot.masks().table());
+        let entries = |index: &ProvenanceIndex| index.new_entries(Voucher::Trusted, &tokens);
+        self.build_provenance_update(&run.run_id, slot, call.as_str(), entries).unwrap_or_default()
     }
 
-    /// The ids of records that are vouched for.
-    fn assigned(
+    /// The record ids in a reply that are vouched for.
+    fn vouched_record_ids(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
-        ended: &CallEnd,
-    ) -> Vec<Token> {
-        let spec = ready.target.capability.spec();
-        let Some(fields) = spec.records.as_ref().filter(|_| !ended.records.is_empty()) else {
+        call_end: &CallEnd,
+    ) -> Vec<ValueToken> {
+        let spec = invocation.target.capability.spec();
+        let Some(fields) = spec.records.as_ref().filter(|_| !call_end.records.is_empty()) else {
             return Vec::new();
         };
         let reply = provenance::Reply {
-            records: &ended.records,
+            records: &call_end.records,
             fields,
             impact: spec.effects.impact,
-            arguments: ready.arguments,
+            arguments: invocation.arguments,
         };
-        provenance::vouched_ids(&reply, &self.origins(slot))
+        provenance::vouched_ids(&reply, &self.value_origins(slot))
     }
 
-    /// Who vouches for the values of a run.
-    pub(crate) fn origins<'a>(&'a self, slot: &'a RunSlot) -> Origins<'a> {
-        Origins { slot, firewall: &self.firewall }
+    /// The origins of a run's values, for a policy query.
+    pub(crate) fn value_origins<'a>(&'a self, slot: &'a RunSlot) -> RunValueOrigins<'a> {
+        RunValueOrigins { slot, firewall: &self.firewall }
     }
 
-    /// A part of the index, where there is anything to add.
-    fn addition(
+    /// Builds a provenance update from new entries; empty when there is nothing to add.
+    fn build_provenance_update(
         &self,
         run: &RunId,
         slot: &RunSlot,
         name: &str,
-        part: impl FnOnce(&Index) -> Option<IndexEntries>,
+        make_entries: impl FnOnce(&ProvenanceIndex) -> Option<IndexEntries>,
     ) -> Option<ProvenanceUpdate> {
-        let part = {
+        let entries = {
             let mut index = slot.provenance()?;
-            index.ensure(self.random.as_ref())?;
-            part(&index)?
+            index.ensure_key(self.random.as_ref())?;
+            make_entries(&index)?
         };
-        if part.is_empty() {
+        if entries.is_empty() {
             return Some(ProvenanceUpdate::default());
         }
-        let puts = self.puts(run, slot, name, &part)?;
-        Some(ProvenanceUpdate { puts, part: Some(part) })
+        let puts = self.index_puts(run, slot, name, &entries)?;
+        Some(ProvenanceUpdate { puts, entries: Some(entries) })
     }
 
-    fn puts(
+    fn index_puts(
         &self,
         run: &RunId,
         slot: &RunSlot,
         name: &str,
-        part: &IndexEntries,
-    ) -> Option<Vec<Put>> {
+        entries: &IndexEntries,
+    ) -> Option<Vec<RecordWrite>> {
         let index = slot.provenance()?;
-        provenance::puts(&self.settings.tenant, run, name, &index, part)
+        provenance::record_puts(&self.settings.tenant, run, name, &index, entries)
     }
 }
 
-/// Whether the run has taken in untrusted data; one that cannot be read has.
+/// Whether the run has seen untrusted data. A run that cannot be read counts as if it had.
 fn is_untrusted(slot: &RunSlot) -> bool {
-    lock(slot).is_none_or(|run| run.state().label.integrity == Integrity::Untrusted)
+    lock_run(slot).is_none_or(|run| run.state().label.integrity == Integrity::Untrusted)
 }

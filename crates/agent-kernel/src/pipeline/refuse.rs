@@ -1,42 +1,42 @@
-//! Refusals: recorded, charged to the run as a denial, and handed back as a value.
+//! Refusals: recorded, counted in the run as a denial, and returned as a value.
 
 use serde_json::Value;
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{
-    CallId, CapabilityRequest, Check, Contribution, Decision, EventKind, ReasonCode, ToolErrorCode,
-    ToolResult, Verdict,
+    CallId, CapabilityRequest, CheckKind, CheckResult, Decision, EventKind, ReasonCode,
+    ToolErrorCode, ToolResult, Verdict,
 };
 
 use super::decision_record::DecisionRecord;
 use super::evaluate::Evaluation;
-use super::transition::{RecordingError, Step};
+use super::run_update::{RecordingError, RunUpdate};
 use crate::caller::Caller;
+use crate::event_payload::{record_arguments, record_event};
 use crate::invocation::{Explanation, Invocation};
 use crate::kernel::Kernel;
-use crate::record::{arguments, event};
 use crate::run_state::RunDelta;
 
 impl Kernel {
-    /// Records a refusal. When that fails the refusal stands all the same, and says so. A dry run
-    /// records nothing.
-    pub(crate) async fn refuse(
+    /// Records a refusal. If that fails, the call is still refused, and the decision says so. A dry
+    /// run records nothing.
+    pub(crate) async fn finish_refusal(
         &self,
         caller: Caller<'_>,
         request: &CapabilityRequest,
         call: &CallId,
-        evaluated: Box<Evaluation>,
+        evaluation: Box<Evaluation>,
     ) -> Decision {
-        let mut decision = evaluated.decision.clone();
+        let mut decision = evaluation.decision.clone();
         if !caller.run.dry_run {
-            let recorded = Box::pin(self.record_refusal(caller, request, call, evaluated)).await;
+            let recorded = Box::pin(self.record_refusal(caller, request, call, evaluation)).await;
             if let Err(problem) = recorded {
                 let detail = format!("the refusal could not be recorded: {problem}");
                 let reason = ReasonCode::LedgerUnavailable;
-                let said = Contribution::new(Check::System, Verdict::Deny, reason, detail);
-                decision = decision.tightened(said);
+                let denial = CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail);
+                decision = decision.joined_with(denial);
             }
         }
-        self.remember(Explanation {
+        self.remember_explanation(Explanation {
             call: call.clone(),
             principal: caller.principal.id.clone(),
             capability: request.capability_id.clone(),
@@ -51,41 +51,43 @@ impl Kernel {
         caller: Caller<'_>,
         request: &CapabilityRequest,
         call: &CallId,
-        evaluated: Box<Evaluation>,
+        evaluation: Box<Evaluation>,
     ) -> Result<(), RecordingError> {
-        let Evaluation { decision, target, slot, request: open, given, .. } = *evaluated;
+        let Evaluation { decision, target, slot, request: open_request, masked_arguments, .. } =
+            *evaluation;
         let slot = slot.ok_or(RecordingError::RunState)?;
         let delta = RunDelta { denials: 1, ..RunDelta::default() };
-        let mut judged = DecisionRecord::new(caller, request, &decision, &delta, &self.firewall);
-        judged.request = open;
+        let mut record = DecisionRecord::new(caller, request, &decision, &delta, &self.firewall);
+        record.request = open_request;
         if let Some(target) = &target {
-            judged.about(&target.capability, &target.contract);
+            record.describe_capability(&target.capability, &target.contract);
             if let Some(read) = &target.arguments {
-                // Without them nobody could judge the call again.
+                // A replay needs the arguments to decide the call again.
                 let value: Value = serde_json::from_slice(&read.bytes)
                     .map_err(|_| RecordingError::Form("the arguments"))?;
                 let (firewall, random) = (&self.firewall, self.random.as_ref());
-                judged.arguments = arguments(&value, given.as_ref(), read, firewall, random);
+                record.arguments =
+                    record_arguments(&value, masked_arguments.as_ref(), read, firewall, random);
             }
         }
         let run = &caller.run.run_id;
-        let event = event(&judged, EventKind::Refused, self.now(), run, Some(call))
+        let event = record_event(&record, EventKind::Refused, self.now(), run, Some(call))
             .ok_or(RecordingError::Form("it"))?;
         let batch = Batch::new(Durability::Os).with_event(event);
-        let step = Step::new(caller, &slot, delta, batch);
-        Ok(self.step(step).await?)
+        let update = RunUpdate::new(caller, &slot, delta, batch);
+        Ok(self.commit_run_update(update).await?)
     }
 
-    /// The invocation that a refused call ends in.
-    pub(crate) fn refused(
+    /// The invocation that a refused call returns.
+    pub(crate) fn refusal_invocation(
         &self,
         caller: Caller<'_>,
         request: &CapabilityRequest,
         call: CallId,
         decision: Decision,
     ) -> Invocation {
-        let code = error_code(decision.primary());
-        let message = format!("{}: {}", decision.primary(), decision.detail());
+        let code = error_code(decision.primary_reason());
+        let message = format!("{}: {}", decision.primary_reason(), decision.detail());
         let mut result =
             ToolResult::error(call.clone(), request.capability_id.clone(), code, message);
         result.trace_id = caller.run.trace_id.clone();
@@ -96,6 +98,7 @@ impl Kernel {
 
 /// The span of a call: the first 16 hexadecimal digits of its id.
 pub(crate) fn span_id(call: &CallId) -> String {
+    // `skip(2)`: the prefix `call_` has two hexadecimal digits itself, `c` and `a`.
     let digits = call.as_str().bytes().filter(u8::is_ascii_hexdigit).skip(2).take(16);
     let mut out = String::with_capacity(16);
     out.extend(digits.map(char::from));

@@ -1,171 +1,185 @@
-//! The way from a request to its release inside one call: decide, hold, ask the resolver, decide
-//! again.
+//! Resolves a hold within one call: decide, open a request, ask the resolver, decide again.
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
 use weaver_policy::approval::{ApprovalRequest, RequestEnd};
-use weaver_policy::{PolicySet, Release};
+use weaver_policy::{PolicySet, ReleaseProof};
 use weaver_types::ledger::{Batch, Durability};
-use weaver_types::{CallId, Check, Contribution, EventKind, ReasonCode, RequestId};
+use weaver_types::{ApprovalRequestId, CallId, CheckKind, CheckResult, EventKind, ReasonCode};
 
 use super::evaluate::{Evaluation, EvaluationRequest};
-use super::hold::deny;
+use super::hold::boxed_denial;
 use super::resume::{HoldEnding, is_releasable};
-use crate::approval::resolver::{Answer, ResolverPort};
-use crate::approval::table::Hold;
+use crate::approval::resolver::{ApprovalAnswer, TimedApprovalResolver};
+use crate::approval::table::HoldEntry;
+use crate::event_payload::error_text;
 use crate::kernel::Kernel;
-use crate::record::error_text;
-use crate::wait::{contained, within};
+use crate::wait::{catch_future_panic, with_timeout};
 
-/// Who ends a request when the resolver fails.
-const RESOLVER: &str = "resolver";
+/// The name in events when a failing resolver ends a request.
+const RESOLVER_ACTOR: &str = "resolver";
 
-/// Checks of the caller that can only tighten a decision. They run before a hold, so that no approval
-/// is asked for a call that is denied anyway.
-pub(crate) type Tighten<'a> = &'a (dyn Fn(Box<Evaluation>) -> Box<Evaluation> + Sync);
+/// Further checks that can only tighten a decision. They run before a hold, so that nobody is asked
+/// to approve a call that is denied anyway.
+pub(crate) type TightenEvaluation<'a> = &'a (dyn Fn(Box<Evaluation>) -> Box<Evaluation> + Sync);
 
 /// What a resolver's answer means for the call.
 enum ResolverOutcome {
-    /// Decide again.
+    /// People agreed: decide again.
     Granted,
     /// The request stays open.
     Open,
-    Refused(Box<Contribution>),
+    Refused(Box<CheckResult>),
 }
 
-/// One call asks at a time. Lets the next one ask, also when this one is dropped.
-struct AskingTurn<'k>(&'k Kernel, RequestId);
+/// The right to ask the resolver about a request. Only one call has it at a time; dropping it lets
+/// the next one ask.
+struct ResolverTurn<'k>(&'k Kernel, ApprovalRequestId);
 
-impl Drop for AskingTurn<'_> {
+impl Drop for ResolverTurn<'_> {
     fn drop(&mut self) {
-        self.0.holds.end_asking(&self.1);
+        self.0.holds.release_resolver(&self.1);
     }
 }
 
 impl Kernel {
-    /// Decides on a call. One that is held is put to the resolver, if there is one, and decided again;
-    /// the time of the question is then that of the second decision.
+    /// Decides on a call. A held call is put to the resolver, if there is one, and decided again;
+    /// the request then carries the time of the second decision.
     pub(crate) async fn decide_and_resolve(
         &self,
         policy: &PolicySet,
-        question: &mut EvaluationRequest<'_>,
+        evaluation_request: &mut EvaluationRequest<'_>,
         call: &CallId,
-        tighten: Tighten<'_>,
+        tighten: TightenEvaluation<'_>,
     ) -> Box<Evaluation> {
-        let evaluated = tighten(self.evaluate(policy, *question));
-        let (caller, slot) = (question.caller, evaluated.slot.as_ref());
-        self.record_signals(caller, call, slot, &evaluated.signals).await;
-        let mut evaluated = self.hold_if_needed(policy, *question, call, evaluated).await;
-        let (Some(id), Some(port)) = (evaluated.request.clone(), &self.ports.resolver) else {
-            return evaluated;
+        let evaluation = tighten(self.evaluate(policy, *evaluation_request));
+        let (caller, slot) = (evaluation_request.caller, evaluation.slot.as_ref());
+        self.record_signals(caller, call, slot, &evaluation.signals).await;
+        let mut evaluation =
+            self.hold_if_needed(policy, *evaluation_request, call, evaluation).await;
+        let (Some(id), Some(port)) = (evaluation.request.clone(), &self.ports.resolver) else {
+            return evaluation;
         };
-        match Box::pin(self.ask(policy, &id, port)).await {
-            ResolverOutcome::Open => evaluated,
+        match Box::pin(self.ask_resolver(policy, &id, port)).await {
+            ResolverOutcome::Open => evaluation,
             ResolverOutcome::Granted => {
-                // People take their time.
-                question.at = self.moment();
-                let again = tighten(self.evaluate(policy, *question));
-                self.hold_if_needed(policy, *question, call, again).await
+                // People take time to answer, so the second decision has its own time.
+                evaluation_request.at = self.clock_reading();
+                let second = tighten(self.evaluate(policy, *evaluation_request));
+                self.hold_if_needed(policy, *evaluation_request, call, second).await
             }
-            ResolverOutcome::Refused(said) => {
-                evaluated.request = None;
-                evaluated.tightened(*said)
+            ResolverOutcome::Refused(message) => {
+                evaluation.request = None;
+                evaluation.joined_with(*message)
             }
         }
     }
 
-    /// What follows from a decision for the requests; nothing for most.
+    /// Updates the approval requests after a decision, if the decision concerns any.
     async fn hold_if_needed(
         &self,
         policy: &PolicySet,
-        question: EvaluationRequest<'_>,
+        evaluation_request: EvaluationRequest<'_>,
         call: &CallId,
-        evaluated: Box<Evaluation>,
+        evaluation: Box<Evaluation>,
     ) -> Box<Evaluation> {
-        if evaluated.endings.is_empty() && !is_releasable(&evaluated.decision) {
-            return evaluated;
+        if evaluation.hold_endings.is_empty() && !is_releasable(&evaluation.decision) {
+            return evaluation;
         }
-        Box::pin(self.hold(policy, question, call, evaluated)).await
+        Box::pin(self.update_hold_requests(policy, evaluation_request, call, evaluation)).await
     }
 
-    async fn ask(
+    async fn ask_resolver(
         &self,
         policy: &PolicySet,
-        id: &RequestId,
-        port: &ResolverPort,
+        id: &ApprovalRequestId,
+        port: &TimedApprovalResolver,
     ) -> ResolverOutcome {
-        if !self.holds.begin_asking(id) {
+        if !self.holds.claim_resolver(id) {
             return ResolverOutcome::Open;
         }
-        let _asking = AskingTurn(self, id.clone());
+        let _asking = ResolverTurn(self, id.clone());
         let Some(hold) = self.holds.get(id) else { return ResolverOutcome::Open };
         let request = &hold.open.request;
-        let work = contained(|| port.resolver.resolve(request));
-        let answer = within(work, port.timeout, self.timer.as_ref()).await;
-        let revoked = || RequestEnd::Revoked { by: RESOLVER.to_owned() };
+        let work = catch_future_panic(|| port.resolver.resolve(request));
+        let answer = with_timeout(work, port.timeout, self.timer.as_ref()).await;
+        let revoked = || RequestEnd::Revoked { by: RESOLVER_ACTOR.to_owned() };
         match answer {
-            Some(Some(Ok(Answer::NoAnswer))) => ResolverOutcome::Open,
-            Some(Some(Ok(Answer::Granted { people }))) => {
-                match Release::in_process(request, policy.keys(), &people, self.now()) {
-                    Ok(_) => self.agreed(&hold, people).await,
+            Some(Some(Ok(ApprovalAnswer::NoAnswer))) => ResolverOutcome::Open,
+            Some(Some(Ok(ApprovalAnswer::Granted { people }))) => {
+                match ReleaseProof::vouched_by_host(request, policy.keys(), &people, self.now()) {
+                    Ok(_) => self.record_grant(&hold, people).await,
                     Err(rejection) => {
                         let detail = format!("the resolver's grant does not count: {rejection}");
-                        self.refuse_hold(request, revoked(), ReasonCode::ApprovalRevoked, &detail)
-                            .await
+                        self.end_refused_request(
+                            request,
+                            revoked(),
+                            ReasonCode::ApprovalRevoked,
+                            &detail,
+                        )
+                        .await
                     }
                 }
             }
-            Some(Some(Ok(Answer::Denied { by, reason }))) => {
+            Some(Some(Ok(ApprovalAnswer::Denied { by, reason }))) => {
                 let reason = error_text(&self.firewall, &reason);
                 let detail = format!("`{by}` refused: {reason}");
                 let end = RequestEnd::Denied { by, reason };
-                self.refuse_hold(request, end, ReasonCode::ApprovalDenied, &detail).await
+                self.end_refused_request(request, end, ReasonCode::ApprovalDenied, &detail).await
             }
             Some(Some(Err(error))) => {
                 let detail = error.to_string();
-                self.refuse_hold(request, revoked(), ReasonCode::InternalError, &detail).await
+                self.end_refused_request(request, revoked(), ReasonCode::InternalError, &detail)
+                    .await
             }
             Some(None) => {
                 let detail = "the resolver panicked";
-                self.refuse_hold(request, revoked(), ReasonCode::InternalError, detail).await
+                self.end_refused_request(request, revoked(), ReasonCode::InternalError, detail)
+                    .await
             }
             None => {
                 let detail = format!("no answer within {} ms", port.timeout.as_millis());
                 let reason = ReasonCode::ApprovalTimeout;
-                self.refuse_hold(request, RequestEnd::Expired, reason, &detail).await
+                self.end_refused_request(request, RequestEnd::Expired, reason, &detail).await
             }
         }
     }
 
-    /// People in this process agreed. The log says so; the record does not, so that a record
-    /// somebody edits never releases anything.
-    async fn agreed(&self, hold: &Hold, people: BTreeSet<String>) -> ResolverOutcome {
+    /// Records that people in this process agreed. Only the log says so, not the record of the
+    /// request: an edited record must never release anything.
+    async fn record_grant(&self, hold: &HoldEntry, people: BTreeSet<String>) -> ResolverOutcome {
         let open = &hold.open;
         let event = self
-            .about(open)
+            .request_payload(open)
             .with("people", json!(people))
             .with("in_process", json!(true))
-            .event(EventKind::ApprovalGranted, self.now(), &open.request.run, None);
+            .into_event(EventKind::ApprovalGranted, self.now(), &open.request.run, None);
         let Some(event) = event else {
             let detail = "the grant has no recordable form";
-            return ResolverOutcome::Refused(deny(
-                Check::System,
+            return ResolverOutcome::Refused(boxed_denial(
+                CheckKind::System,
                 ReasonCode::InternalError,
                 detail,
             ));
         };
         match self.ledger.commit(Batch::new(Durability::Disk).with_event(event)).await {
-            Ok(_) if self.holds.granted_here(&open.request.id, people) => ResolverOutcome::Granted,
+            Ok(_) if self.holds.mark_granted_in_process(&open.request.id, people) => {
+                ResolverOutcome::Granted
+            }
             Ok(_) => ResolverOutcome::Open,
             Err(error) => {
-                let (check, reason) = (Check::System, ReasonCode::LedgerUnavailable);
-                ResolverOutcome::Refused(deny(check, reason, &format!("the grant: {error}")))
+                let (check, reason) = (CheckKind::System, ReasonCode::LedgerUnavailable);
+                ResolverOutcome::Refused(boxed_denial(
+                    check,
+                    reason,
+                    &format!("the grant: {error}"),
+                ))
             }
         }
     }
 
-    async fn refuse_hold(
+    async fn end_refused_request(
         &self,
         request: &ApprovalRequest,
         end: RequestEnd,
@@ -173,13 +187,13 @@ impl Kernel {
         detail: &str,
     ) -> ResolverOutcome {
         let id = request.id.clone();
-        let said = format!("request `{id}`: {detail}");
+        let message = format!("request `{id}`: {detail}");
         let ending = HoldEnding { id, end, reason, detail: detail.to_owned() };
-        match self.end(ending).await {
-            Ok(_) => ResolverOutcome::Refused(deny(Check::Rule, reason, &said)),
+        match self.end_request(ending).await {
+            Ok(_) => ResolverOutcome::Refused(boxed_denial(CheckKind::Rule, reason, &message)),
             Err(error) => {
-                let said = format!("{said} ({error})");
-                ResolverOutcome::Refused(deny(Check::Rule, reason, &said))
+                let message = format!("{message} ({error})");
+                ResolverOutcome::Refused(boxed_denial(CheckKind::Rule, reason, &message))
             }
         }
     }

@@ -1,49 +1,52 @@
-//! Resuming: whether a held call was released, and whether everything is still as it was then.
+//! Decides whether a held call may resume: whether it was released, and whether everything is still
+//! as it was when its request was opened.
 
 use std::sync::Arc;
 
 use weaver_policy::approval::{
     ApprovalRequest, HeldCheck, ObservedPrecondition, Phase, RequestEnd,
 };
-use weaver_policy::{PolicySet, Query, Release};
-use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode, RequestId, Verdict};
+use weaver_policy::{PolicyQuery, PolicySet, ReleaseProof};
+use weaver_types::{
+    ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode, Remedy, Verdict,
+};
 
-use super::evaluate::Target;
-use super::observe;
-use crate::approval::hold::CallSite;
+use super::evaluate::CallTarget;
+use super::preconditions;
+use crate::approval::hold::CallKey;
 use crate::approval::standing_approvals::StandingRecord;
-use crate::approval::table::{Hold, HoldLookup};
+use crate::approval::table::{HoldEntry, HoldLookup};
 use crate::caller::Caller;
 use crate::kernel::Kernel;
-use crate::revocation::RevocationScope;
+use crate::revocation::GrantScope;
 
-/// Who takes a request back when the kernel itself does.
-pub(crate) const KERNEL: &str = "kernel";
+/// The name in events when the kernel itself revokes a request.
+pub(crate) const KERNEL_ACTOR: &str = "kernel";
 
-/// Where a call stands with what holds it.
+/// Whether a call is held, and what could release it.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum HoldState {
-    /// Nothing that a request could release holds it.
+    /// No hold that a request could release.
     #[default]
     Free,
-    /// It is held, and a request can be opened; it takes the place of another one.
-    Openable { instead_of: Option<RequestId> },
-    /// It is held, and its request is open.
-    Waiting(RequestId),
-    /// It was held, and this releases it, once.
+    /// Held, and a new request can be opened, which may supersede an older one.
+    Openable { supersedes: Option<ApprovalRequestId> },
+    /// Held, and its request is open.
+    Waiting(ApprovalRequestId),
+    /// Was held, and this releases it once.
     Released(Box<HoldRelease>),
 }
 
-/// What releases a call; it is used up with the call's intent.
+/// What releases a call. It is consumed in the batch that commits the intent.
 #[derive(Debug, Clone)]
 pub(crate) enum HoldRelease {
-    Request { hold: Hold, release: Arc<Release> },
-    Standing { used: Box<StandingRecord>, release: Arc<Release> },
+    Request { hold: HoldEntry, release: Arc<ReleaseProof> },
+    Standing { record: Box<StandingRecord>, release: Arc<ReleaseProof> },
 }
 
 impl HoldRelease {
-    /// The request, where it is one.
-    pub(crate) fn request(&self) -> Option<&RequestId> {
+    /// The request, unless a standing approval releases the call.
+    pub(crate) fn request(&self) -> Option<&ApprovalRequestId> {
         match self {
             Self::Request { hold, .. } => Some(&hold.open.request.id),
             Self::Standing { .. } => None,
@@ -51,96 +54,108 @@ impl HoldRelease {
     }
 }
 
-/// A request that ends, and why.
+/// A request that ends, with the reason.
 #[derive(Debug, Clone)]
 pub(crate) struct HoldEnding {
-    pub(crate) id: RequestId,
+    pub(crate) id: ApprovalRequestId,
     pub(crate) end: RequestEnd,
     pub(crate) reason: ReasonCode,
     pub(crate) detail: String,
 }
 
-/// What came of looking for a release.
+/// The result of looking for a release.
 pub(crate) struct ResumeOutcome {
     pub(crate) decision: Decision,
-    pub(crate) holding: HoldState,
-    pub(crate) endings: Vec<HoldEnding>,
+    pub(crate) hold_state: HoldState,
+    pub(crate) hold_endings: Vec<HoldEnding>,
 }
 
-/// A held call, as it is asked for.
+/// A held call and what its decision depends on.
 pub(crate) struct HeldCall<'a, 'q> {
     pub(crate) policy: &'a PolicySet,
     pub(crate) caller: Caller<'a>,
-    pub(crate) query: &'a Query<'q>,
-    pub(crate) target: &'a Target,
-    pub(crate) facts: &'a [ObservedPrecondition],
+    pub(crate) query: &'a PolicyQuery<'q>,
+    pub(crate) target: &'a CallTarget,
+    pub(crate) preconditions: &'a [ObservedPrecondition],
     /// The decision without any release.
     pub(crate) decision: Decision,
-    /// The decision with one.
-    pub(crate) decide: &'a dyn Fn(&Release) -> Decision,
+    /// Computes the decision with a release.
+    pub(crate) decide: &'a dyn Fn(&ReleaseProof) -> Decision,
 }
 
-/// True when people could release everything that stands in the way.
+/// True when every obstacle is a hold that people can release.
 pub(crate) fn is_releasable(decision: &Decision) -> bool {
     decision.verdict() == Verdict::Hold
-        && decision
-            .obstacles()
-            .all(|said| said.verdict == Verdict::Hold && said.discharge == Discharge::Approval)
+        && decision.obstacles().all(|contribution| {
+            contribution.verdict == Verdict::Hold && contribution.discharge == Remedy::Approval
+        })
 }
 
 impl Kernel {
-    /// Looks for what releases a held call.
-    pub(crate) fn resume(&self, held: HeldCall<'_, '_>) -> ResumeOutcome {
-        let Some(arguments) = &held.target.arguments else {
-            return ResumeOutcome::new(held.decision, HoldState::Free);
+    /// Looks for an approval that releases a held call: the call's own request first, then a
+    /// standing approval. A call that was denied is not offered to a standing approval.
+    pub(crate) fn resume(&self, call: HeldCall<'_, '_>) -> ResumeOutcome {
+        let Some(arguments) = &call.target.arguments else {
+            return ResumeOutcome::new(call.decision, HoldState::Free);
         };
-        let place = CallSite {
-            run: held.caller.run.run_id.clone(),
-            principal: held.caller.principal.id.clone(),
-            agent: held.caller.principal.agent.clone(),
-            capability: held.target.capability.id().clone(),
+        let call_key = CallKey {
+            run: call.caller.run.run_id.clone(),
+            principal: call.caller.principal.id.clone(),
+            agent: call.caller.principal.agent.clone(),
+            capability: call.target.capability.id().clone(),
         };
-        let mut resumed = match self.holds.find(&place, arguments, held.query.now) {
+        let mut resumed = match self.holds.find(&call_key, arguments, call.query.now) {
             None => {
                 let reason = ReasonCode::InternalError;
-                let detail = "the held calls are unusable: a thread died while it held them";
-                return ResumeOutcome::denied(held.decision, Check::System, reason, detail);
+                let detail = "internal error: the lock of the held calls is poisoned";
+                return ResumeOutcome::with_denial(
+                    call.decision,
+                    CheckKind::System,
+                    reason,
+                    detail,
+                );
             }
             Some(HoldLookup::Denied(ended)) => {
                 let detail = format!(
-                    "request `{}` for this very call was denied; it can be asked again from {} on",
+                    "request `{}` for this very call was denied; it can be requested again from {}",
                     ended.id, ended.deadline
                 );
                 let reason = ReasonCode::ApprovalDenied;
-                return ResumeOutcome::denied(held.decision, Check::Rule, reason, &detail);
+                return ResumeOutcome::with_denial(call.decision, CheckKind::Rule, reason, &detail);
             }
-            Some(HoldLookup::Nothing) => {
-                ResumeOutcome::new(held.decision.clone(), HoldState::Openable { instead_of: None })
+            Some(HoldLookup::NotFound) => {
+                ResumeOutcome::new(call.decision.clone(), HoldState::Openable { supersedes: None })
             }
-            Some(HoldLookup::Open(hold)) => self.meet(&held, hold),
+            Some(HoldLookup::Open(hold)) => self.resume_open_request(&call, hold),
         };
-        if matches!(resumed.holding, HoldState::Openable { .. } | HoldState::Waiting(_))
-            && let Some((decision, released)) = self.release_by_standing_approval(&held)
+        if matches!(resumed.hold_state, HoldState::Openable { .. } | HoldState::Waiting(_))
+            && let Some((decision, hold_release)) = self.release_by_standing_approval(&call)
         {
             resumed.decision = decision;
-            resumed.holding = HoldState::Released(Box::new(released));
+            resumed.hold_state = HoldState::Released(Box::new(hold_release));
         }
         resumed
     }
 
-    /// A call whose request is open.
-    fn meet(&self, held: &HeldCall<'_, '_>, hold: Hold) -> ResumeOutcome {
+    /// Decides what the open request of a call means for it.
+    ///
+    /// The order matters. An expired or revoked request must not release anything, so both are
+    /// checked first. Then everything that the approvers saw is compared with the present; a
+    /// granted call that differs is refused, and an unanswered request is superseded by a new one.
+    /// Only then do the votes count, each checked against the keys in force now.
+    fn resume_open_request(&self, call: &HeldCall<'_, '_>, hold: HoldEntry) -> ResumeOutcome {
         let request = &hold.open.request;
         let id = request.id.clone();
-        if held.query.now >= request.deadline {
+        if call.query.now >= request.deadline {
             let mut resumed =
-                ResumeOutcome::new(held.decision.clone(), HoldState::Openable { instead_of: None });
-            let detail = "its time is over";
-            resumed.ends(&id, RequestEnd::Expired, ReasonCode::ApprovalExpired, detail);
+                ResumeOutcome::new(call.decision.clone(), HoldState::Openable { supersedes: None });
+            let detail = "the request expired";
+            resumed.add_ending(&id, RequestEnd::Expired, ReasonCode::ApprovalExpired, detail);
             return resumed;
         }
-        let granted = hold.here.is_some() || *hold.open.state.phase() == Phase::Granted;
-        let granted_to = RevocationScope {
+        let granted =
+            hold.granted_in_process.is_some() || *hold.open.state.phase() == Phase::Granted;
+        let granted_to = GrantScope {
             principal: &request.principal,
             run: &request.run,
             token: None,
@@ -148,120 +163,148 @@ impl Kernel {
         };
         if self.is_grant_revoked(&granted_to) {
             let mut resumed =
-                ResumeOutcome::new(held.decision.clone(), HoldState::Openable { instead_of: None });
+                ResumeOutcome::new(call.decision.clone(), HoldState::Openable { supersedes: None });
             let (end, reason) =
-                (RequestEnd::Revoked { by: KERNEL.to_owned() }, ReasonCode::ApprovalRevoked);
-            resumed.ends(&id, end, reason, "what was granted to its run or principal was revoked");
+                (RequestEnd::Revoked { by: KERNEL_ACTOR.to_owned() }, ReasonCode::ApprovalRevoked);
+            resumed.add_ending(&id, end, reason, "the run or principal was revoked");
             return resumed;
         }
-        if let Some(said) = moved(held, request) {
+        if let Some(contribution) = changed_since_request(call, request) {
             return if granted {
-                ResumeOutcome::refused(held, &id, said)
+                ResumeOutcome::refused_grant(call, &id, contribution)
             } else {
-                replaced(held, id, &said)
+                superseded_outcome(call, id, &contribution)
             };
         }
         if !granted {
-            let asked = HeldCheck::of(&held.decision);
-            if asked.iter().all(|one| request.holds.contains(one)) {
-                return ResumeOutcome::new(held.decision.clone(), HoldState::Waiting(id));
+            let holds = HeldCheck::from_decision(&call.decision);
+            if holds.iter().all(|hold| request.holds.contains(hold)) {
+                return ResumeOutcome::new(call.decision.clone(), HoldState::Waiting(id));
             }
-            return replaced(held, id, &more_holds());
+            return superseded_outcome(call, id, &more_holds_denial());
         }
-        let now = held.query.now;
-        let release = match (&hold.here, held.policy.keys()) {
-            (Some(people), keys) => Release::in_process(request, keys, people, now),
+        let now = call.query.now;
+        let release = match (&hold.granted_in_process, call.policy.keys()) {
+            (Some(people), keys) => ReleaseProof::vouched_by_host(request, keys, people, now),
             (None, Some(keys)) => hold.open.state.release(request, keys, now),
             (None, None) => {
                 let detail = "no keys document is in force, so no signature counts";
-                let said = denial(Check::System, ReasonCode::ApprovalRevoked, detail);
-                return ResumeOutcome::refused(held, &id, said);
+                let contribution = denial(CheckKind::System, ReasonCode::ApprovalRevoked, detail);
+                return ResumeOutcome::refused_grant(call, &id, contribution);
             }
         };
         match release {
             Err(rejection) => {
-                let detail = format!("the approval counts no more: {rejection}");
-                let said = denial(Check::System, ReasonCode::ApprovalRevoked, &detail);
-                ResumeOutcome::refused(held, &id, said)
+                let detail = format!("the approval is no longer valid: {rejection}");
+                let contribution = denial(CheckKind::System, ReasonCode::ApprovalRevoked, &detail);
+                ResumeOutcome::refused_grant(call, &id, contribution)
             }
             Ok(release) => {
-                let decision = (held.decide)(&release);
-                if !decision.allowed() {
-                    return replaced(held, id, &more_holds());
+                let decision = (call.decide)(&release);
+                if !decision.is_allowed() {
+                    return superseded_outcome(call, id, &more_holds_denial());
                 }
-                let released = HoldRelease::Request { hold, release: Arc::new(release) };
-                ResumeOutcome::new(decision, HoldState::Released(Box::new(released)))
+                let hold_release = HoldRelease::Request { hold, release: Arc::new(release) };
+                ResumeOutcome::new(decision, HoldState::Released(Box::new(hold_release)))
             }
         }
     }
 }
 
 impl ResumeOutcome {
-    fn new(decision: Decision, holding: HoldState) -> Self {
-        Self { decision, holding, endings: Vec::new() }
+    fn new(decision: Decision, hold_state: HoldState) -> Self {
+        Self { decision, hold_state, hold_endings: Vec::new() }
     }
 
-    fn denied(decision: Decision, check: Check, reason: ReasonCode, detail: &str) -> Self {
-        Self::new(decision.tightened(denial(check, reason, detail)), HoldState::Free)
+    fn with_denial(decision: Decision, check: CheckKind, reason: ReasonCode, detail: &str) -> Self {
+        Self::new(decision.joined_with(denial(check, reason, detail)), HoldState::Free)
     }
 
-    /// A granted call that is not the granted one any more: refused, and its request ends.
-    fn refused(held: &HeldCall<'_, '_>, id: &RequestId, said: Contribution) -> Self {
-        let (reason, detail) = (said.reason, said.detail.clone());
-        let mut resumed = Self::new(held.decision.clone().tightened(said), HoldState::Free);
-        resumed.ends(id, RequestEnd::Revoked { by: KERNEL.to_owned() }, reason, &detail);
+    /// Refuses a granted call that is no longer the call that was granted, and ends its request.
+    fn refused_grant(
+        call: &HeldCall<'_, '_>,
+        id: &ApprovalRequestId,
+        contribution: CheckResult,
+    ) -> Self {
+        let (reason, detail) = (contribution.reason, contribution.detail.clone());
+        let mut resumed =
+            Self::new(call.decision.clone().joined_with(contribution), HoldState::Free);
+        resumed.add_ending(
+            id,
+            RequestEnd::Revoked { by: KERNEL_ACTOR.to_owned() },
+            reason,
+            &detail,
+        );
         resumed
     }
 
-    fn ends(&mut self, id: &RequestId, end: RequestEnd, reason: ReasonCode, detail: &str) {
+    fn add_ending(
+        &mut self,
+        id: &ApprovalRequestId,
+        end: RequestEnd,
+        reason: ReasonCode,
+        detail: &str,
+    ) {
         let detail = detail.to_owned();
-        self.endings.push(HoldEnding { id: id.clone(), end, reason, detail });
+        self.hold_endings.push(HoldEnding { id: id.clone(), end, reason, detail });
     }
 }
 
-/// A request that nobody answered and that speaks of something else by now: another takes its
-/// place. It ends when that one is opened.
-fn replaced(held: &HeldCall<'_, '_>, id: RequestId, said: &Contribution) -> ResumeOutcome {
+/// Supersedes an unanswered request that no longer describes the call. It ends when the new request
+/// is opened.
+fn superseded_outcome(
+    call: &HeldCall<'_, '_>,
+    id: ApprovalRequestId,
+    contribution: &CheckResult,
+) -> ResumeOutcome {
     let mut resumed = ResumeOutcome::new(
-        held.decision.clone(),
-        HoldState::Openable { instead_of: Some(id.clone()) },
+        call.decision.clone(),
+        HoldState::Openable { supersedes: Some(id.clone()) },
     );
-    resumed.ends(&id, RequestEnd::Superseded { by: None }, said.reason, &said.detail);
+    resumed.add_ending(
+        &id,
+        RequestEnd::Superseded { by: None },
+        contribution.reason,
+        &contribution.detail,
+    );
     resumed
 }
 
-/// The first thing that is not as it was when the request was opened.
-fn moved(held: &HeldCall<'_, '_>, request: &ApprovalRequest) -> Option<Contribution> {
-    let basis = held.policy.basis();
-    if held.target.capability.fingerprint() != request.fingerprint {
+/// The denial for the first thing that changed since the request was opened.
+fn changed_since_request(
+    call: &HeldCall<'_, '_>,
+    request: &ApprovalRequest,
+) -> Option<CheckResult> {
+    let basis = call.policy.basis();
+    if call.target.capability.fingerprint() != request.fingerprint {
         let detail = format!(
-            "the capability is {} by now; the request is about {}",
-            held.target.capability.fingerprint(),
+            "the capability is now {}; the request is about {}",
+            call.target.capability.fingerprint(),
             request.fingerprint
         );
-        return Some(denial(Check::Contract, ReasonCode::ContractChanged, &detail));
+        return Some(denial(CheckKind::Contract, ReasonCode::ContractChanged, &detail));
     }
     if basis.policy != request.policy || basis.contracts != request.contracts {
         let detail = "the policy has changed since the call was held; ask again";
-        return Some(denial(Check::System, ReasonCode::PolicyChanged, detail));
+        return Some(denial(CheckKind::System, ReasonCode::PolicyChanged, detail));
     }
-    let (now, then) = (held.query.label, &request.label);
+    let (now, then) = (call.query.label, &request.label);
     if now.integrity > then.integrity || !now.taints.is_subset(&then.taints) {
         let detail = "the run has taken in untrusted data since the call was held";
-        return Some(denial(Check::Flow, ReasonCode::UntrustedInfluence, detail));
+        return Some(denial(CheckKind::Flow, ReasonCode::UntrustedInfluence, detail));
     }
     if now.confidentiality > then.confidentiality {
         let detail = "the run holds more confidential data than when the call was held";
-        return Some(denial(Check::Flow, ReasonCode::ClearanceExceeded, detail));
+        return Some(denial(CheckKind::Flow, ReasonCode::ClearanceExceeded, detail));
     }
-    observe::changed(&request.preconditions, held.facts)
+    preconditions::changed_precondition_denial(&request.preconditions, call.preconditions)
 }
 
-fn more_holds() -> Contribution {
-    let detail = "more holds the call by now than the request names";
-    denial(Check::Rule, ReasonCode::ApprovalSuperseded, detail)
+fn more_holds_denial() -> CheckResult {
+    let detail = "the call is now held by more than the request names";
+    denial(CheckKind::Rule, ReasonCode::ApprovalSuperseded, detail)
 }
 
-fn denial(check: Check, reason: ReasonCode, detail: &str) -> Contribution {
-    Contribution::new(check, Verdict::Deny, reason, detail)
+pub(super) fn denial(check: CheckKind, reason: ReasonCode, detail: &str) -> CheckResult {
+    CheckResult::new(check, Verdict::Deny, reason, detail)
 }

@@ -1,8 +1,8 @@
 //! Retries: the backoff delay, and whether the decision still holds.
 //!
-//! Truncated exponential backoff with half of the pause by chance, *equal jitter* in Brooker,
-//! *Exponential Backoff and Jitter*, 2015: retries of callers that failed together spread out, and each
-//! still waits long enough for a server to recover.
+//! Truncated exponential backoff with half of the pause random, *equal jitter* in Brooker,
+//! *Exponential Backoff and Jitter*, 2015: retries of callers that failed together spread out, and
+//! each still waits long enough for a server to recover.
 
 use std::time::Duration;
 
@@ -17,42 +17,42 @@ const INITIAL_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
 impl Kernel {
-    /// The pause after this many retries: half of it certain, half of it by chance, so that callers
-    /// who failed together do not come again together. Without randomness it is the whole.
+    /// The pause after this many retries: one half fixed, the other random. Without randomness it
+    /// is the full pause.
     pub(super) fn backoff_delay(&self, retries: u8) -> Duration {
-        let whole =
+        let full_pause =
             INITIAL_BACKOFF.saturating_mul(2_u32.saturating_pow(retries.into())).min(MAX_BACKOFF);
-        let mut chance = [0_u8; 4];
-        if self.random.fill(&mut chance).is_err() {
-            return whole;
+        let mut random_bytes = [0_u8; 4];
+        if self.random.fill(&mut random_bytes).is_err() {
+            return full_pause;
         }
-        let share = f64::from(u32::from_le_bytes(chance)) / f64::from(u32::MAX);
-        whole.div_f64(2.0) + whole.div_f64(2.0).mul_f64(share)
+        let share = f64::from(u32::from_le_bytes(random_bytes)) / f64::from(u32::MAX);
+        full_pause.div_f64(2.0) + full_pause.div_f64(2.0).mul_f64(share)
     }
 
-    /// Whether another attempt may be made: nothing was revoked, the token is in its time, policy,
-    /// contracts and capability are those of the decision.
+    /// Checks that a retry is still authorised: nothing was revoked, the token has not expired, and
+    /// policy, contracts and capability are those of the decision.
     ///
     /// # Errors
     /// Why not.
     pub(super) fn check_still_authorized(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
     ) -> Result<(), ReasonCode> {
-        if self.is_revoked(ready.claims) {
+        if self.is_revoked(invocation.claims) {
             return Err(ReasonCode::TokenRevoked);
         }
-        if self.moment().latest >= ready.claims.expires_at {
+        if self.clock_reading().expiry_time >= invocation.claims.expires_at {
             return Err(ReasonCode::TokenExpired);
         }
         let policy = self.policy();
-        let (now, then) = (policy.basis(), ready.decision.basis());
+        let (now, then) = (policy.basis(), invocation.decision.basis());
         if (now.policy, now.contracts) != (then.policy, then.contracts) {
             return Err(ReasonCode::PolicyChanged);
         }
-        let entry = self.registry.get(&ready.claims.capability).ok_or(ReasonCode::NotFound)?;
+        let entry = self.registry.get(&invocation.claims.capability).ok_or(ReasonCode::NotFound)?;
         let capability = entry.effective(&policy).map_err(|_| ReasonCode::NotFound)?;
-        if capability.fingerprint() != ready.claims.fingerprint {
+        if capability.fingerprint() != invocation.claims.fingerprint {
             return Err(ReasonCode::ContractChanged);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The firewall as a run sees it: with the masks of the run, and the origin of what passes.
+//! The firewall of a run, with the run's masks and the origin of the result.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,19 +10,20 @@ use super::authorized_invocation::AuthorizedInvocation;
 use crate::kernel::Kernel;
 
 impl Kernel {
-    /// The firewall as the run of a call sees its result. A run that cannot be read sees plain
-    /// masks.
-    pub(crate) fn firewall_for(
+    /// The firewall for the result of a call. If the run cannot be read, masks are plain.
+    pub(crate) fn result_firewall(
         &self,
-        ready: &AuthorizedInvocation<'_>,
-        own: Option<&Label>,
+        invocation: &AuthorizedInvocation<'_>,
+        source_label: Option<&Label>,
     ) -> Cow<'_, Firewall> {
-        let Some(slot) = self.slot_of(ready.caller) else { return Cow::Borrowed(&self.firewall) };
-        let label = match own {
-            Some(own) => ready.worst.clone().join(own),
-            None => ready.worst.clone(),
+        let Some(slot) = self.slot_of(invocation.caller) else {
+            return Cow::Borrowed(&self.firewall);
         };
-        let origin = Arc::clone(&ready.target.entry.origin);
-        self.firewall_of(&slot, ValueSource { origin, label })
+        let label = match source_label {
+            Some(source_label) => invocation.worst_label.clone().join(source_label),
+            None => invocation.worst_label.clone(),
+        };
+        let origin = Arc::clone(&invocation.target.entry.origin);
+        self.source_firewall(&slot, ValueSource { origin, label })
     }
 }

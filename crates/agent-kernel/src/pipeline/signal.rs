@@ -1,27 +1,27 @@
-//! Signals: what watches the runs is told of each finished call and asked before each decision.
+//! Signals: the sources are notified of each finished call and queried before each decision.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Value, json};
 use weaver_policy::signal::{
-    Declaration, FinishedCall, ProposedCall, Signal, SignalError, SignalReport, Subject,
+    BeliefDeclaration, FinishedCall, ProposedCall, Signal, SignalError, SignalReport, SignalSubject,
 };
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{CallId, Capability, CapabilityId, Effects, EventKind, Label, Operation, RunId};
 
-use super::transition::Step;
-use crate::cached_run::{RunSlot, lock};
+use super::run_update::RunUpdate;
+use crate::cached_run::{RunSlot, lock_run};
 use crate::caller::Caller;
+use crate::event_payload::{EventPayload, error_text};
 use crate::kernel::Kernel;
-use crate::record::{Payload, error_text};
 use crate::run_state::RunDelta;
 
-/// Under which name a failure of the watch itself stands.
-const WATCH: &str = "watch";
+/// The source name under which a failure of the monitor itself is reported.
+const MONITOR_SOURCE: &str = "watch";
 
-/// A finished call, as the watch is told of it.
-pub(crate) struct CompletedCall<'a> {
+/// A finished call, without its number in the run.
+pub(crate) struct CallSummary<'a> {
     pub(crate) run: &'a RunId,
     pub(crate) call: &'a CallId,
     pub(crate) capability: &'a CapabilityId,
@@ -31,8 +31,8 @@ pub(crate) struct CompletedCall<'a> {
 }
 
 impl Kernel {
-    /// What the sources say about a call.
-    pub(crate) fn signals(
+    /// What the signal sources report about a proposed call.
+    pub(crate) fn signal_report(
         &self,
         run: &RunId,
         capability: &Capability,
@@ -42,35 +42,37 @@ impl Kernel {
         if self.ports.signals.is_idle() {
             return SignalReport::none();
         }
-        let declaration = Declaration::default();
+        let declaration = BeliefDeclaration::default();
         let call = ProposedCall { run, capability, operation, finished, declaration: &declaration };
         catch_unwind(AssertUnwindSafe(|| self.ports.signals.report(&call))).unwrap_or_else(|_| {
             let error = SignalError::Unavailable("a source panicked".to_owned());
-            SignalReport::none().with_failure(WATCH, &error)
+            SignalReport::none().with_failure(MONITOR_SOURCE, &error)
         })
     }
 
-    /// Tells the sources of a finished call.
-    pub(crate) fn observed(&self, slot: &RunSlot, over: &CompletedCall<'_>) {
+    /// Notifies the signal sources of a finished call.
+    pub(crate) fn notify_signal_sources(&self, slot: &RunSlot, summary: &CallSummary<'_>) {
         if self.ports.signals.is_idle() {
             return;
         }
-        let Some(finished) = lock(slot).map(|mut run| run.finish()) else { return };
-        let seen = FinishedCall {
-            run: over.run,
-            call: over.call,
-            capability: over.capability,
-            effects: over.effects,
-            label: over.label,
-            operation: over.operation,
+        let Some(finished) = lock_run(slot).map(|mut run| run.count_finished_call()) else {
+            return;
+        };
+        let finished_call = FinishedCall {
+            run: summary.run,
+            call: summary.call,
+            capability: summary.capability,
+            effects: summary.effects,
+            label: summary.label,
+            operation: summary.operation,
             finished,
         };
-        // What could not be noted leaves the book in disorder, and that speaks at every later call.
-        let _ = catch_unwind(AssertUnwindSafe(|| self.ports.signals.observe(&seen)));
+        // If a source panics here its state is poisoned, and every later report says so.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.ports.signals.observe(&finished_call)));
     }
 
-    /// Records that signals were raised, once as long as no other sort of them is: another text that
-    /// raises the same alarm is told by the decisions.
+    /// Records the signals, but only when a kind appears that was not in the last report. Repeated
+    /// signals are visible in the decisions.
     pub(crate) async fn record_signals(
         &self,
         caller: Caller<'_>,
@@ -82,41 +84,49 @@ impl Kernel {
             return;
         }
         let Some(slot) = slot.filter(|_| !caller.run.dry_run) else { return };
-        let anew = lock(slot).is_some_and(|mut run| run.tell(sorts(report)));
-        if !anew {
+        let has_new_kind =
+            lock_run(slot).is_some_and(|mut run| run.replace_reported_kinds(signal_kinds(report)));
+        if !has_new_kind {
             return;
         }
-        let all = |signals: &[Signal]| {
-            Value::Array(signals.iter().map(|signal| self.signal(signal)).collect())
+        let to_json = |signals: &[Signal]| {
+            Value::Array(signals.iter().map(|signal| self.signal_json(signal)).collect())
         };
         let failed: Vec<Value> = report
-            .failed()
+            .failures()
             .iter()
             .map(|failure| {
                 let message = error_text(&self.firewall, &failure.message);
                 json!({ "source": failure.source, "code": failure.code, "message": message })
             })
             .collect();
-        let event = Payload::new()
-            .caller(caller, &self.firewall)
-            .with("signals", all(report.signals()))
-            .with("aside", all(report.aside()))
+        let event = EventPayload::new()
+            .with_caller(caller, &self.firewall)
+            .with("signals", to_json(report.signals()))
+            .with("aside", to_json(report.unrelated_signals()))
             .with("failed", Value::Array(failed))
-            .with("more", json!(report.more()))
-            .event(EventKind::SignalRaised, self.now(), &caller.run.run_id, Some(call));
+            .with("more", json!(report.dropped_count()))
+            .into_event(EventKind::SignalRaised, self.now(), &caller.run.run_id, Some(call));
         if let Some(event) = event {
             let batch = Batch::new(Durability::Os).with_event(event);
-            // The decision names them too; a ledger that takes nothing denies the call anyway.
-            let _ = Box::pin(self.step(Step::new(caller, slot, RunDelta::default(), batch))).await;
+            // The decision names the signals too, and a ledger that accepts nothing denies the call
+            // anyway.
+            let _ = Box::pin(self.commit_run_update(RunUpdate::new(
+                caller,
+                slot,
+                RunDelta::default(),
+                batch,
+            )))
+            .await;
         }
     }
 
-    fn signal(&self, signal: &Signal) -> Value {
+    fn signal_json(&self, signal: &Signal) -> Value {
         let subject = match &signal.subject {
-            Subject::Belief(id) => json!({ "belief": id.as_str() }),
-            Subject::Decision(id) => json!({ "decision": id.as_str() }),
-            Subject::ToolSequence => json!("tool_sequence"),
-            Subject::Action(id) => json!({ "action": id.as_str() }),
+            SignalSubject::Belief(id) => json!({ "belief": id.as_str() }),
+            SignalSubject::Decision(id) => json!({ "decision": id.as_str() }),
+            SignalSubject::ToolSequence => json!("tool_sequence"),
+            SignalSubject::Action(id) => json!({ "action": id.as_str() }),
         };
         json!({
             "source": signal.source,
@@ -128,16 +138,16 @@ impl Kernel {
     }
 }
 
-/// The sorts of signals in a report, by source.
-fn sorts(report: &SignalReport) -> BTreeSet<String> {
-    let sort = |aside: bool| {
+/// The kinds of signals in a report, each with its severity and source.
+fn signal_kinds(report: &SignalReport) -> BTreeSet<String> {
+    let kind_of = |unscored: bool| {
         move |signal: &Signal| {
             let (kind, severity) = (signal.kind.as_str(), signal.severity.as_str());
-            format!("{aside}/{kind}/{severity}/{}", signal.source)
+            format!("{unscored}/{kind}/{severity}/{}", signal.source)
         }
     };
-    let mut all: BTreeSet<String> = report.signals().iter().map(sort(false)).collect();
-    all.extend(report.aside().iter().map(sort(true)));
-    all.extend(report.failed().iter().map(|failure| format!("failed/{}", failure.source)));
-    all
+    let mut kinds: BTreeSet<String> = report.signals().iter().map(kind_of(false)).collect();
+    kinds.extend(report.unrelated_signals().iter().map(kind_of(true)));
+    kinds.extend(report.failures().iter().map(|failure| format!("failed/{}", failure.source)));
+    kinds
 }

@@ -1,4 +1,5 @@
-//! Streaming: chunks are read as fast as their frames are taken; one outcome at the end.
+//! Streams a result: chunks are read only as fast as their frames are consumed, and one outcome is
+//! recorded at the end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -9,56 +10,57 @@ use weaver_types::{EventKind, ResponseMode, Timestamp};
 
 use super::attempt::attempt_needs;
 use super::authorized_invocation::AuthorizedInvocation;
-use super::finish::{CallEnd, CallFailure, answered};
+use super::call_end::{CallEnd, CallFailure, tool_result_of};
 use super::token_allotment::TokenAllotment;
 use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
-use crate::call_stream::Outlet;
+use crate::call_stream::StreamOutlet;
 use crate::driver::{AuthorizedCall, ChunkSource, DriverError, StreamSummary};
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
-use crate::wait::{contained, within};
+use crate::wait::{catch_future_panic, with_timeout};
 
-/// How a stream came to its end.
-struct StreamResult {
-    how: StreamEnd,
+/// How reading a stream ended.
+struct StreamReadResult {
+    end: StreamEnd,
     error: Option<DriverError>,
     summary: StreamSummary,
 }
 
-impl StreamResult {
+impl StreamReadResult {
     fn complete(source: &mut dyn ChunkSource) -> Self {
-        // All chunks came: a driver that panics here takes none of them back.
+        // All chunks have arrived: a driver that panics here cannot undo them.
         let summary = catch_unwind(AssertUnwindSafe(|| source.summary())).unwrap_or_default();
-        Self { how: StreamEnd::Complete, error: None, summary }
+        Self { end: StreamEnd::Complete, error: None, summary }
     }
 
-    fn broken(how: StreamEnd, error: DriverError) -> Self {
-        Self { how, error: Some(error), summary: StreamSummary::default() }
+    fn interrupted(stream_end: StreamEnd, error: DriverError) -> Self {
+        Self { end: stream_end, error: Some(error), summary: StreamSummary::default() }
     }
 }
 
-/// The time of a call: when it began, before its source was opened, and how long it may last.
+/// The deadline of a call: when it started, before its source was opened, and how long it may last.
 #[derive(Debug, Clone, Copy)]
-struct CallTime {
-    began: Duration,
+struct CallDeadline {
+    started_at: Duration,
     limit: Duration,
 }
 
 impl Kernel {
-    /// Executes a committed call, shows what comes of it, and records its end.
+    /// Executes a committed call, shows its result as it arrives, and records its end.
     pub(crate) async fn stream_to_end(
         &self,
-        mut ready: Box<AuthorizedInvocation<'_>>,
-        mut watch: Box<OpenCallGuard<'_>>,
-        outlet: &Outlet,
+        mut invocation: Box<AuthorizedInvocation<'_>>,
+        mut guard: Box<OpenCallGuard<'_>>,
+        outlet: &StreamOutlet,
     ) -> Box<Invocation> {
-        let (limit, inner) = (attempt_needs(&ready).time, self.authorized(&ready, &watch.slot));
-        let call = AuthorizedCall { inner, attempt: 0, timeout: watch.time_left(limit) };
-        let entry = ready.target.entry.clone();
-        // A driver that panics here has not begun; `execute` then says what is wrong with it. What
-        // has to fit a schema is shown as a whole or not at all.
-        let time = CallTime { began: self.clock.monotonic(), limit };
+        let (limit, parts) =
+            (attempt_needs(&invocation).time, self.call_parts(&invocation, &guard.slot));
+        let call = AuthorizedCall { parts, attempt: 0, timeout: guard.time_left(limit) };
+        let entry = invocation.target.entry.clone();
+        // A driver that panics here has not started, so `execute` reports what is wrong with it. A
+        // result that has to fit a schema is shown as a whole or not at all, so it is not streamed.
+        let time = CallDeadline { started_at: self.clock.monotonic(), limit };
         let opened = match entry.results.is_declared() {
             true => None,
             false => {
@@ -66,90 +68,98 @@ impl Kernel {
             }
         };
         let Some(source) = opened else {
-            watch.open.tokens = 0;
-            let done = self.run_to_end(ready, watch).await;
+            guard.open.tokens = 0;
+            let done = self.run_to_end(invocation, guard).await;
             if let Some(frame) = done.result.as_ref().and_then(|result| result.data.clone()) {
-                outlet.leave(StreamItem::End(frame));
+                outlet.put(StreamItem::End(frame));
             }
             return done;
         };
-        let mut share = std::mem::take(&mut ready.share);
-        let mode = ready.effective_mode().max(share.floor());
-        let spec = self.frame_spec(&ready, mode, self.now());
-        let firewall = self.firewall_for(&ready, None);
-        let mut stream = FrameStream::new(&firewall, spec, share.take());
-        let over = self.pump(&ready, &mut watch, source, time, &mut stream, outlet).await;
+        let mut allotment = std::mem::take(&mut invocation.token_allotment);
+        let mode = invocation.effective_mode().max(allotment.min_mode());
+        let spec = self.frame_spec(&invocation, mode, self.now());
+        let firewall = self.result_firewall(&invocation, None);
+        let mut stream = FrameStream::new(&firewall, spec, allotment.take_reservation());
+        let read_result =
+            self.read_and_price(&invocation, &mut guard, source, time, &mut stream, outlet).await;
         let now = self.now();
-        let ended = Box::new(self.stream_ended(&ready, mode, now, stream, over, &mut share));
-        let end = ended.result.data.clone();
-        let done = self.conclude(ready, watch, ended, now, share).await;
-        // The outcome stands in the log; now the last frame may be seen.
+        let call_end = Box::new(
+            self.end_with_stream(&invocation, mode, now, stream, read_result, &mut allotment),
+        );
+        let end = call_end.result.data.clone();
+        let done = self.record_and_answer(invocation, guard, call_end, now, allotment).await;
+        // The outcome is recorded, so the last frame may be shown.
         if let Some(frame) = end.filter(|_| done.result.as_ref().is_some_and(|r| r.data.is_some()))
         {
-            outlet.leave(StreamItem::End(frame));
+            outlet.put(StreamItem::End(frame));
         }
         done
     }
 
-    /// Reads the source to its end, and shows the parts.
-    async fn pump(
+    /// Reads the source to its end, shows the parts, and computes the cost.
+    async fn read_and_price(
         &self,
-        ready: &AuthorizedInvocation<'_>,
-        watch: &mut OpenCallGuard<'_>,
+        invocation: &AuthorizedInvocation<'_>,
+        guard: &mut OpenCallGuard<'_>,
         mut source: Box<dyn ChunkSource + '_>,
-        time: CallTime,
+        time: CallDeadline,
         stream: &mut FrameStream<'_>,
-        outlet: &Outlet,
-    ) -> StreamResult {
-        let spec = ready.target.capability.spec();
-        watch.harmless = !spec.effects.writes() || spec.idempotent;
-        watch.open.tokens = 0;
-        let price = attempt_needs(ready).price;
-        let over = self.read(ready, watch, source.as_mut(), time, stream, outlet).await;
-        let unknown = over.error.as_ref().is_some_and(DriverError::is_ambiguous);
-        watch.paid = match over.summary.cost {
+        outlet: &StreamOutlet,
+    ) -> StreamReadResult {
+        let spec = invocation.target.capability.spec();
+        guard.is_cancellable = !spec.effects.writes() || spec.idempotent;
+        guard.open.tokens = 0;
+        let max_cost = attempt_needs(invocation).max_cost;
+        let read_result =
+            self.read_chunks(invocation, guard, source.as_mut(), time, stream, outlet).await;
+        let unknown = read_result.error.as_ref().is_some_and(DriverError::is_ambiguous);
+        guard.cost = match read_result.summary.cost {
             Some(cost) => cost,
-            // The tool may have done all that it is paid for.
-            None if unknown || over.how == StreamEnd::Cancelled => price,
-            None => watch.paid,
+            // The tool may have done all the work that it charges for.
+            None if unknown || read_result.end == StreamEnd::Cancelled => max_cost,
+            None => guard.cost,
         };
-        over
+        read_result
     }
 
-    /// Reads until the source is over, or its time.
-    async fn read(
+    /// Reads until the source ends or its time is up.
+    async fn read_chunks(
         &self,
-        ready: &AuthorizedInvocation<'_>,
-        watch: &mut OpenCallGuard<'_>,
+        invocation: &AuthorizedInvocation<'_>,
+        guard: &mut OpenCallGuard<'_>,
         source: &mut dyn ChunkSource,
-        time: CallTime,
+        time: CallDeadline,
         stream: &mut FrameStream<'_>,
-        outlet: &Outlet,
-    ) -> StreamResult {
-        let price = attempt_needs(ready).price;
-        let CallTime { began, limit } = time;
+        outlet: &StreamOutlet,
+    ) -> StreamReadResult {
+        let max_cost = attempt_needs(invocation).max_cost;
+        let CallDeadline { started_at, limit } = time;
         loop {
-            let time = limit.saturating_sub(self.clock.monotonic().saturating_sub(began));
-            let spent = watch.spent_amounts();
-            let reservation = watch.reservation.as_mut().map_or(Ok(()), |reservation| {
-                reservation.again(spent, AttemptNeeds { time, price })
+            let time = limit.saturating_sub(self.clock.monotonic().saturating_sub(started_at));
+            let spent = guard.spent_amounts();
+            let reservation = guard.reservation.as_mut().map_or(Ok(()), |reservation| {
+                reservation.renew_for_attempt(spent, AttemptNeeds { time, max_cost })
             });
             if let Err(reached) = reservation {
                 let error = DriverError::Failed(reached.to_string());
-                return StreamResult::broken(StreamEnd::Cancelled, error);
+                return StreamReadResult::interrupted(StreamEnd::Cancelled, error);
             }
-            let left = watch.time_left(time);
+            let left = guard.time_left(time);
             if left.is_zero() {
-                return StreamResult::broken(StreamEnd::TimedOut, DriverError::Timeout(limit));
+                return StreamReadResult::interrupted(
+                    StreamEnd::TimedOut,
+                    DriverError::Timeout(limit),
+                );
             }
-            watch.begin();
-            let next = within(contained(|| source.next()), left, self.timer.as_ref()).await;
-            watch.end(next.is_none().then_some(left));
-            let (how, error) = match next {
-                Some(Some(Some(Ok(chunk)))) if !self.is_revoked(ready.claims) => {
+            guard.start_attempt();
+            let next =
+                with_timeout(catch_future_panic(|| source.next()), left, self.timer.as_ref()).await;
+            guard.end_attempt(next.is_none().then_some(left));
+            let (stream_end, error) = match next {
+                Some(Some(Some(Ok(chunk)))) if !self.is_revoked(invocation.claims) => {
                     if let Some(part) = stream.push(chunk) {
-                        watch.open.tokens = stream.tokens();
-                        outlet.show(StreamItem::Part(part)).await;
+                        guard.open.tokens = stream.tokens();
+                        outlet.put_and_wait(StreamItem::Part(part)).await;
                     }
                     continue;
                 }
@@ -158,62 +168,63 @@ impl Kernel {
                     (StreamEnd::Cancelled, revoked)
                 }
                 Some(Some(Some(Err(error)))) => (StreamEnd::Failed, error),
-                Some(Some(None)) => return StreamResult::complete(source),
+                Some(Some(None)) => return StreamReadResult::complete(source),
                 Some(None) => {
                     let panicked = DriverError::Lost("the tool's function panicked".to_owned());
                     (StreamEnd::Failed, panicked)
                 }
                 None => (StreamEnd::TimedOut, DriverError::Timeout(limit)),
             };
-            return StreamResult::broken(how, error);
+            return StreamReadResult::interrupted(stream_end, error);
         }
     }
 
-    /// The last frame, and what is to be recorded.
-    fn stream_ended(
+    /// Builds the last frame and the end to record.
+    fn end_with_stream(
         &self,
-        ready: &AuthorizedInvocation<'_>,
+        invocation: &AuthorizedInvocation<'_>,
         mode: ResponseMode,
         now: Timestamp,
         mut stream: FrameStream<'_>,
-        over: StreamResult,
-        share: &mut TokenAllotment,
+        read_result: StreamReadResult,
+        allotment: &mut TokenAllotment,
     ) -> CallEnd {
-        let StreamResult { how, error, summary } = over;
+        let StreamReadResult { end: stream_end, error, summary } = read_result;
         let (chunks, parts) = (stream.chunks(), stream.parts());
-        let came = stream.whole();
-        let mut whole = summary.whole.unwrap_or(came);
-        whole.is_error |= summary.is_error;
-        whole.findings.extend(summary.findings);
-        whole.findings.extend(share.finding());
-        let stored = self.keep(ready, &self.frame_spec(ready, mode, now), &mut whole);
+        let received = stream.take_result();
+        let mut raw_result = summary.result.unwrap_or(received);
+        raw_result.is_error |= summary.is_error;
+        raw_result.findings.extend(summary.findings);
+        raw_result.findings.extend(allotment.finding());
+        let stored =
+            self.store_result(invocation, &self.frame_spec(invocation, mode, now), &mut raw_result);
         let handle = stored.as_ref().map(|stored| &stored.handle);
-        let (frame, reserved) = stream.end(how, &whole, handle);
-        share.put(reserved);
+        let (frame, reserved) = stream.end(stream_end, &raw_result, handle);
+        allotment.put_back_reservation(reserved);
         let shown = Some(frame.label.clone());
-        let mut ended = match &error {
+        let mut call_end = match &error {
             Some(error) => {
-                // One that the kernel itself cut off was in the middle of what it does.
-                let is_ambiguous = how == StreamEnd::Cancelled || error.is_ambiguous();
-                self.failed_in(ready, CallFailure { error, is_ambiguous })
+                // A stream that the kernel cut off was interrupted in the middle of its work.
+                let is_ambiguous = stream_end == StreamEnd::Cancelled || error.is_ambiguous();
+                self.end_with_failure(invocation, CallFailure { error, is_ambiguous })
             }
             None => {
-                let (result, failure) = answered(ready, frame.clone());
+                let (result, failure) = tool_result_of(invocation, frame.clone());
                 CallEnd { failure, ..CallEnd::new(result, EventKind::Outcome) }
             }
         };
-        let said = ended.shown.take().map(|said| match &shown {
-            Some(shown) => said.join(shown),
-            None => said,
+        let label = call_end.shown_label.take().map(|label| match &shown {
+            Some(shown) => label.join(shown),
+            None => label,
         });
-        ended.shown = said.or(shown);
-        ended.kept = stored.map(|stored| Box::new((stored, whole)));
-        ended.tokens = share.tokens();
-        ended.stream = Some(json!({
-            "chunks": chunks, "parts": parts, "complete": how == StreamEnd::Complete,
+        call_end.shown_label = label.or(shown);
+        call_end.stored = stored.map(|stored| Box::new((stored, raw_result)));
+        call_end.tokens = allotment.shown_tokens();
+        call_end.stream = Some(json!({
+            "chunks": chunks, "parts": parts, "complete": stream_end == StreamEnd::Complete,
         }));
-        ended.result.provenance.clone_from(&frame.provenance);
-        ended.result.data = Some(frame);
-        ended
+        call_end.result.provenance.clone_from(&frame.provenance);
+        call_end.result.data = Some(frame);
+        call_end
     }
 }

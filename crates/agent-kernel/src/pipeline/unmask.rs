@@ -1,5 +1,4 @@
-//! Masks in the arguments of a call: the values in their places, and what is said of them where
-//! only the model's own words may be seen.
+//! Replaces the masks in the arguments of a call by their values.
 
 use std::sync::Arc;
 
@@ -11,44 +10,53 @@ use crate::kernel::Kernel;
 use crate::masked_arguments::{ArgumentMasks, UnmaskedArguments};
 
 impl Kernel {
-    /// The arguments of a call with the values in place of their masks; `None` where there is no
-    /// mask in them, as in most. A run that cannot be read knows no masks.
-    pub(crate) fn unmasked(
+    /// The arguments of a call with the values in place of their masks; `None` when they contain no
+    /// mask, which is the common case. A run that cannot be read knows no masks.
+    pub(crate) fn unmask_arguments(
         &self,
         caller: Caller<'_>,
-        given: Option<&Value>,
+        as_written: Option<&Value>,
     ) -> Option<Box<UnmaskedArguments>> {
-        let given = given.filter(|given| holds_bracket(given, 0))?;
+        let as_written = as_written.filter(|as_written| contains_bracket(as_written, 0))?;
         let slot = self.slot_of(caller);
         let table = slot.map(|slot| Arc::clone(slot.masks().table()));
         let table = table.filter(|_| self.settings.placeholders);
         let resolved = match &table {
-            Some(table) => self.firewall.with_masks(Arc::clone(table), None).resolve(given),
-            None => self.firewall.resolve(given),
+            Some(table) => {
+                self.firewall.with_masks(Arc::clone(table), None).resolve_masks(as_written)
+            }
+            None => self.firewall.resolve_masks(as_written),
         };
-        let ResolvedArguments { arguments, masked, unknown, too_much } = resolved;
+        let ResolvedArguments { arguments, resolved: masked, unknown, exceeds_limits: too_much } =
+            resolved;
         if arguments.is_none() && unknown.is_none() && !too_much {
             return None;
         }
-        let masks = ArgumentMasks { given: given.clone(), masked, unknown, too_much, table };
+        let masks = ArgumentMasks {
+            as_written: as_written.clone(),
+            values: masked,
+            unknown_mask: unknown,
+            exceeds_disclosure_limit: too_much,
+            table,
+        };
         Some(Box::new(UnmaskedArguments {
-            arguments: arguments.unwrap_or_else(|| given.clone()),
+            arguments: arguments.unwrap_or_else(|| as_written.clone()),
             masks,
         }))
     }
 }
 
-/// Whether a bracket stands in any text or name: without one there is no mask.
-fn holds_bracket(value: &Value, depth: usize) -> bool {
+/// Whether any text or name contains a bracket: without one there is no mask.
+fn contains_bracket(value: &Value, depth: usize) -> bool {
     /// Deeper arguments are refused elsewhere.
     const MAX_DEPTH: usize = 128;
     match value {
         Value::String(text) => text.as_bytes().contains(&b'['),
         _ if depth > MAX_DEPTH => false,
-        Value::Array(items) => items.iter().any(|item| holds_bracket(item, depth + 1)),
+        Value::Array(items) => items.iter().any(|item| contains_bracket(item, depth + 1)),
         Value::Object(fields) => {
             let named = |name: &str| name.as_bytes().contains(&b'[');
-            fields.iter().any(|(name, field)| named(name) || holds_bracket(field, depth + 1))
+            fields.iter().any(|(name, field)| named(name) || contains_bracket(field, depth + 1))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
@@ -71,12 +79,12 @@ mod tests {
             (json!({ "a": [1, true, null, "b"] }), false),
             (json!(null), false),
         ] {
-            assert_eq!(holds_bracket(&value, 0), found, "{value}");
+            assert_eq!(contains_bracket(&value, 0), found, "{value}");
         }
         let lists = |levels: usize| (0..levels).fold(json!("["), |inner, _| json!([inner]));
-        assert!(holds_bracket(&lists(129), 0) && !holds_bracket(&lists(130), 0));
+        assert!(contains_bracket(&lists(129), 0) && !contains_bracket(&lists(130), 0));
         let objects =
             |levels: usize| (0..levels).fold(json!("["), |inner, _| json!({ "a": inner }));
-        assert!(holds_bracket(&objects(129), 0) && !holds_bracket(&objects(130), 0));
+        assert!(contains_bracket(&objects(129), 0) && !contains_bracket(&objects(130), 0));
     }
 }

@@ -1,33 +1,33 @@
-//! The index: keyed hashes by who named the values.
+//! The provenance index: keyed hashes of values, by who named them.
 //!
-//! A value is kept as 64 bits of an HMAC (RFC 2104) under a key of its run. Who reads the ledger cannot
-//! test a guess at a value without the key, and who chooses values cannot make two of them collide. A
-//! chance collision vouches for a value that nobody named: with at most 32,768 entries it takes some
-//! 2^49 tries, each of which is a call that is recorded.
+//! A value is stored as 64 bits of an HMAC (RFC 2104) under a key of its run. Without the key, a
+//! reader of the ledger cannot test guesses at a value, and nobody can choose two values that
+//! collide. A chance collision would vouch for a value that nobody named: with at most 32,768
+//! entries it takes some 2^49 tries, each of which is a recorded call.
 
 use std::collections::HashSet;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use weaver_policy::ValueOrigin;
-use weaver_text::values::Token;
+use weaver_text::values::ValueToken;
 use weaver_types::Random;
 use zeroize::Zeroizing;
 
-/// The most entries of one run that the user's words take, and the most that all others do: no
-/// result takes the room of the user's words.
-pub(crate) const MAX_USER: usize = 16_384;
-pub(crate) const MAX_OTHERS: usize = 16_384;
+/// The most entries of one run from the user's texts, and from everything else: results cannot use
+/// up the space of the user's texts.
+pub(crate) const MAX_USER_ENTRIES: usize = 16_384;
+pub(crate) const MAX_OTHER_ENTRIES: usize = 16_384;
 /// The most entries that one call or one text of the user adds.
-pub(crate) const MAX_PART: usize = 8_192;
-/// Bytes of the key.
+pub(crate) const MAX_ADDED_ENTRIES: usize = 8_192;
+/// The length of the key in bytes.
 pub(crate) const KEY_BYTES: usize = 32;
-/// The class of a whole text of the user, beside those of tokens.
-const WHOLE: u8 = 0;
-/// The class of a value that was written, whatever it is read as.
-const ANY: u8 = 255;
-/// The class of a source that vouches for nothing: a server, or one call.
-const VOID: u8 = 254;
+/// The hash class of a whole text of the user. The other classes are those of tokens.
+const WHOLE_TEXT_CLASS: u8 = 0;
+/// The hash class of an untrusted value, whatever token class it is read as.
+const ANY_CLASS: u8 = 255;
+/// The hash class of a source that vouches for nothing: a server, or one call.
+const VOID_SOURCE_CLASS: u8 = 254;
 
 /// Who named a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,26 +36,27 @@ pub(crate) enum Voucher {
     User,
     /// A trusted source.
     Trusted,
-    /// A call that untrusted input may have steered: no trusted source vouches for it.
-    Written,
+    /// A call that untrusted input may have steered. Such a value is not vouched for, even if a
+    /// trusted source names it.
+    Untrusted,
 }
 
-/// What one call or one text of the user adds.
+/// The entries that one call or one text of the user adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexEntries {
-    pub(crate) kind: Voucher,
+    pub(crate) voucher: Voucher,
     pub(crate) entries: Vec<u64>,
-    /// Whether not all of it found room.
-    pub(crate) full: bool,
+    /// Whether some entries found no place.
+    pub(crate) overflowed: bool,
 }
 
 impl IndexEntries {
-    /// Whether it says nothing.
+    /// Whether it adds nothing.
     pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty() && !self.full
+        self.entries.is_empty() && !self.overflowed
     }
 
-    /// What a text of the user adds, without the whole text, which comes first.
+    /// Removes the entry of the whole text, which comes first.
     pub(crate) fn without_text(self) -> Self {
         Self { entries: self.entries.into_iter().skip(1).collect(), ..self }
     }
@@ -63,128 +64,142 @@ impl IndexEntries {
 
 /// The index of one run.
 #[derive(Default)]
-pub(crate) struct Index {
+pub(crate) struct ProvenanceIndex {
     key: Option<(Zeroizing<[u8; KEY_BYTES]>, Hmac<Sha256>)>,
-    /// Whether the key stands in the ledger.
-    stored: bool,
+    /// Whether the key is stored in the ledger.
+    key_is_stored: bool,
     user: HashSet<u64>,
     trusted: HashSet<u64>,
-    written: HashSet<u64>,
-    /// Whether trusted sources vouch for nothing more, since not all that was written is known.
-    closed: bool,
-    /// The texts of the user that were taken in last, to know them again at once.
-    heard: Option<std::sync::Arc<Vec<String>>>,
+    untrusted: HashSet<u64>,
+    /// Whether trusted sources no longer vouch for anything, since not all untrusted values are
+    /// known.
+    distrusts_all: bool,
+    /// The user's texts that were indexed last, compared by pointer to skip them quickly.
+    indexed_user_texts: Option<std::sync::Arc<Vec<String>>>,
 }
 
-impl std::fmt::Debug for Index {
+impl std::fmt::Debug for ProvenanceIndex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Index").field("entries", &self.len()).finish_non_exhaustive()
     }
 }
 
-impl Index {
-    /// Who vouches for a token.
-    pub(crate) fn vouched(&self, token: &Token) -> Option<ValueOrigin> {
+impl ProvenanceIndex {
+    /// Who vouches for a token. The user does for every value in the user's own texts. A trusted
+    /// source does only if the value was not written by an untrusted call before, whatever token
+    /// class it was written as.
+    pub(crate) fn origin_of(&self, token: &ValueToken) -> Option<ValueOrigin> {
         let entry = self.entry(token)?;
         if self.user.contains(&entry) {
             return Some(ValueOrigin::User);
         }
-        let trusted = self.trusted.contains(&entry) && !self.closed;
-        let written = || self.any(token).is_none_or(|entry| self.written.contains(&entry));
+        let trusted = self.trusted.contains(&entry) && !self.distrusts_all;
+        let written = || {
+            self.class_independent_entry(token).is_none_or(|entry| self.untrusted.contains(&entry))
+        };
         (trusted && !written()).then_some(ValueOrigin::Trusted)
     }
 
-    /// Whether the user's texts are the ones that were taken in last.
-    pub(crate) fn has_heard(&self, said: &std::sync::Arc<Vec<String>>) -> bool {
-        self.heard.as_ref().is_some_and(|heard| std::sync::Arc::ptr_eq(heard, said))
+    /// Whether these are the user's texts that were indexed last.
+    pub(crate) fn has_indexed_texts(&self, texts: &std::sync::Arc<Vec<String>>) -> bool {
+        self.indexed_user_texts.as_ref().is_some_and(|heard| std::sync::Arc::ptr_eq(heard, texts))
     }
 
-    /// Notes that these texts are taken in.
-    pub(crate) fn note_user_texts(&mut self, said: &std::sync::Arc<Vec<String>>) {
-        self.heard = Some(std::sync::Arc::clone(said));
+    /// Marks these texts as indexed.
+    pub(crate) fn note_user_texts(&mut self, texts: &std::sync::Arc<Vec<String>>) {
+        self.indexed_user_texts = Some(std::sync::Arc::clone(texts));
     }
 
-    /// Whether a whole text of the user was taken in before.
-    pub(crate) fn knows(&self, text: &str) -> bool {
-        self.hash(WHOLE, text).is_some_and(|entry| self.user.contains(&entry))
+    /// Whether this whole text of the user was indexed before.
+    pub(crate) fn has_user_text(&self, text: &str) -> bool {
+        self.hash(WHOLE_TEXT_CLASS, text).is_some_and(|entry| self.user.contains(&entry))
     }
 
-    /// What a text of the user adds, itself among it. `None` without randomness for a key.
-    pub(crate) fn text(
+    /// The new entries of a text of the user, including the text itself. `None` if no key can be
+    /// made.
+    pub(crate) fn user_text_entries(
         &mut self,
         text: &str,
-        tokens: &[Token],
+        tokens: &[ValueToken],
         random: &dyn Random,
     ) -> Option<IndexEntries> {
-        self.ensure(random)?;
-        let whole = self.hash(WHOLE, text)?;
-        let mut part = self.part(Voucher::User, tokens)?;
-        part.entries.insert(0, whole);
-        Some(part)
+        self.ensure_key(random)?;
+        let text_entry = self.hash(WHOLE_TEXT_CLASS, text)?;
+        let mut entries_ = self.new_entries(Voucher::User, tokens)?;
+        entries_.entries.insert(0, text_entry);
+        Some(entries_)
     }
 
-    /// What tokens add that are not there yet. `None` without a key.
-    pub(crate) fn part(&self, kind: Voucher, tokens: &[Token]) -> Option<IndexEntries> {
-        let room = self.room(kind).min(MAX_PART);
-        let known = self.set(kind);
+    /// The entries of tokens that are not in the index yet. `None` without a key.
+    pub(crate) fn new_entries(&self, kind: Voucher, tokens: &[ValueToken]) -> Option<IndexEntries> {
+        let room = self.remaining_capacity(kind).min(MAX_ADDED_ENTRIES);
+        let existing = self.entries_of(kind);
         let mut seen =
-            if kind == Voucher::Written { self.vouched_values(tokens) } else { HashSet::new() };
+            if kind == Voucher::Untrusted { self.vouched_values(tokens) } else { HashSet::new() };
         let (mut entries, mut full) = (Vec::new(), false);
         for token in tokens {
-            let entry =
-                if kind == Voucher::Written { self.any(token)? } else { self.entry(token)? };
-            if known.contains(&entry) && kind != Voucher::User || !seen.insert(entry) {
+            let entry = if kind == Voucher::Untrusted {
+                self.class_independent_entry(token)?
+            } else {
+                self.entry(token)?
+            };
+            if existing.contains(&entry) && kind != Voucher::User || !seen.insert(entry) {
                 continue;
             }
             if entries.len() >= room {
                 full = match kind {
                     Voucher::User => true,
                     Voucher::Trusted => false,
-                    Voucher::Written => !self.closed,
+                    Voucher::Untrusted => !self.distrusts_all,
                 };
                 break;
             }
             entries.push(entry);
         }
-        Some(IndexEntries { kind, entries, full })
+        Some(IndexEntries { voucher: kind, entries, overflowed: full })
     }
 
-    /// The values among these that somebody vouches for already: to write them down again places
-    /// nothing.
-    fn vouched_values(&self, tokens: &[Token]) -> HashSet<u64> {
-        let vouched = tokens.iter().filter(|token| self.vouched(token).is_some());
-        vouched.filter_map(|token| self.any(token)).collect()
+    /// The values among these that are vouched for already: writing them again places nothing new.
+    fn vouched_values(&self, tokens: &[ValueToken]) -> HashSet<u64> {
+        let vouched = tokens.iter().filter(|token| self.origin_of(token).is_some());
+        vouched.filter_map(|token| self.class_independent_entry(token)).collect()
     }
 
-    /// What a call adds that untrusted input may have steered: what it was told, and the servers
+    /// The entries of a call that untrusted input may have steered: its arguments, and the servers
     /// and calls whose results vouch for nothing from now on. `None` without a key.
-    pub(crate) fn written(&self, tokens: &[Token], void: &[&str]) -> Option<IndexEntries> {
-        let mut part = self.part(Voucher::Written, tokens)?;
+    pub(crate) fn untrusted_entries(
+        &self,
+        tokens: &[ValueToken],
+        void: &[&str],
+    ) -> Option<IndexEntries> {
+        let mut entries_ = self.new_entries(Voucher::Untrusted, tokens)?;
         for source in void.iter().filter(|source| !self.is_void(source)) {
-            part.entries.push(self.hash(VOID, source)?);
+            entries_.entries.push(self.hash(VOID_SOURCE_CLASS, source)?);
         }
-        part.full |= part.entries.len() > self.room(Voucher::Written) && !self.closed;
-        Some(part)
+        entries_.overflowed |= entries_.entries.len() > self.remaining_capacity(Voucher::Untrusted)
+            && !self.distrusts_all;
+        Some(entries_)
     }
 
     /// Whether the results of this server, or of this call, vouch for nothing.
     pub(crate) fn is_void(&self, source: &str) -> bool {
-        let noted = self.hash(VOID, source).is_some_and(|entry| self.written.contains(&entry));
-        noted || self.closed
+        let noted = self
+            .hash(VOID_SOURCE_CLASS, source)
+            .is_some_and(|entry| self.untrusted.contains(&entry));
+        noted || self.distrusts_all
     }
 
-    /// How many more entries there may be.
-    fn room(&self, kind: Voucher) -> usize {
+    /// How many more entries fit.
+    fn remaining_capacity(&self, kind: Voucher) -> usize {
         match kind {
-            Voucher::User => MAX_USER.saturating_sub(self.user.len()),
-            Voucher::Trusted | Voucher::Written => {
-                MAX_OTHERS.saturating_sub(self.trusted.len().saturating_add(self.written.len()))
-            }
+            Voucher::User => MAX_USER_ENTRIES.saturating_sub(self.user.len()),
+            Voucher::Trusted | Voucher::Untrusted => MAX_OTHER_ENTRIES
+                .saturating_sub(self.trusted.len().saturating_add(self.untrusted.len())),
         }
     }
 
-    /// Makes sure that there is a key.
-    pub(crate) fn ensure(&mut self, random: &dyn Random) -> Option<()> {
+    /// Makes a key if there is none.
+    pub(crate) fn ensure_key(&mut self, random: &dyn Random) -> Option<()> {
         if self.key.is_none() {
             let mut key = Zeroizing::new([0_u8; KEY_BYTES]);
             random.fill(key.as_mut_slice()).ok()?;
@@ -199,58 +214,58 @@ impl Index {
         Some(())
     }
 
-    /// The key, where it does not stand in the ledger yet.
+    /// The key, if it is not stored in the ledger yet.
     pub(crate) fn unstored_key(&self) -> Option<&[u8; KEY_BYTES]> {
-        self.key.as_ref().filter(|_| !self.stored).map(|(key, _)| &**key)
+        self.key.as_ref().filter(|_| !self.key_is_stored).map(|(key, _)| &**key)
     }
 
-    /// Notes that the key stands in the ledger.
-    pub(crate) fn stored(&mut self) {
-        self.stored = true;
+    /// Marks the key as stored.
+    pub(crate) fn mark_key_stored(&mut self) {
+        self.key_is_stored = true;
     }
 
-    /// Takes in what was recorded. What is beyond the bound is nowhere.
-    pub(crate) fn add(&mut self, part: &IndexEntries) {
-        self.closed |= part.full && part.kind == Voucher::Written;
-        for entry in &part.entries {
-            if self.room(part.kind) == 0 {
-                self.closed |= part.kind == Voucher::Written;
+    /// Adds recorded entries. Entries beyond the bound are dropped.
+    pub(crate) fn add(&mut self, entries_: &IndexEntries) {
+        self.distrusts_all |= entries_.overflowed && entries_.voucher == Voucher::Untrusted;
+        for entry in &entries_.entries {
+            if self.remaining_capacity(entries_.voucher) == 0 {
+                self.distrusts_all |= entries_.voucher == Voucher::Untrusted;
                 return;
             }
-            match part.kind {
+            match entries_.voucher {
                 Voucher::User => self.user.insert(*entry),
                 Voucher::Trusted => self.trusted.insert(*entry),
-                Voucher::Written => self.written.insert(*entry),
+                Voucher::Untrusted => self.untrusted.insert(*entry),
             };
         }
     }
 
-    /// Trusted sources vouch for nothing more.
-    pub(crate) fn close(&mut self) {
-        self.closed = true;
+    /// Makes all trusted sources vouch for nothing from now on.
+    pub(crate) fn distrust_all(&mut self) {
+        self.distrusts_all = true;
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub(crate) fn len(&self) -> usize {
-        self.user.len().saturating_add(self.trusted.len()).saturating_add(self.written.len())
+        self.user.len().saturating_add(self.trusted.len()).saturating_add(self.untrusted.len())
     }
 
-    fn set(&self, kind: Voucher) -> &HashSet<u64> {
+    fn entries_of(&self, kind: Voucher) -> &HashSet<u64> {
         match kind {
             Voucher::User => &self.user,
             Voucher::Trusted => &self.trusted,
-            Voucher::Written => &self.written,
+            Voucher::Untrusted => &self.untrusted,
         }
     }
 
-    fn entry(&self, token: &Token) -> Option<u64> {
+    fn entry(&self, token: &ValueToken) -> Option<u64> {
         self.hash(token.class as u8, &token.key)
     }
 
-    /// The entry of a value whatever it is read as.
-    fn any(&self, token: &Token) -> Option<u64> {
+    /// The entry of a value, whatever token class it is read as.
+    fn class_independent_entry(&self, token: &ValueToken) -> Option<u64> {
         let value = token.key.rsplit('|').next().unwrap_or_default();
-        self.hash(ANY, &value.to_lowercase())
+        self.hash(ANY_CLASS, &value.to_lowercase())
     }
 
     fn hash(&self, class: u8, key: &str) -> Option<u64> {

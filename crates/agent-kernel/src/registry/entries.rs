@@ -1,4 +1,4 @@
-//! The registered capabilities, by id and by the skeleton of their ids.
+//! The registered capabilities, by id and by the confusable skeletons of their ids (Unicode TS 39).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,44 +6,43 @@ use std::sync::Arc;
 use weaver_text::confusable;
 use weaver_types::{CapabilityId, Digest};
 
-use super::first_seen::FirstSeen;
+use super::first_versions::FirstVersions;
 use super::{MAX_CAPABILITIES, RegisteredCapability};
 use crate::error::RegistryError;
 
-/// Capabilities by id, no two of which a reader takes for one another.
+/// Capabilities by id, no two of which look alike.
 #[derive(Default)]
-pub(super) struct Entries {
+pub(super) struct RegistryEntries {
     by_id: BTreeMap<CapabilityId, Arc<RegisteredCapability>>,
-    /// The first version of each.
-    first: FirstSeen,
-    /// The ids by their skeletons, as they are written, in lower case, and with one
-    /// kind of joint.
-    looks: [BTreeMap<String, CapabilityId>; LOOKS],
+    /// The first version of each capability.
+    first_seen: FirstVersions,
+    /// The ids by their skeletons: as written, in lower case, and with `-` as `_`.
+    by_skeleton: [BTreeMap<String, CapabilityId>; SKELETON_KINDS],
 }
 
-const LOOKS: usize = 3;
+const SKELETON_KINDS: usize = 3;
 
-fn looks(id: &CapabilityId) -> [String; LOOKS] {
-    let folded = confusable::folded(id.as_str());
+fn skeletons(id: &CapabilityId) -> [String; SKELETON_KINDS] {
+    let folded = confusable::folded_skeleton(id.as_str());
     [confusable::skeleton(id.as_str()), folded.clone(), folded.replace('-', "_")]
 }
 
-/// Takes out those that a reader would take for another of them, and says of each for which: none
-/// is the right one by itself.
-pub(super) fn take_alike(
-    fresh: &mut BTreeMap<CapabilityId, Arc<RegisteredCapability>>,
+/// Removes all ids that look like another one in the set, with an error for each: neither has
+/// precedence.
+pub(super) fn remove_confusable(
+    new_entries: &mut BTreeMap<CapabilityId, Arc<RegisteredCapability>>,
 ) -> Vec<RegistryError> {
     let mut by_look: BTreeMap<(usize, String), Vec<CapabilityId>> = BTreeMap::new();
-    for id in fresh.keys() {
-        for (kind, look) in looks(id).into_iter().enumerate() {
-            by_look.entry((kind, look)).or_default().push(id.clone());
+    for id in new_entries.keys() {
+        for (kind, skeleton) in skeletons(id).into_iter().enumerate() {
+            by_look.entry((kind, skeleton)).or_default().push(id.clone());
         }
     }
     let mut refused = Vec::new();
-    for alike in by_look.into_values().filter(|alike| alike.len() > 1) {
-        for (at, id) in alike.iter().enumerate() {
-            let other = alike.get(usize::from(at == 0)).unwrap_or(id).clone();
-            if fresh.remove(id).is_some() {
+    for look_alikes in by_look.into_values().filter(|look_alikes| look_alikes.len() > 1) {
+        for (at, id) in look_alikes.iter().enumerate() {
+            let other = look_alikes.get(usize::from(at == 0)).unwrap_or(id).clone();
+            if new_entries.remove(id).is_some() {
                 refused.push(RegistryError::Confusable { id: id.clone(), other });
             }
         }
@@ -51,20 +50,20 @@ pub(super) fn take_alike(
     refused
 }
 
-impl Entries {
+impl RegistryEntries {
     pub(super) fn by_id(&self) -> &BTreeMap<CapabilityId, Arc<RegisteredCapability>> {
         &self.by_id
     }
 
-    /// Puts one in, where its name is free.
+    /// Inserts an entry, unless its id is taken or looks like another.
     pub(super) fn insert(&mut self, entry: Arc<RegisteredCapability>) -> Result<(), RegistryError> {
         let id = entry.capability.id();
         if self.by_id.contains_key(id) {
             return Err(RegistryError::Duplicate { id: id.clone() });
         }
-        let own = looks(id);
-        for (known, look) in self.looks.iter().zip(&own) {
-            if let Some(other) = known.get(look) {
+        let own_skeletons = skeletons(id);
+        for (ids_by_skeleton, skeleton) in self.by_skeleton.iter().zip(&own_skeletons) {
+            if let Some(other) = ids_by_skeleton.get(skeleton) {
                 let (id, other) = (id.clone(), other.clone());
                 return Err(RegistryError::Confusable { id, other });
             }
@@ -72,23 +71,23 @@ impl Entries {
         if self.by_id.len() >= MAX_CAPABILITIES {
             return Err(RegistryError::Full { limit: MAX_CAPABILITIES });
         }
-        entry.set_registered(self.first.enter(&entry.capability)?);
-        entry.set_late(self.first.is_late(entry.capability.id()));
-        for (known, look) in self.looks.iter_mut().zip(own) {
-            known.insert(look, id.clone());
+        entry.set_registered(self.first_seen.insert(&entry.capability)?);
+        entry.set_late(self.first_seen.is_late(entry.capability.id()));
+        for (ids_by_skeleton, skeleton) in self.by_skeleton.iter_mut().zip(own_skeletons) {
+            ids_by_skeleton.insert(skeleton, id.clone());
         }
         self.by_id.insert(id.clone(), entry);
         Ok(())
     }
 
-    /// Takes out one whose registration did not come about.
-    pub(super) fn undo(&mut self, entry: &RegisteredCapability) {
+    /// Undoes an insertion, when the registration of its namespace fails.
+    pub(super) fn undo_insert(&mut self, entry: &RegisteredCapability) {
         self.remove(entry.capability.id());
-        self.first.forget(&entry.capability);
+        self.first_seen.undo_insert(&entry.capability);
     }
 
-    /// Puts another version in the place of one that is there. What was registered first stays.
-    pub(super) fn exchange(
+    /// Replaces the live version of an entry. The first version stays.
+    pub(super) fn replace(
         &mut self,
         entry: Arc<RegisteredCapability>,
     ) -> Result<(), RegistryError> {
@@ -100,16 +99,16 @@ impl Entries {
         Ok(())
     }
 
-    /// Takes the live version as the registered one.
+    /// Makes the live version the registered one.
     pub(super) fn approve(&mut self, id: &CapabilityId, of: Digest) -> Result<(), RegistryError> {
         let Some(entry) = self.by_id.get(id) else {
             return Err(RegistryError::Unknown { id: id.clone() });
         };
-        let found = entry.capability.fingerprint();
-        if found != of {
-            return Err(RegistryError::Moved { id: id.clone(), found });
+        let live_fingerprint = entry.capability.fingerprint();
+        if live_fingerprint != of {
+            return Err(RegistryError::VersionChanged { id: id.clone(), live: live_fingerprint });
         }
-        self.first.replace(&entry.capability);
+        self.first_seen.replace(&entry.capability);
         entry.set_registered(Arc::clone(&entry.capability));
         entry.set_late(false);
         Ok(())
@@ -117,20 +116,20 @@ impl Entries {
 
     pub(super) fn remove(&mut self, id: &CapabilityId) {
         if self.by_id.remove(id).is_some() {
-            self.first.leave(id);
-            for (known, look) in self.looks.iter_mut().zip(looks(id)) {
-                known.remove(&look);
+            self.first_seen.note_removed(id);
+            for (ids_by_skeleton, skeleton) in self.by_skeleton.iter_mut().zip(skeletons(id)) {
+                ids_by_skeleton.remove(&skeleton);
             }
         }
     }
 
-    /// From here on, what is new under this namespace comes late.
-    pub(super) fn settle(&mut self, namespace: &str) {
-        self.first.settle(namespace);
+    /// From now on, new ids in this namespace count as late.
+    pub(super) fn end_first_listing(&mut self, namespace: &str) {
+        self.first_seen.end_first_listing(namespace);
     }
 
     /// The ids that begin with `prefix`.
-    pub(super) fn under(&self, prefix: &str) -> Vec<CapabilityId> {
+    pub(super) fn ids_with_prefix(&self, prefix: &str) -> Vec<CapabilityId> {
         self.by_id.keys().filter(|id| id.as_str().starts_with(prefix)).cloned().collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Namespaces whose capabilities are made when somebody first asks for one.
+//! Namespaces whose capabilities are loaded on first use.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -11,17 +11,17 @@ use crate::error::RegistryError;
 
 /// Capabilities with their drivers.
 pub(super) type LoadedCapabilities = Vec<(Capability, Arc<dyn Driver>)>;
-/// What a loader makes: capabilities with their drivers, or why it could not.
+/// The result of a loader: capabilities with their drivers, or an error.
 pub type LoadResult = Result<Vec<(Capability, Arc<dyn Driver>)>, LoadError>;
-/// Why a loader made nothing.
+/// Why a loader failed.
 pub type LoadError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A namespace as [`Registry::namespaces`](crate::Registry::namespaces) tells of it.
+/// A namespace in the list of [`Registry::namespaces`](crate::Registry::namespaces).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceInfo {
-    /// Its name: what stands before the first dot of an id, or what was declared.
+    /// Its name: the part of an id before the first dot, or the declared prefix.
     pub prefix: String,
-    /// How many capabilities are registered under it by now.
+    /// How many capabilities are registered in it now.
     pub capabilities: usize,
     /// True while a declared loader has not succeeded yet.
     pub pending: bool,
@@ -30,7 +30,7 @@ pub struct NamespaceInfo {
 }
 
 impl NamespaceInfo {
-    /// One that needs no loading.
+    /// A namespace without a loader.
     pub(super) fn of(prefix: &str) -> Self {
         Self { prefix: prefix.to_owned(), capabilities: 0, pending: false, problem: None }
     }
@@ -40,12 +40,12 @@ impl NamespaceInfo {
 pub(super) struct Namespace {
     prefix: String,
     loader: Box<dyn Fn() -> LoadResult + Send + Sync>,
-    state: Mutex<State>,
+    state: Mutex<LoadState>,
     changed: Condvar,
 }
 
 #[derive(Clone)]
-enum State {
+enum LoadState {
     Idle,
     Failed(RegistryError),
     Loading(ThreadId),
@@ -54,11 +54,11 @@ enum State {
 
 impl Namespace {
     pub(super) fn new(prefix: &str, loader: Box<dyn Fn() -> LoadResult + Send + Sync>) -> Self {
-        let (state, changed) = (Mutex::new(State::Idle), Condvar::new());
+        let (state, changed) = (Mutex::new(LoadState::Idle), Condvar::new());
         Self { prefix: prefix.to_owned(), loader, state, changed }
     }
 
-    fn lock(&self) -> Result<MutexGuard<'_, State>, RegistryError> {
+    fn lock(&self) -> Result<MutexGuard<'_, LoadState>, RegistryError> {
         self.state.lock().map_err(|_| RegistryError::Poisoned)
     }
 
@@ -66,63 +66,65 @@ impl Namespace {
         &self.prefix
     }
 
-    /// How far it is, without the number of its capabilities.
+    /// Its state, without the number of its capabilities.
     pub(super) fn info(&self) -> NamespaceInfo {
         let (pending, problem) = match self.lock().as_deref() {
-            Ok(State::Done) => (false, None),
-            Ok(State::Failed(error)) | Err(error) => (true, Some(error.to_string())),
-            Ok(State::Idle | State::Loading(_)) => (true, None),
+            Ok(LoadState::Done) => (false, None),
+            Ok(LoadState::Failed(error)) | Err(error) => (true, Some(error.to_string())),
+            Ok(LoadState::Idle | LoadState::Loading(_)) => (true, None),
         };
         NamespaceInfo { pending, problem, ..NamespaceInfo::of(&self.prefix) }
     }
 
-    /// Runs the loader, unless it has succeeded before, and gives what it made to `put`. Whoever
-    /// comes meanwhile waits for the same run and shares its end; the loader itself, asking for
-    /// something in its own namespace, finds what is there already.
+    /// Runs the loader, unless it has succeeded before, and passes its capabilities to `put`.
+    /// Callers in the meantime wait for the same run and share its result. A call from the loader
+    /// itself returns at once, so that it finds what is registered already and does not wait for
+    /// itself.
     pub(super) fn load(
         &self,
         put: impl FnOnce(LoadedCapabilities) -> Result<(), RegistryError>,
     ) -> Result<(), RegistryError> {
-        let own = std::thread::current().id();
+        let this_thread = std::thread::current().id();
         let mut state = self.lock()?;
         let mut waited = false;
         loop {
             match &*state {
-                State::Done => return Ok(()),
-                State::Loading(thread) if *thread == own => return Ok(()),
-                State::Failed(error) if waited => return Err(error.clone()),
-                State::Idle | State::Failed(_) => break,
-                State::Loading(_) => {
+                LoadState::Done => return Ok(()),
+                LoadState::Loading(thread) if *thread == this_thread => return Ok(()),
+                LoadState::Failed(error) if waited => return Err(error.clone()),
+                LoadState::Idle | LoadState::Failed(_) => break,
+                LoadState::Loading(_) => {
                     waited = true;
                     state = self.changed.wait(state).map_err(|_| RegistryError::Poisoned)?;
                 }
             }
         }
-        *state = State::Loading(own);
+        *state = LoadState::Loading(this_thread);
         drop(state);
-        let end = self.made().and_then(put);
-        *self.lock()? = end.as_ref().map_or_else(|e| State::Failed(e.clone()), |()| State::Done);
+        let end = self.run_loader().and_then(put);
+        *self.lock()? =
+            end.as_ref().map_or_else(|e| LoadState::Failed(e.clone()), |()| LoadState::Done);
         self.changed.notify_all();
         end
     }
 
-    /// What the loader makes. A panic is a failure of the loader and ends nothing else.
-    fn made(&self) -> Result<LoadedCapabilities, RegistryError> {
+    /// Runs the loader; a panic counts as its failure.
+    fn run_loader(&self) -> Result<LoadedCapabilities, RegistryError> {
         catch_unwind(AssertUnwindSafe(|| (self.loader)()))
             .unwrap_or_else(|_| Err("the loader panicked".into()))
-            .map_err(|error| RegistryError::Namespace {
+            .map_err(|error| RegistryError::LoaderFailed {
                 prefix: self.prefix.clone(),
                 problem: error.to_string(),
             })
     }
 }
 
-/// Whether a text can name a namespace: parts of visible characters with single dots between.
-pub(super) fn is_prefix(text: &str) -> bool {
+/// Whether a text can name a namespace: parts of visible characters, separated by single dots.
+pub(super) fn is_namespace_name(text: &str) -> bool {
     text.split('.').all(|part| !part.is_empty()) && weaver_types::CapabilityId::parse(text).is_ok()
 }
 
-/// The namespaces that an id may belong to, the longest first.
-pub(super) fn prefixes(id: &str) -> impl Iterator<Item = &str> {
+/// The names of the namespaces that an id may belong to, the longest first.
+pub(super) fn namespaces_of(id: &str) -> impl Iterator<Item = &str> {
     id.rmatch_indices('.').filter_map(|(at, _)| id.get(..at)).filter(|prefix| !prefix.is_empty())
 }

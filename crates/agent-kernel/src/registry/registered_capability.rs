@@ -1,4 +1,4 @@
-//! One registered capability: what executes it, and how it stood at first.
+//! One registered capability: its driver, its schemas, and its first version.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,16 +19,16 @@ pub struct RegisteredCapability {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) arguments: SchemaCheck,
     pub(crate) results: SchemaCheck,
-    /// Where its results come from: the server that its driver speaks to, or the namespace of its
-    /// id where the driver stands for none.
+    /// Where its results come from: the server of its driver, or the namespace of its id if the
+    /// driver has no server.
     pub(crate) origin: Arc<str>,
-    /// The capability under the contracts that were last asked about.
+    /// The capability with its signed contract, for the contracts document used last.
     effective: Mutex<Option<(Digest, Arc<Capability>)>>,
-    /// What was registered first under its id.
-    first: RwLock<Arc<Capability>>,
-    /// It came after its namespace was settled, and nobody approved it since.
-    late: AtomicBool,
-    /// What is suspect in the words of its server.
+    /// The version that was registered first under its id.
+    first_version: RwLock<Arc<Capability>>,
+    /// Whether it appeared after the first listing of its namespace, and was not approved since.
+    is_late: AtomicBool,
+    /// The suspicious passages in its server's description.
     suspicions: BTreeSet<String>,
     /// Its words, for a search.
     bag: OnceLock<BagOfWords>,
@@ -44,7 +44,7 @@ impl RegisteredCapability {
         let results = SchemaCheck::of_results(&capability)?;
         let (effective, bag) = (Mutex::new(None), OnceLock::new());
         let first = RwLock::new(Arc::clone(&capability));
-        let origin = origin(capability.id().as_str(), driver.name());
+        let origin = origin_of(capability.id().as_str(), driver.name());
         let (late, suspicions) = (AtomicBool::new(false), suspicions(&capability));
         Ok(Self {
             capability,
@@ -53,14 +53,14 @@ impl RegisteredCapability {
             results,
             origin,
             effective,
-            first,
-            late,
+            first_version: first,
+            is_late: late,
             suspicions,
             bag,
         })
     }
 
-    pub(super) fn bag(&self) -> &BagOfWords {
+    pub(super) fn bag_of_words(&self) -> &BagOfWords {
         self.bag.get_or_init(|| BagOfWords::new(&self.capability))
     }
 
@@ -71,14 +71,14 @@ impl RegisteredCapability {
     pub fn effective(&self, policy: &PolicySet) -> Result<Arc<Capability>, ContractError> {
         let contracts = policy.basis().contracts;
         let Ok(mut cached) = self.effective.lock() else {
-            return policy.effective(&self.capability).map(Arc::new);
+            return policy.apply_contract(&self.capability).map(Arc::new);
         };
         if let Some((of, capability)) = cached.as_ref()
             && *of == contracts
         {
             return Ok(Arc::clone(capability));
         }
-        let capability = Arc::new(policy.effective(&self.capability)?);
+        let capability = Arc::new(policy.apply_contract(&self.capability)?);
         *cached = Some((contracts, Arc::clone(&capability)));
         Ok(capability)
     }
@@ -93,30 +93,30 @@ impl RegisteredCapability {
     /// compared with it.
     #[must_use]
     pub fn registered(&self) -> Arc<Capability> {
-        Arc::clone(&self.first())
+        Arc::clone(&self.first_version())
     }
 
-    /// The same, borrowed under its lock.
-    pub(crate) fn first(&self) -> RwLockReadGuard<'_, Arc<Capability>> {
-        self.first.read().unwrap_or_else(PoisonError::into_inner)
+    /// The first version, borrowed under its lock.
+    pub(crate) fn first_version(&self) -> RwLockReadGuard<'_, Arc<Capability>> {
+        self.first_version.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is suspect in the words of its server, each as `kind in place`.
+    /// The suspicious passages in its server's description, each as `kind in place`.
     pub(crate) fn suspicions(&self) -> &BTreeSet<String> {
         &self.suspicions
     }
 
-    /// True when it came after its namespace was settled, and nobody approved it since.
+    /// True when it appeared after the first listing of its namespace, and was not approved since.
     pub(crate) fn is_late(&self) -> bool {
-        self.late.load(Ordering::Acquire)
+        self.is_late.load(Ordering::Acquire)
     }
 
     pub(super) fn set_late(&self, late: bool) {
-        self.late.store(late, Ordering::Release);
+        self.is_late.store(late, Ordering::Release);
     }
 
     pub(super) fn set_registered(&self, first: Arc<Capability>) {
-        match self.first.write() {
+        match self.first_version.write() {
             Ok(mut slot) => *slot = first,
             Err(poisoned) => *poisoned.into_inner() = first,
         }
@@ -125,11 +125,11 @@ impl RegisteredCapability {
     /// The fingerprint at registration.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
-        self.first().fingerprint()
+        self.first_version().fingerprint()
     }
 }
 
-fn origin(id: &str, driver: &str) -> Arc<str> {
+fn origin_of(id: &str, driver: &str) -> Arc<str> {
     match driver.contains(':') {
         true => Arc::from(driver),
         false => Arc::from(format!("{driver}:{}", id.split('.').next().unwrap_or(id))),

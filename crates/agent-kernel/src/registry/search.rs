@@ -1,8 +1,8 @@
-//! A search by words, for hosts that have no router.
+//! A keyword search for hosts without a router.
 //!
-//! BM25 with the weights of agent-kernel (Python): a word in the id counts four times, in the tags
-//! three times, in the name twice. It knows no synonyms, no history and no principal; the router
-//! that finds tools for a goal is contextweaver's.
+//! BM25 with the field weights of agent-kernel (Python): a word in the id counts four times, in the
+//! tags three times, in the name twice. It knows no synonyms, no history and no principal;
+//! contextweaver's router is the one that finds tools for a goal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use weaver_types::Capability;
 use super::RegisteredCapability;
 
 /// How many different words of a goal count.
-const MAX_WORDS: usize = 64;
+const MAX_GOAL_WORDS: usize = 64;
 const K1: f64 = 1.5;
 const B: f64 = 0.75;
 
-/// The words of one capability, weighted, and how many they are.
+/// The weighted words of one capability, and their number.
 pub(super) struct BagOfWords {
     weights: BTreeMap<String, f64>,
     length: f64,
@@ -36,41 +36,42 @@ impl BagOfWords {
     }
 
     fn add(&mut self, text: &str, weight: f64) {
-        for word in meant(text) {
+        for word in content_words(text) {
             *self.weights.entry(word).or_default() += weight;
             self.length += 1.0;
         }
     }
 }
 
-fn meant(text: &str) -> impl Iterator<Item = String> {
+fn content_words(text: &str) -> impl Iterator<Item = String> {
     words(text).into_iter().filter(|word| !is_stop_word(word))
 }
 
-/// Those that have a word of the goal, best first, and of equals the one whose id comes first.
-pub(super) fn ranked(
+/// The capabilities that share a word with the goal, best first; ties are broken by id.
+pub(super) fn rank(
     entries: Vec<Arc<RegisteredCapability>>,
     goal: &str,
 ) -> Vec<Arc<RegisteredCapability>> {
     let mut seen = BTreeSet::new();
-    let asked: Vec<String> =
-        meant(goal).filter(|word| seen.insert(word.clone())).take(MAX_WORDS).collect();
-    let count = as_number(entries.len());
-    let total: f64 = entries.iter().map(|entry| entry.bag().length).sum();
+    let goal_words: Vec<String> =
+        content_words(goal).filter(|word| seen.insert(word.clone())).take(MAX_GOAL_WORDS).collect();
+    let count = count_as_f64(entries.len());
+    let total: f64 = entries.iter().map(|entry| entry.bag_of_words().length).sum();
     let average = (total / count.max(1.0)).max(1.0);
-    let rarity: Vec<f64> = asked
+    let rarity: Vec<f64> = goal_words
         .iter()
         .map(|word| {
-            let having = entries.iter().filter(|entry| entry.bag().weights.contains_key(word));
-            let having = as_number(having.count());
-            (1.0 + (count - having + 0.5) / (having + 0.5)).ln()
+            let containing =
+                entries.iter().filter(|entry| entry.bag_of_words().weights.contains_key(word));
+            let containing = count_as_f64(containing.count());
+            (1.0 + (count - containing + 0.5) / (containing + 0.5)).ln()
         })
         .collect();
-    let literal = asked.join(".");
+    let literal = goal_words.join(".");
     let score = |entry: &RegisteredCapability| {
-        let bag = entry.bag();
+        let bag = entry.bag_of_words();
         let norm = K1 * (1.0 - B + B * bag.length / average);
-        let mut score: f64 = asked
+        let mut score: f64 = goal_words
             .iter()
             .zip(&rarity)
             .filter_map(|(word, rarity)| {
@@ -78,33 +79,33 @@ pub(super) fn ranked(
                 Some(rarity * weight * (K1 + 1.0) / (weight + norm))
             })
             .sum();
-        if !asked.is_empty() && entry.capability.id().as_str().starts_with(&literal) {
+        if !goal_words.is_empty() && entry.capability.id().as_str().starts_with(&literal) {
             score += 1.0;
         }
         score
     };
-    let mut found: Vec<(f64, Arc<RegisteredCapability>)> = entries
+    let mut scored: Vec<(f64, Arc<RegisteredCapability>)> = entries
         .into_iter()
         .map(|entry| (score(&entry), entry))
         .filter(|(score, _)| *score > 0.0)
         .collect();
-    found.sort_by(|(a, one), (b, other)| {
+    scored.sort_by(|(a, one), (b, other)| {
         b.total_cmp(a).then_with(|| one.capability.id().cmp(other.capability.id()))
     });
-    found.into_iter().map(|(_, entry)| entry).collect()
+    scored.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// A count as a number; counts here are far below what a double holds exactly.
-fn as_number(count: usize) -> f64 {
+/// A count as a float; counts here are far below what a double represents exactly.
+fn count_as_f64(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
 }
 
 #[cfg(test)]
 mod tests {
-    use weaver_types::{Agents, CapabilityDraft, CapabilityId, Effects, RawResult};
+    use weaver_types::{AllowedAgents, CapabilityDraft, CapabilityId, Effects, RawResult};
 
     use super::*;
-    use crate::function::FnDriver;
+    use crate::fn_driver::FnDriver;
 
     fn entry(id: &str, name: &str, description: &str, tags: &[&str]) -> Arc<RegisteredCapability> {
         let draft = CapabilityDraft {
@@ -114,7 +115,7 @@ mod tests {
                 CapabilityId::parse(id).unwrap(),
                 name,
                 Effects::READ_LOCAL,
-                Agents::Any,
+                AllowedAgents::Any,
             )
         };
         let driver = Arc::new(FnDriver::inline(|_| Ok(RawResult::text(""))));
@@ -123,7 +124,7 @@ mod tests {
 
     fn found(entries: &[&Arc<RegisteredCapability>], goal: &str) -> Vec<String> {
         let entries = entries.iter().map(|entry| Arc::clone(entry)).collect();
-        ranked(entries, goal).iter().map(|entry| entry.capability.id().to_string()).collect()
+        rank(entries, goal).iter().map(|entry| entry.capability.id().to_string()).collect()
     }
 
     #[test]
@@ -134,14 +135,17 @@ mod tests {
             entry("cow.box", "yarn", "beta gamma", &["alpha"]),
             entry("dog.alpha", "yarn", "beta gamma", &[]),
         ];
-        let weights = entries.each_ref().map(|entry| entry.bag().weights["alpha"]);
+        let weights = entries.each_ref().map(|entry| entry.bag_of_words().weights["alpha"]);
         assert_eq!(weights, [1.0, 2.0, 3.0, 4.0]);
-        let lengths = entries.each_ref().map(|entry| entry.bag().length);
+        let lengths = entries.each_ref().map(|entry| entry.bag_of_words().length);
         assert_eq!(lengths, [5.0, 5.0, 6.0, 5.0], "every word that is no stop word, each time");
         let order = ["dog.alpha", "cow.box", "bee.box", "ant.box"];
         assert_eq!(found(&entries.each_ref(), "alpha"), order);
         let often = entry("egg.alpha", "alpha", "alpha alpha the", &["alpha"]);
-        assert_eq!((often.bag().weights["alpha"], often.bag().length), (11.0, 6.0));
+        assert_eq!(
+            (often.bag_of_words().weights["alpha"], often.bag_of_words().length),
+            (11.0, 6.0)
+        );
     }
 
     #[test]
@@ -235,7 +239,7 @@ mod tests {
 
     #[test]
     fn counts_become_the_same_numbers() {
-        let same = |count: usize, number: f64| as_number(count).total_cmp(&number).is_eq();
+        let same = |count: usize, number: f64| count_as_f64(count).total_cmp(&number).is_eq();
         assert!(same(0, 0.0) && same(1, 1.0) && same(20_000, 20_000.0));
         assert!(same(usize::MAX, 4_294_967_295.0));
     }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use weaver_types::Capability;
 
-/// What a person has to see of a tool before a model does, each as `kind in place`: what whoever took
-/// it in found, and words in the capability itself that speak to a model. Empty for what host code
-/// describes. The places hold names of the server's choosing: show them to operators alone.
+/// The passages of a tool that a person has to read before a model does, each as `kind in place`:
+/// those that its importer found, and texts of the capability that address a model. Empty for tools
+/// that host code describes. The places contain names that the server chose: show them only to
+/// operators.
 #[must_use]
 pub fn suspicions(capability: &Capability) -> BTreeSet<String> {
     let spec = capability.spec();
@@ -31,8 +32,8 @@ pub fn suspicions(capability: &Capability) -> BTreeSet<String> {
         .collect()
 }
 
-/// Their kinds alone, which a model may read: `hidden_text, instruction_like`.
-pub(crate) fn kinds(suspicions: &BTreeSet<String>) -> String {
+/// Only the kinds, which a model may read: `hidden_text, instruction_like`.
+pub(crate) fn suspicion_kinds(suspicions: &BTreeSet<String>) -> String {
     let kinds: BTreeSet<&str> =
         suspicions.iter().map(|one| one.split(' ').next().unwrap_or_default()).collect();
     kinds.into_iter().collect::<Vec<_>>().join(", ")
@@ -44,7 +45,8 @@ mod tests {
 
     #[test]
     fn the_kinds_are_told_once_each_and_never_the_places() {
-        let found = |all: &[&str]| kinds(&all.iter().map(|one| (*one).to_owned()).collect());
+        let found =
+            |all: &[&str]| suspicion_kinds(&all.iter().map(|one| (*one).to_owned()).collect());
         assert_eq!(found(&[]), "");
         assert_eq!(found(&["hidden_text in title"]), "hidden_text");
         let many = ["hidden_text in name", "instruction_like in title", "hidden_text in title"];

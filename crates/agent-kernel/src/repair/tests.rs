@@ -1,5 +1,5 @@
 use serde_json::json;
-use weaver_types::{Agents, CapabilityDraft, CapabilityId, Effects};
+use weaver_types::{AllowedAgents, CapabilityDraft, CapabilityId, Effects};
 
 use super::*;
 
@@ -21,12 +21,13 @@ fn mend(repairs: Repairs, critical: &[&str], arguments: Value) -> Option<(Value,
     let id = CapabilityId::parse("a.b").unwrap();
     let draft = CapabilityDraft {
         input_schema: Some(schema.into()),
-        critical_arguments: critical.iter().map(|at| Pointer::parse(at).unwrap()).collect(),
-        ..CapabilityDraft::new(id, "b", Effects::READ_LOCAL, Agents::Any)
+        critical_arguments: critical.iter().map(|at| JsonPointer::parse(at).unwrap()).collect(),
+        ..CapabilityDraft::new(id, "b", Effects::READ_LOCAL, AllowedAgents::Any)
     };
     let capability = std::sync::Arc::new(draft.build().unwrap());
     let check = SchemaCheck::of_arguments(&capability).unwrap();
-    repaired(repairs, &capability, &check, &arguments).map(|done| (done.arguments, done.done))
+    repaired_arguments(repairs, &capability, &check, &arguments)
+        .map(|done| (done.arguments, done.changes))
 }
 
 #[test]
@@ -88,11 +89,11 @@ fn repaired_by(schema: Value, arguments: Value) -> Option<Value> {
     let id = CapabilityId::parse("a.b").unwrap();
     let draft = CapabilityDraft {
         input_schema: Some(schema.into()),
-        ..CapabilityDraft::new(id, "b", Effects::READ_LOCAL, Agents::Any)
+        ..CapabilityDraft::new(id, "b", Effects::READ_LOCAL, AllowedAgents::Any)
     };
     let capability = std::sync::Arc::new(draft.build().unwrap());
     let check = SchemaCheck::of_arguments(&capability).unwrap();
-    repaired(Repairs::all(), &capability, &check, &arguments).map(|done| done.arguments)
+    repaired_arguments(Repairs::all(), &capability, &check, &arguments).map(|done| done.arguments)
 }
 
 #[test]
@@ -191,15 +192,15 @@ fn a_call_is_repaired_at_up_to_64_places_and_16_levels() {
 
 #[test]
 fn a_place_is_named_by_its_escaped_names_and_at_most_200_characters() {
-    assert_eq!(place("/a", "b/c~d"), "/a/b~1c~0d");
+    assert_eq!(child_pointer("/a", "b/c~d"), "/a/b~1c~0d");
     let mut walk = RepairWalk {
         repairs: Repairs::all(),
         sink: SinkKind::None,
         critical: BTreeSet::new(),
-        done: Vec::new(),
+        changes: Vec::new(),
     };
-    walk.note(&"\u{e9}".repeat(300), "dropped");
-    assert_eq!(walk.done, [json!({ "at": "\u{e9}".repeat(200), "what": "dropped" })]);
+    walk.record_change(&"\u{e9}".repeat(300), "dropped");
+    assert_eq!(walk.changes, [json!({ "at": "\u{e9}".repeat(200), "what": "dropped" })]);
 }
 
 #[test]
@@ -216,6 +217,6 @@ fn a_text_spells_a_value_in_one_way_only() {
         (" 7", "number", None),
         ("7", "string", None),
     ] {
-        assert_eq!(spelt(text, kind), value, "{text:?} as {kind}");
+        assert_eq!(parse_scalar(text, kind), value, "{text:?} as {kind}");
     }
 }

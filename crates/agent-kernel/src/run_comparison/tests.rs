@@ -23,7 +23,7 @@ fn call(run: &str) -> (Option<&str>, Option<Value>) {
 fn record(run: &str, calls: u64) -> (String, Record) {
     let mut state = RunState::default();
     state.meters.tool_calls = calls;
-    let value = canonical::of(&state, Profile::Record).unwrap();
+    let value = canonical::serialize(&state, Profile::Record).unwrap();
     (run.to_owned(), Record { version: 1, value })
 }
 
@@ -54,7 +54,7 @@ fn compared(
 }
 
 fn fault(done: &RunComparison) -> Option<(&str, RunFault)> {
-    done.bad.as_ref().map(|bad| (bad.run.as_str(), bad.fault))
+    done.first_bad.as_ref().map(|bad| (bad.run.as_str(), bad.fault))
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_record_is_proven_where_its_events_come_to_it() {
     let events = [call("run_1"), call("run_2"), (None, Some(json!({}))), call("run_1")];
     let good = vec![record("run_1", 2), record("run_2", 1)];
     let done = compared(&events, &[], good);
-    assert_eq!((done.proven, done.pruned, done.bad), (2, 0, None));
+    assert_eq!((done.proven, done.pruned, done.first_bad), (2, 0, None));
     for (records, bad) in [
         (vec![record("run_1", 1), record("run_2", 1)], ("run_1", RunFault::Differs)),
         (vec![record("run_1", 3), record("run_2", 1)], ("run_1", RunFault::Differs)),
@@ -88,8 +88,8 @@ fn of_many_bad_runs_the_first_by_its_id_is_named() {
     let done = compared(&events, &[], records);
     assert_eq!((done.proven, fault(&done)), (1, Some(("run_11", RunFault::Differs))));
     assert_eq!(
-        done.bad.unwrap().to_string(),
-        "run `run_11`: its record is not what its events in the log come to: somebody changed it, \
+        done.first_bad.unwrap().to_string(),
+        "run `run_11`: its record does not match its events in the log: somebody changed it, \
          removed it or put an older one back"
     );
 }
@@ -99,7 +99,7 @@ fn what_comes_while_the_records_are_read_may_or_may_not_be_in_them() {
     let (before, later) = ([call("run_1"), call("run_1")], [call("run_1"), call("run_1")]);
     for (calls, good) in [(1, false), (2, true), (3, true), (4, true), (5, false)] {
         let done = compared(&before, &later, vec![record("run_1", calls)]);
-        assert_eq!(done.bad.is_none(), good, "{calls}");
+        assert_eq!(done.first_bad.is_none(), good, "{calls}");
         assert_eq!(done.proven, usize::from(good), "{calls}");
     }
 }
@@ -107,16 +107,16 @@ fn what_comes_while_the_records_are_read_may_or_may_not_be_in_them() {
 #[test]
 fn a_run_that_only_begins_afterwards_is_no_fault() {
     let done = compared(&[], &[call("run_1")], Vec::new());
-    assert_eq!((done.proven, done.bad), (1, None));
+    assert_eq!((done.proven, done.first_bad), (1, None));
     let done = compared(&[], &[call("run_1")], vec![record("run_1", 1)]);
-    assert_eq!((done.proven, done.bad), (1, None));
+    assert_eq!((done.proven, done.first_bad), (1, None));
 }
 
 #[test]
 fn a_run_that_never_took_a_step_needs_no_record() {
     let noted = [(Some("run_1"), Some(json!({ "run": "a text" })))];
     let done = compared(&noted, &[], Vec::new());
-    assert_eq!((done.proven, done.bad), (1, None));
+    assert_eq!((done.proven, done.first_bad), (1, None));
 }
 
 #[test]
@@ -124,10 +124,10 @@ fn a_run_of_which_payloads_were_pruned_is_counted_apart() {
     let events = [call("run_1"), (Some("run_1"), None), call("run_2")];
     for calls in [0, 1, 9] {
         let done = compared(&events, &[], vec![record("run_1", calls), record("run_2", 1)]);
-        assert_eq!((done.proven, done.pruned, done.bad), (1, 1, None), "{calls}");
+        assert_eq!((done.proven, done.pruned, done.first_bad), (1, 1, None), "{calls}");
     }
     let done = compared(&events, &[], vec![record("run_2", 1)]);
-    assert_eq!((done.proven, done.pruned, done.bad), (1, 1, None), "nor without a record");
+    assert_eq!((done.proven, done.pruned, done.first_bad), (1, 1, None), "nor without a record");
 }
 
 #[test]
@@ -137,5 +137,5 @@ fn a_record_that_cannot_be_read_or_that_is_of_no_run() {
     let done = compared(&[call("run_1")], &[], vec![broken]);
     assert_eq!(fault(&done), Some(("run_1", RunFault::Differs)));
     let done = compared(&[call("run_1")], &[], vec![record("run_1", 1), record("", 1)]);
-    assert_eq!((done.proven, done.bad), (1, None), "no run of the kernel has that id");
+    assert_eq!((done.proven, done.first_bad), (1, None), "no run of the kernel has that id");
 }

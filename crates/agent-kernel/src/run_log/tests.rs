@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use weaver_types::ledger::{Batch, Durability, Head, Namespace, RecordKey, Ticket};
+use weaver_types::ledger::{Batch, CommitTicket, Durability, Namespace, RecordKey, TreeHead};
 use weaver_types::{Digest, LogId, Tenant};
 
 use super::*;
@@ -47,8 +47,8 @@ fn one_call() -> Value {
 }
 
 impl Ledger for Events {
-    fn submit(&self, _: Arc<Batch>) -> Ticket {
-        Ticket::ready(Err(LedgerError::Closed))
+    fn submit(&self, _: Arc<Batch>) -> CommitTicket {
+        CommitTicket::ready(Err(LedgerError::Closed))
     }
 
     fn read(&self, _: &RecordKey) -> Result<Option<Record>, LedgerError> {
@@ -71,12 +71,16 @@ impl Ledger for Events {
         Ok(self.all.lock().unwrap().iter().skip(from).take(limit).cloned().collect())
     }
 
-    fn head(&self) -> Result<Head, LedgerError> {
+    fn head(&self) -> Result<TreeHead, LedgerError> {
         let size = u64::try_from(self.all.lock().unwrap().len()).unwrap();
-        Ok(Head { log: LogId::parse("log_1").unwrap(), size, root: Digest::from_bytes([0; 32]) })
+        Ok(TreeHead {
+            log: LogId::parse("log_1").unwrap(),
+            size,
+            root: Digest::from_bytes([0; 32]),
+        })
     }
 
-    fn synced_head(&self) -> Result<Head, LedgerError> {
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
         self.head()
     }
 }
@@ -89,13 +93,14 @@ fn run(id: &str) -> RunId {
 fn record(calls: u64) -> Record {
     let mut state = RunState::default();
     state.meters.tool_calls = calls;
-    let value = weaver_types::canonical::of(&state, weaver_types::canonical::Profile::Record);
+    let value =
+        weaver_types::canonical::serialize(&state, weaver_types::canonical::Profile::Record);
     Record { version: calls + 1, value: value.unwrap() }
 }
 
 /// So many calls that a run is known to have made, or what is wrong with its record.
 fn proven(log: &mut RunLog, events: &Events, of: &str, stored: Option<u64>) -> String {
-    match log.proven(&run(of), events, || Ok(stored.map(record))) {
+    match log.verify_run(&run(of), events, || Ok(stored.map(record))) {
         Ok(run) => format!("{} at {}", run.state.meters.tool_calls, run.version),
         Err(error) => {
             let text = error.to_string();
@@ -161,13 +166,19 @@ fn events_of_a_run_that_stand_close_together_are_read_together() {
 fn judged(log: &RunEvents, calls: u64, from: u64) -> Option<RunFault> {
     let mut state = RunState::default();
     state.meters.tool_calls = calls;
-    log.judge(&state, from)
+    log.fault(&state, from)
 }
 
 fn run_events(changes: usize, at_least: usize) -> RunEvents {
     let delta = RunDelta { tool_calls: 1, ..RunDelta::default() };
     let changes = vec![delta; changes];
-    RunEvents { changes, at_least, some: true, begun: true, gone: false }
+    RunEvents {
+        changes,
+        min_changes: at_least,
+        has_events: true,
+        has_start: true,
+        payload_missing: false,
+    }
 }
 
 #[test]
@@ -187,8 +198,8 @@ fn a_record_may_have_any_state_between_the_first_look_and_the_last_and_no_other(
 #[test]
 fn a_run_is_judged_by_what_is_left_of_its_events() {
     let begun = run_events(1, 1);
-    let old = RunEvents { begun: false, ..run_events(1, 1) };
-    let pruned = RunEvents { gone: true, ..run_events(1, 1) };
+    let old = RunEvents { has_start: false, ..run_events(1, 1) };
+    let pruned = RunEvents { payload_missing: true, ..run_events(1, 1) };
     for (events, from, fault) in [
         (&RunEvents::default(), 0, Some(RunFault::Planted)),
         (&RunEvents::default(), 1, Some(RunFault::TooOld)),
@@ -213,8 +224,13 @@ fn the_first_event_of_a_run_and_a_payload_that_is_gone_are_noted() {
     let all = events.all.lock().unwrap().clone();
     let taken = |places: &[usize]| {
         let mut run_events = RunEvents::default();
-        places.iter().for_each(|at| run_events.take(&all[*at]).unwrap());
-        (run_events.some, run_events.begun, run_events.gone, run_events.changes.len())
+        places.iter().for_each(|at| run_events.add(&all[*at]).unwrap());
+        (
+            run_events.has_events,
+            run_events.has_start,
+            run_events.payload_missing,
+            run_events.changes.len(),
+        )
     };
     assert_eq!(taken(&[]), (false, false, false, 0));
     assert_eq!(taken(&[0]), (true, true, false, 1));
@@ -233,12 +249,16 @@ fn what_is_known_stays_bounded_and_never_below_the_last_200_000_events() {
             (run("run_2"), vec![7]),
             (run("run_3"), vec![199_999, 200_000]),
         ];
-        let mut log = RunLog { from, places: places.into_iter().collect(), ..RunLog::default() };
-        log.forget(size);
+        let mut log = RunLog {
+            indexed_from: from,
+            event_seqs: places.into_iter().collect(),
+            ..RunLog::default()
+        };
+        log.drop_old_events(size);
         let mut left: Vec<_> =
-            log.places.into_iter().map(|(run, places)| (run.to_string(), places)).collect();
+            log.event_seqs.into_iter().map(|(run, places)| (run.to_string(), places)).collect();
         left.sort();
-        (log.from, left)
+        (log.indexed_from, left)
     };
     let all = |from: u64| {
         let of = |run: &str, places: Vec<u64>| (run.to_owned(), places);
@@ -260,13 +280,13 @@ fn a_header_that_cannot_be_read_is_an_error_and_not_a_run_without_events() {
     let events = Events::default();
     events.calls("run_1", 1);
     events.all.lock().unwrap()[1].header = b"{".to_vec();
-    let error = RunLog::default().proven(&run("run_1"), &events, || Ok(None)).unwrap_err();
+    let error = RunLog::default().verify_run(&run("run_1"), &events, || Ok(None)).unwrap_err();
     assert!(error.to_string().contains("number 1 has no readable header"), "{error}");
 }
 
 /// The run that the client `c` works in, with the time of its last event.
 fn entered(log: &mut RunLog, events: &Events) -> Option<(String, i64)> {
-    let entered = log.entered(&Tenant::default(), "c", events).unwrap();
+    let entered = log.entered_run(&Tenant::default(), "c", events).unwrap();
     entered.map(|(run, at)| (run.to_string(), at.micros()))
 }
 
@@ -280,7 +300,7 @@ fn digests_that_came_since_the_last_look_are_known() {
     let said = json!({ "run": { "provenance": [digest] } });
     events.add(Some("run_1"), "run.user_said", Some(said));
     let stored = Record { version: 3, ..record(1) };
-    let known = log.proven(&run("run_1"), &events, || Ok(Some(stored))).unwrap();
+    let known = log.verify_run(&run("run_1"), &events, || Ok(Some(stored))).unwrap();
     assert_eq!(known.provenance, HashSet::from([digest]));
 }
 
@@ -318,15 +338,15 @@ fn a_client_works_in_the_run_that_it_entered_last_until_that_is_over() {
     events.add(None, "run.entered", None);
     events.add(None, "run.entered", Some(json!({ "tenant": "local", "client": "c" })));
     assert!(entered(&mut log, &events).is_some(), "what cannot be read tells nothing");
-    log.entries.forget(at);
+    log.entries.drop_before(at);
     assert!(entered(&mut log, &events).is_some(), "told at the first event that is kept");
     events.add(Some("run_1"), "run.finished", None);
     let end = seq_of(&events.all.lock().unwrap()) - 1;
     assert_eq!(entered(&mut log, &events), None);
-    log.entries.forget(end);
+    log.entries.drop_before(end);
     enter("c", "run_2");
     assert_eq!(entered(&mut log, &events).unwrap().0, "run_2");
-    log.entries.forget(u64::MAX);
+    log.entries.drop_before(u64::MAX);
     assert_eq!(entered(&mut log, &events), None);
 }
 
@@ -340,7 +360,7 @@ fn an_end_counts_as_long_as_the_entry_before_it() {
     );
     events.add(Some("run_1"), "run.finished", None);
     assert_eq!(entered(&mut log, &events), None);
-    log.entries.forget(0);
+    log.entries.drop_before(0);
     assert_eq!(entered(&mut log, &events), None, "both are kept");
 }
 
@@ -349,8 +369,8 @@ fn the_first_look_finds_what_was_revoked_and_gives_it_once() {
     let (events, mut log) = (Events::default(), RunLog::default());
     events.add(None, "grant.revoked", Some(json!({ "subject": "run:run_1" })));
     events.add(None, "grant.revoked", None);
-    assert_eq!(log.begin(&events).unwrap().len(), 2);
+    assert_eq!(log.index_and_take_revocations(&events).unwrap().len(), 2);
     events.add(None, "grant.revoked", Some(json!({ "subject": "run:run_2" })));
-    log.entered(&Tenant::default(), "c", &events).unwrap();
-    assert_eq!(log.begin(&events).unwrap(), [], "this process knows it");
+    log.entered_run(&Tenant::default(), "c", &events).unwrap();
+    assert_eq!(log.index_and_take_revocations(&events).unwrap(), [], "this process knows it");
 }

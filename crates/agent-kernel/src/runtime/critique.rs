@@ -6,16 +6,16 @@ use super::record::StepArtifact;
 /// A judgement of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Critique {
-    /// Whether it did what it should. A dry run always did.
+    /// Whether the run reached its goal. A dry run always passes.
     pub passed: bool,
-    /// What is to be said, a line each.
+    /// Remarks, one line each.
     pub notes: Vec<String>,
 }
 
 impl Critique {
-    /// Passed when no step failed that the plan needed; a note for each that failed.
+    /// Passes when no required step failed; adds a note for each failed step.
     #[must_use]
-    pub fn of(plan: &[PlannedStep], done: &[StepArtifact]) -> Self {
+    pub fn from_steps(plan: &[PlannedStep], done: &[StepArtifact]) -> Self {
         let failed = |step: &&StepArtifact| !step.ok;
         let needed = |step: &StepArtifact| plan.get(step.index).is_none_or(|plan| !plan.optional);
         let notes = done.iter().filter(failed).map(|step| {

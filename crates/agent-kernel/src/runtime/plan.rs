@@ -1,4 +1,4 @@
-//! Plans, and who makes them.
+//! Plans and planners.
 
 use std::sync::Arc;
 
@@ -11,32 +11,32 @@ use super::record::StepArtifact;
 /// One step of a plan: a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStep {
-    /// What is called.
+    /// The capability to call.
     pub capability: CapabilityId,
     /// The arguments, as far as they are known when the plan is made.
     pub arguments: Value,
-    /// Why, in words.
+    /// The purpose of the step, in words.
     pub purpose: String,
-    /// Whether the plan goes on when it fails.
+    /// Whether the plan continues when this step fails.
     pub optional: bool,
 }
 
 impl PlannedStep {
-    /// A step without arguments that the plan needs.
+    /// A required step without arguments.
     #[must_use]
     pub fn new(capability: CapabilityId, purpose: impl Into<String>) -> Self {
         let arguments = Value::Object(Map::new());
         Self { capability, arguments, purpose: purpose.into(), optional: false }
     }
 
-    /// The same with arguments.
+    /// Sets the arguments.
     #[must_use]
     pub fn with_arguments(mut self, arguments: Value) -> Self {
         self.arguments = arguments;
         self
     }
 
-    /// The same, but the plan goes on without it.
+    /// Makes the step optional.
     #[must_use]
     pub fn optional(mut self) -> Self {
         self.optional = true;
@@ -48,13 +48,13 @@ impl PlannedStep {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The planner found no way.
+    /// The planner found no plan.
     #[error("no plan for the goal: {0}")]
     NoWay(String),
     /// The planner failed.
     #[error("the planner failed: {0}")]
     Failed(String),
-    /// The agent was declared to need a pack of context that this run does not have.
+    /// The policy requires a context pack for the agent, and the runtime does not have it.
     #[error(
         "the agent `{agent}` requires the pack `{pack}`, which this run was not given: inject it first"
     )]
@@ -89,14 +89,16 @@ impl PlanError {
 
 /// Makes plans, usually with a model.
 pub trait Planner: Send + Sync {
-    /// The way to a goal, with these capabilities: those that the run's agent and principal can see.
+    /// Plans how to reach a goal with these capabilities: those that the run's agent and principal
+    /// can see.
     fn plan<'a>(
         &'a self,
         goal: &'a str,
         tools: &'a [Arc<Capability>],
     ) -> BoxFuture<'a, Result<Vec<PlannedStep>, PlanError>>;
 
-    /// The arguments of a step, now that the steps before it are done. By default those of the plan.
+    /// The arguments of a step, given the results of the steps before it. By default those of the
+    /// plan.
     fn arguments<'a>(
         &'a self,
         step: &'a PlannedStep,
@@ -105,14 +107,13 @@ pub trait Planner: Send + Sync {
         Box::pin(std::future::ready(step.arguments.clone()))
     }
 
-    /// What is to be said of a finished run. By default it passed when no step failed that the plan
-    /// needed.
+    /// Judges a finished run. By default it passes when no required step failed.
     fn critique<'a>(
         &'a self,
         _goal: &'a str,
         plan: &'a [PlannedStep],
         done: &'a [StepArtifact],
     ) -> BoxFuture<'a, Critique> {
-        Box::pin(std::future::ready(Critique::of(plan, done)))
+        Box::pin(std::future::ready(Critique::from_steps(plan, done)))
     }
 }

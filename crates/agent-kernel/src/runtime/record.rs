@@ -1,23 +1,23 @@
 //! The record of a run.
 
 use weaver_types::{
-    CallId, CapabilityId, Frame, RequestId, ResponseMode, RunId, RunMeters, Timestamp, ToolResult,
-    Verdict,
+    ApprovalRequestId, CallId, CapabilityId, Frame, ResponseMode, RunId, RunMeters, Timestamp,
+    ToolResult, Verdict,
 };
 
 use super::critique::Critique;
 use super::plan::{PlanError, PlannedStep};
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepArtifact {
-    /// Which step of the plan, from 0.
+    /// The index of the step in the plan, from 0.
     pub index: usize,
-    /// What was called.
+    /// The called capability.
     pub capability: CapabilityId,
     /// Whether it succeeded; in a dry run, whether it would be allowed.
     pub ok: bool,
-    /// Why not, redacted: `budget exhausted`, `not reached`, or what the kernel says.
+    /// Why it failed, redacted: `budget exhausted`, `not reached`, or the message of the kernel.
     pub error: Option<String>,
     /// The verdict; `None` for a step that never reached the kernel.
     pub verdict: Option<Verdict>,
@@ -25,15 +25,15 @@ pub struct StepArtifact {
     pub call: Option<CallId>,
     /// The result.
     pub result: Option<ToolResult<Frame>>,
-    /// The request that is open for a held call.
-    pub request: Option<RequestId>,
-    /// How much was shown, or would be at most.
+    /// The approval request that is open for a held call.
+    pub request: Option<ApprovalRequestId>,
+    /// The mode in which the result was shown, or would be at most.
     pub mode: Option<ResponseMode>,
 }
 
 impl StepArtifact {
-    /// A step that never reached a tool.
-    pub(super) fn stopped(index: usize, step: &PlannedStep, error: impl Into<String>) -> Self {
+    /// A step that was not executed.
+    pub(super) fn not_executed(index: usize, step: &PlannedStep, error: impl Into<String>) -> Self {
         Self {
             index,
             capability: step.capability.clone(),
@@ -48,35 +48,35 @@ impl StepArtifact {
     }
 }
 
-/// What is kept of a run.
+/// The record of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRecord {
     /// The run.
     pub run: RunId,
-    /// What it was for.
+    /// Its goal.
     pub goal: String,
-    /// Whether it only planned.
+    /// Whether it was a dry run.
     pub dry_run: bool,
-    /// The plan; empty when there is none.
+    /// The plan; empty if there is none.
     pub plan: Vec<PlannedStep>,
-    /// Why there is none.
+    /// Why there is no plan.
     pub plan_error: Option<PlanError>,
-    /// What each step came to, in the order of the plan.
+    /// The result of each step, in the order of the plan.
     pub steps: Vec<StepArtifact>,
-    /// What is said of it.
+    /// The judgement of the run.
     pub critique: Critique,
-    /// What the run has used up by its end; `None` when it cannot be read.
+    /// What the run had used by its end; `None` when it cannot be read.
     pub meters: Option<RunMeters>,
     /// When it began.
     pub started_at: Timestamp,
     /// When it ended.
     pub finished_at: Timestamp,
-    /// Whether its end stands in the log. A dry run leaves nothing there.
+    /// Whether its end is recorded in the log. A dry run records nothing.
     pub recorded: bool,
 }
 
 impl RunRecord {
-    /// Whether it did what it should.
+    /// Whether the run passed its critique.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.critique.passed

@@ -1,10 +1,10 @@
-//! Running a goal: plan, steps, critique.
+//! Runs a goal: plan, steps, critique.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weaver_types::{
-    Capability, CapabilityRequest, Check, Contribution, JustificationSource, ReasonCode,
+    Capability, CapabilityRequest, CheckKind, CheckResult, JustificationSource, ReasonCode,
     ResponseMode, Timestamp, Verdict,
 };
 
@@ -12,21 +12,21 @@ use super::critique::Critique;
 use super::plan::{PlanError, PlannedStep, Planner};
 use super::record::{RunRecord, StepArtifact};
 use crate::caller::{Call, Caller};
+use crate::event_payload::error_text;
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
 use crate::pipeline::RunSummary;
-use crate::record::error_text;
-use crate::wait::contained;
+use crate::wait::catch_future_panic;
 
 /// The most steps of a plan.
 pub const MAX_STEPS: usize = 256;
 
-/// What a step says that the budget of its run stopped.
-const EXHAUSTED: &str = "budget exhausted";
-/// What a step says that came after one that failed.
-const UNREACHED: &str = "not reached";
+/// The error of a step that the run's budget stopped.
+const BUDGET_EXHAUSTED: &str = "budget exhausted";
+/// The error of a step after a failed one.
+const NOT_REACHED: &str = "not reached";
 
-/// A plan with what came of it.
+/// A plan and its results.
 struct Execution {
     plan: Vec<PlannedStep>,
     plan_error: Option<PlanError>,
@@ -36,9 +36,9 @@ struct Execution {
 
 /// Runs goals: a planner's plan, step by step through the kernel.
 ///
-/// Before each step the run's budget is looked at; once a cap is used up, no further step reaches
-/// the kernel's executor. A step that fails ends the plan, unless the plan can go on without it. In
-/// a dry run nothing is executed: each step says what the kernel would decide.
+/// Before each step the run's budget is checked; once a cap is used up, no further step reaches a
+/// tool. A failed step ends the plan, unless it is optional. In a dry run nothing is executed: each
+/// step reports what the kernel would decide.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -88,27 +88,26 @@ impl<'k> AgentRuntime<'k> {
         Self { kernel, planner, mode: ResponseMode::Summary, packs: BTreeSet::new() }
     }
 
-    /// The same, with these packs of context injected. An agent that the policy declares to require
-    /// others is not run.
+    /// Adds context packs. An agent for which the policy requires others is not run.
     #[must_use]
     pub fn with_packs(mut self, packs: impl IntoIterator<Item = String>) -> Self {
         self.packs.extend(packs);
         self
     }
 
-    /// The same, with steps that ask for this much of each result.
+    /// Sets the mode in which the steps request their results.
     #[must_use]
-    pub fn showing(mut self, mode: ResponseMode) -> Self {
+    pub fn with_mode(mut self, mode: ResponseMode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// Runs a goal. What goes wrong stands in the record.
+    /// Runs a goal. Errors are reported in the record.
     pub async fn run(&self, caller: Caller<'_>, goal: &str) -> RunRecord {
         let started_at = self.kernel.now();
         let planned = match self.missing_pack(caller) {
             Some(missing) => Err(missing),
-            None => self.planned(caller, goal).await,
+            None => self.make_plan(caller, goal).await,
         };
         let (plan, plan_error) = match planned {
             Ok(plan) if plan.len() > MAX_STEPS => {
@@ -117,59 +116,64 @@ impl<'k> AgentRuntime<'k> {
             Ok(plan) => (plan, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let steps = self.steps(caller, goal, &plan).await;
+        let steps = self.run_steps(caller, goal, &plan).await;
         let critique = self.critique(caller, goal, &plan, plan_error.as_ref(), &steps).await;
-        self.finish(caller, goal, started_at, Execution { plan, plan_error, steps, critique }).await
+        self.record_run(caller, goal, started_at, Execution { plan, plan_error, steps, critique })
+            .await
     }
 
-    async fn planned(&self, caller: Caller<'_>, goal: &str) -> Result<Vec<PlannedStep>, PlanError> {
-        let tools = self.tools(caller);
-        let planned = contained(|| self.planner.plan(goal, &tools)).await;
+    async fn make_plan(
+        &self,
+        caller: Caller<'_>,
+        goal: &str,
+    ) -> Result<Vec<PlannedStep>, PlanError> {
+        let tools = self.visible_tools(caller);
+        let planned = catch_future_panic(|| self.planner.plan(goal, &tools)).await;
         planned.unwrap_or_else(|| Err(PlanError::Failed("the planner panicked".to_owned())))
     }
 
-    /// The first pack that the caller's agent requires and that was not injected.
+    /// The error for the first required pack of the caller's agent that is missing.
     fn missing_pack(&self, caller: Caller<'_>) -> Option<PlanError> {
         let policy = self.kernel.policy();
-        let agent = policy.granted(caller.principal).agent.clone()?;
+        let agent = policy.limit_to_grants(caller.principal).agent.clone()?;
         let declared = policy.policy().agents.get(&agent)?;
         let pack = declared.required_packs.difference(&self.packs).next()?.clone();
         Some(PlanError::MissingPack { agent, pack })
     }
 
-    /// The capabilities that this caller can see, in its signed form.
-    fn tools(&self, caller: Caller<'_>) -> Vec<Arc<Capability>> {
+    /// The capabilities that this caller can see, with their signed contracts.
+    fn visible_tools(&self, caller: Caller<'_>) -> Vec<Arc<Capability>> {
         let policy = self.kernel.policy();
-        let principal = policy.granted(caller.principal);
+        let principal = policy.limit_to_grants(caller.principal);
         let all = self.kernel.registry().list_all();
         all.iter()
             .filter_map(|entry| entry.effective(&policy).ok())
-            .filter(|capability| policy.visible(&principal, capability))
+            .filter(|capability| policy.is_visible(&principal, capability))
             .collect()
     }
 
-    async fn steps(
+    async fn run_steps(
         &self,
         caller: Caller<'_>,
         goal: &str,
         plan: &[PlannedStep],
     ) -> Vec<StepArtifact> {
-        let (mut done, mut over) = (Vec::with_capacity(plan.len()), None);
+        let (mut done, mut stop_reason) = (Vec::with_capacity(plan.len()), None);
         for (index, step) in plan.iter().enumerate() {
-            let artifact = match over {
-                Some(why) => StepArtifact::stopped(index, step, why),
-                None => self.step(caller, goal, index, step, &done).await,
+            let artifact = match stop_reason {
+                Some(why) => StepArtifact::not_executed(index, step, why),
+                None => self.run_step(caller, goal, index, step, &done).await,
             };
-            if over.is_none() && !artifact.ok && !step.optional && !caller.run.dry_run {
-                let exhausted = artifact.error.as_deref() == Some(EXHAUSTED);
-                over = Some(if exhausted { EXHAUSTED } else { UNREACHED });
+            if stop_reason.is_none() && !artifact.ok && !step.optional && !caller.run.dry_run {
+                let exhausted = artifact.error.as_deref() == Some(BUDGET_EXHAUSTED);
+                stop_reason = Some(if exhausted { BUDGET_EXHAUSTED } else { NOT_REACHED });
             }
             done.push(artifact);
         }
         done
     }
 
-    async fn step(
+    async fn run_step(
         &self,
         caller: Caller<'_>,
         goal: &str,
@@ -182,31 +186,32 @@ impl<'k> AgentRuntime<'k> {
             .justified(purpose, JustificationSource::Model);
         if self.is_exhausted(caller) {
             let reason = ReasonCode::BudgetExceeded;
-            let said = Contribution::new(Check::Limit, Verdict::Deny, reason, EXHAUSTED);
+            let contribution =
+                CheckResult::new(CheckKind::Limit, Verdict::Deny, reason, BUDGET_EXHAUSTED);
             if !caller.run.dry_run {
-                // The log says so; no tool is called.
-                let _ = self.kernel.reject(caller, &request, said).await;
+                // Recorded in the log; no tool is called.
+                let _ = self.kernel.reject(caller, &request, contribution).await;
             }
-            return StepArtifact::stopped(index, step, EXHAUSTED);
+            return StepArtifact::not_executed(index, step, BUDGET_EXHAUSTED);
         }
-        let arguments = contained(|| self.planner.arguments(step, done)).await;
+        let arguments = catch_future_panic(|| self.planner.arguments(step, done)).await;
         let Some(arguments) = arguments else {
-            return StepArtifact::stopped(index, step, "the planner panicked");
+            return StepArtifact::not_executed(index, step, "the planner panicked");
         };
         let call = Call { request: &request, arguments: Some(&arguments), mode: self.mode };
         if caller.run.dry_run {
-            return self.would(caller, call, index, step);
+            return self.dry_run_step(caller, call, index, step);
         }
-        artifact(index, step, self.kernel.execute(caller, call).await)
+        artifact_of(index, step, self.kernel.execute(caller, call).await)
     }
 
     /// True once a cap of the run is used up.
     fn is_exhausted(&self, caller: Caller<'_>) -> bool {
-        let meters = self.kernel.meters(caller.run);
+        let meters = self.kernel.run_meters(caller.run);
         meters.is_none_or(|meters| meters.budget_exceeded(&caller.run.settings.budget))
     }
 
-    fn would(
+    fn dry_run_step(
         &self,
         caller: Caller<'_>,
         call: Call<'_>,
@@ -214,10 +219,10 @@ impl<'k> AgentRuntime<'k> {
         step: &PlannedStep,
     ) -> StepArtifact {
         let preview = self.kernel.dry_run(caller, call);
-        let (ok, decision) = (preview.decision.allowed(), &preview.decision);
-        let error = (!ok).then(|| format!("{}: {}", decision.primary(), decision.detail()));
+        let (ok, decision) = (preview.decision.is_allowed(), &preview.decision);
+        let error = (!ok).then(|| format!("{}: {}", decision.primary_reason(), decision.detail()));
         let (verdict, mode) = (Some(preview.verdict()), Some(preview.mode));
-        StepArtifact { ok, error, verdict, mode, ..StepArtifact::stopped(index, step, "") }
+        StepArtifact { ok, error, verdict, mode, ..StepArtifact::not_executed(index, step, "") }
     }
 
     async fn critique(
@@ -233,16 +238,16 @@ impl<'k> AgentRuntime<'k> {
             return Critique { passed: caller.run.dry_run, notes: vec![note] };
         }
         if caller.run.dry_run {
-            return Critique { passed: true, ..Critique::of(plan, steps) };
+            return Critique { passed: true, ..Critique::from_steps(plan, steps) };
         }
-        let said = contained(|| self.planner.critique(goal, plan, steps)).await;
-        said.unwrap_or_else(|| Critique {
+        let contribution = catch_future_panic(|| self.planner.critique(goal, plan, steps)).await;
+        contribution.unwrap_or_else(|| Critique {
             passed: false,
             notes: vec!["the critique panicked".to_owned()],
         })
     }
 
-    async fn finish(
+    async fn record_run(
         &self,
         caller: Caller<'_>,
         goal: &str,
@@ -260,7 +265,7 @@ impl<'k> AgentRuntime<'k> {
             plan_error,
             steps,
             critique,
-            meters: self.kernel.meters(caller.run),
+            meters: self.kernel.run_meters(caller.run),
             started_at,
             finished_at: self.kernel.now(),
             recorded,
@@ -268,19 +273,19 @@ impl<'k> AgentRuntime<'k> {
     }
 }
 
-fn artifact(index: usize, step: &PlannedStep, done: Invocation) -> StepArtifact {
+fn artifact_of(index: usize, step: &PlannedStep, done: Invocation) -> StepArtifact {
     let Invocation { call, decision, result, request } = done;
     let ok = result.as_ref().is_some_and(|result| result.success);
-    let said = result.as_ref().map(|result| result.error_message.clone());
+    let contribution = result.as_ref().map(|result| result.error_message.clone());
     let mode = result.as_ref().and_then(|result| result.data.as_ref()).map(|frame| frame.mode);
     StepArtifact {
         ok,
-        error: if ok { None } else { said },
+        error: if ok { None } else { contribution },
         verdict: Some(decision.verdict()),
         call: Some(call),
         result,
         request,
         mode,
-        ..StepArtifact::stopped(index, step, "")
+        ..StepArtifact::not_executed(index, step, "")
     }
 }

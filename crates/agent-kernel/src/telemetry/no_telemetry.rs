@@ -1,4 +1,4 @@
-//! No telemetry: what stands in where the feature is not built.
+//! The replacement for telemetry in a build without the feature `otel`.
 
 use super::Report;
 
@@ -8,7 +8,7 @@ pub(crate) struct Telemetry(());
 
 #[expect(clippy::unused_self, reason = "the other build has something to look at")]
 impl Telemetry {
-    pub(crate) fn begin(&self) -> bool {
+    pub(crate) fn enable(&self) -> bool {
         false
     }
 

@@ -11,12 +11,12 @@ use opentelemetry::trace::{
 use opentelemetry::{Context, KeyValue};
 use weaver_types::{ResponseMode, RunContext, Timestamp};
 
-use super::{Operation, Report};
+use super::{Operation, OperationReport};
 
-/// Whose spans and metrics these are.
+/// The instrumentation scope of all spans and metrics.
 const SCOPE: &str = "weaver_kernel";
 
-/// Reports once it has begun.
+/// Reports to OpenTelemetry once it is enabled.
 #[derive(Default)]
 pub(crate) struct Telemetry(OnceLock<Instruments>);
 
@@ -50,42 +50,42 @@ impl Instruments {
 }
 
 impl Telemetry {
-    pub(crate) fn begin(&self) -> bool {
-        let mut anew = false;
+    pub(crate) fn enable(&self) -> bool {
+        let mut newly_enabled = false;
         self.0.get_or_init(|| {
-            anew = true;
+            newly_enabled = true;
             Instruments::new()
         });
-        anew
+        newly_enabled
     }
 
     pub(crate) fn is_on(&self) -> bool {
         self.0.get().is_some()
     }
 
-    pub(crate) fn report(&self, report: &Report<'_>) {
+    pub(crate) fn report(&self, report: &OperationReport<'_>) {
         let Some(instruments) = self.0.get() else { return };
         if report.emit.trace {
-            span(&instruments.tracer, report);
+            record_span(&instruments.tracer, report);
         }
         if !report.emit.metric {
             return;
         }
-        let of = |key: &'static str, value: &str| KeyValue::new(key, value.to_owned());
-        let capability = of("capability_id", report.capability.as_str());
+        let attribute = |key: &'static str, value: &str| KeyValue::new(key, value.to_owned());
+        let capability = attribute("capability_id", report.capability.as_str());
         if report.operation == Operation::Invoke {
-            let attributes = [capability.clone(), of("status", report.status)];
+            let attributes = [capability.clone(), attribute("status", report.status)];
             instruments.invocations.add(1, &attributes);
-            instruments.duration.record(report.took.as_secs_f64() * 1_000.0, &attributes);
+            instruments.duration.record(report.duration.as_secs_f64() * 1_000.0, &attributes);
         }
-        if report.stopped {
-            let reason = of("reason_code", report.reason.unwrap_or_default());
+        if report.denied {
+            let reason = attribute("reason_code", report.reason.unwrap_or_default());
             instruments.denials.add(1, &[capability, reason]);
         }
     }
 }
 
-fn span(tracer: &BoxedTracer, report: &Report<'_>) {
+fn record_span(tracer: &BoxedTracer, report: &OperationReport<'_>) {
     let name = match report.operation {
         Operation::Grant => "weaver_kernel.grant",
         Operation::Invoke => "weaver_kernel.invoke",
@@ -94,23 +94,23 @@ fn span(tracer: &BoxedTracer, report: &Report<'_>) {
         KeyValue::new("weaver_kernel.capability_id", report.capability.to_string()),
         KeyValue::new("weaver_kernel.principal_id", report.caller.principal.id.to_string()),
         KeyValue::new("weaver_kernel.run_id", report.caller.run.run_id.to_string()),
-        KeyValue::new("weaver_kernel.response_mode", mode(report.mode)),
+        KeyValue::new("weaver_kernel.response_mode", mode_text(report.mode)),
         KeyValue::new("weaver_kernel.status", report.status),
     ];
     attributes.extend(report.call.map(|id| KeyValue::new("weaver_kernel.call_id", id.to_owned())));
     attributes.extend(report.reason.map(|code| KeyValue::new("weaver_kernel.reason_code", code)));
-    let start = time(report.started_at);
+    let start = system_time(report.started_at);
     let builder = tracer.span_builder(name).with_start_time(start).with_attributes(attributes);
-    let parent = parent(report.caller.run);
+    let parent = parent_context(report.caller.run);
     let mut span = builder.start_with_context(tracer, &parent);
     if report.status != "ok" {
         span.set_status(Status::error(report.reason.unwrap_or(report.status)));
     }
-    span.end_with_timestamp(start.checked_add(report.took).unwrap_or(start));
+    span.end_with_timestamp(start.checked_add(report.duration).unwrap_or(start));
 }
 
-/// What is active here; where nothing is, the trace of the run.
-fn parent(run: &RunContext) -> Context {
+/// The active span's context; without an active span, the trace of the run.
+fn parent_context(run: &RunContext) -> Context {
     let current = Context::current();
     if current.has_active_span() {
         return current;
@@ -122,7 +122,7 @@ fn parent(run: &RunContext) -> Context {
     current.with_remote_span_context(SpanContext::new(trace, span, flags, true, TraceState::NONE))
 }
 
-fn mode(mode: ResponseMode) -> &'static str {
+fn mode_text(mode: ResponseMode) -> &'static str {
     match mode {
         ResponseMode::Raw => "raw",
         ResponseMode::Auto => "auto",
@@ -132,7 +132,7 @@ fn mode(mode: ResponseMode) -> &'static str {
     }
 }
 
-fn time(at: Timestamp) -> SystemTime {
+fn system_time(at: Timestamp) -> SystemTime {
     let micros = u64::try_from(at.micros()).unwrap_or_default();
     UNIX_EPOCH.checked_add(Duration::from_micros(micros)).unwrap_or(UNIX_EPOCH)
 }

@@ -30,7 +30,7 @@ fn claims(ring: &KeyRing) -> TokenClaims {
 }
 
 fn ring() -> KeyRing {
-    KeyRing::fresh(&SeededRandom::new(1)).unwrap()
+    KeyRing::generate(&SeededRandom::new(1)).unwrap()
 }
 
 fn agent(name: &str) -> Caveat {
@@ -112,7 +112,7 @@ fn a_text_is_read_in_one_way_only() {
         }
     }
     assert!(seen > 60 * 66);
-    assert!(ring.verify(&Token::from_text("A".repeat(MAX_TOKEN + 4))).is_err());
+    assert!(ring.verify(&Token::from_text("A".repeat(MAX_TOKEN_CHARS + 4))).is_err());
 }
 
 #[test]
@@ -178,12 +178,12 @@ fn claims_of_another_form_are_refused() {
     assert!(ring.sign(&TokenClaims { v: 2, ..claims(&ring) }).is_none());
     // Genuine, by whoever has the key, and newer.
     let key = KeyRing::new(KeyId::parse("k").unwrap(), &[4; 32]).unwrap();
-    let mut newer = form::head(&claims(&key)).unwrap();
+    let mut newer = wire_format::encode_head(&claims(&key)).unwrap();
     newer[0] = 2;
     assert_eq!(key.verify(&sealed(&newer, &[4; 32])), BAD);
     newer[0] = 1;
     assert!(key.verify(&sealed(&newer, &[4; 32])).is_ok());
-    let more = form::head(&claims(&key)).unwrap();
+    let more = wire_format::encode_head(&claims(&key)).unwrap();
     let mut more = [more.as_slice(), &[0]].concat();
     let length = u16::from_be_bytes([more[1], more[2]]) + 1;
     more[1..3].copy_from_slice(&length.to_be_bytes());
@@ -202,7 +202,7 @@ fn sealed(head: &[u8], key: &[u8]) -> Token {
 #[test]
 fn the_root_key_makes_no_caveats_and_a_caveat_no_root() {
     let ring = KeyRing::new(KeyId::parse("k").unwrap(), &[4; 32]).unwrap();
-    let head = form::head(&claims(&ring)).unwrap();
+    let head = wire_format::encode_head(&claims(&ring)).unwrap();
     let token = sealed(&head, &[4; 32]);
     assert!(ring.verify(&token).is_ok());
     let child = token.attenuate(&expires(9)).unwrap();
@@ -229,11 +229,11 @@ fn caveats_only_narrow_and_nothing_widens_again() {
     let beyond = token.attenuate(&expires(i64::MAX)).unwrap();
     assert_eq!(read(&beyond).claims.expires_at.micros(), 20);
     let worker = token.attenuate(&agent("a")).unwrap();
-    assert!(!read(&worker.attenuate(&agent("a")).unwrap()).void);
-    assert!(read(&worker.attenuate(&agent("b")).unwrap()).void);
+    assert!(!read(&worker.attenuate(&agent("a")).unwrap()).contradictory);
+    assert!(read(&worker.attenuate(&agent("b")).unwrap()).contradictory);
     let one = token.attenuate(&Caveat::Arguments(Digest::from_bytes([1; 32]))).unwrap();
     let two = one.attenuate(&Caveat::Arguments(Digest::from_bytes([2; 32]))).unwrap();
-    assert!(!read(&one).void && read(&two).void);
+    assert!(!read(&one).contradictory && read(&two).contradictory);
     for token in [child, later, beyond, worker, one, two] {
         let root = claims(&ring);
         let now = read(&token).claims;
@@ -245,10 +245,10 @@ fn caveats_only_narrow_and_nothing_widens_again() {
 #[test]
 fn no_caveat_can_be_taken_away_or_moved() {
     let ring = ring();
-    let head = form::head(&claims(&ring)).unwrap().len();
+    let head = wire_format::encode_head(&claims(&ring)).unwrap().len();
     let token = handed_on(&ring);
     let (body, mac) = token.0.split_at(token.0.len() - 32);
-    let caveats = form::caveats(&body[head..]).unwrap();
+    let caveats = wire_format::split_caveats(&body[head..]).unwrap();
     let rebuilt = |order: &[usize]| {
         let chosen: Vec<u8> = order.iter().flat_map(|at| caveats[*at].to_vec()).collect();
         Token([&body[..head], &chosen, mac].concat())
@@ -272,7 +272,7 @@ fn a_token_is_handed_on_only_so_often() {
     // Nor by somebody who writes the bytes on his own.
     let caveat = [0, 9, 3, 0, 0, 0, 0, 0, 0, 0, 9];
     let (body, mac) = token.0.split_at(token.0.len() - 32);
-    let mac = hmac::Mac::finalize(form::chain(mac, &caveat).unwrap()).into_bytes();
+    let mac = hmac::Mac::finalize(wire_format::chained_mac(mac, &caveat).unwrap()).into_bytes();
     assert_eq!(ring.verify(&Token([body, &caveat, &mac].concat())), BAD);
     assert_eq!(
         Token::from_text("AAAA").attenuate(&expires(1)).unwrap_err().code(),
@@ -294,7 +294,7 @@ fn a_caveat_of_an_unknown_kind_is_no_token() {
         &[0, 1, 1],
         &[0, 2, 1, 0xff],
     ] {
-        let mac = hmac::Mac::finalize(form::chain(mac, caveat).unwrap()).into_bytes();
+        let mac = hmac::Mac::finalize(wire_format::chained_mac(mac, caveat).unwrap()).into_bytes();
         assert_eq!(ring.verify(&Token([head, caveat, &mac].concat())), BAD, "{caveat:?}");
     }
 }
@@ -347,15 +347,15 @@ fn a_truncated_mac_is_no_mac() {
 fn bytes_are_a_token_up_to_the_longest_and_not_beyond() {
     // A head whose claims are one text that fills it, as long as the whole is to be.
     let filled = |length: usize| {
-        let claims = length - 3 - form::MAC;
-        let mut bytes = vec![form::VERSION];
+        let claims = length - 3 - wire_format::MAC_BYTES;
+        let mut bytes = vec![wire_format::VERSION];
         bytes.extend(u16::try_from(claims).unwrap().to_be_bytes());
         bytes.extend(u16::try_from(claims - 2).unwrap().to_be_bytes());
         bytes.resize(length, b'k');
-        form::split(&bytes).is_some()
+        wire_format::split(&bytes).is_some()
     };
-    assert!(filled(MAX_BYTES - 1) && filled(MAX_BYTES));
-    assert!(!filled(MAX_BYTES + 1) && !filled(MAX_BYTES + 2));
+    assert!(filled(MAX_TOKEN_BYTES - 1) && filled(MAX_TOKEN_BYTES));
+    assert!(!filled(MAX_TOKEN_BYTES + 1) && !filled(MAX_TOKEN_BYTES + 2));
 }
 
 #[test]
@@ -366,13 +366,13 @@ fn the_longest_token_is_signed_and_takes_no_caveat_more() {
         let audience = "x".repeat(length - around.0.len());
         ring.sign(&TokenClaims { audience, ..claims(&ring) })
     };
-    assert!(long(MAX_BYTES + 1).is_none());
-    let longest = long(MAX_BYTES).unwrap();
+    assert!(long(MAX_TOKEN_BYTES + 1).is_none());
+    let longest = long(MAX_TOKEN_BYTES).unwrap();
     assert!(ring.verify(&longest).is_ok());
     assert_eq!(longest.attenuate(&expires(1)).unwrap_err().code(), "token.too_large");
     // Eleven bytes are a caveat of a time.
-    let room = long(MAX_BYTES - 11).unwrap().attenuate(&expires(1)).unwrap();
+    let room = long(MAX_TOKEN_BYTES - 11).unwrap().attenuate(&expires(1)).unwrap();
     assert!(ring.verify(&room).is_ok());
     assert_eq!(ring.verify(&Token::from_text(room.to_text())), ring.verify(&room));
-    assert!(long(MAX_BYTES - 10).unwrap().attenuate(&expires(1)).is_err());
+    assert!(long(MAX_TOKEN_BYTES - 10).unwrap().attenuate(&expires(1)).is_err());
 }

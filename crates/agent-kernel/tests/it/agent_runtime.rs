@@ -144,7 +144,7 @@ fn a_dry_run_plans_only_and_always_passes() {
     assert_eq!(record.steps[1].verdict, Some(Verdict::Hold));
     assert_eq!(record.critique.notes.len(), 1);
     assert!(log(world.ledger.as_ref()).is_empty());
-    assert!(world.kernel.pending().is_empty());
+    assert!(world.kernel.pending_approvals().is_empty());
 }
 
 /// Cases: SBK-15.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{FileOutcome, Ports, StoredApproval};
+use weaver_agent_kernel::{Ports, SignedFileOutcome, StoredApproval};
 use weaver_policy::approval::{ApprovalRequest, Phase, Resolution, ResolutionVerdict};
-use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, Put, RecordKey};
-use weaver_types::{Clock, ReasonCode, RequestId, Tenant, Timestamp, Verdict};
+use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, RecordKey, RecordWrite};
+use weaver_types::{ApprovalRequestId, Clock, ReasonCode, Tenant, Timestamp, Verdict};
 
 use crate::approvals::{
     ALICE, ANA, BOB, Desk, LOW, MINUTE, RULES, STRANGER, answered, documents, key, push, rejected,
@@ -26,17 +26,17 @@ fn rejections(desk: &Desk) -> Vec<String> {
 
 /// What releases nothing is refused with this code, told in the log, and leaves the request open
 /// for an honest answer.
-fn refused(desk: &Desk, id: &RequestId, file: &[u8], code: &str) {
+fn refused(desk: &Desk, id: &ApprovalRequestId, file: &[u8], code: &str) {
     let before = rejections(desk).len();
     assert_eq!(rejected(desk.receive(file)), code);
     assert_eq!(rejections(desk)[before..], [code]);
-    assert_eq!(desk.world.kernel.phase(id), Some(Phase::Requested));
+    assert_eq!(desk.world.kernel.approval_phase(id), Some(Phase::Requested));
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(desk.world.executed(), 0);
 }
 
-fn honest(desk: &Desk, id: &RequestId) {
-    assert_eq!(desk.grant(id, "alice", ALICE), FileOutcome::Granted { request: id.clone() });
+fn honest(desk: &Desk, id: &ApprovalRequestId) {
+    assert_eq!(desk.grant(id, "alice", ALICE), SignedFileOutcome::Granted { request: id.clone() });
     assert!(succeeded(&desk.push()));
     assert_eq!(desk.world.executed(), 1);
 }
@@ -81,7 +81,7 @@ fn an_answer_to_another_request_or_arguments_releases_nothing() {
 }
 
 fn unknown(request: &ApprovalRequest) -> ApprovalRequest {
-    ApprovalRequest { id: RequestId::parse("apr_unknown").unwrap(), ..request.clone() }
+    ApprovalRequest { id: ApprovalRequestId::parse("apr_unknown").unwrap(), ..request.clone() }
 }
 
 /// Cases: W4, APR-21.
@@ -115,7 +115,7 @@ fn an_answer_counts_once_and_not_for_a_second_call() {
     let desk = Desk::new();
     let id = desk.held(&push()).request.id;
     let file = desk.say(&id, GRANTED, "alice", ALICE);
-    assert_eq!(desk.receive(&file), FileOutcome::Granted { request: id.clone() });
+    assert_eq!(desk.receive(&file), SignedFileOutcome::Granted { request: id.clone() });
     assert_eq!(rejected(desk.receive(&file)), "replayed");
     assert!(succeeded(&desk.push()));
     assert_eq!(rejected(desk.receive(&file)), "already_resolved");
@@ -150,8 +150,10 @@ fn rejections_are_told_once_each_and_a_flood_is_counted() {
 fn write(ledger: &dyn Ledger, id: &str, record: &Value) {
     let key = RecordKey::new(Tenant::default(), Namespace::Hold, id);
     let value = serde_json_bytes(record);
-    let batch =
-        Batch { put: vec![Put { key, value, expires_at: None }], ..Batch::new(Durability::Disk) };
+    let batch = Batch {
+        put: vec![RecordWrite { key, value, expires_at: None }],
+        ..Batch::new(Durability::Disk)
+    };
     ledger.commit(batch).wait().unwrap();
 }
 
@@ -160,7 +162,7 @@ fn serde_json_bytes(value: &Value) -> Vec<u8> {
 }
 
 /// The request that an approver in another process is shown for this id.
-fn shown(desk: &Desk, id: &RequestId) -> ApprovalRequest {
+fn shown(desk: &Desk, id: &ApprovalRequestId) -> ApprovalRequest {
     let key = RecordKey::new(Tenant::default(), Namespace::Hold, id.as_str());
     let record = desk.world.ledger.read(&key).unwrap().unwrap();
     match StoredApproval::read(id.as_str(), &record).unwrap() {
@@ -188,7 +190,7 @@ fn a_planted_request_is_not_what_is_released() {
     assert_eq!(desk.world.executed(), 0);
     // After a restart the planted record is void, and the honest call opens another request.
     let desk = desk.restarted(documents(RULES, ""));
-    assert!(desk.world.kernel.phase(&id).unwrap().is_end());
+    assert!(desk.world.kernel.approval_phase(&id).unwrap().is_end());
     assert_eq!(rejected(desk.receive(&file)), "already_resolved");
     let fresh = desk.held(&push()).request.id;
     assert_ne!(fresh, id);
@@ -205,8 +207,8 @@ fn a_request_that_only_the_records_know_is_void() {
     planted["hold"]["open"]["request"]["detail"] = json!("run unit tests");
     write(desk.world.ledger.as_ref(), "apr_planted", &planted);
     let desk = desk.restarted(documents(RULES, ""));
-    assert_eq!(desk.world.kernel.pending().len(), 1);
-    let phase = desk.world.kernel.phase(&RequestId::parse("apr_planted").unwrap());
+    assert_eq!(desk.world.kernel.pending_approvals().len(), 1);
+    let phase = desk.world.kernel.approval_phase(&ApprovalRequestId::parse("apr_planted").unwrap());
     assert_eq!(phase, Some(Phase::Revoked { by: "kernel".to_owned() }));
     honest(&desk, &id);
 }
@@ -234,7 +236,7 @@ fn a_record_edited_by_hand_releases_nothing() {
         write(desk.world.ledger.as_ref(), id.as_str(), &record);
         let desk = desk.restarted(documents(RULES, ""));
         for asked in [&pay, &Asked::new("pay.send").with(json!({ "force": false }))] {
-            assert!(!desk.call(asked).decision.allowed(), "{what}");
+            assert!(!desk.call(asked).decision.is_allowed(), "{what}");
         }
         assert_eq!(desk.world.executed(), 0, "{what}");
     }
@@ -264,7 +266,7 @@ fn a_record_put_back_over_a_denial_releases_nothing() {
     assert_eq!(answer(&desk.push()), (Verdict::Deny, ReasonCode::ApprovalDenied));
     write(desk.world.ledger.as_ref(), id.as_str(), &granted);
     let desk = desk.restarted(documents(RULES, ""));
-    assert!(!desk.push().decision.allowed());
+    assert!(!desk.push().decision.is_allowed());
     assert_eq!(desk.world.executed(), 0);
 }
 
@@ -278,11 +280,11 @@ fn a_hold_survives_a_restart_in_its_middle_with_one_vote_of_two() {
     let id = desk.held(&pay).request.id;
     desk.grant(&id, "alice", ALICE);
     let desk = desk.restarted(documents(RULES, ""));
-    assert_eq!(desk.world.kernel.pending_one(&id).unwrap().agreed, ["alice"]);
+    assert_eq!(desk.world.kernel.pending_approval(&id).unwrap().agreed_by, ["alice"]);
     assert_eq!(desk.call(&pay).request, Some(id.clone()));
     assert_eq!(rejected(desk.grant(&id, "alice", ALICE)), "replayed");
     desk.world.clock.advance(Duration::from_secs(5));
-    assert_eq!(desk.grant(&id, "bob", BOB), FileOutcome::Granted { request: id });
+    assert_eq!(desk.grant(&id, "bob", BOB), SignedFileOutcome::Granted { request: id });
     let desk = desk.restarted(documents(RULES, ""));
     assert!(succeeded(&desk.call(&pay)));
     assert_eq!(desk.world.executed(), 1);
@@ -298,7 +300,7 @@ fn a_key_that_is_revoked_between_grant_and_call_takes_its_grant_along() {
     let done = desk.push();
     assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ApprovalRevoked));
     assert_eq!(desk.world.executed(), 0);
-    assert!(desk.world.kernel.phase(&id).unwrap().is_end());
+    assert!(desk.world.kernel.approval_phase(&id).unwrap().is_end());
     let _: Arc<_> = desk.world.clock.clone();
     assert_eq!(desk.world.clock.now(), START);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_agent_kernel::block_on;
-use weaver_types::{Discharge, ReasonCode, Verdict};
+use weaver_types::{ReasonCode, Remedy, Verdict};
 
 use crate::approvals::{ALICE, Desk, MINUTE};
 use crate::support::{Asked, answer, succeeded};
@@ -26,7 +26,7 @@ fn the_requests_of_a_run_are_bounded() {
     let refused = desk.call(&numbered(64));
     assert_eq!(answer(&refused), (Verdict::Deny, ReasonCode::RateLimited));
     let said = refused.decision.obstacles().next().unwrap().discharge.clone();
-    assert_eq!(said, Discharge::Wait { retry_after_ms: 15 * 60 * 1_000 });
+    assert_eq!(said, Remedy::Wait { retry_after_ms: 15 * 60 * 1_000 });
     assert_eq!(desk.call(&numbered(0)).request.as_ref(), Some(&first), "those that are open stay");
     let other = desk.world.call(&desk.world.run(), &desk.who, &numbered(64));
     assert_eq!(other.decision.verdict(), Verdict::Hold, "another run is another run");
@@ -35,7 +35,7 @@ fn the_requests_of_a_run_are_bounded() {
     assert_eq!(desk.call(&numbered(64)).decision.verdict(), Verdict::Hold, "one is gone");
     desk.world.clock.advance(15 * MINUTE);
     assert_eq!(block_on(desk.world.kernel.sweep()), 66);
-    assert_eq!(desk.world.kernel.pending().len(), 0);
+    assert_eq!(desk.world.kernel.pending_approvals().len(), 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use weaver_agent_kernel::{Caller, FileOutcome, Ports};
+use weaver_agent_kernel::{Caller, Ports, SignedFileOutcome};
 use weaver_types::ledger::Ledger;
 use weaver_types::{EventKind, Verdict};
 
@@ -31,9 +31,9 @@ fn the_same_call_has_a_request_that_can_be_granted_whether_the_first_was_recorde
         let desk = given_up(refuses);
         let request = desk.held(&push()).request;
         assert!(desk.record(&request.id).is_some(), "refused: {refuses}");
-        assert_eq!(desk.world.kernel.pending().len(), 1);
+        assert_eq!(desk.world.kernel.pending_approvals().len(), 1);
         let received = desk.grant(&request.id, "alice", ALICE);
-        assert!(matches!(received, FileOutcome::Granted { .. }), "{refuses}: {received:?}");
+        assert!(matches!(received, SignedFileOutcome::Granted { .. }), "{refuses}: {received:?}");
         assert!(succeeded(&desk.push()));
     }
 }
@@ -44,7 +44,7 @@ fn a_request_that_nobody_waits_for_takes_no_place_for_ever() {
         let desk = given_up(refuses);
         desk.world.clock.advance(16 * MINUTE);
         assert_eq!(weaver_agent_kernel::block_on(desk.world.kernel.sweep()), ended);
-        assert_eq!(desk.world.kernel.pending().len(), 0, "refused: {refuses}");
+        assert_eq!(desk.world.kernel.pending_approvals().len(), 0, "refused: {refuses}");
         assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     }
 }

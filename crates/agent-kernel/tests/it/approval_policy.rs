@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use weaver_agent_kernel::{FileOutcome, Ports, block_on};
+use weaver_agent_kernel::{Ports, SignedFileOutcome, block_on};
 use weaver_policy::PolicySet;
 use weaver_policy::approval::{Phase, ResolutionVerdict};
-use weaver_types::{CapabilityId, Effects, Principal, ReasonCode, RequestId, Tenant, Verdict};
+use weaver_types::{
+    ApprovalRequestId, CapabilityId, Effects, Principal, ReasonCode, Tenant, Verdict,
+};
 
 use crate::approvals::{ALICE, Desk, RULES, documents, push, rejected};
 use crate::support::{Asked, World, ana, answer, draft, memory, succeeded};
@@ -35,8 +37,8 @@ fn what_is_still_held_with_the_same_authority_gives_way_to_a_linked_request() {
             desk.receive(&file);
         }
         replace(&desk, wider());
-        let next = desk.world.kernel.successor(&id).unwrap();
-        let fresh = desk.world.kernel.pending_one(&next).unwrap();
+        let next = desk.world.kernel.approval_successor(&id).unwrap();
+        let fresh = desk.world.kernel.pending_approval(&next).unwrap();
         assert_eq!(fresh.request.supersedes, Some(id.clone()));
         assert_ne!(fresh.request.policy, old.request.policy);
         assert_eq!(fresh.request.arguments, old.request.arguments);
@@ -44,7 +46,7 @@ fn what_is_still_held_with_the_same_authority_gives_way_to_a_linked_request() {
         assert_eq!(held.request.as_ref(), Some(&next), "the next call waits for that one");
         assert_eq!(rejected(desk.receive(&file)), "already_resolved");
         assert_eq!(desk.world.executed(), 0);
-        assert_eq!(desk.grant(&next, "alice", ALICE), FileOutcome::Granted { request: next });
+        assert_eq!(desk.grant(&next, "alice", ALICE), SignedFileOutcome::Granted { request: next });
         assert!(succeeded(&desk.push()));
     }
 }
@@ -57,9 +59,9 @@ fn what_is_not_held_in_the_same_way_is_closed() {
         let desk = Desk::new();
         let id = desk.held(&push()).request.id;
         replace(&desk, documents(&format!("{RULES}{rules}"), ""));
-        let phase = desk.world.kernel.phase(&id);
+        let phase = desk.world.kernel.approval_phase(&id);
         assert_eq!(phase, Some(Phase::Revoked { by: "kernel".to_owned() }));
-        assert_eq!(desk.world.kernel.pending().len(), 0);
+        assert_eq!(desk.world.kernel.pending_approvals().len(), 0);
         assert_eq!(desk.push().decision.verdict(), verdict);
     }
 }
@@ -73,11 +75,11 @@ fn a_policy_that_changed_while_closed_is_met_by_the_next_call_or_sweep() {
         let desk = desk.restarted(wider());
         if swept {
             assert_eq!(block_on(desk.world.kernel.sweep()), 1);
-            assert!(desk.world.kernel.successor(&id).is_some());
+            assert!(desk.world.kernel.approval_successor(&id).is_some());
             assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
         } else {
             assert_eq!(answer(&desk.push()), (Verdict::Deny, ReasonCode::PolicyChanged));
-            assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
+            assert!(matches!(desk.world.kernel.approval_phase(&id), Some(Phase::Revoked { .. })));
             assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
         }
         assert_eq!(desk.world.executed(), 0);
@@ -107,19 +109,19 @@ fn a_token_of_another_policy_is_refused() {
 }
 
 /// A granted push, in a desk.
-fn granted() -> (Desk, RequestId) {
+fn granted() -> (Desk, ApprovalRequestId) {
     let desk = Desk::new();
     let id = desk.held(&push()).request.id;
     desk.grant(&id, "alice", ALICE);
     (desk, id)
 }
 
-fn refused_and_over(desk: &Desk, id: &RequestId, reason: ReasonCode) {
+fn refused_and_over(desk: &Desk, id: &ApprovalRequestId, reason: ReasonCode) {
     let executed = desk.world.executed();
     let done = desk.push();
     assert_eq!(answer(&done), (Verdict::Deny, reason), "{done:?}");
     assert_eq!(desk.world.executed(), executed);
-    assert!(matches!(desk.world.kernel.phase(id), Some(Phase::Revoked { .. })));
+    assert!(matches!(desk.world.kernel.approval_phase(id), Some(Phase::Revoked { .. })));
     let last = crate::support::log(desk.world.ledger.as_ref());
     let revoked = last.iter().rfind(|event| event.kind == "approval.revoked").unwrap();
     assert_eq!(revoked.payload["reason"], reason.as_str());
@@ -162,7 +164,7 @@ fn a_request_of_another_tenant_has_a_successor_too() {
     let who = Principal { tenant, ..ana() };
     let held = world.call(&world.run(), &who, &push()).request.unwrap();
     block_on(world.kernel.replace_policy(documents(&format!("{named}{OTHER_RULE}"), "")));
-    let phase = world.kernel.phase(&held);
+    let phase = world.kernel.approval_phase(&held);
     assert!(matches!(phase, Some(Phase::Superseded { by: Some(_) })), "{phase:?}");
 }
 
@@ -176,7 +178,7 @@ fn a_capability_that_changed_after_the_hold_is_refused() {
     desk.world.kernel.registry().replace_prefix("git.", parts).unwrap();
     let done = desk.push();
     assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ContractChanged), "{done:?}");
-    assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
+    assert!(matches!(desk.world.kernel.approval_phase(&id), Some(Phase::Revoked { .. })));
     assert_eq!(desk.push().decision.verdict(), Verdict::Deny, "nobody approved the change");
     let registry = desk.world.kernel.registry();
     let live = registry.get(&CapabilityId::parse("git.push").unwrap()).unwrap();
@@ -193,7 +195,7 @@ fn a_request_nobody_answered_gives_way_when_the_run_moves_on() {
     assert!(succeeded(&desk.call(&Asked::new("fs.read"))));
     let next = desk.held(&push());
     assert_eq!(next.request.supersedes, Some(old.clone()));
-    assert_eq!(desk.world.kernel.successor(&old), Some(next.request.id.clone()));
+    assert_eq!(desk.world.kernel.approval_successor(&old), Some(next.request.id.clone()));
     let mut told = next.request.holds.iter().map(|held| held.reason);
     assert!(told.any(|reason| reason == ReasonCode::UntrustedInfluence));
 }
@@ -209,8 +211,8 @@ fn a_question_is_answered_before_a_hold_is_opened() {
     let caller = weaver_agent_kernel::Caller { run: &desk.run, principal: &desk.who };
     let call = weaver_agent_kernel::Call { arguments: None, ..asked.call() };
     let grant = block_on(desk.world.kernel.grant(caller, call));
-    let wanted = |c: &weaver_types::Contribution| c.reason == ReasonCode::ArgumentsRequired;
-    assert!(grant.decision.contributions().iter().any(wanted));
+    let wanted = |c: &weaver_types::CheckResult| c.reason == ReasonCode::ArgumentsRequired;
+    assert!(grant.decision.check_results().iter().any(wanted));
     assert_eq!(grant.request, None);
     let _ = json!({});
 }
@@ -230,8 +232,8 @@ fn what_is_decided_again_is_the_same_call_in_the_same_mode_and_by_the_same_agent
     let read = Asked::new("fs.read");
     let id = desk.held(&read).request.id;
     replace(&desk, documents(&format!("{rules}{more}"), ""));
-    let next = desk.world.kernel.successor(&id).unwrap();
-    let fresh = desk.world.kernel.pending_one(&next).unwrap();
+    let next = desk.world.kernel.approval_successor(&id).unwrap();
+    let fresh = desk.world.kernel.pending_approval(&next).unwrap();
     assert_eq!(fresh.request.agent, Some(agent));
     assert_eq!(desk.call(&read).request.as_ref(), Some(&next), "the next call waits for that one");
 }
@@ -245,5 +247,5 @@ fn a_request_does_not_end_with_the_budget_that_a_run_has_without_its_own() {
     }
     let id = desk.held(&push()).request.id;
     replace(&desk, wider());
-    assert!(desk.world.kernel.successor(&id).is_some());
+    assert!(desk.world.kernel.approval_successor(&id).is_some());
 }

@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{FileOutcome, Ports, block_on};
+use weaver_agent_kernel::{Ports, SignedFileOutcome, block_on};
 use weaver_policy::approval::{BeliefOutcome, OperatorAction, Phase};
-use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError, Namespace, Put, RecordKey};
-use weaver_types::{RequestId, Tenant, Timestamp, Verdict};
+use weaver_types::ledger::{
+    Batch, Durability, Ledger, LedgerError, Namespace, RecordKey, RecordWrite,
+};
+use weaver_types::{ApprovalRequestId, Tenant, Timestamp, Verdict};
 
 use crate::approval_words::word;
 use crate::approvals::{ALICE, BOB, Desk, MINUTE, RULES, documents, push, rejected};
@@ -18,7 +20,7 @@ fn event(desk: &Desk, kind: &str) -> Value {
     all.into_iter().rfind(|event| event.kind == kind).unwrap().payload
 }
 
-fn key(id: &RequestId) -> RecordKey {
+fn key(id: &ApprovalRequestId) -> RecordKey {
     RecordKey::new(Tenant::default(), Namespace::Hold, id.as_str())
 }
 
@@ -39,7 +41,10 @@ fn the_end_of_a_request_says_by_whom() {
     let pay = Asked::new("pay.send").with(json!({ "amount": 7 }));
     let id = desk.held(&pay).request.id;
     let revoke = OperatorAction::RevokeRequest { request: id.clone() };
-    assert_eq!(desk.receive(&word(&desk, revoke)), FileOutcome::RequestRevoked { request: id });
+    assert_eq!(
+        desk.receive(&word(&desk, revoke)),
+        SignedFileOutcome::RequestRevoked { request: id }
+    );
     let revoked = event(&desk, "approval.revoked");
     assert_eq!(
         (&revoked["by"], &revoked["reason"]),
@@ -49,7 +54,7 @@ fn the_end_of_a_request_says_by_whom() {
     let id = desk.held(&pay).request.id;
     let more = "[[rules]]\nname = \"no\"\nmatch = { capability = \"x\" }\neffect = \"deny\"\n";
     block_on(desk.world.kernel.replace_policy(documents(&format!("{RULES}{more}"), "")));
-    let next = desk.world.kernel.successor(&id).unwrap();
+    let next = desk.world.kernel.approval_successor(&id).unwrap();
     let replaced = event(&desk, "approval.superseded");
     assert_eq!((&replaced["by"], &replaced["request"]), (&json!(next), &json!(id)));
 
@@ -64,9 +69,9 @@ fn a_request_that_somebody_else_has_changed_is_read_again() {
     let desk = Desk::new();
     let id = desk.held(&push()).request.id;
     let value = desk.world.ledger.read(&key(&id)).unwrap().unwrap().value;
-    let put = vec![Put { key: key(&id), value, expires_at: None }];
+    let put = vec![RecordWrite { key: key(&id), value, expires_at: None }];
     desk.world.ledger.commit(Batch { put, ..Batch::new(Durability::Os) }).wait().unwrap();
-    assert_eq!(desk.grant(&id, "alice", ALICE), FileOutcome::Granted { request: id });
+    assert_eq!(desk.grant(&id, "alice", ALICE), SignedFileOutcome::Granted { request: id });
     assert!(succeeded(&desk.push()));
 }
 
@@ -79,14 +84,14 @@ fn a_conflict_without_a_newer_record_changes_nothing_and_can_be_tried_again() {
         let touches = batch.puts().any(|put| put.key == own);
         touches.then(|| LedgerError::Conflict { key: own.clone() })
     });
-    let FileOutcome::Failed { problem } = desk.grant(&id, "alice", ALICE) else {
+    let SignedFileOutcome::Failed { problem } = desk.grant(&id, "alice", ALICE) else {
         panic!("it was taken");
     };
     assert!(problem.contains("the request is on its way; try again"), "{problem}");
-    assert_eq!(desk.world.kernel.phase(&id), Some(Phase::Requested));
+    assert_eq!(desk.world.kernel.approval_phase(&id), Some(Phase::Requested));
     ledger.heal();
     desk.world.clock.advance(MINUTE);
-    assert_eq!(desk.grant(&id, "alice", ALICE), FileOutcome::Granted { request: id });
+    assert_eq!(desk.grant(&id, "alice", ALICE), SignedFileOutcome::Granted { request: id });
 }
 
 #[test]
@@ -100,7 +105,7 @@ fn a_granted_call_whose_request_was_used_elsewhere_is_refused_as_used() {
         touches.then(|| LedgerError::Conflict { key: own.clone() })
     });
     let refused = desk.push();
-    assert_eq!(refused.decision.primary().as_str(), "token_used", "{refused:?}");
+    assert_eq!(refused.decision.primary_reason().as_str(), "token_used", "{refused:?}");
     assert_eq!(desk.world.executed(), 0);
     ledger.heal();
     assert!(succeeded(&desk.push()), "it was not used after all");
@@ -121,12 +126,15 @@ fn a_word_that_meets_a_conflict_elsewhere_fails_at_once() {
     let (desk, ledger) = faulty();
     let mask = RecordKey::new(Tenant::default(), Namespace::Masks, "run_1");
     ledger.fail(move |_| Some(LedgerError::Conflict { key: mask.clone() }));
-    let FileOutcome::Failed { problem } = desk.receive(&word(&desk, outcome())) else {
+    let SignedFileOutcome::Failed { problem } = desk.receive(&word(&desk, outcome())) else {
         panic!("it was taken");
     };
     assert!(!problem.contains("changes too fast"), "{problem}");
     ledger.heal();
-    assert!(matches!(desk.receive(&word(&desk, outcome())), FileOutcome::OutcomeRecorded { .. }));
+    assert!(matches!(
+        desk.receive(&word(&desk, outcome())),
+        SignedFileOutcome::OutcomeRecorded { .. }
+    ));
 }
 
 #[test]
@@ -141,7 +149,7 @@ fn a_word_is_known_again_for_as_long_as_it_could_be_taken() {
     });
     let said_at = weaver_types::Clock::now(desk.world.clock.as_ref());
     desk.receive(&word(&desk, outcome()));
-    let lives = weaver_policy::approval::OPERATOR_WORD_LIFE;
+    let lives = weaver_policy::approval::OPERATOR_STATEMENT_MAX_AGE;
     let skew = weaver_policy::approval::MAX_SKEW;
     assert_eq!(*kept.lock().unwrap(), [Some(said_at.after(lives + 2 * skew))]);
 }
@@ -237,7 +245,7 @@ fn a_granted_call_is_not_made_once_its_run_holds_more_confidential_data() {
     use weaver_types::{CapabilityDraft, Confidentiality, Effects, Integrity, Label, ReasonCode};
     let desk = Desk::new();
     desk.world.register(CapabilityDraft {
-        output_label: Label::of(Confidentiality::Internal, Integrity::Trusted),
+        output_label: Label::new(Confidentiality::Internal, Integrity::Trusted),
         ..crate::support::draft("hr.read", Effects::READ_LOCAL)
     });
     let id = desk.held(&push()).request.id;
@@ -249,6 +257,6 @@ fn a_granted_call_is_not_made_once_its_run_holds_more_confidential_data() {
         (Verdict::Deny, ReasonCode::ClearanceExceeded),
         "{done:?}"
     );
-    assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
+    assert!(matches!(desk.world.kernel.approval_phase(&id), Some(Phase::Revoked { .. })));
     assert_eq!(desk.world.executed(), 1);
 }

@@ -5,25 +5,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use weaver_agent_kernel::{Answer, Ports, Resolver, ResolverError, ResolverPort};
+use weaver_agent_kernel::{
+    ApprovalAnswer, ApprovalResolver, ApprovalResolverError, Ports, TimedApprovalResolver,
+};
 use weaver_policy::approval::{ApprovalRequest, Phase};
 use weaver_types::{BoxFuture, Clock, ManualClock, ReasonCode, Verdict};
 
 use crate::approvals::{ALICE, Desk, RULES, documents, push};
 use crate::support::{answer, memory, succeeded};
 
-type Says = dyn Fn(&ApprovalRequest) -> Option<Result<Answer, ResolverError>> + Send + Sync;
+type Says =
+    dyn Fn(&ApprovalRequest) -> Option<Result<ApprovalAnswer, ApprovalResolverError>> + Send + Sync;
 
 struct Fixed {
     says: Box<Says>,
     asked: AtomicU64,
 }
 
-impl Resolver for Fixed {
+impl ApprovalResolver for Fixed {
     fn resolve<'a>(
         &'a self,
         request: &'a ApprovalRequest,
-    ) -> BoxFuture<'a, Result<Answer, ResolverError>> {
+    ) -> BoxFuture<'a, Result<ApprovalAnswer, ApprovalResolverError>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         match (self.says)(request) {
             Some(answer) => Box::pin(std::future::ready(answer)),
@@ -33,20 +36,23 @@ impl Resolver for Fixed {
 }
 
 fn desk(
-    says: impl Fn(&ApprovalRequest) -> Option<Result<Answer, ResolverError>> + Send + Sync + 'static,
+    says: impl Fn(&ApprovalRequest) -> Option<Result<ApprovalAnswer, ApprovalResolverError>>
+    + Send
+    + Sync
+    + 'static,
 ) -> (Desk, Arc<Fixed>) {
     let resolver = Arc::new(Fixed { says: Box::new(says), asked: AtomicU64::new(0) });
-    let port = ResolverPort {
-        resolver: Arc::clone(&resolver) as Arc<dyn Resolver>,
+    let port = TimedApprovalResolver {
+        resolver: Arc::clone(&resolver) as Arc<dyn ApprovalResolver>,
         timeout: Duration::from_millis(20),
     };
     let ports = Ports { resolver: Some(port), ..Ports::default() };
     (Desk::on(memory(), ports), resolver)
 }
 
-fn granted(people: &[&str]) -> Option<Result<Answer, ResolverError>> {
+fn granted(people: &[&str]) -> Option<Result<ApprovalAnswer, ApprovalResolverError>> {
     let people: BTreeSet<String> = people.iter().map(|name| (*name).to_owned()).collect();
-    Some(Ok(Answer::Granted { people }))
+    Some(Ok(ApprovalAnswer::Granted { people }))
 }
 
 /// Cases: APR-01.
@@ -61,19 +67,21 @@ fn a_grant_in_the_process_lets_the_call_go_on() {
     assert_eq!(desk.kinds()[4..], ["call.outcome"]);
     assert!(succeeded(&desk.push()), "each call is asked for");
     assert_eq!(resolver.asked.load(Ordering::SeqCst), 2);
-    assert_eq!(desk.world.kernel.pending(), []);
+    assert_eq!(desk.world.kernel.pending_approvals(), []);
 }
 
 /// Cases: APR-02.
 #[test]
 fn every_other_answer_ends_the_request_and_says_so() {
-    type Case = (&'static str, ReasonCode, fn() -> Option<Result<Answer, ResolverError>>);
-    let denied =
-        || Some(Ok(Answer::Denied { by: "alice".to_owned(), reason: "not today".to_owned() }));
+    type Case =
+        (&'static str, ReasonCode, fn() -> Option<Result<ApprovalAnswer, ApprovalResolverError>>);
+    let denied = || {
+        Some(Ok(ApprovalAnswer::Denied { by: "alice".to_owned(), reason: "not today".to_owned() }))
+    };
     let cases: [Case; 6] = [
         ("approval.denied", ReasonCode::ApprovalDenied, denied),
         ("approval.revoked", ReasonCode::InternalError, || {
-            Some(Err(ResolverError("no display".to_owned())))
+            Some(Err(ApprovalResolverError("no display".to_owned())))
         }),
         ("approval.revoked", ReasonCode::InternalError, || panic!("on purpose")),
         ("approval.expired", ReasonCode::ApprovalTimeout, || None),
@@ -87,16 +95,16 @@ fn every_other_answer_ends_the_request_and_says_so() {
         assert_eq!((desk.world.executed(), done.request), (0, None));
         let kinds = ["run.started", "approval.requested", kind, "call.refused"];
         assert_eq!(desk.kinds(), kinds);
-        assert_eq!(desk.world.kernel.pending(), []);
+        assert_eq!(desk.world.kernel.pending_approvals(), []);
     }
 }
 
 /// Cases: APR-02.
 #[test]
 fn without_a_resolver_the_request_waits_for_signed_answers() {
-    let (desk, _) = desk(|_| Some(Ok(Answer::NoAnswer)));
+    let (desk, _) = desk(|_| Some(Ok(ApprovalAnswer::NoAnswer)));
     let id = desk.held(&push()).request.id;
-    assert_eq!(desk.world.kernel.phase(&id), Some(Phase::Requested));
+    assert_eq!(desk.world.kernel.approval_phase(&id), Some(Phase::Requested));
     desk.grant(&id, "alice", ALICE);
     assert!(succeeded(&desk.push()));
 }
@@ -109,9 +117,11 @@ fn a_grant_of_the_process_does_not_outlive_it() {
     let asked = push();
     let grant = weaver_agent_kernel::block_on(desk.world.kernel.grant(caller, asked.call()));
     assert!(grant.token.is_some());
-    let id = grant.request.unwrap_or_else(|| desk.world.kernel.pending()[0].request.id.clone());
+    let id = grant
+        .request
+        .unwrap_or_else(|| desk.world.kernel.pending_approvals()[0].request.id.clone());
     let desk = desk.restarted(documents(RULES, ""));
-    assert_eq!(desk.world.kernel.phase(&id), Some(Phase::Requested));
+    assert_eq!(desk.world.kernel.approval_phase(&id), Some(Phase::Requested));
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(desk.world.executed(), 0);
 }
@@ -147,7 +157,7 @@ fn the_resolver_sees_what_will_be_done() {
 
 #[test]
 fn who_has_no_answer_is_asked_again_with_the_next_call() {
-    let (desk, resolver) = desk(|_| Some(Ok(Answer::NoAnswer)));
+    let (desk, resolver) = desk(|_| Some(Ok(ApprovalAnswer::NoAnswer)));
     for asked in 1..=3 {
         assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
         assert_eq!(resolver.asked.load(Ordering::SeqCst), asked);

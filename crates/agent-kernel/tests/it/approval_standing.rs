@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{FileOutcome, Ports};
+use weaver_agent_kernel::{Ports, SignedFileOutcome};
 use weaver_policy::Pattern;
 use weaver_policy::approval::{
     APPROVAL_VERSION, Nonce, OperatorAction, SignedStandingApproval, StandingApproval,
 };
-use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, Put, RecordKey};
-use weaver_types::{Clock, OsRandom, ReasonCode, StandingId, Tenant, Verdict};
+use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, RecordKey, RecordWrite};
+use weaver_types::{Clock, OsRandom, ReasonCode, StandingApprovalId, Tenant, Verdict};
 
 use crate::approval_words::word;
 use crate::approvals::{
@@ -26,7 +26,7 @@ fn standing(desk: &Desk, uses: u32) -> StandingApproval {
     let now = desk.world.clock.now();
     StandingApproval {
         v: APPROVAL_VERSION,
-        id: StandingId::random(&OsRandom).unwrap(),
+        id: StandingApprovalId::random(&OsRandom).unwrap(),
         log: desk.world.ledger.head().unwrap().log,
         tenant: Tenant::default(),
         capability: vec![Pattern::parse("git.*").unwrap()],
@@ -48,10 +48,10 @@ fn signed(desk: &Desk, standing: &StandingApproval, seeds: &[u8]) -> Vec<u8> {
     SignedStandingApproval { standing: standing.clone(), envelopes }.to_json().unwrap()
 }
 
-fn accepted(desk: &Desk, uses: u32) -> StandingId {
+fn accepted(desk: &Desk, uses: u32) -> StandingApprovalId {
     let standing = standing(desk, uses);
     let received = desk.receive(&signed(desk, &standing, &[ALICE]));
-    assert_eq!(received, FileOutcome::StandingAccepted { standing: standing.id.clone() });
+    assert_eq!(received, SignedFileOutcome::StandingAccepted { standing: standing.id.clone() });
     standing.id
 }
 
@@ -91,7 +91,7 @@ fn it_speaks_of_its_own_calls_only() {
     pays.capability = vec![Pattern::parse("pay.*").unwrap()];
     pays.arguments.clear();
     let one = signed(&desk, &pays, &[ALICE]);
-    assert!(matches!(desk.receive(&one), FileOutcome::StandingAccepted { .. }));
+    assert!(matches!(desk.receive(&one), SignedFileOutcome::StandingAccepted { .. }));
     let pay = Asked::new("pay.send").with(json!({ "amount": 7 }));
     assert_eq!(desk.call(&pay).decision.verdict(), Verdict::Hold);
     let mut two = standing(&desk, 5);
@@ -99,7 +99,7 @@ fn it_speaks_of_its_own_calls_only() {
     two.arguments.clear();
     assert!(matches!(
         desk.receive(&signed(&desk, &two, &[ALICE, BOB])),
-        FileOutcome::StandingAccepted { .. }
+        SignedFileOutcome::StandingAccepted { .. }
     ));
     assert!(succeeded(&desk.call(&pay)));
     desk.world.clock.advance(HOUR);
@@ -115,7 +115,7 @@ fn it_never_releases_what_flow_holds() {
     assert!(succeeded(&desk.call(&Asked::new("fs.read"))), "brings untrusted text into the run");
     let done = desk.push();
     assert_eq!(done.decision.verdict(), Verdict::Hold);
-    let untrusted = |c: &weaver_types::Contribution| c.reason == ReasonCode::UntrustedInfluence;
+    let untrusted = |c: &weaver_types::CheckResult| c.reason == ReasonCode::UntrustedInfluence;
     assert!(done.decision.obstacles().any(untrusted));
     assert_eq!(desk.world.executed(), 2);
 }
@@ -168,7 +168,7 @@ fn it_counts_only_with_the_signatures_and_within_the_bounds() {
     assert_eq!(rejected(desk.receive(edited.to_string().as_bytes())), "signature_invalid");
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     let file = signed(&desk, &fine, &[ALICE]);
-    assert!(matches!(desk.receive(&file), FileOutcome::StandingAccepted { .. }));
+    assert!(matches!(desk.receive(&file), SignedFileOutcome::StandingAccepted { .. }));
     assert!(succeeded(&desk.push()));
     assert_eq!(rejected(desk.receive(&file)), "replayed", "its uses do not come back");
     let desk = desk.restarted(documents(RULES, ""));
@@ -181,7 +181,7 @@ fn whoever_asks_does_not_release_in_advance_either() {
     let own = standing(&desk, 5);
     assert!(matches!(
         desk.receive(&signed(&desk, &own, &[ANA])),
-        FileOutcome::StandingAccepted { .. }
+        SignedFileOutcome::StandingAccepted { .. }
     ));
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(desk.world.executed(), 0);
@@ -199,7 +199,7 @@ fn a_revoked_one_releases_nothing_and_does_not_come_back() {
         weaver_policy::approval::OperatorAction::RevokeStanding { standing: mine.id.clone() };
     assert_eq!(
         desk.receive(&word(&desk, revoked)),
-        FileOutcome::StandingRevoked { standing: mine.id.clone() }
+        SignedFileOutcome::StandingRevoked { standing: mine.id.clone() }
     );
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(rejected(desk.receive(&file)), "replayed");
@@ -229,11 +229,11 @@ fn a_record_that_is_taken_away_lets_no_file_in_again() {
     let desk = Desk::on(Arc::clone(&ledger), Ports::default());
     let (used, revoked) = (standing(&desk, 1), standing(&desk, 1));
     let files = [&used, &revoked].map(|said| signed(&desk, said, &[ALICE]));
-    assert!(matches!(desk.receive(&files[0]), FileOutcome::StandingAccepted { .. }));
+    assert!(matches!(desk.receive(&files[0]), SignedFileOutcome::StandingAccepted { .. }));
     assert!(succeeded(&desk.push()));
-    assert!(matches!(desk.receive(&files[1]), FileOutcome::StandingAccepted { .. }));
+    assert!(matches!(desk.receive(&files[1]), SignedFileOutcome::StandingAccepted { .. }));
     let word = word(&desk, OperatorAction::RevokeStanding { standing: revoked.id.clone() });
-    assert!(matches!(desk.receive(&word), FileOutcome::StandingRevoked { .. }));
+    assert!(matches!(desk.receive(&word), SignedFileOutcome::StandingRevoked { .. }));
     for id in [&used.id, &revoked.id] {
         let mut batch = Batch::new(Durability::Disk);
         batch.delete.push(place(id));
@@ -247,16 +247,16 @@ fn a_record_that_is_taken_away_lets_no_file_in_again() {
     assert_eq!(desk.world.executed(), 1);
 }
 
-fn place(id: &StandingId) -> RecordKey {
+fn place(id: &StandingApprovalId) -> RecordKey {
     RecordKey::new(Tenant::default(), Namespace::Standing, id.as_str())
 }
 
-fn record(desk: &Desk, id: &StandingId) -> Vec<u8> {
+fn record(desk: &Desk, id: &StandingApprovalId) -> Vec<u8> {
     desk.world.ledger.read(&place(id)).unwrap().unwrap().value
 }
 
-fn put(desk: &Desk, id: &StandingId, value: Vec<u8>) {
-    let put = vec![Put { key: place(id), value, expires_at: None }];
+fn put(desk: &Desk, id: &StandingApprovalId, value: Vec<u8>) {
+    let put = vec![RecordWrite { key: place(id), value, expires_at: None }];
     let ledger: &Arc<dyn Ledger> = &desk.world.ledger;
     ledger.commit(Batch { put, ..Batch::new(Durability::Disk) }).wait().unwrap();
 }
@@ -268,7 +268,10 @@ fn one_that_somebody_else_has_changed_is_read_again_before_it_is_taken_back() {
     let same = record(&desk, &id);
     put(&desk, &id, same);
     let revoke = OperatorAction::RevokeStanding { standing: id.clone() };
-    assert_eq!(desk.receive(&word(&desk, revoke)), FileOutcome::StandingRevoked { standing: id });
+    assert_eq!(
+        desk.receive(&word(&desk, revoke)),
+        SignedFileOutcome::StandingRevoked { standing: id }
+    );
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
 }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weaver_agent_kernel::{FileOutcome, Ports, RevocationSubject, block_on};
-use weaver_policy::approval::{APPROVAL_VERSION, Nonce, OperatorAction, OperatorWord, Phase};
+use weaver_agent_kernel::{Ports, RevocationSubject, SignedFileOutcome, block_on};
+use weaver_policy::approval::{APPROVAL_VERSION, Nonce, OperatorAction, OperatorStatement, Phase};
 use weaver_types::ledger::{Ledger, LedgerError};
 use weaver_types::{
-    Clock, EventKind, OsRandom, PrincipalId, ReasonCode, RequestId, RunId, Timestamp, Verdict,
+    ApprovalRequestId, Clock, EventKind, OsRandom, PrincipalId, ReasonCode, RunId, Timestamp,
+    Verdict,
 };
 
 use crate::approvals::{ALICE, Desk, MINUTE, OPERATOR, RULES, documents, key, push, rejected};
@@ -21,7 +22,7 @@ pub(crate) fn word(desk: &Desk, word: OperatorAction) -> Vec<u8> {
 }
 
 fn said(desk: &Desk, word: OperatorAction, approver: &str, seed: u8) -> Vec<u8> {
-    let word = OperatorWord {
+    let word = OperatorStatement {
         v: APPROVAL_VERSION,
         word,
         log: desk.world.ledger.head().unwrap().log,
@@ -50,7 +51,7 @@ fn a_clock_that_leaps_holds_effects_until_the_operator_confirms_it() {
     assert_eq!(write(&desk).1, ReasonCode::ClockJump);
     let until = START.after(DAY * 3);
     let file = word(&desk, confirm());
-    assert_eq!(desk.receive(&file), FileOutcome::ClockConfirmed { until });
+    assert_eq!(desk.receive(&file), SignedFileOutcome::ClockConfirmed { until });
     assert_eq!(rejected(desk.receive(&file)), "replayed");
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))));
     assert!(desk.kinds().contains(&"clock.confirmed".to_owned()));
@@ -87,15 +88,16 @@ fn a_grant_is_taken_back() {
     assert_eq!(rejected(desk.receive(&by_alice)), "not_operator");
     assert_eq!(
         desk.receive(&word(&desk, revoke.clone())),
-        FileOutcome::RequestRevoked { request: id.clone() }
+        SignedFileOutcome::RequestRevoked { request: id.clone() }
     );
-    let phase = desk.world.kernel.phase(&id);
+    let phase = desk.world.kernel.approval_phase(&id);
     assert_eq!(phase, Some(Phase::Revoked { by: "operator".to_owned() }));
     let again = desk.push();
     assert_eq!(again.decision.verdict(), Verdict::Hold);
     assert_ne!(again.request.unwrap(), id);
     assert_eq!(rejected(desk.receive(&word(&desk, revoke))), "already_resolved");
-    let nobody = OperatorAction::RevokeRequest { request: RequestId::parse("apr_none").unwrap() };
+    let nobody =
+        OperatorAction::RevokeRequest { request: ApprovalRequestId::parse("apr_none").unwrap() };
     assert_eq!(rejected(desk.receive(&word(&desk, nobody))), "wrong_request");
     assert_eq!(desk.world.executed(), 0);
 }
@@ -111,9 +113,9 @@ fn a_word_that_could_not_be_carried_out_can_be_said_again() {
         let ends = batch.events.iter().any(|event| event.kind == EventKind::ApprovalRevoked);
         ends.then(|| LedgerError::Busy { path: "ledger".to_owned(), waited_ms: 5_000 })
     });
-    assert!(matches!(desk.receive(&file), FileOutcome::Failed { .. }));
+    assert!(matches!(desk.receive(&file), SignedFileOutcome::Failed { .. }));
     ledger.heal();
-    assert_eq!(desk.receive(&file), FileOutcome::RequestRevoked { request: id });
+    assert_eq!(desk.receive(&file), SignedFileOutcome::RequestRevoked { request: id });
     assert_eq!(rejected(desk.receive(&file)), "replayed");
     assert_eq!((desk.push().decision.verdict(), desk.world.executed()), (Verdict::Hold, 0));
 }
@@ -128,10 +130,10 @@ fn the_end_of_a_run_voids_what_was_granted_in_it() {
     let token = block_on(desk.world.kernel.grant(caller, asked.call())).token.unwrap();
     let run = desk.run.run_id.clone();
     let received = desk.receive(&word(&desk, OperatorAction::EndRun { run: run.clone() }));
-    assert_eq!(received, FileOutcome::RunEnded { run });
-    assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
+    assert_eq!(received, SignedFileOutcome::RunEnded { run });
+    assert!(matches!(desk.world.kernel.approval_phase(&id), Some(Phase::Revoked { .. })));
     let invoked = desk.world.kernel.invoke(caller, &token, &asked.arguments, asked.mode);
-    assert_eq!(block_on(invoked).decision.primary(), ReasonCode::TokenRevoked);
+    assert_eq!(block_on(invoked).decision.primary_reason(), ReasonCode::TokenRevoked);
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert!(desk.kinds().contains(&"run.finished".to_owned()));
     assert_eq!(desk.world.executed(), 0);
@@ -145,7 +147,7 @@ fn a_principal_that_is_revoked_loses_its_grants() {
     let subject = RevocationSubject::Principal(desk.who.id.clone());
     let by = PrincipalId::parse("root").unwrap();
     block_on(desk.world.kernel.revoke(subject, &by)).unwrap();
-    assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
+    assert!(matches!(desk.world.kernel.approval_phase(&id), Some(Phase::Revoked { .. })));
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(desk.world.executed(), 0);
 }
@@ -160,7 +162,7 @@ fn a_word_is_for_one_log_and_not_for_ever() {
     desk.world.clock.advance(15 * MINUTE);
     assert_eq!(rejected(desk.receive(&file)), "too_late");
     let replayed = word(&desk, end());
-    assert!(matches!(desk.receive(&replayed), FileOutcome::RunEnded { .. }));
+    assert!(matches!(desk.receive(&replayed), SignedFileOutcome::RunEnded { .. }));
     let desk = desk.restarted(documents(RULES, ""));
     assert_eq!(rejected(desk.receive(&replayed)), "replayed");
 }

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Caller, FileOutcome, Invocation, PendingApproval, Ports, block_on};
+use weaver_agent_kernel::{
+    Caller, Invocation, PendingApproval, Ports, SignedFileOutcome, block_on,
+};
 use weaver_policy::approval::{Phase, Resolution, ResolutionVerdict};
-use weaver_policy::{PolicySet, Source, Sources};
+use weaver_policy::{DocumentSource, DocumentSources, PolicySet};
 use weaver_types::ledger::{Ledger, Namespace, RecordKey};
 use weaver_types::signature::SigningKey;
 use weaver_types::{
-    CapabilityDraft, Clock, Confidentiality, Effects, Integrity, Label, ManualClock, Principal,
-    ReasonCode, RequestId, RunContext, Tenant, Timestamp, Verdict,
+    ApprovalRequestId, CapabilityDraft, Clock, Confidentiality, Effects, Integrity, Label,
+    ManualClock, Principal, ReasonCode, RunContext, Tenant, Timestamp, Verdict,
 };
 
 use crate::support::{
@@ -81,10 +83,10 @@ pub(crate) fn documents_without_alice() -> Arc<PolicySet> {
 fn documents_with(rules: &str, contracts: &str, keys: &str) -> Arc<PolicySet> {
     let head = |kind: &str| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n");
     let texts = [head("policy") + rules, head("contracts") + contracts, head("keys") + keys];
-    let sources = Sources {
-        policy: Source::unsigned("policy.toml", &texts[0]),
-        contracts: Source::unsigned("contracts.toml", &texts[1]),
-        keys: Source::unsigned("keys.toml", &texts[2]),
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned("policy.toml", &texts[0]),
+        contracts: DocumentSource::unsigned("contracts.toml", &texts[1]),
+        keys: DocumentSource::unsigned("keys.toml", &texts[2]),
     };
     let set = PolicySet::load_unsigned_development(&sources, START);
     Arc::new(set.unwrap_or_else(|error| panic!("{error}")))
@@ -134,30 +136,30 @@ impl Desk {
     pub(crate) fn held(&self, asked: &Asked) -> PendingApproval {
         let done = self.call(asked);
         assert_eq!(done.decision.verdict(), Verdict::Hold, "{done:?}");
-        self.world.kernel.pending_one(&done.request.unwrap()).unwrap()
+        self.world.kernel.pending_approval(&done.request.unwrap()).unwrap()
     }
 
-    pub(crate) fn receive(&self, bytes: &[u8]) -> FileOutcome {
-        block_on(self.world.kernel.receive(bytes))
+    pub(crate) fn receive(&self, bytes: &[u8]) -> SignedFileOutcome {
+        block_on(self.world.kernel.receive_signed_file(bytes))
     }
 
-    pub(crate) fn grant(&self, id: &RequestId, name: &str, seed: u8) -> FileOutcome {
+    pub(crate) fn grant(&self, id: &ApprovalRequestId, name: &str, seed: u8) -> SignedFileOutcome {
         self.receive(&self.say(id, ResolutionVerdict::Granted, name, seed))
     }
 
-    pub(crate) fn deny(&self, id: &RequestId, name: &str, seed: u8) -> FileOutcome {
+    pub(crate) fn deny(&self, id: &ApprovalRequestId, name: &str, seed: u8) -> SignedFileOutcome {
         self.receive(&self.say(id, ResolutionVerdict::Denied, name, seed))
     }
 
     /// A signed answer to an open request, dated now.
     pub(crate) fn say(
         &self,
-        id: &RequestId,
+        id: &ApprovalRequestId,
         verdict: ResolutionVerdict,
         name: &str,
         seed: u8,
     ) -> Vec<u8> {
-        let open = self.world.kernel.pending_one(id).unwrap();
+        let open = self.world.kernel.pending_approval(id).unwrap();
         answered(&open, verdict, name, seed, self.world.clock.now())
     }
 
@@ -165,7 +167,7 @@ impl Desk {
         kinds(self.world.ledger.as_ref())
     }
 
-    pub(crate) fn record(&self, id: &RequestId) -> Option<Value> {
+    pub(crate) fn record(&self, id: &ApprovalRequestId) -> Option<Value> {
         let key = RecordKey::new(Tenant::default(), Namespace::Hold, id.as_str());
         let record = self.world.ledger.read(&key).unwrap()?;
         Some(serde_json::from_slice(&record.value).unwrap())
@@ -174,7 +176,7 @@ impl Desk {
 
 fn tools(world: World) -> World {
     for id in ["git.push", "pay.send"] {
-        let output_label = Label::of(Confidentiality::Public, Integrity::Trusted);
+        let output_label = Label::new(Confidentiality::Public, Integrity::Trusted);
         world.register(CapabilityDraft { output_label, ..draft(id, Effects::WRITE_OPEN) });
     }
     world.tool("fs.read", Effects::READ_LOCAL).tool("fs.write", Effects::WRITE_LOCAL);
@@ -196,9 +198,9 @@ pub(crate) fn answered(
     said.sign(&key(seed)).unwrap().to_json().unwrap()
 }
 
-pub(crate) fn rejected(received: FileOutcome) -> &'static str {
+pub(crate) fn rejected(received: SignedFileOutcome) -> &'static str {
     match received {
-        FileOutcome::Rejected { code, .. } => code,
+        SignedFileOutcome::Rejected { code, .. } => code,
         other => panic!("not rejected: {other:?}"),
     }
 }
@@ -214,8 +216,8 @@ fn a_held_call_is_refused_at_once_and_its_request_lives_on() {
     let events = log(desk.world.ledger.as_ref());
     assert_eq!(events[2].payload["request"], id.as_str());
     assert_eq!(events[1].payload["deadline"], START.after(15 * MINUTE).micros());
-    let open = desk.world.kernel.pending_one(&id).unwrap();
-    assert_eq!((open.phase, open.needed), (Phase::Requested, 1));
+    let open = desk.world.kernel.pending_approval(&id).unwrap();
+    assert_eq!((open.phase, open.required_approvers), (Phase::Requested, 1));
     assert_eq!(open.request.arguments, json!({ "remote": "origin", "force": true }));
     assert_eq!(desk.world.executed(), 0);
 }
@@ -225,12 +227,12 @@ fn a_granted_call_is_made_once() {
     let desk = Desk::new();
     let id = desk.held(&push()).request.id;
     assert_eq!(desk.push().request.as_ref(), Some(&id), "the same call is the same request");
-    assert_eq!(desk.grant(&id, "alice", ALICE), FileOutcome::Granted { request: id.clone() });
+    assert_eq!(desk.grant(&id, "alice", ALICE), SignedFileOutcome::Granted { request: id.clone() });
     assert_eq!(desk.world.executed(), 0, "a grant makes no call");
     let done = desk.push();
     assert!(succeeded(&done), "{done:?}");
     assert_eq!((desk.world.executed(), done.request.as_ref()), (1, Some(&id)));
-    assert!(done.decision.contributions().iter().any(|c| c.reason == ReasonCode::ApprovalGranted));
+    assert!(done.decision.check_results().iter().any(|c| c.reason == ReasonCode::ApprovalGranted));
     let intent = log(desk.world.ledger.as_ref()).into_iter().find(|e| e.kind == "call.intent");
     let released = &intent.unwrap().payload["released_by"];
     assert_eq!(released, &json!({ "request": id, "people": ["alice"] }));
@@ -239,7 +241,7 @@ fn a_granted_call_is_made_once() {
     assert_eq!(again.decision.verdict(), Verdict::Hold);
     assert_ne!(again.request.unwrap(), id, "a call more is a request more");
     assert_eq!(desk.world.executed(), 1);
-    assert_eq!(desk.world.kernel.phase(&id), Some(Phase::Consumed));
+    assert_eq!(desk.world.kernel.approval_phase(&id), Some(Phase::Consumed));
 }
 
 #[test]
@@ -277,7 +279,10 @@ fn a_granted_call_survives_a_restart_and_runs_once() {
             desk.receive(&file);
         }
         let desk = desk.restarted(Arc::clone(&policy));
-        assert_eq!(desk.world.kernel.pending_one(&open.request.id).unwrap().request, open.request);
+        assert_eq!(
+            desk.world.kernel.pending_approval(&open.request.id).unwrap().request,
+            open.request
+        );
         if !granted_first {
             desk.receive(&file);
         }
@@ -285,7 +290,7 @@ fn a_granted_call_survives_a_restart_and_runs_once() {
         let desk = desk.restarted(Arc::clone(&policy));
         assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
         assert_eq!(desk.world.executed(), 1);
-        assert_eq!(desk.world.kernel.phase(&open.request.id), Some(Phase::Consumed));
+        assert_eq!(desk.world.kernel.approval_phase(&open.request.id), Some(Phase::Consumed));
     }
 }
 
@@ -301,7 +306,7 @@ fn of_64_resumes_at_once_one_executes() {
         assert_eq!(desk.world.executed(), 1);
         assert_eq!(done.iter().filter(|done| succeeded(done)).count(), 1);
         for lost in done.iter().filter(|done| !succeeded(done)) {
-            assert!(!lost.decision.allowed());
+            assert!(!lost.decision.is_allowed());
         }
         let intents = desk.kinds().iter().filter(|kind| *kind == "call.intent").count();
         assert_eq!(intents, 1);
@@ -314,7 +319,7 @@ fn of_64_first_calls_at_once_one_opens_a_request() {
     let done = crate::races::together(|_| desk.push().request.unwrap());
     assert!(done.iter().all(|id| *id == done[0]));
     let opened = desk.kinds().iter().filter(|kind| *kind == "approval.requested").count();
-    assert_eq!((opened, desk.world.kernel.pending().len()), (1, 1));
+    assert_eq!((opened, desk.world.kernel.pending_approvals().len()), (1, 1));
 }
 
 /// Cases: APR-23.
@@ -324,21 +329,24 @@ fn a_quorum_counts_people() {
     let pay = Asked::new("pay.send").with(json!({ "amount": 7 }));
     let open = desk.held(&pay);
     let id = open.request.id.clone();
-    assert_eq!(open.needed, 2);
-    assert_eq!(desk.grant(&id, "alice", ALICE), FileOutcome::Endorsed { request: id.clone() });
+    assert_eq!(open.required_approvers, 2);
+    assert_eq!(
+        desk.grant(&id, "alice", ALICE),
+        SignedFileOutcome::Endorsed { request: id.clone() }
+    );
     assert_eq!(desk.call(&pay).decision.verdict(), Verdict::Hold);
     assert_eq!(rejected(desk.grant(&id, "alice", ALICE)), "replayed");
     desk.world.clock.advance(Duration::from_secs(1));
     assert_eq!(rejected(desk.grant(&id, "alice", ALICE)), "replayed");
-    assert_eq!(desk.world.kernel.pending_one(&id).unwrap().agreed, ["alice"]);
-    assert_eq!(desk.grant(&id, "bob", BOB), FileOutcome::Granted { request: id });
+    assert_eq!(desk.world.kernel.pending_approval(&id).unwrap().agreed_by, ["alice"]);
+    assert_eq!(desk.grant(&id, "bob", BOB), SignedFileOutcome::Granted { request: id });
     assert!(succeeded(&desk.call(&pay)));
     assert!(desk.kinds().contains(&"approval.endorsed".to_owned()));
 
     let other = Asked::new("pay.send").with(json!({ "amount": 8 }));
     let id = desk.held(&other).request.id;
     desk.grant(&id, "alice", ALICE);
-    assert_eq!(desk.deny(&id, "bob", BOB), FileOutcome::Denied { request: id.clone() });
+    assert_eq!(desk.deny(&id, "bob", BOB), SignedFileOutcome::Denied { request: id.clone() });
     let refused = desk.call(&other);
     assert_eq!(answer(&refused), (Verdict::Deny, ReasonCode::ApprovalDenied));
 }
@@ -374,7 +382,10 @@ fn nobody_answers_and_the_request_ends() {
     assert_eq!(block_on(kernel.sweep()), 0);
     desk.world.clock.advance(Duration::from_secs(1));
     assert_eq!(block_on(kernel.sweep()), 1);
-    assert_eq!((kernel.phase(&id), kernel.pending().len()), (Some(Phase::Expired), 0));
+    assert_eq!(
+        (kernel.approval_phase(&id), kernel.pending_approvals().len()),
+        (Some(Phase::Expired), 0)
+    );
     assert!(desk.kinds().contains(&"approval.expired".to_owned()));
     assert_eq!(desk.world.executed(), 0);
     assert_ne!(desk.push().request.unwrap(), id);
@@ -389,7 +400,7 @@ fn a_request_that_is_over_ends_with_the_next_call_too() {
     let late = desk.push();
     assert_eq!(late.decision.verdict(), Verdict::Hold, "also when it was granted");
     assert_ne!(late.request.unwrap(), open.request.id);
-    assert_eq!(desk.world.kernel.phase(&open.request.id), Some(Phase::Expired));
+    assert_eq!(desk.world.kernel.approval_phase(&open.request.id), Some(Phase::Expired));
     assert_eq!(desk.world.executed(), 0);
 }
 
@@ -412,7 +423,7 @@ fn whoever_waits_is_woken_by_the_answer() {
         waiting.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert!(phases.iter().all(|phase| *phase == Some(Phase::Granted)), "{phases:?}");
-    let unknown = RequestId::parse("apr_unknown").unwrap();
+    let unknown = ApprovalRequestId::parse("apr_unknown").unwrap();
     assert_eq!(block_on(desk.world.kernel.wait_resolution(&unknown, MINUTE)), None);
 }
 
@@ -457,6 +468,6 @@ fn a_dry_run_opens_nothing_and_uses_nothing_up() {
     let id = desk.held(&push()).request.id;
     desk.grant(&id, "alice", ALICE);
     let done = desk.world.call(&dry, &desk.who, &push());
-    assert!(done.decision.allowed() && done.result.is_none());
+    assert!(done.decision.is_allowed() && done.result.is_none());
     assert!(succeeded(&desk.push()), "the grant is still there");
 }

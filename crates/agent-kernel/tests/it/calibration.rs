@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use weaver_agent_kernel::{FileOutcome, Ports, block_on};
+use weaver_agent_kernel::{Ports, SignedFileOutcome, block_on};
 use weaver_policy::approval::{BeliefOutcome, OperatorAction};
-use weaver_policy::signal::{Bounds, CalibrationFlags, SignalMonitor};
+use weaver_policy::signal::{CalibrationSource, CalibrationThresholds, SignalMonitor};
 use weaver_types::{CallId, PrincipalId, ReasonCode, Verdict};
 
 use crate::approval_words::word;
@@ -13,7 +13,7 @@ use crate::approvals::{Desk, RULES, documents};
 use crate::support::{Asked, World, answer, log, memory, succeeded};
 
 fn ports() -> Ports {
-    let watch = SignalMonitor::default().with_calibration(Arc::new(CalibrationFlags::default()));
+    let watch = SignalMonitor::default().with_calibration(Arc::new(CalibrationSource::default()));
     Ports { signals: Arc::new(watch), ..Ports::default() }
 }
 
@@ -52,7 +52,7 @@ fn outcomes_of_a_host_hold_what_rests_on_their_class_also_after_a_restart() {
     assert_eq!(write_after_a_read(&desk), (Verdict::Hold, ReasonCode::SignalRaised));
     let known = desk.world.kernel.outcomes().unwrap();
     assert_eq!(known.len(), 1);
-    let measured = known[0].1.calibration(&Bounds::default());
+    let measured = known[0].1.calibration(&CalibrationThresholds::default());
     assert_eq!((known[0].0.as_str(), measured.samples, measured.flagged), ("fs.read", 5, true));
 }
 
@@ -61,7 +61,7 @@ fn an_operator_records_an_outcome_and_nobody_else() {
     let desk = Desk::under(memory(), documents(RULES, ""), ports());
     let said = OperatorAction::Outcome(wrong("fs.read"));
     let received = desk.receive(&word(&desk, said));
-    assert_eq!(received, FileOutcome::OutcomeRecorded { class: "fs.read".to_owned() });
+    assert_eq!(received, SignedFileOutcome::OutcomeRecorded { class: "fs.read".to_owned() });
     assert_eq!(desk.world.kernel.outcomes().unwrap().len(), 1);
     for flawed in [
         BeliefOutcome { class: "a b".to_owned(), ..wrong("x") },
@@ -69,7 +69,7 @@ fn an_operator_records_an_outcome_and_nobody_else() {
     ] {
         let received = desk.receive(&word(&desk, OperatorAction::Outcome(flawed)));
         assert!(
-            matches!(received, FileOutcome::Rejected { code: "malformed", .. }),
+            matches!(received, SignedFileOutcome::Rejected { code: "malformed", .. }),
             "{received:?}"
         );
     }
@@ -90,5 +90,5 @@ fn outcomes_at_once_are_all_counted() {
         }
     });
     let known = desk.world.kernel.outcomes().unwrap();
-    assert_eq!(known[0].1.calibration(&Bounds::default()).samples, 64);
+    assert_eq!(known[0].1.calibration(&CalibrationThresholds::default()).samples, 64);
 }

@@ -36,7 +36,7 @@ fn world() -> World {
 
 fn run(world: &World, tainted: bool) -> RunContext {
     let mut run = world.run();
-    assert!(run.user_said(PROMPT));
+    assert!(run.record_user_text(PROMPT));
     if tainted {
         world.call(&run, &ana(), &Asked::new("web.read"));
     }
@@ -61,7 +61,7 @@ fn what_untrusted_input_may_have_asked_for_is_held() {
         let asked = Asked::new("mail.send").with(json!({ "to": "bob@example.com", "body": body }));
         let done = world.call(&run, &ana(), &asked);
         assert_eq!(done.decision.verdict(), Verdict::Hold, "{body}");
-        assert_eq!(done.decision.primary(), ReasonCode::UntrustedInfluence, "{body}");
+        assert_eq!(done.decision.primary_reason(), ReasonCode::UntrustedInfluence, "{body}");
         assert!(!done.decision.detail().contains("5425"), "the value is not told");
     }
 }

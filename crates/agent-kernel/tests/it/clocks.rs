@@ -45,7 +45,7 @@ fn no_wall_clock_makes_a_token_last_longer() {
         let done =
             block_on(world.kernel.invoke(caller, &token.unwrap(), &json!({}), ResponseMode::Table));
         assert!(!succeeded(&done), "{walls:?}");
-        let reason = done.decision.primary();
+        let reason = done.decision.primary_reason();
         assert!(matches!(reason, ReasonCode::TokenExpired), "{walls:?}: {reason}");
         assert_eq!(world.executed(), before);
     }

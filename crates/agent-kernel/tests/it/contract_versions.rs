@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use weaver_agent_kernel::{
     BaselineState, Baselines, ContractState, Driver, FnDriver, Registry, RegistryError, block_on,
 };
-use weaver_policy::{Contracts, DriftClass, Enforcement, Policy, PolicySet};
-use weaver_types::ledger::{Batch, Durability, Ledger, MAX_PAGE, Namespace, Put, RecordKey};
+use weaver_policy::{ContractEnforcement, Contracts, DriftClass, Policy, PolicySet};
+use weaver_types::ledger::{
+    Batch, Durability, Ledger, MAX_PAGE, Namespace, RecordKey, RecordWrite,
+};
 use weaver_types::{
     AgentId, Capability, CapabilityDraft, CapabilityId, Digest, Effects, RawResult, ReasonCode,
     SafetyClass, Tenant, ToolErrorCode, ToolSpec, Verdict,
@@ -17,7 +19,7 @@ use crate::support::{
     Asked, World, ana, answer, draft, kinds, log, memory, open_policy, snapshot, succeeded,
 };
 
-fn policy(enforcement: Enforcement) -> Policy {
+fn policy(enforcement: ContractEnforcement) -> Policy {
     let mut policy = open_policy();
     policy.contract_enforcement = enforcement;
     policy
@@ -38,7 +40,7 @@ fn described(id: &str, effects: Effects, words: &str) -> CapabilityDraft {
 
 /// A tool of a server.
 fn foreign(id: &str, words: &str) -> CapabilityDraft {
-    let digest = Digest::of(weaver_types::digest::Tag::UPSTREAM, words.as_bytes());
+    let digest = Digest::of(weaver_types::digest::DomainTag::UPSTREAM, words.as_bytes());
     CapabilityDraft { upstream_digest: Some(digest), ..described(id, Effects::READ_LOCAL, words) }
 }
 
@@ -110,10 +112,10 @@ fn a_fingerprint_is_of_the_governed_contract_and_of_nothing_else() {
 #[test]
 fn enforcement_says_what_a_change_after_registration_means() {
     let cases = [
-        (Enforcement::Enforce, Effects::WRITE_LOCAL, false, "changed"),
-        (Enforcement::Observe, Effects::WRITE_LOCAL, true, "changed"),
-        (Enforcement::Off, Effects::WRITE_LOCAL, true, "not_compared"),
-        (Enforcement::Enforce, Effects::READ_LOCAL, true, "changed"),
+        (ContractEnforcement::Enforce, Effects::WRITE_LOCAL, false, "changed"),
+        (ContractEnforcement::Observe, Effects::WRITE_LOCAL, true, "changed"),
+        (ContractEnforcement::Off, Effects::WRITE_LOCAL, true, "not_compared"),
+        (ContractEnforcement::Enforce, Effects::READ_LOCAL, true, "changed"),
     ];
     for (enforcement, effects, runs, status) in cases {
         let world = World::new(policy(enforcement));
@@ -141,7 +143,7 @@ fn enforcement_says_what_a_change_after_registration_means() {
         assert_eq!(used, world.executed());
         let (found, before, said, word, mismatch) = audited(&world);
         assert_eq!(found, json!(live));
-        let compared = enforcement != Enforcement::Off;
+        let compared = enforcement != ContractEnforcement::Off;
         assert_eq!(before, if compared { json!(registered) } else { Value::Null });
         assert_eq!((said, word, mismatch), (json!(status), json!(enforcement), json!(compared)));
     }
@@ -193,9 +195,9 @@ fn whoever_claims_to_have_become_harmless_is_denied() {
     let done = world.call(&world.run(), &ana(), &Asked::new("fs.wipe"));
     assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ContractChanged), "{done:?}");
     assert_eq!(world.executed(), 0);
-    let contract = world.kernel.contract(&id("fs.wipe")).unwrap();
+    let contract = world.kernel.compare_contract(&id("fs.wipe")).unwrap();
     assert_eq!(contract.drift.class(), Some(DriftClass::AuthorityWidening));
-    assert!(contract.denied() && contract.mismatch());
+    assert!(contract.is_denied() && contract.is_mismatch());
     assert_eq!(world.kernel.contract_mismatches().len(), 1);
     // Somebody looks at it and approves it, this version and no other.
     let registry = world.kernel.registry();
@@ -278,7 +280,7 @@ fn after_snapshot(tools: &[CapabilityDraft]) -> Arc<dyn Ledger> {
 fn spoil(ledger: &dyn Ledger, tool: &str, bytes: &[u8]) {
     let key = RecordKey::new(Tenant::default(), Namespace::Baseline, format!("tool:{tool}"));
     let mut batch = Batch::new(Durability::Os);
-    batch.put.push(Put { key, value: bytes.to_vec(), expires_at: None });
+    batch.put.push(RecordWrite { key, value: bytes.to_vec(), expires_at: None });
     ledger.commit(batch).wait().unwrap();
 }
 
@@ -298,7 +300,7 @@ fn a_baseline_denies_what_is_new_changed_or_unreadable_and_lets_readers_run() {
     assert_eq!(audited(&world).2, "new");
     assert_eq!(call(&world, "net.fetch"), (Verdict::Deny, ReasonCode::ContractChanged));
     assert_eq!(audited(&world).2, "changed");
-    let contract = world.kernel.contract(&id("net.fetch")).unwrap();
+    let contract = world.kernel.compare_contract(&id("net.fetch")).unwrap();
     assert_eq!(contract.drift.class(), Some(DriftClass::Documentation));
     for reader in ["fs.new", "fs.read"] {
         assert_eq!(call(&world, reader), (Verdict::Allow, ReasonCode::RuleAllow), "{reader}");
@@ -312,7 +314,7 @@ fn a_baseline_denies_what_is_new_changed_or_unreadable_and_lets_readers_run() {
     assert_eq!(audited(&world).2, "unreadable");
     assert_eq!(call(&world, "fs.read"), (Verdict::Allow, ReasonCode::RuleAllow));
     assert!(matches!(
-        baselines(ledger.as_ref()).state(&read("reads").build().unwrap()),
+        baselines(ledger.as_ref()).compare(&read("reads").build().unwrap()),
         BaselineState::Unreadable(problem) if problem.to_string().contains("newer")
     ));
     // Approving it anew makes it whole, here and for whoever comes later.
@@ -325,7 +327,7 @@ fn a_baseline_that_reads_everything_wrong_denies_more_than_reading() {
     let ledger = after_snapshot(&[draft("fs.read", Effects::READ_LOCAL)]);
     let key = RecordKey::new(Tenant::default(), Namespace::Baseline, "elsewhere");
     let mut batch = Batch::new(Durability::Os);
-    batch.put.push(Put { key, value: b"?".to_vec(), expires_at: None });
+    batch.put.push(RecordWrite { key, value: b"?".to_vec(), expires_at: None });
     ledger.commit(batch).wait().unwrap();
     let world = World::on(ledger, open_policy());
     world.tool("fs.read", Effects::READ_LOCAL).tool("fs.write", Effects::WRITE_LOCAL);
@@ -333,7 +335,10 @@ fn a_baseline_that_reads_everything_wrong_denies_more_than_reading() {
     assert!(succeeded(&world.call(&run, &ana(), &Asked::new("fs.read"))));
     let done = world.call(&run, &ana(), &Asked::new("fs.write"));
     assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ContractUnknown));
-    assert_eq!(world.kernel.contract(&id("fs.write")).unwrap().state, ContractState::Unreadable);
+    assert_eq!(
+        world.kernel.compare_contract(&id("fs.write")).unwrap().state,
+        ContractState::Unreadable
+    );
 }
 
 #[test]
@@ -349,14 +354,14 @@ fn the_stored_form_of_an_approval_is_golden() {
     assert_eq!(text("tool:fs.write"), golden.trim_end());
     assert_eq!(text("surface:kernel"), r#"{"v":1}"#);
     let live = tool.build().unwrap();
-    assert!(matches!(baselines(ledger.as_ref()).state(&live), BaselineState::Match(_)));
+    assert!(matches!(baselines(ledger.as_ref()).compare(&live), BaselineState::Match(_)));
     // Anything that does not fit its fingerprint, or speaks of another tool, is no approval.
     for (from, to) in
         [("writes", "wipes"), ("fs.write", "fs.wrote"), ("\"v\":1", "\"v\":2"), ("1.5", "15")]
     {
         spoil(ledger.as_ref(), "fs.write", golden.trim_end().replace(from, to).as_bytes());
         assert!(
-            matches!(baselines(ledger.as_ref()).state(&live), BaselineState::Unreadable(_)),
+            matches!(baselines(ledger.as_ref()).compare(&live), BaselineState::Unreadable(_)),
             "{from}"
         );
     }
@@ -368,7 +373,7 @@ fn an_approval_is_recorded_with_its_name_time_and_contract() {
     let ledger = after_snapshot(&[tool.clone(), draft("fs.gone", Effects::READ_LOCAL)]);
     let live: Capability = tool.build().unwrap();
     let known = baselines(ledger.as_ref());
-    let baseline = known.of(live.id()).unwrap();
+    let baseline = known.get(live.id()).unwrap();
     assert_eq!(
         (baseline.approved_by.as_str(), baseline.fingerprint),
         ("local-operator", live.fingerprint())
@@ -389,8 +394,8 @@ fn an_approval_is_recorded_with_its_name_time_and_contract() {
     world.register(described("fs.write", Effects::WRITE_LOCAL, "writes more"));
     block_on(world.kernel.snapshot_contracts("ann")).unwrap();
     let known = baselines(ledger.as_ref());
-    assert_eq!(known.approved("kernel").into_iter().collect::<Vec<_>>(), ["fs.write"]);
-    assert_eq!(known.of(live.id()).unwrap().approved_by, "ann");
+    assert_eq!(known.approved_ids("kernel").into_iter().collect::<Vec<_>>(), ["fs.write"]);
+    assert_eq!(known.get(live.id()).unwrap().approved_by, "ann");
     for name in ["", " ", "a\nb", &"x".repeat(129)] {
         assert!(block_on(world.kernel.snapshot_contracts(name)).is_err(), "{name:?}");
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weaver_agent_kernel::{Caller, Driver, FnDriver, block_on};
-use weaver_policy::{Contract, Contracts, Enforcement, Pattern, Policy, PolicySet};
+use weaver_policy::{Contract, ContractEnforcement, Contracts, Pattern, Policy, PolicySet};
 use weaver_types::{
     CapabilityDraft, Digest, Effects, Impact, RawResult, ReasonCode, ResponseMode, Verdict,
     World as Reach,
@@ -69,9 +69,9 @@ fn a_pinned_tool_runs_as_approved_and_not_as_changed() {
 #[test]
 fn what_changed_under_its_pin_is_denied_told_or_not_looked_at() {
     for (word, enforcement, runs, status, said) in [
-        ("enforce", Enforcement::Enforce, false, "changed", true),
-        ("observe", Enforcement::Observe, true, "changed", true),
-        ("off", Enforcement::Off, true, "not_compared", false),
+        ("enforce", ContractEnforcement::Enforce, false, "changed", true),
+        ("observe", ContractEnforcement::Observe, true, "changed", true),
+        ("off", ContractEnforcement::Off, true, "not_compared", false),
     ] {
         let mut policy = open_policy();
         policy.contract_enforcement = enforcement;
@@ -86,7 +86,7 @@ fn what_changed_under_its_pin_is_denied_told_or_not_looked_at() {
         assert_eq!(payload["tool_contract_enforcement"], word);
         assert_eq!(payload["tool_contract_mismatch"], said, "{word}");
         let codes: Vec<_> =
-            done.decision.contributions().iter().map(|one| (one.verdict, one.reason)).collect();
+            done.decision.check_results().iter().map(|one| (one.verdict, one.reason)).collect();
         let verdict = if runs { Verdict::Allow } else { Verdict::Deny };
         assert_eq!(codes.contains(&(verdict, ReasonCode::ContractChanged)), said, "{codes:?}");
     }

@@ -127,7 +127,11 @@ fn recorded_decisions_come_out_the_same_through_the_kernel() {
             let allowed = recorded["allowed"] == true && ours(id, index).is_none();
             let done = desk.world.call(&desk.world.run(), &desk.who, &desk.asked);
             assert_eq!(answer(&done).1.as_str(), code, "{what}");
-            assert_eq!((done.decision.allowed(), succeeded(&done)), (allowed, allowed), "{what}");
+            assert_eq!(
+                (done.decision.is_allowed(), succeeded(&done)),
+                (allowed, allowed),
+                "{what}"
+            );
             assert_eq!(desk.world.executed(), u64::from(allowed), "{what}");
             let last = log(desk.world.ledger.as_ref()).into_iter().rfind(|event| {
                 ["call.outcome", "call.refused", "approval.requested"]

@@ -9,7 +9,8 @@ use serde_json::json;
 use weaver_agent_kernel::Invocation;
 use weaver_firewall::SessionBudget;
 use weaver_types::ledger::{
-    Batch, Completer, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, Ticket,
+    Batch, CommitCompleter, CommitTicket, Ledger, LedgerError, Namespace, Record, RecordKey,
+    StoredEvent, TreeHead,
 };
 use weaver_types::{
     CapabilityDraft, Confidentiality, Effects, EventKind, Integrity, RawResult, ResponseMode,
@@ -24,7 +25,7 @@ use crate::support::{
 /// file what nobody waits for, and then takes or refuses them.
 pub(crate) struct Deferring {
     inner: Arc<dyn Ledger>,
-    waiting: Mutex<Option<(Arc<Batch>, Completer)>>,
+    waiting: Mutex<Option<(Arc<Batch>, CommitCompleter)>>,
     kind: EventKind,
     refuses: bool,
     /// How many batches it keeps; those that come later are taken at once.
@@ -55,14 +56,14 @@ impl Deferring {
 }
 
 impl Ledger for Deferring {
-    fn submit(&self, batch: Arc<Batch>) -> Ticket {
+    fn submit(&self, batch: Arc<Batch>) -> CommitTicket {
         self.settle();
         let mut keeps = self.keeps.lock().unwrap();
         if *keeps == 0 || batch.events.iter().all(|event| event.kind != self.kind) {
             return self.inner.submit(batch);
         }
         *keeps -= 1;
-        let (ticket, completer) = Ticket::pair();
+        let (ticket, completer) = CommitTicket::pair();
         *self.waiting.lock().unwrap() = Some((batch, completer));
         ticket
     }
@@ -81,7 +82,7 @@ impl Ledger for Deferring {
         self.inner.list(tenant, namespace, after, limit)
     }
 
-    fn synced_head(&self) -> Result<Head, LedgerError> {
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
         self.inner.synced_head()
     }
 
@@ -89,7 +90,7 @@ impl Ledger for Deferring {
         self.inner.events(from, limit)
     }
 
-    fn head(&self) -> Result<Head, LedgerError> {
+    fn head(&self) -> Result<TreeHead, LedgerError> {
         self.inner.head()
     }
 }
@@ -198,7 +199,7 @@ fn a_mask_is_counted_before_it_is_shown_for_the_first_time() {
 #[test]
 fn tokens_that_are_bounded_are_charged_before_the_answer() {
     let ledger = Deferring::new(EventKind::Outcome, false);
-    let budget = SessionBudget::named("chars4").unwrap().with_total(100_000);
+    let budget = SessionBudget::from_counter_name("chars4").unwrap().with_total(100_000);
     let world = World::bounded(Arc::clone(&ledger) as Arc<dyn Ledger>, open_policy(), budget);
     world.register(vault());
     assert!(waits(&world, &ledger, &world.run(), "vault.read"), "its charge could be lost");
@@ -213,7 +214,7 @@ fn child() {
     let Ok(path) = std::env::var(LEDGER) else { return };
     let world = World::on(sqlite(Path::new(&path)), open_policy());
     world.register(vault());
-    let run = world.run().named(RunId::parse(RUN).unwrap());
+    let run = world.run().with_run_id(RunId::parse(RUN).unwrap());
     for _ in 0..3 {
         answered(&world, &run);
     }

@@ -52,11 +52,11 @@ fn a_dry_run_says_what_the_call_then_gets() {
         let told = world.kernel.dry_run(Caller { run: &run, principal: who }, asked.call());
         assert_eq!((log(world.ledger.as_ref()).len(), world.executed()), before, "{asked:?}");
         assert!(
-            world.kernel.pending().is_empty()
+            world.kernel.pending_approvals().is_empty()
                 || asked.request.capability_id.as_str() != "disk.wipe"
         );
         let done = world.call(&run, who, &asked);
-        assert_eq!((told.verdict(), told.decision.primary()), answer(&done), "{asked:?}");
+        assert_eq!((told.verdict(), told.decision.primary_reason()), answer(&done), "{asked:?}");
         if let Some(frame) = done.result.and_then(|result| result.data) {
             assert_eq!(told.mode, frame.mode, "{asked:?}");
         }
@@ -78,7 +78,7 @@ fn it_names_driver_arguments_time_and_what_is_left() {
     let told = world.kernel.dry_run(Caller { run: &run, principal: &who }, asked.call());
     assert_eq!(told.driver.as_deref(), Some("fn"));
     assert_eq!(told.arguments, Some(json!({ "path": "a" })));
-    assert_eq!((told.timeout, told.price), (Some(Duration::from_secs(5)), Millicents(0)));
+    assert_eq!((told.timeout, told.max_cost), (Some(Duration::from_secs(5)), Millicents(0)));
     let left = BudgetRemaining {
         tool_calls: Some(2),
         prompt_tokens: None,
@@ -95,7 +95,7 @@ fn it_names_driver_arguments_time_and_what_is_left() {
 
 #[test]
 fn its_mode_is_that_which_the_session_leaves() {
-    let session = SessionBudget::named("chars4").unwrap().with_total(1_000);
+    let session = SessionBudget::from_counter_name("chars4").unwrap().with_total(1_000);
     let world = World::bounded(memory(), open_policy(), session);
     world.tool("fs.read", Effects::READ_LOCAL);
     let (run, admin) = (world.run(), principal("root", &["admin"]));
@@ -104,7 +104,7 @@ fn its_mode_is_that_which_the_session_leaves() {
     loop {
         let told = world.kernel.dry_run(Caller { run: &run, principal: &admin }, asked.call());
         let done = world.call(&run, &admin, &asked);
-        assert_eq!((told.verdict(), told.decision.primary()), answer(&done));
+        assert_eq!((told.verdict(), told.decision.primary_reason()), answer(&done));
         let Some(frame) = done.result.and_then(|result| result.data) else { break };
         assert!(frame.mode >= told.mode, "no more is shown than was said");
         modes.push(told.mode);
@@ -217,7 +217,7 @@ fn where_nobody_can_be_asked_the_explanation_says_so() {
 
 #[test]
 fn what_is_left_of_the_session_is_told_too() {
-    let session = SessionBudget::named("chars4").unwrap().with_total(7_000);
+    let session = SessionBudget::from_counter_name("chars4").unwrap().with_total(7_000);
     let world = World::bounded(memory(), open_policy(), session);
     world.tool("fs.read", Effects::READ_LOCAL);
     let (run, who) = (world.run(), ana());

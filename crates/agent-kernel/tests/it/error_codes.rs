@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use weaver_agent_kernel::{
-    DriverError, KernelError, KeyRingError, PlanError, PreconditionError, RegistryError,
-    ResolverError, TokenError,
+    ApprovalResolverError, DriverError, KernelError, KeyRingError, PlanError, PreconditionError,
+    RegistryError, TokenError,
 };
 use weaver_types::ledger::LedgerError;
 use weaver_types::{AgentId, CapabilityId, Digest, RandomError};
@@ -16,21 +16,24 @@ fn every_error_of_the_registry_has_its_code() {
     for (error, code) in [
         (RegistryError::Duplicate { id: id() }, "registry.duplicate"),
         (RegistryError::Confusable { id: id(), other: id() }, "registry.confusable"),
-        (RegistryError::Prefix { prefix: prefix() }, "registry.prefix"),
+        (RegistryError::InvalidPrefix { prefix: prefix() }, "registry.prefix"),
         (RegistryError::NamespaceTaken { prefix: prefix() }, "registry.namespace_taken"),
         (RegistryError::UnknownNamespace { prefix: prefix() }, "registry.unknown_namespace"),
         (
-            RegistryError::Namespace { prefix: prefix(), problem: String::new() },
+            RegistryError::LoaderFailed { prefix: prefix(), problem: String::new() },
             "registry.namespace",
         ),
-        (RegistryError::Misplaced { id: id(), prefix: prefix() }, "registry.misplaced"),
+        (RegistryError::OutsidePrefix { id: id(), prefix: prefix() }, "registry.misplaced"),
         (
             RegistryError::Schema { id: id(), which: "input", problem: String::new() },
             "registry.schema",
         ),
         (RegistryError::Unknown { id: id() }, "registry.unknown"),
-        (RegistryError::Moved { id: id(), found: Digest::from_bytes([1; 32]) }, "registry.moved"),
-        (RegistryError::Restless { prefix: prefix(), limit: 1 }, "registry.restless"),
+        (
+            RegistryError::VersionChanged { id: id(), live: Digest::from_bytes([1; 32]) },
+            "registry.moved",
+        ),
+        (RegistryError::TooManyRemoved { prefix: prefix(), limit: 1 }, "registry.restless"),
         (RegistryError::Full { limit: 1 }, "registry.full"),
         (RegistryError::Poisoned, "registry.poisoned"),
     ] {
@@ -61,7 +64,7 @@ fn every_error_of_a_driver_says_whether_it_may_have_acted_and_whether_to_try_aga
     ] {
         assert_eq!(error.code(), code);
         assert_eq!((error.is_transient(), error.is_ambiguous()), (transient, ambiguous), "{code}");
-        assert_eq!(error.wait(), wait, "{code}");
+        assert_eq!(error.retry_after(), wait, "{code}");
     }
     let late = DriverError::Timeout(Duration::from_millis(7));
     assert_eq!(late.to_string(), "timed out after 7 ms");
@@ -87,7 +90,7 @@ fn every_other_error_has_its_code() {
             PlanError::MissingPack { agent: AgentId::parse("a").unwrap(), pack: said() }.code(),
             "plan.missing_pack",
         ),
-        (ResolverError(said()).code(), "approval.resolver"),
+        (ApprovalResolverError(said()).code(), "approval.resolver"),
         (PreconditionError::Argument { pointer: said() }.code(), "precondition.argument"),
         (
             PreconditionError::Unreadable { what: said(), problem: said() }.code(),

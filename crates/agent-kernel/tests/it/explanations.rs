@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use serde_json::json;
 use weaver_agent_kernel::{DriverError, FnDriver, Invocation, Settings};
-use weaver_trace_store::prune::{Note, Reason};
+use weaver_trace_store::prune::{PruneReason, PruningNote};
 use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
 use weaver_types::{
     CallId, CapabilityDraft, Effects, EventKind, ManualClock, Principal, RawResult, ReasonCode,
@@ -98,14 +98,14 @@ fn what_the_log_says_is_redacted_and_what_was_pruned_is_not_told() {
     });
     asked.arguments = json!({ "jane.roe@corp.example.com": 1 });
     let done = first.call(&first.run(), &ana(), &asked);
-    assert_eq!(done.decision.primary(), ReasonCode::InvalidArguments);
+    assert_eq!(done.decision.primary_reason(), ReasonCode::InvalidArguments);
     let later = world(Arc::clone(&ledger));
     let told = later.kernel.explain(&ana(), &done.call).unwrap();
-    assert_eq!(told.decision.primary(), ReasonCode::InvalidArguments);
+    assert_eq!(told.decision.primary_reason(), ReasonCode::InvalidArguments);
     assert!(!format!("{told:?}").contains("jane.roe"), "{told:?}");
 
     let seq = ledger.head().unwrap().size - 1;
-    let note = Note::of(vec![seq], Reason::Age, "operator").unwrap();
+    let note = PruningNote::new(vec![seq], PruneReason::Age, "operator").unwrap();
     let (kind, payload) = (EventKind::Pruned, note.to_bytes().unwrap().into());
     let event = NewEvent { kind, at: START, run: None, call: None, payload };
     let batch = Batch { prune: vec![seq], ..Batch::new(Durability::Os).with_event(event) };

@@ -52,8 +52,8 @@ fn after_untrusted_output_nothing_leaves_and_the_rest_goes_on() {
 #[test]
 fn trusted_output_taints_nothing_and_secrets_stay_inside() {
     let world = world();
-    let trusted = Label::of(Confidentiality::Internal, Integrity::Trusted);
-    let sensitive = Label::of(Confidentiality::Restricted, Integrity::Trusted);
+    let trusted = Label::new(Confidentiality::Internal, Integrity::Trusted);
+    let sensitive = Label::new(Confidentiality::Restricted, Integrity::Trusted);
     world
         .register(CapabilityDraft {
             output_label: trusted,

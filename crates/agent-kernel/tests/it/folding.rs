@@ -40,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn world(ledger: Arc<dyn Ledger>) -> World {
-    let session = SessionBudget::named("chars4").unwrap().with_total(TOTAL);
+    let session = SessionBudget::from_counter_name("chars4").unwrap().with_total(TOTAL);
     let world = World::bounded(ledger, open_policy(), session);
     world.tool("fs.read", Effects::READ_LOCAL).tool("fs.write", Effects::WRITE_LOCAL);
     world.answering(draft("fs.fail", Effects::READ_LOCAL), |_| Ok(RawResult::text("no").failed()));
@@ -94,7 +94,7 @@ fn play(inner: Arc<dyn Ledger>, steps: &[Step]) {
         let folded = fold(ledger.as_ref(), &run.run_id);
         assert_eq!(snapshot(ledger.as_ref(), &run.run_id).unwrap_or_default(), folded, "{step:?}");
         assert!(folded.meters.tool_calls <= 12);
-        let session = world.kernel.session(&run).unwrap();
+        let session = world.kernel.token_session(&run).unwrap();
         let used = folded.meters.prompt_tokens.min(TOTAL.into());
         assert_eq!(u64::from(session.used()), used, "{step:?}");
         assert_eq!(session.remaining(), TOTAL - session.used(), "nothing stays reserved");

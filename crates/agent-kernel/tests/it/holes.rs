@@ -8,7 +8,7 @@ use weaver_agent_kernel::{
     Caller, DriverError, FnDriver, Invocation, Ports, RevocationSubject, block_on,
 };
 use weaver_firewall::HandleQuery;
-use weaver_policy::{Effect, Policy, PolicySet, Rule, Source, Sources};
+use weaver_policy::{DocumentSource, DocumentSources, Effect, Policy, PolicySet, Rule};
 use weaver_types::{
     CapabilityDraft, Constraints, Effects, Frame, HandleId, JustificationSource, Principal,
     RawChunk, RawResult, ReasonCode, ResponseMode, RunBudget, RunContext, SafetyMode,
@@ -104,12 +104,12 @@ fn a_forged_handle_opens_nothing() {
     let stored = stored();
     // All that a caller can bring is the id: who may, how many rows and which fields is stored.
     let other = stored.view(&principal("bob", &["admin"]), &json!({}));
-    assert_eq!(other.decision.primary(), ReasonCode::HandleNotFound);
+    assert_eq!(other.decision.primary_reason(), ReasonCode::HandleNotFound);
     let own = stored.view(&ana(), &json!({}));
     assert_eq!(frame(&own).table.len(), 10, "the row cap of the first call");
     assert!(!text(&own).contains("salary"), "its list of fields too");
     let more = stored.view(&ana(), &json!({ "limit": 150 }));
-    assert_eq!(more.decision.primary(), ReasonCode::HandleConstraintViolation);
+    assert_eq!(more.decision.primary_reason(), ReasonCode::HandleConstraintViolation);
 }
 
 /// Cases: HOLE-03.
@@ -118,11 +118,15 @@ fn a_filter_is_no_oracle() {
     let stored = stored();
     let asked = |salary: u32| stored.view(&ana(), &json!({ "filter": { "salary": salary } }));
     let (hit, miss) = (asked(1_007), asked(7));
-    assert_eq!(hit.decision.primary(), ReasonCode::HandleConstraintViolation);
+    assert_eq!(hit.decision.primary_reason(), ReasonCode::HandleConstraintViolation);
     assert_eq!(hit.decision.detail(), miss.decision.detail(), "a hit looks like a miss");
     for query in [json!({ "sort": "salary" }), json!({ "aggregate": ["sum(salary)"] })] {
         let done = stored.view(&ana(), &query);
-        assert_eq!(done.decision.primary(), ReasonCode::HandleConstraintViolation, "{query}");
+        assert_eq!(
+            done.decision.primary_reason(),
+            ReasonCode::HandleConstraintViolation,
+            "{query}"
+        );
     }
     let row = json!([{ "id": 1, "contact": "jane.roe@corp.example.com" }]);
     let world = answering(draft("db.rows", Effects::READ_LOCAL), RawResult::json(row));
@@ -201,11 +205,11 @@ fn roles_are_those_of_the_moment_and_of_the_token() {
     let token = grant(&plain, ResponseMode::Summary).unwrap();
     let caller = Caller { run: &run, principal: &admin };
     let raw = world.kernel.invoke(caller, &token, &asked.arguments, ResponseMode::Raw);
-    assert_eq!(block_on(raw).decision.primary(), ReasonCode::TokenScope);
+    assert_eq!(block_on(raw).decision.primary_reason(), ReasonCode::TokenScope);
     let token = grant(&admin, ResponseMode::Raw).unwrap();
     let caller = Caller { run: &run, principal: &plain };
     let raw = world.kernel.invoke(caller, &token, &asked.arguments, ResponseMode::Raw);
-    assert_eq!(block_on(raw).decision.primary(), ReasonCode::MissingRole);
+    assert_eq!(block_on(raw).decision.primary_reason(), ReasonCode::MissingRole);
     assert_eq!(world.executed(), 0);
 }
 
@@ -217,18 +221,18 @@ fn a_view_is_revoked_charged_and_capped_and_calls_are_limited() {
     let page = |query: Value| first.view(&ana(), &query);
     assert_eq!(frame(&page(json!({ "offset": 10 }))).table.len(), 10);
     let beyond = page(json!({ "offset": 10, "limit": 11 }));
-    assert_eq!(beyond.decision.primary(), ReasonCode::HandleConstraintViolation);
+    assert_eq!(beyond.decision.primary_reason(), ReasonCode::HandleConstraintViolation);
     let by = ana().id;
     let subject = RevocationSubject::Principal(by.clone());
     block_on(first.world.kernel.revoke(subject, &by)).unwrap();
     let revoked = first.view(&ana(), &json!({}));
-    assert_eq!(revoked.decision.primary(), ReasonCode::HandleRevoked);
+    assert_eq!(revoked.decision.primary_reason(), ReasonCode::HandleRevoked);
 
     let mut second = stored();
     second.run.settings.budget =
         RunBudget { max_prompt_tokens: Some(2_000), ..RunBudget::unlimited() };
     let mut views = 0;
-    while second.view(&ana(), &json!({})).decision.allowed() {
+    while second.view(&ana(), &json!({})).decision.is_allowed() {
         views += 1;
         assert!(views < 100, "views are charged");
     }
@@ -264,7 +268,7 @@ fn hostile_text_costs_linear_time() {
         );
         let (run, asked) = (world.run(), Asked::new("db.rows").mode(ResponseMode::Summary));
         let mut done = None;
-        let work = weaver_firewall::work_of(|| done = Some(world.call(&run, &ana(), &asked)));
+        let work = weaver_firewall::scanned_bytes(|| done = Some(world.call(&run, &ana(), &asked)));
         assert!(!frame(&done.unwrap()).facts.is_empty());
         work
     };
@@ -351,10 +355,10 @@ fn a_misspelt_key_is_an_error_and_a_rule_only_tightens() {
     let loads = |matching: &str| {
         let rule = format!("[[rules]]\nname = \"r\"\nmatch = {matching}\neffect = \"allow\"\n");
         let texts = [head("policy") + &rule, head("contracts"), head("keys")];
-        let sources = Sources {
-            policy: Source::unsigned("policy.toml", &texts[0]),
-            contracts: Source::unsigned("contracts.toml", &texts[1]),
-            keys: Source::unsigned("keys.toml", &texts[2]),
+        let sources = DocumentSources {
+            policy: DocumentSource::unsigned("policy.toml", &texts[0]),
+            contracts: DocumentSource::unsigned("contracts.toml", &texts[1]),
+            keys: DocumentSource::unsigned("keys.toml", &texts[2]),
         };
         PolicySet::load_unsigned_development(&sources, START).map(drop).map_err(|e| e.to_string())
     };
@@ -489,9 +493,9 @@ fn tenants_are_compared_and_schemas_are_checked() {
     let first = stored();
     let stranger = Principal { tenant: Tenant::parse("other").unwrap(), ..ana() };
     let done = first.world.call(&first.run, &stranger, &Asked::new("db.rows"));
-    assert_eq!(done.decision.primary(), ReasonCode::NotFound);
+    assert_eq!(done.decision.primary_reason(), ReasonCode::NotFound);
     let view = first.view(&stranger, &json!({}));
-    assert_eq!(view.decision.primary(), ReasonCode::HandleNotFound);
+    assert_eq!(view.decision.primary_reason(), ReasonCode::HandleNotFound);
 
     let world = World::new(Policy::baseline().unwrap());
     let pii = CapabilityDraft {
@@ -514,6 +518,6 @@ fn tenants_are_compared_and_schemas_are_checked() {
     let executed = world.executed();
     let asked = Asked::new("fs.take").with(json!({ "n": "not a number" }));
     let done = world.call(&world.run(), &ana(), &asked);
-    assert_eq!(done.decision.primary(), ReasonCode::InvalidArguments);
+    assert_eq!(done.decision.primary_reason(), ReasonCode::InvalidArguments);
     assert_eq!(world.executed(), executed);
 }

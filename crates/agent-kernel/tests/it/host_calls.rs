@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_agent_kernel::{
-    Answer, Call, Caller, Kernel, Ports, Registry, ResolverPort, Settings, block_on,
+    ApprovalAnswer, Call, Caller, Kernel, Ports, Registry, Settings, TimedApprovalResolver,
+    block_on,
 };
 use weaver_policy::{Contracts, Effect, Policy, PolicySet, Rule};
 use weaver_types::{
@@ -30,9 +31,9 @@ fn policy() -> PolicySet {
 /// A kernel that asks this function, and has so many milliseconds for it.
 fn asking(
     timeout_ms: u64,
-    f: impl Fn(&weaver_policy::approval::ApprovalRequest) -> Answer + Send + Sync + 'static,
+    f: impl Fn(&weaver_policy::approval::ApprovalRequest) -> ApprovalAnswer + Send + Sync + 'static,
 ) -> Kernel {
-    let resolver = ResolverPort::blocking(Duration::from_millis(timeout_ms), f);
+    let resolver = TimedApprovalResolver::blocking(Duration::from_millis(timeout_ms), f);
     let ports = Ports { resolver: Some(resolver), ..Ports::default() };
     Kernel::builder(registry(), policy()).with_ports(ports).open().unwrap()
 }
@@ -50,7 +51,7 @@ fn a_kernel_of_two_parts_calls_by_id() {
     let run = kernel.start_run(RunSettings::default()).unwrap();
     let caller = Caller { run: &run, principal: &ana() };
     let done = block_on(kernel.call(caller, "docs.read", json!({})));
-    assert!(done.decision.allowed());
+    assert!(done.decision.is_allowed());
     let frame = done.frame().unwrap();
     assert!(serde_json::to_string(frame).unwrap().contains("done"));
     assert_eq!(kernel.ledger().head().unwrap().size, 3);
@@ -75,7 +76,7 @@ fn an_id_that_none_can_have_is_refused_like_an_unknown_one() {
         assert_eq!(done.decision, unknown.decision, "{id:?}");
         assert!(done.frame().is_none());
     }
-    assert_eq!(unknown.decision.primary(), ReasonCode::NotFound);
+    assert_eq!(unknown.decision.primary_reason(), ReasonCode::NotFound);
     assert_eq!(kernel.ledger().head().unwrap().size, size + 3, "each refusal is recorded");
 }
 
@@ -86,16 +87,16 @@ fn what_a_function_released_says_so_first() {
         assert_eq!(request.authority.quorum, 1);
         assert!(request.holds.iter().all(|held| held.authority.quorum == 1));
         assert!(request.render().unwrap().contains("mail.send"));
-        Answer::granted_by(["ben"])
+        ApprovalAnswer::granted_by(["ben"])
     });
     assert_eq!(send(&kernel), (Verdict::Allow, ReasonCode::ApprovalGranted));
 }
 
 #[test]
 fn who_asks_cannot_answer_and_no_answer_leaves_the_request_open() {
-    let kernel = asking(60_000, |_| Answer::granted_by(["ana"]));
+    let kernel = asking(60_000, |_| ApprovalAnswer::granted_by(["ana"]));
     assert_eq!(send(&kernel), (Verdict::Deny, ReasonCode::ApprovalRevoked));
-    let kernel = asking(60_000, |_| Answer::NoAnswer);
+    let kernel = asking(60_000, |_| ApprovalAnswer::NoAnswer);
     assert_eq!(send(&kernel).0, Verdict::Hold);
     assert_eq!(kernel.open_requests().len(), 1);
 }
@@ -104,7 +105,7 @@ fn who_asks_cannot_answer_and_no_answer_leaves_the_request_open() {
 fn a_function_that_is_late_or_panics_ends_the_request() {
     let kernel = asking(20, |_| {
         std::thread::sleep(Duration::from_millis(400));
-        Answer::granted_by(["ben"])
+        ApprovalAnswer::granted_by(["ben"])
     });
     assert_eq!(send(&kernel), (Verdict::Deny, ReasonCode::ApprovalTimeout));
     let kernel = asking(60_000, |_| panic!("the prompt broke"));
@@ -121,8 +122,8 @@ fn kernels_of_one_process_share_no_keys() {
     let call = Call { request: &request, arguments: Some(&arguments), mode };
     let token = block_on(kernels[0].grant(caller, call)).token.unwrap();
     let other = block_on(kernels[1].invoke(caller, &token, &arguments, mode));
-    assert_eq!(other.decision.primary(), ReasonCode::TokenInvalid);
-    assert!(block_on(kernels[0].invoke(caller, &token, &arguments, mode)).decision.allowed());
+    assert_eq!(other.decision.primary_reason(), ReasonCode::TokenInvalid);
+    assert!(block_on(kernels[0].invoke(caller, &token, &arguments, mode)).decision.is_allowed());
 }
 
 #[test]
@@ -136,11 +137,11 @@ fn what_host_functions_bring_is_untrusted_unless_the_capability_says_otherwise()
     let caller = Caller { run: &run, principal: &ana() };
     let held = |kernel: &Kernel| {
         let done = block_on(kernel.call(caller, "mail.send", json!({})));
-        let said = done.decision.contributions().iter();
+        let said = done.decision.check_results().iter();
         said.filter(|one| one.reason == ReasonCode::UntrustedInfluence).count()
     };
     assert_eq!(held(&kernel), 0);
-    assert!(block_on(kernel.call(caller, "docs.read", json!({}))).decision.allowed());
+    assert!(block_on(kernel.call(caller, "docs.read", json!({}))).decision.is_allowed());
     assert_eq!(held(&kernel), 1, "a result whose label nobody declared taints the run");
 }
 

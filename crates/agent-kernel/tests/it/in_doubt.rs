@@ -38,7 +38,7 @@ fn child() {
         Ok(RawResult::text("never"))
     });
     world.driven(secret("vault.write"), driver);
-    let run = world.run().named(RunId::parse(RUN).unwrap());
+    let run = world.run().with_run_id(RunId::parse(RUN).unwrap());
     world.call(&run, &ana(), &Asked::new("vault.write"));
 }
 

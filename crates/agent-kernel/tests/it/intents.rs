@@ -97,7 +97,7 @@ fn a_ledger_that_takes_nothing_denies_everything() {
     let refused = world.call(&world.run(), &ana(), &Asked::new("no.such"));
     assert_eq!(refused.decision.verdict(), Verdict::Deny);
     assert!(
-        refused.decision.contributions().iter().any(|c| c.reason == ReasonCode::LedgerUnavailable)
+        refused.decision.check_results().iter().any(|c| c.reason == ReasonCode::LedgerUnavailable)
     );
 }
 
@@ -126,7 +126,7 @@ fn an_outcome_that_cannot_be_written_is_told_as_unknown() {
     });
     let run = world.run();
     let done = world.call(&run, &ana(), &Asked::new("fs.write").with(json!({"kept": "secretly"})));
-    assert!(done.decision.allowed());
+    assert!(done.decision.is_allowed());
     let result = done.result.clone().unwrap();
     assert!(!result.success && result.data.is_none());
     assert!(result.error_message.starts_with("outcome_unknown"), "{result:?}");

@@ -66,7 +66,7 @@ fn world() -> World {
         ..draft(id, effects)
     };
     let trusted = |id: &str, effects| CapabilityDraft {
-        output_label: Label::of(Confidentiality::Internal, Integrity::Trusted),
+        output_label: Label::new(Confidentiality::Internal, Integrity::Trusted),
         ..told(id, effects)
     };
     let notes = Arc::new(Mutex::new(String::new()));
@@ -99,7 +99,7 @@ fn call(world: &World, run: &RunContext, id: &str, arguments: Value) -> Invocati
 /// A run whose user said the prompt, and which has read something untrusted.
 fn tainted(world: &World) -> RunContext {
     let mut run = world.run();
-    assert!(run.user_said(PROMPT));
+    assert!(run.record_user_text(PROMPT));
     call(world, &run, "web.read", json!({}));
     run
 }

@@ -160,7 +160,7 @@ fn no_way_of_two_steps_leads_out_either() {
         }
         let count = office.got.lock().unwrap().len();
         let done = office.call(last.0, last.1.clone());
-        assert!(!done.decision.allowed(), "{steps:?}");
+        assert!(!done.decision.is_allowed(), "{steps:?}");
         assert_eq!(office.got.lock().unwrap().len(), count, "{steps:?}");
     }
 }
@@ -200,7 +200,7 @@ fn with_password(value: &Value) -> (Office, &'static str) {
 
 /// Reads something that nobody trusts.
 fn taint(office: &Office) {
-    let untrusted = Label::of(Confidentiality::Internal, Integrity::Untrusted);
+    let untrusted = Label::new(Confidentiality::Internal, Integrity::Untrusted);
     let news =
         CapabilityDraft { output_label: untrusted, ..draft("news.read", Effects::READ_OPEN) };
     office.world.driven(news, FnDriver::inline(|_| Ok(RawResult::text("nothing new"))));
@@ -243,7 +243,7 @@ fn a_name_of_a_field_that_is_a_value_is_in_no_refusal() {
             ("bank.pay", json!({ mask: { "amount": 3 } })),
         ] {
             let done = office.call(tool, arguments.clone());
-            assert!(!done.decision.allowed(), "{tool} {arguments}");
+            assert!(!done.decision.is_allowed(), "{tool} {arguments}");
             let asked = Asked::new(tool).with(arguments.clone());
             let caller = Caller { run: &office.run, principal: &ana() };
             let why = office.world.kernel.explain_denial(caller, asked.call());
@@ -272,7 +272,7 @@ fn a_value_in_another_value_is_no_way_to_see_its_rest() {
     office.world.driven(strict, Named("mcp:files", answers));
     let (short, long) = (seen["password"].as_str().unwrap(), seen["token"].as_str().unwrap());
     let done = office.call("files.pick", json!({ long: short }));
-    assert!(!done.decision.allowed());
+    assert!(!done.decision.is_allowed());
     let all = format!("{:?} {}", done.decision, office.log());
     assert!(!all.contains("heron") && !all.contains("plover"), "{all}");
 }
@@ -285,7 +285,7 @@ fn a_held_call_that_is_decided_again_does_not_tell_its_values() {
     assert_eq!(done.decision.verdict(), Verdict::Hold, "{:?}", done.decision);
     let held = done.request.expect("a request");
     block_on(office.world.kernel.replace_policy(documents("another office")));
-    assert!(office.world.kernel.successor(&held).is_some(), "it is held in the same way");
+    assert!(office.world.kernel.approval_successor(&held).is_some(), "it is held in the same way");
     let log = office.log();
     assert!(log.contains("at `/[PASSWORD_1]`"), "{log}");
     assert!(!log.contains("plover") && !log.contains("heron"), "{log}");
@@ -376,7 +376,7 @@ fn a_value_that_comes_back_within_another_does_not_come_from_there() {
         let seen = office.read("files.read", echo);
         assert!(!seen.contains("jane.roe"), "{seen}");
         let done = office.call("files.mail", json!({ "body": seen }));
-        assert!(!done.decision.allowed(), "{seen} went to {}", office.last());
+        assert!(!done.decision.is_allowed(), "{seen} went to {}", office.last());
     }
 }
 
@@ -391,7 +391,7 @@ fn a_server_that_guesses_a_secret_does_not_get_it() {
     for tool in ["files.write", "files.read", "book.update"] {
         let before = office.got.lock().unwrap().len();
         let done = office.call(tool, json!({ "text": mask }));
-        assert!(!done.decision.allowed(), "{tool} {mask}");
+        assert!(!done.decision.is_allowed(), "{tool} {mask}");
         assert_eq!(office.got.lock().unwrap().len(), before);
     }
 }

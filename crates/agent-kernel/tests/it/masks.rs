@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Answer, Driver, DriverError, FnDriver, Invocation, Ports, Resolver, ResolverError,
-    ResolverPort, block_on,
+    ApprovalAnswer, ApprovalResolver, ApprovalResolverError, Driver, DriverError, FnDriver,
+    Invocation, Ports, TimedApprovalResolver, block_on,
 };
 use weaver_policy::approval::ApprovalRequest;
 use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
@@ -117,7 +117,7 @@ impl Office {
                 })
             };
             let server = Server { name, got: Arc::clone(&got), body: Box::new(body) };
-            let label = Label::of(Confidentiality::Internal, Integrity::Trusted);
+            let label = Label::new(Confidentiality::Internal, Integrity::Trusted);
             let fields =
                 ["to", "body", "url", "amount", "text"].map(|name| (name.to_owned(), json!({})));
             let schema = json!({ "type": "object", "properties": Value::Object(fields.into_iter().collect()) });
@@ -294,7 +294,7 @@ fn masks_that_stand_for_nothing_never_reach_a_tool_that_writes() {
         ] {
             for tool in ["files.write", "files.replace", "mail.send", "any.tool"] {
                 let done = office.call(tool, arguments.clone());
-                assert!(!done.decision.allowed(), "{tool} {arguments}");
+                assert!(!done.decision.is_allowed(), "{tool} {arguments}");
                 let said = done.decision.obstacles().any(|said| {
                     said.reason == ReasonCode::MaskedValueInArguments && said.detail.contains(mask)
                 });
@@ -438,22 +438,22 @@ fn a_refusal_does_not_tell_the_value_that_it_is_about() {
 /// Looks at what it is asked and grants it.
 struct Approver(Mutex<Vec<ApprovalRequest>>);
 
-impl Resolver for Approver {
+impl ApprovalResolver for Approver {
     fn resolve<'a>(
         &'a self,
         request: &'a ApprovalRequest,
-    ) -> BoxFuture<'a, Result<Answer, ResolverError>> {
+    ) -> BoxFuture<'a, Result<ApprovalAnswer, ApprovalResolverError>> {
         self.0.lock().unwrap().push(request.clone());
         let people = BTreeSet::from(["alice".to_owned()]);
-        Box::pin(std::future::ready(Ok(Answer::Granted { people })))
+        Box::pin(std::future::ready(Ok(ApprovalAnswer::Granted { people })))
     }
 }
 
 #[test]
 fn a_person_sees_the_value_and_releases_it_and_the_log_has_the_mask() {
     let approver = Arc::new(Approver(Mutex::default()));
-    let port = ResolverPort {
-        resolver: Arc::clone(&approver) as Arc<dyn Resolver>,
+    let port = TimedApprovalResolver {
+        resolver: Arc::clone(&approver) as Arc<dyn ApprovalResolver>,
         timeout: std::time::Duration::from_secs(1),
     };
     let office = Office::with(memory(), Ports { resolver: Some(port), ..Ports::default() });
@@ -473,7 +473,7 @@ fn a_person_sees_the_value_and_releases_it_and_the_log_has_the_mask() {
 #[test]
 fn a_masked_address_of_a_trusted_book_vouches_for_a_mail_to_it() {
     let office = Office::new();
-    let untrusted = Label::of(Confidentiality::Internal, Integrity::Untrusted);
+    let untrusted = Label::new(Confidentiality::Internal, Integrity::Untrusted);
     let news =
         CapabilityDraft { output_label: untrusted, ..draft("news.read", Effects::READ_OPEN) };
     office

@@ -2,9 +2,9 @@
 //! the value, and the label of what was read.
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Caller, MemoryAccess, MemoryNote, block_on};
+use weaver_agent_kernel::{Caller, MemoryAccess, MemoryOperation, block_on};
 use weaver_firewall::HandleQuery;
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::{
     CapabilityDraft, Confidentiality, Effects, Integrity, Label, RawResult, ResponseMode,
     RunContext, SensitivityTag,
@@ -15,7 +15,7 @@ use crate::support::{Asked, World, ana, draft, fold, log, open_policy, snapshot,
 const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
 
 fn trusted() -> Label {
-    Label::of(Confidentiality::Internal, Integrity::Trusted)
+    Label::new(Confidentiality::Internal, Integrity::Trusted)
 }
 
 fn remember(id: &str, effects: Effects) -> CapabilityDraft {
@@ -25,7 +25,7 @@ fn remember(id: &str, effects: Effects) -> CapabilityDraft {
 
 fn note(world: &World, run: &RunContext, access: MemoryAccess, label: &Label) {
     let value = json!({ "key": SECRET });
-    let note = MemoryNote {
+    let note = MemoryOperation {
         access,
         entry: "mem_dur_deploy",
         tier: "durable",
@@ -75,7 +75,7 @@ fn what_a_host_writes_and_reads_is_in_the_log_without_its_value() {
         })
         .collect();
     let bytes = format!("{{\"key\":\"{SECRET}\"}}");
-    let commit = Digest::of_parts(Tag::MEMORY_COMMIT, &[&salt, bytes.as_bytes()]);
+    let commit = Digest::of_parts(DomainTag::MEMORY_COMMIT, &[&salt, bytes.as_bytes()]);
     assert_eq!(put["commit"], json!(commit));
     assert_ne!(log[1].payload["commit"], log[2].payload["commit"], "each under its own salt");
 }
@@ -116,7 +116,7 @@ fn a_call_that_remembers_or_recalls_has_its_decision_key_once_it_succeeded() {
 fn what_a_source_knows_of_its_label_only_makes_it_stricter() {
     let world = World::new(open_policy());
     let answer = |label: Label| move |_| Ok(RawResult::text("words").labelled(label.clone()));
-    let worse = Label::of(Confidentiality::Confidential, Integrity::Untrusted);
+    let worse = Label::new(Confidentiality::Confidential, Integrity::Untrusted);
     world
         .answering(remember("notes.bad", Effects::READ_LOCAL), answer(worse.clone()))
         .answering(remember("notes.good", Effects::READ_LOCAL), answer(trusted()))

@@ -29,11 +29,11 @@ impl Driver for Priced {
     fn execute(&self, _: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
         self.executed.fetch_add(1, Ordering::SeqCst);
         let answer = self.answer.clone();
-        let result = answer.map(|cost| RawResult::text("done").costing(Millicents(cost)));
+        let result = answer.map(|cost| RawResult::text("done").with_cost(Millicents(cost)));
         Box::pin(std::future::ready(result))
     }
 
-    fn price(&self, _: &CapabilityId) -> Millicents {
+    fn max_cost(&self, _: &CapabilityId) -> Millicents {
         Millicents(self.price)
     }
 
@@ -158,7 +158,10 @@ fn tokens_are_counted_where_only_the_run_has_a_cap() {
         assert_eq!(meters(&world, &run).prompt_tokens, sum);
     }
     assert!(sum > 500 && sum <= 1_500, "{sum}");
-    assert!(world.kernel.session(&run).is_none(), "it is no session, and no mode grows stricter");
+    assert!(
+        world.kernel.token_session(&run).is_none(),
+        "it is no session, and no mode grows stricter"
+    );
 }
 
 /// A result as it is has a bound of its own, in tokens, and so much is set aside for it.
@@ -245,7 +248,7 @@ fn a_call_that_is_given_up_is_charged_with_its_time_and_its_price() {
             Box::pin(std::future::pending())
         }
 
-        fn price(&self, _: &CapabilityId) -> Millicents {
+        fn max_cost(&self, _: &CapabilityId) -> Millicents {
             Millicents(5)
         }
 

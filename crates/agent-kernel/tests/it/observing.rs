@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use weaver_agent_kernel::{Caller, RevocationSubject, block_on};
-use weaver_policy::{Limit, Policy, RuleEnforcement};
+use weaver_policy::{Policy, RateLimit, RuleEnforcement};
 use weaver_types::{Effects, ReasonCode, ResponseMode, RunBudget, Rung, SafetyMode, Verdict};
 
 use crate::support::{Asked, World, ana, answer, draft, log, open_policy, succeeded};
@@ -77,7 +77,7 @@ fn l5_the_mode_revocations_and_raw_results_hold() {
 
 #[test]
 fn a_limit_is_recorded_and_stops_nothing() {
-    let world = observing(open_policy().with_limit(Limit::new("few", 1, 60)));
+    let world = observing(open_policy().with_limit(RateLimit::new("few", 1, 60)));
     world.tool("fs.read", Effects::READ_LOCAL);
     let run = world.run();
     for would in [Verdict::Allow, Verdict::Deny, Verdict::Deny] {

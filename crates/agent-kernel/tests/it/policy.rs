@@ -4,7 +4,7 @@ use serde_json::json;
 use weaver_agent_kernel::{Caller, block_on};
 use weaver_policy::Policy;
 use weaver_types::{
-    CapabilityId, Check, Contribution, Effects, EventKind, HandleId, ReasonCode, ResponseMode,
+    CapabilityId, CheckKind, CheckResult, Effects, EventKind, HandleId, ReasonCode, ResponseMode,
     RunBudget, SafetyMode, Verdict,
 };
 
@@ -46,7 +46,7 @@ fn the_reference_flow_comes_out_as_written() {
     assert_eq!(answer(&delete), (Verdict::Deny, ReasonCode::MissingRole));
     assert_eq!(world.executed(), 2);
     let told = world.kernel.explain(&agent, &delete.call).unwrap();
-    assert_eq!(told.decision.primary(), ReasonCode::MissingRole);
+    assert_eq!(told.decision.primary_reason(), ReasonCode::MissingRole);
 
     let expected = [
         "run.started", "route.shortlisted", "call.intent", "call.outcome", "call.refused",
@@ -123,14 +123,14 @@ fn a_dry_run_decides_and_leaves_no_trace() {
     run.dry_run = true;
     let dry = Caller { run: &run, principal: &who };
     let would = world.call(&run, &who, &asked);
-    assert!(would.decision.allowed() && would.result.is_none());
+    assert!(would.decision.is_allowed() && would.result.is_none());
     let refused = world.call(&run, &who, &Asked::new("tickets.delete"));
-    assert_eq!(refused.decision.primary(), ReasonCode::MissingRole);
+    assert_eq!(refused.decision.primary_reason(), ReasonCode::MissingRole);
     let invoked = block_on(world.kernel.invoke(dry, &token, &asked.arguments, asked.mode));
-    assert!(invoked.decision.allowed() && invoked.result.is_none());
+    assert!(invoked.decision.is_allowed() && invoked.result.is_none());
     let id = HandleId::parse("hdl_1").unwrap();
     let view = block_on(world.kernel.expand(dry, &id, &Default::default()));
-    assert_eq!(view.decision.primary(), ReasonCode::HandleNotFound);
+    assert_eq!(view.decision.primary_reason(), ReasonCode::HandleNotFound);
     block_on(world.kernel.record_shortlist(dry, "tidy up", &[])).unwrap();
     assert_eq!(world.executed(), 0);
     assert_eq!(world.ledger.head().unwrap().size, 0);
@@ -176,7 +176,7 @@ fn arguments_fit_their_schema_or_are_asked_for() {
 fn what_the_host_rejects_is_recorded_and_never_reads_as_allowed() {
     let world = support_desk();
     let (run, who) = (world.run(), ana());
-    let said = Contribution::new(Check::System, Verdict::Allow, ReasonCode::RuleAllow, "no");
+    let said = CheckResult::new(CheckKind::System, Verdict::Allow, ReasonCode::RuleAllow, "no");
     let asked = Asked::new("docs.search");
     let caller = Caller { run: &run, principal: &who };
     let done = block_on(world.kernel.reject(caller, &asked.request, said));
@@ -191,7 +191,7 @@ fn notes_and_shortlists_are_redacted() {
     let caller = Caller { run: &run, principal: &who };
     block_on(world.kernel.record_shortlist(caller, "mail jane.roe@corp.example.com", &[])).unwrap();
     let fields = json!({"error": "password=hunter2!"}).as_object().unwrap().clone();
-    block_on(world.kernel.note(EventKind::UpstreamLost, fields)).unwrap();
+    block_on(world.kernel.record_host_event(EventKind::UpstreamLost, fields)).unwrap();
     let text = format!(
         "{:?}",
         log(world.ledger.as_ref()).iter().map(|e| e.payload.to_string()).collect::<Vec<_>>()
@@ -272,7 +272,7 @@ fn an_event_of_the_host_is_recorded_with_its_fields_redacted() {
     let world = World::new(open_policy());
     let fields = json!({ "server": "mail", "said": "ask jane.roe@corp.example.com", "n": 7 });
     let fields = fields.as_object().unwrap().clone();
-    block_on(world.kernel.note(EventKind::UpstreamLost, fields)).unwrap();
+    block_on(world.kernel.record_host_event(EventKind::UpstreamLost, fields)).unwrap();
     let told = log(world.ledger.as_ref());
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].kind, EventKind::UpstreamLost.as_str());

@@ -85,7 +85,7 @@ fn a_world_that_moved_after_the_grant_refuses_the_call() {
         assert!(done.decision.detail().contains(said), "{}", done.decision.detail());
     }
     assert_eq!(desk.world.executed(), 0);
-    assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
+    assert!(matches!(desk.world.kernel.approval_phase(&id), Some(Phase::Revoked { .. })));
     world.set("head", "abc");
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold, "the grant does not come back");
 }
@@ -134,7 +134,7 @@ fn a_token_is_bound_to_the_facts_of_its_grant() {
 fn what_cannot_be_observed_is_denied() {
     let none = desk(None);
     assert_eq!(answer(&none.push()), (Verdict::Deny, ReasonCode::PreconditionFailed));
-    assert!(none.world.kernel.pending().is_empty());
+    assert!(none.world.kernel.pending_approvals().is_empty());
     let empty = desk(Some(&facts(&[])));
     assert_eq!(answer(&empty.push()), (Verdict::Deny, ReasonCode::PreconditionFailed));
     let no_path = empty.call(&Asked::new("fs.write").with(json!({ "other": 1 })));
@@ -152,7 +152,7 @@ fn a_fact_about_an_argument_needs_the_arguments() {
     let call = weaver_agent_kernel::Call { arguments: None, ..asked.call() };
     let grant = block_on(desk.world.kernel.grant(caller, call));
     assert_eq!(grant.decision.verdict(), Verdict::Ask);
-    assert_eq!(grant.decision.primary(), ReasonCode::ArgumentsRequired);
+    assert_eq!(grant.decision.primary_reason(), ReasonCode::ArgumentsRequired);
 }
 
 #[test]

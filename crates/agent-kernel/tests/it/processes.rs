@@ -37,7 +37,7 @@ fn run() -> RunContext {
         &SystemClock::default(),
         &weaver_types::OsRandom,
     );
-    run.unwrap().named(RunId::parse("run_shared").unwrap())
+    run.unwrap().with_run_id(RunId::parse("run_shared").unwrap())
 }
 
 fn say(what: &str) {
@@ -108,7 +108,7 @@ fn a_second_process_is_refused_and_a_call_of_a_dead_one_is_unknown() {
     let caller = Caller { run: &run, principal: &who };
     for token in &tokens {
         let done = block_on(again.invoke(caller, token, &json!({}), ResponseMode::Table));
-        assert_eq!(done.decision.primary(), ReasonCode::TokenUsed);
+        assert_eq!(done.decision.primary_reason(), ReasonCode::TokenUsed);
     }
     assert_eq!(count("call.intent"), 2, "nothing ran again");
 }

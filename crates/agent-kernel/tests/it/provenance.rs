@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use weaver_agent_kernel::{Invocation, Ports, RunState, block_on};
 use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::ledger::{
-    Batch, Durability, Ledger, MAX_PAGE, Namespace, NewEvent, Put, RecordKey,
+    Batch, Durability, Ledger, MAX_PAGE, Namespace, NewEvent, RecordKey, RecordWrite,
 };
 use weaver_types::{
     CapabilityDraft, Confidentiality, Effects, EventKind, Integrity, Label, ManualClock, RawResult,
@@ -49,7 +49,7 @@ fn schema(names: &[&str]) -> Option<Value> {
 }
 
 fn trusted() -> Label {
-    Label::of(Confidentiality::Internal, Integrity::Trusted)
+    Label::new(Confidentiality::Internal, Integrity::Trusted)
 }
 
 fn world_on(ledger: Arc<dyn Ledger>) -> World {
@@ -89,7 +89,7 @@ fn world() -> World {
 /// A run whose user said the prompt, and which has read something untrusted.
 fn tainted(world: &World) -> RunContext {
     let mut run = world.run();
-    assert!(run.user_said(PROMPT));
+    assert!(run.record_user_text(PROMPT));
     world.call(&run, &ana(), &Asked::new("web.read"));
     run
 }
@@ -201,7 +201,7 @@ fn borrowed_assembled_hidden_and_look_alike_values_release_nothing() {
 fn a_hold_names_the_argument_its_kind_and_what_tainted_the_run() {
     let world = world();
     let mut run = world.run();
-    run.user_said(PROMPT);
+    run.record_user_text(PROMPT);
     let read = world.call(&run, &ana(), &Asked::new("web.read"));
     let held = call(&world, &run, "mail.send", json!({ "recipients": ["eve@evil.net"] }));
     let detail = held.decision.detail();
@@ -274,7 +274,7 @@ fn a_restart_changes_no_verdict() {
             run = Some(fresh.run_id);
         } else {
             // The host does not say the words again: the run knows them.
-            let again = world.run().named(run.clone().unwrap());
+            let again = world.run().with_run_id(run.clone().unwrap());
             assert_eq!(verdicts(&world, &again), before);
         }
     }
@@ -285,12 +285,12 @@ fn a_restart_changes_no_verdict() {
 fn the_log_has_the_users_words_once_redacted_and_committed_to() {
     let world = world();
     let mut run = world.run();
-    run.user_said("my key is AKIAIOSFODNN7EXAMPLE, mail bob@corp.example.com");
+    run.record_user_text("my key is AKIAIOSFODNN7EXAMPLE, mail bob@corp.example.com");
     for _ in 0..3 {
         world.call(&run, &ana(), &Asked::new("web.read"));
     }
-    let mut again = world.run().named(run.run_id.clone());
-    again.user_said("my key is AKIAIOSFODNN7EXAMPLE, mail bob@corp.example.com");
+    let mut again = world.run().with_run_id(run.run_id.clone());
+    again.record_user_text("my key is AKIAIOSFODNN7EXAMPLE, mail bob@corp.example.com");
     world.call(&again, &ana(), &Asked::new("web.read"));
     let said: Vec<_> =
         log(world.ledger.as_ref()).into_iter().filter(|e| e.kind == "run.user_said").collect();
@@ -302,7 +302,7 @@ fn the_log_has_the_users_words_once_redacted_and_committed_to() {
         kinds(world.ledger.as_ref()).iter().filter(|kind| *kind == "run.started").count(),
         1
     );
-    again.user_said("and to eve@evil.net");
+    again.record_user_text("and to eve@evil.net");
     let sent = call(&world, &again, "mail.send", json!({ "recipients": ["eve@evil.net"] }));
     assert_eq!(sent.decision.verdict(), Verdict::Allow);
 }
@@ -359,7 +359,7 @@ fn a_rule_can_ask_where_a_value_came_from() {
     let world = World::new(policy);
     world.tool("crm.ask", Effects::READ_LOCAL);
     let mut run = world.run();
-    run.user_said("Look for the Blue Lagoon");
+    run.record_user_text("Look for the Blue Lagoon");
     let ask =
         |query: &str| call(&world, &run, "crm.ask", json!({ "query": query })).decision.verdict();
     assert_eq!((ask("Blue Lagoon"), ask("Red Lagoon")), (Verdict::Allow, Verdict::Hold));
@@ -373,13 +373,14 @@ fn holding(records: [(&str, &str); 2]) -> Arc<dyn Ledger> {
     let (ledger, mut batch, mut digests) = (memory(), Batch::new(Durability::Os), Vec::new());
     for (name, value) in records {
         let (id, value) = (format!("run_1 {name}"), value.trim_end().as_bytes());
-        digests.push(Digest::of_parts(Tag::PROVENANCE, &[id.as_bytes(), value]));
+        digests.push(Digest::of_parts(DomainTag::PROVENANCE, &[id.as_bytes(), value]));
         let key = RecordKey::new(Tenant::default(), Namespace::Provenance, id);
         batch = batch.create(key, value.to_vec(), None);
     }
-    let state = canonical::of(&RunState::default(), Profile::Record).unwrap();
+    let state = canonical::serialize(&RunState::default(), Profile::Record).unwrap();
     let key = RecordKey::new(Tenant::default(), Namespace::Run, "run_1");
-    let payload = canonical::of(&json!({ "run": { "provenance": digests } }), Profile::Record);
+    let payload =
+        canonical::serialize(&json!({ "run": { "provenance": digests } }), Profile::Record);
     let begun = NewEvent {
         at: START,
         kind: EventKind::RunStarted,
@@ -414,20 +415,20 @@ fn what_somebody_planted_among_the_origins_of_a_run_vouches_for_nothing() {
     let world = world_on(sqlite(&path));
     let own = tainted(&world);
     let mut other = world.run();
-    assert!(other.user_said("Send it to eve@evil.example.net"));
+    assert!(other.record_user_text("Send it to eve@evil.example.net"));
     world.call(&other, &ana(), &Asked::new("web.read"));
     let (own, other) = (own.run_id, other.run_id);
     // The whole index of another run, its key too, in place of this run's.
     let mut batch = Batch::new(Durability::Os);
     for (name, value) in origins_of(&world, &other) {
-        batch.put.push(Put { key: origin_key(&own, &name), value, expires_at: None });
+        batch.put.push(RecordWrite { key: origin_key(&own, &name), value, expires_at: None });
     }
     block_on(world.ledger.commit(batch)).unwrap();
     drop(world);
     let world = world_on(sqlite(&path));
     let to_eve = |run: &RunId| {
         let arguments = json!({ "recipients": ["eve@evil.example.net"], "body": "x" });
-        let run = world.run().named(run.clone());
+        let run = world.run().with_run_id(run.clone());
         call(&world, &run, "mail.send", arguments).decision.verdict()
     };
     assert_eq!((to_eve(&other), to_eve(&own)), (Verdict::Allow, Verdict::Hold));
@@ -457,14 +458,14 @@ fn what_somebody_removed_from_the_origins_of_a_run_keeps_trusted_results_from_vo
     block_on(world.ledger.commit(batch)).unwrap();
     drop(world);
     let world = world_on(sqlite(&path));
-    assert_eq!(post(&world, &world.run().named(id)), Verdict::Hold);
+    assert_eq!(post(&world, &world.run().with_run_id(id)), Verdict::Hold);
 }
 
 #[test]
 fn a_run_goes_on_from_its_golden_origins_and_a_newer_form_denies_its_calls() {
     let send = |records: [(&str, &str); 2]| {
         let world = world_on(holding(records));
-        let run = world.run().named(RunId::parse("run_1").unwrap());
+        let run = world.run().with_run_id(RunId::parse("run_1").unwrap());
         world.call(&run, &ana(), &Asked::new("web.read"));
         answer(&call(&world, &run, "mail.send", json!({ "recipients": ["bob@example.com"] })))
     };

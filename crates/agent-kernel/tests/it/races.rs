@@ -65,10 +65,10 @@ fn of_64_invocations_with_one_token_one_executes() {
         assert_eq!(world.executed(), 1);
         assert_eq!(done.iter().filter(|done| succeeded(done)).count(), 1);
         for refused in done.iter().filter(|done| !succeeded(done)) {
-            assert_eq!(refused.decision.primary(), ReasonCode::TokenUsed);
+            assert_eq!(refused.decision.primary_reason(), ReasonCode::TokenUsed);
         }
         let told = world.kernel.explain(&who, &grant.call).unwrap();
-        assert!(told.decision.allowed(), "the call belongs to whoever won");
+        assert!(told.decision.is_allowed(), "the call belongs to whoever won");
         let state = snapshot(world.ledger.as_ref(), &run.run_id).unwrap();
         assert_eq!((state.meters.tool_calls, state.meters.denials), (1, 63));
         assert_eq!(state, fold(world.ledger.as_ref(), &run.run_id));
@@ -88,7 +88,7 @@ fn the_budget_is_never_overspent() {
         assert_eq!(world.executed(), 20);
         assert_eq!(done.iter().filter(|done| succeeded(done)).count(), 20);
         for refused in done.iter().filter(|done| !succeeded(done)) {
-            assert_eq!(refused.decision.primary(), ReasonCode::BudgetExceeded);
+            assert_eq!(refused.decision.primary_reason(), ReasonCode::BudgetExceeded);
         }
         let state = snapshot(world.ledger.as_ref(), &run.run_id).unwrap();
         assert_eq!((state.meters.tool_calls, state.meters.denials), (20, 44));
@@ -165,7 +165,7 @@ fn meet(one_token: bool, budget: RunBudget) -> (Vec<Invocation>, u64) {
 
 fn losers(done: &[Invocation]) -> Vec<ReasonCode> {
     let lost = done.iter().filter(|done| !succeeded(done));
-    lost.map(|done| done.decision.primary()).collect()
+    lost.map(|done| done.decision.primary_reason()).collect()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 use weaver_agent_kernel::{Caller, FnDriver, Kernel, block_on};
 use weaver_types::{
-    Check, Clock, Contribution, Effects, HandleId, ManualClock, OsRandom, Random, RandomError,
+    CheckKind, CheckResult, Clock, Effects, HandleId, ManualClock, OsRandom, Random, RandomError,
     RawResult, ReasonCode, RunBudget, RunContext, RunSettings, Verdict,
 };
 
@@ -82,11 +82,11 @@ fn without_randomness_there_is_no_grant_and_no_view() {
     let (poor, who, asked) = (poor(0), ana(), Asked::new("fs.read"));
     let caller = Caller { run: &poor.run, principal: &who };
     let grant = block_on(poor.kernel.grant(caller, asked.call()));
-    assert!(grant.token.is_none() && !grant.decision.allowed());
+    assert!(grant.token.is_none() && !grant.decision.is_allowed());
     let id = HandleId::parse("hdl_1").unwrap();
     let view = block_on(poor.kernel.expand(caller, &id, &Default::default()));
     assert_eq!(answer(&view), (Verdict::Deny, ReasonCode::InternalError));
-    let said = Contribution::new(Check::System, Verdict::Allow, ReasonCode::RuleAllow, "no");
+    let said = CheckResult::new(CheckKind::System, Verdict::Allow, ReasonCode::RuleAllow, "no");
     let rejected = block_on(poor.kernel.reject(caller, &asked.request, said));
     assert_eq!(rejected.decision.verdict(), Verdict::Deny);
     assert_eq!(poor.executed.load(Ordering::SeqCst), 0);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use weaver_agent_kernel::{Caller, Ports, PreconditionChecker, PreconditionError, block_on};
 use weaver_types::{
-    Clock, Discharge, Effects, ManualClock, Precondition, Principal, ReasonCode, Tenant, Verdict,
+    Clock, Effects, ManualClock, Precondition, Principal, ReasonCode, Remedy, Tenant, Verdict,
 };
 
 use crate::approvals::{Desk, documents};
@@ -50,7 +50,7 @@ fn the_window_slides() {
     }
     let done = desk.call(&Asked::new("fs.read"));
     let said = done.decision.obstacles().next().unwrap().discharge.clone();
-    assert_eq!(said, Discharge::Wait { retry_after_ms: 30_000 });
+    assert_eq!(said, Remedy::Wait { retry_after_ms: 30_000 });
     assert!(!limited(&desk, "fs.write"), "another capability is counted by itself");
     let bob = principal("bob", &[]);
     assert!(succeeded(&desk.world.call(&desk.run, &bob, &Asked::new("fs.read"))));
@@ -216,7 +216,7 @@ fn a_limit_may_count_calls_of_one_mode_alone() {
 fn a_limit_may_count_calls_by_where_a_value_came_from() {
     let arguments = "{ at = \"/query\", provenance = [\"user\"] }";
     let mut desk = limited_to_one(&format!("match = {{ arguments = {arguments} }}"));
-    desk.run.user_said("Look for the Blue Lagoon");
+    desk.run.record_user_text("Look for the Blue Lagoon");
     let ask = |query: &str| {
         let asked = Asked::new("fs.read").with(serde_json::json!({ "query": query }));
         succeeded(&desk.call(&asked))

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use weaver_agent_kernel::{Invocation, Ports};
 use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
 use weaver_types::{
-    Effects, ManualClock, RawResult, RecordFields, RunContext, Rung, SinkKind, Verdict,
+    Effects, ManualClock, RawResult, RecordIdentity, RunContext, Rung, SinkKind, Verdict,
 };
 
 use crate::support::{Asked, START, World, ana, draft, memory, open_policy};
@@ -23,7 +23,7 @@ fn documents() -> Arc<PolicySet> {
         ..Contract::default()
     };
     let records = |name: Option<&str>| Contract {
-        records: Some(RecordFields { id: "id_".into(), name: name.map(str::to_owned) }),
+        records: Some(RecordIdentity { id: "id_".into(), name: name.map(str::to_owned) }),
         ..Contract::default()
     };
     let contracts = [
@@ -84,7 +84,7 @@ fn call(world: &World, run: &RunContext, id: &str, arguments: Value) -> Invocati
 
 fn tainted(world: &World) -> RunContext {
     let mut run = world.run();
-    assert!(run.user_said(PROMPT));
+    assert!(run.record_user_text(PROMPT));
     call(world, &run, "web.read", json!({}));
     run
 }

@@ -36,7 +36,7 @@ fn child() {
     let mut spec = draft("fs.stuck", Effects::WRITE_LOCAL);
     spec.timeout_ms = 60_000;
     world.driven(spec, stuck);
-    let run = world.run().named(RunId::parse(RUN).unwrap());
+    let run = world.run().with_run_id(RunId::parse(RUN).unwrap());
     std::thread::scope(|scope| {
         scope.spawn(|| world.call(&run, &ana(), &Asked::new("fs.stuck")));
         for id in ids {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Driver, FnDriver, Registry, RegistryError};
 use weaver_types::{
-    AgentId, Agents, Capability, CapabilityDraft, CapabilityId, Effects, RawResult, SafetyClass,
+    AgentId, AllowedAgents, Capability, CapabilityDraft, CapabilityId, Effects, RawResult,
+    SafetyClass,
 };
 
 use crate::support::draft;
@@ -104,9 +105,9 @@ fn a_ceiling_takes_its_class_and_what_lies_below() {
 fn an_agent_is_offered_what_admits_it() {
     let of = |id, agents| CapabilityDraft { agents, ..draft(id, Effects::READ_LOCAL) };
     let registry = registry([
-        of("a.any", Agents::Any),
-        of("b.planner", Agents::Only([agent("planner")].into())),
-        of("c.nobody", Agents::Only(BTreeSet::new())),
+        of("a.any", AllowedAgents::Any),
+        of("b.planner", AllowedAgents::Only([agent("planner")].into())),
+        of("c.nobody", AllowedAgents::Only(BTreeSet::new())),
     ]);
     let offered = |name| -> Vec<String> {
         let found = registry.filter_for_agent(&agent(name));

@@ -54,7 +54,7 @@ fn what_is_repaired_is_what_is_decided_recorded_and_sent() {
     let token = block_on(world.kernel.grant(caller, asked.call())).token.unwrap();
     let other = json!({ "n": "8" });
     let done = block_on(world.kernel.invoke(caller, &token, &other, asked.mode));
-    assert_eq!(done.decision.primary(), ReasonCode::TokenScope);
+    assert_eq!(done.decision.primary_reason(), ReasonCode::TokenScope);
     let whole = json!({ "n": 7 });
     let done = block_on(world.kernel.invoke(caller, &token, &whole, asked.mode));
     assert!(succeeded(&done), "{:?}", answer(&done));

@@ -54,7 +54,7 @@ fn a_revocation_is_one_record_however_much_it_voids() {
     faulty.heal();
     for token in tokens.iter().step_by(97) {
         let done = block_on(world.kernel.invoke(caller, token, &json!({}), ResponseMode::Table));
-        assert_eq!(done.decision.primary(), ReasonCode::TokenRevoked);
+        assert_eq!(done.decision.primary_reason(), ReasonCode::TokenRevoked);
     }
 }
 
@@ -92,10 +92,10 @@ fn who_is_revoked_in_one_tenant_is_not_in_another() {
         let other = parts.with_settings(settings).open().unwrap();
         block_on(other.revoke(subject.clone(), &who.id)).unwrap();
     }
-    assert_ne!(expand(&handle).decision.primary(), ReasonCode::HandleRevoked);
+    assert_ne!(expand(&handle).decision.primary_reason(), ReasonCode::HandleRevoked);
     block_on(opened(&path, &clock).revoke(subject, &who.id)).unwrap();
     remove_records(&path);
-    assert_eq!(expand(&handle).decision.primary(), ReasonCode::HandleRevoked);
+    assert_eq!(expand(&handle).decision.primary_reason(), ReasonCode::HandleRevoked);
 }
 
 /// Removes the records of all revocations, as whoever can write the store can.
@@ -139,14 +139,14 @@ fn tokens_and_handles_stay_revoked_when_the_file_is_opened_again() {
         let revoked = |token: &Token| {
             block_on(again.invoke(caller, token, &json!({}), ResponseMode::Table))
                 .decision
-                .primary()
+                .primary_reason()
         };
         assert_eq!(revoked(&used), ReasonCode::TokenRevoked);
         if nth > 0 {
             assert_eq!(revoked(&unused), ReasonCode::TokenRevoked);
         }
         let seen = block_on(again.expand(caller, &handle, &HandleQuery::default()));
-        assert_eq!(seen.decision.primary(), ReasonCode::HandleRevoked, "{nth}");
+        assert_eq!(seen.decision.primary_reason(), ReasonCode::HandleRevoked, "{nth}");
         let fresh = block_on(again.execute(caller, asked.call()));
         assert!(succeeded(&fresh), "what is granted after it holds");
     }

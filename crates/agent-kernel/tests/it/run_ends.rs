@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weaver_agent_kernel::{Caller, RunEnd, block_on};
+use weaver_agent_kernel::{Caller, RunEndReason, block_on};
 use weaver_types::ledger::{Batch, Durability, Namespace, RecordKey};
 use weaver_types::{
     Effects, Millicents, RawResult, ReasonCode, RunBudget, SafetyMode, Tenant, Verdict,
@@ -18,9 +18,11 @@ fn marker() -> RecordKey {
 
 #[test]
 fn the_end_of_a_run_stands_in_the_log_with_its_reason_and_what_is_written_beside_it() {
-    for (end, word) in
-        [(RunEnd::Done, "done"), (RunEnd::Idle, "idle"), (RunEnd::ClientGone, "client_gone")]
-    {
+    for (end, word) in [
+        (RunEndReason::Done, "done"),
+        (RunEndReason::Idle, "idle"),
+        (RunEndReason::ClientGone, "client_gone"),
+    ] {
         let world = World::new(open_policy());
         world.tool("fs.read", Effects::READ_LOCAL);
         let (run, who) = (world.run(), ana());
@@ -49,7 +51,7 @@ fn a_run_that_never_began_has_no_end_and_what_stands_beside_it_is_written() {
     let (run, who) = (world.run(), ana());
     let caller = Caller { run: &run, principal: &who };
     let beside = Batch::new(Durability::Os).create(marker(), b"1".to_vec(), None);
-    block_on(world.kernel.record_run_end(caller, RunEnd::Idle, beside)).unwrap();
+    block_on(world.kernel.record_run_end(caller, RunEndReason::Idle, beside)).unwrap();
     assert!(world.ledger.read(&marker()).unwrap().is_some());
     assert!(!kinds(world.ledger.as_ref()).iter().any(|kind| kind.starts_with("run.")));
 }
@@ -60,7 +62,7 @@ fn the_log_tells_which_run_a_client_works_in_until_that_is_over() {
     world.tool("fs.read", Effects::READ_LOCAL);
     let (run, who, kernel) = (world.run(), ana(), &world.kernel);
     assert_eq!(kernel.entered_run("client one").unwrap(), None);
-    let entry = kernel.run_entry("client one", &run.run_id).unwrap();
+    let entry = kernel.run_entry_event("client one", &run.run_id).unwrap();
     block_on(world.ledger.commit(Batch::new(Durability::Os).with_event(entry))).unwrap();
     let entered = || kernel.entered_run("client one").unwrap();
     let first = entered().unwrap();
@@ -70,7 +72,8 @@ fn the_log_tells_which_run_a_client_works_in_until_that_is_over() {
     assert!(entered().unwrap().last_event > first.last_event, "the time of the last call");
     assert_eq!(kernel.entered_run("client two").unwrap(), None);
     let caller = Caller { run: &run, principal: &who };
-    block_on(kernel.record_run_end(caller, RunEnd::Idle, Batch::new(Durability::Os))).unwrap();
+    block_on(kernel.record_run_end(caller, RunEndReason::Idle, Batch::new(Durability::Os)))
+        .unwrap();
     assert_eq!(entered(), None);
 }
 
@@ -94,7 +97,7 @@ fn every_cap_that_is_used_up_refuses_under_its_name_and_the_decision_key() {
         let first = world.call(&run, &ana(), &Asked::new("fs.read"));
         let ledger = world.ledger.as_ref();
         if cap == "max_prompt_tokens" {
-            assert_eq!(first.decision.primary(), ReasonCode::BudgetExceeded, "{first:?}");
+            assert_eq!(first.decision.primary_reason(), ReasonCode::BudgetExceeded, "{first:?}");
         } else {
             assert!(succeeded(&first), "{cap}: {first:?}");
             let meters = snapshot(ledger, &run.run_id).unwrap().meters;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{RunState, block_on, compare_runs};
-use weaver_trace_store::prune::{Note, Reason};
+use weaver_trace_store::prune::{PruneReason, PruningNote};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{
-    Batch, Durability, Ledger, MAX_PAGE, Namespace, NewEvent, Put, RecordKey,
+    Batch, Durability, Ledger, MAX_PAGE, Namespace, NewEvent, RecordKey, RecordWrite,
 };
 use weaver_types::{
     Effects, EventKind, Integrity, Label, ReasonCode, RunContext, RunId, RunMeters, Tenant, Verdict,
@@ -23,9 +23,9 @@ fn key(run: &RunId) -> RecordKey {
 }
 
 fn write(ledger: &dyn Ledger, run: &RunId, state: &RunState) {
-    let value = canonical::of(state, Profile::Record).unwrap();
+    let value = canonical::serialize(state, Profile::Record).unwrap();
     let mut batch = Batch::new(Durability::Os);
-    batch.put.push(Put { key: key(run), value, expires_at: None });
+    batch.put.push(RecordWrite { key: key(run), value, expires_at: None });
     block_on(ledger.commit(batch)).unwrap();
 }
 
@@ -62,7 +62,7 @@ fn found(ledger: &dyn Ledger) -> Option<String> {
         Ok(page)
     };
     let compared = compare_runs(&mut events, &mut records).unwrap();
-    compared.bad.map(|bad| bad.to_string())
+    compared.first_bad.map(|bad| bad.to_string())
 }
 
 /// Every call of the run is denied, and nothing of it is done; another run is not touched.
@@ -122,7 +122,7 @@ fn a_record_that_was_put_back_or_planted_denies_the_calls_of_its_run() {
         let kernel = world(&ledger);
         let fresh = kernel.run();
         let done = kernel.call(&fresh, &ana(), &Asked::new("no.such"));
-        assert!(!done.decision.allowed());
+        assert!(!done.decision.is_allowed());
         let clean = snapshot(ledger.as_ref(), &fresh.run_id).unwrap();
         assert_eq!(clean.label, Label::clean());
         assert!(succeeded(&kernel.call(&fresh, &ana(), &Asked::new("fs.read"))));
@@ -147,7 +147,7 @@ fn a_run_goes_on_after_a_restart_and_after_other_runs() {
             for run in [&first, &second, &world.run()] {
                 assert!(succeeded(&world.call(run, &ana(), &Asked::new("fs.read"))));
             }
-            assert!(!world.call(&first, &ana(), &Asked::new("mail.send")).decision.allowed());
+            assert!(!world.call(&first, &ana(), &Asked::new("mail.send")).decision.is_allowed());
         }
         assert_eq!(found(ledger.as_ref()), None);
         let state = snapshot(ledger.as_ref(), &first.run_id).unwrap();
@@ -164,7 +164,8 @@ fn a_run_whose_events_were_pruned_cannot_be_proven_and_is_denied() {
         .find(|event| event.kind == "call.outcome")
         .map(|event| event.stored.seq)
         .unwrap();
-    let note = Note::of(vec![outcome], Reason::Age, "operator").unwrap().to_bytes().unwrap();
+    let note =
+        PruningNote::new(vec![outcome], PruneReason::Age, "operator").unwrap().to_bytes().unwrap();
     let event = NewEvent {
         kind: EventKind::Pruned,
         at: START.after(std::time::Duration::from_secs(86_400)),

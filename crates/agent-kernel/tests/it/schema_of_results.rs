@@ -51,7 +51,7 @@ fn what_does_not_fit_is_an_error_and_nothing_of_it_is_shown_or_kept() {
     let bytes =
         RawContent::Binary { media_type: "application/json".to_owned(), bytes: b"{}".to_vec() };
     for raw in
-        [RawResult::json(wrong), beside, missing, RawResult::text("hunter2"), RawResult::of(bytes)]
+        [RawResult::json(wrong), beside, missing, RawResult::text("hunter2"), RawResult::new(bytes)]
     {
         let (world, done) = called(raw.clone());
         let result = done.result.as_ref().unwrap();
@@ -101,7 +101,7 @@ fn what_has_to_fit_is_not_shown_in_parts() {
         while block_on(stream.next()).is_some() {
             items += 1;
         }
-        (items, stream.finished().cloned().unwrap())
+        (items, stream.invocation().cloned().unwrap())
     };
     let (items, done) = streamed(json!({}));
     assert_eq!((items, succeeded(&done)), (0, false));

@@ -97,7 +97,7 @@ fn what_the_grant_limited_stays_limited_when_the_run_is_less_careful_by_then() {
 #[test]
 fn a_view_is_as_tainted_as_the_call_that_stored_it() {
     let office = Office::new();
-    let untrusted = Label::of(Confidentiality::Internal, Integrity::Untrusted);
+    let untrusted = Label::new(Confidentiality::Internal, Integrity::Untrusted);
     let news =
         CapabilityDraft { output_label: untrusted, ..draft("news.read", Effects::READ_OPEN) };
     office

@@ -13,9 +13,9 @@ use weaver_agent_kernel::{
 };
 use weaver_firewall::HandleQuery;
 use weaver_types::{
-    AgentId, Agents, CapabilityDraft, Effects, OsRandom, RawResult, ReasonCode, ResponseMode,
-    RunBudget, RunContext, RunSettings, SafetyClass, SafetyMode, SystemClock, ToolErrorCode,
-    ToolSpec, Verdict,
+    AgentId, AllowedAgents, CapabilityDraft, Effects, OsRandom, RawResult, ReasonCode,
+    ResponseMode, RunBudget, RunContext, RunSettings, SafetyClass, SafetyMode, SystemClock,
+    ToolErrorCode, ToolSpec, Verdict,
 };
 
 use crate::recorded::recorded;
@@ -136,7 +136,7 @@ fn what_is_unknown_is_not_found_and_what_is_known_has_a_driver() {
     let world = World::new(open_policy());
     let done = world.call(&world.run(), &ana(), &Asked::new("no.such"));
     assert_eq!(code(&done), ToolErrorCode::NotFound);
-    assert_eq!(done.decision.primary(), ReasonCode::NotFound);
+    assert_eq!(done.decision.primary_reason(), ReasonCode::NotFound);
 }
 
 /// Cases: SBK-14.
@@ -146,13 +146,13 @@ fn lists_go_by_class_and_by_agent() {
     let registry = Registry::new();
     let copilot = AgentId::parse("meeting_copilot").unwrap();
     let only = |names: &[&str]| {
-        Agents::Only(names.iter().map(|name| AgentId::parse(name).unwrap()).collect())
+        AllowedAgents::Only(names.iter().map(|name| AgentId::parse(name).unwrap()).collect())
     };
     let tools = [
-        ("d.destroy", Effects::DESTROY_LOCAL, Agents::Any),
+        ("d.destroy", Effects::DESTROY_LOCAL, AllowedAgents::Any),
         ("c.network", Effects::READ_OPEN, only(&["meeting_copilot"])),
         ("b.write", Effects::WRITE_LOCAL, only(&["other"])),
-        ("a.read", Effects::READ_LOCAL, Agents::Any),
+        ("a.read", Effects::READ_LOCAL, AllowedAgents::Any),
     ];
     for (id, effects, agents) in tools {
         let capability = CapabilityDraft { agents, ..draft(id, effects) }.build().unwrap();
@@ -235,7 +235,7 @@ impl Granted {
         let caller = Caller { run: &self.run, principal: &who };
         let kernel = &self.world.kernel;
         let done = block_on(kernel.invoke(caller, token, &json!({}), ResponseMode::Table));
-        if succeeded(&done) { ReasonCode::TokenVerified } else { done.decision.primary() }
+        if succeeded(&done) { ReasonCode::TokenVerified } else { done.decision.primary_reason() }
     }
 }
 
@@ -352,7 +352,7 @@ fn a_stored_result_is_closed_with_the_grant_that_made_it() {
     block_on(world.kernel.revoke(subject, &who.id)).unwrap();
     let refused = expand();
     assert!(!succeeded(&refused));
-    assert_eq!(refused.decision.primary(), ReasonCode::HandleRevoked);
+    assert_eq!(refused.decision.primary_reason(), ReasonCode::HandleRevoked);
 }
 
 /// Every case of these groups is answered for here or, as named, elsewhere.

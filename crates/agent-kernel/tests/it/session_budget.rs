@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 fn budget(total: u32) -> SessionBudget {
-    SessionBudget::named("o200k_base").unwrap().with_total(total)
+    SessionBudget::from_counter_name("o200k_base").unwrap().with_total(total)
 }
 
 fn world(total: u32) -> World {
@@ -46,7 +46,7 @@ fn tokens(frame: &Frame) -> u64 {
 }
 
 fn used(world: &World, run: &RunContext) -> u64 {
-    world.kernel.session(run).unwrap().used().into()
+    world.kernel.token_session(run).unwrap().used().into()
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn without_a_budget_nothing_is_counted() {
     world.tool("crm.echo", Effects::READ_LOCAL);
     let run = world.run();
     assert!(succeeded(&world.call(&run, &ana(), &Asked::new("crm.echo"))));
-    assert!(world.kernel.session(&run).is_none());
+    assert!(world.kernel.token_session(&run).is_none());
     assert_eq!(snapshot(world.ledger.as_ref(), &run.run_id).unwrap().meters.prompt_tokens, 0);
 }
 
@@ -96,7 +96,7 @@ fn an_empty_budget_refuses_before_execution() {
         ("call.refused", &json!("session_budget_exhausted"))
     );
     assert_eq!(last.payload["decision_key"], "kernel.budget.exceeded");
-    assert_eq!(world.kernel.session(&run).unwrap().remaining(), 0);
+    assert_eq!(world.kernel.token_session(&run).unwrap().remaining(), 0);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_failed_call_gives_back_what_it_held() {
     let world = world(10_000);
     let run = world.run();
     assert!(!succeeded(&world.call(&run, &ana(), &Asked::new("crm.down"))));
-    assert_eq!(world.kernel.session(&run).unwrap().remaining(), 10_000);
+    assert_eq!(world.kernel.token_session(&run).unwrap().remaining(), 10_000);
 }
 
 /// The modes of the frames that a run of so many tokens is given, each call asking for all of it.
@@ -113,11 +113,11 @@ fn modes(total: u32) -> Vec<ResponseMode> {
     let (run, admin) = (world.run(), principal("root", &["admin", "reader"]));
     let mut modes = Vec::new();
     loop {
-        let session = world.kernel.session(&run).unwrap();
+        let session = world.kernel.token_session(&run).unwrap();
         let expected = session.mode(ResponseMode::Raw);
         let asked = Asked::new("crm.list").mode(ResponseMode::Raw);
         let done = world.call(&run, &admin, &asked);
-        if !done.decision.allowed() {
+        if !done.decision.is_allowed() {
             break;
         }
         let frame = frame(&done);
@@ -152,14 +152,14 @@ fn views_are_charged_and_refused_like_calls() {
     let mut sum = used(&world, &run);
     let refused = loop {
         let view = block_on(world.kernel.expand(caller, &handle, &HandleQuery::default()));
-        if !view.decision.allowed() {
+        if !view.decision.is_allowed() {
             break view;
         }
         sum += tokens(frame(&view));
         assert_eq!(used(&world, &run), sum.min(1_500));
         assert_eq!(fold(world.ledger.as_ref(), &run.run_id).meters.prompt_tokens, sum);
     };
-    assert_eq!(refused.decision.primary(), ReasonCode::SessionBudgetExhausted);
+    assert_eq!(refused.decision.primary_reason(), ReasonCode::SessionBudgetExhausted);
     assert!(refused.result.unwrap().data.is_none());
 }
 
@@ -189,7 +189,7 @@ fn calls_at_once_never_give_out_more_than_there_is() {
                 let mut sum = 0;
                 for _ in 0..20 {
                     let done = world.call(&run, &ana(), &Asked::new("crm.list"));
-                    if done.decision.allowed() {
+                    if done.decision.is_allowed() {
                         sum += tokens(frame(&done));
                     }
                 }
@@ -201,6 +201,6 @@ fn calls_at_once_never_give_out_more_than_there_is() {
     let least = 400;
     assert!(sum <= 3_000 + least, "{sum}");
     assert_eq!(fold(world.ledger.as_ref(), &run.run_id).meters.prompt_tokens, sum);
-    let session = world.kernel.session(&run).unwrap();
+    let session = world.kernel.token_session(&run).unwrap();
     assert_eq!((u64::from(session.used()), session.remaining()), (sum.min(3_000), 0));
 }

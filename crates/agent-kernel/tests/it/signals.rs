@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use weaver_agent_kernel::Ports;
 use weaver_policy::signal::{
-    AnomalousToolSequence, BeliefFloor, CallContext, FinishedCall, LowConfidenceAction, Severity,
-    Signal, SignalError, SignalKind, SignalMonitor, SignalSource, Subject, SuspiciousMemoryOrigin,
+    CallContext, FinishedCall, LowConfidenceSentinel, MemoryOriginSentinel, Severity, Signal,
+    SignalError, SignalKind, SignalMonitor, SignalSource, SignalSubject, ToolSequenceSentinel,
+    WeakBeliefSource,
 };
 use weaver_types::{Effects, ReasonCode, Verdict};
 
@@ -21,9 +22,9 @@ fn desk(sources: Vec<Arc<dyn SignalSource>>) -> Desk {
 
 fn sentinels() -> Vec<Arc<dyn SignalSource>> {
     vec![
-        Arc::new(AnomalousToolSequence::new()),
-        Arc::new(LowConfidenceAction::default()),
-        Arc::new(SuspiciousMemoryOrigin),
+        Arc::new(ToolSequenceSentinel::new()),
+        Arc::new(LowConfidenceSentinel::default()),
+        Arc::new(MemoryOriginSentinel),
     ]
 }
 
@@ -51,7 +52,7 @@ fn one_tainted_text_holds_a_later_write_and_no_later_read() {
 /// Cases: W8.
 #[test]
 fn who_declares_nothing_depends_on_everything_of_the_run() {
-    let desk = desk(vec![Arc::new(BeliefFloor::default())]);
+    let desk = desk(vec![Arc::new(WeakBeliefSource::default())]);
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "the run rests on nothing yet");
     assert!(read(&desk), "a weak belief");
     let done = desk.call(&Asked::new("fs.write"));
@@ -60,7 +61,7 @@ fn who_declares_nothing_depends_on_everything_of_the_run() {
 
 #[test]
 fn a_read_a_call_outside_and_a_write_are_stopped() {
-    let desk = desk(vec![Arc::new(AnomalousToolSequence::new())]);
+    let desk = desk(vec![Arc::new(ToolSequenceSentinel::new())]);
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "nothing came before");
     assert!(read(&desk));
     assert!(succeeded(&desk.call(&Asked::new("web.fetch"))));
@@ -122,7 +123,7 @@ fn what_a_signal_holds_somebody_can_release() {
             source: String::new(),
             kind: SignalKind::SentinelAlert,
             severity: Severity::Warning,
-            subject: Subject::ToolSequence,
+            subject: SignalSubject::ToolSequence,
             detail: "password=hunter2!".to_owned(),
         }])
     };

@@ -52,7 +52,10 @@ fn refused(ledger: Arc<dyn Ledger>) -> KernelError {
 #[test]
 fn claims_have_their_golden_bytes() {
     let claims: TokenClaims = serde_json::from_str(CLAIMS).unwrap();
-    assert_eq!(canonical::of(&claims, Profile::Record).unwrap(), CLAIMS.trim_end().as_bytes());
+    assert_eq!(
+        canonical::serialize(&claims, Profile::Record).unwrap(),
+        CLAIMS.trim_end().as_bytes()
+    );
     let more = CLAIMS.replace("\"v\":1", "\"v\":1,\"w\":1");
     assert!(serde_json::from_str::<TokenClaims>(&more).is_err());
 }
@@ -60,7 +63,10 @@ fn claims_have_their_golden_bytes() {
 #[test]
 fn a_run_goes_on_from_its_golden_state() {
     let state: RunState = serde_json::from_str(RUN_STATE).unwrap();
-    assert_eq!(canonical::of(&state, Profile::Record).unwrap(), RUN_STATE.trim_end().as_bytes());
+    assert_eq!(
+        canonical::serialize(&state, Profile::Record).unwrap(),
+        RUN_STATE.trim_end().as_bytes()
+    );
     let ledger = holding(Namespace::Run, "run_1", RUN_STATE);
     // The log tells of the same.
     let mut delta = json!(state.meters);
@@ -76,13 +82,13 @@ fn a_run_goes_on_from_its_golden_state() {
     block_on(ledger.commit(Batch::new(Durability::Os).with_event(event))).unwrap();
     let world = World::on(ledger, open_policy());
     world.tool("fs.read", Effects::READ_LOCAL);
-    let run = world.run().named(RunId::parse("run_1").unwrap());
+    let run = world.run().with_run_id(RunId::parse("run_1").unwrap());
     assert!(succeeded(&world.call(&run, &ana(), &Asked::new("fs.read"))));
     let after = snapshot(world.ledger.as_ref(), &run.run_id).unwrap();
     assert_eq!((after.meters.tool_calls, after.meters.denials), (4, 2));
     assert!(after.label.taints.is_superset(&state.label.taints));
     let stored = text(world.ledger.as_ref(), Namespace::Run, "run_1");
-    assert_eq!(stored.as_bytes(), canonical::of(&after, Profile::Record).unwrap());
+    assert_eq!(stored.as_bytes(), canonical::serialize(&after, Profile::Record).unwrap());
 }
 
 #[test]
@@ -91,7 +97,7 @@ fn a_newer_or_damaged_run_state_denies_every_call_of_its_run() {
     for wrong in [newer(RUN_STATE), unknown, "{}".to_owned(), "nonsense".to_owned()] {
         let world = World::on(holding(Namespace::Run, "run_1", &wrong), open_policy());
         world.tool("fs.read", Effects::READ_LOCAL);
-        let run = world.run().named(RunId::parse("run_1").unwrap());
+        let run = world.run().with_run_id(RunId::parse("run_1").unwrap());
         let done = world.call(&run, &ana(), &Asked::new("fs.read"));
         assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::LedgerUnavailable), "{wrong}");
         assert_eq!(world.executed(), 0);
@@ -115,7 +121,7 @@ fn an_open_call_is_stored_in_its_golden_form() {
             Ok(RawResult::text("done"))
         }),
     );
-    let run = world.run().named(RunId::parse("run_1").unwrap());
+    let run = world.run().with_run_id(RunId::parse("run_1").unwrap());
     assert!(succeeded(&world.call(&run, &ana(), &Asked::new("fs.append"))));
     assert_eq!(*seen.lock().unwrap(), OPEN_CALL.trim_end());
 }

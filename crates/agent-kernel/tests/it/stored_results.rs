@@ -7,9 +7,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Caller, Invocation, Kernel, KernelBuilder, Ports, Settings, block_on};
 use weaver_firewall::HandleQuery;
-use weaver_firewall::handle::{self, HandleBudget, HandleKey, HandleRecord, StoredBytes};
+use weaver_firewall::handle::{
+    self, BytesLocation, HandleBudget, HandleEncryptionKey, HandleRecord,
+};
 use weaver_policy::{Effect, Policy, Rule};
-use weaver_types::ledger::{Batch, BlobId, BlobStore, Durability, Ledger, Namespace, Put};
+use weaver_types::ledger::{Batch, BlobId, BlobStore, Durability, Ledger, Namespace, RecordWrite};
 use weaver_types::{
     Clock, Constraints, Effects, Frame, HandleId, ManualClock, OsRandom, RawResult, ReasonCode,
     RunContext, RunSettings, Tenant,
@@ -77,7 +79,7 @@ fn desk(budget: HandleBudget) -> Desk {
     Desk::new(parts(memory(), own, open_policy()).with_settings(settings), &clock)
 }
 
-fn on_disk(path: &Path, clock: &Arc<ManualClock>, key: Option<HandleKey>) -> Desk {
+fn on_disk(path: &Path, clock: &Arc<ManualClock>, key: Option<HandleEncryptionKey>) -> Desk {
     let ledger = sqlite(path);
     let blobs = Arc::new(ledger.blobs());
     let own = Arc::clone(clock) as Arc<dyn Clock>;
@@ -103,7 +105,11 @@ fn the_oldest_result_goes_with_the_batch_of_the_call_that_needs_its_place() {
     assert_eq!(desk.records(), 2);
     for (frame, reason) in frames.iter().zip([true, true, false, false]) {
         let done = desk.ask(&id_of(frame), json!({"limit": 1}));
-        assert_eq!(done.decision.primary() == ReasonCode::HandleNotFound, reason, "{done:?}");
+        assert_eq!(
+            done.decision.primary_reason() == ReasonCode::HandleNotFound,
+            reason,
+            "{done:?}"
+        );
         assert_eq!(succeeded(&done), !reason);
     }
     // Nothing but the calls and the views is in the log: evictions ride in their batches.
@@ -164,7 +170,7 @@ fn a_result_is_there_after_a_restart_and_gone_after_its_time() {
     let desk = on_disk(&path, &clock, None);
     assert_eq!(desk.records(), 0);
     let gone = desk.ask(&ids[1], query);
-    assert_eq!(gone.decision.primary(), ReasonCode::HandleNotFound);
+    assert_eq!(gone.decision.primary_reason(), ReasonCode::HandleNotFound);
     // The bytes went with the record.
     assert_eq!(sqlite_blobs(desk, &path).get(&blob).unwrap(), None);
 }
@@ -176,10 +182,10 @@ fn sqlite_blobs(desk: Desk, path: &Path) -> impl BlobStore {
 }
 
 fn blob_of(desk: &Desk, id: &HandleId) -> BlobId {
-    let key = handle::key(&Tenant::default(), id);
+    let key = handle::record_key(&Tenant::default(), id);
     let record = desk.ledger.read(&key).unwrap().unwrap();
     let record = HandleRecord::from_bytes(id.as_str(), &record.value).unwrap();
-    let StoredBytes::Blob(blob) = record.bytes else { panic!("it is large") };
+    let BytesLocation::Blob(blob) = record.bytes else { panic!("it is large") };
     blob
 }
 
@@ -188,7 +194,7 @@ fn with_a_key_the_store_holds_nothing_in_the_clear() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let clock = clock();
-    let key = || Some(HandleKey::new([9; 32]));
+    let key = || Some(HandleEncryptionKey::new([9; 32]));
     let id = {
         let desk = on_disk(&path, &clock, key());
         let small = id_of(&desk.call(1));
@@ -210,7 +216,7 @@ fn with_a_key_the_store_holds_nothing_in_the_clear() {
     drop(desk);
     let without = on_disk(&path, &clock, None);
     let refused = without.ask(&id, json!({}));
-    assert_eq!(refused.decision.primary(), ReasonCode::InternalError);
+    assert_eq!(refused.decision.primary_reason(), ReasonCode::InternalError);
     assert!(refused.decision.detail().contains("encrypted"), "{refused:?}");
 }
 
@@ -220,16 +226,16 @@ fn a_record_under_the_key_of_another_stops_nothing() {
     let (path, clock) = (folder.path().join("ledger.db"), clock());
     let desk = on_disk(&path, &clock, None);
     let (first, second) = (id_of(&desk.call(2)), id_of(&desk.call(2)));
-    let key = |id: &HandleId| handle::key(&Tenant::default(), id);
+    let key = |id: &HandleId| handle::record_key(&Tenant::default(), id);
     let value = desk.ledger.read(&key(&first)).unwrap().unwrap().value;
-    let copy = Put { key: key(&second), value, expires_at: None };
+    let copy = RecordWrite { key: key(&second), value, expires_at: None };
     block_on(desk.ledger.commit(Batch { put: vec![copy], ..Batch::new(Durability::Os) })).unwrap();
     drop(desk);
-    clock.advance(2 * handle::TTL);
+    clock.advance(2 * handle::DEFAULT_TTL);
     let desk = on_disk(&path, &clock, None);
     assert!(desk.ledger.read(&key(&first)).unwrap().is_none(), "it has ended");
     assert_eq!(desk.records(), 1, "what is under the wrong key is left alone");
-    assert_eq!(desk.ask(&second, json!({})).decision.primary(), ReasonCode::HandleNotFound);
+    assert_eq!(desk.ask(&second, json!({})).decision.primary_reason(), ReasonCode::HandleNotFound);
     desk.call(2);
 }
 
@@ -258,7 +264,11 @@ fn a_handle_that_is_only_its_id_loosens_nothing() {
         json!({"view": "get", "args": {"path": "[0].note"}}),
     ] {
         let refused = desk.ask(&id, query.clone());
-        assert_eq!(refused.decision.primary(), ReasonCode::HandleConstraintViolation, "{query}");
+        assert_eq!(
+            refused.decision.primary_reason(),
+            ReasonCode::HandleConstraintViolation,
+            "{query}"
+        );
         assert!(!succeeded(&refused));
     }
     let rows = table(&desk.ask(&id, json!({"filter": {"state": "odd"}, "sort": "-id"})));

@@ -33,7 +33,7 @@ impl Driver for Broken {
         Some(Box::new(Chunks([Some(first), end].into_iter().flatten().collect())))
     }
 
-    fn price(&self, _: &CapabilityId) -> Millicents {
+    fn max_cost(&self, _: &CapabilityId) -> Millicents {
         Millicents(500)
     }
 

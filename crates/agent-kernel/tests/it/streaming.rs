@@ -13,7 +13,7 @@ use weaver_firewall::{HandleQuery, SessionBudget, StreamItem};
 use weaver_types::ledger::Ledger;
 use weaver_types::{
     BoxFuture, CapabilityDraft, CapabilityId, Effects, Frame, Millicents, Principal, ProgressSink,
-    RawChunk, RawResult, ReasonCode, ResponseMode, RunContext, Status, Verdict,
+    RawChunk, RawResult, ReasonCode, ResponseMode, ResultStatus, RunContext, Verdict,
 };
 
 use crate::support::{
@@ -42,7 +42,7 @@ fn streaming_on(
     effects: Effects,
     f: impl Fn(&ChunkSender) -> Result<(), DriverError> + Send + Sync + 'static,
 ) -> World {
-    let session = SessionBudget::named("chars4").unwrap();
+    let session = SessionBudget::from_counter_name("chars4").unwrap();
     let world = World::bounded(ledger, open_policy(), session);
     let executed = Arc::clone(&world.executed);
     let driver = FnDriver::streaming(move |_, sender| {
@@ -88,7 +88,7 @@ impl<'w> Play<'w> {
         while let Some(item) = block_on(stream.next()) {
             items.push(item);
         }
-        (items, stream.finished().unwrap().clone())
+        (items, stream.invocation().unwrap().clone())
     }
 
     fn outcome(&self) -> Value {
@@ -97,7 +97,7 @@ impl<'w> Play<'w> {
     }
 
     fn used(&self) -> u64 {
-        self.world.kernel.session(&self.run).unwrap().used().into()
+        self.world.kernel.token_session(&self.run).unwrap().used().into()
     }
 }
 
@@ -182,7 +182,7 @@ fn a_refused_stream_has_no_items_and_executes_nothing() {
     play.arguments = json!({});
     play.run.dry_run = true;
     let (items, done) = play.whole();
-    assert!(items.is_empty() && done.decision.allowed() && done.result.is_none());
+    assert!(items.is_empty() && done.decision.is_allowed() && done.result.is_none());
     assert_eq!(world.executed(), 0);
 }
 
@@ -200,7 +200,7 @@ fn silence_ends_a_stream_with_the_time_of_its_call_and_the_last_frame_says_so() 
     let play = Play::new(&world, ResponseMode::Table);
     let (items, done) = play.whole();
     let frame = end(&items);
-    assert_eq!((items.len(), frame.status), (2, Status::Partial));
+    assert_eq!((items.len(), frame.status), (2, ResultStatus::Partial));
     assert!(warned(frame, "stream_timed_out"), "{frame:?}");
     assert!(!succeeded(&done));
     let outcome = play.outcome();
@@ -221,7 +221,7 @@ fn an_error_in_the_middle_is_redacted_and_what_came_stays() {
     let play = Play::new(&world, ResponseMode::Table);
     let (items, done) = play.whole();
     assert!(warned(end(&items), "stream_failed"));
-    assert_eq!(end(&items).status, Status::Partial);
+    assert_eq!(end(&items).status, ResultStatus::Partial);
     let said = &done.result.as_ref().unwrap().error_message;
     assert!(!said.contains("bob@corp.com") && !said.contains("abcdefgh"), "{said}");
     assert_eq!(play.outcome()["payload"]["reason"], "execution_failed");
@@ -264,7 +264,7 @@ fn who_goes_away_ends_the_call() {
         assert_eq!(settled(&world, 3), json!({ "kind": kind, "reason": reason }));
         let shown = tokens(std::slice::from_ref(&first));
         assert_eq!(play.used(), shown, "what was seen is charged, no more and no less");
-        let session = world.kernel.session(&play.run).unwrap();
+        let session = world.kernel.token_session(&play.run).unwrap();
         assert_eq!(u64::from(session.remaining()), u64::from(session.total()) - shown);
         assert_eq!(fold(world.ledger.as_ref(), &play.run.run_id).meters.prompt_tokens, shown);
     }
@@ -285,7 +285,7 @@ fn a_stream_that_keeps_sending_ends_with_the_time_of_its_call() {
     let play = Play::new(&world, ResponseMode::Table);
     let (items, done) = play.whole();
     assert!(warned(end(&items), "stream_timed_out") && !succeeded(&done), "{items:?}");
-    assert_eq!(end(&items).status, Status::Partial);
+    assert_eq!(end(&items).status, ResultStatus::Partial);
     let outcome = play.outcome();
     assert_eq!(outcome["payload"]["reason"], "timeout");
     assert!(outcome["payload"]["stream"]["chunks"].as_u64().unwrap() <= 6, "{outcome}");
@@ -315,7 +315,7 @@ impl Driver for SummedDriver {
         Some(Box::new(Summed(Some(RawChunk::Text("step 1\n".to_owned())), self.0.clone())))
     }
 
-    fn price(&self, _: &CapabilityId) -> Millicents {
+    fn max_cost(&self, _: &CapabilityId) -> Millicents {
         Millicents(500)
     }
 
@@ -325,7 +325,7 @@ impl Driver for SummedDriver {
 }
 
 fn summed(summary: StreamSummary) -> (Vec<StreamItem>, Invocation, Value) {
-    let session = SessionBudget::named("chars4").unwrap();
+    let session = SessionBudget::from_counter_name("chars4").unwrap();
     let world = World::bounded(memory(), open_policy(), session);
     world.driven(waiting(Effects::READ_LOCAL, 60_000), SummedDriver(summary));
     let play = Play::new(&world, ResponseMode::Table);
@@ -339,10 +339,10 @@ fn a_tool_that_fails_in_its_stream_has_failed_and_what_it_cost_is_charged() {
         is_error: true,
         findings: vec!["output_cut"],
         cost: Some(Millicents(300)),
-        whole: None,
+        result: None,
     };
     let (items, done, outcome) = summed(summary);
-    assert!(!succeeded(&done) && end(&items).status == Status::Error, "{items:?}");
+    assert!(!succeeded(&done) && end(&items).status == ResultStatus::Error, "{items:?}");
     assert!(warned(end(&items), "output_cut"));
     assert_eq!(outcome["payload"]["reason"], "execution_failed");
     assert_eq!(outcome["payload"]["run"]["cost"], 300, "{outcome}");
@@ -351,9 +351,9 @@ fn a_tool_that_fails_in_its_stream_has_failed_and_what_it_cost_is_charged() {
 #[test]
 fn what_only_told_of_progress_is_not_behind_the_handle() {
     let whole = Some(RawResult::json(json!([{ "id": 42 }])));
-    let session = SessionBudget::named("chars4").unwrap();
+    let session = SessionBudget::from_counter_name("chars4").unwrap();
     let world = World::bounded(memory(), open_policy(), session);
-    let driver = SummedDriver(StreamSummary { whole, ..StreamSummary::default() });
+    let driver = SummedDriver(StreamSummary { result: whole, ..StreamSummary::default() });
     world.driven(waiting(Effects::READ_LOCAL, 60_000), driver);
     let play = Play::new(&world, ResponseMode::Table);
     let (items, done) = play.whole();
@@ -463,8 +463,11 @@ fn a_stream_that_a_crash_cut_off_is_unknown_and_charged_with_all_it_held() {
     assert_eq!(kinds(ledger.as_ref()).last().unwrap(), "call.outcome_unknown");
     let folded = fold(ledger.as_ref(), &run.run_id);
     assert_eq!(folded, snapshot(ledger.as_ref(), &run.run_id).unwrap());
-    assert_eq!(folded.meters.prompt_tokens, u64::from(SessionBudget::RESERVATION));
-    assert_eq!(again.kernel.session(&run).unwrap().used(), SessionBudget::RESERVATION);
+    assert_eq!(folded.meters.prompt_tokens, u64::from(SessionBudget::DEFAULT_RESERVATION));
+    assert_eq!(
+        again.kernel.token_session(&run).unwrap().used(),
+        SessionBudget::DEFAULT_RESERVATION
+    );
     assert_eq!(again.executed(), 0, "it is not tried again");
 }
 

@@ -13,13 +13,13 @@ use weaver_firewall::SessionBudget;
 use weaver_policy::{Contracts, Effect, Policy, PolicySet, Rule};
 use weaver_trace_store::{MemoryBlobs, MemoryLedger, OpenOptions, SqliteLedger};
 use weaver_types::ledger::{
-    Batch, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, Ticket,
+    Batch, CommitTicket, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, TreeHead,
 };
 use weaver_types::{
-    Agents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Effects, JustificationSource,
-    KeyId, LogId, ManualClock, OsRandom, Principal, PrincipalId, RawResult, ReasonCode,
-    ResponseMode, RunBudget, RunContext, RunId, RunSettings, SafetyMode, Tenant, Timestamp,
-    Verdict,
+    AllowedAgents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Effects,
+    JustificationSource, KeyId, LogId, ManualClock, OsRandom, Principal, PrincipalId, RawResult,
+    ReasonCode, ResponseMode, RunBudget, RunContext, RunId, RunSettings, SafetyMode, Tenant,
+    Timestamp, Verdict,
 };
 
 pub(crate) const WHY: &str = "the customer confirmed the fix";
@@ -36,7 +36,7 @@ pub(crate) fn set(policy: Policy) -> Arc<PolicySet> {
 pub(crate) fn draft(id: &str, effects: Effects) -> CapabilityDraft {
     CapabilityDraft {
         description: "a capability".to_owned(),
-        ..CapabilityDraft::new(CapabilityId::parse(id).unwrap(), id, effects, Agents::Any)
+        ..CapabilityDraft::new(CapabilityId::parse(id).unwrap(), id, effects, AllowedAgents::Any)
     }
 }
 
@@ -71,10 +71,10 @@ impl Faulty {
 }
 
 impl Ledger for Faulty {
-    fn submit(&self, batch: Arc<Batch>) -> Ticket {
+    fn submit(&self, batch: Arc<Batch>) -> CommitTicket {
         let fault = self.fault.lock().unwrap().as_ref().and_then(|fault| fault(&batch));
         match fault {
-            Some(error) => Ticket::ready(Err(error)),
+            Some(error) => CommitTicket::ready(Err(error)),
             None => self.inner.submit(batch),
         }
     }
@@ -93,7 +93,7 @@ impl Ledger for Faulty {
         self.inner.list(tenant, namespace, after, limit)
     }
 
-    fn synced_head(&self) -> Result<Head, LedgerError> {
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
         self.inner.synced_head()
     }
 
@@ -101,7 +101,7 @@ impl Ledger for Faulty {
         self.inner.events(from, limit)
     }
 
-    fn head(&self) -> Result<Head, LedgerError> {
+    fn head(&self) -> Result<TreeHead, LedgerError> {
         self.inner.head()
     }
 }
@@ -148,7 +148,7 @@ pub(crate) fn fold(ledger: &dyn Ledger, run: &RunId) -> RunState {
         .filter(|event| event.run.as_deref() == Some(run.as_str()))
         .filter_map(|event| event.payload.get("run").cloned())
         .map(|delta| serde_json::from_value(delta).unwrap())
-        .fold(RunState::default(), |state, delta| state.after(&delta))
+        .fold(RunState::default(), |state, delta| state.apply(&delta))
 }
 
 /// A kernel with what is around it.
@@ -326,7 +326,7 @@ pub(crate) fn ana() -> Principal {
 }
 
 pub(crate) fn answer(done: &Invocation) -> (Verdict, ReasonCode) {
-    (done.decision.verdict(), done.decision.primary())
+    (done.decision.verdict(), done.decision.primary_reason())
 }
 
 pub(crate) fn succeeded(done: &Invocation) -> bool {

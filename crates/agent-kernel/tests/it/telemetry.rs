@@ -9,7 +9,9 @@ use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use serde_json::json;
 use weaver_agent_kernel::{Caller, DriverError, OTEL_AVAILABLE, block_on, instrument};
-use weaver_types::{CapabilityDraft, Effects, Emit, ReasonCode, RunBudget, SafetyMode, Verdict};
+use weaver_types::{
+    CapabilityDraft, Effects, ReasonCode, RunBudget, SafetyMode, TelemetrySettings, Verdict,
+};
 
 use crate::support::{Asked, World, ana, answer, draft, open_policy, succeeded};
 
@@ -20,7 +22,7 @@ fn world() -> World {
         Err(DriverError::Failed("no".to_owned()))
     });
     for (id, trace, metric) in [("quiet.trace", false, true), ("quiet.metric", true, false)] {
-        let emit = Emit { trace, metric };
+        let emit = TelemetrySettings { trace, metric };
         world.register(CapabilityDraft { emit, ..draft(id, Effects::READ_LOCAL) });
     }
     world

@@ -61,7 +61,7 @@ fn a_child_is_taken_only_as_its_caveats_say() {
     let child = child.attenuate(&Caveat::arguments(&a).unwrap()).unwrap();
     let child = child.attenuate(&until(60)).unwrap();
     let reason = |who: &Principal, arguments: &Value| {
-        invoke(&world, &run, who, (&child, arguments)).decision.primary()
+        invoke(&world, &run, who, (&child, arguments)).decision.primary_reason()
     };
     assert_eq!(reason(&ana(), &a), ReasonCode::TokenScope, "the agent of the run is another");
     assert_eq!(reason(&with_agent("other"), &a), ReasonCode::TokenScope);
@@ -80,7 +80,7 @@ fn a_child_ends_when_it_says_and_never_after_its_root() {
     let early = root.attenuate(&until(60)).unwrap();
     let late = root.attenuate(&until(1_000_000)).unwrap();
     let reason =
-        |token: &Token| invoke(&world, &run, &ana(), (token, &json!({}))).decision.primary();
+        |token: &Token| invoke(&world, &run, &ana(), (token, &json!({}))).decision.primary_reason();
     world.clock.advance(Duration::from_secs(60));
     assert_eq!(reason(&early), ReasonCode::TokenExpired);
     world.clock.advance(Duration::from_secs(3_600));
@@ -94,7 +94,7 @@ fn caveats_that_exclude_each_other_leave_nothing() {
     let child = root.attenuate(&agent("a")).unwrap().attenuate(&agent("b")).unwrap();
     for name in ["a", "b"] {
         let done = invoke(&world, &run, &with_agent(name), (&child, &json!({})));
-        assert_eq!(done.decision.primary(), ReasonCode::TokenScope);
+        assert_eq!(done.decision.primary_reason(), ReasonCode::TokenScope);
     }
     assert!(succeeded(&invoke(&world, &run, &ana(), (&root, &json!({})))), "the root is untouched");
 }
@@ -115,7 +115,7 @@ fn of_a_token_and_all_its_children_one_is_used_once() {
         assert_eq!(done.iter().filter(|done| succeeded(done)).count(), 1);
         assert_eq!(world.executed(), 1);
         for refused in done.iter().filter(|done| !succeeded(done)) {
-            assert_eq!(refused.decision.primary(), ReasonCode::TokenUsed);
+            assert_eq!(refused.decision.primary_reason(), ReasonCode::TokenUsed);
         }
         let intents = kinds(world.ledger.as_ref());
         assert_eq!(intents.iter().filter(|kind| *kind == "call.intent").count(), 1);
@@ -132,7 +132,7 @@ fn revoking_the_root_revokes_its_children() {
     block_on(world.kernel.revoke(subject, &ana().id)).unwrap();
     for token in [&root, &child, &grandchild] {
         let done = invoke(&world, &run, &ana(), (token, &json!({})));
-        assert_eq!(done.decision.primary(), ReasonCode::TokenRevoked);
+        assert_eq!(done.decision.primary_reason(), ReasonCode::TokenRevoked);
     }
     assert_eq!(world.executed(), 0);
 }
@@ -197,7 +197,7 @@ proptest! {
         }
         let value = json!({ "path": arguments });
         let accepted =
-            |token: &Token| invoke(&world, &run, &who, (token, &value)).decision.allowed();
+            |token: &Token| invoke(&world, &run, &who, (token, &value)).decision.is_allowed();
         let mut token = root.clone();
         let mut before = accepted(&root);
         prop_assert_eq!(before, !bob);

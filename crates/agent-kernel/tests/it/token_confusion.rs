@@ -102,7 +102,7 @@ fn of_128_combinations_of_what_a_token_binds_one_works() {
                 worked += 1;
             }
             Some(reason) => {
-                assert_eq!(done.decision.primary(), reason, "{differs:07b}");
+                assert_eq!(done.decision.primary_reason(), reason, "{differs:07b}");
                 assert!(!succeeded(&done) && intents == 0, "{differs:07b}");
                 refused += 1;
             }
@@ -126,7 +126,7 @@ fn presented(kernel: &Kernel, world: &World, token: &Token, bytes: &[u8]) {
         Token::from_text(URL_SAFE_NO_PAD.encode([body, bytes, mac].concat())),
     ] {
         let done = block_on(kernel.invoke(caller, &forged, &json!({}), ResponseMode::Table));
-        assert_eq!(done.decision.primary(), ReasonCode::TokenInvalid);
+        assert_eq!(done.decision.primary_reason(), ReasonCode::TokenInvalid);
         let last = log(world.ledger.as_ref()).pop().unwrap();
         assert_eq!(
             (last.kind.as_str(), &last.payload["reason"]),
@@ -177,7 +177,7 @@ fn another_ring_makes_tokens_of_its_own() {
     let invoke = |token: &Token| {
         let done =
             block_on(world.kernel.invoke(caller, token, &asked.arguments, ResponseMode::Table));
-        if succeeded(&done) { None } else { Some(done.decision.primary()) }
+        if succeeded(&done) { None } else { Some(done.decision.primary_reason()) }
     };
     let ring =
         |id: &str, secret: u8| KeyRing::new(KeyId::parse(id).unwrap(), &[secret; 32]).unwrap();

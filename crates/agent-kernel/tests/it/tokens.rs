@@ -45,7 +45,7 @@ impl Granted {
     fn refused(&self, done: &Invocation) -> ReasonCode {
         assert!(!succeeded(done));
         assert_eq!(self.world.executed(), 0);
-        done.decision.primary()
+        done.decision.primary_reason()
     }
 }
 
@@ -76,7 +76,7 @@ fn a_token_works_once() {
     let granted = granted();
     assert!(succeeded(&granted.invoke()));
     for _ in 0..3 {
-        assert_eq!(granted.invoke().decision.primary(), ReasonCode::TokenUsed);
+        assert_eq!(granted.invoke().decision.primary_reason(), ReasonCode::TokenUsed);
     }
     assert_eq!(granted.world.executed(), 1);
 }
@@ -117,7 +117,7 @@ fn another_audience_and_another_key_are_refused() {
     let caller = Caller { run: &granted.run, principal: &granted.who };
     let done =
         block_on(other.invoke(caller, &granted.token, &granted.arguments, ResponseMode::Table));
-    assert_eq!(done.decision.primary(), ReasonCode::TokenScope);
+    assert_eq!(done.decision.primary_reason(), ReasonCode::TokenScope);
 
     let forged = Token::from_text(format!("{}AAAA", granted.token.to_text()));
     let done = block_on(granted.world.kernel.invoke(
@@ -137,7 +137,7 @@ fn a_token_of_before_a_restart_is_void() {
     let caller = Caller { run: &granted.run, principal: &granted.who };
     let done =
         block_on(again.invoke(caller, &granted.token, &granted.arguments, ResponseMode::Table));
-    assert_eq!(done.decision.primary(), ReasonCode::TokenUsed);
+    assert_eq!(done.decision.primary_reason(), ReasonCode::TokenUsed);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_restart_does_not_turn_time_back() {
     let caller = Caller { run: &granted.run, principal: &granted.who };
     let done =
         block_on(again.invoke(caller, &granted.token, &granted.arguments, ResponseMode::Table));
-    assert_eq!(done.decision.primary(), ReasonCode::TokenExpired);
+    assert_eq!(done.decision.primary_reason(), ReasonCode::TokenExpired);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn what_is_revoked_stays_revoked() {
         let caller = Caller { run: &granted.run, principal: &granted.who };
         let done =
             block_on(again.invoke(caller, &granted.token, &granted.arguments, ResponseMode::Table));
-        assert_eq!(done.decision.primary(), ReasonCode::TokenRevoked, "after a restart");
+        assert_eq!(done.decision.primary_reason(), ReasonCode::TokenRevoked, "after a restart");
     }
 }
 
@@ -225,7 +225,7 @@ fn raw_needs_an_admin_now_and_a_token_that_says_so() {
     let (admin, plain) = (principal("ana", &["admin"]), principal("ana", &["reader"]));
     let raw = Asked::new("fs.read").with(json!({"password": "hunter2"})).mode(ResponseMode::Raw);
     let denied = world.call(&run, &plain, &raw);
-    assert_eq!(denied.decision.primary(), ReasonCode::MissingRole);
+    assert_eq!(denied.decision.primary_reason(), ReasonCode::MissingRole);
 
     let table = raw.clone().mode(ResponseMode::Table);
     let grant = |asked: &Asked| {
@@ -236,8 +236,8 @@ fn raw_needs_an_admin_now_and_a_token_that_says_so() {
         let caller = Caller { run: &run, principal: who };
         block_on(world.kernel.invoke(caller, token, &raw.arguments, ResponseMode::Raw))
     };
-    assert_eq!(invoke(&admin, &grant(&table)).decision.primary(), ReasonCode::TokenScope);
-    assert_eq!(invoke(&plain, &grant(&raw)).decision.primary(), ReasonCode::MissingRole);
+    assert_eq!(invoke(&admin, &grant(&table)).decision.primary_reason(), ReasonCode::TokenScope);
+    assert_eq!(invoke(&plain, &grant(&raw)).decision.primary_reason(), ReasonCode::MissingRole);
     assert_eq!(world.executed(), 0);
     let shown = invoke(&admin, &grant(&raw)).result.unwrap().data.unwrap();
     assert_eq!(shown.raw, Some(raw.arguments.clone()));

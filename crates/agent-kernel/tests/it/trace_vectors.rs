@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use weaver_agent_kernel::DriverError;
 use weaver_policy::{Effect, NameCondition, Policy, Rule};
 use weaver_trace_store::MemoryLedger;
-use weaver_trace_store::project::Stats;
-use weaver_trace_store::query::Filter;
+use weaver_trace_store::project::LogStats;
+use weaver_trace_store::query::EventFilter;
 use weaver_types::{CapabilityDraft, Effects, LogId, OsRandom, RawResult};
 
 use crate::support::{Asked, Logged, World, ana, draft, log, open_policy, succeeded};
@@ -24,8 +24,8 @@ fn world(policy: Policy) -> (World, Arc<MemoryLedger>) {
     (World::on(ledger.clone(), policy), ledger)
 }
 
-fn stats(ledger: &MemoryLedger) -> Stats {
-    Stats::of(ledger, None, &Filter::default(), &mut |_, _| {}).unwrap()
+fn stats(ledger: &MemoryLedger) -> LogStats {
+    LogStats::from_log(ledger, None, &EventFilter::default(), &mut |_, _| {}).unwrap()
 }
 
 fn last(world: &World, kind: &str) -> Logged {

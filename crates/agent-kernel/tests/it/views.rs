@@ -93,7 +93,7 @@ fn a_handle_of_somebody_else_looks_unknown() {
     let other = principal("bob", &["admin"]);
     let unknown = HandleId::parse("hdl_00000000000000000000000000000000").unwrap();
     let (theirs, nobodys) = (stored.view(&other, &stored.handle), stored.view(&other, &unknown));
-    assert_eq!(theirs.decision.primary(), ReasonCode::HandleNotFound);
+    assert_eq!(theirs.decision.primary_reason(), ReasonCode::HandleNotFound);
     let blank = |done: &Invocation, id: &HandleId| {
         done.result.as_ref().unwrap().error_message.replace(id.as_str(), "it")
     };
@@ -109,11 +109,11 @@ fn a_handle_of_a_run_that_is_kept_apart_is_unknown_in_another() {
     let expand = |run: &RunContext, others: &BTreeSet<RunId>| {
         let caller = Caller { run, principal: &stored.who };
         let kernel = &stored.world.kernel;
-        block_on(kernel.expand_apart_from(caller, &stored.handle, &query, others))
+        block_on(kernel.expand_isolated(caller, &stored.handle, &query, others))
     };
     let apart = BTreeSet::from([stored.run.run_id.clone()]);
     let refused = expand(&elsewhere, &apart);
-    assert_eq!(refused.decision.primary(), ReasonCode::HandleNotFound);
+    assert_eq!(refused.decision.primary_reason(), ReasonCode::HandleNotFound);
     assert!(succeeded(&expand(&stored.run, &apart)), "it is its own");
     assert!(succeeded(&expand(&elsewhere, &BTreeSet::new())), "nobody keeps it apart");
 }
@@ -130,7 +130,7 @@ fn a_view_ends_with_its_grant_run_or_principal() {
         };
         block_on(stored.world.kernel.revoke(subject, &stored.who.id)).unwrap();
         let view = stored.view(&stored.who, &stored.handle);
-        assert_eq!(view.decision.primary(), ReasonCode::HandleRevoked);
+        assert_eq!(view.decision.primary_reason(), ReasonCode::HandleRevoked);
         assert!(!succeeded(&view));
     }
 }
@@ -140,7 +140,7 @@ fn a_view_is_decided_under_the_rules_in_force_now() {
     let stored = stored();
     block_on(stored.world.kernel.replace_policy(set(weaver_policy::Policy::new("empty"))));
     let view = stored.view(&stored.who, &stored.handle);
-    assert_eq!(view.decision.primary(), ReasonCode::NoMatchingRule);
+    assert_eq!(view.decision.primary_reason(), ReasonCode::NoMatchingRule);
 }
 
 #[test]
@@ -236,5 +236,5 @@ fn a_view_is_as_confidential_as_the_frame_of_its_call() {
     let view = block_on(world.kernel.expand(caller, &handle, &query));
     let label = &view.frame().unwrap().label;
     assert_eq!(label.confidentiality, frame.label.confidentiality);
-    assert!(label.confidentiality < SensitivityTag::Pii.stored());
+    assert!(label.confidentiality < SensitivityTag::Pii.stored_confidentiality());
 }

@@ -28,7 +28,7 @@ fn world() -> World {
     let clock = Arc::new(ManualClock::new(START));
     let world = World::with(memory(), clock, policy, Ports::default());
     for (id, integrity) in [("crm.list", Integrity::Trusted), ("web.list", Integrity::Untrusted)] {
-        let output_label = Label::of(Confidentiality::Internal, integrity);
+        let output_label = Label::new(Confidentiality::Internal, integrity);
         let list = CapabilityDraft { output_label, ..draft(id, Effects::READ_LOCAL) };
         world.answering(list, |_| {
             let row = |n: u32| json!({ "n": n, "channel": "backoffice" });
@@ -160,7 +160,7 @@ fn the_key_of_a_run_is_written_once() {
 fn what_was_said_in_a_dry_run_is_recorded_by_the_first_call_that_is_made() {
     let world = world();
     let mut run = world.run();
-    run.user_said("Post it to backoffice");
+    run.record_user_text("Post it to backoffice");
     let mut dry = run.clone();
     dry.dry_run = true;
     let said =
@@ -184,7 +184,7 @@ fn a_token_whose_call_is_held_by_then_names_its_request() {
     let done = block_on(world.kernel.invoke(caller, &token, &asked.arguments, asked.mode));
     assert_eq!(done.decision.verdict(), Verdict::Hold, "{done:?}");
     let open: Vec<_> =
-        world.kernel.pending().into_iter().map(|pending| pending.request.id).collect();
+        world.kernel.pending_approvals().into_iter().map(|pending| pending.request.id).collect();
     assert_eq!(done.request.as_ref(), open.first());
     assert_eq!(open.len(), 1);
 }

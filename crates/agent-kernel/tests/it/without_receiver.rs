@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weaver_agent_kernel::Ports;
 use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
 use weaver_types::{
-    CapabilityDraft, Effects, ManualClock, Pointer, RunContext, Rung, SinkKind, Verdict,
+    CapabilityDraft, Effects, JsonPointer, ManualClock, RunContext, Rung, SinkKind, Verdict,
 };
 
 use crate::support::{Asked, START, World, ana, draft, memory, open_policy};
@@ -18,7 +18,7 @@ fn world(sends_to: &[&str], sink: SinkKind) -> (World, RunContext) {
         rung: Some(Rung::L1),
         sink: Some(sink),
         lower_rung: true,
-        sends_to: sends_to.iter().map(|at| Pointer::parse(at).unwrap()).collect(),
+        sends_to: sends_to.iter().map(|at| JsonPointer::parse(at).unwrap()).collect(),
         ..Contract::default()
     };
     let contracts = Contracts::new("sinks").with(Pattern::parse("cal.create").unwrap(), contract);
@@ -34,7 +34,7 @@ fn world(sends_to: &[&str], sink: SinkKind) -> (World, RunContext) {
     world.register(calendar);
     world.tool("web.read", Effects::READ_OPEN);
     let mut run = world.run();
-    assert!(run.user_said("Put lunch with Sarah into my calendar"));
+    assert!(run.record_user_text("Put lunch with Sarah into my calendar"));
     world.call(&run, &ana(), &Asked::new("web.read"));
     (world, run)
 }

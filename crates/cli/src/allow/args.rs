@@ -1,13 +1,13 @@
-//! What can be typed after `weaver allow`.
+//! The arguments of `weaver allow`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use weaver_policy_analysis::suggest::AllowWidth;
+use weaver_policy_analysis::suggest::AllowScope;
 
 use crate::policy::signing::SigningArgs;
-use crate::shared_args::Json;
+use crate::shared_args::JsonFlag;
 
 const HELP: &str = "\
 Examples:
@@ -21,13 +21,13 @@ have made of the calls of the last days. A rule that holds or denies the call ge
 What leaves the machine or destroys is never allowed by a rule: for it, approvals in advance are
 proposed. What information flow held is proposed nothing.";
 
-/// A width that is none.
+/// The text is not a width.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("write same, similar or tool")]
 struct UnknownWidth;
 
-fn width(text: &str) -> Result<AllowWidth, UnknownWidth> {
-    AllowWidth::parse(text).ok_or(UnknownWidth)
+fn parse_width(text: &str) -> Result<AllowScope, UnknownWidth> {
+    AllowScope::parse(text).ok_or(UnknownWidth)
 }
 
 #[derive(Debug, Args)]
@@ -37,8 +37,8 @@ pub(crate) struct Allow {
     #[arg(value_name = "CALL")]
     pub(super) call: String,
     /// How wide: same, similar or tool
-    #[arg(long, value_name = "WIDTH", value_parser = width)]
-    pub(super) width: Option<AllowWidth>,
+    #[arg(long, value_name = "WIDTH", value_parser = parse_width)]
+    pub(super) width: Option<AllowScope>,
     /// How far back the replay looks: a number and s, m, h, d or w
     #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::age::parse)]
     pub(super) since: Duration,
@@ -48,5 +48,5 @@ pub(crate) struct Allow {
     #[command(flatten)]
     pub(super) sign: SigningArgs,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }

@@ -11,107 +11,107 @@ use weaver_policy::approval::{
 use super::approval_records;
 use super::approval_store::{ApprovalStore, now};
 use super::args::AnswerArgs;
-use super::rejections::refused;
+use super::rejections::rejection_failure;
 use super::show::ShownRequest;
 use super::signer::Signer;
-use super::{confirm, inbox, outcome, screen};
+use super::{confirm, inbox, outcome, terminal_text};
 use crate::{Exit, Failure, output};
 
 pub(super) fn grant(args: &AnswerArgs) -> Result<Exit, Failure> {
-    run(args, ResolutionVerdict::Granted, "Let this call happen, once?")
+    answer(args, ResolutionVerdict::Granted, "Let this call happen, once?")
 }
 
 pub(super) fn deny(args: &AnswerArgs) -> Result<Exit, Failure> {
-    run(args, ResolutionVerdict::Denied, "Refuse this call?")
+    answer(args, ResolutionVerdict::Denied, "Refuse this call?")
 }
 
-fn run(args: &AnswerArgs, verdict: ResolutionVerdict, question: &str) -> Result<Exit, Failure> {
-    let place = ApprovalStore::open(&args.from)?;
-    let inbox = place.inbox()?;
+fn answer(args: &AnswerArgs, verdict: ResolutionVerdict, question: &str) -> Result<Exit, Failure> {
+    let store = ApprovalStore::open(&args.from)?;
+    let inbox = store.inbox()?;
     let now = now();
-    let open = approval_records::open(&place, &args.id, now)?;
-    let person = Signer::find(&args.sign, &place, now)?;
-    may_answer(&place, &person, &open, verdict)?;
-    let shown = ShownRequest::of(&place, &open, now)?;
-    if args.digest.as_ref().is_some_and(|wanted| *wanted != shown.digest.to_string()) {
-        return Err(refused(&Rejection::RequestChanged));
+    let open = approval_records::find_open(&store, &args.id, now)?;
+    let person = Signer::find(&args.sign, &store, now)?;
+    check_may_answer(&store, &person, &open, verdict)?;
+    let shown = ShownRequest::of(&store, &open, now)?;
+    if args.digest.as_ref().is_some_and(|expected| *expected != shown.digest.to_string()) {
+        return Err(rejection_failure(&Rejection::RequestChanged));
     }
     confirm::ask(&args.sign, &shown.text, question)?;
     let key = person.unlock(&args.sign)?;
-    // Time has passed while somebody read: the request may have ended.
+    // The request may have ended while the person was reading it.
     let now = super::approval_store::now();
-    let open = approval_records::open(&place, &args.id, now)?;
+    let open = approval_records::find_open(&store, &args.id, now)?;
     let malformed = |error| Failure::new(Exit::Invalid, "approve.unreadable", error);
     let mut resolution = Resolution::new(&open.request, verdict, &*person.name, now)
         .map_err(|error| malformed(error.to_string()))?;
     resolution.reason = args.reason.clone().unwrap_or_default();
     if resolution.digest != shown.digest {
-        return Err(refused(&Rejection::RequestChanged));
+        return Err(rejection_failure(&Rejection::RequestChanged));
     }
     let signed = resolution.sign(&key).map_err(|error| malformed(error.to_string()))?;
-    if let Some(keys) = place.keys() {
-        // The very check that the gateway makes.
-        verify_resolution(keys, &open.request, &open.state, &signed, place.moment(now))
-            .map_err(|rejection| refused(&rejection))?;
+    if let Some(keys) = store.keys() {
+        // The same check that the gateway makes.
+        verify_resolution(keys, &open.request, &open.state, &signed, store.receipt_time(now))
+            .map_err(|rejection| rejection_failure(&rejection))?;
     }
     let bytes = signed.to_json().map_err(|error| malformed(error.to_string()))?;
-    let size = place.size()?;
-    let file = inbox::drop(inbox, open.request.id.as_str(), &bytes)?;
+    let size = store.log_size()?;
+    let file = inbox::submit(inbox, open.request.id.as_str(), &bytes)?;
     if args.wait > 0 {
-        let patience = Duration::from_secs(args.wait);
-        outcome::wait(&place, &file, &signed.resolution, size, patience)?;
+        let timeout = Duration::from_secs(args.wait);
+        outcome::wait_until_accepted(&store, &file, &signed.resolution, size, timeout)?;
     }
-    report(args, &open, &signed, &file)
+    print_answer(args, &open, &signed, &file)
 }
 
-/// What can be said before a passphrase is asked for.
-fn may_answer(
-    place: &ApprovalStore,
+/// The checks that need no passphrase.
+fn check_may_answer(
+    store: &ApprovalStore,
     person: &Signer,
     open: &OpenApproval,
     verdict: ResolutionVerdict,
 ) -> Result<(), Failure> {
-    let said = open.state.votes().contains_key(&person.name);
+    let has_answered = open.state.votes().contains_key(&person.name);
     let refusal = match (open.state.phase(), verdict) {
-        (Phase::Requested, ResolutionVerdict::Granted) if said => Some(Rejection::Replayed),
+        (Phase::Requested, ResolutionVerdict::Granted) if has_answered => Some(Rejection::Replayed),
         (Phase::Requested, _) | (Phase::Granted, ResolutionVerdict::Denied) => None,
         _ => Some(Rejection::AlreadyResolved),
     };
     let refusal = refusal.or_else(|| {
-        let approver = person.approver(place)?;
-        approver.may_answer(&person.name, &open.request, now()).err()
+        let approver = person.approver(store)?;
+        approver.check_may_answer(&person.name, &open.request, now()).err()
     });
-    refusal.map_or(Ok(()), |rejection| Err(refused(&rejection)))
+    refusal.map_or(Ok(()), |rejection| Err(rejection_failure(&rejection)))
 }
 
-fn report(
+fn print_answer(
     args: &AnswerArgs,
     open: &OpenApproval,
     signed: &SignedResolution,
     file: &std::path::Path,
 ) -> Result<Exit, Failure> {
-    let said = &signed.resolution;
-    let granted = said.verdict == ResolutionVerdict::Granted;
+    let resolution = &signed.resolution;
+    let granted = resolution.verdict == ResolutionVerdict::Granted;
     let agreed = open.state.votes().len() + usize::from(granted);
     if args.sign.output.json {
         let value = json!({
             "ok": true,
-            "request": said.request,
-            "verdict": said.verdict,
-            "digest": said.digest,
-            "approver": said.approver,
-            "at": said.at.rfc3339(),
+            "request": resolution.request,
+            "verdict": resolution.verdict,
+            "digest": resolution.digest,
+            "approver": resolution.approver,
+            "at": resolution.at.rfc3339(),
             "agreed": agreed,
-            "needed": open.needed(),
+            "needed": open.required_approvers(),
             "taken_in": args.wait > 0,
             "file": file.display().to_string(),
         });
-        output::line(&screen::json(&value))?;
+        output::line(&terminal_text::escape_json(&value))?;
         return Ok(Exit::Ok);
     }
     let word = if granted { output::good("granted") } else { output::bad("denied") };
-    let name = screen::line(&said.approver, 80);
-    let next = match open.needed().saturating_sub(agreed) {
+    let name = terminal_text::escape_line(&resolution.approver, 80);
+    let next = match open.required_approvers().saturating_sub(agreed) {
         _ if !granted && args.wait > 0 => "the request has ended".to_owned(),
         _ if !granted => "the gateway verifies it and ends the request".to_owned(),
         0 => "once the gateway has verified it, the same call, made again with the same arguments \
@@ -123,9 +123,9 @@ fn report(
     output::text(&format!(
         "{word} by {name}, signed over {}\n{}\n  next: {next}\n  `weaver approve show {}` tells \
          whether it was taken in\n",
-        said.digest,
+        resolution.digest,
         file.display(),
-        said.request,
+        resolution.request,
     ))?;
     Ok(Exit::Ok)
 }

@@ -1,21 +1,20 @@
-//! The requests of a ledger, as an approver looks at them. One record that cannot be read hides no
-//! other.
+//! Reads the approval requests of a ledger. One unreadable record does not hide the others.
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{EndedApproval, KernelError, OpenApproval, StoredApproval};
 use weaver_policy::approval::{Phase, Rejection};
 use weaver_types::ledger::Namespace;
-use weaver_types::{RequestId, Timestamp};
+use weaver_types::{ApprovalRequestId, Timestamp};
 
 use super::approval_store::ApprovalStore;
-use super::rejections::{refused, unknown};
+use super::rejections::{not_found_failure, rejection_failure};
 use crate::{Exit, Failure};
 
-/// One request.
+/// The record of one request.
 pub(super) enum ApprovalRecord {
-    /// It waits, or was granted and waits for its call, or is past its deadline.
+    /// The request waits for answers, was granted and waits for its call, or is past its deadline.
     Open(Box<OpenApproval>),
-    /// What is left of one that ended.
+    /// What is kept of a request that ended.
     Ended(Box<EndedApproval>),
     /// A record that this build cannot read.
     Unreadable { id: String, problem: String },
@@ -30,19 +29,19 @@ impl ApprovalRecord {
         }
     }
 
-    /// Where it stands, in one word. A gateway that does not run ends nothing, so the deadline is
-    /// looked at here too.
+    /// The status in one word. Checks the deadline too, because only a running gateway ends a
+    /// request.
     pub(super) fn status(&self, now: Timestamp) -> &'static str {
         match self {
             Self::Open(open) if now >= open.request.deadline => "expired",
-            Self::Open(open) => word(open.state.phase()),
-            Self::Ended(ended) => word(&ended.phase),
+            Self::Open(open) => phase_name(open.state.phase()),
+            Self::Ended(ended) => phase_name(&ended.phase),
             Self::Unreadable { .. } => "unreadable",
         }
     }
 
-    /// Whether something can still be said to it.
-    pub(super) fn waits(&self, now: Timestamp) -> bool {
+    /// Whether the request may still be answered. An unreadable record counts, so that it is seen.
+    pub(super) fn is_pending(&self, now: Timestamp) -> bool {
         match self {
             Self::Open(open) => now < open.request.deadline,
             Self::Ended(_) => false,
@@ -50,7 +49,7 @@ impl ApprovalRecord {
         }
     }
 
-    /// When it ends by itself.
+    /// When the request expires.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         match self {
             Self::Open(open) => Some(open.request.deadline),
@@ -58,7 +57,7 @@ impl ApprovalRecord {
         }
     }
 
-    fn order(&self) -> (Timestamp, &str) {
+    fn sort_key(&self) -> (Timestamp, &str) {
         match self {
             Self::Open(open) => (open.request.opened_at, self.id()),
             Self::Ended(ended) => (ended.ended_at, self.id()),
@@ -67,8 +66,8 @@ impl ApprovalRecord {
     }
 }
 
-/// The phase in one word, as it is in JSON.
-pub(super) fn word(phase: &Phase) -> &'static str {
+/// The name of a phase, as in JSON.
+pub(super) fn phase_name(phase: &Phase) -> &'static str {
     match phase {
         Phase::Requested => "requested",
         Phase::Granted => "granted",
@@ -80,33 +79,33 @@ pub(super) fn word(phase: &Phase) -> &'static str {
     }
 }
 
-/// Who ended it and why, as far as somebody did.
-pub(super) fn ending(phase: &Phase) -> (Option<&str>, Option<&str>) {
+/// Who ended the request, and why, if a person or another request did.
+pub(super) fn ended_by_and_reason(phase: &Phase) -> (Option<&str>, Option<&str>) {
     match phase {
         Phase::Denied { by, reason } => (Some(by), Some(reason)),
         Phase::Revoked { by } => (Some(by), None),
-        Phase::Superseded { by } => (by.as_ref().map(RequestId::as_str), None),
+        Phase::Superseded { by } => (by.as_ref().map(ApprovalRequestId::as_str), None),
         Phase::Requested | Phase::Granted | Phase::Consumed | Phase::Expired => (None, None),
     }
 }
 
-/// The requests that `wanted` takes, the oldest first.
-pub(super) fn all(
-    place: &ApprovalStore,
-    wanted: impl Fn(&ApprovalRecord) -> bool,
+/// The requests that `selects` accepts, oldest first.
+pub(super) fn find_all(
+    store: &ApprovalStore,
+    selects: impl Fn(&ApprovalRecord) -> bool,
 ) -> Result<Vec<ApprovalRecord>, Failure> {
     let mut all = Vec::new();
-    place.records(Namespace::Hold, |id, record| {
-        let held = read(id, StoredApproval::read(id, record));
-        if wanted(&held) {
+    store.for_each_record(Namespace::Hold, |id, record| {
+        let held = parse_record(id, StoredApproval::read(id, record));
+        if selects(&held) {
             all.push(held);
         }
     })?;
-    all.sort_by(|a, b| a.order().cmp(&b.order()));
+    all.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     Ok(all)
 }
 
-fn read(id: &str, found: Result<StoredApproval, KernelError>) -> ApprovalRecord {
+fn parse_record(id: &str, found: Result<StoredApproval, KernelError>) -> ApprovalRecord {
     match found {
         Ok(StoredApproval::Open(open)) => ApprovalRecord::Open(open),
         Ok(StoredApproval::Ended(ended)) => ApprovalRecord::Ended(ended),
@@ -114,40 +113,41 @@ fn read(id: &str, found: Result<StoredApproval, KernelError>) -> ApprovalRecord 
     }
 }
 
-/// The request of this name.
-pub(super) fn one(place: &ApprovalStore, id: &str) -> Result<ApprovalRecord, Failure> {
+/// The request with this id.
+pub(super) fn find(store: &ApprovalStore, id: &str) -> Result<ApprovalRecord, Failure> {
     let mut one = None;
-    place.records(Namespace::Hold, |found, record| {
+    store.for_each_record(Namespace::Hold, |found, record| {
         if found == id {
-            one = Some(read(id, StoredApproval::read(id, record)));
+            one = Some(parse_record(id, StoredApproval::read(id, record)));
         }
     })?;
-    one.ok_or_else(|| unknown("request", id))
+    one.ok_or_else(|| not_found_failure("request", id))
 }
 
-/// The request of this name, if something can still be said to it and all of it is there.
-pub(super) fn open(
-    place: &ApprovalStore,
+/// The request with this id, if it is readable and may still be answered.
+pub(super) fn find_open(
+    store: &ApprovalStore,
     id: &str,
     now: Timestamp,
 ) -> Result<Box<OpenApproval>, Failure> {
-    match one(place, id)? {
-        ApprovalRecord::Open(open) if open.request.log != place.log()? => {
-            Err(refused(&Rejection::WrongLog))
+    match find(store, id)? {
+        ApprovalRecord::Open(open) if open.request.log != store.log_id()? => {
+            Err(rejection_failure(&Rejection::WrongLog))
         }
         ApprovalRecord::Open(open) if now >= open.request.deadline => {
-            Err(refused(&Rejection::TooLate))
+            Err(rejection_failure(&Rejection::TooLate))
         }
         ApprovalRecord::Open(open) => Ok(open),
-        ApprovalRecord::Ended(_) => Err(refused(&Rejection::AlreadyResolved)),
+        ApprovalRecord::Ended(_) => Err(rejection_failure(&Rejection::AlreadyResolved)),
         ApprovalRecord::Unreadable { problem, .. } => {
-            Err(Failure::new(Exit::Invalid, "approve.unreadable", problem)
-                .next("`weaver trace verify` says whether the ledger is what it should be"))
+            Err(Failure::new(Exit::Invalid, "approve.unreadable", problem).with_next_step(
+                "`weaver trace verify` says whether the ledger is what it should be",
+            ))
         }
     }
 }
 
-/// What `list` and `watch` say of it to scripts.
+/// A request as JSON, for `list` and `watch`.
 pub(super) fn summary(held: &ApprovalRecord, now: Timestamp) -> Value {
     let status = held.status(now);
     match held {
@@ -166,15 +166,15 @@ pub(super) fn summary(held: &ApprovalRecord, now: Timestamp) -> Value {
                 "holds": request.holds,
                 "authority": request.authority,
                 "agreed": open.state.votes().keys().collect::<Vec<_>>(),
-                "needed": open.needed(),
+                "needed": open.required_approvers(),
                 "opened_at": request.opened_at.rfc3339(),
                 "deadline": request.deadline.rfc3339(),
                 "age_s": now.since(request.opened_at).as_secs(),
-                "left_s": open.left(now).as_secs(),
+                "left_s": open.time_left(now).as_secs(),
             })
         }
         ApprovalRecord::Ended(ended) => {
-            let (by, reason) = ending(&ended.phase);
+            let (by, reason) = ended_by_and_reason(&ended.phase);
             json!({
                 "id": ended.id,
                 "status": status,

@@ -1,4 +1,5 @@
-//! Where the ledger and the inbox are, and what is known of people.
+//! Opens what `weaver approve` reads and writes: the ledger, the inbox, and the documents about
+//! people.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +8,14 @@ use weaver_gateway::config::{self, Config};
 use weaver_policy::approval::ReceiptTime;
 use weaver_policy::{Keys, PolicySet};
 use weaver_trace_store::Reader;
-use weaver_trace_store::entry::Header;
+use weaver_trace_store::entry::EventHeader;
 use weaver_types::ledger::{MAX_PAGE, Namespace, Record};
 use weaver_types::{Clock as _, EventKind, LogId, PrincipalId, SystemClock, Tenant, Timestamp};
 
 use super::args::ApprovalSource;
 use crate::{Exit, Failure};
 
-/// The ledger of a gateway, its inbox, and the documents in force as far as they can be read.
+/// The ledger of a gateway, its inbox, and the documents in force if they can be read.
 pub(super) struct ApprovalStore {
     path: PathBuf,
     inbox: Option<PathBuf>,
@@ -22,13 +23,13 @@ pub(super) struct ApprovalStore {
     documents: Option<PolicySet>,
     pub(super) principal: Option<PrincipalId>,
     pub(super) tenant: Tenant,
-    /// What the reader of the output must know about all this.
+    /// What the user must know about how this was opened.
     pub(super) notes: Vec<String>,
 }
 
 impl ApprovalStore {
     pub(super) fn open(from: &ApprovalSource) -> Result<Self, Failure> {
-        let Some(store) = &from.store else { return Self::configured(&from.config) };
+        let Some(store) = &from.store else { return Self::from_config(&from.config) };
         let notes = vec![
             "without the configuration nobody's authority can be looked up; the gateway will"
                 .to_owned(),
@@ -44,28 +45,28 @@ impl ApprovalStore {
         })
     }
 
-    fn configured(file: &Path) -> Result<Self, Failure> {
-        // Variables are for the servers, which are not started here.
+    fn from_config(file: &Path) -> Result<Self, Failure> {
+        // The servers are not started here, so their variables need not be set.
         let lookup = |name: &str| Some(std::env::var(name).unwrap_or_else(|_| "unset".to_owned()));
         let config = config::load_with(file, &lookup)?;
         let mut notes = Vec::new();
         Ok(Self {
-            reader: open(&config.store)?,
-            path: config.store.clone(),
+            reader: open(&config.store_path)?,
+            path: config.store_path.clone(),
             inbox: Some(config.inbox.clone()),
-            documents: documents(&config, &mut notes),
+            documents: load_documents(&config, &mut notes),
             principal: Some(config.principal),
             tenant: Tenant::default(),
             notes,
         })
     }
 
-    /// The keys document in force, where it can be read.
+    /// The keys document in force, if it can be read.
     pub(super) fn keys(&self) -> Option<&Keys> {
         self.documents.as_ref().and_then(PolicySet::keys)
     }
 
-    /// The documents in force, where they can be read.
+    /// The documents in force, if they can be read.
     pub(super) fn documents(&self) -> Option<&PolicySet> {
         self.documents.as_ref()
     }
@@ -74,13 +75,14 @@ impl ApprovalStore {
     pub(super) fn inbox(&self) -> Result<&Path, Failure> {
         self.inbox.as_deref().ok_or_else(|| {
             let message = "no inbox folder is configured";
-            Failure::new(Exit::Usage, "approve.no_inbox", message)
-                .next("name it with `--inbox DIR`, or the configuration with `--config FILE`")
+            Failure::new(Exit::Usage, "approve.no_inbox", message).with_next_step(
+                "name it with `--inbox DIR`, or the configuration with `--config FILE`",
+            )
         })
     }
 
-    /// The time now, with what the clocks may differ.
-    pub(super) fn moment(&self, now: Timestamp) -> ReceiptTime {
+    /// The time now, with the clock skew that the policy tolerates.
+    pub(super) fn receipt_time(&self, now: Timestamp) -> ReceiptTime {
         match &self.documents {
             None => ReceiptTime::at(now),
             Some(set) => {
@@ -95,30 +97,31 @@ impl ApprovalStore {
         &self.reader
     }
 
-    pub(super) fn log(&self) -> Result<LogId, Failure> {
-        Ok(self.head()?.log)
+    pub(super) fn log_id(&self) -> Result<LogId, Failure> {
+        Ok(self.log_head()?.log)
     }
 
-    /// Changes whenever something was written that leaves an event.
-    pub(super) fn size(&self) -> Result<u64, Failure> {
-        Ok(self.head()?.size)
+    /// The number of events in the log, which grows with every change to a request.
+    pub(super) fn log_size(&self) -> Result<u64, Failure> {
+        Ok(self.log_head()?.size)
     }
 
-    fn head(&self) -> Result<weaver_types::ledger::Head, Failure> {
+    fn log_head(&self) -> Result<weaver_types::ledger::TreeHead, Failure> {
         self.reader.head().map_err(|error| Failure::store(&self.path, &error))
     }
 
     /// The time of the last event in the log.
-    pub(super) fn last_event(&self) -> Result<Option<Timestamp>, Failure> {
-        let Some(last) = self.size()?.checked_sub(1) else { return Ok(None) };
+    pub(super) fn last_event_time(&self) -> Result<Option<Timestamp>, Failure> {
+        let Some(last) = self.log_size()?.checked_sub(1) else { return Ok(None) };
         let events = self.reader.events(last, 1);
         let events = events.map_err(|error| Failure::store(&self.path, &error))?;
-        let header = events.first().and_then(|event| Header::parse(&event.header).ok());
+        let header = events.first().and_then(|event| EventHeader::parse(&event.header).ok());
         Ok(header.map(|header| header.at))
     }
 
-    /// Hands every event from `from` on with its payload to `each`; pruned ones are left out.
-    pub(super) fn events(
+    /// Passes every event from `from` on and its payload to `each`, except those with a pruned
+    /// payload.
+    pub(super) fn for_each_event(
         &self,
         from: u64,
         mut each: impl FnMut(EventKind, &Value),
@@ -131,15 +134,15 @@ impl ApprovalStore {
             next = last.seq + 1;
             for event in &page {
                 let payload = event.payload.as_deref().and_then(|b| serde_json::from_slice(b).ok());
-                if let (Ok(header), Some(payload)) = (Header::parse(&event.header), payload) {
+                if let (Ok(header), Some(payload)) = (EventHeader::parse(&event.header), payload) {
                     each(header.kind, &payload);
                 }
             }
         }
     }
 
-    /// Hands every record of a namespace to `each`, in the order of their ids.
-    pub(super) fn records(
+    /// Passes every record of a namespace to `each`, in the order of their ids.
+    pub(super) fn for_each_record(
         &self,
         namespace: Namespace,
         mut each: impl FnMut(&str, &Record),
@@ -166,13 +169,14 @@ fn open(store: &Path) -> Result<Reader, Failure> {
     if !store.is_file() {
         let message = format!("{}: there is no such file", store.display());
         return Err(Failure::new(Exit::Store, "approve.no_store", message)
-            .next("name the ledger with `--store`; a gateway that never ran has none"));
+            .with_next_step("name the ledger with `--store`; a gateway that never ran has none"));
     }
     Reader::open(store).map_err(|error| Failure::store(store, &error))
 }
 
-/// The documents, if need be without looking at their signatures: here they only help.
-fn documents(config: &Config, notes: &mut Vec<String>) -> Option<PolicySet> {
+/// The documents, if need be with their signatures unchecked: they only help here, and the gateway
+/// decides.
+fn load_documents(config: &Config, notes: &mut Vec<String>) -> Option<PolicySet> {
     let now = now();
     let error = match config::load_policy(config, config::SignatureChecks::Required, now) {
         Ok(set) => return Some(set),

@@ -1,10 +1,10 @@
-//! What can be typed after `weaver approve`.
+//! The arguments of `weaver approve`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::shared_args::{Json, PassphraseFrom};
+use crate::shared_args::{JsonFlag, PassphraseArgs};
 
 const EXAMPLES: &str = "\
 See what waits, look at one request, release it:
@@ -81,7 +81,7 @@ pub(crate) enum Approve {
 pub(crate) struct ApprovalSource {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     pub(super) config: PathBuf,
     /// The ledger, instead of the one of the configuration; nothing else is read of it then
     #[arg(long, value_name = "FILE")]
@@ -104,9 +104,9 @@ pub(crate) struct SignWith {
     #[arg(long)]
     pub(super) yes: bool,
     #[command(flatten)]
-    pub(super) passphrase: PassphraseFrom,
+    pub(super) passphrase: PassphraseArgs,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -117,7 +117,7 @@ pub(crate) struct List {
     #[command(flatten)]
     pub(super) from: ApprovalSource,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -128,7 +128,7 @@ pub(crate) struct Show {
     #[command(flatten)]
     pub(super) from: ApprovalSource,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -177,7 +177,7 @@ pub(crate) struct Watch {
     #[command(flatten)]
     pub(super) from: ApprovalSource,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -224,7 +224,7 @@ pub(crate) enum StandingCommand {
         #[command(flatten)]
         from: ApprovalSource,
         #[command(flatten)]
-        output: Json,
+        output: JsonFlag,
     },
     /// Write and sign a standing approval
     #[command(after_help = STANDING)]

@@ -1,4 +1,4 @@
-//! The arguments of a waiting call on one line, for a list of several.
+//! The arguments of a held call on one line, for a list of requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use weaver_agent_kernel::OpenApproval;
 use weaver_types::CapabilityId;
 
 use super::approval_records::ApprovalRecord;
-use super::screen;
+use super::terminal_text;
 
 /// The most characters of one value.
-const MAX_VALUE: usize = 60;
+const MAX_VALUE_CHARS: usize = 60;
 /// The most characters of the line.
-const MAX_LINE: usize = 120;
+const MAX_LINE_CHARS: usize = 120;
 
 /// The names of the arguments in which the requests of a list differ, by capability.
 #[derive(Debug, Default)]
@@ -20,10 +20,10 @@ pub(super) struct DifferingArguments<'a> {
     by_capability: BTreeMap<&'a CapabilityId, DifferingNames<'a>>,
 }
 
-/// What the calls of one capability differ in.
+/// The argument names in which the calls of one capability differ.
 #[derive(Debug, Default)]
 struct DifferingNames<'a> {
-    /// The call with which all others are compared.
+    /// The call that all others are compared with.
     first: Option<&'a Map<String, Value>>,
     names: BTreeSet<&'a str>,
 }
@@ -41,10 +41,10 @@ impl<'a> DifferingArguments<'a> {
         differing
     }
 
-    /// `url: "https://example.org/", raw: true`: what differs comes first.
-    pub(super) fn line(&self, open: &OpenApproval) -> Option<String> {
+    /// For example `url: "https://example.org/", raw: true`; arguments that differ come first.
+    pub(super) fn arguments_line(&self, open: &OpenApproval) -> Option<String> {
         let names = self.by_capability.get(&open.request.capability).map(|of| &of.names);
-        line(open.request.arguments.as_object()?, names.unwrap_or(&BTreeSet::new()))
+        arguments_line(open.request.arguments.as_object()?, names.unwrap_or(&BTreeSet::new()))
     }
 }
 
@@ -57,20 +57,24 @@ impl<'a> DifferingNames<'a> {
     }
 }
 
-fn line(arguments: &Map<String, Value>, differing: &BTreeSet<&str>) -> Option<String> {
+fn arguments_line(arguments: &Map<String, Value>, differing: &BTreeSet<&str>) -> Option<String> {
     let mut named: Vec<(&String, &Value)> = arguments.iter().collect();
     named.sort_by_key(|(name, _)| !differing.contains(name.as_str()));
     let words: Vec<String> = named
         .into_iter()
         .map(|(name, value)| {
-            format!("{}: {}", screen::line(name, MAX_VALUE), cut(screen::json(value), MAX_VALUE))
+            format!(
+                "{}: {}",
+                terminal_text::escape_line(name, MAX_VALUE_CHARS),
+                shorten(terminal_text::escape_json(value), MAX_VALUE_CHARS)
+            )
         })
         .collect();
-    (!words.is_empty()).then(|| cut(words.join(", "), MAX_LINE))
+    (!words.is_empty()).then(|| shorten(words.join(", "), MAX_LINE_CHARS))
 }
 
 /// Escaped text, cut to a maximum number of characters.
-fn cut(text: String, max: usize) -> String {
+fn shorten(text: String, max: usize) -> String {
     weaver_text::escape::shorten(&text, max).into_owned()
 }
 
@@ -80,12 +84,12 @@ mod tests {
 
     use super::*;
 
-    /// The line of the first of these calls, listed with the others.
+    /// The line of the first of these calls, if all are listed.
     fn first_line(calls: &[Value]) -> Option<String> {
         let mut differing = DifferingNames::default();
         let calls: Vec<_> = calls.iter().filter_map(Value::as_object).collect();
         calls.iter().for_each(|arguments| differing.compare(arguments));
-        line(calls.first()?, &differing.names)
+        arguments_line(calls.first()?, &differing.names)
     }
 
     #[test]
@@ -103,7 +107,7 @@ mod tests {
         let many: Map<String, Value> =
             (0..50).map(|n| (format!("name{n}"), json!("\u{1b}[2J\u{202e}".repeat(40)))).collect();
         let text = first_line(&[Value::Object(many)]).unwrap();
-        assert!(text.chars().count() <= MAX_LINE, "{text}");
+        assert!(text.chars().count() <= MAX_LINE_CHARS, "{text}");
         assert!(!text.chars().any(weaver_text::escape::needs_escape), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! Asking on the terminal.
+//! Asks for a confirmation on the terminal.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read as _, Write as _};
@@ -7,10 +7,10 @@ use super::args::SignWith;
 use crate::{Exit, Failure, output};
 
 /// The longest answer, in bytes.
-const MAX_ANSWER: u64 = 256;
+const MAX_ANSWER_BYTES: u64 = 256;
 
-/// Shows what is about to be signed and asks whether that is meant, unless `--yes` says so. What
-/// is shown goes to standard output, or to the terminal where standard output goes elsewhere.
+/// Shows what is about to be signed and asks for a confirmation, unless `--yes` was given. The text
+/// goes to standard output, or to the terminal if standard output is redirected.
 pub(super) fn ask(args: &SignWith, shown: &str, question: &str) -> Result<(), Failure> {
     if args.yes {
         if !args.output.json {
@@ -21,17 +21,17 @@ pub(super) fn ask(args: &SignWith, shown: &str, question: &str) -> Result<(), Fa
     let no_terminal = |error: io::Error| {
         let message = format!("there is no terminal to ask on ({error})");
         Failure::new(Exit::Usage, "approve.no_terminal", message)
-            .next("look at it with `weaver approve show`, then say `--yes`")
+            .with_next_step("look at it with `weaver approve show`, then say `--yes`")
     };
     let mut terminal = Terminal::open().map_err(no_terminal)?;
     if args.output.json || !io::stdout().is_terminal() {
-        // Whoever is asked must see it, wherever the output goes.
-        terminal.say(&format!("{shown}\n")).map_err(no_terminal)?;
+        // The person must see what they sign, wherever the output goes.
+        terminal.write(&format!("{shown}\n")).map_err(no_terminal)?;
     } else {
         output::text(&format!("{shown}\n"))?;
     }
-    terminal.say(&format!("{question} Type yes: ")).map_err(no_terminal)?;
-    let answer = terminal.hear().map_err(no_terminal)?;
+    terminal.write(&format!("{question} Type yes: ")).map_err(no_terminal)?;
+    let answer = terminal.read_answer().map_err(no_terminal)?;
     if answer.trim() == "yes" {
         return Ok(());
     }
@@ -39,7 +39,7 @@ pub(super) fn ask(args: &SignWith, shown: &str, question: &str) -> Result<(), Fa
     Err(Failure::new(Exit::Declined, "approve.declined", message))
 }
 
-/// The terminal of this process, whatever its standard input and output are.
+/// The terminal of this process, even if its standard input and output are redirected.
 struct Terminal {
     input: File,
     output: File,
@@ -59,14 +59,14 @@ impl Terminal {
         Ok(Self { input, output })
     }
 
-    fn say(&mut self, text: &str) -> io::Result<()> {
+    fn write(&mut self, text: &str) -> io::Result<()> {
         self.output.write_all(text.as_bytes())?;
         self.output.flush()
     }
 
-    fn hear(&mut self) -> io::Result<String> {
+    fn read_answer(&mut self) -> io::Result<String> {
         let mut answer = String::new();
-        BufReader::new((&mut self.input).take(MAX_ANSWER)).read_line(&mut answer)?;
+        BufReader::new((&mut self.input).take(MAX_ANSWER_BYTES)).read_line(&mut answer)?;
         Ok(answer)
     }
 }

@@ -1,4 +1,4 @@
-//! Dropping signed files: whole or not at all.
+//! Writes signed files into the inbox atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -8,37 +8,39 @@ use weaver_types::{OsRandom, random_text};
 
 use crate::{Exit, Failure};
 
-/// Writes a signed file into the inbox, under a name that begins with `about`.
-pub(super) fn drop(inbox: &Path, about: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
+/// Writes a signed file into the inbox, under a name that begins with `subject`.
+pub(super) fn submit(inbox: &Path, subject: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
     let random = random_text("", 8, &OsRandom)
         .map_err(|error| Failure::new(Exit::Internal, "approve.random", error))?;
-    let name: String = about
+    let name: String = subject
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' })
         .take(80)
         .collect();
     let path = inbox.join(format!("{name}-{random}.json"));
-    folder(inbox).and_then(|()| whole(&path, bytes)).map_err(|error| {
+    create_folder(inbox).and_then(|()| write_atomically(&path, bytes)).map_err(|error| {
         let message = format!("{} cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "approve.unwritable", message)
-            .next("make the inbox writable for this user; the gateway got nothing yet")
+            .with_next_step("make the inbox writable for this user; the gateway got nothing yet")
     })?;
     Ok(path)
 }
 
-/// Writes a file that others see only when it is complete, for this user alone.
-pub(super) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let beside = PathBuf::from(beside);
-    let file = options().open(&beside)?;
-    let written = fill(file, bytes).and_then(|()| fs::rename(&beside, path));
+/// Writes a file that is visible under its name only when complete, and readable for this user
+/// alone.
+pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".part");
+    let temporary = PathBuf::from(temporary);
+    let file = options().open(&temporary)?;
+    let written = write_and_sync(file, bytes).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        // The half-written file is ours: it was made just now.
-        let _ = fs::remove_file(&beside);
+        // The incomplete file is ours: it was created above with `create_new`.
+        let _ = fs::remove_file(&temporary);
     }
     written?;
-    // The name is on disk when its folder is; where folders cannot be synced, it comes later.
+    // Syncing the folder makes the new name durable. Some file systems cannot sync a folder; they
+    // write the name later.
     let _ = path.parent().map(File::open).map(|folder| folder.and_then(|f| f.sync_all()));
     Ok(())
 }
@@ -51,14 +53,14 @@ fn options() -> fs::OpenOptions {
     options
 }
 
-fn fill(mut file: File, bytes: &[u8]) -> io::Result<()> {
+fn write_and_sync(mut file: File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.write_all(b"\n")?;
     file.sync_all()
 }
 
-/// The inbox, made for this user alone where it is not there yet.
-fn folder(inbox: &Path) -> io::Result<()> {
+/// Creates the inbox for this user alone, unless it exists.
+fn create_folder(inbox: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -76,7 +78,7 @@ mod tests {
     fn a_file_is_whole_and_private_or_absent() {
         let folder = tempfile::tempdir().unwrap();
         let inbox = folder.path().join("inbox");
-        let path = super::drop(&inbox, "../apr_1/ü", b"{}").unwrap();
+        let path = super::submit(&inbox, "../apr_1/ü", b"{}").unwrap();
         assert_eq!(path.parent(), Some(inbox.as_path()));
         assert_eq!(fs::read(&path).unwrap(), b"{}\n");
         #[cfg(unix)]
@@ -84,11 +86,11 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);
         }
-        assert!(super::drop(&folder.path().join("no/inbox"), "apr_1", b"{}").is_err());
+        assert!(super::submit(&folder.path().join("no/inbox"), "apr_1", b"{}").is_err());
         assert_eq!(fs::read_dir(&inbox).unwrap().count(), 1, "nothing is left beside it");
         let other = folder.path().join("mail.json.part");
         fs::write(&other, "somebody's").unwrap();
-        assert!(whole(&folder.path().join("mail.json"), b"{}").is_err());
+        assert!(write_atomically(&folder.path().join("mail.json"), b"{}").is_err());
         assert_eq!(fs::read(&other).unwrap(), b"somebody's", "what is not ours stays");
     }
 }

@@ -1,41 +1,42 @@
 //! `weaver approve list`.
 
 use serde_json::json;
-use weaver_types::{Authority, Timestamp};
+use weaver_types::{ApprovalAuthority, Timestamp};
 
 use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::List;
 use super::argument_line::DifferingArguments;
-use super::duration::words;
-use super::screen;
+use super::duration::duration_text;
+use super::terminal_text;
 use crate::{Exit, Failure, output};
 
-/// How much of a reason a line shows, in characters.
-const MAX_SHOWN: usize = 120;
+/// The longest reason in a line, in characters.
+const MAX_CHARS: usize = 120;
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
-    let place = ApprovalStore::open(&args.from)?;
+    let store = ApprovalStore::open(&args.from)?;
     let now = now();
-    let mut found = approval_records::all(&place, |held| args.all || held.waits(now))?;
-    // What waits for somebody comes before what somebody has granted already.
-    found.sort_by_key(|held| held.status(now) == "granted");
-    let differing = DifferingArguments::among(&found);
-    for held in &found {
+    let mut records = approval_records::find_all(&store, |held| args.all || held.is_pending(now))?;
+    // Requests that wait for somebody come before those that are granted already.
+    records.sort_by_key(|held| held.status(now) == "granted");
+    let differing = DifferingArguments::among(&records);
+    for held in &records {
         if args.output.json {
-            output::line(&screen::json(&approval_records::summary(held, now)))?;
+            output::line(&terminal_text::escape_json(&approval_records::summary(held, now)))?;
         } else {
-            output::text(&line(held, &differing, now))?;
+            output::text(&request_lines(held, &differing, now))?;
         }
     }
-    if found.is_empty() && !args.output.json {
+    if records.is_empty() && !args.output.json {
         output::line("nothing waits for an approval")?;
     }
     Ok(Exit::Ok)
 }
 
-/// What, for whom and how long still; its arguments; why, and what it needs: three lines at most.
-pub(super) fn line(
+/// A request in up to three lines: what, for whom and until when; its arguments; the reason and the
+/// authority it needs.
+pub(super) fn request_lines(
     held: &ApprovalRecord,
     differing: &DifferingArguments<'_>,
     now: Timestamp,
@@ -45,46 +46,47 @@ pub(super) fn line(
         ApprovalRecord::Open(open) => {
             let request = &open.request;
             let (capability, principal) = (&request.capability, &request.principal);
-            let age = words(now.since(request.opened_at));
-            let left = words(open.left(now));
-            let (agreed, needed) = (open.state.votes().len(), open.needed());
-            let why = screen::line(&request.detail, MAX_SHOWN);
-            let authority = authority(&request.authority);
-            let arguments = differing.line(open);
+            let age = duration_text(now.since(request.opened_at));
+            let left = duration_text(open.time_left(now));
+            let (agreed, needed) = (open.state.votes().len(), open.required_approvers());
+            let why = terminal_text::escape_line(&request.detail, MAX_CHARS);
+            let authority = authority_text(&request.authority);
+            let arguments = differing.arguments_line(open);
             let arguments = arguments.map(|line| format!("    {line}\n")).unwrap_or_default();
             format!(
                 "{}  {}  {}  {status}, {age} old, {left} left, {agreed} of {needed} agreed\n\
                  {arguments}    {why}{}\n",
                 request.id,
-                output::bold(&screen::line(capability.as_str(), MAX_SHOWN)),
-                screen::line(principal.as_str(), MAX_SHOWN),
+                output::bold(&terminal_text::escape_line(capability.as_str(), MAX_CHARS)),
+                terminal_text::escape_line(principal.as_str(), MAX_CHARS),
                 output::dim(&format!("  needs {authority}")),
             )
         }
         ApprovalRecord::Ended(ended) => {
-            let (by, reason) = approval_records::ending(&ended.phase);
-            let by = by.map(|by| format!(" by {}", screen::line(by, MAX_SHOWN)));
+            let (by, reason) = approval_records::ended_by_and_reason(&ended.phase);
+            let by = by.map(|by| format!(" by {}", terminal_text::escape_line(by, MAX_CHARS)));
             let reason = reason.filter(|reason| !reason.is_empty());
-            let reason = reason.map(|reason| format!(": {}", screen::line(reason, MAX_SHOWN)));
+            let reason =
+                reason.map(|reason| format!(": {}", terminal_text::escape_line(reason, MAX_CHARS)));
             format!(
                 "{}  {}  {}  {status}{}{}, {} ago\n",
                 ended.id,
-                screen::line(ended.capability.as_str(), MAX_SHOWN),
-                screen::line(ended.principal.as_str(), MAX_SHOWN),
+                terminal_text::escape_line(ended.capability.as_str(), MAX_CHARS),
+                terminal_text::escape_line(ended.principal.as_str(), MAX_CHARS),
                 by.unwrap_or_default(),
                 reason.unwrap_or_default(),
-                words(now.since(ended.ended_at)),
+                duration_text(now.since(ended.ended_at)),
             )
         }
         ApprovalRecord::Unreadable { id, problem } => {
-            let problem = screen::line(problem, MAX_SHOWN * 2);
-            format!("{}  {status}: {problem}\n", screen::line(id, MAX_SHOWN))
+            let problem = terminal_text::escape_line(problem, MAX_CHARS * 2);
+            format!("{}  {status}: {problem}\n", terminal_text::escape_line(id, MAX_CHARS))
         }
     }
 }
 
-/// An authority in words.
-pub(super) fn authority(authority: &Authority) -> String {
+/// The required authority in words.
+pub(super) fn authority_text(authority: &ApprovalAuthority) -> String {
     let mut out = match authority.quorum {
         0 | 1 => "one person".to_owned(),
         many => format!("{many} people"),
@@ -96,11 +98,12 @@ pub(super) fn authority(authority: &Authority) -> String {
         out.push_str(&format!(", clearance {}", json!(clearance).as_str().unwrap_or_default()));
     }
     if !authority.scopes.is_empty() {
-        let scopes: Vec<_> = authority.scopes.iter().map(|s| screen::line(s, 80)).collect();
+        let scopes: Vec<_> =
+            authority.scopes.iter().map(|s| terminal_text::escape_line(s, 80)).collect();
         out.push_str(&format!(", scopes {}", scopes.join(" ")));
     }
     if let Some(roles) = authority.roles_in_words() {
-        out.push_str(&format!(", role {}", screen::line(&roles, MAX_SHOWN)));
+        out.push_str(&format!(", role {}", terminal_text::escape_line(&roles, MAX_CHARS)));
     }
     out
 }

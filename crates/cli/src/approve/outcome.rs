@@ -1,4 +1,4 @@
-//! The outcome of a file in the inbox.
+//! Waits for what the gateway does with a file in the inbox.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,55 +9,55 @@ use weaver_types::EventKind;
 
 use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::ApprovalStore;
-use super::screen;
+use super::terminal_text;
 use crate::{Exit, Failure};
 
-/// How often the inbox is looked at.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How often to check whether the file is still in the inbox.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until the gateway has taken an answer in, and fails when it does not count or nobody
-/// took it. `size` is that of the log before the file was written.
-pub(super) fn wait(
-    place: &ApprovalStore,
+/// Waits until the gateway has read an answer from the inbox. Fails if the answer does not count or
+/// the gateway does not read it in time. `size` is the size of the log before the file was written.
+pub(super) fn wait_until_accepted(
+    store: &ApprovalStore,
     file: &Path,
-    said: &Resolution,
+    resolution: &Resolution,
     size: u64,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(), Failure> {
-    let begun = Instant::now();
+    let start = Instant::now();
     while file.exists() {
-        if begun.elapsed() >= patience {
+        if start.elapsed() >= timeout {
             let message = format!(
                 "after {} seconds the file lies in the inbox still; it counts when the gateway \
                  takes it in before the deadline",
-                patience.as_secs()
+                timeout.as_secs()
             );
-            return Err(Failure::new(Exit::NotTaken, "approve.not_taken", message)
-                .next("see that `weaver serve` runs with this inbox"));
+            return Err(Failure::new(Exit::NotAccepted, "approve.not_taken", message)
+                .with_next_step("see that `weaver serve` runs with this inbox"));
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
     }
-    if counted(&approval_records::one(place, said.request.as_str())?, said) {
+    if is_recorded(&approval_records::find(store, resolution.request.as_str())?, resolution) {
         return Ok(());
     }
-    let why = refusal(place, size, said.request.as_str())?;
+    let why = last_rejection(store, size, resolution.request.as_str())?;
     let message = match why {
         Some((code, detail)) => format!("the gateway refused it: {detail} ({code})"),
         None => "the gateway read the file and rejected it".to_owned(),
     };
-    Err(Failure::new(Exit::NotTaken, "approve.not_counted", message)
-        .next("`weaver trace why ID` says what was recorded"))
+    Err(Failure::new(Exit::NotAccepted, "approve.not_counted", message)
+        .with_next_step("`weaver trace why ID` says what was recorded"))
 }
 
-/// Whether the record of the request shows this answer.
-fn counted(held: &ApprovalRecord, said: &Resolution) -> bool {
+/// Whether the record of the request contains this answer.
+fn is_recorded(held: &ApprovalRecord, resolution: &Resolution) -> bool {
     match held {
         ApprovalRecord::Open(open) => {
-            let vote = open.state.votes().get(&said.approver);
-            vote.is_some_and(|vote| vote.resolution() == said)
+            let vote = open.state.votes().get(&resolution.approver);
+            vote.is_some_and(|vote| vote.resolution() == resolution)
         }
-        ApprovalRecord::Ended(ended) => match (&ended.phase, said.verdict) {
-            (Phase::Denied { by, .. }, ResolutionVerdict::Denied) => *by == said.approver,
+        ApprovalRecord::Ended(ended) => match (&ended.phase, resolution.verdict) {
+            (Phase::Denied { by, .. }, ResolutionVerdict::Denied) => *by == resolution.approver,
             (Phase::Consumed, ResolutionVerdict::Granted) => true,
             _ => false,
         },
@@ -65,17 +65,20 @@ fn counted(held: &ApprovalRecord, said: &Resolution) -> bool {
     }
 }
 
-/// The last refusal that is on record of a file about this request.
-fn refusal(
-    place: &ApprovalStore,
+/// The last rejection in the log of a file about this request, as code and detail.
+fn last_rejection(
+    store: &ApprovalStore,
     size: u64,
     id: &str,
 ) -> Result<Option<(String, String)>, Failure> {
     let mut found = None;
-    place.events(size, |kind, payload| {
+    store.for_each_event(size, |kind, payload| {
         let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default();
         if kind == EventKind::ApprovalRejected && text("request") == id {
-            found = Some((screen::line(text("code"), 80), screen::line(text("detail"), 400)));
+            found = Some((
+                terminal_text::escape_line(text("code"), 80),
+                terminal_text::escape_line(text("detail"), 400),
+            ));
         }
     })?;
     Ok(found)

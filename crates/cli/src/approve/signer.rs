@@ -1,4 +1,4 @@
-//! Who signs: the person whose key file it is, and what the keys document says of them.
+//! Finds the person who signs: the owner of the key file, as the keys document names them.
 
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_policy::approval::Rejection;
@@ -8,41 +8,41 @@ use weaver_types::signature::{PublicKey, SigningKey};
 
 use super::approval_store::ApprovalStore;
 use super::args::SignWith;
-use super::rejections::refused;
+use super::rejections::rejection_failure;
 use crate::{Exit, Failure};
 
-/// A person with the key file that is still closed.
+/// A person, and their key file, which is not decrypted yet.
 pub(super) struct Signer {
     pub(super) name: String,
     file: KeyFile,
 }
 
 impl Signer {
-    /// Reads the key file and finds its person. No passphrase is needed for that.
+    /// Reads the key file and finds its owner. Needs no passphrase.
     pub(super) fn find(
         args: &SignWith,
-        place: &ApprovalStore,
+        store: &ApprovalStore,
         now: Timestamp,
     ) -> Result<Self, Failure> {
         let file = KeyFile::read(&args.key)?;
-        let name = match place.keys() {
-            Some(keys) => owner(keys, file.public(), args.person.as_deref(), now)?.to_owned(),
+        let name = match store.keys() {
+            Some(keys) => key_owner(keys, file.public(), args.person.as_deref(), now)?.to_owned(),
             None => args.person.clone().ok_or_else(|| {
                 let message =
                     "the keys document cannot be read, so it is not known whose key it is";
                 Failure::new(Exit::Usage, "approve.no_person", message)
-                    .next("say who you are, as the keys document does: `--as PERSON`")
+                    .with_next_step("say who you are, as the keys document does: `--as PERSON`")
             })?,
         };
         Ok(Self { name, file })
     }
 
-    /// What the keys document says of the person.
-    pub(super) fn approver<'p>(&self, place: &'p ApprovalStore) -> Option<&'p Approver> {
-        place.keys()?.approvers.get(&self.name)
+    /// The person's entry in the keys document.
+    pub(super) fn approver<'p>(&self, store: &'p ApprovalStore) -> Option<&'p Approver> {
+        store.keys()?.approvers.get(&self.name)
     }
 
-    /// Opens the key file.
+    /// Decrypts the key file.
     pub(super) fn unlock(&self, args: &SignWith) -> Result<SigningKey, Failure> {
         let passphrase = match args.passphrase.passphrase_fd {
             Some(fd) => Passphrase::from_descriptor(fd)?,
@@ -52,31 +52,31 @@ impl Signer {
     }
 }
 
-/// The person who holds this key now.
-fn owner<'k>(
+/// The person who owns this key now; fails if it is not the `claimed` one.
+fn key_owner<'k>(
     keys: &'k Keys,
     public: &PublicKey,
-    said: Option<&str>,
+    claimed: Option<&str>,
     now: Timestamp,
 ) -> Result<&'k str, Failure> {
     let unknown = |name: &str| {
         let approver = weaver_text::escape::line(weaver_text::escape::truncate(name, 160));
-        refused(&Rejection::UnknownApprover { approver: approver.into_owned() })
+        rejection_failure(&Rejection::UnknownApprover { approver: approver.into_owned() })
     };
-    if let Some(said) = said.filter(|said| !keys.approvers.contains_key(*said)) {
-        return Err(unknown(said));
+    if let Some(claimed) = claimed.filter(|claimed| !keys.approvers.contains_key(*claimed)) {
+        return Err(unknown(claimed));
     }
-    let held = keys.approvers.iter().find_map(|(name, approver)| {
+    let found = keys.approvers.iter().find_map(|(name, approver)| {
         let key = approver.keys.values().find(|key| key.key == *public)?;
         Some((name.as_str(), key))
     });
-    match held {
-        None if said.is_some() => Err(refused(&Rejection::WrongKey)),
+    match found {
+        None if claimed.is_some() => Err(rejection_failure(&Rejection::WrongKey)),
         None => Err(unknown(&public.to_string())),
-        Some((name, _)) if said.is_some_and(|said| said != name) => {
-            Err(refused(&Rejection::WrongKey))
+        Some((name, _)) if claimed.is_some_and(|claimed| claimed != name) => {
+            Err(rejection_failure(&Rejection::WrongKey))
         }
-        Some((_, key)) if !key.counts_at(now) => Err(refused(&Rejection::KeyVoid)),
+        Some((_, key)) if !key.is_valid_at(now) => Err(rejection_failure(&Rejection::KeyVoid)),
         Some((name, _)) => Ok(name),
     }
 }

@@ -1,21 +1,21 @@
 //! `weaver approve standing`: approvals given in advance.
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{KernelError, read_standing};
+use weaver_agent_kernel::{KernelError, read_standing_approval};
 use weaver_policy::Pattern;
-use weaver_policy::approval::{OperatorAction, Rejection, StandingUse};
+use weaver_policy::approval::{OperatorAction, Rejection, StandingApprovalState};
 use weaver_types::ledger::Namespace;
-use weaver_types::{StandingId, Timestamp};
+use weaver_types::{StandingApprovalId, Timestamp};
 
 use super::approval_store::{ApprovalStore, now};
 use super::args::{ApprovalSource, List, SignWith, StandingCommand};
-use super::rejections::{refused, unknown};
-use super::{screen, standing_grant, terms, word};
+use super::rejections::{not_found_failure, rejection_failure};
+use super::{operator_statement, standing_grant, terminal_text, terms};
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
-/// How much of a list of patterns a line shows, in characters.
-const MAX_SHOWN: usize = 120;
+/// The longest list of patterns in a line, in characters.
+const MAX_CHARS: usize = 120;
 
 pub(super) fn run(args: StandingCommand) -> Result<Exit, Failure> {
     match args {
@@ -27,19 +27,19 @@ pub(super) fn run(args: StandingCommand) -> Result<Exit, Failure> {
     }
 }
 
-/// One record: a standing approval, or why it cannot be read.
+/// The record of a standing approval, or why it cannot be read.
 struct StandingRecord {
     id: String,
-    standing: Result<StandingUse, KernelError>,
+    standing: Result<StandingApprovalState, KernelError>,
 }
 
 impl StandingRecord {
     fn status(&self, now: Timestamp) -> &'static str {
         match &self.standing {
             Err(_) => "unreadable",
-            Ok(used) if used.revoked_by().is_some() => "revoked",
-            Ok(used) if now >= used.standing().expires => "expired",
-            Ok(used) if used.left() == 0 => "used up",
+            Ok(usage) if usage.revoked_by().is_some() => "revoked",
+            Ok(usage) if now >= usage.standing_approval().expires => "expired",
+            Ok(usage) if usage.uses_left() == 0 => "used up",
             Ok(_) => "in force",
         }
     }
@@ -50,33 +50,36 @@ impl StandingRecord {
             Err(problem) => {
                 json!({ "id": self.id, "status": status, "problem": problem.to_string() })
             }
-            Ok(used) => json!({
+            Ok(usage) => json!({
                 "id": self.id,
                 "status": status,
-                "uses": used.standing().uses,
-                "used": used.used(),
-                "left": used.left(),
-                "revoked_by": used.revoked_by(),
-                "expires": used.standing().expires.rfc3339(),
-                "digest": used.standing().signed_digest().ok(),
-                "standing": used.standing(),
+                "uses": usage.standing_approval().uses,
+                "used": usage.use_count(),
+                "left": usage.uses_left(),
+                "revoked_by": usage.revoked_by(),
+                "expires": usage.standing_approval().expires.rfc3339(),
+                "digest": usage.standing_approval().signed_digest().ok(),
+                "standing": usage.standing_approval(),
             }),
         }
     }
 
     fn line(&self, now: Timestamp) -> String {
-        let (id, status) = (screen::line(&self.id, 160), self.status(now));
+        let (id, status) = (terminal_text::escape_line(&self.id, 160), self.status(now));
         match &self.standing {
             Err(problem) => {
-                format!("{id}  {status}: {}\n", screen::line(&problem.to_string(), 240))
+                format!(
+                    "{id}  {status}: {}\n",
+                    terminal_text::escape_line(&problem.to_string(), 240)
+                )
             }
-            Ok(used) => {
-                let standing = used.standing();
+            Ok(usage) => {
+                let standing = usage.standing_approval();
                 format!(
                     "{id}  {}  {}  {status}, {} of {} uses left, expires {}\n",
-                    output::bold(&patterns(&standing.capability)),
-                    patterns(&standing.principals),
-                    used.left(),
+                    output::bold(&patterns_text(&standing.capability)),
+                    patterns_text(&standing.principals),
+                    usage.uses_left(),
                     standing.uses,
                     standing.expires,
                 )
@@ -85,33 +88,33 @@ impl StandingRecord {
     }
 }
 
-fn patterns(patterns: &[Pattern]) -> String {
+fn patterns_text(patterns: &[Pattern]) -> String {
     let all: Vec<&str> = patterns.iter().map(Pattern::as_str).collect();
-    screen::line(&all.join(" "), MAX_SHOWN)
+    terminal_text::escape_line(&all.join(" "), MAX_CHARS)
 }
 
-fn all(place: &ApprovalStore) -> Result<Vec<StandingRecord>, Failure> {
+fn all_records(store: &ApprovalStore) -> Result<Vec<StandingRecord>, Failure> {
     let mut all = Vec::new();
-    place.records(Namespace::Standing, |id, record| {
-        let standing = read_standing(id, record);
+    store.for_each_record(Namespace::Standing, |id, record| {
+        let standing = read_standing_approval(id, record);
         all.push(StandingRecord { id: id.to_owned(), standing });
     })?;
     Ok(all)
 }
 
-fn one(place: &ApprovalStore, id: &str) -> Result<StandingRecord, Failure> {
-    let found = all(place)?.into_iter().find(|found| found.id == id);
-    found.ok_or_else(|| unknown("standing approval", id))
+fn find_record(store: &ApprovalStore, id: &str) -> Result<StandingRecord, Failure> {
+    let found = all_records(store)?.into_iter().find(|found| found.id == id);
+    found.ok_or_else(|| not_found_failure("standing approval", id))
 }
 
 fn list(args: &List) -> Result<Exit, Failure> {
-    let place = ApprovalStore::open(&args.from)?;
+    let store = ApprovalStore::open(&args.from)?;
     let now = now();
-    let mut found = all(&place)?;
+    let mut found = all_records(&store)?;
     found.retain(|found| args.all || matches!(found.status(now), "in force" | "unreadable"));
     for standing in &found {
         if args.output.json {
-            output::line(&screen::json(&standing.json(now)))?;
+            output::line(&terminal_text::escape_json(&standing.json(now)))?;
         } else {
             output::text(&standing.line(now))?;
         }
@@ -123,28 +126,35 @@ fn list(args: &List) -> Result<Exit, Failure> {
 }
 
 fn show(id: &str, from: &ApprovalSource, format: OutputFormat) -> Result<Exit, Failure> {
-    let place = ApprovalStore::open(from)?;
+    let store = ApprovalStore::open(from)?;
     let now = now();
-    let found = one(&place, id)?;
+    let found = find_record(&store, id)?;
     if format == OutputFormat::Json {
-        output::line(&screen::json(&found.json(now)))?;
+        output::line(&terminal_text::escape_json(&found.json(now)))?;
     } else {
         output::text(&found.line(now))?;
-        if let Ok(used) = &found.standing {
-            output::text(&terms::shown(used.standing())?)?;
+        if let Ok(usage) = &found.standing {
+            output::text(&terms::statement_text(usage.standing_approval())?)?;
         }
     }
     Ok(Exit::Ok)
 }
 
 fn revoke(id: &str, sign: &SignWith, from: &ApprovalSource) -> Result<Exit, Failure> {
-    let place = ApprovalStore::open(from)?;
-    let found = one(&place, id)?;
+    let store = ApprovalStore::open(from)?;
+    let found = find_record(&store, id)?;
     if found.status(now()) == "revoked" {
-        return Err(refused(&Rejection::Revoked));
+        return Err(rejection_failure(&Rejection::Revoked));
     }
-    let standing = StandingId::parse(id).map_err(|_| unknown("standing approval", id))?;
+    let standing =
+        StandingApprovalId::parse(id).map_err(|_| not_found_failure("standing approval", id))?;
     let shown = found.line(now());
     let question = "Take this standing approval back?";
-    word::say(&place, sign, OperatorAction::RevokeStanding { standing }, &shown, question)
+    operator_statement::sign_and_submit(
+        &store,
+        sign,
+        OperatorAction::RevokeStanding { standing },
+        &shown,
+        question,
+    )
 }

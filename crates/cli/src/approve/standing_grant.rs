@@ -1,108 +1,110 @@
-//! Writing and signing standing approvals.
+//! Writes and signs standing approvals.
 
 use std::path::Path;
 
 use serde_json::json;
 use weaver_gateway::bounded_file;
 use weaver_policy::approval::{
-    MAX_SIGNED_FILE, Rejection, SignedFile, SignedStandingApproval, StandingApproval,
-    verify_standing,
+    MAX_SIGNED_FILE_BYTES, Rejection, SignedFile, SignedStandingApproval, StandingApproval,
+    verify_standing_approval,
 };
 use weaver_types::signature::Envelope;
 
 use super::approval_store::{ApprovalStore, now};
 use super::args::{SignWith, StandingGrant, StandingSign};
-use super::rejections::refused;
+use super::rejections::rejection_failure;
 use super::signer::Signer;
 use super::terms::{self, Terms};
-use super::{confirm, inbox, screen};
+use super::{confirm, inbox, terminal_text};
 use crate::{Exit, Failure, output};
 
 pub(super) fn grant(args: &StandingGrant) -> Result<Exit, Failure> {
-    let place = ApprovalStore::open(&args.place)?;
+    let store = ApprovalStore::open(&args.place)?;
     if let Some(out) = args.out.as_ref().filter(|out| out.exists()) {
         let message = format!("{} is there already", out.display());
-        return Err(Failure::new(Exit::Invalid, "approve.exists", message)
-            .next("choose another name; to add a signature, `weaver approve standing sign`"));
+        return Err(Failure::new(Exit::Invalid, "approve.exists", message).with_next_step(
+            "choose another name; to add a signature, `weaver approve standing sign`",
+        ));
     }
-    let standing = Terms::read(args)?.standing(place.log()?, place.tenant.clone(), now())?;
+    let standing = Terms::read(args)?.standing(store.log_id()?, store.tenant.clone(), now())?;
     let question = "Approve all these calls in advance?";
-    let envelope = signature(&place, &args.sign, &standing, question)?;
+    let envelope = show_and_sign(&store, &args.sign, &standing, question)?;
     let signed = SignedStandingApproval { standing, envelopes: vec![envelope] };
-    let missing = missing(&place, &signed)?;
+    let missing = missing_signatures(&store, &signed)?;
     match &args.out {
         None => match missing {
-            Some(rejection) => Err(refused(&rejection)),
-            None => send(&place, &args.sign, &signed),
+            Some(rejection) => Err(rejection_failure(&rejection)),
+            None => submit(&store, &args.sign, &signed),
         },
         Some(out) => {
             write(out, &signed)?;
-            kept(&args.sign, &signed, out, missing.as_ref())
+            report_unsent(&args.sign, &signed, out, missing.as_ref())
         }
     }
 }
 
 pub(super) fn sign(args: &StandingSign) -> Result<Exit, Failure> {
-    let place = ApprovalStore::open(&args.from)?;
+    let store = ApprovalStore::open(&args.from)?;
     let mut signed = read(&args.file)?;
-    if signed.standing.log != place.log()? {
-        return Err(refused(&Rejection::WrongLog));
+    if signed.standing.log != store.log_id()? {
+        return Err(rejection_failure(&Rejection::WrongLog));
     }
     if now() >= signed.standing.expires {
-        return Err(refused(&Rejection::TooLate));
+        return Err(rejection_failure(&Rejection::TooLate));
     }
     let question = "Approve all these calls in advance, with those who signed before?";
-    let envelope = signature(&place, &args.sign, &signed.standing, question)?;
+    let envelope = show_and_sign(&store, &args.sign, &signed.standing, question)?;
     if signed.envelopes.iter().any(|earlier| earlier.key() == envelope.key()) {
-        return Err(refused(&Rejection::Replayed));
+        return Err(rejection_failure(&Rejection::Replayed));
     }
     signed.envelopes.push(envelope);
-    let missing = missing(&place, &signed)?;
+    let missing = missing_signatures(&store, &signed)?;
     write(&args.file, &signed)?;
     if args.keep || missing.is_some() {
-        kept(&args.sign, &signed, &args.file, missing.as_ref())
+        report_unsent(&args.sign, &signed, &args.file, missing.as_ref())
     } else {
-        send(&place, &args.sign, &signed)
+        submit(&store, &args.sign, &signed)
     }
 }
 
-/// Shows the standing approval and signs what was shown.
-fn signature(
-    place: &ApprovalStore,
+/// Shows the standing approval, asks, and signs what was shown.
+fn show_and_sign(
+    store: &ApprovalStore,
     args: &SignWith,
     standing: &StandingApproval,
     question: &str,
 ) -> Result<Envelope, Failure> {
-    let person = Signer::find(args, place, now())?;
-    let notes: String = place.notes.iter().map(|note| format!("note: {note}\n")).collect();
-    confirm::ask(args, &format!("{}{notes}", terms::shown(standing)?), question)?;
+    let person = Signer::find(args, store, now())?;
+    let notes: String = store.notes.iter().map(|note| format!("note: {note}\n")).collect();
+    confirm::ask(args, &format!("{}{notes}", terms::statement_text(standing)?), question)?;
     let key = person.unlock(args)?;
     standing
         .envelope(&key, now())
         .map_err(|error| Failure::new(Exit::Internal, "approve.signing", error))
 }
 
-/// What the gateway would still miss: people. Anything else that it would refuse is refused here.
-fn missing(
-    place: &ApprovalStore,
+/// The rejection for too few signatures, if that is all the gateway would reject it for; any other
+/// rejection is an error here.
+fn missing_signatures(
+    store: &ApprovalStore,
     signed: &SignedStandingApproval,
 ) -> Result<Option<Rejection>, Failure> {
-    let (Some(keys), Some(set)) = (place.keys(), place.documents()) else { return Ok(None) };
-    let (bounds, moment) = (&set.approvals().standing, place.moment(now()));
-    match verify_standing(keys, &place.log()?, signed, bounds, moment) {
+    let (Some(keys), Some(set)) = (store.keys(), store.documents()) else { return Ok(None) };
+    let (bounds, moment) = (&set.approvals().standing, store.receipt_time(now()));
+    match verify_standing_approval(keys, &store.log_id()?, signed, bounds, moment) {
         Ok(_) => Ok(None),
         Err(quorum @ Rejection::Quorum { .. }) => Ok(Some(quorum)),
-        Err(rejection) => Err(refused(&rejection)),
+        Err(rejection) => Err(rejection_failure(&rejection)),
     }
 }
 
 fn read(path: &Path) -> Result<SignedStandingApproval, Failure> {
     let invalid = |problem: String| {
         Failure::new(Exit::Invalid, "approve.terms", format!("{}: {problem}", path.display()))
-            .next("name a file that `weaver approve standing grant --out FILE` wrote")
+            .with_next_step("name a file that `weaver approve standing grant --out FILE` wrote")
     };
-    let bytes =
-        bounded_file::bytes(path, MAX_SIGNED_FILE).map_err(|error| invalid(error.to_string()))?;
+    let bytes = bounded_file::read_bytes(path, MAX_SIGNED_FILE_BYTES)
+        .map_err(|error| invalid(error.to_string()))?;
     match SignedFile::parse(&bytes) {
         Ok(SignedFile::Standing(signed)) => Ok(signed),
         Ok(_) => Err(invalid("it is no standing approval".to_owned())),
@@ -115,27 +117,27 @@ fn bytes(signed: &SignedStandingApproval) -> Result<Vec<u8>, Failure> {
 }
 
 fn write(path: &Path, signed: &SignedStandingApproval) -> Result<(), Failure> {
-    inbox::whole(path, &bytes(signed)?).map_err(|error| {
+    inbox::write_atomically(path, &bytes(signed)?).map_err(|error| {
         let message = format!("{} cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "approve.unwritable", message)
-            .next("make the folder writable, then sign again")
+            .with_next_step("make the folder writable, then sign again")
     })
 }
 
-fn send(
-    place: &ApprovalStore,
+fn submit(
+    store: &ApprovalStore,
     args: &SignWith,
     signed: &SignedStandingApproval,
 ) -> Result<Exit, Failure> {
     let id = &signed.standing.id;
-    let file = inbox::drop(place.inbox()?, id.as_str(), &bytes(signed)?)?;
+    let file = inbox::submit(store.inbox()?, id.as_str(), &bytes(signed)?)?;
     let next = format!(
         "the gateway verifies it and puts it into force; `weaver approve standing show {id}` tells"
     );
     report(args, signed, &file, &SignOutcome { sent: true, next })
 }
 
-fn kept(
+fn report_unsent(
     args: &SignWith,
     signed: &SignedStandingApproval,
     file: &Path,
@@ -151,7 +153,7 @@ fn kept(
 
 /// Where a signed standing approval is now, and the next step.
 struct SignOutcome {
-    /// It lies in the inbox.
+    /// Whether it was submitted to the inbox.
     sent: bool,
     next: String,
 }
@@ -171,10 +173,10 @@ fn report(
             "sent": outcome.sent,
             "file": file.to_string(),
         });
-        output::line(&screen::json(&value))?;
+        output::line(&terminal_text::escape_json(&value))?;
     } else {
         let good = output::good("signed");
-        let next = screen::line(&outcome.next, 400);
+        let next = terminal_text::escape_line(&outcome.next, 400);
         output::text(&format!("{good} {id}\n{file}\n  next: {next}\n"))?;
     }
     Ok(Exit::Ok)

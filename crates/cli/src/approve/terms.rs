@@ -1,4 +1,4 @@
-//! What a standing approval says: read from flags or a file, and shown before it is signed.
+//! The terms of a standing approval: read from flags or a file, and shown before they are signed.
 
 use std::path::Path;
 
@@ -8,20 +8,21 @@ use weaver_gateway::bounded_file;
 use weaver_policy::approval::{APPROVAL_VERSION, Nonce, StandingApproval};
 use weaver_policy::{ArgumentPredicate, Pattern};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::{LogId, OsRandom, StandingId, Tenant, Timestamp};
+use weaver_types::{LogId, OsRandom, StandingApprovalId, Tenant, Timestamp};
 
 use super::args::StandingGrant;
-use super::{duration, screen};
+use super::{duration, terminal_text};
 use crate::{Exit, Failure};
 
 /// The largest file of terms, in bytes.
-const MAX_TERMS: usize = 256 * 1024;
-/// Where one value may stand for a list of one.
-const LISTS: [&str; 4] = ["capability", "principals", "agents", "arguments"];
-/// The same inside a condition on arguments.
-const TESTS: [&str; 7] = ["in", "prefix", "suffix", "glob", "inside", "domains", "provenance"];
+const MAX_TERMS_BYTES: usize = 256 * 1024;
+/// The fields of the terms in which a single value stands for a list of one.
+const LIST_FIELDS: [&str; 4] = ["capability", "principals", "agents", "arguments"];
+/// The same for the predicates in a condition on arguments.
+const LIST_PREDICATES: [&str; 7] =
+    ["in", "prefix", "suffix", "glob", "inside", "domains", "provenance"];
 
-/// What somebody wrote down.
+/// The terms as written in flags or a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Terms {
@@ -46,23 +47,23 @@ impl Terms {
     pub(crate) fn from_file(path: &Path) -> Result<Self, Failure> {
         let invalid = |problem: String| {
             Failure::new(Exit::Invalid, "approve.terms", format!("{}: {problem}", path.display()))
-                .next("`weaver approve standing grant --help` shows one")
+                .with_next_step("`weaver approve standing grant --help` shows one")
         };
-        let text =
-            bounded_file::text(path, MAX_TERMS).map_err(|error| invalid(error.to_string()))?;
+        let text = bounded_file::read_text(path, MAX_TERMS_BYTES)
+            .map_err(|error| invalid(error.to_string()))?;
         let table: toml::Table =
             toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
-        let value = listed(json(toml::Value::Table(table)), &LISTS);
+        let value = wrap_single_values(toml_to_json(toml::Value::Table(table)), &LIST_FIELDS);
         serde_json::from_value(value).map_err(|error| invalid(error.to_string()))
     }
 
     fn from_flags(args: &StandingGrant) -> Result<Self, Failure> {
         let pattern = |text: &String| {
             Pattern::parse(text).map_err(|error| {
-                let shown = screen::line(text, 80);
+                let shown = terminal_text::escape_line(text, 80);
                 let message = format!("`{shown}` is not a pattern: {error}");
                 Failure::new(Exit::Usage, "approve.terms", message)
-                    .next("write 1 to 512 bytes; `*` stands for anything")
+                    .with_next_step("write 1 to 512 bytes; `*` stands for anything")
             })
         };
         let all = |texts: &[String]| texts.iter().map(pattern).collect::<Result<Vec<_>, _>>();
@@ -73,14 +74,14 @@ impl Terms {
             arguments: args
                 .argument
                 .iter()
-                .map(|text| condition(text))
+                .map(|text| parse_condition(text))
                 .collect::<Result<_, _>>()?,
             uses: args.uses.unwrap_or_default(),
             expires: args.expires.clone().unwrap_or_default(),
         })
     }
 
-    /// The statement to sign, for this log.
+    /// Makes the statement to sign, for this log.
     pub(crate) fn standing(
         self,
         log: LogId,
@@ -90,14 +91,14 @@ impl Terms {
         let random = |error| Failure::new(Exit::Internal, "approve.random", error);
         Ok(StandingApproval {
             v: APPROVAL_VERSION,
-            id: StandingId::random(&OsRandom).map_err(random)?,
+            id: StandingApprovalId::random(&OsRandom).map_err(random)?,
             log,
             tenant,
             capability: self.capability,
             principals: self.principals,
             agents: self.agents,
             arguments: self.arguments,
-            expires: duration::point(&self.expires, now)?,
+            expires: duration::parse_time(&self.expires, now)?,
             uses: self.uses,
             opened_at: now,
             nonce: Nonce::random(&OsRandom).map_err(random)?,
@@ -105,12 +106,13 @@ impl Terms {
     }
 }
 
-/// One condition on the arguments, as policies write it.
-fn condition(text: &str) -> Result<ArgumentPredicate, Failure> {
+/// Parses one condition on the arguments, written as in policies.
+fn parse_condition(text: &str) -> Result<ArgumentPredicate, Failure> {
     let wrong = |problem: String| {
-        let message = format!("`{}` is not a condition: {problem}", screen::line(text, 80));
+        let message =
+            format!("`{}` is not a condition: {problem}", terminal_text::escape_line(text, 80));
         Failure::new(Exit::Usage, "approve.terms", message)
-            .next("write, for example, '{ at = \"/to\", suffix = \"@example.com\" }'")
+            .with_next_step("write, for example, '{ at = \"/to\", suffix = \"@example.com\" }'")
     };
     let table: toml::Table = toml::from_str(&format!("it = {text}"))
         .map_err(|error| wrong(error.message().to_owned()))?;
@@ -118,50 +120,52 @@ fn condition(text: &str) -> Result<ArgumentPredicate, Failure> {
     let (Some((_, value)), None) = (fields.next(), fields.next()) else {
         return Err(wrong("it is more than one value".to_owned()));
     };
-    let value = listed(json(value), &TESTS);
+    let value = wrap_single_values(toml_to_json(value), &LIST_PREDICATES);
     serde_json::from_value(value).map_err(|error| wrong(error.to_string()))
 }
 
-/// TOML as JSON; a date is its text.
-fn json(value: toml::Value) -> Value {
+/// Converts TOML to JSON; a date becomes its text.
+fn toml_to_json(value: toml::Value) -> Value {
     match value {
         toml::Value::String(text) => Value::String(text),
         toml::Value::Integer(number) => Value::from(number),
         toml::Value::Float(number) => Value::from(number),
         toml::Value::Boolean(truth) => Value::from(truth),
         toml::Value::Datetime(at) => Value::String(at.to_string()),
-        toml::Value::Array(items) => Value::Array(items.into_iter().map(json).collect()),
-        toml::Value::Table(table) => {
-            Value::Object(table.into_iter().map(|(key, value)| (key, json(value))).collect())
-        }
+        toml::Value::Array(items) => Value::Array(items.into_iter().map(toml_to_json).collect()),
+        toml::Value::Table(table) => Value::Object(
+            table.into_iter().map(|(key, value)| (key, toml_to_json(value))).collect(),
+        ),
     }
 }
 
-/// Makes one value a list of one where a list is meant.
-fn listed(mut value: Value, names: &[&str]) -> Value {
+/// Wraps a single value in a list, in the fields that hold lists.
+fn wrap_single_values(mut value: Value, names: &[&str]) -> Value {
     let Value::Object(fields) = &mut value else { return value };
     for (name, field) in fields.iter_mut().filter(|(name, _)| names.contains(&name.as_str())) {
         if !field.is_array() {
             *field = Value::Array(vec![field.take()]);
         }
         if let (true, Value::Array(items)) = (name == "arguments", field) {
-            items.iter_mut().for_each(|item| *item = listed(item.take(), &TESTS));
+            items
+                .iter_mut()
+                .for_each(|item| *item = wrap_single_values(item.take(), &LIST_PREDICATES));
         }
     }
     value
 }
 
-/// Everything that a standing approval says, from the bytes that are signed.
-pub(super) fn shown(standing: &StandingApproval) -> Result<String, Failure> {
+/// The full content of a standing approval, rendered from the bytes that are signed.
+pub(super) fn statement_text(standing: &StandingApproval) -> Result<String, Failure> {
     let unprintable = |error: canonical::CanonicalError| {
         Failure::new(Exit::Invalid, "approve.terms", format!("it has no canonical form: {error}"))
     };
-    let bytes = canonical::of(standing, Profile::Foreign).map_err(unprintable)?;
+    let bytes = canonical::serialize(standing, Profile::Foreign).map_err(unprintable)?;
     let value = canonical::parse(&bytes, Profile::Foreign).map_err(unprintable)?;
     let digest = standing.signed_digest().map_err(unprintable)?;
     Ok(format!(
         "{}\nfrom {} until {}\ndigest: {digest}\n",
-        screen::pretty(&value),
+        terminal_text::escape_json_pretty(&value),
         standing.opened_at,
         standing.expires,
     ))
@@ -181,7 +185,10 @@ mod tests {
             uses = 1
             expires = 2027-01-31T00:00:00Z
         "#;
-        let value = listed(super::json(toml::Value::Table(toml::from_str(text).unwrap())), &LISTS);
+        let value = wrap_single_values(
+            super::toml_to_json(toml::Value::Table(toml::from_str(text).unwrap())),
+            &LIST_FIELDS,
+        );
         assert_eq!(value["capability"], json!(["mail.send"]));
         assert_eq!(value["arguments"][0]["suffix"], json!(["@example.com"]));
         assert_eq!(value["expires"], json!("2027-01-31T00:00:00Z"));
@@ -189,10 +196,10 @@ mod tests {
 
     #[test]
     fn a_condition_is_one_table() {
-        assert!(condition(r#"{ at = "/to", suffix = "@example.com" }"#).is_ok());
+        assert!(parse_condition(r#"{ at = "/to", suffix = "@example.com" }"#).is_ok());
         let more = "{ at = \"/to\", present = true }\nx = 1";
         for wrong in ["", "1", "{ at = \"/to\" }", "{ at = \"/to\", sufix = \"x\" }", more] {
-            assert_eq!(condition(wrong).unwrap_err().code, "approve.terms", "{wrong}");
+            assert_eq!(parse_condition(wrong).unwrap_err().code, "approve.terms", "{wrong}");
         }
     }
 }

@@ -11,60 +11,63 @@ use super::approval_store::{ApprovalStore, now};
 use super::args::Watch;
 use super::argument_line::DifferingArguments;
 use super::list;
-use super::screen;
+use super::terminal_text;
 use crate::{Exit, Failure, output};
 
-/// How often the ledger is looked at.
-const PAUSE: Duration = Duration::from_millis(500);
+/// How often the ledger is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What was said last of a request: where it stood, and how many had agreed.
-type LastNotice = (&'static str, usize);
+/// What was last printed of a request: its status, and the number of approvals.
+type ReportedState = (&'static str, usize);
 
 pub(super) fn run(args: &Watch) -> Result<Exit, Failure> {
-    let place = ApprovalStore::open(&args.from)?;
-    let mut watched = WatchState { said: BTreeMap::new(), size: None, deadline: None };
+    let store = ApprovalStore::open(&args.from)?;
+    let mut watched = WatchState { reported: BTreeMap::new(), size: None, deadline: None };
     if !args.once && !args.output.json {
         output::line("watching; Ctrl-C ends it")?;
     }
     loop {
-        watched.look(args, &place)?;
-        if args.once || output::is_closed() || !pause() {
+        watched.poll(args, &store)?;
+        if args.once || output::is_closed() || !wait_for_next_poll() {
             return Ok(Exit::Ok);
         }
     }
 }
 
-/// What is watched: everything that has not ended. What had ended before is no news.
+/// The requests that have not ended, as last printed. Requests that ended before the start are not
+/// reported.
 struct WatchState {
-    said: BTreeMap<String, LastNotice>,
-    /// The size of the log at the last look.
+    reported: BTreeMap<String, ReportedState>,
+    /// The size of the log at the last poll.
     size: Option<u64>,
-    /// When the next request ends by itself.
+    /// The earliest deadline of a pending request.
     deadline: Option<Timestamp>,
 }
 
 impl WatchState {
-    /// Tells what changed. Whatever happens to a request leaves an event or is its deadline, so
-    /// that nothing is read where neither came.
-    fn look(&mut self, args: &Watch, place: &ApprovalStore) -> Result<(), Failure> {
-        let (now, size) = (now(), Some(place.size()?));
+    /// Prints what changed. Every change to a request appends an event or is its deadline, so that
+    /// without either nothing needs to be read.
+    fn poll(&mut self, args: &Watch, store: &ApprovalStore) -> Result<(), Failure> {
+        let (now, size) = (now(), Some(store.log_size()?));
         if self.size == size && self.deadline.is_none_or(|deadline| now < deadline) {
             return Ok(());
         }
-        let known = |held: &ApprovalRecord| self.said.contains_key(held.id());
-        let found = approval_records::all(place, |held| known(held) || held.waits(now))?;
-        for held in &found {
-            tell(args, held, self.said.get(held.id()).copied(), now)?;
+        let is_reported = |held: &ApprovalRecord| self.reported.contains_key(held.id());
+        let records =
+            approval_records::find_all(store, |held| is_reported(held) || held.is_pending(now))?;
+        for held in &records {
+            report_change(args, held, self.reported.get(held.id()).copied(), now)?;
         }
-        let waiting = || found.iter().filter(|held| held.waits(now));
-        self.said = waiting().map(|held| (held.id().to_owned(), state(held, now))).collect();
+        let waiting = || records.iter().filter(|held| held.is_pending(now));
+        self.reported =
+            waiting().map(|held| (held.id().to_owned(), reported_state(held, now))).collect();
         self.deadline = waiting().filter_map(ApprovalRecord::deadline).min();
         self.size = size;
         Ok(())
     }
 }
 
-fn state(held: &ApprovalRecord, now: Timestamp) -> LastNotice {
+fn reported_state(held: &ApprovalRecord, now: Timestamp) -> ReportedState {
     let agreed = match held {
         ApprovalRecord::Open(open) => open.state.votes().len(),
         ApprovalRecord::Ended(_) | ApprovalRecord::Unreadable { .. } => 0,
@@ -72,15 +75,15 @@ fn state(held: &ApprovalRecord, now: Timestamp) -> LastNotice {
     (held.status(now), agreed)
 }
 
-fn tell(
+fn report_change(
     args: &Watch,
     held: &ApprovalRecord,
-    before: Option<LastNotice>,
+    last: Option<ReportedState>,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let news = match before {
+    let news = match last {
         None => "new",
-        Some(before) if before == state(held, now) => return Ok(()),
+        Some(last) if last == reported_state(held, now) => return Ok(()),
         Some((status, _)) if status == held.status(now) => "agreed",
         Some(_) => held.status(now),
     };
@@ -89,43 +92,43 @@ fn tell(
         if let Value::Object(fields) = &mut value {
             fields.insert("news".to_owned(), json!(news));
         }
-        output::line(&screen::json(&value))?;
+        output::line(&terminal_text::escape_json(&value))?;
     } else {
         output::text(&format!(
             "{} {}",
             output::bold(news),
-            list::line(held, &DifferingArguments::default(), now)
+            list::request_lines(held, &DifferingArguments::default(), now)
         ))?;
     }
     Ok(())
 }
 
-/// Waits a little. False when nobody reads standard output any more.
+/// Waits for one interval. False if the reader of standard output has gone.
 #[cfg(unix)]
-fn pause() -> bool {
+fn wait_for_next_poll() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
     let out = std::io::stdout();
-    // Nothing is asked for: only an error or a closed other end wakes it.
+    // No event is requested, so only an error or a hang-up ends the wait early.
     let mut watched = [PollFd::new(&out, PollFlags::empty())];
-    let pause = Timespec::try_from(PAUSE).ok();
+    let pause = Timespec::try_from(POLL_INTERVAL).ok();
     match poll(&mut watched, pause.as_ref()) {
         Ok(0) => return true,
         Ok(_) => {
-            let gone = PollFlags::ERR | PollFlags::HUP;
-            if watched.iter().any(|out| out.revents().intersects(gone)) {
+            let closed = PollFlags::ERR | PollFlags::HUP;
+            if watched.iter().any(|out| out.revents().intersects(closed)) {
                 return false;
             }
         }
         Err(_) => {}
     }
-    // An output that cannot be watched.
-    std::thread::sleep(PAUSE);
+    // Standard output cannot be polled.
+    std::thread::sleep(POLL_INTERVAL);
     true
 }
 
 #[cfg(not(unix))]
-fn pause() -> bool {
-    std::thread::sleep(PAUSE);
+fn wait_for_next_poll() -> bool {
+    std::thread::sleep(POLL_INTERVAL);
     true
 }

@@ -1,4 +1,4 @@
-//! What can be typed after `weaver catalog`.
+//! The arguments of `weaver catalog`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use weaver_policy::DriftClass;
 
 use super::super::contracts::args::ToolSource;
 use super::super::route::args::Limits;
-use crate::shared_args::Json;
+use crate::shared_args::JsonFlag;
 
 const EXAMPLES: &str = "\
 What is wrong with these tools? Ends with 1 where there is an error:
@@ -86,7 +86,7 @@ pub(crate) struct Lint {
     #[arg(long)]
     pub(super) strict: bool,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -105,10 +105,10 @@ pub(crate) struct Snapshot {
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
-/// The classes of a change, as they are typed.
+/// The classes of a change, as arguments.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum DriftClassArg {
@@ -157,7 +157,7 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "CLASS", value_enum, default_value = "breaking")]
     pub(super) fail_on: DriftClassArg,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -177,7 +177,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -198,5 +198,5 @@ pub(crate) struct Search {
     #[command(flatten)]
     pub(super) from: ToolSource,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }

@@ -8,11 +8,11 @@ use super::args::Convert;
 use super::{Exit, Failure, output, snapshot, source};
 
 pub(super) fn run(args: &Convert) -> Result<Exit, Failure> {
-    let items = source::catalog(&args.file, &args.input)?;
-    let written =
-        catalog::write(&items, args.to).map_err(|error| source::failed(&args.file, &error))?;
+    let items = source::load_catalog(&args.file, &args.input)?;
+    let written = catalog::write(&items, args.to)
+        .map_err(|error| source::catalog_failure(&args.file, &error))?;
     for note in &written.notes {
-        output::aside(&format!("{}: {}\n", output::bold("note"), escape::line(note)));
+        output::stderr(&format!("{}: {}\n", output::bold("note"), escape::line(note)));
     }
     match &args.out {
         None => output::text(&written.text)?,

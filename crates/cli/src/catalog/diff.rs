@@ -12,23 +12,24 @@ use super::args::Diff;
 use super::item_change::{FieldChange, ItemChange};
 use super::{Exit, Failure, output, source};
 
-/// Everything that changed.
-struct Changes<'a> {
+/// The differences between two catalogs.
+struct CatalogChanges<'a> {
     added: Vec<&'a str>,
     removed: Vec<&'a str>,
     changed: Vec<ItemChange>,
 }
 
 pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
-    let before = source::catalog(&args.before, &args.input)?;
-    let after = source::catalog(&args.after, &args.input)?;
-    let changes = Changes::between(&before, &after);
+    let before = source::load_catalog(&args.before, &args.input)?;
+    let after = source::load_catalog(&args.after, &args.input)?;
+    let changes = CatalogChanges::between(&before, &after);
     let class = changes.class();
     let good = class.is_none_or(|class| class < args.fail_on.drift());
     let exit = if good { Exit::Ok } else { Exit::Failed };
     if args.output.json {
         let side = |path: &std::path::Path, catalog: &Catalog| -> Result<Value, Failure> {
-            let taken = Snapshot::of(catalog).map_err(|error| source::failed(path, &error))?;
+            let taken = Snapshot::from_catalog(catalog)
+                .map_err(|error| source::catalog_failure(path, &error))?;
             Ok(json!({ "digest": taken.digest().to_string(), "items": taken.len() }))
         };
         output::json(&json!({
@@ -41,12 +42,12 @@ pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
             "changed": changes.changed.iter().map(ItemChange::as_json).collect::<Vec<_>>(),
         }))?;
     } else {
-        output::text(&changes.told(class, exit))?;
+        output::text(&changes.to_text(class, exit))?;
     }
     Ok(exit)
 }
 
-impl<'a> Changes<'a> {
+impl<'a> CatalogChanges<'a> {
     fn between(before: &'a Catalog, after: &'a Catalog) -> Self {
         let by_id = |catalog: &'a Catalog| -> BTreeMap<&'a CapabilityId, &'a SelectableItem> {
             catalog.iter().map(|item| (&item.id, item)).collect()
@@ -62,7 +63,7 @@ impl<'a> Changes<'a> {
         Self { added: missing(&b, &a), removed: missing(&a, &b), changed }
     }
 
-    /// The class of what matters most.
+    /// The most serious class of all changes.
     fn class(&self) -> Option<DriftClass> {
         let added = (!self.added.is_empty()).then_some(DriftClass::AuthorityWidening);
         let removed = (!self.removed.is_empty()).then_some(DriftClass::Breaking);
@@ -70,7 +71,7 @@ impl<'a> Changes<'a> {
         added.max(removed).max(changed)
     }
 
-    fn told(&self, class: Option<DriftClass>, exit: Exit) -> String {
+    fn to_text(&self, class: Option<DriftClass>, exit: Exit) -> String {
         let mut out = String::new();
         for (ids, what, class) in [
             (&self.added, "added", DriftClass::AuthorityWidening),

@@ -15,9 +15,9 @@ pub(super) struct ItemChange {
 
 /// One difference between the versions.
 pub(super) struct FieldChange {
-    /// The field in which it is.
+    /// The field that changed.
     pub(super) place: String,
-    /// What is different, in words.
+    /// What changed, in words.
     pub(super) what: String,
     pub(super) class: DriftClass,
 }
@@ -29,7 +29,7 @@ impl FieldChange {
 }
 
 impl ItemChange {
-    /// The changes from one to the other; nothing where there are none.
+    /// The changes between two versions; `None` if they are equal.
     pub(super) fn between(before: &SelectableItem, after: &SelectableItem) -> Option<Self> {
         if before == after {
             return None;
@@ -39,23 +39,24 @@ impl ItemChange {
         match (built(before), built(after)) {
             (Ok(a), Ok(b)) => {
                 let drift = Drift::between(&a, &b);
-                let told = drift.changes().iter();
-                changes.extend(told.map(|c| FieldChange::new(&c.place, c.what, c.class)));
-                // More changes than are told count as the drift does.
+                let drift_changes = drift.changes().iter();
+                changes.extend(drift_changes.map(|c| FieldChange::new(&c.place, c.what, c.class)));
+                // The drift lists only a limited number of changes, but its class covers all of
+                // them.
                 if drift.class() > changes.iter().map(|change| change.class).max()
                     && let Some(class) = drift.class()
                 {
                     changes.push(FieldChange::new("…", "more changed than is told", class));
                 }
             }
-            // What cannot be a capability cannot be compared as one.
+            // An item that is no valid capability cannot be compared as one.
             _ => {
                 let what =
                     "cannot be compared: the old or the new version is not a valid capability";
                 changes.push(FieldChange::new("item", what, AuthorityWidening));
             }
         }
-        beside(before, after, &mut changes);
+        add_item_changes(before, after, &mut changes);
         Some(Self { id: after.source_id().to_owned(), changes })
     }
 
@@ -75,8 +76,8 @@ impl ItemChange {
     }
 }
 
-/// What an item has beside a capability.
-fn beside(a: &SelectableItem, b: &SelectableItem, changes: &mut Vec<FieldChange>) {
+/// Adds changes in the fields that an item has and a capability does not.
+fn add_item_changes(a: &SelectableItem, b: &SelectableItem, changes: &mut Vec<FieldChange>) {
     let mut add = |differs: bool, place: &str, class| {
         if differs {
             changes.push(FieldChange::new(place, &format!("{place} changed"), class));
@@ -89,13 +90,14 @@ fn beside(a: &SelectableItem, b: &SelectableItem, changes: &mut Vec<FieldChange>
     add(a.depends_on != b.depends_on, "depends_on", Compatible);
     add(a.provides != b.provides, "provides", Compatible);
     add(a.requires != b.requires, "requires", Compatible);
-    // Nobody here knows what they mean.
+    // Only the host knows what constraints mean.
     add(a.constraints != b.constraints, "constraints", AuthorityWidening);
     add(a.metadata != b.metadata, "metadata", Documentation);
-    // Undeclared and the most dangerous are one capability, and two things to a reader.
+    // Undeclared effects count as the most dangerous ones for a capability, but a reader sees a
+    // difference.
     let declared = a.effects.is_some() != b.effects.is_some();
-    let told = changes.iter().any(|change| change.place == "effects");
-    if declared && !told {
+    let is_reported = changes.iter().any(|change| change.place == "effects");
+    if declared && !is_reported {
         changes.push(FieldChange::new("effects", "effects declared, or no longer", Documentation));
     }
 }

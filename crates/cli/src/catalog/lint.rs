@@ -26,7 +26,7 @@ pub(super) fn run(args: &Lint) -> Result<Exit, Failure> {
             "findings": findings,
         }))?;
     } else {
-        let mut out: String = findings.iter().map(told).collect();
+        let mut out: String = findings.iter().map(finding_text).collect();
         let verdict = if good { output::good("in order") } else { output::bad("not in order") };
         let entries = loaded.entries.len();
         out.push_str(&format!(
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Lint) -> Result<Exit, Failure> {
     Ok(if good { Exit::Ok } else { Exit::Failed })
 }
 
-fn told(finding: &Finding) -> String {
+fn finding_text(finding: &Finding) -> String {
     let severity = match finding.severity {
         Severity::Error => output::bad("error"),
         Severity::Warning => output::bold("warning"),

@@ -12,8 +12,8 @@ use super::{Exit, Failure, output, source, table};
 
 pub(super) fn run(args: &Search) -> Result<Exit, Failure> {
     let catalog = match &args.file {
-        Some(file) => source::catalog(file, &args.input)?,
-        None => live(args)?,
+        Some(file) => source::load_catalog(file, &args.input)?,
+        None => live_catalog(args)?,
     };
     let shortlist = Shortlist::new(catalog, &args.limits)?;
     let answer = shortlist.answer(&args.goal);
@@ -28,30 +28,30 @@ pub(super) fn run(args: &Search) -> Result<Exit, Failure> {
                 "namespace": item.namespace,
                 "description": item.description,
                 "tags": item.tags,
-                "effects": contextweaver::card::Notice::of(item.effects),
+                "effects": contextweaver::card::EffectsNotice::from_effects(item.effects),
                 "score": hit.points(),
-                "copy": hit.copy,
+                "copy": hit.is_near_duplicate,
             }))
         });
         let tools: Vec<_> = tools.collect();
         output::json(&json!({ "ok": true, "goal": args.goal, "tools": tools }))?;
     } else {
-        output::text(&table::table(&answer.hits, |hit| router.item(&hit.id)))?;
+        output::text(&table::ranking_table(&answer.hits, |hit| router.item(&hit.id)))?;
     }
     Ok(Exit::Ok)
 }
 
 /// The tools of the configured servers, as the gateway would list them.
-fn live(args: &Search) -> Result<Catalog, Failure> {
-    let live = LiveTools::look(&args.from, KERNEL)?;
+fn live_catalog(args: &Search) -> Result<Catalog, Failure> {
+    let live = LiveTools::list(&args.from, KERNEL)?;
     if !args.output.json {
-        output::aside(&live.notes());
+        output::stderr(&live.notes());
     }
     let mut catalog = Catalog::new();
     for tool in live.tools.values() {
         let id = tool.id();
-        let effective = live.policy.effective(tool);
-        // Its effects are those of its contract.
+        let effective = live.policy.apply_contract(tool);
+        // The contract decides the effects of a tool.
         let Ok(effective) = effective else { continue };
         let mut item = SelectableItem::from(effective.spec());
         let upstream = id.as_str().split_once('.').map(|(upstream, _)| upstream.to_owned());
@@ -60,7 +60,7 @@ fn live(args: &Search) -> Result<Catalog, Failure> {
             Ok(()) | Err(CatalogError::Duplicate { .. }) => {}
             Err(error) => {
                 let (note, error) = (output::bold("note"), error.to_string());
-                output::aside(&format!("{note}: left out: {}\n", escape::line(&error)));
+                output::stderr(&format!("{note}: left out: {}\n", escape::line(&error)));
             }
         }
     }

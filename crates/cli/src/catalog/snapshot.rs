@@ -10,13 +10,13 @@ use super::args::Snapshot;
 use super::{Exit, Failure, output, source};
 
 pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
-    let catalog = source::catalog(&args.file, &args.input)?;
-    let failed = |error| source::failed(&args.file, &error);
-    let taken = Taken::of(&catalog).map_err(failed)?;
+    let catalog = source::load_catalog(&args.file, &args.input)?;
+    let failed = |error| source::catalog_failure(&args.file, &error);
+    let taken = Taken::from_catalog(&catalog).map_err(failed)?;
     let mut bytes = taken.to_bytes().map_err(failed)?;
     bytes.push(b'\n');
     let Some(out) = &args.out else {
-        // It is JSON already, with its digest in it.
+        // The snapshot is JSON and contains its digest.
         output::text(&String::from_utf8_lossy(&bytes))?;
         return Ok(Exit::Ok);
     };
@@ -35,6 +35,6 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(|error| {
         let message = format!("{}: it cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "catalog.unwritable", message)
-            .next("name a file that can be written")
+            .with_next_step("name a file that can be written")
     })
 }

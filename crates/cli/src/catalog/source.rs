@@ -1,10 +1,10 @@
-//! A catalog from what was named on the command line.
+//! Loads the catalog that the command line names.
 
 use std::io;
 use std::path::Path;
 
 use contextweaver::catalog::Catalog;
-use contextweaver::catalog::load::{self, CatalogFormat, LoadedCatalog, Source};
+use contextweaver::catalog::load::{self, CatalogFormat, LoadOptions, LoadedCatalog};
 use contextweaver::error::CatalogError;
 use weaver_gateway::bounded_file::{self, ReadError};
 
@@ -12,41 +12,43 @@ use super::args::InputArgs;
 use super::{Exit, Failure, skills};
 
 /// The largest file, in bytes.
-const MAX_INPUT: usize = 256 * 1024 * 1024;
+const MAX_INPUT_BYTES: usize = 256 * 1024 * 1024;
 
 /// The text of a file, or of standard input for `-`.
-pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     let read = if path.as_os_str() == "-" {
-        bounded_file::all(io::stdin().lock(), MAX_INPUT)
+        bounded_file::read_all(io::stdin().lock(), MAX_INPUT_BYTES)
             .and_then(|bytes| String::from_utf8(bytes).map_err(|_| ReadError::NotText))
     } else {
-        bounded_file::text(path, MAX_INPUT)
+        bounded_file::read_text(path, MAX_INPUT_BYTES)
     };
     read.map_err(|error| {
         let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::Invalid, "catalog.unreadable", message).next("name a file, or `-`")
+        Failure::new(Exit::Invalid, "catalog.unreadable", message)
+            .with_next_step("name a file, or `-`")
     })
 }
 
-/// The entries of a catalog, those that are no items among them.
+/// The entries of a catalog, including those that are no valid items.
 pub(crate) fn entries(path: &Path, form: &InputArgs) -> Result<LoadedCatalog, Failure> {
-    let source = Source { format: form.format, namespace: form.prefix.as_deref() };
+    let source = LoadOptions { format: form.format, namespace: form.prefix.as_deref() };
     if path.is_dir() {
         let entries = skills::entries(path, source.namespace)?;
         return Ok(LoadedCatalog { format: CatalogFormat::Skill, entries });
     }
-    load::read(&text(path)?, source).map_err(|error| {
-        failed(path, &error).next("mend the file, or say with --format what it is")
+    load::read(&read_text(path)?, source).map_err(|error| {
+        catalog_failure(path, &error)
+            .with_next_step("mend the file, or say with --format what it is")
     })
 }
 
-/// A whole catalog.
-pub(crate) fn catalog(path: &Path, form: &InputArgs) -> Result<Catalog, Failure> {
-    entries(path, form)?.catalog().map_err(|error| failed(path, &error))
+/// A catalog in which every entry is valid.
+pub(crate) fn load_catalog(path: &Path, form: &InputArgs) -> Result<Catalog, Failure> {
+    entries(path, form)?.into_catalog().map_err(|error| catalog_failure(path, &error))
 }
 
-pub(crate) fn failed(path: &Path, error: &CatalogError) -> Failure {
+pub(crate) fn catalog_failure(path: &Path, error: &CatalogError) -> Failure {
     let message = format!("{}: {error}", path.display());
     let next = "`weaver catalog lint` tells everything that is wrong, at once";
-    Failure::new(Exit::Invalid, error.code(), message).next(next)
+    Failure::new(Exit::Invalid, error.code(), message).with_next_step(next)
 }

@@ -1,7 +1,7 @@
-//! Words in a catalog that speak to a model instead of saying what an item does.
+//! Finds text in a catalog that addresses a model instead of describing an item.
 //!
-//! They are found as those of a server's tools are when the gateway takes them in: a model reads a
-//! description before anything was called, as if it were the operator's.
+//! Uses the same rules as the gateway when it registers a server's tools, because a model reads a
+//! description before any call, with the authority of the operator's own words.
 
 use contextweaver::catalog::load::LoadedCatalog;
 use contextweaver::catalog::{Finding, SelectableItem, Severity};
@@ -9,14 +9,14 @@ use serde_json::Value;
 use weaver_firewall::Suspicion;
 use weaver_text::escape;
 
-/// The most places that one finding names.
-const MOST_PLACES: usize = 5;
-/// The kind that a warning of its own stands for.
+/// How many places one finding lists.
+const MAX_PLACES: usize = 5;
+/// The kind that gets a warning of its own.
 const HIDDEN: &str = "hidden_text";
 
-/// One finding for each item that speaks to a model, and one for each whose schemas or examples hide
-/// text; `known` has those whose names and descriptions do.
-pub(super) fn findings(loaded: &LoadedCatalog, known: &[Finding]) -> Vec<Finding> {
+/// One finding for each item that addresses a model, and one for each whose schemas or examples
+/// hide text. `reported` holds the findings about names and descriptions that hide text.
+pub(super) fn findings(loaded: &LoadedCatalog, reported: &[Finding]) -> Vec<Finding> {
     let items = loaded.entries.iter().filter_map(|entry| entry.item.as_ref().ok());
     let mut out = Vec::new();
     for item in items {
@@ -28,17 +28,20 @@ pub(super) fn findings(loaded: &LoadedCatalog, known: &[Finding]) -> Vec<Finding
                 code: "catalog.suspicious_text",
                 severity: Severity::Error,
                 item: shown.clone(),
-                message: format!("it speaks to a model: {}", places(&speaking)),
+                message: format!("it speaks to a model: {}", places_text(&speaking)),
                 next: "read these words and take them out; the gateway denies a tool that has them",
             });
         }
-        let is_known = |one: &Finding| one.code == "catalog.hidden_text" && one.item == shown;
-        if !hidden.is_empty() && !known.iter().any(is_known) {
+        let is_reported = |one: &Finding| one.code == "catalog.hidden_text" && one.item == shown;
+        if !hidden.is_empty() && !reported.iter().any(is_reported) {
             out.push(Finding {
                 code: "catalog.hidden_text",
                 severity: Severity::Warning,
                 item: shown,
-                message: format!("it holds characters that no reader sees: {}", places(&hidden)),
+                message: format!(
+                    "it holds characters that no reader sees: {}",
+                    places_text(&hidden)
+                ),
                 next: "find out who wrote them, then take them out",
             });
         }
@@ -63,9 +66,9 @@ fn suspicions(item: &SelectableItem) -> Vec<Suspicion> {
     parts.flat_map(|(place, value)| weaver_firewall::suspicions(place, value)).collect()
 }
 
-fn places(suspicions: &[Suspicion]) -> String {
-    let shown: Vec<String> = suspicions.iter().take(MOST_PLACES).map(ToString::to_string).collect();
-    let more = suspicions.len().saturating_sub(MOST_PLACES);
+fn places_text(suspicions: &[Suspicion]) -> String {
+    let shown: Vec<String> = suspicions.iter().take(MAX_PLACES).map(ToString::to_string).collect();
+    let more = suspicions.len().saturating_sub(MAX_PLACES);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{rest}", shown.join(", "))
 }

@@ -1,37 +1,40 @@
-//! What would be kept from the servers' processes on this machine.
+//! Reports how the processes of servers would be confined on this machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use weaver_drivers::confine::{ConfineError, EnforcedConfinement, Files, Launcher, Protection};
-use weaver_gateway::config::{Config, TOOLS, ToolImplementation, Transport};
-use weaver_gateway::serve::LAUNCH;
+use weaver_drivers::confine::{
+    ConfineError, EnforcedConfinement, FileAccess, Launcher, Protection,
+};
+use weaver_gateway::config::{Config, OWN_TOOLS_NAMESPACE, ToolImplementation, TransportSettings};
+use weaver_gateway::serve::LAUNCH_SUBCOMMAND;
 
-/// The process of one server.
-pub(super) struct Child {
+/// A server's process, and how far it could be confined.
+pub(super) struct ProbedProcess {
     pub(super) name: String,
     outcome: Result<EnforcedConfinement, ConfineError>,
 }
 
-/// Tries the confinement of every server that is a process, and of own programs: a launcher confines itself and ends.
-pub(super) fn of(config: &Config) -> Vec<Child> {
-    let launcher = Launcher::this_program(LAUNCH);
+/// Probes the confinement of every server process and every tool program: a launcher confines
+/// itself and exits.
+pub(super) fn probe_all(config: &Config) -> Vec<ProbedProcess> {
+    let launcher = Launcher::this_program(LAUNCH_SUBCOMMAND);
     let tried = config.upstreams.iter().filter_map(|upstream| {
-        let Transport::Stdio { confine, .. } = &upstream.transport else { return None };
+        let TransportSettings::Stdio { confine, .. } = &upstream.transport else { return None };
         let outcome = launcher.probe(&config.server_confinement(confine.as_ref()));
-        Some(Child { name: upstream.name.to_string(), outcome })
+        Some(ProbedProcess { name: upstream.name.to_string(), outcome })
     });
     let own = config.tools.iter().filter_map(|tool| {
         let ToolImplementation::Program(program) = &tool.implementation else { return None };
         let outcome = launcher.probe(&config.confinement(program.confine.as_ref()));
-        Some(Child { name: format!("{TOOLS}.{}", tool.name), outcome })
+        Some(ProbedProcess { name: format!("{OWN_TOOLS_NAMESPACE}.{}", tool.name), outcome })
     });
     tried.chain(own).collect()
 }
 
-impl Child {
-    /// What is enforced, in a line.
+impl ProbedProcess {
+    /// What is enforced, in one line.
     pub(super) fn line(&self) -> String {
         match &self.outcome {
             Ok(enforced) => {
@@ -45,18 +48,18 @@ impl Child {
                 };
                 format!(
                     "{enforced}; state denied by {}; {seccomp}; runs as {user}",
-                    means(enforced)
+                    state_protection(enforced)
                 )
             }
             Err(_) => "it would not be started".to_owned(),
         }
     }
 
-    /// What is less than it should be.
+    /// A protection that is missing, if any.
     pub(super) fn note(&self) -> Option<String> {
         let name = &self.name;
         match &self.outcome {
-            Ok(enforced) if enforced.is_whole() => None,
+            Ok(enforced) if enforced.is_complete() => None,
             Ok(enforced) => {
                 let lacking: Vec<&str> = enforced.lacking.iter().map(|one| one.code()).collect();
                 let lacking = lacking.join(", ");
@@ -67,8 +70,8 @@ impl Child {
     }
 }
 
-/// By which means the gateway's state is kept from a process.
-fn means(enforced: &EnforcedConfinement) -> &'static str {
+/// The mechanism that keeps the gateway's state from a process.
+fn state_protection(enforced: &EnforcedConfinement) -> &'static str {
     let has = |protection| enforced.protections.contains(&protection);
     match (has(Protection::Mounts), has(Protection::Files)) {
         (true, _) => "mounts",
@@ -77,16 +80,16 @@ fn means(enforced: &EnforcedConfinement) -> &'static str {
     }
 }
 
-/// The files and folders of the gateway that are kept from every process, as far as they exist.
-pub(super) fn denied(config: &Config) -> Vec<String> {
-    let state = config.state();
+/// The files and folders of the gateway that every process is denied, if they exist.
+pub(super) fn denied_paths(config: &Config) -> Vec<String> {
+    let state = config.state_paths();
     let inside = |path: &PathBuf| path.ancestors().skip(1).any(|above| state.contains(above));
     let top = state.iter().filter(|path| path.exists() && !inside(path));
     top.map(|path| path.display().to_string()).collect()
 }
 
-pub(super) fn json(children: &[Child]) -> Value {
-    let entry = |child: &Child| {
+pub(super) fn to_json(children: &[ProbedProcess]) -> Value {
+    let entry = |child: &ProbedProcess| {
         let value = match &child.outcome {
             Ok(enforced) => enforced.to_json(),
             Err(error) => json!({ "refused": error.code(), "message": error.to_string() }),
@@ -96,19 +99,20 @@ pub(super) fn json(children: &[Child]) -> Value {
     Value::Object(children.iter().map(entry).collect::<Map<_, _>>())
 }
 
-/// The folders above the gateway's state: a server whose files are not named can neither list them
-/// nor make new entries in them. None where no server is such a one, where mounts cover the state,
-/// and where nothing is confined.
-pub(super) fn closed(config: &Config, children: &[Child]) -> Vec<String> {
+/// The folders above the gateway's state that a server without a list of files can neither list nor
+/// create entries in. Landlock can only allow, so it must leave out these folders to deny what is
+/// inside. Empty if no server is without such a list, if mounts hide the state, or if nothing is
+/// confined.
+pub(super) fn closed_folders(config: &Config, children: &[ProbedProcess]) -> Vec<String> {
     let unnamed = |name: &str| {
         config.upstreams.iter().any(|upstream| match &upstream.transport {
-            Transport::Stdio { confine, .. } if upstream.name.as_str() == name => {
-                confine.as_ref().is_none_or(|section| section.files == Files::AllButDenied)
+            TransportSettings::Stdio { confine, .. } if upstream.name.as_str() == name => {
+                confine.as_ref().is_none_or(|section| section.files == FileAccess::AllButDenied)
             }
             _ => false,
         })
     };
-    let rules_alone = |child: &Child| {
+    let rules_alone = |child: &ProbedProcess| {
         let enforced = child.outcome.as_ref().ok();
         enforced.is_some_and(|enforced| {
             enforced.protections.contains(&Protection::Files)
@@ -118,7 +122,7 @@ pub(super) fn closed(config: &Config, children: &[Child]) -> Vec<String> {
     if !children.iter().any(|child| rules_alone(child) && unnamed(&child.name)) {
         return Vec::new();
     }
-    let state = config.state();
+    let state = config.state_paths();
     let absolute = state.iter().filter_map(|path| std::path::absolute(path).ok());
     let above: BTreeSet<PathBuf> = absolute
         .flat_map(|path| path.ancestors().skip(1).map(Path::to_path_buf).collect::<Vec<_>>())

@@ -1,16 +1,18 @@
-//! What can be typed after `weaver compile`.
+//! The arguments of `weaver compile`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use contextweaver::compile::{Format, ItemKind, OverflowAction, OverflowPolicy, Phase};
+use contextweaver::compile::{
+    ContextItemKind, OverflowAction, OverflowPolicy, Phase, PromptFormat,
+};
 use weaver_types::Confidentiality;
 
 use crate::argument_error::ArgumentError;
-use crate::shared_args::word;
+use crate::shared_args::parse_keyword;
 
-/// The counter where none is named.
-const COUNTER: &str = if cfg!(feature = "tiktoken") { "cl100k_base" } else { "chars4" };
+/// The token counter if none is named.
+const DEFAULT_COUNTER: &str = if cfg!(feature = "tiktoken") { "cl100k_base" } else { "chars4" };
 
 const HELP: &str = "\
 Examples:
@@ -38,7 +40,7 @@ line, 3 a file that cannot be read or a line that is no item.";
 
 /// What is written to standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Form {
+pub(super) enum ContextFormat {
     /// One text, each item with a heading
     Text,
     /// The `messages` of a chat completion
@@ -51,22 +53,22 @@ pub(super) enum Form {
     Json,
 }
 
-impl Form {
-    pub(super) fn of(self) -> Format {
+impl ContextFormat {
+    pub(super) fn prompt_format(self) -> PromptFormat {
         match self {
-            Self::Text | Self::Json => Format::Text,
-            Self::Openai => Format::OpenAi,
-            Self::Anthropic => Format::Anthropic,
-            Self::Gemini => Format::Gemini,
+            Self::Text | Self::Json => PromptFormat::Text,
+            Self::Openai => PromptFormat::OpenAi,
+            Self::Anthropic => PromptFormat::Anthropic,
+            Self::Gemini => PromptFormat::Gemini,
         }
     }
 }
 
-fn phase(text: &str) -> Result<Phase, ArgumentError> {
+fn parse_phase(text: &str) -> Result<Phase, ArgumentError> {
     Phase::parse(text).ok_or(ArgumentError::Phase)
 }
 
-fn action(text: &str) -> Result<OverflowAction, ArgumentError> {
+fn parse_action(text: &str) -> Result<OverflowAction, ArgumentError> {
     match text {
         "drop" => Ok(OverflowAction::Drop),
         "warn" => Ok(OverflowAction::Warn),
@@ -75,18 +77,19 @@ fn action(text: &str) -> Result<OverflowAction, ArgumentError> {
     }
 }
 
-/// `warn`, or `policy=error,user_turn=warn`, or both.
-fn overflow(text: &str) -> Result<OverflowPolicy, ArgumentError> {
+/// Parses `warn`, or `policy=error,user_turn=warn`, or both.
+fn parse_overflow(text: &str) -> Result<OverflowPolicy, ArgumentError> {
     let mut policy = OverflowPolicy::default();
     for part in text.split(',') {
         match part.split_once('=') {
-            None => policy.usual = action(part)?,
+            None => policy.default_action = parse_action(part)?,
             Some((kind, word)) => {
-                let known = ItemKind::parse(kind).ok_or_else(|| {
-                    let all: Vec<&str> = ItemKind::ALL.iter().map(|kind| kind.as_str()).collect();
+                let known = ContextItemKind::parse(kind).ok_or_else(|| {
+                    let all: Vec<&str> =
+                        ContextItemKind::ALL.iter().map(|kind| kind.as_str()).collect();
                     ArgumentError::ItemKind { known: all.join(", ") }
                 })?;
-                policy.by_kind.insert(known, action(word)?);
+                policy.by_kind.insert(known, parse_action(word)?);
             }
         }
     }
@@ -100,7 +103,7 @@ pub(crate) struct Compile {
     #[arg(long, value_name = "FILE")]
     pub(super) log: PathBuf,
     /// The step that the context is for: route, call, interpret, answer
-    #[arg(long, value_parser = phase, default_value = "answer")]
+    #[arg(long, value_parser = parse_phase, default_value = "answer")]
     pub(super) phase: Phase,
     /// Tokens that the whole may have; unless you say otherwise 2,000, 3,000, 4,000 or 6,000
     #[arg(long, value_name = "N")]
@@ -110,7 +113,7 @@ pub(crate) struct Compile {
     pub(super) query: String,
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
-    pub(super) format: Form,
+    pub(super) format: ContextFormat,
     /// Explain for every candidate why it was included or left out
     #[arg(long)]
     pub(super) explain: bool,
@@ -118,17 +121,17 @@ pub(crate) struct Compile {
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
     /// How tokens are counted
-    #[arg(long, value_name = "NAME", default_value = COUNTER)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_COUNTER)]
     pub(super) tokens: String,
     /// Leave out items of this sensitivity or higher
-    #[arg(long, value_name = "LEVEL", value_parser = word::<Confidentiality>,
+    #[arg(long, value_name = "LEVEL", value_parser = parse_keyword::<Confidentiality>,
         default_value = "confidential")]
     pub(super) floor: Confidentiality,
     /// Show `[REDACTED: level]` in their place
     #[arg(long)]
     pub(super) redact: bool,
     /// What to do when an item does not fit: drop, warn, error; per kind as `policy=error,doc_snippet=drop`
-    #[arg(long, value_name = "ACTION", value_parser = overflow, default_value = "drop")]
+    #[arg(long, value_name = "ACTION", value_parser = parse_overflow, default_value = "drop")]
     pub(super) overflow: OverflowPolicy,
     /// In a provider's messages, use its native tool calls and results instead of text
     #[arg(long)]

@@ -1,24 +1,23 @@
-//! The firewall as the context engine takes it.
+//! The firewall for tool results in a log.
 
-use contextweaver::compile::{ResultFirewall, ToolOutput, View};
+use contextweaver::compile::{ResultFirewall, ResultView, ToolOutput};
 use contextweaver::error::ViewError;
 use weaver_firewall::{Firewall, FrameBudget, FrameSpec};
 use weaver_types::{
-    Agents, CallId, Capability, CapabilityDraft, CapabilityId, Constraints, Effects, Frame,
+    AllowedAgents, CallId, Capability, CapabilityDraft, CapabilityId, Constraints, Effects, Frame,
     HandleId, Label, RawContent, ResponseMode, Timestamp,
 };
 
 use crate::{Exit, Failure};
 
-/// Frames of results that are read from a file. Nothing is stored, so there is nothing to look
-/// into later.
-pub(super) struct Gate {
+/// Frames results that are read from a log. Nothing is stored, so a frame has no handle.
+pub(super) struct LogFirewall {
     firewall: Firewall,
     call: CallId,
     capability: Capability,
 }
 
-impl Gate {
+impl LogFirewall {
     pub(super) fn new() -> Result<Self, Failure> {
         let inside =
             |error: &dyn std::fmt::Display| Failure::new(Exit::Internal, "compile.firewall", error);
@@ -26,7 +25,7 @@ impl Gate {
         let draft = CapabilityDraft {
             description: "A result in a log.".to_owned(),
             timeout_ms: 1_000,
-            ..CapabilityDraft::new(id, "result", Effects::READ_OPEN, Agents::Any)
+            ..CapabilityDraft::new(id, "result", Effects::READ_OPEN, AllowedAgents::Any)
         };
         Ok(Self {
             firewall: Firewall::new(),
@@ -36,9 +35,9 @@ impl Gate {
     }
 }
 
-impl ResultFirewall for Gate {
+impl ResultFirewall for LogFirewall {
     fn frame(&self, output: &ToolOutput) -> Option<Frame> {
-        // Rows are shown as rows; a text is summed up.
+        // Rows become a table; a text is summarised.
         let mode = match output.result.content {
             RawContent::Json(_) | RawContent::Rows(_) => ResponseMode::Table,
             RawContent::Text(_) | RawContent::Binary { .. } => ResponseMode::Summary,
@@ -59,7 +58,7 @@ impl ResultFirewall for Gate {
         Some(self.firewall.frame(&output.result, &spec))
     }
 
-    fn view(&self, _: &HandleId, _: &View) -> Result<Frame, ViewError> {
+    fn view(&self, _: &HandleId, _: &ResultView) -> Result<Frame, ViewError> {
         Err(ViewError::Refused {
             code: "handle_not_found".to_owned(),
             message: "a log holds no results behind handles".to_owned(),

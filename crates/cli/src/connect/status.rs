@@ -1,50 +1,50 @@
-//! `weaver connect --status`: which clients run through the gateway, shown by a real call.
+//! `weaver connect --status`: which clients are connected, and the first call that came through.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use weaver_gateway::clients::{Client, Connection, ConnectionState};
+use weaver_gateway::clients::{Client, ConnectedFile, ConnectedFileState};
 use weaver_text::escape;
 use weaver_trace_store::Reader;
-use weaver_trace_store::query::{Facts, Filter, Question, ask};
+use weaver_trace_store::query::{EventFacts, EventFilter, LogQuery, ask};
 use weaver_types::{EventKind, Timestamp};
 
-use super::ConnectedGateway;
+use super::GatewayConnections;
 use super::args::Connect;
 use crate::{Exit, Failure, output};
 
-/// How often the log is asked.
-const OFTEN: Duration = Duration::from_millis(300);
+/// How often the log is queried.
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// A connected client, as it stands.
+/// A connected client, and the state of its connection.
 pub(crate) struct ClientState {
     pub(crate) name: String,
-    pub(crate) connection: Connection,
-    pub(crate) state: ConnectionState,
+    pub(crate) connection: ConnectedFile,
+    pub(crate) state: ConnectedFileState,
 }
 
-/// How the connected clients stand.
-pub(crate) fn client_states(place: &ConnectedGateway) -> Result<Vec<ClientState>, Failure> {
-    let states = place.connections.all()?.into_iter().map(|connection| {
-        let name = Client::named(connection.client());
+/// The connected clients and their states.
+pub(crate) fn client_states(gateway: &GatewayConnections) -> Result<Vec<ClientState>, Failure> {
+    let states = gateway.connections.all()?.into_iter().map(|connection| {
+        let name = Client::by_id(connection.client());
         let name = name.map_or(connection.client(), |client| client.name).to_owned();
         ClientState { name, state: connection.state(), connection }
     });
     Ok(states.collect())
 }
 
-pub(super) fn run(place: &ConnectedGateway, args: &Connect) -> Result<Exit, Failure> {
-    let clients = client_states(place)?;
+pub(super) fn run(gateway: &GatewayConnections, args: &Connect) -> Result<Exit, Failure> {
+    let clients = client_states(gateway)?;
     if !args.output.json {
-        output::text(&table(&clients))?;
+        output::text(&clients_table(&clients))?;
     }
-    let live = |one: &&ClientState| {
-        matches!(one.state, ConnectionState::Connected | ConnectionState::Edited)
+    let is_connected = |one: &&ClientState| {
+        matches!(one.state, ConnectedFileState::Connected | ConnectedFileState::Edited)
     };
-    let since = clients.iter().filter(live).map(|one| one.connection.at()).max();
+    let since = clients.iter().filter(is_connected).map(|one| one.connection.connected_at()).max();
     let call = match since {
         None => None,
-        Some(since) => first_call(place, since, args)?,
+        Some(since) => first_call(gateway, since, args)?,
     };
     if args.output.json {
         output::json(&status_json(&clients, call.as_ref()))?;
@@ -55,16 +55,16 @@ pub(super) fn run(place: &ConnectedGateway, args: &Connect) -> Result<Exit, Fail
     Ok(if since.is_some() && seen { Exit::Ok } else { Exit::Failed })
 }
 
-fn word(state: ConnectionState) -> &'static str {
+fn state_text(state: ConnectedFileState) -> &'static str {
     match state {
-        ConnectionState::Connected => "connected",
-        ConnectionState::Edited => "connected; the file was changed since",
-        ConnectionState::Removed => "not connected: Weaver's entry is gone from the file",
-        ConnectionState::Unreadable => "unknown: the file cannot be read",
+        ConnectedFileState::Connected => "connected",
+        ConnectedFileState::Edited => "connected; the file was changed since",
+        ConnectedFileState::Removed => "not connected: Weaver's entry is gone from the file",
+        ConnectedFileState::Unreadable => "unknown: the file cannot be read",
     }
 }
 
-fn table(clients: &[ClientState]) -> String {
+fn clients_table(clients: &[ClientState]) -> String {
     if clients.is_empty() {
         return "no client is connected; `weaver connect` does that\n".to_owned();
     }
@@ -74,7 +74,7 @@ fn table(clients: &[ClientState]) -> String {
         format!(
             "{:<16} {}  {}  {}\n",
             one.name,
-            word(one.state),
+            state_text(one.state),
             escape::line(&servers),
             output::dim(&escape::line(&file))
         )
@@ -82,39 +82,43 @@ fn table(clients: &[ClientState]) -> String {
     clients.iter().map(row).collect()
 }
 
-/// The first call since then; with `--wait`, one that is still to come too.
+/// The first call since then; with `--wait`, waits for one.
 fn first_call(
-    place: &ConnectedGateway,
+    gateway: &GatewayConnections,
     since: Timestamp,
     args: &Connect,
-) -> Result<Option<Facts>, Failure> {
+) -> Result<Option<EventFacts>, Failure> {
     let until = args.wait.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let mut told = false;
+    let mut has_prompted = false;
     loop {
-        let found = look(place, since)?;
-        let over = until.is_none_or(|until| Instant::now() >= until);
-        if found.is_some() || over {
+        let found = find_call(gateway, since)?;
+        let has_timed_out = until.is_none_or(|until| Instant::now() >= until);
+        if found.is_some() || has_timed_out {
             return Ok(found);
         }
-        if !told && !args.output.json {
-            output::aside("waiting for the first call; use a tool in the client …\n");
-            told = true;
+        if !has_prompted && !args.output.json {
+            output::stderr("waiting for the first call; use a tool in the client …\n");
+            has_prompted = true;
         }
-        std::thread::sleep(OFTEN);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn look(place: &ConnectedGateway, since: Timestamp) -> Result<Option<Facts>, Failure> {
-    let store = &place.config.store;
-    // Before the first start there is no ledger.
+fn find_call(
+    gateway: &GatewayConnections,
+    since: Timestamp,
+) -> Result<Option<EventFacts>, Failure> {
+    let store = &gateway.config.store_path;
+    // There is no ledger before the gateway's first start.
     if !store.is_file() {
         return Ok(None);
     }
     let reader = Reader::open(store).map_err(|error| Failure::store(store, &error))?;
-    let filter = Filter::default().within(Some(since), None);
+    let filter = EventFilter::default().within(Some(since), None);
     for kind in [EventKind::Intent, EventKind::Refused] {
-        let filter = filter.clone().with(weaver_trace_store::query::Field::Event, kind.as_str());
-        let question = Question { limit: 1, ..Question::oldest(filter) };
+        let filter =
+            filter.clone().with(weaver_trace_store::query::FilterField::Event, kind.as_str());
+        let question = LogQuery { limit: 1, ..LogQuery::oldest(filter) };
         let page = ask(&reader, None, &question)
             .map_err(|error| Failure::new(Exit::Store, error.code(), error))?;
         if let Some(found) = page.events.into_iter().next() {
@@ -124,7 +128,7 @@ fn look(place: &ConnectedGateway, since: Timestamp) -> Result<Option<Facts>, Fai
     Ok(None)
 }
 
-fn call_text(since: Option<Timestamp>, call: Option<&Facts>) -> String {
+fn call_text(since: Option<Timestamp>, call: Option<&EventFacts>) -> String {
     match (since, call) {
         (None, _) => String::new(),
         (Some(_), None) => "no call has come through yet: use a tool in the client, and see \
@@ -149,7 +153,7 @@ fn call_text(since: Option<Timestamp>, call: Option<&Facts>) -> String {
     }
 }
 
-fn status_json(clients: &[ClientState], call: Option<&Facts>) -> Value {
+fn status_json(clients: &[ClientState], call: Option<&EventFacts>) -> Value {
     let clients: Vec<Value> = clients
         .iter()
         .map(|one| {
@@ -157,13 +161,13 @@ fn status_json(clients: &[ClientState], call: Option<&Facts>) -> Value {
                 "client": one.connection.client(),
                 "file": one.connection.file().display().to_string(),
                 "state": match one.state {
-                    ConnectionState::Connected => "connected",
-                    ConnectionState::Edited => "edited",
-                    ConnectionState::Removed => "removed",
-                    ConnectionState::Unreadable => "unreadable",
+                    ConnectedFileState::Connected => "connected",
+                    ConnectedFileState::Edited => "edited",
+                    ConnectedFileState::Removed => "removed",
+                    ConnectedFileState::Unreadable => "unreadable",
                 },
                 "servers": one.connection.replaced(),
-                "since": one.connection.at().rfc3339(),
+                "since": one.connection.connected_at().rfc3339(),
             })
         })
         .collect();

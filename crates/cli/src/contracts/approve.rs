@@ -9,31 +9,36 @@ use super::{document, ledger, output};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &Approve) -> Result<Exit, Failure> {
-    let live = LiveTools::look(&args.from, &args.surface)?;
+    let live = LiveTools::list(&args.from, &args.surface)?;
     let tools = args
         .tools
         .iter()
-        .map(|tool| named(&live, &args.surface, tool))
+        .map(|tool| find_tool(&live, &args.surface, tool))
         .collect::<Result<Vec<_>, _>>()?;
     match &args.approved_by {
-        Some(by) => in_ledger(args, &live, &tools, by),
-        None => in_document(args, &live, &tools),
+        Some(by) => approve_in_ledger(args, &live, &tools, by),
+        None => approve_in_document(args, &live, &tools),
     }
 }
 
-/// The tool of a name or id.
-fn named<'l>(live: &'l LiveTools, surface: &str, tool: &str) -> Result<&'l Capability, Failure> {
+/// The tool with this name or id.
+fn find_tool<'l>(
+    live: &'l LiveTools,
+    surface: &str,
+    tool: &str,
+) -> Result<&'l Capability, Failure> {
     let short = (surface != KERNEL).then(|| format!("{surface}.{tool}"));
     let ids = [short, Some(tool.to_owned())].into_iter().flatten();
     let mut found = ids.filter_map(|id| live.tools.get(&CapabilityId::parse(id).ok()?));
     found.next().ok_or_else(|| {
         let message = format!("`{surface}` lists no tool `{tool}`");
-        Failure::new(Exit::Unknown, "contracts.unknown_tool", message)
-            .next(format!("`weaver contracts list --surface {surface}` shows what there is"))
+        Failure::new(Exit::NotFound, "contracts.unknown_tool", message).with_next_step(format!(
+            "`weaver contracts list --surface {surface}` shows what there is"
+        ))
     })
 }
 
-fn in_ledger(
+fn approve_in_ledger(
     args: &Approve,
     live: &LiveTools,
     tools: &[&Capability],
@@ -48,24 +53,28 @@ fn in_ledger(
         }))?;
     } else {
         let good = output::good("approved");
-        let (count, store) = (tools.len(), live.config.store.display());
+        let (count, store) = (tools.len(), live.config.store_path.display());
         output::text(&format!("{good}: {count} tools, in {store}\n"))?;
     }
     Ok(Exit::Ok)
 }
 
-fn in_document(args: &Approve, live: &LiveTools, tools: &[&Capability]) -> Result<Exit, Failure> {
+fn approve_in_document(
+    args: &Approve,
+    live: &LiveTools,
+    tools: &[&Capability],
+) -> Result<Exit, Failure> {
     let mut pins: Vec<(CapabilityId, Digest)> = Vec::new();
     for tool in tools {
         let digest = tool.spec().upstream_digest.ok_or_else(|| {
             let message =
                 format!("`{}` is no tool of a server, so nothing of it is pinned", tool.id());
             Failure::new(Exit::Invalid, "contracts.no_digest", message)
-                .next("approve the tools of a server: `weaver contracts approve SURFACE`")
+                .with_next_step("approve the tools of a server: `weaver contracts approve SURFACE`")
         })?;
         pins.push((tool.id().clone(), digest));
     }
-    let edit = document::pin(&live.config.folder, &pins, SystemClock::default().now())?;
+    let edit = document::pin(&live.config.documents_folder, &pins, SystemClock::default().now())?;
     if args.print {
         output::text(&edit.text)?;
         return Ok(Exit::Ok);

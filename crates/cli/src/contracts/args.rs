@@ -1,10 +1,10 @@
-//! What can be typed after `weaver contracts`.
+//! The arguments of `weaver contracts`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::shared_args::Json;
+use crate::shared_args::JsonFlag;
 
 const EXAMPLES: &str = "\
 See what every server offers, and how it stands against what was approved:
@@ -42,12 +42,12 @@ pub(crate) enum Contracts {
     Propose(Propose),
 }
 
-/// Which tools are looked at.
+/// Which configuration's tools to list.
 #[derive(Debug, Args)]
 pub(crate) struct ToolSource {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     pub(crate) config: PathBuf,
     /// Do not verify the signatures of the documents
     #[arg(long)]
@@ -62,7 +62,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "SURFACE", default_value = "kernel")]
     pub(super) surface: String,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 const PROPOSE: &str = "\
@@ -95,7 +95,7 @@ pub(crate) struct Propose {
     pub(super) surface: Option<String>,
     /// The configuration whose servers are started
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named, conflicts_with_all = ["file", "tools"])]
+        value_parser = crate::config_path::parse_config_argument, conflicts_with_all = ["file", "tools"])]
     pub(super) config: PathBuf,
     /// Only this server; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "tools"])]
@@ -110,7 +110,7 @@ pub(crate) struct Propose {
     #[arg(long, value_name = "ID", default_value = "owner")]
     pub(super) principal: String,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -124,7 +124,7 @@ pub(crate) struct Snapshot {
     #[arg(long, value_name = "SURFACE", default_value = "kernel")]
     pub(super) surface: String,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -143,7 +143,7 @@ pub(crate) struct Approve {
     #[arg(long, conflicts_with = "approved_by")]
     pub(super) print: bool,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -157,5 +157,5 @@ pub(crate) struct Diff {
     #[arg(value_name = "TOOL")]
     pub(super) tools: Vec<String>,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }

@@ -1,57 +1,59 @@
-//! The contracts document with other digests: its text is changed in as few lines as can be, and
-//! read again, so that nothing else has changed.
+//! Edits the contracts document: pins digests by changing as few lines as possible, then parses the
+//! result to prove that nothing else changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use weaver_gateway::bounded_file;
-use weaver_policy::{Contracts, MAX_BYTES, Pattern, PolicySet, Source, Sources};
+use weaver_policy::{
+    Contracts, DocumentSource, DocumentSources, MAX_DOCUMENT_BYTES, Pattern, PolicySet,
+};
 use weaver_types::{CapabilityId, Digest, OsRandom, Timestamp, random_text};
 
 use crate::{Exit, Failure};
 
-/// A contracts document that is to be written.
-pub(super) struct Edit {
+/// An edited contracts document, not written yet.
+pub(super) struct DocumentEdit {
     pub(super) path: PathBuf,
     pub(super) text: String,
     pub(super) version: u64,
 }
 
-/// The document of a folder with these tools pinned, under the next version.
+/// Pins these tools in the contracts document of a folder, under the next version.
 pub(super) fn pin(
     folder: &Path,
     pins: &[(CapabilityId, Digest)],
     now: Timestamp,
-) -> Result<Edit, Failure> {
+) -> Result<DocumentEdit, Failure> {
     let text = |kind: &str| {
         let path = folder.join(format!("{kind}.toml"));
-        bounded_file::text(&path, MAX_BYTES).map_err(|error| {
+        bounded_file::read_text(&path, MAX_DOCUMENT_BYTES).map_err(|error| {
             let message = format!("{}: {error}", path.display());
             Failure::new(Exit::Invalid, "contracts.unreadable", message)
         })
     };
     let (policy, before, keys) = (text("policy")?, text("contracts")?, text("keys")?);
     let read = |contracts: &str| {
-        let sources = Sources {
-            policy: Source::unsigned("policy.toml", &policy),
-            contracts: Source::unsigned("contracts.toml", contracts),
-            keys: Source::unsigned("keys.toml", &keys),
+        let sources = DocumentSources {
+            policy: DocumentSource::unsigned("policy.toml", &policy),
+            contracts: DocumentSource::unsigned("contracts.toml", contracts),
+            keys: DocumentSource::unsigned("keys.toml", &keys),
         };
         PolicySet::load_unsigned_development(&sources, now).map(|set| set.contracts().clone())
     };
-    let wanted = wanted(read(&before)?, pins);
-    let mut after = with_version(&before, wanted.version);
+    let expected = with_pins(read(&before)?, pins);
+    let mut after = with_version(&before, expected.version);
     for (id, digest) in pins {
         after = with_pin(&after, id, *digest);
     }
-    if !read(&after).is_ok_and(|found| found == wanted) {
-        return Err(by_hand(pins, wanted.version));
+    if !read(&after).is_ok_and(|found| found == expected) {
+        return Err(edit_by_hand_failure(pins, expected.version));
     }
-    Ok(Edit { path: folder.join("contracts.toml"), text: after, version: wanted.version })
+    Ok(DocumentEdit { path: folder.join("contracts.toml"), text: after, version: expected.version })
 }
 
-/// What the document must say afterwards.
-fn wanted(mut contracts: Contracts, pins: &[(CapabilityId, Digest)]) -> Contracts {
+/// The contracts that the edited document must parse to.
+fn with_pins(mut contracts: Contracts, pins: &[(CapabilityId, Digest)]) -> Contracts {
     contracts.version += 1;
     for (id, digest) in pins {
         if let Ok(pattern) = Pattern::parse(id.as_str()) {
@@ -61,38 +63,38 @@ fn wanted(mut contracts: Contracts, pins: &[(CapabilityId, Digest)]) -> Contract
     contracts
 }
 
-/// It is written in a way that is not understood here.
-fn by_hand(pins: &[(CapabilityId, Digest)], version: u64) -> Failure {
-    let lines: Vec<String> = pins.iter().map(|(id, digest)| entry(id, *digest)).collect();
+/// The failure if the text edit does not give the expected contracts.
+fn edit_by_hand_failure(pins: &[(CapabilityId, Digest)], version: u64) -> Failure {
+    let lines: Vec<String> = pins.iter().map(|(id, digest)| pinned_section(id, *digest)).collect();
     let message = "contracts.toml is written in a way that cannot be changed here";
-    Failure::new(Exit::Invalid, "contracts.by_hand", message).next(format!(
+    Failure::new(Exit::Invalid, "contracts.by_hand", message).with_next_step(format!(
         "set `version = {version}` and, in each of these sections, the digest:\n{}",
         lines.join("\n")
     ))
 }
 
-fn quoted(text: &str) -> String {
+fn toml_quote(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-fn header(id: &CapabilityId) -> String {
-    format!("[capabilities.{}]", quoted(id.as_str()))
+fn section_header(id: &CapabilityId) -> String {
+    format!("[capabilities.{}]", toml_quote(id.as_str()))
 }
 
-fn entry(id: &CapabilityId, digest: Digest) -> String {
-    format!("{}\nupstream_digest = \"{digest}\"\n", header(id))
+fn pinned_section(id: &CapabilityId, digest: Digest) -> String {
+    format!("{}\nupstream_digest = \"{digest}\"\n", section_header(id))
 }
 
-/// Whether the line sets this key, and nothing before it.
-fn sets(line: &str, key: &str) -> bool {
+/// Whether the line assigns this key and nothing stands before it.
+fn assigns_key(line: &str, key: &str) -> bool {
     line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
 }
 
 fn with_version(text: &str, version: u64) -> String {
-    let mut open = true;
+    let mut is_before_first_section = true;
     let lines = text.split_inclusive('\n').map(|line| {
-        open &= !line.trim_start().starts_with('[');
-        if open && sets(line, "version") {
+        is_before_first_section &= !line.trim_start().starts_with('[');
+        if is_before_first_section && assigns_key(line, "version") {
             format!("version = {version}\n")
         } else {
             line.to_owned()
@@ -102,7 +104,7 @@ fn with_version(text: &str, version: u64) -> String {
 }
 
 fn with_pin(text: &str, id: &CapabilityId, digest: Digest) -> String {
-    let header = header(id);
+    let header = section_header(id);
     let single = header.replace('"', "'");
     let is_header = |line: &str| {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -112,31 +114,31 @@ fn with_pin(text: &str, id: &CapabilityId, digest: Digest) -> String {
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let Some(at) = lines.iter().position(|line| is_header(line)) else {
         let end = if text.ends_with('\n') { "" } else { "\n" };
-        return format!("{text}{end}\n{}", entry(id, digest));
+        return format!("{text}{end}\n{}", pinned_section(id, digest));
     };
     let section =
         lines.iter_mut().skip(at + 1).take_while(|line| !line.trim_start().starts_with('['));
-    match section.into_iter().find(|line| sets(line, "upstream_digest")) {
+    match section.into_iter().find(|line| assigns_key(line, "upstream_digest")) {
         Some(line) => *line = pinned,
         None => lines.insert(at + 1, pinned),
     }
     lines.concat()
 }
 
-impl Edit {
-    /// Writes the document, whole or not at all.
+impl DocumentEdit {
+    /// Writes the document atomically.
     pub(super) fn write(&self) -> Result<(), Failure> {
         let failed = |error: std::io::Error| {
             let message = format!("{} cannot be written: {error}", self.path.display());
             Failure::new(Exit::Invalid, "contracts.unwritable", message)
-                .next("make the folder writable, or take the text from `--print`")
+                .with_next_step("make the folder writable, or take the text from `--print`")
         };
-        let fresh = random_text(".contracts.", 8, &OsRandom)
+        let name = random_text(".contracts.", 8, &OsRandom)
             .map_err(|error| Failure::new(Exit::Internal, "contracts.random", error))?;
-        let beside = self.path.with_file_name(fresh);
-        fs::write(&beside, &self.text).map_err(failed)?;
-        fs::rename(&beside, &self.path).map_err(|error| {
-            let _ = fs::remove_file(&beside);
+        let temporary = self.path.with_file_name(name);
+        fs::write(&temporary, &self.text).map_err(failed)?;
+        fs::rename(&temporary, &self.path).map_err(|error| {
+            let _ = fs::remove_file(&temporary);
             failed(error)
         })
     }

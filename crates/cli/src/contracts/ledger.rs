@@ -1,4 +1,4 @@
-//! The baselines of the gateway's ledger: read beside it, written in its place.
+//! Reads the baselines of the gateway's ledger, and writes new ones while the gateway lends it.
 
 use weaver_agent_kernel::{BaselineApproval, Baselines};
 use weaver_gateway::config::Config;
@@ -8,17 +8,18 @@ use weaver_types::{Capability, Clock as _, SystemClock, Tenant};
 
 use crate::{Exit, Failure};
 
-/// What the ledger holds; nothing, where there is none yet.
-pub(super) fn read(config: &Config) -> Result<Baselines, Failure> {
-    if !config.store.exists() {
+/// The baselines in the ledger; none if there is no ledger yet.
+pub(super) fn read_baselines(config: &Config) -> Result<Baselines, Failure> {
+    if !config.store_path.exists() {
         return Ok(Baselines::default());
     }
-    let reader = Reader::open(&config.store).map_err(|e| Failure::store(&config.store, &e))?;
+    let reader =
+        Reader::open(&config.store_path).map_err(|e| Failure::store(&config.store_path, &e))?;
     let tenant = Tenant::default();
     Ok(Baselines::read(|after| reader.records(&tenant, Namespace::Baseline, after, MAX_PAGE)))
 }
 
-/// Approves these versions; `surface` says that they are all there are of it.
+/// Approves these versions. With `surface`, the tools are all that the surface has.
 pub(super) fn approve(
     config: &Config,
     tools: &[&Capability],
@@ -26,25 +27,30 @@ pub(super) fn approve(
     by: &str,
 ) -> Result<(), Failure> {
     #[cfg(unix)]
-    let _loan = crate::daemon::borrow(config)?;
+    let _loan = crate::daemon::borrow_store(config)?;
     let holder = "weaver contracts".to_owned();
     let options = OpenOptions { holder, ..OpenOptions::default() };
-    let ledger = SqliteLedger::open(&config.store, options).map_err(|error| {
-        let failure = Failure::store(&config.store, &error);
+    let ledger = SqliteLedger::open(&config.store_path, options).map_err(|error| {
+        let failure = Failure::store(&config.store_path, &error);
         match failure.next {
             Some(_) => failure,
-            None => failure.next("stop whoever holds the ledger, then approve again"),
+            None => failure.with_next_step("stop whoever holds the ledger, then approve again"),
         }
     })?;
     let tenant = Tenant::default();
-    let known = Baselines::read(|after| ledger.list(&tenant, Namespace::Baseline, after, MAX_PAGE));
-    let approval =
-        BaselineApproval { tenant: &tenant, surface, by, at: SystemClock::default().now() };
-    let batches = known
-        .approve(tools, approval)
+    let baselines =
+        Baselines::read(|after| ledger.list(&tenant, Namespace::Baseline, after, MAX_PAGE));
+    let approval = BaselineApproval {
+        tenant: &tenant,
+        tool_surface: surface,
+        by,
+        at: SystemClock::default().now(),
+    };
+    let batches = baselines
+        .approval_batches(tools, approval)
         .map_err(|error| Failure::new(Exit::Usage, error.code(), error))?;
     for batch in batches {
-        ledger.commit(batch).wait().map_err(|error| Failure::store(&config.store, &error))?;
+        ledger.commit(batch).wait().map_err(|error| Failure::store(&config.store_path, &error))?;
     }
     Ok(())
 }

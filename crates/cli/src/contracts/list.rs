@@ -4,33 +4,37 @@ use serde_json::json;
 use weaver_text::escape;
 
 use super::args::List;
-use super::contract_standing::ContractStanding;
 use super::live_tools::LiveTools;
+use super::tool_contract_status::ToolContractStatus;
 use super::{ledger, output};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
-    let live = LiveTools::look(&args.from, &args.surface)?;
-    let known = ledger::read(&live.config)?;
-    let all = live.standings(&known);
+    let live = LiveTools::list(&args.from, &args.surface)?;
+    let baselines = ledger::read_baselines(&live.config)?;
+    let all = live.contract_statuses(&baselines);
     if args.output.json {
         output::json(&json!({
             "ok": true,
             "config": live.config.file.display().to_string(),
             "surface": args.surface,
-            "tools": all.iter().map(ContractStanding::as_json).collect::<Vec<_>>(),
-            "away": live.away,
-            "left_out": live.left_out,
+            "tools": all.iter().map(ToolContractStatus::as_json).collect::<Vec<_>>(),
+            "away": live.unreachable,
+            "left_out": live.unusable_tools,
         }))?;
         return Ok(Exit::Ok);
     }
-    let wide = all.iter().map(|one| one.tool.id().as_str().chars().count()).max().unwrap_or(0);
+    let id_width = all.iter().map(|one| one.tool.id().as_str().chars().count()).max().unwrap_or(0);
     let mut out = String::new();
     for one in &all {
         let id = escape::line(one.tool.id().as_str()).into_owned();
         let digest = one.tool.spec().upstream_digest.map(|digest| digest.to_string());
         let digest = output::dim(&digest.unwrap_or_default());
-        out.push_str(&format!("{:<10} {:<11} {id:<wide$} {digest}\n", one.word(), one.class()));
+        out.push_str(&format!(
+            "{:<10} {:<11} {id:<id_width$} {digest}\n",
+            one.status_name(),
+            one.class_name()
+        ));
         for suspicion in &one.suspicions {
             out.push_str(&format!("           {}\n", escape::line(suspicion)));
         }

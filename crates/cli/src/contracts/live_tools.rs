@@ -1,9 +1,9 @@
-//! The tools that the servers list now: each server is connected, asked once, and left.
+//! Lists the tools that the servers have now: connects each server, lists once, and disconnects.
 
 use std::collections::BTreeMap;
 
 use weaver_agent_kernel::Baselines;
-use weaver_gateway::config::{self, Config, TOOLS};
+use weaver_gateway::config::{self, Config, OWN_TOOLS_NAMESPACE};
 use weaver_gateway::listing::{self, ListingResult};
 use weaver_gateway::serve::{self, ProposalError};
 use weaver_policy::PolicySet;
@@ -11,39 +11,39 @@ use weaver_text::escape;
 use weaver_types::{Capability, CapabilityId, Clock as _, SystemClock, UpstreamName};
 
 use super::args::ToolSource;
-use super::contract_standing::ContractStanding;
 use super::output;
+use super::tool_contract_status::ToolContractStatus;
 use crate::{Exit, Failure};
 
-/// The surface that is all servers together.
+/// The surface that consists of all servers.
 pub(crate) const KERNEL: &str = "kernel";
-/// The configuration, its documents, and what its servers list.
+/// A configuration, its documents, and what its servers list.
 pub(crate) struct LiveTools {
     pub(crate) config: Config,
     pub(crate) policy: PolicySet,
-    /// What each server proposes.
+    /// The proposed capability of each tool.
     pub(crate) tools: BTreeMap<CapabilityId, Capability>,
-    /// The servers that were asked.
+    /// The servers of the surface.
     pub(super) surface_servers: Vec<UpstreamName>,
-    /// Which servers were not there, and why.
-    pub(crate) away: BTreeMap<UpstreamName, String>,
+    /// The servers that could not be reached, and why.
+    pub(crate) unreachable: BTreeMap<UpstreamName, String>,
     /// Tools that cannot be used, and why.
-    pub(crate) left_out: Vec<String>,
+    pub(crate) unusable_tools: Vec<String>,
 }
 
-/// Connects these servers, all at once, and lists their tools. After a second it says on standard
-/// error who is waited for.
-pub(super) fn ask(
+/// Connects these servers in parallel and lists their tools. After a second, prints on standard
+/// error which servers it still waits for.
+pub(super) fn list_servers(
     config: &Config,
-    servers: &[config::Upstream],
+    servers: &[config::UpstreamSettings],
 ) -> Result<Vec<(UpstreamName, ListingResult)>, Failure> {
-    listing::list_all(config, servers, None, &output::waiting)
+    listing::list_all(config, servers, None, &output::print_waiting_for)
         .map_err(|error| Failure::new(Exit::Internal, "contracts.runtime", error))
 }
 
 impl LiveTools {
     /// Connects the servers of the surface and lists their tools.
-    pub(crate) fn look(from: &ToolSource, surface: &str) -> Result<Self, Failure> {
+    pub(crate) fn list(from: &ToolSource, surface: &str) -> Result<Self, Failure> {
         let config = config::load(&from.config)?;
         let now = SystemClock::default().now();
         let policy = config::load_policy(
@@ -51,52 +51,62 @@ impl LiveTools {
             config::SignatureChecks::unless(from.unsigned_development),
             now,
         )?;
-        let wanted = wanted(&config, surface)?;
-        let listed = ask(&config, &wanted)?;
+        let wanted = servers_of_surface(&config, surface)?;
+        let listed = list_servers(&config, &wanted)?;
         let mut live = Self {
             config,
             policy,
             tools: BTreeMap::new(),
             surface_servers: wanted.iter().map(|server| server.name.clone()).collect(),
-            away: BTreeMap::new(),
-            left_out: Vec::new(),
+            unreachable: BTreeMap::new(),
+            unusable_tools: Vec::new(),
         };
         for (name, listed) in listed {
-            live.take_in(name, listed);
+            live.add_listing(name, listed);
         }
-        if matches!(surface, KERNEL | TOOLS) {
-            let own: Vec<_> = live.config.tools.iter().map(serve::own_proposal).collect();
+        if matches!(surface, KERNEL | OWN_TOOLS_NAMESPACE) {
+            let own: Vec<_> = live.config.tools.iter().map(serve::propose_own_tool).collect();
             live.add(own);
         }
-        live.someone()
+        live.require_any_server()
     }
 
-    /// How each of the tools stands.
-    pub(super) fn standings<'a>(&'a self, known: &'a Baselines) -> Vec<ContractStanding<'a>> {
-        self.tools.values().map(|tool| ContractStanding::of(tool, &self.policy, known)).collect()
+    /// Compares each tool with what was approved.
+    pub(super) fn contract_statuses<'a>(
+        &'a self,
+        baselines: &'a Baselines,
+    ) -> Vec<ToolContractStatus<'a>> {
+        self.tools
+            .values()
+            .map(|tool| ToolContractStatus::new(tool, &self.policy, baselines))
+            .collect()
     }
 
-    /// Who was away and what cannot be used, for the terminal.
+    /// The servers that were unreachable and the tools that cannot be used, as text.
     pub(crate) fn notes(&self) -> String {
         let note = output::bold("note");
-        let away = self.away.iter().map(|(name, problem)| format!("{name} is away: {problem}"));
-        let left_out = self.left_out.iter().map(|problem| format!("left out: {problem}"));
-        away.chain(left_out).map(|line| format!("{note}: {}\n", escape::line(&line))).collect()
+        let unreachable =
+            self.unreachable.iter().map(|(name, problem)| format!("{name} is away: {problem}"));
+        let unusable = self.unusable_tools.iter().map(|problem| format!("left out: {problem}"));
+        unreachable
+            .chain(unusable)
+            .map(|line| format!("{note}: {}\n", escape::line(&line)))
+            .collect()
     }
 
-    /// Refuses where a server was away.
-    pub(super) fn whole(&self) -> Result<(), Failure> {
-        let Some((name, problem)) = self.away.first_key_value() else { return Ok(()) };
+    /// Fails if a server was unreachable.
+    pub(super) fn require_all_servers(&self) -> Result<(), Failure> {
+        let Some((name, problem)) = self.unreachable.first_key_value() else { return Ok(()) };
         let message = format!("`{name}` cannot be reached: {problem}; nothing was approved");
         Err(Failure::new(Exit::Upstream, "contracts.upstream_away", message)
-            .next("start it, or name another surface with `--surface`"))
+            .with_next_step("start it, or name another surface with `--surface`"))
     }
 
-    fn take_in(&mut self, name: UpstreamName, listed: ListingResult) {
+    fn add_listing(&mut self, name: UpstreamName, listed: ListingResult) {
         let tools = match listed {
             Ok(tools) => tools,
             Err(problem) => {
-                self.away.insert(name, problem.to_string());
+                self.unreachable.insert(name, problem.to_string());
                 return;
             }
         };
@@ -106,33 +116,38 @@ impl LiveTools {
     fn add(&mut self, tools: Vec<Result<Capability, ProposalError>>) {
         for tool in tools {
             match tool {
-                Err(problem) => self.left_out.push(problem.to_string()),
+                Err(problem) => self.unusable_tools.push(problem.to_string()),
                 Ok(tool) if self.tools.contains_key(tool.id()) => {
-                    self.left_out.push(format!("`{}` is listed twice", tool.id()));
+                    self.unusable_tools.push(format!("`{}` is listed twice", tool.id()));
                 }
                 Ok(tool) => drop(self.tools.insert(tool.id().clone(), tool)),
             }
         }
     }
 
-    /// At least one server has to be there.
-    fn someone(self) -> Result<Self, Failure> {
-        let all_away = self.tools.is_empty() && self.left_out.is_empty();
-        let Some((name, problem)) = self.away.first_key_value().filter(|_| all_away) else {
+    /// Fails if no server could be reached.
+    fn require_any_server(self) -> Result<Self, Failure> {
+        let none_reached = self.tools.is_empty() && self.unusable_tools.is_empty();
+        let Some((name, problem)) = self.unreachable.first_key_value().filter(|_| none_reached)
+        else {
             return Ok(self);
         };
         let message = format!("`{name}` cannot be asked for its tools: {problem}");
-        Err(Failure::new(Exit::Upstream, "contracts.upstream_away", message)
-            .next("start the server by hand with the command in the configuration, then try again"))
+        Err(Failure::new(Exit::Upstream, "contracts.upstream_away", message).with_next_step(
+            "start the server by hand with the command in the configuration, then try again",
+        ))
     }
 }
 
 /// The servers of a surface.
-pub(super) fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstream>, Failure> {
+pub(super) fn servers_of_surface(
+    config: &Config,
+    surface: &str,
+) -> Result<Vec<config::UpstreamSettings>, Failure> {
     if surface == KERNEL {
         return Ok(config.upstreams.clone());
     }
-    if surface == TOOLS && !config.tools.is_empty() {
+    if surface == OWN_TOOLS_NAMESPACE && !config.tools.is_empty() {
         return Ok(Vec::new());
     }
     let named = config.upstreams.iter().filter(|one| one.name.as_str() == surface);
@@ -143,5 +158,5 @@ pub(super) fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstr
     let names: Vec<&str> = config.upstreams.iter().map(|one| one.name.as_str()).collect();
     let message = format!("there is no server `{surface}` in the configuration");
     let next = format!("name `{KERNEL}` for all, or one of: {}", names.join(", "));
-    Err(Failure::new(Exit::Unknown, "contracts.unknown_surface", message).next(next))
+    Err(Failure::new(Exit::NotFound, "contracts.unknown_surface", message).with_next_step(next))
 }

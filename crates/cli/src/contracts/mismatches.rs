@@ -6,19 +6,19 @@ use serde_json::json;
 use weaver_text::escape;
 
 use super::args::List;
-use super::contract_standing::ContractStanding;
 use super::live_tools::LiveTools;
+use super::tool_contract_status::ToolContractStatus;
 use super::{ledger, output};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
-    let live = LiveTools::look(&args.from, &args.surface)?;
-    let known = ledger::read(&live.config)?;
-    let mut all = live.standings(&known);
-    let compared = all.is_empty() || all.iter().any(ContractStanding::compared);
-    all.retain(ContractStanding::mismatch);
-    let missing = missing(&live, &known, &args.surface);
-    let exit = match (all.is_empty() && missing.is_empty(), live.away.is_empty()) {
+    let live = LiveTools::list(&args.from, &args.surface)?;
+    let baselines = ledger::read_baselines(&live.config)?;
+    let mut all = live.contract_statuses(&baselines);
+    let is_comparable = all.is_empty() || all.iter().any(ToolContractStatus::has_approved_version);
+    all.retain(ToolContractStatus::is_mismatch);
+    let missing = missing_tools(&live, &baselines, &args.surface);
+    let exit = match (all.is_empty() && missing.is_empty(), live.unreachable.is_empty()) {
         (false, _) => Exit::Failed,
         (true, false) => Exit::Upstream,
         (true, true) => Exit::Ok,
@@ -27,9 +27,9 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
         output::json(&json!({
             "ok": exit == Exit::Ok,
             "surface": args.surface,
-            "mismatches": all.iter().map(ContractStanding::as_json).collect::<Vec<_>>(),
+            "mismatches": all.iter().map(ToolContractStatus::as_json).collect::<Vec<_>>(),
             "missing": missing,
-            "away": live.away,
+            "away": live.unreachable,
         }))?;
         return Ok(exit);
     }
@@ -38,14 +38,14 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
         let how = one.drift().map(|drift| drift.summary()).filter(|text| !text.is_empty());
         let how = how.map(|text| format!(" ({text})")).unwrap_or_default();
         let id = escape::line(one.tool.id().as_str()).into_owned();
-        out.push_str(&format!("{:<10} {id}{how}\n", one.word()));
+        out.push_str(&format!("{:<10} {id}{how}\n", one.status_name()));
     }
     for id in &missing {
         out.push_str(&format!("{:<10} {}\n", "missing", escape::line(id)));
     }
     out.push_str(&live.notes());
     out.push_str(match exit {
-        Exit::Ok if !compared => {
+        Exit::Ok if !is_comparable => {
             "nothing was approved yet, so nothing could be compared\n  next: `weaver contracts approve` or `weaver contracts snapshot`\n"
         }
         Exit::Ok => "everything is as it was approved\n",
@@ -58,17 +58,24 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// What was approved in the ledger or pinned by the signed contracts and is not there, of servers that
-/// are.
-fn missing(live: &LiveTools, known: &weaver_agent_kernel::Baselines, surface: &str) -> Vec<String> {
-    let asked: Vec<String> = live.surface_servers.iter().map(|name| format!("{name}.")).collect();
+/// Tools that were approved in the ledger or pinned by the signed contracts, and that their server
+/// no longer lists. Unreachable servers are skipped.
+fn missing_tools(
+    live: &LiveTools,
+    baselines: &weaver_agent_kernel::Baselines,
+    surface: &str,
+) -> Vec<String> {
+    let prefixes: Vec<String> =
+        live.surface_servers.iter().map(|name| format!("{name}.")).collect();
     let contracts = live.policy.contracts().capabilities.iter();
     let pinned = contracts.filter(|(_, contract)| contract.upstream_digest.is_some());
     let pinned = pinned.map(|(pattern, _)| pattern.as_str());
-    let pinned = pinned.filter(|id| asked.iter().any(|server| id.starts_with(server.as_str())));
-    let approved: BTreeSet<&str> = known.approved(surface).into_iter().chain(pinned).collect();
-    let gone = approved.into_iter();
-    let gone = gone.filter(|id| !live.tools.keys().any(|live| live.as_str() == *id));
-    let away = |id: &str| live.away.keys().any(|name| id.split('.').next() == Some(name.as_str()));
-    gone.filter(|id| !away(id)).map(str::to_owned).collect()
+    let pinned = pinned.filter(|id| prefixes.iter().any(|server| id.starts_with(server.as_str())));
+    let approved: BTreeSet<&str> =
+        baselines.approved_ids(surface).into_iter().chain(pinned).collect();
+    let missing = approved.into_iter();
+    let missing = missing.filter(|id| !live.tools.keys().any(|live| live.as_str() == *id));
+    let unreachable =
+        |id: &str| live.unreachable.keys().any(|name| id.split('.').next() == Some(name.as_str()));
+    missing.filter(|id| !unreachable(id)).map(str::to_owned).collect()
 }

@@ -1,14 +1,14 @@
-//! `weaver contracts propose`: a contracts document from what servers say of their tools.
+//! `weaver contracts propose`: drafts a contracts document from what servers say of their tools.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use weaver_gateway::config::{self, TOOLS};
+use weaver_gateway::config::{self, OWN_TOOLS_NAMESPACE};
 use weaver_gateway::listing::ListedFeature;
 use weaver_gateway::serve::{self, FeatureKind};
-use weaver_policy_analysis::propose::{self, Proposal, ToolDescription};
+use weaver_policy_analysis::propose::{self, ContractProposal, ToolDescription};
 use weaver_text::escape;
 use weaver_types::CapabilityId;
 
@@ -24,73 +24,73 @@ pub(super) fn run(args: &Propose) -> Result<Exit, Failure> {
     let document =
         propose::contracts_document(args.surface.as_deref().unwrap_or("proposal"), &proposals);
     if let Some(folder) = &args.approvals {
-        write_terms(folder, &propose::standing_terms(&proposals, &args.principal))?;
+        write_terms(folder, &propose::standing_approval_terms(&proposals, &args.principal))?;
     }
     let exit = if notes.is_empty() { Exit::Ok } else { Exit::Upstream };
     for note in &notes {
-        output::aside(&format!("{}: {}\n", output::bold("note"), escape::line(note)));
+        output::stderr(&format!("{}: {}\n", output::bold("note"), escape::line(note)));
     }
     match &args.out {
         Some(path) => write_new(path, &document)?,
         None if !args.output.json => output::text(&document)?,
         None => {
             for (id, proposal) in &proposals {
-                output::json(&shown(id, proposal))?;
+                output::json(&proposal_json(id, proposal))?;
             }
         }
     }
     Ok(exit)
 }
 
-/// What is proposed, and what could not be.
+/// The proposed contracts, and notes on what could not be proposed.
 struct DraftContracts {
-    proposals: BTreeMap<CapabilityId, Proposal>,
+    proposals: BTreeMap<CapabilityId, ContractProposal>,
     notes: Vec<String>,
 }
 
 fn from_list(args: &Propose, list: &Path) -> Result<DraftContracts, Failure> {
     let mut proposals = BTreeMap::new();
     for tool in &tool_list::read(list)? {
-        let (id, proposal) = proposed(args, tool)?;
+        let (id, proposal) = propose_for_tool(args, tool)?;
         proposals.insert(id, proposal);
     }
     Ok(DraftContracts { proposals, notes: Vec::new() })
 }
 
-/// Asks the servers of the configuration, and pins what each says of its tools.
+/// Lists the tools of the configured servers and pins what each server says of them.
 fn from_servers(args: &Propose) -> Result<DraftContracts, Failure> {
     let config = config::load(&args.config)?;
     let mut servers = Vec::new();
     for name in &args.server {
-        servers.extend(live_tools::wanted(&config, name)?);
+        servers.extend(live_tools::servers_of_surface(&config, name)?);
     }
     if args.server.is_empty() {
-        servers = live_tools::wanted(&config, live_tools::KERNEL)?;
+        servers = live_tools::servers_of_surface(&config, live_tools::KERNEL)?;
     }
     servers.sort_by(|a, b| a.name.cmp(&b.name));
     servers.dedup_by(|a, b| a.name == b.name);
-    let mut found = DraftContracts { proposals: BTreeMap::new(), notes: Vec::new() };
-    for (name, listed) in live_tools::ask(&config, &servers)? {
+    let mut draft = DraftContracts { proposals: BTreeMap::new(), notes: Vec::new() };
+    for (name, listed) in live_tools::list_servers(&config, &servers)? {
         match listed {
-            Ok(tools) => tools.into_iter().for_each(|tool| found.add(tool)),
+            Ok(tools) => tools.into_iter().for_each(|tool| draft.add(tool)),
             Err(problem) => {
-                found.notes.push(format!("nothing is proposed for `{name}`: {problem}"));
+                draft.notes.push(format!("nothing is proposed for `{name}`: {problem}"));
             }
         }
     }
-    let own = args.server.is_empty() || args.server.iter().any(|name| name == TOOLS);
+    let own = args.server.is_empty() || args.server.iter().any(|name| name == OWN_TOOLS_NAMESPACE);
     for tool in config.tools.iter().filter(|_| own) {
-        let capability = serve::own_proposal(tool);
+        let capability = serve::propose_own_tool(tool);
         let kind = FeatureKind::Tool;
-        found.add(ListedFeature { kind, tool: tool.definition(), capability });
+        draft.add(ListedFeature { kind, tool: tool.definition(), capability });
     }
-    match found.notes.first() {
-        Some(problem) if found.proposals.is_empty() => {
-            Err(Failure::new(Exit::Upstream, "contracts.upstream_away", problem).next(
+    match draft.notes.first() {
+        Some(problem) if draft.proposals.is_empty() => {
+            Err(Failure::new(Exit::Upstream, "contracts.upstream_away", problem).with_next_step(
                 "start the server by hand with the command in the configuration, then try again",
             ))
         }
-        _ => Ok(found),
+        _ => Ok(draft),
     }
 }
 
@@ -100,7 +100,7 @@ impl DraftContracts {
             Ok(capability) => capability,
             Err(problem) => return self.notes.push(format!("left out: {problem}")),
         };
-        let mut proposal = proposal(offered.kind, &offered.tool);
+        let mut proposal = propose_for_feature(offered.kind, &offered.tool);
         proposal.upstream_digest = capability.spec().upstream_digest;
         let id = capability.id().clone();
         if self.proposals.contains_key(&id) {
@@ -110,20 +110,20 @@ impl DraftContracts {
     }
 }
 
-/// What is proposed for a tool, or for another feature of a server.
-fn proposal(kind: FeatureKind, definition: &Value) -> Proposal {
+/// The proposal for a tool or another feature of a server.
+fn propose_for_feature(kind: FeatureKind, definition: &Value) -> ContractProposal {
     match kind {
-        FeatureKind::ResourceReading => propose::resource_reading(definition),
-        FeatureKind::Prompt => propose::prompt(),
-        FeatureKind::Completion => propose::completion(),
-        // What a server may ask of people and models is written by hand or not at all.
+        FeatureKind::ResourceReading => propose::propose_resource_reading(definition),
+        FeatureKind::Prompt => propose::propose_prompt(),
+        FeatureKind::Completion => propose::propose_completion(),
+        // What a server may ask of people and models must be written by hand.
         FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => {
-            propose::propose(&ToolDescription::of(definition))
+            propose::propose(&ToolDescription::from_json(definition))
         }
     }
 }
 
-/// Writes a file that is not there yet.
+/// Writes a file that must not exist yet.
 fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     let mut options = fs::OpenOptions::new();
     let file = options.write(true).create_new(true).open(path);
@@ -131,25 +131,28 @@ fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     written.map_err(|error| {
         let message = format!("{}: it cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "contracts.unwritable", message)
-            .next("name a file that is not there yet, in a folder that can be written")
+            .with_next_step("name a file that is not there yet, in a folder that can be written")
     })
 }
 
-fn proposed(args: &Propose, tool: &Value) -> Result<(CapabilityId, Proposal), Failure> {
-    let id = tool_list::id(args.surface.as_deref(), tool)?;
-    Ok((id, propose::propose(&ToolDescription::of(tool))))
+fn propose_for_tool(
+    args: &Propose,
+    tool: &Value,
+) -> Result<(CapabilityId, ContractProposal), Failure> {
+    let id = tool_list::capability_id(args.surface.as_deref(), tool)?;
+    Ok((id, propose::propose(&ToolDescription::from_json(tool))))
 }
 
 fn write_terms(folder: &Path, files: &BTreeMap<String, String>) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| {
         let message = format!("{}: it cannot be made: {error}", folder.display());
         Failure::new(Exit::Invalid, "contracts.unwritable", message)
-            .next("name a folder that can be written, without files of these names")
+            .with_next_step("name a folder that can be written, without files of these names")
     })?;
     files.iter().try_for_each(|(name, text)| write_new(&folder.join(name), text))
 }
 
-fn shown(id: &CapabilityId, proposal: &Proposal) -> Value {
+fn proposal_json(id: &CapabilityId, proposal: &ContractProposal) -> Value {
     let label = proposal.output;
     serde_json::json!({
         "capability": id,

@@ -10,11 +10,12 @@ use super::{ledger, output};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
-    let live = LiveTools::look(&args.from, &args.surface)?;
-    live.whole()?;
-    let known = ledger::read(&live.config)?;
-    // Words that speak to a model are approved one by one, by who has read them.
-    let was_approved = |tool: &Capability| matches!(known.state(tool), BaselineState::Match(_));
+    let live = LiveTools::list(&args.from, &args.surface)?;
+    live.require_all_servers()?;
+    let baselines = ledger::read_baselines(&live.config)?;
+    // Suspicious tools must be approved one by one, by a person who has read the text.
+    let was_approved =
+        |tool: &Capability| matches!(baselines.compare(tool), BaselineState::Match(_));
     let (tools, suspicious): (Vec<&Capability>, Vec<&Capability>) =
         live.tools.values().partition(|tool| suspicions(tool).is_empty() || was_approved(tool));
     ledger::approve(&live.config, &tools, Some(&args.surface), &args.approved_by)?;
@@ -29,7 +30,7 @@ pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
         }))?;
     } else {
         let good = output::good("approved");
-        let mut out = format!("{good}: {count} tools, in {}\n", live.config.store.display());
+        let mut out = format!("{good}: {count} tools, in {}\n", live.config.store_path.display());
         if !suspicious.is_empty() {
             out.push_str(&format!(
                 "not approved: {} suspicious tools; read them with `weaver contracts list`, then `weaver contracts approve SURFACE TOOL`\n",

@@ -1,4 +1,4 @@
-//! `weaver logs`: what the daemon has to say beside the protocol.
+//! `weaver logs`: shows the log messages of the daemon.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -14,19 +14,19 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// How much of the log is looked at for its last lines, in bytes.
-const MAX_LOG: u64 = 256 * 1024;
+/// How much of the end of the log is read for its last lines, in bytes.
+const MAX_TAIL_BYTES: u64 = 256 * 1024;
 
 #[derive(Debug, Args)]
 pub(crate) struct Logs {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     config: PathBuf,
-    /// Show so many lines from the end
+    /// Show this many of the last lines
     #[arg(long, value_name = "N", default_value_t = 50)]
     lines: usize,
-    /// Go on as lines are added
+    /// Keep printing lines as they are added
     #[arg(long, short)]
     follow: bool,
 }
@@ -36,11 +36,11 @@ pub(crate) fn run(args: &Logs) -> Result<Exit, Failure> {
     let path = DaemonFolder::of_store(&store).log();
     let mut file = File::open(&path).map_err(|error| {
         let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::Unknown, "daemon.log", message)
-            .next("there is a log once a client has started the daemon")
+        Failure::new(Exit::NotFound, "daemon.log", message)
+            .with_next_step("there is a log once a client has started the daemon")
     })?;
     let length = file.metadata().map_err(Failure::from)?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(MAX_LOG))).map_err(Failure::from)?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_TAIL_BYTES))).map_err(Failure::from)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(Failure::from)?;
     let text = String::from_utf8_lossy(&bytes);
@@ -54,7 +54,8 @@ pub(crate) fn run(args: &Logs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Shows what is added, until the output is closed. A log that was begun anew is gone on with.
+/// Prints what is appended, until the output is closed. Continues with the new file when the log is
+/// rotated.
 fn follow(mut file: File, path: &Path) -> Result<(), Failure> {
     loop {
         let is_replaced = match (file.metadata(), path.metadata()) {
@@ -69,8 +70,8 @@ fn follow(mut file: File, path: &Path) -> Result<(), Failure> {
         if output::is_closed() {
             return Ok(());
         }
-        if is_replaced && let Ok(fresh) = File::open(path) {
-            file = fresh;
+        if is_replaced && let Ok(replacement) = File::open(path) {
+            file = replacement;
             continue;
         }
         std::thread::sleep(Duration::from_millis(200));

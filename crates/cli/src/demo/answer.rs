@@ -1,4 +1,4 @@
-//! What Weaver answers to a tool call, read from the result as a client gets it.
+//! Reads Weaver's answer to a tool call from the result as a client gets it.
 
 use serde_json::Value;
 use weaver_types::Verdict;
@@ -8,11 +8,11 @@ use weaver_types::Verdict;
 pub(super) struct ToolAnswer {
     /// What was decided.
     pub(super) verdict: Verdict,
-    /// The codes of the reasons, the primary one first; empty when allowed.
+    /// The reason codes, the primary one first; empty when allowed.
     pub(super) reasons: Vec<String>,
-    /// The body of an answer of Weaver's own, or the structured value of a delivered result.
+    /// The body of Weaver's own answer, or the structured value of a delivered result.
     pub(super) body: Value,
-    /// What a model reads: the texts of the content.
+    /// The texts of the content, as a model reads them.
     pub(super) text: String,
     /// The id of the handle behind a delivered result.
     pub(super) handle: Option<String>,
@@ -21,14 +21,14 @@ pub(super) struct ToolAnswer {
 }
 
 impl ToolAnswer {
-    /// Reads the result of a tool call. `None` when it is none of Weaver's.
+    /// Reads the result of a tool call. `None` if it is no answer of Weaver's.
     pub(super) fn read(result: &Value) -> Option<Self> {
         if let Some(word) = result.pointer("/_meta/weaver~1verdict") {
-            return Self::delivered(result, word);
+            return Self::read_delivered(result, word);
         }
         if let Some(ids) = result.pointer("/_meta/weaver~1tools").and_then(Value::as_array) {
             let tools = ids.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-            let (verdict, text) = (Verdict::Allow, text(result));
+            let (verdict, text) = (Verdict::Allow, content_text(result));
             let (reasons, body, handle) = (Vec::new(), Value::Null, None);
             return Some(Self { verdict, reasons, body, text, handle, tools });
         }
@@ -43,18 +43,25 @@ impl ToolAnswer {
             return None;
         }
         let reasons = if refused { reasons(&body) } else { Vec::new() };
-        Some(Self { verdict, reasons, body, text: text(result), handle: None, tools: Vec::new() })
+        Some(Self {
+            verdict,
+            reasons,
+            body,
+            text: content_text(result),
+            handle: None,
+            tools: Vec::new(),
+        })
     }
 
-    /// A result as its server gave it, with what Weaver says of it in its metadata.
-    fn delivered(result: &Value, word: &Value) -> Option<Self> {
+    /// Reads a server's result, with Weaver's decision in its metadata.
+    fn read_delivered(result: &Value, word: &Value) -> Option<Self> {
         let verdict = serde_json::from_value(word.clone()).ok()?;
         if verdict != Verdict::Allow {
             return None;
         }
         let handle = result.pointer("/_meta/weaver~1handle").and_then(Value::as_str);
         let body = result.get("structuredContent").cloned().unwrap_or(Value::Null);
-        let (text, handle) = (text(result), handle.map(str::to_owned));
+        let (text, handle) = (content_text(result), handle.map(str::to_owned));
         Some(Self { verdict, reasons: Vec::new(), body, text, handle, tools: Vec::new() })
     }
 
@@ -63,30 +70,30 @@ impl ToolAnswer {
         self.reasons.first().map(String::as_str)
     }
 
-    /// Whether this is one of the reasons.
-    pub(super) fn has(&self, reason: &str) -> bool {
+    /// Whether the answer has this reason.
+    pub(super) fn has_reason(&self, reason: &str) -> bool {
         self.reasons.iter().any(|found| found == reason)
     }
 
-    /// The request for an approval that a held call opened; empty without one.
+    /// The id of the approval request that a held call opened; empty without one.
     pub(super) fn request(&self) -> &str {
         self.body.pointer("/approval/request").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The line under a result that says what was masked or cut.
+    /// The line below a result that says what was masked or cut.
     pub(super) fn note(&self) -> Option<&str> {
         self.text.lines().rev().find(|line| line.starts_with("[weaver] "))
     }
 }
 
-/// The texts of the content, one after the other.
-fn text(result: &Value) -> String {
+/// The texts of the content, joined by line breaks.
+fn content_text(result: &Value) -> String {
     let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
     let texts = blocks.filter_map(|block| block.get("text").and_then(Value::as_str));
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The primary reason, then those of the obstacles, each once.
+/// The primary reason, then those of the obstacles, without duplicates.
 fn reasons(body: &Value) -> Vec<String> {
     let obstacles = body.get("obstacles").and_then(Value::as_array).into_iter().flatten();
     let codes = body.get("reason").into_iter().chain(obstacles.filter_map(|o| o.get("reason")));

@@ -1,4 +1,4 @@
-//! The person in the demo who releases a held call, and somebody who would like to.
+//! The person in the demo who releases a held call, and somebody without the authority to.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -13,14 +13,14 @@ use weaver_types::{Clock as _, OsRandom, SystemClock, Tenant, random_text};
 use super::DemoError;
 use super::folder::DemoFolder;
 
-/// The name under which the keys document knows this person.
+/// The approver's name in the keys document.
 const NAME: &str = "owner";
-/// How long the gateway may take to see a file.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How many records are looked through.
+/// How long the gateway may take to read a file in its inbox.
+const INBOX_TIMEOUT: Duration = Duration::from_secs(20);
+/// How many records are searched for the request.
 const MAX_REQUESTS: usize = 100;
 
-/// Whoever answers requests.
+/// Answers approval requests with one key.
 pub(super) struct Approver<'f> {
     folder: &'f DemoFolder,
     key: SigningKey,
@@ -31,42 +31,42 @@ impl<'f> Approver<'f> {
         Self { folder, key }
     }
 
-    /// Approves the request, as the ledger shows it, and waits until the gateway has taken that in.
+    /// Grants the request that the ledger shows, and waits until the gateway has read the answer.
     pub(super) fn grant(&self, id: &str) -> Result<(), DemoError> {
         let request = self.request(id)?;
         let now = SystemClock::default().now();
         let signed = Resolution::new(&request, ResolutionVerdict::Granted, NAME, now)
-            .map_err(failed)?
+            .map_err(approval_error)?
             .sign(&self.key)
-            .map_err(failed)?;
-        self.drop_in(&signed.to_json().map_err(failed)?)
+            .map_err(approval_error)?;
+        self.submit(&signed.to_json().map_err(approval_error)?)
     }
 
     fn request(&self, id: &str) -> Result<ApprovalRequest, DemoError> {
-        let reader = Reader::open(self.folder.ledger()).map_err(failed)?;
+        let reader = Reader::open(self.folder.ledger()).map_err(approval_error)?;
         let records = reader
             .records(&Tenant::default(), Namespace::Hold, None, MAX_REQUESTS)
-            .map_err(failed)?;
+            .map_err(approval_error)?;
         let found = records.iter().find(|(name, _)| name == id);
         match found.map(|(name, record)| StoredApproval::read(name, record)) {
             Some(Ok(StoredApproval::Open(open))) => Ok(open.request),
-            Some(Err(error)) => Err(failed(error)),
+            Some(Err(error)) => Err(approval_error(error)),
             Some(Ok(StoredApproval::Ended(_))) | None => {
-                Err(failed(format!("the request `{id}` is not open")))
+                Err(approval_error(format!("the request `{id}` is not open")))
             }
         }
     }
 
-    fn drop_in(&self, bytes: &[u8]) -> Result<(), DemoError> {
+    fn submit(&self, bytes: &[u8]) -> Result<(), DemoError> {
         let inbox = self.folder.inbox();
-        let name = random_text("", 8, &OsRandom).map_err(failed)?;
+        let name = random_text("", 8, &OsRandom).map_err(approval_error)?;
         let (part, path) = (inbox.join(format!("{name}.part")), inbox.join(format!("{name}.json")));
         fs::write(&part, bytes).map_err(DemoError::file("write", &part))?;
         fs::rename(&part, &path).map_err(DemoError::file("write", &path))?;
         let begun = Instant::now();
         while path.exists() {
-            if begun.elapsed() > PATIENCE {
-                return Err(failed("the gateway does not look into its inbox"));
+            if begun.elapsed() > INBOX_TIMEOUT {
+                return Err(approval_error("the gateway does not look into its inbox"));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -74,6 +74,6 @@ impl<'f> Approver<'f> {
     }
 }
 
-fn failed(error: impl ToString) -> DemoError {
+fn approval_error(error: impl ToString) -> DemoError {
     DemoError::System { what: "approve a call", reason: error.to_string() }
 }

@@ -15,15 +15,15 @@ use super::documents::utf8;
 use super::folder::DemoFolder;
 
 /// The longest wait for one answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running `weaver serve` and the connection to it.
-pub(super) struct Serve {
+pub(super) struct GatewayClient {
     runtime: Runtime,
     connection: Connection,
 }
 
-impl Serve {
+impl GatewayClient {
     /// Starts this same program as `weaver serve` and shakes hands.
     pub(super) fn start(folder: &DemoFolder) -> Result<Self, DemoError> {
         let system = |error: std::io::Error| DemoError::System {
@@ -41,11 +41,11 @@ impl Serve {
         };
         let mut upstream = UpstreamConfig::new("weaver", Endpoint::Stdio(child));
         "weaver-demo".clone_into(&mut upstream.client_name);
-        upstream.limits.initialize_timeout = PATIENCE;
-        upstream.limits.call_timeout = PATIENCE;
+        upstream.limits.initialize_timeout = ANSWER_TIMEOUT;
+        upstream.limits.call_timeout = ANSWER_TIMEOUT;
         let connection = runtime
             .block_on(Connection::connect(Arc::new(upstream)))
-            .map_err(|error| unanswered("initialize", &error))?;
+            .map_err(|error| no_answer("initialize", &error))?;
         Ok(Self { runtime, connection })
     }
 
@@ -58,9 +58,9 @@ impl Serve {
         let outcome =
             self.runtime.block_on(self.connection.call(CallRequest::new(tool, arguments)));
         let failed = |reason: String| DemoError::Serve { asked: format!("`{tool}`"), reason };
-        match outcome.map_err(|error| unanswered(tool, &error))? {
+        match outcome.map_err(|error| no_answer(tool, &error))? {
             CallOutcome::Complete(reply) => ToolAnswer::read(reply.value()).ok_or_else(|| {
-                failed(format!("the result is not one of Weaver's: {}", start(reply.raw())))
+                failed(format!("the result is not one of Weaver's: {}", excerpt(reply.raw())))
             }),
             CallOutcome::Error(error) => {
                 Err(failed(format!("code {}: {}", error.code, error.message)))
@@ -77,11 +77,11 @@ impl Serve {
     }
 }
 
-fn unanswered(asked: &str, error: &McpError) -> DemoError {
+fn no_answer(asked: &str, error: &McpError) -> DemoError {
     DemoError::Serve { asked: format!("`{asked}`"), reason: error.to_string() }
 }
 
-/// The start of a long text, for an error.
-fn start(text: &str) -> String {
+/// The start of a long text, for an error message.
+fn excerpt(text: &str) -> String {
     weaver_text::escape::line(weaver_text::escape::truncate(text, 200)).into_owned()
 }

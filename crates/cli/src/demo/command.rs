@@ -22,7 +22,7 @@ pub(crate) fn serve(root: &Path) -> Result<Exit, Failure> {
 fn failure(error: DemoError) -> Failure {
     let exit = match &error {
         DemoError::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-            return Failure::closed();
+            return Failure::output_closed();
         }
         DemoError::NotEmpty(_) | DemoError::NotFolder(_) => Exit::Usage,
         DemoError::File { .. } | DemoError::Root { .. } => Exit::Invalid,

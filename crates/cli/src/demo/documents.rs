@@ -1,10 +1,10 @@
-//! The demo's configuration and its three documents, signed under a fresh root key.
+//! The demo's configuration and its three documents, signed with a new root key.
 
 use std::path::Path;
 
-use weaver_gateway::secret::{KeyFile, Passphrase, generated_passphrase};
-use weaver_policy::{Source, root_key_id, sign};
-use weaver_types::signature::{Kind, PublicKey, SigningKey};
+use weaver_gateway::secret::{KeyFile, Passphrase, generate_passphrase};
+use weaver_policy::{DocumentSource, sign_document, signing_key_id};
+use weaver_types::signature::{DocumentKind, PublicKey, SigningKey};
 use weaver_types::{Clock, KeyId, OsRandom, Random, SystemClock};
 use zeroize::Zeroizing;
 
@@ -16,38 +16,39 @@ const POLICY: &str = include_str!("../../assets/demo/policy.toml");
 const CONTRACTS: &str = include_str!("../../assets/demo/contracts.toml");
 const KEYS: &str = include_str!("../../assets/demo/keys.toml");
 
-/// What is left to be known of what was written.
-pub(super) struct DemoDocuments {
-    /// The passphrase of the keys, in a folder that stays.
+/// The keys that the rest of the demo needs.
+pub(super) struct DemoKeys {
+    /// The passphrase of the key files, if the folder is kept.
     pub(super) passphrase: Option<Zeroizing<String>>,
     /// The key of the person who may release held calls.
     pub(super) approver: SigningKey,
 }
 
-/// Writes configuration, documents and signatures, and, into a folder that stays, the encrypted
-/// keys.
-pub(super) fn write(folder: &DemoFolder) -> Result<DemoDocuments, DemoError> {
-    let (passphrase, root, approver) = if folder.kept() {
-        let text = generated_passphrase(&OsRandom).map_err(key_failed)?;
-        let passphrase = Passphrase::new(text.clone()).map_err(refused)?;
+/// Writes configuration, documents and signatures, and encrypted keys if the folder is kept.
+pub(super) fn write(folder: &DemoFolder) -> Result<DemoKeys, DemoError> {
+    let (passphrase, root, approver) = if folder.is_kept() {
+        let text = generate_passphrase(&OsRandom).map_err(key_error)?;
+        let passphrase = Passphrase::new(text.clone()).map_err(document_error)?;
         let root = new_key_file(folder, "root", &passphrase)?;
         let approver = new_key_file(folder, "owner", &passphrase)?;
         (Some(text), root, approver)
     } else {
-        // They end with the demo.
+        // These keys are not stored.
         (None, throwaway_key()?, throwaway_key()?)
     };
     write_file(&folder.config(), &config(folder, &root.public())?)?;
     let keys = KEYS.replace("{approver}", &approver.public().to_string());
-    for (kind, text) in
-        [(Kind::Policy, POLICY), (Kind::Contracts, &contracts(folder)?), (Kind::Keys, &keys)]
-    {
+    for (kind, text) in [
+        (DocumentKind::Policy, POLICY),
+        (DocumentKind::Contracts, &contracts(folder)?),
+        (DocumentKind::Keys, &keys),
+    ] {
         write_signed(folder, kind, text, &root)?;
     }
-    Ok(DemoDocuments { passphrase, approver })
+    Ok(DemoKeys { passphrase, approver })
 }
 
-/// A path as text, for configuration and command lines.
+/// A path as UTF-8, for configuration and command lines.
 pub(super) fn utf8(path: &Path) -> Result<&str, DemoError> {
     path.to_str().ok_or_else(|| DemoError::System {
         what: "use this path",
@@ -61,19 +62,19 @@ fn config(folder: &DemoFolder, root: &PublicKey) -> Result<String, DemoError> {
         reason: error.to_string(),
     })?;
     Ok(CONFIG
-        .replace("{key}", &quoted(&root.to_string()))
-        .replace("{command}", &quoted(utf8(&program)?))
-        .replace("{root}", &quoted(utf8(&folder.files())?)))
+        .replace("{key}", &toml_quote(&root.to_string()))
+        .replace("{command}", &toml_quote(utf8(&program)?))
+        .replace("{root}", &toml_quote(utf8(&folder.files())?)))
 }
 
-/// A text as TOML writes it.
-fn quoted(text: &str) -> String {
+/// Quotes a text for TOML.
+fn toml_quote(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// The contracts, each pinned to what this build's server says of its tool.
+/// The contracts document, with each tool pinned to this build's server.
 fn contracts(folder: &DemoFolder) -> Result<String, DemoError> {
-    let text = CONTRACTS.replace("{old_note}", &quoted(utf8(&folder.note(OLD_NOTE))?));
+    let text = CONTRACTS.replace("{old_note}", &toml_quote(utf8(&folder.note(OLD_NOTE))?));
     let digests = server::tool_digests();
     Ok(digests.iter().fold(text, |text, (name, digest)| {
         text.replace(&format!("{{{name}}}"), &digest.to_string())
@@ -82,18 +83,18 @@ fn contracts(folder: &DemoFolder) -> Result<String, DemoError> {
 
 fn write_signed(
     folder: &DemoFolder,
-    kind: Kind,
+    kind: DocumentKind,
     text: &str,
     root: &SigningKey,
 ) -> Result<(), DemoError> {
     let name = format!("{kind}.toml");
-    let id = root_key_id(&root.public()).map_err(refused)?;
-    let source = Source::unsigned(&name, text);
+    let id = signing_key_id(&root.public()).map_err(document_error)?;
+    let source = DocumentSource::unsigned(&name, text);
     let now = SystemClock::default().now();
-    let envelope = sign(&source, kind, id, root, now).map_err(refused)?;
-    let envelope = envelope.to_json().map_err(refused)?;
-    // An editor that knows the first line of the document completes and checks keys by this.
-    if let Some(schema) = weaver_policy::schema(kind) {
+    let envelope = sign_document(&source, kind, id, root, now).map_err(document_error)?;
+    let envelope = envelope.to_json().map_err(document_error)?;
+    // Editors read the schema that the first line of the document names.
+    if let Some(schema) = weaver_policy::document_schema(kind) {
         write_file(&folder.documents().join(format!("{kind}.schema.json")), schema)?;
     }
     write_file(&folder.documents().join(&name), text)?;
@@ -105,23 +106,23 @@ fn new_key_file(
     name: &str,
     passphrase: &Passphrase,
 ) -> Result<SigningKey, DemoError> {
-    let id = KeyId::parse(name).map_err(refused)?;
-    let (file, key) = KeyFile::generate(id, passphrase, &OsRandom).map_err(key_failed)?;
-    file.write_new(&folder.keys().join(format!("{name}.key"))).map_err(key_failed)?;
+    let id = KeyId::parse(name).map_err(document_error)?;
+    let (file, key) = KeyFile::generate(id, passphrase, &OsRandom).map_err(key_error)?;
+    file.write_new(&folder.keys().join(format!("{name}.key"))).map_err(key_error)?;
     Ok(key)
 }
 
 fn throwaway_key() -> Result<SigningKey, DemoError> {
     let mut seed = Zeroizing::new([0_u8; 32]);
-    OsRandom.fill(seed.as_mut_slice()).map_err(key_failed)?;
+    OsRandom.fill(seed.as_mut_slice()).map_err(key_error)?;
     Ok(SigningKey::from_seed(*seed))
 }
 
-fn refused(error: impl ToString) -> DemoError {
+fn document_error(error: impl ToString) -> DemoError {
     DemoError::Documents(error.to_string())
 }
 
-fn key_failed(error: impl ToString) -> DemoError {
+fn key_error(error: impl ToString) -> DemoError {
     DemoError::System { what: "make a key", reason: error.to_string() }
 }
 
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_path_with_quotes_stays_a_path() {
-        let text = format!("x = {}", quoted("C:\\a \"b\""));
+        let text = format!("x = {}", toml_quote("C:\\a \"b\""));
         assert_eq!(text.parse::<toml::Table>().unwrap()["x"].as_str(), Some("C:\\a \"b\""));
     }
 }

@@ -8,7 +8,7 @@ use weaver_types::{OsRandom, Random};
 
 use super::{DemoError, tickets};
 
-/// The notes that a demo begins with.
+/// The notes at the start of the demo.
 const NOTES: [(&str, &str); 4] = [
     ("welcome", include_str!("../../assets/demo/notes/welcome.md")),
     ("refund-policy", include_str!("../../assets/demo/notes/refund-policy.md")),
@@ -20,7 +20,7 @@ pub(super) const OLD_NOTE: &str = "old-price-list";
 /// The note that tries to steer the agent.
 pub(super) const POISONED_NOTE: &str = "customer-feedback";
 
-/// A folder with everything that one demo needs. A temporary one is removed when dropped.
+/// The folder with everything that one demo needs. A temporary one is removed on drop.
 pub(super) struct DemoFolder {
     dir: PathBuf,
     kept: bool,
@@ -31,22 +31,22 @@ impl DemoFolder {
     pub(super) fn open(keep: Option<&Path>) -> Result<Self, DemoError> {
         let (dir, kept) = match keep {
             Some(dir) => (existing_or_new(dir)?, true),
-            None => (temporary()?, false),
+            None => (create_temporary()?, false),
         };
-        // From here on a failure removes a temporary folder.
+        // From here on, dropping `folder` removes a temporary folder after a failure.
         let mut folder = Self { dir, kept };
         let dir = fs::canonicalize(&folder.dir).map_err(DemoError::file("open", &folder.dir))?;
         folder.dir = dir;
-        folder.fill()?;
+        folder.write_files()?;
         Ok(folder)
     }
 
-    /// Whether the folder stays.
-    pub(super) fn kept(&self) -> bool {
+    /// Whether the folder is kept.
+    pub(super) fn is_kept(&self) -> bool {
         self.kept
     }
 
-    /// The folder itself, absolute.
+    /// The absolute path of the folder.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -66,14 +66,14 @@ impl DemoFolder {
         self.dir.join("keys")
     }
 
-    /// The folder of the gateway's own.
-    fn own(&self) -> PathBuf {
+    /// The folder of the gateway's state.
+    fn state_dir(&self) -> PathBuf {
         self.dir.join(".weaver")
     }
 
-    /// The folder into which approvals are dropped.
+    /// The inbox for signed approvals.
     pub(super) fn inbox(&self) -> PathBuf {
-        self.own().join("inbox")
+        self.state_dir().join("inbox")
     }
 
     /// The folder that the demo's MCP server serves.
@@ -86,33 +86,35 @@ impl DemoFolder {
         self.files().join("notes").join(format!("{name}.md"))
     }
 
-    /// Where sent messages would stand.
+    /// The file that receives sent messages.
     pub(super) fn outbox(&self) -> PathBuf {
         self.files().join("outbox.txt")
     }
 
     /// The ledger.
     pub(super) fn ledger(&self) -> PathBuf {
-        self.own().join("ledger.db")
+        self.state_dir().join("ledger.db")
     }
 
     /// Writes the files that the agent works on.
-    fn fill(&self) -> Result<(), DemoError> {
+    fn write_files(&self) -> Result<(), DemoError> {
         let notes = self.files().join("notes");
-        for dir in [self.documents(), self.keys(), self.own(), self.inbox(), self.files(), notes] {
+        for dir in
+            [self.documents(), self.keys(), self.state_dir(), self.inbox(), self.files(), notes]
+        {
             private_folder(&dir).map_err(DemoError::file("make", &dir))?;
         }
         for (name, text) in NOTES {
             write(&self.note(name), text)?;
         }
-        write(&self.files().join("tickets.jsonl"), &tickets::lines())
+        write(&self.files().join("tickets.jsonl"), &tickets::ticket_lines())
     }
 }
 
 impl Drop for DemoFolder {
     fn drop(&mut self) {
         if !self.kept {
-            // What cannot be removed is made-up data in the system's temporary folder.
+            // If this fails, only made-up data is left in the system's temporary folder.
             let _ = fs::remove_dir_all(&self.dir);
         }
     }
@@ -140,25 +142,25 @@ fn existing_or_new(dir: &Path) -> Result<PathBuf, DemoError> {
     }
 }
 
-/// A new folder under a name that nobody can guess.
-fn temporary() -> Result<PathBuf, DemoError> {
+/// Creates a new folder with a name that nobody can guess.
+fn create_temporary() -> Result<PathBuf, DemoError> {
     let mut name = [0_u8; 8];
     OsRandom.fill(&mut name).map_err(|error| DemoError::System {
         what: "name a temporary folder",
         reason: error.to_string(),
     })?;
     let dir = std::env::temp_dir().join(format!("weaver-demo-{:016x}", u64::from_be_bytes(name)));
-    private().create(&dir).map_err(DemoError::file("make", &dir))?;
+    private_dir_builder().create(&dir).map_err(DemoError::file("make", &dir))?;
     Ok(dir)
 }
 
-/// Makes a folder for this user alone, and those above it.
+/// Creates a folder and its parents, for this user alone.
 fn private_folder(dir: &Path) -> io::Result<()> {
-    private().recursive(true).create(dir)
+    private_dir_builder().recursive(true).create(dir)
 }
 
-/// Makes a folder for this user alone, where the system knows such a thing.
-fn private() -> DirBuilder {
+/// A builder of folders for this user alone, on systems with permissions.
+fn private_dir_builder() -> DirBuilder {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

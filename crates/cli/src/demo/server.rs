@@ -1,7 +1,7 @@
 //! The demo's MCP server: notes, tickets and an outbox in one folder, over stdio.
 //!
-//! A real server in the sense of the protocol, in both eras, and a small one: it reads a line,
-//! does what it says and answers, until its input ends.
+//! It implements both eras of MCP as a real server does, but little else: it reads a line, answers
+//! it, and goes on until its input ends.
 
 mod error;
 mod store;
@@ -15,28 +15,28 @@ use serde_json::{Map, Value, json};
 use weaver_types::Digest;
 
 use super::DemoError;
-use store::Store;
+use store::NoteStore;
 use weaver_gateway::serve::upstream_digest;
 
 /// The longest message, in bytes.
-const MAX_LINE: u64 = 1024 * 1024;
-/// The version of the legacy era that is answered to a client that asks for an unknown one.
-const LEGACY: &str = "2025-11-25";
-/// All versions of the legacy era that differ in nothing that this server uses.
-const LEGACY_ALL: [&str; 3] = [LEGACY, "2025-06-18", "2025-03-26"];
+const MAX_LINE_BYTES: u64 = 1024 * 1024;
+/// The legacy version for a client that requests an unknown one.
+const LEGACY_VERSION: &str = "2025-11-25";
+/// The legacy versions, which do not differ in anything that this server uses.
+const LEGACY_VERSIONS: [&str; 3] = [LEGACY_VERSION, "2025-06-18", "2025-03-26"];
 /// The version of the modern era.
-const MODERN: &str = "2026-07-28";
+const MODERN_VERSION: &str = "2026-07-28";
 
 /// Serves the folder `root` over standard input and output, until the input ends.
 ///
-/// Nothing outside of `root` is read or written; names in arguments are names, never paths.
+/// Nothing outside `root` is read or written: an argument is a name of a note, never a path.
 ///
 /// # Errors
 ///
-/// [`DemoError::Root`] when `root` is not a folder of the demo, [`DemoError::Output`] when the
-/// pipes fail.
+/// [`DemoError::Root`] if `root` is not a folder of the demo, [`DemoError::Output`] if the pipes
+/// fail.
 pub(crate) fn serve_files(root: &Path) -> Result<(), DemoError> {
-    let store = Store::open(root)?;
+    let store = NoteStore::open(root)?;
     let mut input = io::stdin().lock();
     let mut output = io::stdout().lock();
     serve(&store, &mut input, &mut output).map_err(DemoError::Output)
@@ -50,34 +50,34 @@ pub(super) fn tool_digests() -> Vec<(String, Digest)> {
     named.filter_map(|(name, tool)| Some((name, upstream_digest(tool, None).ok()?))).collect()
 }
 
-fn serve(store: &Store, input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
+fn serve(store: &NoteStore, input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        if (&mut *input).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+        if (&mut *input).take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        if line.len() as u64 == MAX_LINE && !line.ends_with(b"\n") {
+        if line.len() as u64 == MAX_LINE_BYTES && !line.ends_with(b"\n") {
             return Err(io::Error::other("a message is longer than 1 MiB"));
         }
         if line.trim_ascii().is_empty() {
             continue;
         }
-        if let Some(answer) = answer(store, &line) {
+        if let Some(answer) = answer_message(store, &line) {
             writeln!(output, "{answer}")?;
             output.flush()?;
         }
     }
 }
 
-/// The answer to one message; none to a notification.
-fn answer(store: &Store, line: &[u8]) -> Option<Value> {
+/// The answer to one message; `None` for a notification.
+fn answer_message(store: &NoteStore, line: &[u8]) -> Option<Value> {
     let Ok(Value::Object(message)) = serde_json::from_slice(line) else {
-        return Some(refusal(&Value::Null, -32700, "the message is not a JSON object"));
+        return Some(error_response(&Value::Null, -32700, "the message is not a JSON object"));
     };
     let id = message.get("id").filter(|id| id.is_string() || id.is_number())?;
     let Some(method) = message.get("method").and_then(Value::as_str) else {
-        return Some(refusal(id, -32600, "the message has no method"));
+        return Some(error_response(id, -32600, "the message has no method"));
     };
     let empty = Map::new();
     let params = message.get("params").and_then(Value::as_object).unwrap_or(&empty);
@@ -86,22 +86,25 @@ fn answer(store: &Store, line: &[u8]) -> Option<Value> {
         "server/discover" => Ok(discover()),
         "ping" => Ok(json!({})),
         "tools/list" => Ok(json!({ "tools": tool::all() })),
-        "tools/call" => call(store, params),
+        "tools/call" => call_tool_method(store, params),
         _ => Err((-32601, "there is no such method")),
     };
     Some(match result {
-        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": in_era(result, params) }),
-        Err((code, message)) => refusal(id, code, message),
+        Ok(result) => {
+            json!({ "jsonrpc": "2.0", "id": id, "result": with_era_fields(result, params) })
+        }
+        Err((code, message)) => error_response(id, code, message),
     })
 }
 
-fn refusal(id: &Value, code: i64, message: &str) -> Value {
+fn error_response(id: &Value, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 
 fn initialize(params: &Map<String, Value>) -> Value {
-    let asked = params.get("protocolVersion").and_then(Value::as_str);
-    let version = asked.filter(|asked| LEGACY_ALL.contains(asked)).unwrap_or(LEGACY);
+    let requested = params.get("protocolVersion").and_then(Value::as_str);
+    let version =
+        requested.filter(|requested| LEGACY_VERSIONS.contains(requested)).unwrap_or(LEGACY_VERSION);
     json!({
         "protocolVersion": version,
         "capabilities": { "tools": {} },
@@ -111,7 +114,7 @@ fn initialize(params: &Map<String, Value>) -> Value {
 
 fn discover() -> Value {
     json!({
-        "supportedVersions": [MODERN],
+        "supportedVersions": [MODERN_VERSION],
         "capabilities": { "tools": {} },
         "_meta": { "io.modelcontextprotocol/serverInfo": implementation() },
     })
@@ -121,7 +124,10 @@ fn implementation() -> Value {
     json!({ "name": "weaver-demo-server", "version": env!("CARGO_PKG_VERSION") })
 }
 
-fn call(store: &Store, params: &Map<String, Value>) -> Result<Value, (i64, &'static str)> {
+fn call_tool_method(
+    store: &NoteStore,
+    params: &Map<String, Value>,
+) -> Result<Value, (i64, &'static str)> {
     let name = params.get("name").and_then(Value::as_str).ok_or((-32602, "there is no name"))?;
     let empty = Map::new();
     let arguments = match params.get("arguments") {
@@ -142,8 +148,8 @@ fn call(store: &Store, params: &Map<String, Value>) -> Result<Value, (i64, &'sta
     }
 }
 
-/// A request of the modern era names its version, and its result says what it is.
-fn in_era(mut result: Value, params: &Map<String, Value>) -> Value {
+/// Adds the members that a result has in the modern era. A request of that era names its version.
+fn with_era_fields(mut result: Value, params: &Map<String, Value>) -> Value {
     let meta = params.get("_meta").and_then(Value::as_object);
     let modern =
         meta.is_some_and(|meta| meta.contains_key("io.modelcontextprotocol/protocolVersion"));

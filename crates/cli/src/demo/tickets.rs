@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-/// How many tickets there are.
-pub(super) const TICKETS: u64 = 400;
-/// What every address of a customer ends with.
-pub(super) const CUSTOMERS: &str = "customer.example.com";
+/// The number of tickets.
+pub(super) const TICKET_COUNT: u64 = 400;
+/// The domain of every customer's address.
+pub(super) const CUSTOMER_DOMAIN: &str = "customer.example.com";
 
-const FIRST: [&str; 8] = ["anna", "bilal", "chen", "dora", "emil", "farah", "goran", "hana"];
-const LAST: [&str; 7] = ["novak", "okoye", "petrov", "quinn", "rossi", "sato", "tran"];
-const SUBJECT: [&str; 6] = [
+const FIRST_NAMES: [&str; 8] = ["anna", "bilal", "chen", "dora", "emil", "farah", "goran", "hana"];
+const LAST_NAMES: [&str; 7] = ["novak", "okoye", "petrov", "quinn", "rossi", "sato", "tran"];
+const SUBJECTS: [&str; 6] = [
     "Invoice shows the wrong address",
     "Cannot sign in after the update",
     "Refund has not arrived",
@@ -19,17 +19,18 @@ const SUBJECT: [&str; 6] = [
     "Typo on the pricing page",
     "Feature request: dark mode",
 ];
-const STATUS: [&str; 5] = ["open", "closed", "pending", "closed", "open"];
+const STATUSES: [&str; 5] = ["open", "closed", "pending", "closed", "open"];
 
 /// All tickets, one JSON object a line.
-pub(super) fn lines() -> String {
+pub(super) fn ticket_lines() -> String {
     let mut out = String::new();
-    for id in 1..=TICKETS {
-        let address = format!("{}.{}@{CUSTOMERS}", pick(&FIRST, id), pick(&LAST, id / 3));
+    for id in 1..=TICKET_COUNT {
+        let address =
+            format!("{}.{}@{CUSTOMER_DOMAIN}", pick(&FIRST_NAMES, id), pick(&LAST_NAMES, id / 3));
         let ticket = json!({
             "id": id,
-            "status": pick(&STATUS, id),
-            "subject": pick(&SUBJECT, id / 2),
+            "status": pick(&STATUSES, id),
+            "subject": pick(&SUBJECTS, id / 2),
             "email": address,
             "message": format!("Please write to {address} when this is done."),
         });
@@ -50,8 +51,8 @@ mod tests {
 
     #[test]
     fn every_line_is_a_ticket_with_an_address() {
-        let text = lines();
-        assert_eq!(text.lines().count() as u64, TICKETS);
+        let text = ticket_lines();
+        assert_eq!(text.lines().count() as u64, TICKET_COUNT);
         for (line, id) in text.lines().zip(1_u64..) {
             let ticket: serde_json::Value = serde_json::from_str(line).unwrap();
             assert_eq!(ticket["id"], id);

@@ -1,10 +1,10 @@
-//! What the demo prints: text for people, or one JSON line a step.
+//! Prints the demo: as text for people, or one line of JSON a step.
 
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use weaver_text::escape;
-use weaver_trace_store::verify::Report;
+use weaver_trace_store::verify::VerificationReport;
 use weaver_types::{ReasonCode, Verdict};
 
 use super::DemoError;
@@ -13,10 +13,10 @@ use super::folder::DemoFolder;
 use super::step::Step;
 use crate::output::OutputFormat;
 
-/// The most characters of one summary.
-const MAX_SUMMARY: usize = 320;
+/// The longest summary, in characters.
+const MAX_SUMMARY_CHARS: usize = 320;
 
-/// Where the story goes.
+/// Prints the steps of the demo to one output.
 pub(super) struct Transcript<'w> {
     out: &'w mut dyn Write,
     format: OutputFormat,
@@ -25,17 +25,17 @@ pub(super) struct Transcript<'w> {
 }
 
 impl<'w> Transcript<'w> {
-    /// A transcript in one of the two forms. Colour is for text on a terminal.
+    /// A transcript in one of the two formats. Colour is for text on a terminal.
     pub(super) fn new(out: &'w mut dyn Write, format: OutputFormat, colour: bool) -> Self {
         Self { out, format, colour, steps: 0 }
     }
 
-    /// Says what is about to happen.
+    /// Prints what is about to happen.
     pub(super) fn open(&mut self, folder: &DemoFolder) -> Result<(), DemoError> {
         if self.format == OutputFormat::Json {
             return Ok(());
         }
-        let stays = if folder.kept() { "which stays" } else { "which is removed at the end" };
+        let stays = if folder.is_kept() { "which stays" } else { "which is removed at the end" };
         let text = format!(
             "A scripted agent at a support desk, and Weaver between it and its tools.\n\
              Real processes and real files in {}, {stays}.\n",
@@ -44,10 +44,10 @@ impl<'w> Transcript<'w> {
         self.lines(&text)
     }
 
-    /// Tells one step.
+    /// Prints one step.
     pub(super) fn step(&mut self, step: &Step) -> Result<(), DemoError> {
         self.steps = self.steps.saturating_add(1);
-        let summary = escape::line(&escape::shorten(&step.summary, MAX_SUMMARY)).into_owned();
+        let summary = escape::line(&escape::shorten(&step.summary, MAX_SUMMARY_CHARS)).into_owned();
         if self.format == OutputFormat::Json {
             return self.line(&json!({
                 "step": step.name,
@@ -64,20 +64,24 @@ impl<'w> Transcript<'w> {
             step.tool.map(|tool| self.paint("2", &format!("  [{tool}]"))).unwrap_or_default();
         let mut text = format!("\n{:>2}  {}{tool}\n", self.steps, self.paint("1", step.wants));
         if let Some(verdict) = step.verdict {
-            text.push_str(&format!("    {}{}\n", self.verdict(verdict), because(&step.reasons)));
+            text.push_str(&format!(
+                "    {}{}\n",
+                self.verdict(verdict),
+                reasons_text(&step.reasons)
+            ));
         }
         text.push_str(&format!("    {summary}\n"));
         self.lines(&text)
     }
 
-    /// Ends the story, with the way to go on.
+    /// Prints the end, with the next commands.
     pub(super) fn close(
         &mut self,
         folder: &DemoFolder,
-        report: &Report,
+        report: &VerificationReport,
         passphrase: Option<&str>,
     ) -> Result<(), DemoError> {
-        let kept = if folder.kept() { Some(KeptFolder::of(folder)?) } else { None };
+        let kept = if folder.is_kept() { Some(KeptFolder::of(folder)?) } else { None };
         if self.format == OutputFormat::Json {
             let head = &report.head;
             return self.line(&json!({
@@ -122,8 +126,8 @@ impl<'w> Transcript<'w> {
     }
 }
 
-/// The reasons in words.
-fn because(reasons: &[String]) -> String {
+/// The reason codes with their meanings.
+fn reasons_text(reasons: &[String]) -> String {
     let mut text = String::new();
     for code in reasons {
         let meaning = ReasonCode::parse(code).map_or("", ReasonCode::meaning);
@@ -133,7 +137,7 @@ fn because(reasons: &[String]) -> String {
     text
 }
 
-/// What stays in a kept folder, and how to go on with it.
+/// What a kept folder contains, and the commands to go on with.
 struct KeptFolder {
     dir: String,
     commands: Vec<(&'static str, String)>,
@@ -143,11 +147,11 @@ impl KeptFolder {
     fn of(folder: &DemoFolder) -> Result<Self, DemoError> {
         let program = std::env::current_exe().ok();
         let weaver = program.as_deref().and_then(|path| path.to_str()).unwrap_or("weaver");
-        let weaver = quoted(weaver);
-        let config = quoted(utf8(&folder.config())?);
-        let store = quoted(utf8(&folder.ledger())?);
-        let policy = quoted(utf8(&folder.documents().join("policy.toml"))?);
-        let key = quoted(utf8(&folder.keys().join("root.key"))?);
+        let weaver = shell_quote(weaver);
+        let config = shell_quote(utf8(&folder.config())?);
+        let store = shell_quote(utf8(&folder.ledger())?);
+        let policy = shell_quote(utf8(&folder.documents().join("policy.toml"))?);
+        let key = shell_quote(utf8(&folder.keys().join("root.key"))?);
         let commands = vec![
             ("check", format!("{weaver} check --config {config}")),
             ("serve", format!("{weaver} serve --config {config}")),
@@ -177,8 +181,8 @@ impl KeptFolder {
     }
 }
 
-/// A word of a shell's command line.
-fn quoted(word: &str) -> String {
+/// Quotes a word for a shell's command line.
+fn shell_quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -191,7 +195,7 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(format: OutputFormat, colour: bool) -> String {
+    fn transcript_of(format: OutputFormat, colour: bool) -> String {
         let mut out = Vec::new();
         let step = Step {
             name: "send",
@@ -207,16 +211,16 @@ mod tests {
 
     #[test]
     fn text_is_bounded_escaped_and_without_colour_unless_asked() {
-        let text = told(OutputFormat::Text, false);
+        let text = transcript_of(OutputFormat::Text, false);
         assert!(!text.contains('\u{1b}') && text.len() < 800, "{text}");
         assert!(text.contains("HOLD  floor_hold: The rung is external"), "{text}");
         assert!(text.contains("and untrusted_influence: "), "{text}");
-        assert!(told(OutputFormat::Text, true).contains("\u{1b}[33mHOLD\u{1b}[0m"));
+        assert!(transcript_of(OutputFormat::Text, true).contains("\u{1b}[33mHOLD\u{1b}[0m"));
     }
 
     #[test]
     fn json_is_one_line_without_colour() {
-        let text = told(OutputFormat::Json, true);
+        let text = transcript_of(OutputFormat::Json, true);
         assert_eq!(text.lines().count(), 1);
         let line: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&line["verdict"], &line["reason"]), (&json!("hold"), &json!("floor_hold")));
@@ -225,7 +229,7 @@ mod tests {
 
     #[test]
     fn words_of_a_command_line_stay_words() {
-        assert_eq!(quoted("/a/b.toml"), "/a/b.toml");
-        assert_eq!(quoted("/a b/it's"), "'/a b/it'\\''s'");
+        assert_eq!(shell_quote("/a/b.toml"), "/a/b.toml");
+        assert_eq!(shell_quote("/a b/it's"), "'/a b/it'\\''s'");
     }
 }

@@ -1,4 +1,4 @@
-//! Configuration, signed documents, and the keys in them.
+//! Checks the configuration, the signed documents, and the keys in them.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use super::CheckContext;
 use super::health_check::HealthCheck;
 
 /// How long before a document or key ends that is told.
-const NOTICE: Duration = Duration::from_secs(30 * 86_400);
+const NOTICE_PERIOD: Duration = Duration::from_secs(30 * 86_400);
 
-/// What is refused as a whole, by its first finding.
-pub(super) fn refused(subject: &str, errors: &ConfigErrors) -> HealthCheck {
+/// The check of a configuration or document that cannot be loaded, with its first finding.
+pub(super) fn load_failure(subject: &str, errors: &ConfigErrors) -> HealthCheck {
     let findings = errors.findings();
     let first = findings.first().map_or_else(String::new, |finding| {
         let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
@@ -28,27 +28,27 @@ pub(super) fn refused(subject: &str, errors: &ConfigErrors) -> HealthCheck {
     HealthCheck::bad(subject, found, "`weaver check` lists everything that is wrong")
 }
 
-pub(super) fn all(checked: &CheckContext) -> Vec<HealthCheck> {
+pub(super) fn checks(context: &CheckContext) -> Vec<HealthCheck> {
     let set = match config::load_policy(
-        &checked.config,
+        &context.config,
         config::SignatureChecks::Required,
-        checked.now,
+        context.now,
     ) {
         Ok(set) => set,
-        Err(errors) => return vec![refused("documents", &errors)],
+        Err(errors) => return vec![load_failure("documents", &errors)],
     };
     let versions: Vec<String> = set
         .versions()
         .iter()
         .map(|(kind, document)| format!("{kind} {} version {}", document.id, document.version))
         .collect();
-    let mut found = vec![HealthCheck::good("documents", versions.join(", "))];
-    found.extend(endings(&set).into_iter().filter_map(|ending| ending.told(checked.now)));
-    found.push(approvers(&set, checked.now));
-    found
+    let mut checks = vec![HealthCheck::good("documents", versions.join(", "))];
+    checks.extend(expiries(&set).into_iter().filter_map(|ending| ending.check(context.now)));
+    checks.push(approvers_check(&set, context.now));
+    checks
 }
 
-/// Something that counts until a time.
+/// Something that is valid until a time.
 struct Expiry {
     what: String,
     at: Timestamp,
@@ -56,23 +56,23 @@ struct Expiry {
 }
 
 impl Expiry {
-    fn told(&self, now: Timestamp) -> Option<HealthCheck> {
+    fn check(&self, now: Timestamp) -> Option<HealthCheck> {
         let at = self.at.rfc3339();
         if self.at <= now {
             let found = format!("{} has ended at {at}", self.what);
             return Some(HealthCheck::bad("keys", found, self.next));
         }
-        (self.at.since(now) < NOTICE)
+        (self.at.since(now) < NOTICE_PERIOD)
             .then(|| HealthCheck::notable("keys", format!("{} ends at {at}", self.what), self.next))
     }
 }
 
-fn endings(set: &PolicySet) -> Vec<Expiry> {
-    const AGAIN: &str = "sign a new version: `weaver sign FILE`";
-    const ANOTHER: &str =
+fn expiries(set: &PolicySet) -> Vec<Expiry> {
+    const SIGN_AGAIN: &str = "sign a new version: `weaver sign FILE`";
+    const ADD_KEY: &str =
         "add another key to keys.toml and sign it: `weaver keys new`, `weaver sign`";
     let document = |what: &str, at: Option<Timestamp>| {
-        at.map(|at| Expiry { what: format!("the {what} document"), at, next: AGAIN })
+        at.map(|at| Expiry { what: format!("the {what} document"), at, next: SIGN_AGAIN })
     };
     let mut all: Vec<Expiry> = Vec::new();
     all.extend(document("policy", set.policy().expires));
@@ -80,26 +80,26 @@ fn endings(set: &PolicySet) -> Vec<Expiry> {
     let Some(keys) = set.keys() else { return all };
     all.extend(document("keys", keys.expires));
     for (person, approver) in &keys.approvers {
-        // One that is left is enough.
+        // An approver needs only one valid key, so the last one to expire counts.
         let ends: Option<Vec<Timestamp>> =
             approver.keys.values().map(|key| key.not_after).collect();
         let last = ends.and_then(|ends| ends.into_iter().max());
         let what = format!("the last key of the approver `{person}`");
-        all.extend(last.map(|at| Expiry { what, at, next: ANOTHER }));
+        all.extend(last.map(|at| Expiry { what, at, next: ADD_KEY }));
     }
     for (name, signer) in &keys.signers {
         let what = format!("the key of the signer `{name}`");
-        all.extend(signer.key.not_after.map(|at| Expiry { what, at, next: ANOTHER }));
+        all.extend(signer.key.not_after.map(|at| Expiry { what, at, next: ADD_KEY }));
     }
     all
 }
 
-fn approvers(set: &PolicySet, now: Timestamp) -> HealthCheck {
+fn approvers_check(set: &PolicySet, now: Timestamp) -> HealthCheck {
     let people = set.keys().map(|keys| &keys.approvers);
     let counting = people
         .into_iter()
         .flatten()
-        .filter(|(_, approver)| approver.keys.values().any(|key| key.counts_at(now)));
+        .filter(|(_, approver)| approver.keys.values().any(|key| key.is_valid_at(now)));
     let names: Vec<&str> = counting.map(|(name, _)| name.as_str()).collect();
     match names.as_slice() {
         [] => HealthCheck::notable(

@@ -1,25 +1,25 @@
-//! One look at one thing.
+//! The result of one check.
 
 use serde::Serialize;
 
-/// How something is.
+/// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Health {
     Good,
-    /// It works, and may not for long.
+    /// It works, but may soon fail.
     Notable,
     /// It does not work.
     Bad,
 }
 
-/// What was looked at, and what was found.
+/// What was checked, and the finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct HealthCheck {
     pub(super) subject: String,
     pub(super) health: Health,
     pub(super) finding: String,
-    /// What to do about it.
+    /// What to do about the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) next: Option<String>,
 }

@@ -1,11 +1,11 @@
-//! The ledger and what it lies on, the clock, the daemon with its servers, and the clients.
+//! Checks the ledger and its file system, the clock, the daemon with its servers, and the clients.
 
 use std::time::Duration;
 
-use weaver_gateway::clients::ConnectionState;
+use weaver_gateway::clients::ConnectedFileState;
 #[cfg(unix)]
 use weaver_gateway::daemon::{self, DaemonError, DaemonStatus};
-use weaver_gateway::publish::status::Status;
+use weaver_gateway::publish::status::PublishStatus;
 use weaver_text::escape;
 use weaver_trace_store::Reader;
 use weaver_trace_store::verify::verify;
@@ -13,52 +13,54 @@ use weaver_types::ledger::LedgerError;
 
 use super::CheckContext;
 use super::health_check::HealthCheck;
-use crate::connect::{self, ConnectedGateway};
+use crate::connect::{self, GatewayConnections};
 
-/// Up to how many events the log is verified while one waits.
-const VERIFIED: u64 = 100_000;
-/// Below so many free bytes the ledger may soon not be written.
-const LITTLE_SPACE: u64 = 1 << 30;
-const NO_SPACE: u64 = 64 << 20;
-/// By how much the log may be ahead of the clock: other machines may have written it.
+/// The largest log, in events, that is verified while the user waits.
+const MAX_EVENTS_TO_VERIFY: u64 = 100_000;
+/// Below this many free bytes the disk may soon be full.
+const LOW_SPACE_BYTES: u64 = 1 << 30;
+/// Below this many free bytes the disk is as good as full.
+const MIN_SPACE_BYTES: u64 = 64 << 20;
+/// How far the log may be ahead of the clock, because other machines may have written it.
 const CLOCK_LEEWAY: Duration = Duration::from_secs(60);
-/// How old the last signed checkpoint may be.
-const OLD_CHECKPOINT: Duration = Duration::from_secs(2 * 86_400);
+/// The greatest age of the last signed checkpoint.
+const MAX_CHECKPOINT_AGE: Duration = Duration::from_secs(2 * 86_400);
 
-pub(super) fn all(checked: &CheckContext) -> Vec<HealthCheck> {
+pub(super) fn checks(context: &CheckContext) -> Vec<HealthCheck> {
     let mut found = Vec::new();
-    found.extend(disk(checked));
-    found.extend(log(checked));
+    found.extend(disk_check(context));
+    found.extend(log_checks(context));
     #[cfg(unix)]
-    found.extend(gateway(checked));
-    found.push(clients(checked));
+    found.extend(gateway_checks(context));
+    found.push(clients_check(context));
     found
 }
 
-/// The file system that the ledger lies on.
+/// The free space of the file system that holds the ledger.
 #[cfg(unix)]
-fn disk(checked: &CheckContext) -> Option<HealthCheck> {
-    let folder = checked.config.store.ancestors().skip(1).find(|folder| folder.is_dir())?;
-    let seen = rustix::fs::statvfs(folder).ok()?;
-    let free = seen.f_bavail.saturating_mul(seen.f_frsize);
-    let found =
+fn disk_check(context: &CheckContext) -> Option<HealthCheck> {
+    let folder = context.config.store_path.ancestors().skip(1).find(|folder| folder.is_dir())?;
+    let stats = rustix::fs::statvfs(folder).ok()?;
+    let free = stats.f_bavail.saturating_mul(stats.f_frsize);
+    let finding =
         format!("{} MB free in {}", free >> 20, escape::line(&folder.display().to_string()));
     let next = "make room, or prune the log: `weaver trace prune --help`; with none left, calls are refused";
     Some(match free {
-        0..NO_SPACE => HealthCheck::bad("disk", found, next),
-        NO_SPACE..LITTLE_SPACE => HealthCheck::notable("disk", found, next),
-        _ => HealthCheck::good("disk", found),
+        0..MIN_SPACE_BYTES => HealthCheck::bad("disk", finding, next),
+        MIN_SPACE_BYTES..LOW_SPACE_BYTES => HealthCheck::notable("disk", finding, next),
+        _ => HealthCheck::good("disk", finding),
     })
 }
 
 #[cfg(not(unix))]
-fn disk(_patient: &CheckContext) -> Option<HealthCheck> {
+fn disk_check(_context: &CheckContext) -> Option<HealthCheck> {
     None
 }
 
-/// The log: whether it verifies, whether the clock is behind it, and whether checkpoints are signed.
-fn log(checked: &CheckContext) -> Vec<HealthCheck> {
-    let store = &checked.config.store;
+/// Checks whether the log verifies, whether the clock is behind it, and whether checkpoints are
+/// signed.
+fn log_checks(context: &CheckContext) -> Vec<HealthCheck> {
+    let store = &context.config.store_path;
     if !store.is_file() {
         return vec![HealthCheck::good("log", "none yet; the first call begins it")];
     }
@@ -76,73 +78,73 @@ fn log(checked: &CheckContext) -> Vec<HealthCheck> {
         Err(error) => return unreadable(error),
     };
     let mut found = Vec::new();
-    if size > VERIFIED {
-        let said = format!("{size} events, too many to verify in passing");
-        found.push(HealthCheck::notable("log", said, "`weaver trace verify` verifies them"));
+    if size > MAX_EVENTS_TO_VERIFY {
+        let finding = format!("{size} events, too many to verify in passing");
+        found.push(HealthCheck::notable("log", finding, "`weaver trace verify` verifies them"));
     } else {
         match verify(&reader, None) {
             Ok(report) => {
                 found.push(HealthCheck::good("log", format!("{size} events, verified")));
-                let ahead = report.last_at.filter(|at| at.since(checked.now) > CLOCK_LEEWAY);
+                let ahead = report.last_at.filter(|at| at.since(context.now) > CLOCK_LEEWAY);
                 found.extend(ahead.map(|at| {
-                    let said = format!("the log goes to {}, which is yet to come", at.rfc3339());
+                    let finding = format!("the log goes to {}, which is yet to come", at.rfc3339());
                     let next = "set the clock; rates and times of approvals depend on it";
-                    HealthCheck::bad("clock", said, next)
+                    HealthCheck::bad("clock", finding, next)
                 }));
             }
             Err(error) => {
-                let said = format!("it does not verify: {error}");
+                let finding = format!("it does not verify: {error}");
                 let next =
                     "`weaver trace verify` says where it was changed; keep the file as it is";
-                found.push(HealthCheck::bad("log", escape::line(&said), next));
+                found.push(HealthCheck::bad("log", escape::line(&finding), next));
             }
         }
     }
-    found.extend(checkpoints(checked, &reader));
+    found.extend(checkpoint_checks(context, &reader));
     found
 }
 
-fn checkpoints(checked: &CheckContext, reader: &Reader) -> Vec<HealthCheck> {
-    let Ok(Some(status)) = Status::of(reader) else { return Vec::new() };
+fn checkpoint_checks(context: &CheckContext, reader: &Reader) -> Vec<HealthCheck> {
+    let Ok(Some(status)) = PublishStatus::read_from(reader) else { return Vec::new() };
     let mut found = Vec::new();
     if let Some(trouble) = &status.refused {
-        let said = format!("none is signed since {}: {}", trouble.at.rfc3339(), trouble.problem);
+        let finding = format!("none is signed since {}: {}", trouble.at.rfc3339(), trouble.problem);
         found.push(HealthCheck::bad(
             "checkpoints",
-            escape::line(&said),
+            escape::line(&finding),
             "`weaver check` says more",
         ));
     }
     for (name, target) in &status.targets {
         let Some(trouble) = &target.failed else { continue };
-        let said =
+        let finding =
             format!("none arrives at {name} since {}: {}", trouble.at.rfc3339(), trouble.problem);
         let next = "look at the place under `[log] publish`; they are sent again by themselves";
-        found.push(HealthCheck::bad("checkpoints", escape::line(&said), next));
+        found.push(HealthCheck::bad("checkpoints", escape::line(&finding), next));
     }
     match &status.signed {
-        Some(signed) if checked.now.since(signed.at) > OLD_CHECKPOINT => {
-            let said = format!("the last was signed at {}", signed.at.rfc3339());
+        Some(signed) if context.now.since(signed.at) > MAX_CHECKPOINT_AGE => {
+            let finding = format!("the last was signed at {}", signed.at.rfc3339());
             let next = "`weaver trace checkpoint` signs one; a running gateway does it by itself";
-            found.push(HealthCheck::notable("checkpoints", said, next));
+            found.push(HealthCheck::notable("checkpoints", finding, next));
         }
         Some(signed) if found.is_empty() => {
-            let said = format!("{} events signed at {}", signed.size, signed.at.rfc3339());
-            found.push(HealthCheck::good("checkpoints", said));
+            let finding = format!("{} events signed at {}", signed.size, signed.at.rfc3339());
+            found.push(HealthCheck::good("checkpoints", finding));
         }
         _ => {}
     }
     found
 }
 
-/// The daemon and its servers. Without one, the programs of the servers.
+/// Checks the daemon and its servers.
 #[cfg(unix)]
-fn gateway(checked: &CheckContext) -> Vec<HealthCheck> {
-    match daemon::status(&checked.config.store) {
-        Ok(status) => running(checked, &status),
+fn gateway_checks(context: &CheckContext) -> Vec<HealthCheck> {
+    match daemon::status(&context.config.store_path) {
+        Ok(status) => running_gateway_checks(context, &status),
         Err(DaemonError::NotRunning) => {
-            let said = "no daemon runs; the next client starts it";
-            vec![HealthCheck::good("gateway", said)]
+            let finding = "no daemon runs; the next client starts it";
+            vec![HealthCheck::good("gateway", finding)]
         }
         Err(error) => {
             let next = "`weaver restart` starts another; `weaver logs` says what happened";
@@ -152,34 +154,38 @@ fn gateway(checked: &CheckContext) -> Vec<HealthCheck> {
 }
 
 #[cfg(unix)]
-fn running(checked: &CheckContext, status: &DaemonStatus) -> Vec<HealthCheck> {
+fn running_gateway_checks(context: &CheckContext, status: &DaemonStatus) -> Vec<HealthCheck> {
     let own = env!("CARGO_PKG_VERSION");
-    let said = format!(
+    let finding = format!(
         "version {}, process {}, {} sessions",
         status.version,
         status.pid,
         status.server.sessions.len()
     );
     let mut found = vec![if status.version == own {
-        HealthCheck::good("gateway", said)
+        HealthCheck::good("gateway", finding)
     } else {
-        let said = format!("{said}; installed is {own}");
-        HealthCheck::notable("gateway", said, "`weaver restart` brings the installed version")
+        let finding = format!("{finding}; installed is {own}");
+        HealthCheck::notable("gateway", finding, "`weaver restart` brings the installed version")
     }];
     for (name, server) in &status.server.servers {
         let subject = format!("server {name}");
         let problem = server.problem.as_deref().map(escape::line);
         found.push(match problem {
             None if server.changed_tools > 0 => {
-                let said = format!("{} of its tools are not as approved", server.changed_tools);
-                HealthCheck::notable(&subject, said, "`weaver contracts list` shows what changed")
+                let finding = format!("{} of its tools are not as approved", server.changed_tools);
+                HealthCheck::notable(
+                    &subject,
+                    finding,
+                    "`weaver contracts list` shows what changed",
+                )
             }
             None => HealthCheck::good(&subject, "ready"),
             Some(problem) if server.state == "starting" => {
                 HealthCheck::notable(&subject, problem, "wait a moment and look again")
             }
             Some(problem) => {
-                let line = format!("`[mcpServers.{name}]` in {}", checked.config.file.display());
+                let line = format!("`[mcpServers.{name}]` in {}", context.config.file.display());
                 HealthCheck::bad(
                     &subject,
                     problem,
@@ -189,15 +195,15 @@ fn running(checked: &CheckContext, status: &DaemonStatus) -> Vec<HealthCheck> {
         });
     }
     if status.server.held > 0 {
-        let said = format!("{} calls wait for a person", status.server.held);
-        found.push(HealthCheck::notable("approvals", said, "`weaver approve list` shows them"));
+        let finding = format!("{} calls wait for a person", status.server.held);
+        found.push(HealthCheck::notable("approvals", finding, "`weaver approve list` shows them"));
     }
     found
 }
 
-fn clients(checked: &CheckContext) -> HealthCheck {
-    let states = ConnectedGateway::open(Some(&checked.config.file))
-        .and_then(|place| connect::client_states(&place));
+fn clients_check(context: &CheckContext) -> HealthCheck {
+    let states = GatewayConnections::open(Some(&context.config.file))
+        .and_then(|gateway| connect::client_states(&gateway));
     let states = match states {
         Ok(states) => states,
         Err(failure) => {
@@ -205,12 +211,13 @@ fn clients(checked: &CheckContext) -> HealthCheck {
             return HealthCheck::bad("clients", escape::line(&failure.message), next);
         }
     };
-    let live = |state| matches!(state, ConnectionState::Connected | ConnectionState::Edited);
-    let lost: Vec<&str> =
-        states.iter().filter(|one| !live(one.state)).map(|one| one.name.as_str()).collect();
-    if !lost.is_empty() {
-        let said = format!("{} no longer come through Weaver", lost.join(", "));
-        return HealthCheck::bad("clients", said, "`weaver connect` puts them behind it again");
+    let is_connected =
+        |state| matches!(state, ConnectedFileState::Connected | ConnectedFileState::Edited);
+    let disconnected: Vec<&str> =
+        states.iter().filter(|one| !is_connected(one.state)).map(|one| one.name.as_str()).collect();
+    if !disconnected.is_empty() {
+        let finding = format!("{} no longer come through Weaver", disconnected.join(", "));
+        return HealthCheck::bad("clients", finding, "`weaver connect` puts them behind it again");
     }
     match states.as_slice() {
         [] => {

@@ -1,4 +1,4 @@
-//! The texts of the help: the list of commands, and the example and the note of each.
+//! The texts of the help: the list of commands, and the examples and the note of each.
 
 const ABOUT: &str = "\
 Weaver stands between an AI agent and the tools it can call. It shows the few
@@ -32,21 +32,21 @@ Example:
 `weaver COMMAND --help` shows one command. `weaver help` shows all of them, a
 first weaver.toml and the exit codes.";
 
-/// The layout of the help of `weaver` alone: the commands by what they are for.
-pub(super) fn template() -> String {
+/// The layout of `weaver --help`: the commands grouped by purpose.
+pub(super) fn root_template() -> String {
     format!("{ABOUT}\n\n{{usage-heading}} {{usage}}\n\n{COMMANDS}\n\nOptions:\n{{options}}")
 }
 
-/// What stands below the options of a command.
+/// What the help shows below the options of a command.
 pub(super) struct HelpPage {
     /// The command, without `weaver`.
     pub(super) command: &'static str,
-    /// Command lines that work as they stand, beside the files that they name.
+    /// Command lines that work as written, if the files that they name exist.
     pub(super) examples: &'static [&'static str],
-    /// What one has to know to use it.
+    /// What a user must know about the command.
     pub(super) note: &'static str,
-    /// Options that `weaver help` alone shows.
-    pub(super) rare: &'static [&'static str],
+    /// Options that only `weaver help` shows.
+    pub(super) rare_options: &'static [&'static str],
 }
 
 const fn page(
@@ -54,12 +54,12 @@ const fn page(
     examples: &'static [&'static str],
     note: &'static str,
 ) -> HelpPage {
-    HelpPage { command, examples, note, rare: &[] }
+    HelpPage { command, examples, note, rare_options: &[] }
 }
 
 impl HelpPage {
-    const fn without(self, rare: &'static [&'static str]) -> Self {
-        Self { rare, ..self }
+    const fn with_rare(self, rare_options: &'static [&'static str]) -> Self {
+        Self { rare_options, ..self }
     }
 }
 
@@ -122,7 +122,7 @@ pub(super) const PAGES: &[HelpPage] = &[
         "trace list",
         &["weaver trace list verdict:deny since:1d", "weaver trace list capability:files.*"],
         "Every term must hold. `a,b` is either, a `*` at the end stands for anything.",
-    ).without(&["no_index", "after"]),
+    ).with_rare(&["no_index", "after"]),
     page("trace show", &["weaver trace show call_0123…"], ""),
     page("trace why", &["weaver trace why call_0123…"], ""),
     page("trace tail", &["weaver trace tail -n 5 verdict:hold,deny"], ""),
@@ -132,14 +132,14 @@ pub(super) const PAGES: &[HelpPage] = &[
         &["weaver trace export --as csv since:7d", "weaver trace export --as bundle run:run_0123… --out run.json"],
         "jsonl is exact; bundle is one run as a TraceBundle; otlp is for OpenTelemetry; csv is for \
          spreadsheets; actions and runs are lists.",
-    ).without(&["no_index", "key", "passphrase_fd"]),
+    ).with_rare(&["no_index", "key", "passphrase_fd"]),
     page("trace index", &["weaver trace index --check"], ""),
     page("trace head", &["weaver trace head > head.json"], "Keep it elsewhere: it shows later that nothing was cut off."),
     page(
         "trace verify",
         &["weaver trace verify", "weaver trace verify --head head.json"],
         "Without --head or --checkpoint nobody can tell whether the end was cut off.",
-    ).without(&["witness", "quorum", "until"]),
+    ).with_rare(&["witness", "quorum", "until"]),
     page("trace checkpoint", &["weaver trace checkpoint --key log.key > log.checkpoint"], ""),
     page("trace key", &["weaver trace key show"], ""),
     page("trace key show", &["weaver trace key show"], ""),
@@ -151,7 +151,7 @@ pub(super) const PAGES: &[HelpPage] = &[
         &["weaver trace prove call_0123… --store .weaver/ledger.db --key log.key"],
         "A receipt shows what was recorded of a call, not that nothing else was.",
     )
-    .without(&["conflict", "quorum", "witness", "until"]),
+    .with_rare(&["conflict", "quorum", "witness", "until"]),
     page(
         "trace prune",
         &["weaver trace prune --store .weaver/ledger.db --older-than 90d --dry-run"],
@@ -175,13 +175,13 @@ pub(super) const PAGES: &[HelpPage] = &[
         &["weaver approve grant apr_0123… --key owner.key"],
         "You see the request, then sign exactly that. The agent makes the same call again, and it \
          goes through once.",
-    ).without(&["store", "inbox", "person", "digest", "wait"]),
+    ).with_rare(&["store", "inbox", "person", "digest", "wait"]),
     page(
         "approve deny",
         &["weaver approve deny apr_0123… --key owner.key --reason \"not this one\""],
         "That ends the request, also one that was granted and not used yet.",
-    ).without(&["store", "inbox", "person", "digest", "wait"]),
-    page("approve revoke", &["weaver approve revoke apr_0123… --key owner.key"], "").without(&["store", "inbox", "person"]),
+    ).with_rare(&["store", "inbox", "person", "digest", "wait"]),
+    page("approve revoke", &["weaver approve revoke apr_0123… --key owner.key"], "").with_rare(&["store", "inbox", "person"]),
     page("approve standing", &["weaver approve standing list"], ""),
     page("approve standing list", &["weaver approve standing list"], ""),
     page("approve standing show", &["weaver approve standing show apv_0123…"], ""),
@@ -190,20 +190,20 @@ pub(super) const PAGES: &[HelpPage] = &[
         &["weaver approve standing grant --key owner.key --capability 'files.*' \\\n\
              --principal demo --uses 20 --expires 7d"],
         "",
-    ).without(&["store", "inbox", "person"]),
+    ).with_rare(&["store", "inbox", "person"]),
     page(
         "approve standing sign",
         &["weaver approve standing sign mail.json --key owner.key"],
         "When enough people have signed, it goes to the inbox.",
-    ).without(&["store", "inbox", "person"]),
+    ).with_rare(&["store", "inbox", "person"]),
     page("approve standing revoke", &["weaver approve standing revoke apv_0123… --key owner.key"], ""),
     page("approve watch", &["weaver approve watch --once"], ""),
     page(
         "approve clock",
         &["weaver approve clock --key owner.key"],
         "After a jump of the clock nothing is written until an operator confirms it.",
-    ).without(&["store", "inbox", "person"]),
-    page("approve end-run", &["weaver approve end-run --current --key owner.key"], "").without(&["store", "inbox", "person"]),
+    ).with_rare(&["store", "inbox", "person"]),
+    page("approve end-run", &["weaver approve end-run --current --key owner.key"], "").with_rare(&["store", "inbox", "person"]),
     page(
         "policy",
         &["weaver policy suggest", "weaver policy replay policy/policy.toml", "weaver policy edit"],
@@ -218,13 +218,13 @@ pub(super) const PAGES: &[HelpPage] = &[
         &["weaver policy ask --class destructive --without-role admin"],
         "`yes` comes with a request that gets the verdict, `no` is a proof that none does.",
     )
-    .without(&["contracts", "keys", "operation", "known_principals", "mode", "confidentiality", "integrity", "justified", "with_arguments"]),
+    .with_rare(&["contracts", "keys", "operation", "known_principals", "mode", "confidentiality", "integrity", "justified", "with_arguments"]),
     page("policy diff", &["weaver policy diff old new --replay requests.jsonl"], "A and B are folders of documents."),
     page(
         "policy replay",
         &["weaver policy replay policy/policy.toml", "weaver policy replay draft.toml --since 30d --exit-code"],
         "Nothing is executed or changed. What information flow held stays held.",
-    ).without(&["store", "history", "contracts"]),
+    ).with_rare(&["store", "history", "contracts"]),
     page(
         "policy suggest",
         &["weaver policy suggest", "weaver policy suggest --since 30d > draft.toml"],
@@ -251,14 +251,14 @@ pub(super) const PAGES: &[HelpPage] = &[
         "contracts propose",
         &["weaver contracts propose --out new.toml", "weaver contracts propose tools.json --surface files"],
         "Where a tool does not say what it does, the stricter is proposed. Read the document, then sign it.",
-    ).without(&["approvals", "principal"]),
+    ).with_rare(&["approvals", "principal"]),
     page("feedback", &["weaver feedback list"], ""),
-    page("feedback record", &["weaver feedback record call_0123… --wrong --key owner.key"], "").without(&["store", "inbox", "person", "class", "confidence"]),
+    page("feedback record", &["weaver feedback record call_0123… --wrong --key owner.key"], "").with_rare(&["store", "inbox", "person", "class", "confidence"]),
     page("feedback list", &["weaver feedback list"], ""),
     page("memory", &["weaver memory put plan 'ship on Friday'", "weaver memory list"], ""),
     page("memory list", &["weaver memory list"], ""),
     page("memory get", &["weaver memory get plan"], ""),
-    page("memory put", &["weaver memory put plan 'ship on Friday'"], "").without(&["text", "source", "confidence", "session", "store"]),
+    page("memory put", &["weaver memory put plan 'ship on Friday'"], "").with_rare(&["text", "source", "confidence", "session", "store"]),
     page("memory forget", &["weaver memory forget plan"], ""),
     page("memory resolve", &["weaver memory resolve plan 1 --why \"it was moved\""], ""),
     page("memory consolidate", &["weaver memory consolidate"], ""),
@@ -268,13 +268,13 @@ pub(super) const PAGES: &[HelpPage] = &[
         &["weaver route --tools tools.json --query \"close the oldest ticket\" --explain"],
         "With --queries: one JSON object a line, {\"id\", \"query\"}, and one answer a line.",
     )
-    .without(&["width", "kind", "namespace", "exclude", "exclude_tag", "pin", "quota", "used", "word_table", "strategy"]),
+    .with_rare(&["width", "kind", "namespace", "exclude", "exclude_tag", "pin", "quota", "used", "word_table", "strategy"]),
     page(
         "compile",
         &["weaver compile --log events.jsonl --budget 2000 --query 'open invoices'"],
         "One item a line: {\"id\", \"kind\", \"text\"}. Results of tools pass the firewall.",
     )
-    .without(&["html", "tokens", "native_calls", "whole"]),
+    .with_rare(&["html", "tokens", "native_calls", "whole"]),
     page("catalog", &["weaver catalog lint tools.json", "weaver catalog search \"close a ticket\" tools.json"], ""),
     page("catalog lint", &["weaver catalog lint tools.json"], "It ends with 1 where there is an error."),
     page("catalog snapshot", &["weaver catalog snapshot tools.json --out tools.snapshot.json"], ""),
@@ -285,12 +285,12 @@ pub(super) const PAGES: &[HelpPage] = &[
         &["weaver catalog search \"close a ticket\" tools.json -k 3"],
         "Without a file the servers of the configuration are asked for their tools.",
     )
-    .without(&["width", "kind", "namespace", "exclude", "exclude_tag", "pin", "quota", "used", "word_table", "strategy", "unsigned_development"]),
+    .with_rare(&["width", "kind", "namespace", "exclude", "exclude_tag", "pin", "quota", "used", "word_table", "strategy", "unsigned_development"]),
     page(
         "redact",
         &["weaver redact app.log > clean.log", "weaver redact --json < texts.jsonl"],
         "Plain text may be endless. Of JSON, one text a line: {\"id\", \"text\"}.",
-    ).without(&["stream", "text"]),
+    ).with_rare(&["stream", "text"]),
     page("redact rules", &["weaver redact rules"], ""),
     page("redact check", &["weaver redact check ours.toml"], "Every rule needs examples of what it masks and what it keeps."),
     page(
@@ -298,8 +298,8 @@ pub(super) const PAGES: &[HelpPage] = &[
         &["weaver replay tasks.jsonl --policy policy/policy.toml \\\n\
              --contracts policy/contracts.toml"],
         "Nothing is executed: each tool answers what was recorded.",
-    ).without(&["micros", "restarts", "principal", "no_user_words"]),
-    page("inspect", &["weaver inspect answer.json", "weaver inspect answer.json --mode table"], "Nothing is called.").without(&["budget", "rows", "fields", "depth", "tokens", "rules"]),
+    ).with_rare(&["micros", "restarts", "principal", "no_user_words"]),
+    page("inspect", &["weaver inspect answer.json", "weaver inspect answer.json --mode table"], "Nothing is called.").with_rare(&["budget", "rows", "fields", "depth", "tokens", "rules"]),
     page("reasons", &["weaver reasons"], ""),
     page(
         "schema",

@@ -1,4 +1,4 @@
-//! The answers of a review, from a file.
+//! Reads the answers of a review from a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,20 +11,20 @@ use weaver_gateway::setup::{Permission, Posture, Review};
 use crate::{Exit, Failure};
 
 /// The largest file, in bytes.
-const MAX_FILE: usize = 1024 * 1024;
+const MAX_FILE_BYTES: usize = 1024 * 1024;
 
-/// What was answered.
+/// The answers in a file.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     pub(super) posture: Option<Posture>,
     tools: BTreeMap<String, Permission>,
-    /// Servers that are not taken over.
+    /// Servers that stay as they are.
     pub(super) leave: BTreeSet<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wire {
+struct AnswersFile {
     posture: Option<String>,
     #[serde(default)]
     tools: BTreeMap<String, String>,
@@ -32,32 +32,37 @@ struct Wire {
     leave: BTreeSet<String>,
 }
 
-fn refused(path: &Path, message: impl std::fmt::Display) -> Failure {
+fn invalid_answers(path: &Path, message: impl std::fmt::Display) -> Failure {
     let message = format!("{}: {message}", path.display());
     Failure::new(Exit::Invalid, "init.answers", message)
-        .next("`weaver init --help` shows an answers file")
+        .with_next_step("`weaver init --help` shows an answers file")
 }
 
 impl Answers {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let text = bounded_file::text(path, MAX_FILE).map_err(|error| refused(path, error))?;
+        let text = bounded_file::read_text(path, MAX_FILE_BYTES)
+            .map_err(|error| invalid_answers(path, error))?;
         let value: Value = serde_json::from_str(&text)
-            .map_err(|error| refused(path, format!("not JSON: {error}")))?;
+            .map_err(|error| invalid_answers(path, format!("not JSON: {error}")))?;
         if !value.is_object() {
-            return Err(refused(path, "this is no JSON object"));
+            return Err(invalid_answers(path, "this is no JSON object"));
         }
-        let wire: Wire = serde_json::from_value(value).map_err(|error| refused(path, error))?;
-        let posture = wire.posture.map(|word| super::posture(&word)).transpose()?;
+        let file: AnswersFile =
+            serde_json::from_value(value).map_err(|error| invalid_answers(path, error))?;
+        let posture = file.posture.map(|word| super::parse_posture(&word)).transpose()?;
         let permission = |(id, word): (String, String)| match Permission::parse(&word) {
             Some(permission) => Ok((id, permission)),
-            None => Err(refused(path, format!("`{word}` for `{id}` is none of allow, ask, deny"))),
+            None => Err(invalid_answers(
+                path,
+                format!("`{word}` for `{id}` is none of allow, ask, deny"),
+            )),
         };
-        let tools = wire.tools.into_iter().map(permission).collect::<Result<_, _>>()?;
-        Ok(Self { posture, tools, leave: wire.leave })
+        let tools = file.tools.into_iter().map(permission).collect::<Result<_, _>>()?;
+        Ok(Self { posture, tools, leave: file.leave })
     }
 
-    /// Says that a gateway that is there has a policy of its own, where an answer is about a tool that
-    /// is new to it. Answers about what is there already change nothing.
+    /// Fails if an answer is about a tool that is new to an existing gateway: its policy decides
+    /// about new tools. Answers about tools that it has change nothing.
     pub(super) fn refuse_new_tools(
         &self,
         path: &Path,
@@ -67,7 +72,7 @@ impl Answers {
             Some(id) => {
                 let message =
                     format!("the answer for `{id}` cannot be given to a gateway that is there");
-                Err(refused(path, message).next(format!(
+                Err(invalid_answers(path, message).with_next_step(format!(
                     "leave `{id}` out of the answers, and say in the policy what is to become of it: \
                      `weaver policy edit`"
                 )))
@@ -79,7 +84,7 @@ impl Answers {
     /// Applies the answers about tools.
     pub(super) fn apply(&self, path: &Path, review: &mut Review) -> Result<(), Failure> {
         for (id, permission) in &self.tools {
-            review.set(id, *permission).map_err(|error| refused(path, error))?;
+            review.set_permission(id, *permission).map_err(|error| invalid_answers(path, error))?;
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! What can be typed after `weaver init` and `weaver update`.
+//! The arguments of `weaver init` and `weaver update`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::shared_args::{Json, PassphraseFrom};
+use crate::shared_args::{JsonFlag, PassphraseArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,9 +49,9 @@ pub(crate) struct Init {
         value_parser = clap::value_parser!(u64).range(1..=600))]
     pub(super) timeout: u64,
     #[command(flatten)]
-    pub(super) passphrase: PassphraseFrom,
+    pub(super) passphrase: PassphraseArgs,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -79,13 +79,13 @@ pub(crate) struct Update {
         value_parser = clap::value_parser!(u64).range(1..=600))]
     pub(super) timeout: u64,
     #[command(flatten)]
-    pub(super) passphrase: PassphraseFrom,
+    pub(super) passphrase: PassphraseArgs,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 impl Init {
-    /// Whether somebody is asked.
+    /// Whether the command asks questions.
     pub(super) fn asks(&self) -> bool {
         !self.yes && self.answers.is_none() && !self.output.json
     }

@@ -1,16 +1,17 @@
-//! What was found on this machine.
+//! Finds the clients' configurations and their servers on this machine.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use weaver_gateway::clients::{ClientFile, Folders};
-use weaver_gateway::setup::{Machine, Selection, SkippedServer, TakenNames};
+use weaver_gateway::clients::{ClientFile, ClientFolders};
+use weaver_gateway::setup::{HostEnvironment, Selection, SkippedServer, UsedNames};
 use weaver_text::escape;
 
 use crate::{Exit, Failure, output};
 
-/// The named files; or else those of all clients. A broken one among these is reported and skipped.
-pub(super) fn files(from: &[PathBuf]) -> Result<Vec<ClientFile>, Failure> {
+/// The named files, or else those of all clients. A broken file of a client is reported and
+/// skipped.
+pub(super) fn client_files(from: &[PathBuf]) -> Result<Vec<ClientFile>, Failure> {
     if !from.is_empty() {
         let read = from.iter().map(|path| ClientFile::read_from(path).map_err(Failure::from));
         return read.collect();
@@ -20,10 +21,10 @@ pub(super) fn files(from: &[PathBuf]) -> Result<Vec<ClientFile>, Failure> {
     for read in ClientFile::find_all(&folders) {
         match read {
             Ok(file) => files.push(file),
-            Err(error) => output::aside(&format!(
+            Err(error) => output::stderr(&format!(
                 "{}: passed over:\n{}",
                 output::bold("note"),
-                output::finding(error.finding())
+                output::finding_text(error.finding())
             )),
         }
     }
@@ -31,24 +32,24 @@ pub(super) fn files(from: &[PathBuf]) -> Result<Vec<ClientFile>, Failure> {
 }
 
 /// The folders of this user.
-pub(crate) fn folders() -> Result<Folders, Failure> {
-    Folders::of_this_user().ok_or_else(|| {
+pub(crate) fn folders() -> Result<ClientFolders, Failure> {
+    ClientFolders::for_current_user().ok_or_else(|| {
         let message = "it is not known which folder is yours: HOME is not set";
         Failure::new(Exit::Invalid, "init.no_home", message)
-            .next("set HOME, or name files with `--from FILE --dir DIR`")
+            .with_next_step("set HOME, or name files with `--from FILE --dir DIR`")
     })
 }
 
-/// The servers in these files.
-pub(super) fn selection(files: &[ClientFile], taken: &TakenNames) -> Selection {
+/// Selects the servers in these files.
+pub(super) fn select(files: &[ClientFile], taken: &UsedNames) -> Selection {
     let search_path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
     let is_set = |name: &str| std::env::var_os(name).is_some();
-    let machine = Machine { search_path: &search_path, is_set: &is_set };
-    Selection::of(files, &machine, taken)
+    let machine = HostEnvironment { search_path: &search_path, is_set: &is_set };
+    Selection::from_files(files, &machine, taken)
 }
 
-/// The files with their servers, for people.
-pub(super) fn told(files: &[ClientFile], selection: &Selection) -> String {
+/// The files and their servers, as text.
+pub(super) fn found_text(files: &[ClientFile], selection: &Selection) -> String {
     let mut out = String::new();
     for file in files.iter().filter(|file| !file.servers.is_empty()) {
         let names: Vec<&str> = file.servers.iter().map(|server| server.name.as_str()).collect();
@@ -60,12 +61,12 @@ pub(super) fn told(files: &[ClientFile], selection: &Selection) -> String {
             output::dim(&escape::line(&path)),
         ));
     }
-    out.push_str(&left_out(&selection.left_out));
+    out.push_str(&left_out_text(&selection.skipped));
     out
 }
 
-/// The servers that are not taken over, each with its reason.
-pub(super) fn left_out(left: &[SkippedServer]) -> String {
+/// The servers that were left out, each with its reason.
+pub(super) fn left_out_text(left: &[SkippedServer]) -> String {
     let mut out = String::new();
     for SkippedServer { origin, line, reason } in left {
         let (name, client) = (escape::line(&origin.name), escape::line(&origin.client));
@@ -76,17 +77,14 @@ pub(super) fn left_out(left: &[SkippedServer]) -> String {
     out
 }
 
-/// Nothing that could be taken over.
-pub(super) fn nothing(selection: &Selection) -> Failure {
-    let message = if selection.left_out.is_empty() {
+/// The failure if no server can be used.
+pub(super) fn no_servers_failure(selection: &Selection) -> Failure {
+    let message = if selection.skipped.is_empty() {
         "no MCP server was found in the configurations of your clients".to_owned()
     } else {
-        format!(
-            "none of the {} servers that were found can be taken over",
-            selection.left_out.len()
-        )
+        format!("none of the {} servers that were found can be taken over", selection.skipped.len())
     };
-    Failure::new(Exit::Unknown, "init.no_servers", message).next(
+    Failure::new(Exit::NotFound, "init.no_servers", message).with_next_step(
         "name a file with servers: `weaver init --from mcp.json`; or see it work: `weaver demo`",
     )
 }

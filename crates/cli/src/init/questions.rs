@@ -1,4 +1,4 @@
-//! The questions of a setup, on the terminal.
+//! Asks the questions of a setup on the terminal.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
@@ -13,15 +13,15 @@ several at once: 3a 7d 9-12h. Enter accepts the table, `t` shows it again, `q` l
 writing anything. A `?` marks what the words of the tool leave open.
 ";
 
-/// Whether somebody can be asked.
+/// Whether there is a terminal to ask on.
 pub(crate) fn has_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks, and gives what was typed. The end of the input is a no.
+/// Asks a question and returns the answer. The end of the input declines.
 pub(crate) fn ask(question: &str) -> Result<String, Failure> {
-    output::aside(question);
-    // There is nowhere left to say that this failed.
+    output::stderr(question);
+    // If this fails, there is nowhere left to report it.
     let _ = std::io::stderr().flush();
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line)?;
@@ -33,10 +33,10 @@ pub(crate) fn ask(question: &str) -> Result<String, Failure> {
 
 fn declined() -> Failure {
     Failure::new(Exit::Declined, "init.declined", "nothing was written")
-        .next("run `weaver init` again when you like; `weaver init --yes` asks nothing")
+        .with_next_step("run `weaver init` again when you like; `weaver init --yes` asks nothing")
 }
 
-/// Which posture.
+/// Asks for the posture.
 pub(super) fn posture() -> Result<Posture, Failure> {
     let question = "\nHow strict should it be?\n  \
         1  careful  reads and local writes go through; what leaves the machine or destroys waits for you\n  \
@@ -47,34 +47,38 @@ pub(super) fn posture() -> Result<Posture, Failure> {
             "" | "1" | "careful" => return Ok(Posture::Careful),
             "2" | "observe" => return Ok(Posture::Observe),
             "3" | "locked" => return Ok(Posture::Locked),
-            _ => output::aside("Type 1, 2 or 3.\n"),
+            _ => output::stderr("Type 1, 2 or 3.\n"),
         }
     }
 }
 
-/// The review: what is typed changes the table until it is accepted.
+/// Lets the user change the table of tools until they accept it.
 pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), Failure> {
-    output::aside(&format!("{}\n{}\n", table::of(review, selection), table::summary(review)));
+    output::stderr(&format!(
+        "{}\n{}\n",
+        table::review_table(review, selection),
+        table::summary(review)
+    ));
     loop {
         let typed = ask("Enter accepts; a number with a, h or d changes a tool; ? for help: ")?;
         match typed.as_str() {
             "" => return Ok(()),
             "q" => return Err(declined()),
-            "?" => output::aside(REVIEW_HELP),
-            "t" => output::aside(&table::of(review, selection)),
+            "?" => output::stderr(REVIEW_HELP),
+            "t" => output::stderr(&table::review_table(review, selection)),
             words => {
                 for word in words.split([' ', ',']).filter(|word| !word.is_empty()) {
                     if let Err(problem) = change(review, word) {
-                        output::aside(&format!("{problem}\n"));
+                        output::stderr(&format!("{problem}\n"));
                     }
                 }
-                output::aside(&format!("{}\n", table::summary(review)));
+                output::stderr(&format!("{}\n", table::summary(review)));
             }
         }
     }
 }
 
-/// Applies `3a` or `3-5h`.
+/// Applies a change such as `3a` or `3-5h`.
 fn change(review: &mut Review, word: &str) -> Result<(), UnclearAnswer> {
     let unclear = || UnclearAnswer(format!("`{word}` is not a number with a, h or d"));
     let letter = word.chars().last().ok_or_else(unclear)?;
@@ -92,12 +96,12 @@ fn change(review: &mut Review, word: &str) -> Result<(), UnclearAnswer> {
     let rows = rows.ok_or_else(|| UnclearAnswer(format!("there is no tool {last}")))?;
     let ids: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
     for id in ids {
-        review.set(&id, permission).map_err(|error| UnclearAnswer(error.to_string()))?;
+        review.set_permission(&id, permission).map_err(|error| UnclearAnswer(error.to_string()))?;
     }
     Ok(())
 }
 
-/// What was typed and means nothing.
+/// An answer that could not be understood.
 struct UnclearAnswer(String);
 
 impl std::fmt::Display for UnclearAnswer {
@@ -106,8 +110,8 @@ impl std::fmt::Display for UnclearAnswer {
     }
 }
 
-/// Whether to go on.
-pub(crate) fn yes(question: &str) -> Result<(), Failure> {
+/// Asks for a confirmation; fails without one.
+pub(crate) fn confirm(question: &str) -> Result<(), Failure> {
     match ask(&format!("{question} [Y/n] "))?.to_ascii_lowercase().as_str() {
         "" | "y" | "yes" => Ok(()),
         _ => Err(declined()),

@@ -1,15 +1,15 @@
-//! What was set up, and what comes next.
+//! Prints what was set up, and the next step.
 
 use serde_json::{Value, json};
 use weaver_gateway::config::Config;
-use weaver_gateway::setup::{Review, SecretPlace, Selection};
+use weaver_gateway::setup::{Review, SecretLocation, Selection};
 use zeroize::Zeroizing;
 
-use super::{shown, table};
+use super::{shell_path, table};
 use crate::output::OutputFormat;
 use crate::{Failure, output};
 
-/// A passphrase that was made up: it is shown once and kept nowhere.
+/// A generated passphrase, which is shown once and stored nowhere.
 pub(super) struct GeneratedPassphrase(pub(super) Zeroizing<String>);
 
 /// A finished setup.
@@ -18,7 +18,7 @@ pub(super) struct Report<'a> {
     pub(super) selection: &'a Selection,
     pub(super) review: &'a Review,
     pub(super) generated: Option<GeneratedPassphrase>,
-    /// Whether the table of tools was looked through just before.
+    /// Whether the user has just seen the table of tools.
     pub(super) reviewed: bool,
 }
 
@@ -50,7 +50,11 @@ impl Report<'_> {
         let Self { config, selection, review, generated, reviewed } = self;
         let mut out = String::from("\n");
         if !reviewed {
-            out = format!("{}\n{}\n\n", table::of(review, selection), table::summary(review));
+            out = format!(
+                "{}\n{}\n\n",
+                table::review_table(review, selection),
+                table::summary(review)
+            );
         }
         let good = output::good("ready");
         out.push_str(&format!("{good}: {}, signed and checked\n", config.file.display()));
@@ -65,9 +69,9 @@ impl Report<'_> {
         if !selection.secrets.is_empty() {
             let many = selection.secrets.len();
             let many = format!("{many} secret{}, for you alone", if many == 1 { "" } else { "s" });
-            let place = match selection.secret_place {
-                SecretPlace::EnvironmentFile => ".weaver/secrets.env",
-                SecretPlace::Keychain => "the system's keychain",
+            let place = match selection.secret_location {
+                SecretLocation::EnvironmentFile => ".weaver/secrets.env",
+                SecretLocation::Keychain => "the system's keychain",
             };
             out.push_str(&format!("  {:<10} {place:<24} {}\n", "secrets", output::dim(&many)));
         }
@@ -77,8 +81,13 @@ impl Report<'_> {
                 output::bold(&passphrase.0)
             ));
         }
-        let own = crate::config_path::look().is_some_and(|found| found == config.file);
-        let option = if own { String::new() } else { format!(" --config {}", shown(&config.file)) };
+        let is_default =
+            crate::config_path::find_default().is_some_and(|found| found == config.file);
+        let option = if is_default {
+            String::new()
+        } else {
+            format!(" --config {}", shell_path(&config.file))
+        };
         out.push_str(&format!(
             "\nnext: {}   puts your clients behind it; `weaver disconnect` takes that back\n",
             output::bold(&format!("weaver connect{option}"))
@@ -87,7 +96,7 @@ impl Report<'_> {
     }
 }
 
-/// What would be done, for a script.
+/// Prints as JSON what would be set up.
 pub(super) fn review_json(review: &Review, selection: &Selection) -> Result<(), Failure> {
     output::json(&review_value(review, selection))?;
     Ok(())
@@ -107,7 +116,7 @@ fn review_value(review: &Review, selection: &Selection) -> Value {
         })
         .collect();
     let left: Vec<Value> = selection
-        .left_out
+        .skipped
         .iter()
         .map(|one| {
             json!({ "client": one.origin.client, "file": one.origin.file.display().to_string(),
@@ -124,5 +133,5 @@ fn review_value(review: &Review, selection: &Selection) -> Value {
         .collect();
     let secrets: Vec<&str> = selection.secrets.iter().map(|one| one.variable.as_str()).collect();
     json!({ "posture": review.posture().as_str(), "servers": servers, "left_out": left,
-        "tools": tools, "secrets": secrets, "secrets_in": selection.secret_place.as_str() })
+        "tools": tools, "secrets": secrets, "secrets_in": selection.secret_location.as_str() })
 }

@@ -1,26 +1,26 @@
-//! Where the secrets go that clients kept in the clear.
+//! Decides where to store the secrets that clients kept in plain text.
 
 use weaver_gateway::secret::SystemKeychain;
-use weaver_gateway::setup::{SecretPlace, Selection};
+use weaver_gateway::setup::{SecretLocation, Selection};
 
 use super::questions;
 use crate::{Exit, Failure, output};
 
-/// Reads the word of `--secrets`.
-pub(super) fn parse(word: Option<&str>) -> Result<Option<SecretPlace>, Failure> {
+/// Parses the value of `--secrets`.
+pub(super) fn parse(word: Option<&str>) -> Result<Option<SecretLocation>, Failure> {
     let Some(word) = word else { return Ok(None) };
-    let place = SecretPlace::parse(word).ok_or_else(|| {
+    let place = SecretLocation::parse(word).ok_or_else(|| {
         let message = format!("`{}` is no place for secrets", weaver_text::escape::line(word));
-        Failure::new(Exit::Usage, "init.secrets", message).next("write env or keychain")
+        Failure::new(Exit::Usage, "init.secrets", message).with_next_step("write env or keychain")
     })?;
     Ok(Some(place))
 }
 
-/// Asks where they go; nothing where they are to stay in the client. The keychain is offered where
-/// one answers.
-pub(super) fn ask(selection: &Selection) -> Result<Option<SecretPlace>, Failure> {
+/// Asks where the secrets go; `None` if they stay with the client. Offers the keychain if one is
+/// reachable.
+pub(super) fn ask(selection: &Selection) -> Result<Option<SecretLocation>, Failure> {
     let names: Vec<&str> = selection.secrets.iter().map(|one| one.variable.as_str()).collect();
-    let has_keychain = SystemKeychain.reachable().is_ok();
+    let has_keychain = SystemKeychain.check_reachable().is_ok();
     let (keychain, keys) = match has_keychain {
         true => ("  k  in the keychain of this system, encrypted\n", "[f/k/n]"),
         false => ("", "[f/n]"),
@@ -33,22 +33,22 @@ pub(super) fn ask(selection: &Selection) -> Result<Option<SecretPlace>, Failure>
     );
     loop {
         match questions::ask(&question)?.to_ascii_lowercase().as_str() {
-            "" | "f" | "y" | "yes" => return Ok(Some(SecretPlace::EnvironmentFile)),
-            "k" if has_keychain => return Ok(Some(SecretPlace::Keychain)),
+            "" | "f" | "y" | "yes" => return Ok(Some(SecretLocation::EnvironmentFile)),
+            "k" if has_keychain => return Ok(Some(SecretLocation::Keychain)),
             "n" | "no" => return Ok(None),
             _ => {}
         }
     }
 }
 
-/// Stores the secrets in the keychain where that is wanted. Without one that takes them they go into
-/// the file of variables, which is said.
-pub(super) fn store(place: SecretPlace, selection: &mut Selection) {
-    if place == SecretPlace::EnvironmentFile || selection.secrets.is_empty() {
+/// Stores the secrets in the keychain if that was chosen. If the keychain fails, they go into the
+/// file of variables, with a note.
+pub(super) fn store(place: SecretLocation, selection: &mut Selection) {
+    if place == SecretLocation::EnvironmentFile || selection.secrets.is_empty() {
         return;
     }
     if let Err(error) = selection.store_secrets_in(&SystemKeychain) {
-        output::aside(&format!(
+        output::stderr(&format!(
             "{}: {error}; the secrets go into .weaver/secrets.env instead, for you alone\n",
             output::bold("note")
         ));

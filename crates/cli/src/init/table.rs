@@ -1,4 +1,4 @@
-//! The review as a table, by server.
+//! Prints the review as a table, by server.
 
 use std::fmt::Write as _;
 
@@ -8,14 +8,14 @@ use weaver_types::{Impact, SinkKind, World};
 
 use crate::output;
 
-/// How much of a reason a row shows, in characters.
-const MAX_SHOWN: usize = 90;
+/// The longest reason in a row, in characters.
+const MAX_REASON_CHARS: usize = 90;
 
-/// Every tool with its number, what it will be allowed, and why.
-pub(super) fn of(review: &Review, selection: &Selection) -> String {
+/// Every tool with its number, its permission, and the reason.
+pub(super) fn review_table(review: &Review, selection: &Selection) -> String {
     let mut out = String::new();
     let width =
-        review.rows().iter().map(|row| name(row).chars().count()).max().unwrap_or(0).min(40);
+        review.rows().iter().map(|row| tool_name(row).chars().count()).max().unwrap_or(0).min(40);
     let mut server = "";
     for (index, row) in review.rows().iter().enumerate() {
         if row.server != server {
@@ -30,24 +30,24 @@ pub(super) fn of(review: &Review, selection: &Selection) -> String {
         }
         let mark = if row.doubt.is_some() { "?" } else { " " };
         let why = row.doubt.clone().unwrap_or_else(|| effect(row).to_owned());
-        let why = escape::shorten(&why, MAX_SHOWN);
-        let permission = coloured(row.permission);
+        let why = escape::shorten(&why, MAX_REASON_CHARS);
+        let permission = permission_text(row.permission);
         let _ = writeln!(
             out,
             "{:>4} {mark} {:<width$}  {permission}  {}",
             index + 1,
-            escape::line(name(row)),
+            escape::line(tool_name(row)),
             output::dim(&why),
         );
     }
     out
 }
 
-fn name(row: &ReviewRow) -> &str {
+fn tool_name(row: &ReviewRow) -> &str {
     row.id.as_str().split_once('.').map_or(row.id.as_str(), |(_, name)| name)
 }
 
-fn coloured(permission: Permission) -> String {
+fn permission_text(permission: Permission) -> String {
     let word = format!("{:<5}", permission.as_str());
     match permission {
         Permission::Allow => output::good(&word),
@@ -59,7 +59,7 @@ fn coloured(permission: Permission) -> String {
 /// What the tool does, in a few words.
 pub(super) fn effect(row: &ReviewRow) -> &'static str {
     let proposal = &row.proposal;
-    match proposal.counted_sink() {
+    match proposal.effective_sink() {
         SinkKind::Payment => return "moves or commits money",
         SinkKind::Credential if proposal.sink.is_some() => return "gives or changes access",
         SinkKind::ExternalSend if proposal.effects.writes() => return "sends something out",

@@ -1,23 +1,23 @@
-//! `weaver update`, and `weaver init` where a gateway is there: takes in what is new.
+//! `weaver update`, and `weaver init` for an existing gateway: adds what is new.
 
 use std::path::Path;
 
 use serde_json::json;
 use weaver_gateway::secret::{KeyFile, Passphrase};
-use weaver_gateway::setup::{Changes, Selection, TakenNames, Update};
+use weaver_gateway::setup::{GatewayUpdate, Selection, ServerChanges, UsedNames};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
 
 use super::answers::Answers;
 use super::args::{Init, Update as Args};
-use super::{ask, found_servers, questions, secrets};
+use super::{found_servers, list_within, questions, secrets};
 use crate::output::OutputFormat;
 use crate::policy::signing::with_key_hint;
-use crate::shared_args::{Json, PassphraseFrom};
+use crate::shared_args::{JsonFlag, PassphraseArgs};
 use crate::{Exit, Failure, config_path, output};
 
-/// `weaver init` on a gateway that is there.
-pub(super) fn again(args: &Init, dir: &Path) -> Result<Exit, Failure> {
+/// `weaver init` for an existing gateway.
+pub(super) fn update_existing(args: &Init, dir: &Path) -> Result<Exit, Failure> {
     let update = Args {
         config: Some(dir.join("weaver.toml")),
         from: args.from.clone(),
@@ -25,58 +25,61 @@ pub(super) fn again(args: &Init, dir: &Path) -> Result<Exit, Failure> {
         secrets: args.secrets.clone(),
         key: None,
         timeout: args.timeout,
-        passphrase: PassphraseFrom { passphrase_fd: args.passphrase.passphrase_fd },
-        output: Json { json: args.output.json },
+        passphrase: PassphraseArgs { passphrase_fd: args.passphrase.passphrase_fd },
+        output: JsonFlag { json: args.output.json },
     };
-    output::aside(&format!("{} is there already: taking in what is new\n", dir.display()));
+    output::stderr(&format!("{} is there already: taking in what is new\n", dir.display()));
     let answers = args.answers.as_deref().map(Answers::read).transpose()?.unwrap_or_default();
     let answers_file = args.answers.as_deref();
-    take_in(&update, &Reservations { answers, answers_file, leave_secrets: args.leave_secrets })
+    apply_update(
+        &update,
+        &UpdateExclusions { answers, answers_file, leave_secrets: args.leave_secrets },
+    )
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
-    take_in(args, &Reservations::default())
+    apply_update(args, &UpdateExclusions::default())
 }
 
-/// What is not taken in although it is new.
+/// What stays out although it is new.
 #[derive(Default)]
-struct Reservations<'a> {
+struct UpdateExclusions<'a> {
     answers: Answers,
     /// Where the answers come from.
     answers_file: Option<&'a Path>,
     leave_secrets: bool,
 }
 
-fn take_in(args: &Args, reservations: &Reservations<'_>) -> Result<Exit, Failure> {
+fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, Failure> {
     let place = secrets::parse(args.secrets.as_deref())?.unwrap_or_default();
-    let file = config_path::absolute(args.config.as_deref())?;
+    let file = config_path::resolve_absolute(args.config.as_deref())?;
     let now = SystemClock::default().now();
-    let update = Update::open(&file, now)?;
-    let files = update.unknown_servers(found_servers::files(&args.from)?);
-    let taken = TakenNames { servers: update.names(), variables: update.variables() };
-    let mut selection = found_servers::selection(&files, &taken);
-    for name in &reservations.answers.leave {
-        selection.leave_out(name, "your answers leave it where it is");
+    let update = GatewayUpdate::open(&file, now)?;
+    let files = update.unknown_servers(found_servers::client_files(&args.from)?);
+    let taken = UsedNames { servers: update.server_names(), variables: update.variables() };
+    let mut selection = found_servers::select(&files, &taken);
+    for name in &exclusions.answers.leave {
+        selection.skip_server(name, "your answers leave it where it is");
     }
-    if reservations.leave_secrets {
+    if exclusions.leave_secrets {
         selection = selection.without_secrets();
     }
-    output::aside(&found_servers::told(&files, &selection));
+    output::stderr(&found_servers::found_text(&files, &selection));
     let servers = update.listing_servers(&selection)?;
-    output::aside(&format!("starting {} servers …\n", servers.len()));
-    let changes = update.changes(ask(update.config(), &servers, args.timeout)?);
-    for (name, problem) in &changes.away {
-        selection.leave_out(name.as_str(), &format!("it did not start: {problem}"));
+    output::stderr(&format!("starting {} servers …\n", servers.len()));
+    let changes = update.changes(list_within(update.config(), &servers, args.timeout)?);
+    for (name, problem) in &changes.unreachable {
+        selection.skip_server(name.as_str(), &format!("it did not start: {problem}"));
     }
     let report =
         UpdateReport { config: &file, selection: &selection, changes: &changes, is_signed: false };
-    output::aside(&report.text());
-    let is_new = |id: &str| changes.new.keys().any(|one| one.as_str() == id);
-    if let Some(path) = reservations.answers_file {
-        reservations.answers.refuse_new_tools(path, is_new)?;
+    output::stderr(&report.text());
+    let is_new = |id: &str| changes.new_tools.keys().any(|one| one.as_str() == id);
+    if let Some(path) = exclusions.answers_file {
+        exclusions.answers.refuse_new_tools(path, is_new)?;
     }
-    let nothing_new = selection.servers.is_empty() && changes.new.is_empty();
-    // JSON alone says what it would do, and nothing is written.
+    let nothing_new = selection.servers.is_empty() && changes.new_tools.is_empty();
+    // With JSON and without `--yes`, only prints what it would do.
     if nothing_new || args.output.json && !args.yes {
         return report.print(args.output.format());
     }
@@ -84,9 +87,9 @@ fn take_in(args: &Args, reservations: &Reservations<'_>) -> Result<Exit, Failure
         if !questions::has_terminal() {
             let message = "there is no terminal to ask on";
             return Err(Failure::new(Exit::Usage, "init.no_terminal", message)
-                .next("take in what is new with `--yes`"));
+                .with_next_step("take in what is new with `--yes`"));
         }
-        questions::yes("Take this in?")?;
+        questions::confirm("Take this in?")?;
     }
     let key = args.key.clone().unwrap_or_else(|| update.root_key());
     let key_file = KeyFile::read(&key).map_err(|error| with_key_hint(&key, error.into()))?;
@@ -106,8 +109,8 @@ fn take_in(args: &Args, reservations: &Reservations<'_>) -> Result<Exit, Failure
 struct UpdateReport<'a> {
     config: &'a Path,
     selection: &'a Selection,
-    changes: &'a Changes,
-    /// Whether it is taken in and signed.
+    changes: &'a ServerChanges,
+    /// Whether the changes were applied and signed.
     is_signed: bool,
 }
 
@@ -117,13 +120,13 @@ impl UpdateReport<'_> {
         for server in &self.selection.servers {
             out.push_str(&format!("{} server {}\n", output::good("new"), server.name));
         }
-        for (id, proposal) in &self.changes.new {
+        for (id, proposal) in &self.changes.new_tools {
             let why = proposal.reasons.get("effects").map_or("", String::as_str);
             let why = output::dim(&escape::shorten(why, 90));
             out.push_str(&format!("{} tool {id}  {why}\n", output::good("new")));
         }
-        for id in &self.changes.changed {
-            let more = match self.changes.raised.contains(id) {
+        for id in &self.changes.changed_tools {
+            let more = match self.changes.raised_effects.contains(id) {
                 true => ", and its description speaks of more than its contract allows",
                 false => "",
             };
@@ -140,13 +143,13 @@ impl UpdateReport<'_> {
                 output::bad("waits")
             ));
         }
-        for id in &self.changes.missing {
+        for id in &self.changes.missing_tools {
             out.push_str(&format!(
                 "{} tool {id}: its server does not list it any more\n",
                 output::bold("gone")
             ));
         }
-        for (name, problem) in &self.changes.away {
+        for (name, problem) in &self.changes.unreachable {
             out.push_str(&format!("{}: {name}: {}\n", output::bold("away"), escape::line(problem)));
         }
         for problem in &self.changes.problems {
@@ -157,23 +160,23 @@ impl UpdateReport<'_> {
 
     fn print(&self, format: OutputFormat) -> Result<Exit, Failure> {
         let Self { config, selection, changes, is_signed } = self;
-        let exit = if changes.changed.is_empty() { Exit::Ok } else { Exit::Failed };
+        let exit = if changes.changed_tools.is_empty() { Exit::Ok } else { Exit::Failed };
         let servers: Vec<&str> = selection.servers.iter().map(|one| one.name.as_str()).collect();
         if format == OutputFormat::Json {
             output::json(&json!({
                 "config": config.display().to_string(),
                 "servers": servers,
                 "signed": is_signed,
-                "tools": changes.new.keys().collect::<Vec<_>>(),
-                "changed": changes.changed,
-                "raised": changes.raised,
+                "tools": changes.new_tools.keys().collect::<Vec<_>>(),
+                "changed": changes.changed_tools,
+                "raised": changes.raised_effects,
                 "suspicious": changes.suspicious,
-                "missing": changes.missing,
-                "away": changes.away.iter().map(|(name, why)| (name.as_str(), why)).collect::<std::collections::BTreeMap<_, _>>(),
+                "missing": changes.missing_tools,
+                "away": changes.unreachable.iter().map(|(name, why)| (name.as_str(), why)).collect::<std::collections::BTreeMap<_, _>>(),
             }))?;
             return Ok(exit);
         }
-        let (servers, tools) = (servers.len(), changes.new.len());
+        let (servers, tools) = (servers.len(), changes.new_tools.len());
         let good = output::good("ok");
         let text = match (servers, tools) {
             (0, 0) => format!("{good}: nothing new\n"),

@@ -1,4 +1,4 @@
-//! What can be typed after `weaver inspect`.
+//! The arguments of `weaver inspect`.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use clap::Args;
 use weaver_types::ResponseMode;
 
 use super::super::redact::args::RuleFile;
-use crate::shared_args::{Json, word};
+use crate::shared_args::{JsonFlag, parse_keyword};
 
-/// The counter where none is named: that of the gateway, in a build that has it.
-const COUNTER: &str = if cfg!(feature = "tiktoken") { "o200k_base" } else { "chars4" };
+/// The token counter if none is named: the one of the gateway, if this build has it.
+const DEFAULT_COUNTER: &str = if cfg!(feature = "tiktoken") { "o200k_base" } else { "chars4" };
 
 const HELP: &str = "\
 Examples:
@@ -35,13 +35,12 @@ pub(crate) struct Inspect {
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
     /// This mode instead of auto: summary, table, handle_only, raw
-    #[arg(long, value_parser = word::<ResponseMode>)]
+    #[arg(long, value_parser = parse_keyword::<ResponseMode>)]
     pub(super) mode: Vec<ResponseMode>,
     /// The token budget in mode auto [default: 8,000]
     #[arg(long, value_name = "TOKENS")]
     pub(super) max_tokens: Option<u32>,
-    /// The character budget of a frame's JSON in the other modes; 4,000 unless you say
-    /// otherwise
+    /// The character budget of a frame's JSON in the other modes; 4,000 by default
     #[arg(long, value_name = "CHARS")]
     pub(super) budget: Option<u32>,
     /// The most rows [default: 50]
@@ -53,17 +52,17 @@ pub(crate) struct Inspect {
     /// The deepest nesting [default: 3]
     #[arg(long, value_name = "N")]
     pub(super) depth: Option<u32>,
-    /// What the caller is after, in words; relevant parts come first
+    /// The caller's goal, in words; relevant parts come first
     #[arg(long, value_name = "WORDS")]
     pub(super) goal: Option<String>,
     /// How tokens are counted: an encoding, or an estimate by name
-    #[arg(long, value_name = "NAME", default_value = COUNTER)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_COUNTER)]
     pub(super) tokens: String,
-    /// Read the file as text, even where it is JSON
+    /// Read the file as text, even if it is JSON
     #[arg(long)]
     pub(super) text: bool,
     #[command(flatten)]
     pub(super) rules: RuleFile,
     #[command(flatten)]
-    pub(crate) output: Json,
+    pub(crate) output: JsonFlag,
 }

@@ -1,4 +1,4 @@
-//! A result from a file.
+//! Reads a result from a file.
 
 use std::io;
 use std::path::Path;
@@ -9,25 +9,26 @@ use weaver_types::{ContentBlocks, RawContent, RawResult};
 use crate::{Exit, Failure};
 
 /// The largest result, in bytes.
-const MAX_INPUT: usize = 64 << 20;
+const MAX_INPUT_BYTES: usize = 64 << 20;
 
 /// The bytes of the file.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let read = if path.as_os_str() == "-" {
-        bounded_file::all(io::stdin().lock(), MAX_INPUT)
+        bounded_file::read_all(io::stdin().lock(), MAX_INPUT_BYTES)
     } else {
-        bounded_file::bytes(path, MAX_INPUT)
+        bounded_file::read_bytes(path, MAX_INPUT_BYTES)
     };
     read.map_err(|error| {
         let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::Invalid, "inspect.unreadable", message).next("name a file, or `-`")
+        Failure::new(Exit::Invalid, "inspect.unreadable", message)
+            .with_next_step("name a file, or `-`")
     })
 }
 
-/// What a tool would have returned: JSON where the bytes are JSON, text otherwise.
-pub(super) fn parsed(bytes: Vec<u8>) -> RawResult {
+/// The result of a tool that returned these bytes: JSON if they are JSON, else text.
+pub(super) fn parse_result(bytes: Vec<u8>) -> RawResult {
     let parsed = str::from_utf8(&bytes).ok().and_then(|text| serde_json::from_str(text).ok());
-    let raw = unparsed(bytes);
+    let raw = text_result(bytes);
     match (&raw.content, parsed) {
         (RawContent::Text(text), Some(value)) => {
             let block = serde_json::json!({ "type": "text", "text": text });
@@ -38,8 +39,8 @@ pub(super) fn parsed(bytes: Vec<u8>) -> RawResult {
     }
 }
 
-/// What a tool would have returned that gives no JSON.
-pub(super) fn unparsed(bytes: Vec<u8>) -> RawResult {
+/// The result of a tool that returned these bytes and no JSON.
+pub(super) fn text_result(bytes: Vec<u8>) -> RawResult {
     match String::from_utf8(bytes) {
         Ok(text) => RawResult::text(text),
         Err(error) => RawResult {
@@ -52,8 +53,8 @@ pub(super) fn unparsed(bytes: Vec<u8>) -> RawResult {
     }
 }
 
-/// What it is, in a word.
-pub(super) fn kind(raw: &RawResult) -> &'static str {
+/// The kind of content, in one word.
+pub(super) fn kind_name(raw: &RawResult) -> &'static str {
     match raw.content {
         RawContent::Json(_) | RawContent::Rows(_) => "JSON",
         RawContent::Text(_) => "text",

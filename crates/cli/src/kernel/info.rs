@@ -1,7 +1,7 @@
 //! `weaver kernel info`.
 
 use serde_json::{Value, json};
-use weaver_gateway::config::{self, Config, Mode};
+use weaver_gateway::config::{self, Config, ToolListMode};
 use weaver_policy::PolicySet;
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
@@ -18,7 +18,7 @@ pub(super) fn run(args: &KernelArgs) -> Result<Exit, Failure> {
         config::SignatureChecks::unless(args.from.unsigned_development),
         now,
     )?;
-    let report = report(&config, &policy);
+    let report = report_json(&config, &policy);
     if args.output.json {
         output::json(&report)?;
         return Ok(Exit::Ok);
@@ -30,9 +30,9 @@ pub(super) fn run(args: &KernelArgs) -> Result<Exit, Failure> {
     };
     line("weaver", env!("CARGO_PKG_VERSION"));
     line("config", &config.file.display().to_string());
-    line("mode", mode(&config));
-    line("store", &config.store.display().to_string());
-    line("principal", &principal(&config, &policy));
+    line("mode", mode_name(&config));
+    line("store", &config.store_path.display().to_string());
+    line("principal", &principal_text(&config, &policy));
     for (kind, document) in policy.versions() {
         line(&kind.to_string(), &format!("{} version {}", document.id, document.version));
     }
@@ -50,14 +50,14 @@ pub(super) fn run(args: &KernelArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn mode(config: &Config) -> &'static str {
+fn mode_name(config: &Config) -> &'static str {
     match config.profile.mode {
-        Mode::Gateway => "gateway",
-        Mode::Proxy => "proxy",
+        ToolListMode::Gateway => "gateway",
+        ToolListMode::Proxy => "proxy",
     }
 }
 
-fn principal(config: &Config, policy: &PolicySet) -> String {
+fn principal_text(config: &Config, policy: &PolicySet) -> String {
     match policy.principal(&config.principal) {
         None => format!("{} (the policy does not name it)", config.principal),
         Some(known) => match known.agent {
@@ -67,7 +67,7 @@ fn principal(config: &Config, policy: &PolicySet) -> String {
     }
 }
 
-fn report(config: &Config, policy: &PolicySet) -> Value {
+fn report_json(config: &Config, policy: &PolicySet) -> Value {
     let documents: Vec<Value> = policy
         .versions()
         .iter()
@@ -80,8 +80,8 @@ fn report(config: &Config, policy: &PolicySet) -> Value {
         "ok": true,
         "version": env!("CARGO_PKG_VERSION"),
         "config": config.file.display().to_string(),
-        "mode": mode(config),
-        "store": config.store.display().to_string(),
+        "mode": mode_name(config),
+        "store": config.store_path.display().to_string(),
         "principal": config.principal,
         "agent": policy.principal(&config.principal).and_then(|known| known.agent),
         "origin": policy.basis().origin,

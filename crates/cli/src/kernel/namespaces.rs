@@ -11,7 +11,7 @@ use crate::{Exit, Failure};
 pub(super) fn run(args: &KernelArgs) -> Result<Exit, Failure> {
     let config = config::load(&args.from.config)?;
     let servers = config.upstreams.iter().map(|one| one.name.to_string());
-    let own = (!config.tools.is_empty()).then(|| config::TOOLS.to_owned());
+    let own = (!config.tools.is_empty()).then(|| config::OWN_TOOLS_NAMESPACE.to_owned());
     let memory = config.memory.is_some().then(|| "kernel.memory".to_owned());
     let servers: Vec<String> = servers.chain(own).chain(memory).collect();
     if args.output.json {

@@ -1,4 +1,4 @@
-//! What can be typed after `weaver memory`.
+//! The arguments of `weaver memory`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use contextweaver::memory::{Confidence, EntryKind};
 use weaver_types::Confidentiality;
 
 use crate::argument_error::ArgumentError;
-use crate::shared_args::{Json, word};
+use crate::shared_args::{JsonFlag, parse_keyword};
 
 const EXAMPLES: &str = "\
 Remember something for a day, and look at it:
@@ -51,15 +51,15 @@ pub(crate) enum Memory {
     Export(Export),
 }
 
-/// Which file.
+/// The file of durable memory.
 #[derive(Debug, Args)]
 pub(crate) struct MemoryFile {
     /// The file of durable memory; by default that of `[memory]`, or `.weaver/ledger.db.memory`
     #[arg(long, value_name = "FILE")]
     pub(super) store: Option<PathBuf>,
-    /// The configuration that says where the ledger lies
+    /// The configuration that names the ledger
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
+        value_parser = crate::config_path::parse_config_argument)]
     pub(super) config: PathBuf,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct List {
     #[command(flatten)]
     pub(super) place: MemoryFile,
     /// Only this kind: value, fact, episode
-    #[arg(long, value_name = "KIND", value_parser = word::<EntryKind>)]
+    #[arg(long, value_name = "KIND", value_parser = parse_keyword::<EntryKind>)]
     pub(super) kind: Option<EntryKind>,
     /// Continue after this entry, the `next` of the previous page
     #[arg(long, value_name = "KIND/KEY")]
@@ -78,7 +78,7 @@ pub(crate) struct List {
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(super) limit: u16,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -88,13 +88,13 @@ pub(crate) struct Get {
     #[command(flatten)]
     pub(super) place: MemoryFile,
     /// What it is: value, fact, episode
-    #[arg(long, value_name = "KIND", default_value = "value", value_parser = word::<EntryKind>)]
+    #[arg(long, value_name = "KIND", default_value = "value", value_parser = parse_keyword::<EntryKind>)]
     pub(super) kind: EntryKind,
     /// Print this if there is no entry, instead of failing
     #[arg(long, value_name = "VALUE")]
     pub(super) default: Option<String>,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -106,7 +106,7 @@ pub(crate) struct PutArgs {
     #[command(flatten)]
     pub(super) place: MemoryFile,
     /// What it is: value, fact, episode
-    #[arg(long, value_name = "KIND", default_value = "value", value_parser = word::<EntryKind>)]
+    #[arg(long, value_name = "KIND", default_value = "value", value_parser = parse_keyword::<EntryKind>)]
     pub(super) kind: EntryKind,
     /// Treat the value as text, even if it parses as JSON
     #[arg(long)]
@@ -115,10 +115,10 @@ pub(crate) struct PutArgs {
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(super) source: String,
     /// How long it is valid: seconds, or a duration such as 90m, 24h, 7d
-    #[arg(long, value_name = "SPAN", alias = "ttl-s", value_parser = span)]
+    #[arg(long, value_name = "SPAN", alias = "ttl-s", value_parser = parse_ttl)]
     pub(super) ttl: Option<Duration>,
     /// How confident its source is, from 0 to 1
-    #[arg(long, value_name = "N", default_value = "1", value_parser = confidence)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_confidence)]
     pub(super) confidence: Confidence,
     /// The session in which it was learnt
     #[arg(long, value_name = "ID", default_value = "")]
@@ -128,10 +128,10 @@ pub(crate) struct PutArgs {
     pub(super) trusted: bool,
     /// How confidential it is: internal, confidential, restricted
     #[arg(long, value_name = "LEVEL", default_value = "internal",
-        value_parser = word::<Confidentiality>)]
+        value_parser = parse_keyword::<Confidentiality>)]
     pub(super) confidentiality: Confidentiality,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -142,13 +142,13 @@ pub(crate) struct Forget {
     #[command(flatten)]
     pub(super) place: MemoryFile,
     /// What it is: value, fact, episode
-    #[arg(long, value_name = "KIND", default_value = "value", value_parser = word::<EntryKind>)]
+    #[arg(long, value_name = "KIND", default_value = "value", value_parser = parse_keyword::<EntryKind>)]
     pub(super) kind: EntryKind,
     /// Forget everything that has expired
     #[arg(long)]
     pub(super) expired: bool,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -163,7 +163,7 @@ pub(crate) struct Resolve {
     #[arg(long, value_name = "TEXT")]
     pub(super) why: String,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -171,7 +171,7 @@ pub(crate) struct Consolidate {
     #[command(flatten)]
     pub(super) place: MemoryFile,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -179,15 +179,15 @@ pub(crate) struct Export {
     #[command(flatten)]
     pub(super) place: MemoryFile,
     /// Only this kind: value, fact, episode
-    #[arg(long, value_name = "KIND", value_parser = word::<EntryKind>)]
+    #[arg(long, value_name = "KIND", value_parser = parse_keyword::<EntryKind>)]
     pub(super) kind: Option<EntryKind>,
     /// The output is always JSON lines; accepted for scripts
     #[arg(long, hide = true)]
     pub(super) json: bool,
 }
 
-/// Seconds, with a fraction or without, or a number and a unit.
-fn span(text: &str) -> Result<Duration, ArgumentError> {
+/// Parses seconds, with or without a fraction, or a number with a unit.
+fn parse_ttl(text: &str) -> Result<Duration, ArgumentError> {
     let (number, unit) = match text.chars().next_back() {
         Some('s') => (text.strip_suffix('s'), 1.0),
         Some('m') => (text.strip_suffix('m'), 60.0),
@@ -206,7 +206,7 @@ fn span(text: &str) -> Result<Duration, ArgumentError> {
     clippy::cast_sign_loss,
     reason = "the number lies between 0 and a million"
 )]
-fn confidence(text: &str) -> Result<Confidence, ArgumentError> {
+fn parse_confidence(text: &str) -> Result<Confidence, ArgumentError> {
     match text.parse::<f64>() {
         Ok(number) if (0.0..=1.0).contains(&number) => {
             Ok(Confidence::from_millionths((number * 1_000_000.0).round() as u32))
@@ -222,12 +222,12 @@ mod tests {
     #[test]
     fn spans_are_seconds_or_have_a_unit() {
         for (text, millis) in [("1.5", 1_500), ("90m", 5_400_000), ("7d", 604_800_000), ("0", 0)] {
-            assert_eq!(span(text), Ok(Duration::from_millis(millis)), "{text}");
+            assert_eq!(parse_ttl(text), Ok(Duration::from_millis(millis)), "{text}");
         }
         for wrong in ["", "d", "-1", "1 h", "inf", "NaN", "1e300d"] {
-            assert!(span(wrong).is_err(), "{wrong}");
+            assert!(parse_ttl(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(confidence("0.25").unwrap().millionths(), 250_000);
-        assert!(confidence("1.1").is_err() && confidence("NaN").is_err());
+        assert_eq!(parse_confidence("0.25").unwrap().millionths(), 250_000);
+        assert!(parse_confidence("1.1").is_err() && parse_confidence("NaN").is_err());
     }
 }

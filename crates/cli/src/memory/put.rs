@@ -10,24 +10,25 @@ use weaver_types::{Integrity, Label};
 
 use super::args::PutArgs;
 use super::output;
-use super::store::{any, failed};
+use super::store::{memory_failure, open_or_create};
 use crate::{Exit, Failure};
 
 /// The largest value that is read from standard input, in bytes.
-const MAX_INPUT: usize = 1024 * 1024;
+const MAX_INPUT_BYTES: usize = 1024 * 1024;
 
 pub(super) fn run(args: &PutArgs) -> Result<Exit, Failure> {
-    let value = value(args)?;
-    let memory = any(&args.place)?;
+    let value = parse_value(args)?;
+    let memory = open_or_create(&args.place)?;
     let integrity = if args.trusted { Integrity::Trusted } else { Integrity::Untrusted };
-    let with = PutOptions {
+    let options = PutOptions {
         ttl: args.ttl,
         confidence: args.confidence,
         ..PutOptions::new(args.source.clone())
-            .in_session(args.session.clone())
-            .labelled(Label::of(args.confidentiality, integrity))
+            .with_session(args.session.clone())
+            .with_label(Label::new(args.confidentiality, integrity))
     };
-    let (key, claim) = write(&memory, args, value, &with).map_err(|error| failed(&error))?;
+    let (key, claim) =
+        write(&memory, args, value, &options).map_err(|error| memory_failure(&error))?;
     let id = format!("mem_dur_{key}");
     if args.output.json {
         let kind = args.kind.as_str();
@@ -42,31 +43,31 @@ fn write(
     memory: &Memory,
     args: &PutArgs,
     value: Value,
-    with: &PutOptions,
+    options: &PutOptions,
 ) -> Result<(String, Option<u32>), MemoryError> {
     let key = args.key.clone();
     Ok(match args.kind {
         EntryKind::Value => {
-            memory.put(&key, value, with)?;
+            memory.put(&key, value, options)?;
             (key, None)
         }
         EntryKind::Fact => {
-            let claim = FactStore::new(memory).state(&key, value, with)?;
+            let claim = FactStore::new(memory).add_claim(&key, value, options)?;
             (key, Some(claim))
         }
         EntryKind::Episode => {
             let text = value.as_str().unwrap_or_default();
-            (EpisodicStore::new(memory).add(text, with)?, None)
+            (EpisodicStore::new(memory).add(text, options)?, None)
         }
     })
 }
 
-fn value(args: &PutArgs) -> Result<Value, Failure> {
+fn parse_value(args: &PutArgs) -> Result<Value, Failure> {
     let usage = |message: &str, next: &str| {
-        Err(Failure::new(Exit::Usage, "memory.usage", message).next(next))
+        Err(Failure::new(Exit::Usage, "memory.usage", message).with_next_step(next))
     };
     let episode = args.kind == EntryKind::Episode;
-    let said = match (&args.value, episode) {
+    let text = match (&args.value, episode) {
         (None, true) => args.key.clone(),
         (Some(value), false) => value.clone(),
         (Some(_), true) => {
@@ -74,15 +75,15 @@ fn value(args: &PutArgs) -> Result<Value, Failure> {
         }
         (None, false) => return usage("a value is missing", "weaver memory put KEY VALUE"),
     };
-    let said = if said == "-" { input()? } else { said };
+    let text = if text == "-" { read_stdin()? } else { text };
     if args.text || episode {
-        return Ok(Value::String(said));
+        return Ok(Value::String(text));
     }
-    Ok(serde_json::from_str(&said).unwrap_or(Value::String(said)))
+    Ok(serde_json::from_str(&text).unwrap_or(Value::String(text)))
 }
 
-fn input() -> Result<String, Failure> {
-    let bytes = bounded_file::all(io::stdin().lock(), MAX_INPUT);
+fn read_stdin() -> Result<String, Failure> {
+    let bytes = bounded_file::read_all(io::stdin().lock(), MAX_INPUT_BYTES);
     let text =
         bytes.and_then(|b| String::from_utf8(b).map_err(|_| bounded_file::ReadError::NotText));
     text.map_err(|error| {

@@ -1,24 +1,24 @@
-//! Entries as JSON and as lines.
+//! Converts entries to JSON and to lines.
 
 use contextweaver::memory::{Claim, Fact, MemoryEntry};
 use serde_json::{Value, json};
 use weaver_text::escape;
 
-/// The longest value that one line shows, in characters.
-const MAX_SHOWN: usize = 60;
+/// The longest value in one line, in characters.
+const MAX_VALUE_CHARS: usize = 60;
 
-/// An entry that is no fact.
-pub(super) fn entry(entry: &MemoryEntry) -> Value {
-    let mut told = said(entry);
-    put(&mut told, "id", json!(entry.entry_id()));
-    put(&mut told, "tier", json!(entry.tier.as_str()));
-    put(&mut told, "kind", json!(entry.kind.as_str()));
-    put(&mut told, "key", json!(entry.key));
-    told
+/// The JSON of an entry that is no fact.
+pub(super) fn entry_json(entry: &MemoryEntry) -> Value {
+    let mut json = entry_fields(entry);
+    insert(&mut json, "id", json!(entry.entry_id()));
+    insert(&mut json, "tier", json!(entry.tier.as_str()));
+    insert(&mut json, "kind", json!(entry.kind.as_str()));
+    insert(&mut json, "key", json!(entry.key));
+    json
 }
 
-/// A fact with all its claims.
-pub(super) fn fact(fact: &Fact) -> Value {
+/// The JSON of a fact with all its claims.
+pub(super) fn fact_json(fact: &Fact) -> Value {
     let id = fact.claims.first().map(|claim| claim.entry.entry_id());
     json!({
         "id": id,
@@ -28,21 +28,21 @@ pub(super) fn fact(fact: &Fact) -> Value {
         "value": fact.value(),
         "contradicted": fact.is_contradicted(),
         "label": fact.label(),
-        "claims": fact.claims.iter().map(claim).collect::<Vec<_>>(),
+        "claims": fact.claims.iter().map(claim_json).collect::<Vec<_>>(),
     })
 }
 
-fn claim(claim: &Claim) -> Value {
-    let mut told = said(&claim.entry);
-    put(&mut told, "number", json!(claim.number));
+fn claim_json(claim: &Claim) -> Value {
+    let mut json = entry_fields(&claim.entry);
+    insert(&mut json, "number", json!(claim.number));
     if let Some(gone) = &claim.superseded {
         let at = gone.at.rfc3339();
-        put(&mut told, "superseded", json!({ "by": gone.by, "at": at, "why": gone.why }));
+        insert(&mut json, "superseded", json!({ "by": gone.by, "at": at, "why": gone.why }));
     }
-    told
+    json
 }
 
-fn said(entry: &MemoryEntry) -> Value {
+fn entry_fields(entry: &MemoryEntry) -> Value {
     json!({
         "value": entry.value,
         "source": entry.source,
@@ -55,28 +55,28 @@ fn said(entry: &MemoryEntry) -> Value {
     })
 }
 
-fn put(told: &mut Value, key: &str, value: Value) {
-    if let Some(told) = told.as_object_mut() {
-        told.insert(key.to_owned(), value);
+fn insert(json: &mut Value, key: &str, value: Value) {
+    if let Some(json) = json.as_object_mut() {
+        json.insert(key.to_owned(), value);
     }
 }
 
 /// One line of a list, from the JSON of an entry.
-pub(super) fn line(told: &Value) -> String {
-    let text = |key: &str| told.get(key).and_then(Value::as_str).unwrap_or_default();
-    let untrusted = told.pointer("/label/integrity").and_then(Value::as_str) == Some("untrusted");
+pub(super) fn entry_line(json: &Value) -> String {
+    let text = |key: &str| json.get(key).and_then(Value::as_str).unwrap_or_default();
+    let untrusted = json.pointer("/label/integrity").and_then(Value::as_str) == Some("untrusted");
     let mark = if untrusted { "untrusted" } else { "trusted" };
-    let shown = match told.get("contradicted") {
+    let shown = match json.get("contradicted") {
         Some(Value::Bool(true)) => "(contradicted)".to_owned(),
-        _ => value(told.get("value").unwrap_or(&Value::Null)),
+        _ => value_text(json.get("value").unwrap_or(&Value::Null)),
     };
-    let shown = escape::shorten(&shown, MAX_SHOWN).into_owned();
+    let shown = escape::shorten(&shown, MAX_VALUE_CHARS).into_owned();
     let (kind, key) = (text("kind"), escape::line(text("key")).into_owned());
     format!("{kind:<7} {mark:<9} {key}  {}\n", escape::line(&shown))
 }
 
-/// A value as a text: strings as they are, everything else as JSON.
-pub(super) fn value(value: &Value) -> String {
+/// A value as text: a string as it is, anything else as JSON.
+pub(super) fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -1,4 +1,4 @@
-//! What can be typed after `weaver policy`.
+//! The arguments of `weaver policy`.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use weaver_types::{
 
 use super::signing::SigningArgs;
 use crate::argument_error::ArgumentError;
-use crate::shared_args::{Json, word};
+use crate::shared_args::{JsonFlag, parse_keyword};
 
 const EXAMPLES: &str = "\
 Look for what is hardly meant, and test a policy before it is signed:
@@ -82,7 +82,7 @@ Examples:
 A and B are folders with policy.toml, contracts.toml and, if there is one, keys.toml; or policy
 documents, with --contracts for both. Requests are those of `weaver policy decide`.";
 
-fn pattern(text: &str) -> Result<Pattern, ArgumentError> {
+fn parse_pattern(text: &str) -> Result<Pattern, ArgumentError> {
     Pattern::parse(text).map_err(ArgumentError::malformed)
 }
 
@@ -101,7 +101,7 @@ pub(crate) enum Policy {
     Ask(Box<Ask>),
     /// Compare two sets of documents, and show which recorded requests change verdict
     Diff(Diff),
-    /// Judge the calls of the last days again under a draft: what would have been different?
+    /// Decide the calls of the last days again under a draft, and show what would change
     Replay(Replay),
     /// Suggest the rules that allow what was done in the last days
     Suggest(Suggest),
@@ -115,7 +115,7 @@ pub(crate) enum Policy {
 pub(crate) struct Documents {
     /// The configuration that names the documents
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named, conflicts_with = "policy")]
+        value_parser = crate::config_path::parse_config_argument, conflicts_with = "policy")]
     pub(super) config: PathBuf,
     /// The policy, instead of a configuration
     #[arg(long, value_name = "FILE", requires = "contracts")]
@@ -142,7 +142,7 @@ pub(crate) struct Lint {
     #[arg(long)]
     pub(super) strict: bool,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -154,7 +154,7 @@ pub(crate) struct Test {
     #[command(flatten)]
     pub(super) documents: Documents,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -172,7 +172,7 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE")]
     pub(super) recorded: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -184,7 +184,7 @@ pub(crate) struct Decide {
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(super) requests: PathBuf,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -201,28 +201,28 @@ pub(crate) struct Ask {
     #[command(flatten)]
     pub(super) documents: Documents,
     /// The verdict: allow, ask, hold, deny
-    #[arg(long, default_value = "allow", value_parser = word::<Verdict>)]
+    #[arg(long, default_value = "allow", value_parser = parse_keyword::<Verdict>)]
     pub(super) verdict: Verdict,
-    /// What is to happen: invoke, view
-    #[arg(long, default_value = "invoke", value_parser = word::<Operation>)]
+    /// The operation: invoke, view
+    #[arg(long, default_value = "invoke", value_parser = parse_keyword::<Operation>)]
     pub(super) operation: Operation,
     /// The capability's id fits this pattern
-    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = parse_pattern)]
     pub(super) capability: Vec<Pattern>,
     /// Its class: read_only, local_write, network, destructive
-    #[arg(long, visible_alias = "capability-class", value_parser = word::<SafetyClass>)]
+    #[arg(long, visible_alias = "capability-class", value_parser = parse_keyword::<SafetyClass>)]
     pub(super) class: Vec<SafetyClass>,
     /// Its rung: L0 to L5
-    #[arg(long, value_parser = word::<Rung>)]
+    #[arg(long, value_parser = parse_keyword::<Rung>)]
     pub(super) rung: Vec<Rung>,
     /// Its impact: read, write, destroy
-    #[arg(long, value_parser = word::<Impact>)]
+    #[arg(long, value_parser = parse_keyword::<Impact>)]
     pub(super) impact: Vec<Impact>,
     /// Its sink: none, external_send, payment, credential, destructive
-    #[arg(long, value_parser = word::<SinkKind>)]
+    #[arg(long, value_parser = parse_keyword::<SinkKind>)]
     pub(super) sink: Vec<SinkKind>,
     /// The principal's id fits this pattern
-    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = parse_pattern)]
     pub(super) principal: Vec<Pattern>,
     /// Only the principals that the policy names, with what it grants them
     #[arg(long)]
@@ -234,13 +234,13 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "ROLE")]
     pub(super) without_role: Vec<String>,
     /// The mode of the run: NORMAL, SAFE, STRICT
-    #[arg(long, value_parser = word::<SafetyMode>)]
+    #[arg(long, value_parser = parse_keyword::<SafetyMode>)]
     pub(super) mode: Vec<SafetyMode>,
     /// How confidential the run's data is: public, internal, confidential, restricted
-    #[arg(long, value_parser = word::<Confidentiality>)]
+    #[arg(long, value_parser = parse_keyword::<Confidentiality>)]
     pub(super) confidentiality: Vec<Confidentiality>,
     /// Whether the run's data is trusted, untrusted
-    #[arg(long, value_parser = word::<Integrity>)]
+    #[arg(long, value_parser = parse_keyword::<Integrity>)]
     pub(super) integrity: Vec<Integrity>,
     /// Whether there is a justification: true, false
     #[arg(long, value_name = "BOOL")]
@@ -255,7 +255,7 @@ pub(crate) struct Ask {
     #[arg(long)]
     pub(super) expect: Option<ExpectedAnswer>,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -275,7 +275,7 @@ pub(crate) struct Diff {
     #[arg(long)]
     pub(super) exit_code: bool,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 const REPLAY: &str = "\
@@ -327,11 +327,11 @@ pub(crate) struct Replay {
     pub(super) draft: PathBuf,
     #[command(flatten)]
     pub(super) source: HistorySource,
-    /// Exit with 1 if any call gets another verdict or cannot be judged again
+    /// Exit with 1 if any call gets another verdict or cannot be decided again
     #[arg(long)]
     pub(super) exit_code: bool,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -340,7 +340,7 @@ pub(crate) struct Suggest {
     #[command(flatten)]
     pub(super) source: HistorySource,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 const EDIT: &str = "\
@@ -365,5 +365,5 @@ pub(crate) struct Edit {
     #[command(flatten)]
     pub(super) sign: SigningArgs,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }

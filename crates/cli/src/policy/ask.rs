@@ -17,15 +17,16 @@ pub(super) fn run(args: &Ask) -> Result<Exit, Failure> {
     if args.output.json {
         let mut out = serde_json::to_value(&answer).unwrap_or(Value::Null);
         if let Some(out) = out.as_object_mut() {
-            out.insert("origin".to_owned(), json!(documents::origin(&loaded.set)));
+            out.insert("origin".to_owned(), json!(documents::origin_name(&loaded.set)));
         }
         output::json(&out)?;
     } else {
-        output::text(&words(&answer))?;
+        output::text(&answer_text(&answer))?;
     }
     let as_expected = match (args.expect, &answer) {
         (None, _) | (Some(ExpectedAnswer::Yes), Reachability::Reachable { .. }) => true,
-        // A question about nothing is most often a wrong name, and answers none.
+        // A question that matches no capability usually has a wrong name in it, so it proves
+        // nothing.
         (Some(ExpectedAnswer::No), Reachability::Unreachable { capabilities }) => *capabilities > 0,
         (Some(_), _) => false,
     };
@@ -53,7 +54,7 @@ fn reachability_query(args: &Ask, now: Timestamp) -> ReachabilityQuery {
     }
 }
 
-fn words(answer: &Reachability) -> String {
+fn answer_text(answer: &Reachability) -> String {
     match answer {
         Reachability::Reachable { witness } => {
             let request = escape::line(&witness.request.to_string()).into_owned();

@@ -1,4 +1,4 @@
-//! The tools that there are, from a file.
+//! Reads the tools that exist from a file.
 
 use std::path::Path;
 
@@ -11,24 +11,24 @@ use super::documents;
 use crate::{Exit, Failure};
 
 /// The largest file of tools, in bytes.
-const MAX_CATALOGUE: usize = 64 * 1024 * 1024;
+const MAX_CATALOGUE_BYTES: usize = 64 * 1024 * 1024;
 
-/// One tool. Other keys of its line are left alone.
+/// One tool. Other keys of its line are ignored.
 #[derive(Deserialize)]
 struct Tool {
     id: CapabilityId,
 }
 
-/// The catalogue of the file; without one, what the documents name.
+/// The catalogue in the file; without a file, the capabilities that the documents name.
 pub(super) fn load(path: Option<&Path>, set: &PolicySet) -> Result<Catalogue, Failure> {
-    let Some(path) = path else { return Ok(Catalogue::of(set)) };
-    let text = documents::read(path, MAX_CATALOGUE)?;
+    let Some(path) = path else { return Ok(Catalogue::from_documents(set)) };
+    let text = documents::read_file(path, MAX_CATALOGUE_BYTES)?;
     let mut ids = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let tool: Tool = serde_json::from_str(line).map_err(|error| {
             let place = format!("{}:{}", path.display(), number + 1);
             Failure::new(Exit::Invalid, "policy.catalogue", format!("{place}: no tool: {error}"))
-                .next("write one JSON object with an `id` a line")
+                .with_next_step("write one JSON object with an `id` a line")
         })?;
         ids.push(tool.id);
     }

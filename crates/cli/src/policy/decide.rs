@@ -6,22 +6,22 @@ use weaver_policy_analysis::Evaluator;
 use weaver_types::{Clock as _, SystemClock};
 
 use super::args::Decide;
-use super::{documents, lines};
+use super::{documents, request_lines};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &Decide) -> Result<Exit, Failure> {
     let loaded = documents::load(&args.documents, SystemClock::default().now())?;
     let mut evaluator = Evaluator::new(&loaded.set);
-    let mut requests = lines::Lines::open(&args.requests)?;
+    let mut requests = request_lines::RequestReader::open(&args.requests)?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut wrong = 0;
-    while let Some(line) = requests.next()? {
+    let mut invalid = 0;
+    while let Some(line) = requests.read_next()? {
         let answer = line.request.and_then(|request| evaluator.evaluate(&request));
         let answer = match answer {
             Ok(answer) => serde_json::to_string(&answer).map_err(io::Error::from)?,
             Err(error) => {
-                wrong += 1;
-                lines::error(line.number, &error).to_string()
+                invalid += 1;
+                request_lines::error_json(line.number, &error).to_string()
             }
         };
         writeln!(out, "{answer}")?;
@@ -30,5 +30,5 @@ pub(super) fn run(args: &Decide) -> Result<Exit, Failure> {
         }
     }
     out.flush()?;
-    if wrong == 0 { Ok(Exit::Ok) } else { Err(lines::invalid(wrong)) }
+    if invalid == 0 { Ok(Exit::Ok) } else { Err(request_lines::invalid_lines_failure(invalid)) }
 }

@@ -6,40 +6,40 @@ use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
 
 use super::args::Diff;
-use super::{documents, lines};
+use super::{documents, request_lines};
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
-    let before = documents::either(&args.a, args.contracts.as_ref(), now)?;
-    let after = documents::either(&args.b, args.contracts.as_ref(), now)?;
+    let before = documents::load_folder_or_policy(&args.a, args.contracts.as_ref(), now)?;
+    let after = documents::load_folder_or_policy(&args.b, args.contracts.as_ref(), now)?;
     let mut diff = PolicyDiff::new(&before, &after);
     let mut wrong = Vec::new();
     let mut errors: u64 = 0;
     if let Some(path) = &args.replay {
-        let mut requests = lines::Lines::open(path)?;
-        while let Some(line) = requests.next()? {
-            if let Err(error) = line.request.and_then(|request| diff.replay(&request)) {
+        let mut requests = request_lines::RequestReader::open(path)?;
+        while let Some(line) = requests.read_next()? {
+            if let Err(error) = line.request.and_then(|request| diff.compare_request(&request)) {
                 errors += 1;
                 if wrong.len() < 100 {
-                    wrong.push(lines::error(line.number, &error));
+                    wrong.push(request_lines::error_json(line.number, &error));
                 }
             }
         }
     }
     if args.output.json {
-        output::json(&as_json(&diff, &wrong))?;
+        output::json(&diff_json(&diff, &wrong))?;
     } else {
-        output::text(&in_words(&diff, &wrong))?;
+        output::text(&diff_text(&diff, &wrong))?;
     }
     if errors > 0 {
-        return Err(lines::invalid(errors));
+        return Err(request_lines::invalid_lines_failure(errors));
     }
     let same = diff.document_changes().is_empty() && diff.counts().is_empty();
     Ok(if args.exit_code && !same { Exit::Failed } else { Exit::Ok })
 }
 
-fn as_json(diff: &PolicyDiff<'_>, wrong: &[Value]) -> Value {
+fn diff_json(diff: &PolicyDiff<'_>, wrong: &[Value]) -> Value {
     let decision = |one: VerdictWithReason| json!({ "verdict": one.verdict, "reason": one.reason });
     let changed = |one: &ChangedDecision| {
         json!({
@@ -51,14 +51,14 @@ fn as_json(diff: &PolicyDiff<'_>, wrong: &[Value]) -> Value {
     };
     json!({
         "changes": diff.document_changes(),
-        "requests": diff.replayed(),
+        "requests": diff.compared_count(),
         "counts": diff.counts(),
         "flips": diff.changed_decisions().iter().map(changed).collect::<Vec<_>>(),
         "errors": wrong,
     })
 }
 
-fn in_words(diff: &PolicyDiff<'_>, wrong: &[Value]) -> String {
+fn diff_text(diff: &PolicyDiff<'_>, wrong: &[Value]) -> String {
     let mut out = String::new();
     for (place, change) in diff.document_changes() {
         let sign = match change {
@@ -71,9 +71,10 @@ fn in_words(diff: &PolicyDiff<'_>, wrong: &[Value]) -> String {
     if diff.document_changes().is_empty() {
         out.push_str("the documents say the same\n");
     }
-    let in_words = |one: VerdictWithReason| format!("{} ({})", one.verdict, one.reason.as_str());
+    let decision_text =
+        |one: VerdictWithReason| format!("{} ({})", one.verdict, one.reason.as_str());
     for changed in diff.changed_decisions() {
-        let (before, after) = (in_words(changed.before), in_words(changed.after));
+        let (before, after) = (decision_text(changed.before), decision_text(changed.after));
         out.push_str(&format!("{}: {before} → {after}\n", escape::line(&changed.id)));
     }
     for (kind, count) in diff.counts() {
@@ -82,9 +83,9 @@ fn in_words(diff: &PolicyDiff<'_>, wrong: &[Value]) -> String {
     for one in wrong {
         out.push_str(&format!("{}\n", escape::line(&one.to_string())));
     }
-    if diff.replayed() > 0 {
+    if diff.compared_count() > 0 {
         let flipped: usize = diff.counts().values().sum();
-        out.push_str(&format!("{flipped} of {} requests flip\n", diff.replayed()));
+        out.push_str(&format!("{flipped} of {} requests flip\n", diff.compared_count()));
     }
     out
 }

@@ -1,35 +1,37 @@
-//! The documents that are looked at.
+//! Loads the documents that a command examines.
 
 use std::path::{Path, PathBuf};
 
 use weaver_gateway::{bounded_file, config};
-use weaver_policy::{MAX_BYTES, PolicySet, Source, Sources};
-use weaver_types::{Origin, Timestamp};
+use weaver_policy::{DocumentSource, DocumentSources, MAX_DOCUMENT_BYTES, PolicySet};
+use weaver_types::{PolicyOrigin, Timestamp};
 
 use super::args::Documents;
 use crate::{Exit, Failure};
 
-/// What stands for keys where none are given.
+/// Used as the keys document if none is given.
 const NO_KEYS: &str = "kind = \"keys\"\nformat = 1\nid = \"none\"\nversion = 1\n";
 
-/// A set, and whether somebody gave a keys document with it.
+/// A policy set, and whether a keys document was given with it.
 pub(crate) struct LoadedDocuments {
     pub(crate) set: PolicySet,
     pub(super) with_keys: bool,
 }
 
-/// Reads what the arguments name.
+/// Loads the documents that the arguments name.
 pub(super) fn load(args: &Documents, now: Timestamp) -> Result<LoadedDocuments, Failure> {
     match (&args.policy, &args.contracts) {
-        (Some(policy), Some(contracts)) => files(policy, contracts, args.keys.as_deref(), now),
-        _ => configured(&args.config, now),
+        (Some(policy), Some(contracts)) => load_files(policy, contracts, args.keys.as_deref(), now),
+        _ => load_configured(&args.config, now),
     }
 }
 
-/// Signed documents count as signed; others are read all the same.
-fn configured(path: &Path, now: Timestamp) -> Result<LoadedDocuments, Failure> {
+/// Loads the documents of a configuration. Their signatures are verified if possible; invalid ones
+/// do not stop the command.
+fn load_configured(path: &Path, now: Timestamp) -> Result<LoadedDocuments, Failure> {
     let config = config::load(path).map_err(|error| {
-        Failure::from(error).next("name the documents instead: --policy FILE --contracts FILE")
+        Failure::from(error)
+            .with_next_step("name the documents instead: --policy FILE --contracts FILE")
     })?;
     let signed = config::load_policy(&config, config::SignatureChecks::Required, now);
     let set =
@@ -37,64 +39,65 @@ fn configured(path: &Path, now: Timestamp) -> Result<LoadedDocuments, Failure> {
     Ok(LoadedDocuments { set, with_keys: true })
 }
 
-/// Documents of which nothing proves the origin.
-pub(crate) fn files(
+/// Loads documents from files, without verifying signatures.
+pub(crate) fn load_files(
     policy: &Path,
     contracts: &Path,
     keys: Option<&Path>,
     now: Timestamp,
 ) -> Result<LoadedDocuments, Failure> {
     let keys_name = keys.map_or_else(|| "no keys".to_owned(), |path| path.display().to_string());
-    let keys_text = keys.map_or_else(|| Ok(NO_KEYS.to_owned()), text)?;
-    let set = unsigned(policy, contracts, Source::unsigned(&keys_name, &keys_text), now)?;
+    let keys_text = keys.map_or_else(|| Ok(NO_KEYS.to_owned()), document_text)?;
+    let set =
+        load_unsigned(policy, contracts, DocumentSource::unsigned(&keys_name, &keys_text), now)?;
     Ok(LoadedDocuments { set, with_keys: keys.is_some() })
 }
 
-/// A policy that stands in no file, with contracts that do.
-pub(super) fn with_contracts(
+/// Loads a policy from its text, with contracts from a file.
+pub(super) fn load_policy_text(
     policy: &str,
     contracts: &Path,
     now: Timestamp,
 ) -> Result<PolicySet, Failure> {
     let name = contracts.display().to_string();
-    let contracts = text(contracts)?;
-    let sources = Sources {
-        policy: Source::unsigned("policy", policy),
-        contracts: Source::unsigned(&name, &contracts),
-        keys: Source::unsigned("no keys", NO_KEYS),
+    let contracts = document_text(contracts)?;
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned("policy", policy),
+        contracts: DocumentSource::unsigned(&name, &contracts),
+        keys: DocumentSource::unsigned("no keys", NO_KEYS),
     };
     Ok(PolicySet::load_unsigned_development(&sources, now)?)
 }
 
-/// The same, with a keys document that stands in no file.
-pub(crate) fn with_keys(
+/// Like [`load_files`], with a keys document from its text.
+pub(crate) fn load_with_keys(
     policy: &Path,
     contracts: &Path,
     keys: &str,
     now: Timestamp,
 ) -> Result<PolicySet, Failure> {
-    unsigned(policy, contracts, Source::unsigned("keys", keys), now)
+    load_unsigned(policy, contracts, DocumentSource::unsigned("keys", keys), now)
 }
 
-fn unsigned(
+fn load_unsigned(
     policy: &Path,
     contracts: &Path,
-    keys: Source<'_>,
+    keys: DocumentSource<'_>,
     now: Timestamp,
 ) -> Result<PolicySet, Failure> {
     let name = |path: &Path| path.display().to_string();
     let (policy_name, contracts_name) = (name(policy), name(contracts));
-    let (policy, contracts) = (text(policy)?, text(contracts)?);
-    let sources = Sources {
-        policy: Source::unsigned(&policy_name, &policy),
-        contracts: Source::unsigned(&contracts_name, &contracts),
+    let (policy, contracts) = (document_text(policy)?, document_text(contracts)?);
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned(&policy_name, &policy),
+        contracts: DocumentSource::unsigned(&contracts_name, &contracts),
         keys,
     };
     Ok(PolicySet::load_unsigned_development(&sources, now)?)
 }
 
-/// A folder with the documents, or a policy with contracts given beside it.
-pub(super) fn either(
+/// Loads a folder with the documents, or a policy with the given contracts.
+pub(super) fn load_folder_or_policy(
     path: &Path,
     contracts: Option<&PathBuf>,
     now: Timestamp,
@@ -104,36 +107,37 @@ pub(super) fn either(
             let keys = path.join("keys.toml");
             let keys = keys.exists().then_some(keys);
             let (policy, own) = (path.join("policy.toml"), path.join("contracts.toml"));
-            files(&policy, contracts.unwrap_or(&own), keys.as_deref(), now)
+            load_files(&policy, contracts.unwrap_or(&own), keys.as_deref(), now)
         }
-        (false, Some(contracts)) => files(path, contracts, None, now),
+        (false, Some(contracts)) => load_files(path, contracts, None, now),
         (false, None) => {
             let message = format!("{}: this is no folder with documents", path.display());
             let failure = Failure::new(Exit::Usage, "policy.no_contracts", message);
-            Err(failure.next("name a folder, or the contracts with --contracts FILE"))
+            Err(failure.with_next_step("name a folder, or the contracts with --contracts FILE"))
         }
     };
     loaded.map(|loaded| loaded.set)
 }
 
 /// The text of a document.
-fn text(path: &Path) -> Result<String, Failure> {
-    read(path, MAX_BYTES)
+fn document_text(path: &Path) -> Result<String, Failure> {
+    read_file(path, MAX_DOCUMENT_BYTES)
 }
 
-/// The text of any file that was named.
-pub(super) fn read(path: &Path, max: usize) -> Result<String, Failure> {
-    bounded_file::text(path, max).map_err(|error| {
+/// The text of a file, up to a size.
+pub(super) fn read_file(path: &Path, max: usize) -> Result<String, Failure> {
+    bounded_file::read_text(path, max).map_err(|error| {
         let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::Invalid, "policy.unreadable", message).next("name a file that is there")
+        Failure::new(Exit::Invalid, "policy.unreadable", message)
+            .with_next_step("name a file that is there")
     })
 }
 
-/// The origin in one word.
-pub(crate) fn origin(set: &PolicySet) -> &'static str {
+/// The origin of the documents, in one word.
+pub(crate) fn origin_name(set: &PolicySet) -> &'static str {
     match set.basis().origin {
-        Origin::Signed => "signed",
-        Origin::Code => "code",
-        Origin::UnsignedDevelopment => "unsigned_development",
+        PolicyOrigin::Signed => "signed",
+        PolicyOrigin::Code => "code",
+        PolicyOrigin::UnsignedDevelopment => "unsigned_development",
     }
 }

@@ -1,4 +1,5 @@
-//! `weaver policy edit`: the policy in an editor, looked at with every save, signed at the end.
+//! `weaver policy edit`: opens the policy in an editor, reviews it at every save, and signs it at
+//! the end.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -10,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use weaver_gateway::bounded_file;
 use weaver_gateway::setup::PolicyRevision;
-use weaver_policy::MAX_BYTES;
+use weaver_policy::MAX_DOCUMENT_BYTES;
 use weaver_policy_analysis::history::CallHistory;
 use weaver_policy_analysis::{Catalogue, lint};
 use weaver_text::escape;
@@ -21,64 +22,63 @@ use super::{history, replay, signing};
 use crate::init::questions;
 use crate::{Exit, Failure, config_path, output};
 
-/// How often a save is looked for while the editor runs.
-const POLL: Duration = Duration::from_millis(300);
-/// How many texts that were not signed are kept side by side.
-const MAX_KEPT: usize = 100;
-/// Editors that have the terminal to themselves: what is found is told when they end.
-const IN_TERMINAL: [&str; 12] =
+/// How often to check for a save while the editor runs.
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
+/// How many drafts that were not signed are kept.
+const MAX_KEPT_DRAFTS: usize = 100;
+/// Editors that occupy the terminal: the review is printed after they end.
+const TERMINAL_EDITORS: [&str; 12] =
     ["vi", "vim", "nvim", "nano", "pico", "emacs", "ed", "micro", "hx", "helix", "kak", "joe"];
 
 pub(super) fn run(args: &Edit) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
-    let file = config_path::find(args.config.as_deref())?;
+    let file = config_path::resolve(args.config.as_deref())?;
     let revision = PolicyRevision::open(&file, now)?;
-    let history = history::read(&revision.config().store, args.since, now).ok();
+    let history = history::read_ledger(&revision.config().store_path, args.since, now).ok();
     let draft = Draft::new(&revision, history, args.since)?;
-    edited(args, &draft, now).map_err(|failure| draft.kept_after(failure))
+    edit_until_signed(args, &draft, now).map_err(|failure| draft.keep_on_failure(failure))
 }
 
-/// Lets the person edit until the text is signed or given up. On an error the text is as it was saved
-/// last.
-fn edited(args: &Edit, draft: &Draft<'_>, now: Timestamp) -> Result<Exit, Failure> {
+/// Lets the user edit until the text is signed or given up. An error leaves the text as last saved.
+fn edit_until_signed(args: &Edit, draft: &Draft<'_>, now: Timestamp) -> Result<Exit, Failure> {
     let revision = draft.revision;
     loop {
         draft.edit()?;
         let text = draft.text()?;
         if text == revision.text() {
-            output::aside("nothing was changed\n");
+            output::stderr("nothing was changed\n");
             return Ok(Exit::Ok);
         }
-        let sound = draft.look(&text);
-        if !args.output.json || !sound {
-            output::aside(&draft.told(&text));
+        let is_valid = draft.is_valid(&text);
+        if !args.output.json || !is_valid {
+            output::stderr(&draft.review_text(&text));
         }
         if args.sign.yes || !questions::has_terminal() {
-            if !sound {
+            if !is_valid {
                 let message = "the policy has errors, and nothing was signed";
                 return Err(Failure::new(Exit::Invalid, "policy.edit", message));
             }
             if !args.sign.yes {
                 let kept = draft.keep()?;
-                output::aside(&format!("kept in {}; sign it with --yes\n", kept.display()));
+                output::stderr(&format!("kept in {}; sign it with --yes\n", kept.display()));
                 return Ok(Exit::Ok);
             }
         } else {
             let question =
-                if sound { "[s]ign, [e]dit again, [q]uit? " } else { "[e]dit again, [q]uit? " };
+                if is_valid { "[s]ign, [e]dit again, [q]uit? " } else { "[e]dit again, [q]uit? " };
             match questions::ask(question)?.as_str() {
-                "s" | "sign" if sound => {}
+                "s" | "sign" if is_valid => {}
                 "q" | "quit" => return Ok(Exit::Ok),
                 _ => continue,
             }
         }
         let version = args.sign.sign(revision, &text, now)?;
         draft.is_signed.set(true);
-        return signing::report(revision, version, args.output.format());
+        return signing::print_signed(revision, version, args.output.format());
     }
 }
 
-/// The text that is edited, in a file of its own beside the documents.
+/// The text that is edited, in a temporary file next to the documents.
 struct Draft<'r> {
     revision: &'r PolicyRevision,
     history: Option<CallHistory>,
@@ -95,35 +95,36 @@ impl<'r> Draft<'r> {
     ) -> Result<Self, Failure> {
         let name = random_text("policy-draft-", 6, &OsRandom)
             .map_err(|error| Failure::new(Exit::Internal, "policy.random", error))?;
-        // Beside the configuration, so that nobody else reads or writes it.
+        // In the configuration's folder, which nobody else reads or writes.
         let path = revision.config().base().join(format!(".{name}.toml"));
         std::fs::write(&path, revision.text()).map_err(|error| unwritable(&path, &error))?;
         Ok(Self { revision, history, span, path, is_signed: Cell::new(false) })
     }
 
     fn text(&self) -> Result<String, Failure> {
-        bounded_file::text(&self.path, MAX_BYTES).map_err(|error| {
+        bounded_file::read_text(&self.path, MAX_DOCUMENT_BYTES).map_err(|error| {
             let message = format!("{}: {error}", self.path.display());
             Failure::new(Exit::Invalid, "policy.unreadable", message)
-                .next("save the text under the name that it had")
+                .with_next_step("save the text under the name that it had")
         })
     }
 
-    /// Lets the person edit, and tells what each save comes to.
+    /// Runs the editor, and prints the review of each save.
     fn edit(&self) -> Result<(), Failure> {
         let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
         let editor = editor.filter(|editor| !editor.trim().is_empty());
         let editor = editor.unwrap_or_else(|| "vi".to_owned());
         let program = editor.split_whitespace().next().unwrap_or_default();
         let plain = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
-        let tells = !IN_TERMINAL.contains(&plain.as_ref());
-        // As git has it: the editor is a command line for the shell.
+        let reports_saves = !TERMINAL_EDITORS.contains(&plain.as_ref());
+        // The editor is a shell command line, as for git.
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(&self.path);
         let failed = |error: &dyn std::fmt::Display| {
             let message = format!("the editor `{}` failed: {error}", escape::line(&editor));
-            Failure::new(Exit::Invalid, "policy.editor", message)
-                .next("set EDITOR to a command that edits a file and ends when you are done")
+            Failure::new(Exit::Invalid, "policy.editor", message).with_next_step(
+                "set EDITOR to a command that edits a file and ends when you are done",
+            )
         };
         let mut child = command.spawn().map_err(|error| failed(&error))?;
         let mut seen = self.saved_at();
@@ -131,13 +132,13 @@ impl<'r> Draft<'r> {
             match child.try_wait().map_err(|error| failed(&error))? {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(failed(&status)),
-                None => thread::sleep(POLL),
+                None => thread::sleep(POLL_INTERVAL),
             }
             let saved = self.saved_at();
-            if tells && saved != seen {
+            if reports_saves && saved != seen {
                 seen = saved;
                 if let Ok(text) = self.text() {
-                    output::aside(&self.told(&text));
+                    output::stderr(&self.review_text(&text));
                 }
             }
         }
@@ -147,13 +148,13 @@ impl<'r> Draft<'r> {
         std::fs::metadata(&self.path).and_then(|data| data.modified()).ok()
     }
 
-    /// Whether the text is a policy.
-    fn look(&self, text: &str) -> bool {
+    /// Whether the text is a valid policy.
+    fn is_valid(&self, text: &str) -> bool {
         self.revision.draft(text, SystemClock::default().now()).is_ok()
     }
 
-    /// What is wrong in it, or what lint finds and what it would have made of the calls.
-    fn told(&self, text: &str) -> String {
+    /// The errors in the text; or what lint finds, and a replay of the recorded calls.
+    fn review_text(&self, text: &str) -> String {
         let now = SystemClock::default().now();
         let line = |text: &str| escape::line(text).into_owned();
         let set = match self.revision.draft(text, now) {
@@ -172,19 +173,19 @@ impl<'r> Draft<'r> {
             }
         };
         let mut out = String::new();
-        for one in lint(&set, &Catalogue::of(&set), now) {
+        for one in lint(&set, &Catalogue::from_documents(&set), now) {
             let (place, message) = (line(&one.place), line(&one.message));
             out.push_str(&format!("{place}: {message} [{}]\n", one.code.as_str()));
         }
         if let Some(history) = &self.history {
-            let report = replay::report(&set, history, self.span, now);
+            let report = replay::replay_history(&set, history, self.span, now);
             out.push_str(&format!("{}\n", output::bold(&report.summary())));
         }
         out
     }
 
-    /// The failure, and where the text is kept that it would have cost.
-    fn kept_after(&self, failure: Failure) -> Failure {
+    /// Keeps the changed text after a failure, and adds to the failure where it is.
+    fn keep_on_failure(&self, failure: Failure) -> Failure {
         let is_changed =
             std::fs::read(&self.path).is_ok_and(|bytes| bytes != self.revision.text().as_bytes());
         if self.is_signed.get() || !is_changed {
@@ -198,13 +199,13 @@ impl<'r> Draft<'r> {
             Some(next) => format!("{next}; {kept}"),
             None => kept,
         };
-        failure.next(next)
+        failure.with_next_step(next)
     }
 
-    /// Keeps the text where it can be found again, beside what was kept before.
+    /// Copies the text to a new file that is kept.
     fn keep(&self) -> Result<PathBuf, Failure> {
         let folder = self.revision.config().base();
-        let names = (2..MAX_KEPT).map(|number| format!("policy-draft-{number}.toml"));
+        let names = (2..MAX_KEPT_DRAFTS).map(|number| format!("policy-draft-{number}.toml"));
         let mut names = std::iter::once("policy-draft.toml".to_owned()).chain(names);
         let kept = names.find_map(|name| {
             let path = folder.join(name);
@@ -213,8 +214,9 @@ impl<'r> Draft<'r> {
             (!made.as_ref().is_err_and(is_there)).then_some((path, made))
         });
         let (path, made) = kept.ok_or_else(|| {
-            let message = format!("{MAX_KEPT} drafts are kept in {} already", folder.display());
-            Failure::new(Exit::Invalid, "policy.drafts", message).next("remove old ones")
+            let message =
+                format!("{MAX_KEPT_DRAFTS} drafts are kept in {} already", folder.display());
+            Failure::new(Exit::Invalid, "policy.drafts", message).with_next_step("remove old ones")
         })?;
         let copied =
             made.and_then(|mut file| io::copy(&mut File::open(&self.path)?, &mut file).map(drop));
@@ -225,12 +227,13 @@ impl<'r> Draft<'r> {
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        // What was to be kept was copied.
+        // A text to be kept has been copied.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let message = format!("{} cannot be written: {error}", path.display());
-    Failure::new(Exit::Invalid, "policy.unwritable", message).next("make the folder writable")
+    Failure::new(Exit::Invalid, "policy.unwritable", message)
+        .with_next_step("make the folder writable")
 }

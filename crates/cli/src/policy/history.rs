@@ -1,4 +1,4 @@
-//! The calls of a ledger, for `replay`, `suggest` and `allow`.
+//! Reads recorded calls from a ledger or a file, for `replay`, `suggest` and `allow`.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
@@ -9,19 +9,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_policy_analysis::history::{CallHistory, HistoryEvent};
 use weaver_trace_store::Reader;
-use weaver_trace_store::query::Facts;
+use weaver_trace_store::query::EventFacts;
 use weaver_types::ledger::{MAX_PAGE, StoredEvent};
 use weaver_types::{EventKind, RunId, Timestamp};
 
 use crate::{Exit, Failure};
 
-/// The calls of the last `span`, from the ledger at `store`. The whole log is read: what a run had
-/// taken in by then stands in its earlier events.
-pub(crate) fn read(store: &Path, span: Duration, now: Timestamp) -> Result<CallHistory, Failure> {
+/// The calls of the last `span`, from the ledger at `store`. The whole log is read, because the
+/// label of a run's data depends on its earlier events.
+pub(crate) fn read_ledger(
+    store: &Path,
+    span: Duration,
+    now: Timestamp,
+) -> Result<CallHistory, Failure> {
     if !store.is_file() {
         let message = format!("{}: nothing was called yet", store.display());
-        return Err(Failure::new(Exit::Store, "policy.no_history", message)
-            .next("let an agent work for a while, or name another ledger with `--store FILE`"));
+        return Err(Failure::new(Exit::Store, "policy.no_history", message).with_next_step(
+            "let an agent work for a while, or name another ledger with `--store FILE`",
+        ));
     }
     let failed = |error| Failure::store(store, &error);
     let reader = Reader::open(store).map_err(failed)?;
@@ -34,9 +39,9 @@ pub(crate) fn read(store: &Path, span: Duration, now: Timestamp) -> Result<CallH
         let Some(last) = page.last() else { return Ok(history) };
         next = last.seq.saturating_add(1);
         for event in &page {
-            let facts = Facts::of(event);
+            let facts = EventFacts::from_event(event);
             let Some(header) = &facts.header else { continue };
-            history.take(&HistoryEvent {
+            history.apply(&HistoryEvent {
                 kind: header.kind,
                 at: header.at,
                 run: header.run.as_ref(),
@@ -48,7 +53,7 @@ pub(crate) fn read(store: &Path, span: Duration, now: Timestamp) -> Result<CallH
 }
 
 /// The longest line of a history file, in bytes.
-const MAX_LINE: u64 = 16 * 1024 * 1024;
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// One event of a history file.
 #[derive(Serialize, Deserialize)]
@@ -73,12 +78,12 @@ impl HistoryFile {
         file.map(|file| Self(BufWriter::new(file))).map_err(|error| {
             let message = format!("{} cannot be written: {error}", path.display());
             Failure::new(Exit::Invalid, "policy.unwritable", message)
-                .next("name a new file in a folder that can be written")
+                .with_next_step("name a new file in a folder that can be written")
         })
     }
 
     pub(crate) fn add(&mut self, events: &[StoredEvent]) -> std::io::Result<()> {
-        for facts in events.iter().map(Facts::of) {
+        for facts in events.iter().map(EventFacts::from_event) {
             let Some(header) = facts.header else { continue };
             let line = HistoryLine {
                 kind: header.kind,
@@ -94,12 +99,12 @@ impl HistoryFile {
     }
 }
 
-/// The calls of a history file, whenever they were made.
-pub(super) fn from_file(path: &Path) -> Result<CallHistory, Failure> {
+/// All calls of a history file, of any time.
+pub(super) fn read_file(path: &Path) -> Result<CallHistory, Failure> {
     let wrong = |number: usize, problem: &dyn std::fmt::Display| {
         let message = format!("{}:{number}: {problem}", path.display());
         Failure::new(Exit::Invalid, "policy.history", message)
-            .next("name a file that `weaver replay --history FILE` wrote")
+            .with_next_step("name a file that `weaver replay --history FILE` wrote")
     };
     let file = File::open(path).map_err(|error| wrong(0, &error))?;
     let mut reader = BufReader::new(file);
@@ -108,14 +113,14 @@ pub(super) fn from_file(path: &Path) -> Result<CallHistory, Failure> {
     loop {
         line.clear();
         number += 1;
-        let mut bounded = (&mut reader).take(MAX_LINE);
+        let mut bounded = (&mut reader).take(MAX_LINE_BYTES);
         let read = bounded.read_until(b'\n', &mut line).map_err(|error| wrong(number, &error))?;
         if read == 0 {
             return Ok(history);
         }
         let event: HistoryLine =
             serde_json::from_slice(&line).map_err(|error| wrong(number, &error))?;
-        history.take(&HistoryEvent {
+        history.apply(&HistoryEvent {
             kind: event.kind,
             at: event.at,
             run: event.run.as_ref(),

@@ -1,4 +1,4 @@
-//! `weaver policy replay`: what a draft would have made of the calls that were made.
+//! `weaver policy replay`: decides recorded calls again under a draft.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use super::args::{HistorySource, Replay};
 use super::{documents, history};
 use crate::{Exit, Failure, config_path, output};
 
-/// The most changed calls that are shown one by one.
-const MAX_SHOWN: usize = 20;
+/// The most changed calls that are listed.
+const MAX_CALLS_SHOWN: usize = 20;
 
-/// Where the documents and the ledger of a history lie.
+/// The paths of the ledger, the contracts and the keys.
 pub(crate) struct HistoryPaths {
     pub(crate) store: PathBuf,
     pub(crate) contracts: PathBuf,
@@ -24,63 +24,66 @@ pub(crate) struct HistoryPaths {
 }
 
 impl HistoryPaths {
-    /// As the arguments say, and for the rest as the configuration does.
+    /// The paths in the arguments, completed from the configuration.
     pub(crate) fn of(args: &HistorySource) -> Result<Self, Failure> {
         let calls = args.store.as_ref().or(args.history.as_ref());
         if let (Some(store), Some(contracts)) = (calls, &args.contracts) {
             return Ok(Self { store: store.clone(), contracts: contracts.clone(), keys: None });
         }
-        let file = config_path::find(args.config.as_deref())?;
+        let file = config_path::resolve(args.config.as_deref())?;
         let config = weaver_gateway::config::load(&file)?;
-        let keys = config.folder.join("keys.toml");
+        let keys = config.documents_folder.join("keys.toml");
         Ok(Self {
-            store: args.store.clone().unwrap_or(config.store),
-            contracts: args.contracts.clone().unwrap_or(config.folder.join("contracts.toml")),
+            store: args.store.clone().unwrap_or(config.store_path),
+            contracts: args
+                .contracts
+                .clone()
+                .unwrap_or(config.documents_folder.join("contracts.toml")),
             keys: keys.is_file().then_some(keys),
         })
     }
 
-    /// The calls.
+    /// The recorded calls.
     pub(super) fn calls(
         &self,
         args: &HistorySource,
         now: Timestamp,
     ) -> Result<CallHistory, Failure> {
         match &args.history {
-            Some(file) => history::from_file(file),
-            None => history::read(&self.store, args.since, now),
+            Some(file) => history::read_file(file),
+            None => history::read_ledger(&self.store, args.since, now),
         }
     }
 
-    /// The set that a draft of the policy makes with the other documents.
+    /// The policy set of a draft together with the other documents.
     pub(crate) fn draft(&self, policy: &Path, now: Timestamp) -> Result<PolicySet, Failure> {
         let keys = self.keys.as_deref();
-        Ok(documents::files(policy, &self.contracts, keys, now)?.set)
+        Ok(documents::load_files(policy, &self.contracts, keys, now)?.set)
     }
 }
 
 pub(super) fn run(args: &Replay) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
-    let place = HistoryPaths::of(&args.source)?;
-    let draft = place.draft(&args.draft, now)?;
-    let history = place.calls(&args.source, now)?;
-    let report = report(&draft, &history, args.source.since, now);
+    let paths = HistoryPaths::of(&args.source)?;
+    let draft = paths.draft(&args.draft, now)?;
+    let history = paths.calls(&args.source, now)?;
+    let report = replay_history(&draft, &history, args.source.since, now);
     if args.output.json {
         output::json(&json!({
             "summary": report.summary(),
             "replay": report,
-            "unread": history.unread(),
-            "cut": history.is_cut(),
+            "unread": history.unreadable_count(),
+            "cut": history.is_truncated(),
         }))?;
     } else {
-        output::text(&text(&report, &history))?;
+        output::text(&report_text(&report, &history))?;
     }
-    let same = report.is_same() && history.unread() == 0;
+    let same = report.is_unchanged() && history.unreadable_count() == 0;
     Ok(if args.exit_code && !same { Exit::Failed } else { Exit::Ok })
 }
 
-/// The replay of a history.
-pub(crate) fn report(
+/// Replays a history under a draft.
+pub(crate) fn replay_history(
     draft: &PolicySet,
     history: &CallHistory,
     span: std::time::Duration,
@@ -91,8 +94,8 @@ pub(crate) fn report(
     replay::replay(draft, history.calls(), since, now)
 }
 
-/// The replay for people, the summary first.
-pub(crate) fn text(report: &DraftReplay, history: &CallHistory) -> String {
+/// The replay as text, the summary first.
+pub(crate) fn report_text(report: &DraftReplay, history: &CallHistory) -> String {
     let mut out = format!("{}\n", output::bold(&report.summary()));
     for (source, counts) in &report.by_rule {
         let now = &counts.now;
@@ -114,28 +117,28 @@ pub(crate) fn text(report: &DraftReplay, history: &CallHistory) -> String {
         };
         out.push_str(&format!("  {source}: {}{other}\n", parts.join(", ")));
     }
-    for one in report.changed.iter().take(MAX_SHOWN) {
-        let (capability, source) = (escape::line(&one.capability), escape::line(&one.source));
-        let then = match one.would_have {
-            Some(would) => format!("{} (would have been {would})", one.then),
-            None => one.then.to_string(),
+    for call in report.changed.iter().take(MAX_CALLS_SHOWN) {
+        let (capability, source) = (escape::line(&call.capability), escape::line(&call.source));
+        let then = match call.would_have {
+            Some(would) => format!("{} (would have been {would})", call.then),
+            None => call.then.to_string(),
         };
-        let call = output::dim(&escape::line(&one.call));
-        out.push_str(&format!("  {then} → {}  {capability}  {source}  {call}\n", one.now));
+        let id = output::dim(&escape::line(&call.call));
+        out.push_str(&format!("  {then} → {}  {capability}  {source}  {id}\n", call.now));
     }
-    if report.changed_total > MAX_SHOWN {
-        let more = report.changed_total - MAX_SHOWN;
+    if report.changed_total > MAX_CALLS_SHOWN {
+        let more = report.changed_total - MAX_CALLS_SHOWN;
         out.push_str(&format!("  and {more} more; all of them with --json\n"));
     }
     for (reason, many) in &report.not_judged {
         let calls = if *many == 1 { "1 call".to_owned() } else { format!("{many} calls") };
         out.push_str(&format!("not judged: {calls}: {}\n", reason.as_str()));
     }
-    if history.unread() > 0 {
-        let many = history.unread();
+    if history.unreadable_count() > 0 {
+        let many = history.unreadable_count();
         out.push_str(&format!("not judged: {many} decisions that are pruned or cannot be read\n"));
     }
-    if history.is_cut() {
+    if history.is_truncated() {
         out.push_str("not judged: later calls, since there are more than a replay keeps\n");
     }
     out

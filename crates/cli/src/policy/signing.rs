@@ -1,5 +1,4 @@
-//! Signing a new version of the policy that is in force: the end of `weaver allow` and
-//! `weaver policy edit`.
+//! Signs a new version of the policy in force, for `weaver allow` and `weaver policy edit`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use weaver_gateway::setup::PolicyRevision;
 use weaver_types::Timestamp;
 
 use crate::output::OutputFormat;
-use crate::shared_args::PassphraseFrom;
+use crate::shared_args::PassphraseArgs;
 use crate::{Exit, Failure, output};
 
 /// Options for signing a new policy.
@@ -19,22 +18,22 @@ pub(crate) struct SigningArgs {
     /// The root key, if not where `weaver init` put it
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-    /// Sign without a question
+    /// Sign without a confirmation
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseFrom,
+    pub(crate) passphrase: PassphraseArgs,
 }
 
 impl SigningArgs {
-    /// Signs the text, under a version above the one in force, and puts it into force.
+    /// Signs the text as the version after the one in force, and activates it.
     pub(crate) fn sign(
         &self,
         revision: &PolicyRevision,
         text: &str,
         now: Timestamp,
     ) -> Result<u64, Failure> {
-        let text = revision.raised(text, now)?;
+        let text = revision.with_raised_version(text, now)?;
         let version = revision.draft(&text, now)?.policy().version;
         let key = self.key.clone().unwrap_or_else(|| revision.root_key());
         let key_file = KeyFile::read(&key).map_err(|error| with_key_hint(&key, error.into()))?;
@@ -47,18 +46,21 @@ impl SigningArgs {
     }
 }
 
-/// Says how the root key is named, beside why it could not be read.
+/// Adds to a failure how to name the root key.
 pub(crate) fn with_key_hint(key: &Path, failure: Failure) -> Failure {
-    failure.next(format!("name the root key with `--key FILE` if it is not {}", key.display()))
+    failure.with_next_step(format!(
+        "name the root key with `--key FILE` if it is not {}",
+        key.display()
+    ))
 }
 
-/// Says that a version is in force.
-pub(crate) fn report(
+/// Prints that a version is in force.
+pub(crate) fn print_signed(
     revision: &PolicyRevision,
     version: u64,
     format: OutputFormat,
 ) -> Result<Exit, Failure> {
-    let file = revision.config().folder.join("policy.toml");
+    let file = revision.config().documents_folder.join("policy.toml");
     let file = file.display().to_string();
     if format == OutputFormat::Json {
         output::json(&json!({ "ok": true, "policy": file, "version": version }))?;

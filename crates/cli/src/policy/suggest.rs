@@ -1,4 +1,4 @@
-//! `weaver policy suggest`: rules that allow what was done.
+//! `weaver policy suggest`: suggests rules that allow what was done.
 
 use serde_json::json;
 use weaver_policy_analysis::suggest::{self, Suggestions};
@@ -10,25 +10,25 @@ use super::documents;
 use super::replay::HistoryPaths;
 use crate::{Exit, Failure, output};
 
-/// A policy that says nothing: contracts alone count for what a tool can do.
-const NO_RULES: &str = "kind = \"policy\"\nformat = 1\nid = \"none\"\nversion = 1\n";
+/// A policy without rules, so that only the contracts tell what a tool may do.
+const EMPTY_POLICY: &str = "kind = \"policy\"\nformat = 1\nid = \"none\"\nversion = 1\n";
 
 pub(super) fn run(args: &Suggest) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
-    let place = HistoryPaths::of(&args.source)?;
-    let set = documents::with_contracts(NO_RULES, &place.contracts, now)?;
-    let history = place.calls(&args.source, now)?;
+    let paths = HistoryPaths::of(&args.source)?;
+    let set = documents::load_policy_text(EMPTY_POLICY, &paths.contracts, now)?;
+    let history = paths.calls(&args.source, now)?;
     let suggestions = suggest::suggest(&set, history.calls());
     if args.output.json {
-        output::json(&as_json(&suggestions))?;
+        output::json(&suggestions_json(&suggestions))?;
     } else {
         output::text(&suggest::policy_text(&suggestions))?;
-        output::aside(&beside(&suggestions));
+        output::stderr(&notes_text(&suggestions));
     }
     Ok(if suggestions.rules.is_empty() { Exit::Failed } else { Exit::Ok })
 }
 
-fn as_json(suggestions: &Suggestions) -> serde_json::Value {
+fn suggestions_json(suggestions: &Suggestions) -> serde_json::Value {
     let rules = suggestions.rules.iter().map(|one| {
         json!({
             "name": one.rule.name,
@@ -36,19 +36,19 @@ fn as_json(suggestions: &Suggestions) -> serde_json::Value {
             "text": suggest::rule_text(&one.rule),
             "calls": one.calls,
             "after_untrusted": one.after_untrusted,
-            "named": one.named,
+            "named": one.example_calls,
             "not_covered": one.not_covered,
             "uncalled": one.uncalled,
         })
     });
-    json!({ "rules": rules.collect::<Vec<_>>(), "left_out": suggestions.left_out })
+    json!({ "rules": rules.collect::<Vec<_>>(), "left_out": suggestions.excluded })
 }
 
-/// What stands beside the rules: what they do not rest on, and what to do with them.
-fn beside(suggestions: &Suggestions) -> String {
+/// Notes on the rules: which calls they do not rest on, and the next step.
+fn notes_text(suggestions: &Suggestions) -> String {
     let mut out = String::new();
     let calls = |many: usize| if many == 1 { "1 call".to_owned() } else { format!("{many} calls") };
-    for (reason, left) in &suggestions.left_out {
+    for (reason, left) in &suggestions.excluded {
         let first = left.named.first().map(|call| escape::line(call)).unwrap_or_default();
         let such = format!("{} {}", calls(left.calls), reason.as_str());
         out.push_str(&format!("{}: {such}; for example {first}\n", output::bold("left out")));

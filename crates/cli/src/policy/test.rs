@@ -1,7 +1,7 @@
 //! `weaver policy test`.
 
 use serde_json::json;
-use weaver_policy_analysis::{CaseResult, Cases};
+use weaver_policy_analysis::{TestCaseResult, TestCases};
 use weaver_text::escape;
 use weaver_types::{Clock as _, ReasonCode, SystemClock, Verdict};
 
@@ -10,32 +10,32 @@ use super::documents;
 use crate::{Exit, Failure, output};
 
 /// The largest file of cases, in bytes.
-const MAX_CASES: usize = 4 * 1024 * 1024;
+const MAX_CASES_BYTES: usize = 4 * 1024 * 1024;
 
 pub(super) fn run(args: &Test) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
     let loaded = documents::load(&args.documents, now)?;
-    let text = documents::read(&args.cases, MAX_CASES)?;
-    let cases = Cases::parse(&text, now).map_err(|error| {
+    let text = documents::read_file(&args.cases, MAX_CASES_BYTES)?;
+    let cases = TestCases::parse(&text, now).map_err(|error| {
         let message = format!("{}: {error}", args.cases.display());
         Failure::new(Exit::Invalid, error.code(), message)
-            .next("`weaver policy test --help` shows the form")
+            .with_next_step("`weaver policy test --help` shows the form")
     })?;
     let results = cases.run(&loaded.set);
     let failed = results.iter().filter(|result| !result.passed).count();
     if args.output.json {
-        let cases: Vec<_> = results.iter().map(as_json).collect();
-        let origin = documents::origin(&loaded.set);
+        let cases: Vec<_> = results.iter().map(case_json).collect();
+        let origin = documents::origin_name(&loaded.set);
         output::json(&json!({ "ok": failed == 0, "cases": cases, "origin": origin }))?;
     } else {
-        let mut out: String = results.iter().map(in_words).collect();
+        let mut out: String = results.iter().map(case_text).collect();
         out.push_str(&format!("{} passed, {failed} failed\n", results.len() - failed));
         output::text(&out)?;
     }
     Ok(if failed == 0 { Exit::Ok } else { Exit::Failed })
 }
 
-fn as_json(result: &CaseResult) -> serde_json::Value {
+fn case_json(result: &TestCaseResult) -> serde_json::Value {
     let found = match &result.found {
         Ok(found) => json!({ "verdict": found.verdict, "reason": found.reason }),
         Err(error) => json!({ "error": error.to_string() }),
@@ -48,7 +48,7 @@ fn as_json(result: &CaseResult) -> serde_json::Value {
     })
 }
 
-fn in_words(result: &CaseResult) -> String {
+fn case_text(result: &TestCaseResult) -> String {
     let name = escape::line(&result.name);
     if result.passed {
         return format!("{} {name}\n", output::good("ok"));

@@ -1,12 +1,12 @@
-//! What can be typed after `weaver redact`.
+//! The arguments of `weaver redact`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::source::Form;
-use crate::shared_args::Json;
+use super::source::InputFormat;
+use crate::shared_args::JsonFlag;
 
 const HELP: &str = "\
 Examples:
@@ -59,7 +59,7 @@ cannot be read.";
 #[command(args_conflicts_with_subcommands = true, after_help = HELP)]
 pub(crate) struct Redact {
     #[command(subcommand)]
-    pub(super) about: Option<Rules>,
+    pub(super) about: Option<RulesCommand>,
     /// The input; `-` is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     pub(super) file: PathBuf,
@@ -83,26 +83,27 @@ pub(super) struct Options {
     pub(super) placeholders: bool,
     #[command(flatten)]
     pub(super) rules: RuleFile,
-    /// Feed the text in chunks of N characters; several sizes, separated by commas, take turns
+    /// Feed the text in chunks of N characters; several sizes, separated by commas, are used in
+    /// turn
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(super) stream: Vec<NonZeroUsize>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RuleFile {
-    /// Use the rules of this file too, beside the built-in ones
+    /// Use the rules of this file too, in addition to the built-in ones
     #[arg(long, value_name = "FILE")]
     pub(super) rules: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Rules {
+pub(super) enum RulesCommand {
     /// List the rules: id, type, and an example of what each masks
     Rules {
         #[command(flatten)]
         rules: RuleFile,
         #[command(flatten)]
-        output: Json,
+        output: JsonFlag,
     },
     /// Check a rule file against its own examples
     #[command(after_help = CHECK)]
@@ -111,16 +112,17 @@ pub(super) enum Rules {
         #[arg(value_name = "FILE")]
         file: PathBuf,
         #[command(flatten)]
-        output: Json,
+        output: JsonFlag,
     },
 }
 
+/// Chooses the input format.
 impl Redact {
-    /// The form that was asked for.
-    pub(super) fn form(&self) -> Option<Form> {
+    /// The format that the arguments select.
+    pub(super) fn form(&self) -> Option<InputFormat> {
         match (self.json, self.text) {
-            (true, _) => Some(Form::Records),
-            (false, true) => Some(Form::Text),
+            (true, _) => Some(InputFormat::Records),
+            (false, true) => Some(InputFormat::Text),
             (false, false) => None,
         }
     }

@@ -1,10 +1,10 @@
-//! Plain text in, plain text out, in bounded memory.
+//! Redacts plain text, in bounded memory.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use weaver_firewall::StreamRedactor;
 
-use super::engine::{Masker, pieces};
+use super::masker::{Masker, pieces};
 use super::source::Source;
 use crate::{Exit, Failure};
 
@@ -12,7 +12,7 @@ pub(super) fn run(masker: &Masker, mut source: Source) -> Result<Exit, Failure> 
     let mut stream = masker.stream();
     let mut decoder = Decoder::default();
     loop {
-        let piece = source.from.piece().map(<[u8]>::to_vec);
+        let piece = source.from.fill_buffer().map(<[u8]>::to_vec);
         let piece = piece.map_err(|error| source.unreadable(&error))?;
         let text = if piece.is_empty() { decoder.end() } else { decoder.decode(&piece) };
         let (Ok(good) | Err(NotUtf8 { before: good })) = &text;
@@ -23,10 +23,10 @@ pub(super) fn run(masker: &Masker, mut source: Source) -> Result<Exit, Failure> 
         if text.is_err() {
             return Err(source
                 .at(decoder.line, "redact.not_text", "this line is not UTF-8")
-                .next("convert the input, for example with `iconv -t UTF-8`"));
+                .with_next_step("convert the input, for example with `iconv -t UTF-8`"));
         }
         if piece.is_empty() {
-            report(&stream);
+            print_counts(&stream);
             return Ok(Exit::Ok);
         }
         source.from.pass(piece.len());
@@ -49,8 +49,8 @@ fn write(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A closing word for whoever watches while the output goes elsewhere.
-fn report(stream: &StreamRedactor) {
+/// Prints how many values were masked, if only standard error is a terminal.
+fn print_counts(stream: &StreamRedactor) {
     if !io::stderr().is_terminal() || io::stdout().is_terminal() {
         return;
     }
@@ -58,22 +58,22 @@ fn report(stream: &StreamRedactor) {
     counts.sort_by_key(|(count, kind)| (std::cmp::Reverse(*count), *kind));
     let all: u64 = counts.iter().map(|(count, _)| count).sum();
     let parts: Vec<String> = counts.iter().map(|(count, kind)| format!("{count} {kind}")).collect();
-    let of = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-    // Nothing is lost when nobody can read it.
+    let kinds = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    // The output is complete even if this fails.
     let _ =
-        writeln!(io::stderr(), "{all} {} masked{of}", if all == 1 { "value" } else { "values" });
+        writeln!(io::stderr(), "{all} {} masked{kinds}", if all == 1 { "value" } else { "values" });
 }
 
-/// Bytes to text, across the borders of pieces.
+/// Decodes bytes to text, across the boundaries of pieces.
 #[derive(Debug)]
 struct Decoder {
-    /// The beginning of a character whose rest is still to come.
+    /// The first bytes of a character that is not complete yet.
     rest: Vec<u8>,
-    /// The line in which the next byte stands, from 1 on.
+    /// The line of the next byte, counted from 1.
     line: u64,
 }
 
-/// Bytes that are no text, and the text before them.
+/// Bytes that are not UTF-8, and the text before them.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct NotUtf8 {
     before: String,
@@ -86,7 +86,7 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// The text of these bytes.
+    /// Decodes these bytes.
     fn decode(&mut self, bytes: &[u8]) -> Result<String, NotUtf8> {
         let mut all = std::mem::take(&mut self.rest);
         all.extend_from_slice(bytes);
@@ -111,7 +111,7 @@ impl Decoder {
         out
     }
 
-    /// The end of the input: an error where a character is unfinished.
+    /// The end of the input: an error if a character is incomplete.
     fn end(&mut self) -> Result<String, NotUtf8> {
         if self.rest.is_empty() { Ok(String::new()) } else { Err(NotUtf8::default()) }
     }

@@ -7,15 +7,15 @@ use weaver_firewall::{Firewall, RuleFileError};
 use weaver_text::escape;
 
 use super::args::RuleFile;
-use super::engine::{self, firewall};
+use super::masker::{self, firewall};
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
 /// The longest example that is shown to people, in characters.
-const SHOWN: usize = 60;
+const MAX_EXAMPLE_CHARS: usize = 60;
 
-/// Every rule that is in force.
-pub(super) fn list(rules: &RuleFile, format: OutputFormat) -> Result<Exit, Failure> {
+/// Lists the rules in force.
+pub(super) fn list_rules(rules: &RuleFile, format: OutputFormat) -> Result<Exit, Failure> {
     let firewall = firewall(rules, &[], None)?;
     let mut text = String::new();
     for rule in firewall.rules() {
@@ -25,7 +25,7 @@ pub(super) fn list(rules: &RuleFile, format: OutputFormat) -> Result<Exit, Failu
             continue;
         }
         let example = rule.masks.first().map_or("", |(_, value)| value.as_str());
-        let example = escape::line(escape::truncate(example, SHOWN)).into_owned();
+        let example = escape::line(escape::truncate(example, MAX_EXAMPLE_CHARS)).into_owned();
         let line = format!("{:<36}{:<24}{example}", rule.id, rule.kind);
         text.push_str(&format!("{}\n", line.trim_end()));
     }
@@ -33,9 +33,9 @@ pub(super) fn list(rules: &RuleFile, format: OutputFormat) -> Result<Exit, Failu
     Ok(Exit::Ok)
 }
 
-/// A file held to its own examples.
-pub(super) fn check(file: &Path, format: OutputFormat) -> Result<Exit, Failure> {
-    let text = engine::read(file)?;
+/// Checks a rule file against its own examples.
+pub(super) fn check_rules(file: &Path, format: OutputFormat) -> Result<Exit, Failure> {
+    let text = masker::read_rules(file)?;
     let built_in = Firewall::new().rules().len();
     let firewall = Firewall::builder().rules(text).build().map_err(|error| {
         let exit = match error {
@@ -43,7 +43,7 @@ pub(super) fn check(file: &Path, format: OutputFormat) -> Result<Exit, Failure> 
             _ => Exit::Invalid,
         };
         Failure::new(exit, error.code(), format!("{}: {error}", file.display()))
-            .next("see `weaver redact check --help` for the form of a rule")
+            .with_next_step("see `weaver redact check --help` for the form of a rule")
     })?;
     let own = firewall.rules().len().saturating_sub(built_in);
     if format == OutputFormat::Json {

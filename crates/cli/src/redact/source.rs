@@ -1,4 +1,4 @@
-//! The input, and which of its two forms it has.
+//! Opens the input, and detects which of the two formats it has.
 
 use std::io;
 use std::path::Path;
@@ -10,20 +10,20 @@ use crate::line_reader::LineReader;
 use crate::{Exit, Failure};
 
 /// The longest line of JSON, in bytes.
-pub(super) const MAX_LINE: usize = 64 << 20;
-/// How far a first line is looked for behind blank ones.
-const MAX_BLANK: usize = 64 << 10;
+pub(super) const MAX_LINE_BYTES: usize = 64 << 20;
+/// How many blank bytes may come before the first line.
+const MAX_BLANK_BYTES: usize = 64 << 10;
 
-/// What goes in and comes out.
+/// The format of input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum InputFormat {
     /// JSON lines.
     Records,
     /// Plain text.
     Text,
 }
 
-/// One text. Other keys of its line are left alone.
+/// One text. Other keys of its line are ignored.
 #[derive(Debug, Deserialize)]
 pub(super) struct Record {
     #[serde(default)]
@@ -46,27 +46,27 @@ impl Source {
         }
     }
 
-    /// The form asked for, or that of the first line.
-    pub(super) fn form(&mut self, asked: Option<Form>) -> Result<Form, Failure> {
+    /// The requested format, or the one of the first line.
+    pub(super) fn form(&mut self, asked: Option<InputFormat>) -> Result<InputFormat, Failure> {
         match asked {
             Some(form) => Ok(form),
-            None => self.look().map_err(|error| self.unreadable(&error)),
+            None => self.detect_format().map_err(|error| self.unreadable(&error)),
         }
     }
 
-    /// Reads until the form is clear, and puts back what was read.
-    fn look(&mut self) -> io::Result<Form> {
+    /// Reads until the format is clear, and puts the bytes back.
+    fn detect_format(&mut self) -> io::Result<InputFormat> {
         let mut head: Vec<u8> = Vec::new();
         let form = loop {
-            let piece = self.from.piece()?;
+            let piece = self.from.fill_buffer()?;
             let (length, ended) = (piece.len(), piece.is_empty());
             head.extend_from_slice(piece);
             self.from.pass(length);
-            if let Some(form) = form_of(&head, ended) {
+            if let Some(form) = detect(&head, ended) {
                 break form;
             }
         };
-        self.from.put_back(head);
+        self.from.unread(head);
         Ok(form)
     }
 
@@ -80,27 +80,27 @@ impl Source {
     }
 }
 
-/// The form, as far as the beginning of the input tells it.
-fn form_of(head: &[u8], ended: bool) -> Option<Form> {
+/// The format, if the beginning of the input decides it.
+fn detect(head: &[u8], ended: bool) -> Option<InputFormat> {
     let Some(start) = head.iter().position(|byte| !byte.is_ascii_whitespace()) else {
-        return (ended || head.len() > MAX_BLANK).then_some(Form::Text);
+        return (ended || head.len() > MAX_BLANK_BYTES).then_some(InputFormat::Text);
     };
     let first = head.get(start..).unwrap_or_default();
     if !first.starts_with(b"{") {
-        return Some(Form::Text);
+        return Some(InputFormat::Text);
     }
     let line = match first.iter().position(|byte| *byte == b'\n') {
         Some(end) => first.get(..end).unwrap_or_default(),
         None if ended => first,
-        None => return (first.len() > MAX_LINE).then_some(Form::Text),
+        None => return (first.len() > MAX_LINE_BYTES).then_some(InputFormat::Text),
     };
     let is_record = serde_json::from_slice::<Record>(line).is_ok();
-    Some(if is_record { Form::Records } else { Form::Text })
+    Some(if is_record { InputFormat::Records } else { InputFormat::Text })
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Failure {
     let message = format!("{name}: the input cannot be read: {error}");
-    Failure::new(Exit::Invalid, "redact.unreadable", message).next("name a file, or `-`")
+    Failure::new(Exit::Invalid, "redact.unreadable", message).with_next_step("name a file, or `-`")
 }
 
 #[cfg(test)]
@@ -110,20 +110,20 @@ mod tests {
     #[test]
     fn the_first_line_tells_the_form() {
         for (head, ended, form) in [
-            ("", true, Some(Form::Text)),
+            ("", true, Some(InputFormat::Text)),
             ("", false, None),
             ("\n \n", false, None),
-            ("plain", false, Some(Form::Text)),
+            ("plain", false, Some(InputFormat::Text)),
             ("{\"id\": 1, \"te", false, None),
-            ("\n{\"id\": 1, \"text\": \"a\"}\nx", false, Some(Form::Records)),
-            ("{\"text\": \"a\"}", true, Some(Form::Records)),
+            ("\n{\"id\": 1, \"text\": \"a\"}\nx", false, Some(InputFormat::Records)),
+            ("{\"text\": \"a\"}", true, Some(InputFormat::Records)),
             ("{\"text\": \"a\"}", false, None),
-            ("{\"text\": 1}\n", false, Some(Form::Text)),
-            ("{\"level\": \"info\"}\n{\"text\": \"a\"}\n", false, Some(Form::Text)),
-            ("{ braces\n", false, Some(Form::Text)),
+            ("{\"text\": 1}\n", false, Some(InputFormat::Text)),
+            ("{\"level\": \"info\"}\n{\"text\": \"a\"}\n", false, Some(InputFormat::Text)),
+            ("{ braces\n", false, Some(InputFormat::Text)),
         ] {
-            assert_eq!(form_of(head.as_bytes(), ended), form, "{head:?}");
+            assert_eq!(detect(head.as_bytes(), ended), form, "{head:?}");
         }
-        assert_eq!(form_of(&vec![b' '; MAX_BLANK + 1], false), Some(Form::Text));
+        assert_eq!(detect(&vec![b' '; MAX_BLANK_BYTES + 1], false), Some(InputFormat::Text));
     }
 }

@@ -1,4 +1,4 @@
-//! The standing approvals of a replay: a folder of terms.
+//! Reads the standing approvals of a replay from a folder of terms.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,14 @@ use crate::{Exit, Failure};
 const MAX_FILES: usize = 1_024;
 
 /// Every `*.toml` of the folder, by name.
-pub(super) fn read(
+pub(super) fn read_terms(
     folder: &Path,
     now: Timestamp,
 ) -> Result<Vec<(String, StandingApproval)>, Failure> {
     let failed = |problem: String| {
         let message = format!("{}: {problem}", folder.display());
         Failure::new(Exit::Invalid, "replay.approvals", message)
-            .next("name a folder with files of terms, *.toml")
+            .with_next_step("name a folder with files of terms, *.toml")
     };
     let entries = std::fs::read_dir(folder)
         .map_err(|error| failed(format!("the folder cannot be read: {error}")))?;
@@ -32,7 +32,7 @@ pub(super) fn read(
     if files.is_empty() {
         return Err(failed("there are no terms in it".to_owned()));
     }
-    // Each is written for the log of its replay when that is there.
+    // Replaced by the id of the replay's own log.
     let log = LogId::parse("replay").map_err(|error| failed(error.to_string()))?;
     let mut out = Vec::with_capacity(files.len());
     for path in files {

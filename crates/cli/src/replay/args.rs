@@ -1,10 +1,10 @@
-//! What can be typed after `weaver replay`.
+//! The arguments of `weaver replay`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::shared_args::Json;
+use crate::shared_args::JsonFlag;
 
 const HELP: &str = "\
 Examples:
@@ -61,5 +61,5 @@ pub(crate) struct Replay {
     #[arg(long)]
     pub(super) restarts: bool,
     #[command(flatten)]
-    pub(crate) output: Json,
+    pub(crate) output: JsonFlag,
 }

@@ -1,4 +1,4 @@
-//! What can be typed after `weaver route`.
+//! The arguments of `weaver route`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use contextweaver::catalog::ItemKind;
 
 use super::super::catalog::args::InputArgs;
-use crate::shared_args::Json;
+use crate::shared_args::JsonFlag;
 
 const EXAMPLES: &str = "\
 Tools, one a line:    {\"id\", \"name\", \"description\", \"namespace\"?, \"tags\"?, \"schema\"?, \"examples\"?}
@@ -22,7 +22,7 @@ One query, as a table, and why:
 By walking a graph of groups instead of an index of words:
   weaver route --tools tools.json --query \"close the oldest ticket\" --strategy beam";
 
-/// How a shortlist is found.
+/// How a shortlist is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Strategy {
     /// By an index over all items
@@ -32,7 +32,7 @@ pub(crate) enum Strategy {
     Beam,
 }
 
-/// How many, and which.
+/// How many items, and which.
 #[derive(Debug, Args)]
 pub(crate) struct Limits {
     /// How many tools per query
@@ -94,5 +94,5 @@ pub(crate) struct Route {
     #[command(flatten)]
     pub(super) limits: Limits,
     #[command(flatten)]
-    pub(crate) output: Json,
+    pub(crate) output: JsonFlag,
 }

@@ -1,4 +1,4 @@
-//! How an answer came about: which terms made it, what was left out, where it stands.
+//! Explains an answer: the matching terms, what was left out, and where each item is in the graph.
 
 use contextweaver::route::{Hit, RouteAnswer};
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use weaver_text::escape;
 use super::output;
 use super::shortlist::Shortlist;
 
-/// As JSON: what was left out by which rule, and where each item stands.
-pub(super) fn as_json(shortlist: &Shortlist, query: &str, answer: &RouteAnswer) -> Value {
+/// The explanation as JSON.
+pub(super) fn explanation_json(shortlist: &Shortlist, query: &str, answer: &RouteAnswer) -> Value {
     let left_out: serde_json::Map<String, Value> = shortlist
         .left_out()
         .iter()
@@ -19,8 +19,8 @@ pub(super) fn as_json(shortlist: &Shortlist, query: &str, answer: &RouteAnswer) 
         Some(json!({
             "id": item.source_id(),
             "score": hit.points(),
-            "copy": hit.copy,
-            "page": shortlist.page_of(&hit.id),
+            "copy": hit.is_near_duplicate,
+            "page": shortlist.graph_page(&hit.id),
         }))
     });
     json!({
@@ -35,8 +35,8 @@ pub(super) fn as_json(shortlist: &Shortlist, query: &str, answer: &RouteAnswer) 
     })
 }
 
-/// For people.
-pub(super) fn told(shortlist: &Shortlist, query: &str, answer: &RouteAnswer) -> String {
+/// The explanation as text.
+pub(super) fn explanation_text(shortlist: &Shortlist, query: &str, answer: &RouteAnswer) -> String {
     let mut out = format!("\nquery: {}\n", escape::line(query));
     if answer.abstained {
         out.push_str("nothing fits well enough\n");
@@ -50,10 +50,10 @@ pub(super) fn told(shortlist: &Shortlist, query: &str, answer: &RouteAnswer) -> 
     for hit in &answer.hits {
         let id = shortlist.router().item(&hit.id).map_or("", |item| item.source_id());
         let mut line = format!("{}: {:.3}", output::bold(&escape::line(id)), hit.points());
-        if hit.copy {
+        if hit.is_near_duplicate {
             line.push_str(", a near copy of one above");
         }
-        if let Some(page) = shortlist.page_of(&hit.id) {
+        if let Some(page) = shortlist.graph_page(&hit.id) {
             line.push_str(&format!(", on the page {}", escape::line(&page)));
         }
         out.push_str(&format!("{line}\n"));
@@ -61,7 +61,8 @@ pub(super) fn told(shortlist: &Shortlist, query: &str, answer: &RouteAnswer) -> 
         let own = candidates.filter(|candidate| candidate.id == hit.id.as_str());
         for share in own.flat_map(|candidate| &candidate.terms) {
             let (term, fields) = (escape::line(&share.term), share.fields.join(", "));
-            let points = Hit { id: hit.id.clone(), score: share.score, copy: false }.points();
+            let points =
+                Hit { id: hit.id.clone(), score: share.score, is_near_duplicate: false }.points();
             out.push_str(&format!("  {points:>7.3}  {term} ({}) in {fields}\n", share.by));
         }
     }

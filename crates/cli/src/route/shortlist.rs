@@ -1,28 +1,28 @@
-//! A catalog that is asked.
+//! Ranks the items of a catalog for a query.
 
 use std::path::Path;
 
 use contextweaver::catalog::{Catalog, SelectableItem};
 use contextweaver::error::CatalogError;
-use contextweaver::filter::{Filter, History, Rule};
+use contextweaver::filter::{Filter, FilterRule, History};
 use contextweaver::graph::{ChoiceGraph, GraphOptions};
 use contextweaver::route::{RouteAnswer, RouteRequest, Router, Selection};
-use weaver_gateway::config::WordTable;
+use weaver_gateway::config::WordTableSource;
 use weaver_types::CapabilityId;
 
 use super::args::{Limits, Strategy};
 use super::{Exit, Failure};
 
-/// How much of the ranking guides a walk.
-const GUIDE: usize = 1000;
+/// How many ranked items guide a walk of the graph.
+const GUIDE_HITS: usize = 1000;
 
-/// A router with what limits it.
+/// A router with its limits.
 pub(crate) struct Shortlist {
     router: Router,
     selection: Selection,
     filter: Filter,
-    left_out: Vec<(Rule, usize)>,
-    /// What is walked, with how many groups of a level are looked into.
+    left_out: Vec<(FilterRule, usize)>,
+    /// The graph to walk, and its beam width.
     graph: Option<(ChoiceGraph, usize)>,
     k: usize,
 }
@@ -31,14 +31,15 @@ impl Shortlist {
     pub(crate) fn new(catalog: Catalog, limits: &Limits) -> Result<Self, Failure> {
         let failed = |error: CatalogError| {
             Failure::new(Exit::Invalid, error.code(), error)
-                .next("`weaver catalog lint` tells everything that is wrong, at once")
+                .with_next_step("`weaver catalog lint` tells everything that is wrong, at once")
         };
         let mut router = Router::new(catalog).map_err(failed)?;
         let named = limits.word_table.as_deref();
-        if let Some(table) = named.and_then(|name| WordTable::named(name, Path::new(""))) {
+        if let Some(table) = named.and_then(|name| WordTableSource::from_name(name, Path::new("")))
+        {
             let table = table.load().map_err(|error| {
                 Failure::new(Exit::Invalid, error.code(), error)
-                    .next("write `built-in`, or name a folder that model2vec wrote")
+                    .with_next_step("write `built-in`, or name a folder that model2vec wrote")
             })?;
             router = router.with_table(table);
         }
@@ -65,37 +66,37 @@ impl Shortlist {
     }
 
     /// What the filter left out, by rule.
-    pub(super) fn left_out(&self) -> &[(Rule, usize)] {
+    pub(super) fn left_out(&self) -> &[(FilterRule, usize)] {
         &self.left_out
     }
 
-    /// The page of the graph on which an item stands, where a graph is walked.
-    pub(super) fn page_of(&self, id: &CapabilityId) -> Option<String> {
+    /// The page of the graph that an item is on, if a graph is walked.
+    pub(super) fn graph_page(&self, id: &CapabilityId) -> Option<String> {
         self.graph.as_ref()?.0.path_of(id)
     }
 
-    /// The first for a query, as the limits want them.
+    /// The best items for a query, within the limits.
     pub(crate) fn answer(&self, query: &str) -> RouteAnswer {
-        self.arranged(&self.request(query))
+        self.route(&self.request(query))
     }
 
-    /// The same with its trace.
+    /// Like [`Self::answer`], with a trace.
     pub(super) fn traced_answer(&self, query: &str) -> RouteAnswer {
-        self.arranged(&self.request(query).traced())
+        self.route(&self.request(query).with_trace())
     }
 
-    /// What the router is asked: for the answer itself, or for what guides the walk of the graph.
+    /// The request to the router: for the answer itself, or for the hits that guide the walk.
     fn request<'a>(&'a self, query: &'a str) -> RouteRequest<'a> {
         match self.graph {
-            None => RouteRequest::new(query, self.k).filtered(&self.filter),
-            Some(_) => RouteRequest::new(query, GUIDE).among(&self.selection),
+            None => RouteRequest::new(query, self.k).with_filter(&self.filter),
+            Some(_) => RouteRequest::new(query, GUIDE_HITS).with_selection(&self.selection),
         }
     }
 
-    fn arranged(&self, request: &RouteRequest<'_>) -> RouteAnswer {
+    fn route(&self, request: &RouteRequest<'_>) -> RouteAnswer {
         let mut answer = self.router.answer(request);
         let Some((graph, width)) = &self.graph else { return answer };
-        let walked = graph.beam(&answer.hits, *width, self.filter.depth(self.k));
+        let walked = graph.beam(&answer.hits, *width, self.filter.ranking_depth(self.k));
         answer.hits = self.filter.arrange(walked, |id| self.router.item(id), self.k);
         if let Some(trace) = &mut answer.trace {
             let shown = |id: &str| answer.hits.iter().any(|hit| hit.id.as_str() == id);
@@ -107,9 +108,10 @@ impl Shortlist {
 
 fn filter(limits: &Limits) -> Result<Filter, Failure> {
     let ids = |texts: &[String]| -> Result<Vec<CapabilityId>, Failure> {
-        // As a catalog would spell them.
-        let id = |text: &String| SelectableItem::named(text, "", "").map(|item| item.id);
-        let ids: Result<Vec<_>, _> = texts.iter().map(id).collect();
+        // Written as a catalog would.
+        let parse_id =
+            |text: &String| SelectableItem::from_source_id(text, "", "").map(|item| item.id);
+        let ids: Result<Vec<_>, _> = texts.iter().map(parse_id).collect();
         ids.map_err(|error| Failure::new(Exit::Usage, error.code(), error))
     };
     Ok(Filter {

@@ -1,12 +1,12 @@
-//! What can be typed after `weaver trace` to ask the log.
+//! The arguments of `weaver trace` that query the log.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::shared_args::{Json, PassphraseFrom};
+use crate::shared_args::{JsonFlag, PassphraseArgs};
 
-/// How terms are written; shown by every command that takes them.
+/// The syntax of terms, shown by every command that takes them.
 pub(super) const TERMS: &str = "\
 Terms, which must all hold:
   principal: capability: run: call: request: handle: token:    an id
@@ -18,12 +18,12 @@ Terms, which must all hold:
 outcome: success failure partial unknown; verdict: allow ask hold deny; label: public internal
 confidential restricted trusted untrusted. `weaver reasons` lists the reasons.";
 
-/// Which log.
+/// The ledger to query.
 #[derive(Debug, Args)]
 pub(crate) struct Store {
     /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
     #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::store)]
+        value_parser = crate::config_path::parse_store_argument)]
     pub(super) store: PathBuf,
     /// Scan the log itself: neither use nor build the index beside it
     #[arg(long)]
@@ -49,7 +49,7 @@ pub(crate) struct List {
     #[arg(long)]
     pub(super) oldest_first: bool,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -59,7 +59,7 @@ pub(crate) struct EventSelector {
     #[command(flatten)]
     pub(super) store: Store,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -78,7 +78,7 @@ pub(crate) struct Tail {
     #[arg(short, long)]
     pub(super) follow: bool,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -91,12 +91,12 @@ pub(crate) struct Stats {
     #[command(flatten)]
     pub(super) store: Store,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
-/// In which form events are exported.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportForm {
+pub(crate) enum ExportFormat {
     /// Header, salt and payload of each event exactly: what another verifier reads
     Jsonl,
     /// One run as the public contract TraceBundle; needs run:ID
@@ -122,7 +122,7 @@ pub(crate) struct Export {
     pub(super) store: Store,
     /// The form
     #[arg(long = "as", value_name = "FORM")]
-    pub(super) form: ExportForm,
+    pub(super) form: ExportFormat,
     /// The new file; without it, standard output
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
@@ -130,14 +130,14 @@ pub(crate) struct Export {
     #[arg(long, value_name = "FILE", requires = "out")]
     pub(super) key: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) passphrase: PassphraseFrom,
+    pub(super) passphrase: PassphraseArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct IndexOf {
+pub(crate) struct IndexArgs {
     /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
     #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::store)]
+        value_parser = crate::config_path::parse_store_argument)]
     pub(super) store: PathBuf,
     /// Recompute the index from the log and compare
     #[arg(long, conflicts_with = "rebuild")]
@@ -146,5 +146,5 @@ pub(crate) struct IndexOf {
     #[arg(long)]
     pub(super) rebuild: bool,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }

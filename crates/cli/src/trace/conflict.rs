@@ -1,48 +1,51 @@
-//! Proofs that one key signed two histories.
+//! Makes and checks proofs that one key signed two histories.
 
 use std::path::Path;
 
 use serde_json::json;
-use weaver_trace_store::checkpoint::{Checkpoint, Conflict, Equivocation, VerifierKey};
-use weaver_trace_store::verify::Prove as Proves;
+use weaver_trace_store::checkpoint::{
+    Checkpoint, ConflictingCheckpoints, EquivocationProof, VerifierKey,
+};
+use weaver_trace_store::verify::LogProver;
 use weaver_types::LogId;
 
-use super::open;
+use super::open_ledger;
 use super::proof_args::Prove;
-use super::prove::{no_key, write};
-use super::trust_files::{self, refused};
+use super::prove::{no_key_failure, write_proof};
+use super::trust_files::{self, checkpoint_failure};
 use crate::{Exit, Failure, output};
 
 pub(super) fn make(args: &Prove, one: &Path, other: &Path) -> Result<Exit, Failure> {
     let store = args.store.as_deref();
-    let failed = |error| refused(store, error);
-    let ((one, said), (other, _)) = (trust_files::note(one)?, trust_files::note(other)?);
-    let key = key(args, &said.origin)?;
-    let log = store.map(open).transpose()?;
-    let log = log.as_ref().map(|log| log as &dyn Proves);
-    let proof = Equivocation::find(&key, one, other, log).map_err(failed)?;
+    let failed = |error| checkpoint_failure(store, error);
+    let ((one, checkpoint), (other, _)) =
+        (trust_files::read_checkpoint(one)?, trust_files::read_checkpoint(other)?);
+    let key = log_key(args, &checkpoint.origin)?;
+    let log = store.map(open_ledger).transpose()?;
+    let log = log.as_ref().map(|log| log as &dyn LogProver);
+    let proof = EquivocationProof::find(&key, one, other, log).map_err(failed)?;
     let conflict = proof.verify(&key).map_err(failed)?;
-    write(args, proof.to_bytes().map_err(failed)?)?;
+    write_proof(args, proof.to_bytes().map_err(failed)?)?;
     if args.out.is_some() {
-        report(args, &conflict)?;
+        print_conflict(args, &conflict)?;
     }
     Ok(Exit::Ok)
 }
 
 pub(super) fn check(args: &Prove, bytes: &[u8]) -> Result<Exit, Failure> {
-    let failed = |error| refused(None, error);
-    let proof = Equivocation::parse(bytes).map_err(failed)?;
-    let said = Checkpoint::parse(proof.first.text()).map_err(failed)?;
-    report(args, &proof.verify(&key(args, &said.origin)?).map_err(failed)?)?;
+    let failed = |error| checkpoint_failure(None, error);
+    let proof = EquivocationProof::parse(bytes).map_err(failed)?;
+    let checkpoint = Checkpoint::parse(proof.first.text()).map_err(failed)?;
+    print_conflict(args, &proof.verify(&log_key(args, &checkpoint.origin)?).map_err(failed)?)?;
     Ok(Exit::Ok)
 }
 
-fn key(args: &Prove, log: &LogId) -> Result<VerifierKey, Failure> {
-    Ok(trust_files::trust(&args.believed, log)?.ok_or_else(no_key)?.log)
+fn log_key(args: &Prove, log: &LogId) -> Result<VerifierKey, Failure> {
+    Ok(trust_files::trust_policy(&args.believed, log)?.ok_or_else(no_key_failure)?.log)
 }
 
-fn report(args: &Prove, conflict: &Conflict) -> Result<(), Failure> {
-    let Conflict { key, first, second } = conflict;
+fn print_conflict(args: &Prove, conflict: &ConflictingCheckpoints) -> Result<(), Failure> {
+    let ConflictingCheckpoints { key, first, second } = conflict;
     if args.output.json {
         let head = |said: &Checkpoint| json!({ "size": said.size, "root": said.root });
         return Ok(output::json(&json!({

@@ -1,17 +1,17 @@
-//! One event as a person or a script sees it. Nothing here is verified.
+//! Shows one event to a person or a script. Nothing is verified here.
 
 use serde_json::{Value, json};
 use weaver_text::escape;
-use weaver_trace_store::query::{Cursor, Facts};
+use weaver_trace_store::query::{EventFacts, PageCursor};
 use weaver_types::EventKind;
 
 use crate::output;
 
-/// How much of a text a line shows, in characters.
-const MAX_SHOWN: usize = 120;
+/// The longest text in a line, in characters.
+const MAX_TEXT_CHARS: usize = 120;
 
-/// The event as JSON, with its whole payload and, on a page, the cursor after it.
-pub(super) fn json(facts: &Facts, cursor: Option<&Cursor>) -> Value {
+/// The event as JSON, with its payload and, on a page, the cursor after it.
+pub(super) fn event_json(facts: &EventFacts, cursor: Option<&PageCursor>) -> Value {
     let mut value = json!({
         "seq": facts.seq,
         "at": facts.at().map(|at| at.rfc3339()),
@@ -30,17 +30,17 @@ pub(super) fn json(facts: &Facts, cursor: Option<&Cursor>) -> Value {
 }
 
 /// The event on one line.
-pub(super) fn line(facts: &Facts) -> String {
+pub(super) fn event_line(facts: &EventFacts) -> String {
     let seq = facts.seq;
     let (Some(at), Some(kind)) = (facts.at(), facts.kind()) else {
         return format!("{seq:>6}  an event that cannot be read; run `weaver trace verify`");
     };
     let call = escape::line(facts.call().unwrap_or("-")).into_owned();
-    format!("{seq:>6}  {at}  {kind:<20}  {}  {}", told(facts), output::dim(&call))
+    format!("{seq:>6}  {at}  {kind:<20}  {}  {}", highlights(facts), output::dim(&call))
 }
 
-/// What stands out in it.
-fn told(facts: &Facts) -> String {
+/// The most important fields.
+fn highlights(facts: &EventFacts) -> String {
     if facts.payload.is_none() {
         return output::dim("pruned");
     }
@@ -52,29 +52,29 @@ fn told(facts: &Facts) -> String {
         words.push(coloured(outcome, "success"));
     }
     let rest = [facts.capability(), facts.reason(), facts.request(), facts.handle()];
-    words.extend(rest.into_iter().flatten().map(shown));
+    words.extend(rest.into_iter().flatten().map(shorten));
     if words.is_empty() {
         let payload = facts.payload.as_ref().map(Value::to_string).unwrap_or_default();
-        return output::dim(&shown(&payload));
+        return output::dim(&shorten(&payload));
     }
     if let Some(principal) = facts.principal() {
-        words.push(format!("for {}", shown(principal)));
+        words.push(format!("for {}", shorten(principal)));
     }
     words.join(" ")
 }
 
-/// In green where it is the good word, in red otherwise.
+/// Green if the word is the good one, else red.
 fn coloured(word: &str, good: &str) -> String {
-    if word == good { output::good(&shown(word)) } else { output::bad(&shown(word)) }
+    if word == good { output::good(&shorten(word)) } else { output::bad(&shorten(word)) }
 }
 
-fn shown(text: &str) -> String {
-    escape::shorten(&escape::line(text), MAX_SHOWN).into_owned()
+fn shorten(text: &str) -> String {
+    escape::shorten(&escape::line(text), MAX_TEXT_CHARS).into_owned()
 }
 
-/// The whole event over several lines.
-pub(super) fn block(facts: &Facts) -> String {
-    let mut text = format!("{}\n", line(facts));
+/// The whole event, over several lines.
+pub(super) fn event_block(facts: &EventFacts) -> String {
+    let mut text = format!("{}\n", event_line(facts));
     if let Some(run) = facts.run() {
         text.push_str(&format!("        run {}\n", escape::line(run)));
     }

@@ -5,82 +5,84 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use weaver_gateway::secret::{KeyFile, Passphrase};
-use weaver_policy::root_key_id;
-use weaver_trace_store::export::{Form, bundle, write};
-use weaver_trace_store::query::Filter;
-use weaver_types::signature::{Envelope, Kind};
+use weaver_policy::signing_key_id;
+use weaver_trace_store::export::{self, bundle, write};
+use weaver_trace_store::query::EventFilter;
+use weaver_types::signature::{DocumentKind, Envelope};
 use weaver_types::{Clock as _, SystemClock};
 
-use super::args::{Export, ExportForm};
-use super::log::{Log, filter, not_exported};
+use super::args::{Export, ExportFormat};
+use super::log::{Log, export_failure, parse_filter};
 use crate::{Exit, Failure};
 
-impl ExportForm {
-    fn form(self) -> Form {
+impl ExportFormat {
+    fn store_format(self) -> export::ExportFormat {
         match self {
-            Self::Jsonl => Form::Jsonl,
-            Self::Bundle => Form::Bundle,
-            Self::Otlp => Form::Otlp,
-            Self::Csv => Form::Csv,
-            Self::Actions => Form::Actions,
-            Self::Runs => Form::Runs,
+            Self::Jsonl => export::ExportFormat::Jsonl,
+            Self::Bundle => export::ExportFormat::Bundle,
+            Self::Otlp => export::ExportFormat::Otlp,
+            Self::Csv => export::ExportFormat::Csv,
+            Self::Actions => export::ExportFormat::Actions,
+            Self::Runs => export::ExportFormat::Runs,
         }
     }
 }
 
 pub(super) fn run(args: &Export) -> Result<Exit, Failure> {
-    let filter = filter(&args.terms)?;
-    if args.key.is_some() && args.form != ExportForm::Bundle {
+    let filter = parse_filter(&args.terms)?;
+    if args.key.is_some() && args.form != ExportFormat::Bundle {
         let message = "only a bundle is signed";
         return Err(Failure::new(Exit::Usage, "export.unsigned", message)
-            .next("leave out --key, or ask for --as bundle"));
+            .with_next_step("leave out --key, or ask for --as bundle"));
     }
     let mut log = Log::open(&args.store)?;
-    if filter.names_fields() {
-        log.prepare()?;
+    if filter.has_field_terms() {
+        log.update_index()?;
     }
     let store = &args.store.store;
-    let failed = |error| not_exported(store, error);
+    let failed = |error| export_failure(store, error);
     let Some(path) = &args.out else {
         let mut out = BufWriter::new(io::stdout().lock());
-        write(&log.reader, log.lookup(), &filter, args.form.form(), &mut out).map_err(failed)?;
+        write(&log.reader, log.lookup(), &filter, args.form.store_format(), &mut out)
+            .map_err(failed)?;
         out.flush()?;
         return Ok(Exit::Ok);
     };
     if let Some(key) = &args.key {
-        return signed(args, &log, &filter, path, key);
+        return export_signed_bundle(args, &log, &filter, path, key);
     }
-    let mut out = BufWriter::new(create(path)?);
-    write(&log.reader, log.lookup(), &filter, args.form.form(), &mut out).map_err(failed)?;
-    out.flush().map_err(|error| unwritable(path, &error))?;
+    let mut out = BufWriter::new(create_private(path)?);
+    write(&log.reader, log.lookup(), &filter, args.form.store_format(), &mut out)
+        .map_err(failed)?;
+    out.flush().map_err(|error| write_failure(path, &error))?;
     Ok(Exit::Ok)
 }
 
-/// Writes a bundle, and beside it the envelope that signs its canonical bytes.
-fn signed(
+/// Writes a bundle and, next to it, the envelope that signs its canonical bytes.
+fn export_signed_bundle(
     args: &Export,
     log: &Log,
-    filter: &Filter,
+    filter: &EventFilter,
     path: &Path,
     key: &Path,
 ) -> Result<Exit, Failure> {
     let key_file = KeyFile::read(key)?;
     let (bundle, _) = bundle(&log.reader, log.lookup(), filter)
-        .map_err(|error| not_exported(&args.store.store, error))?;
-    let bytes = bundle.to_bytes().map_err(internal)?;
+        .map_err(|error| export_failure(&args.store.store, error))?;
+    let bytes = bundle.to_bytes().map_err(format_failure)?;
     let passphrase = match args.passphrase.passphrase_fd {
         Some(fd) => Passphrase::from_descriptor(fd)?,
         None => Passphrase::ask(&format!("Passphrase of {}: ", key.display()))?,
     };
     let key = key_file.open(&passphrase)?;
-    let id = root_key_id(&key.public()).map_err(internal)?;
+    let id = signing_key_id(&key.public()).map_err(format_failure)?;
     let now = SystemClock::default().now();
-    let digest = Kind::Bundle.digest(&bytes);
-    let envelope =
-        Envelope::sign(Kind::Bundle, digest, id, &key, now.micros()).map_err(internal)?;
-    let envelope = envelope.to_json().map_err(internal)?;
-    let beside = beside(path);
-    for (path, text) in [(path, bytes.as_slice()), (&beside, envelope.as_bytes())] {
+    let digest = DocumentKind::Bundle.digest(&bytes);
+    let envelope = Envelope::sign(DocumentKind::Bundle, digest, id, &key, now.micros())
+        .map_err(format_failure)?;
+    let envelope = envelope.to_json().map_err(format_failure)?;
+    let signature_path = signature_path(path);
+    for (path, text) in [(path, bytes.as_slice()), (&signature_path, envelope.as_bytes())] {
         write_new(path, &[text, b"\n"].concat())?;
     }
     Ok(Exit::Ok)
@@ -88,29 +90,29 @@ fn signed(
 
 /// Writes a new file for this user alone.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    create(path)?.write_all(bytes).map_err(|error| unwritable(path, &error))
+    create_private(path)?.write_all(bytes).map_err(|error| write_failure(path, &error))
 }
 
-fn beside(path: &Path) -> PathBuf {
+fn signature_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".sig");
     PathBuf::from(name)
 }
 
-/// A new file for this user alone: what is recorded is nobody else's.
-fn create(path: &Path) -> Result<File, Failure> {
+/// Creates a file for this user alone, because records are confidential.
+fn create_private(path: &Path) -> Result<File, Failure> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(|error| unwritable(path, &error))
+    options.open(path).map_err(|error| write_failure(path, &error))
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
+fn write_failure(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::Usage, "export.write", format!("{}: {error}", path.display()))
-        .next("name a new file in a folder that you may write to")
+        .with_next_step("name a new file in a folder that you may write to")
 }
 
-fn internal(error: impl std::fmt::Display) -> Failure {
+fn format_failure(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Internal, "export.form", error)
 }

@@ -5,14 +5,14 @@ use std::path::Path;
 use serde_json::json;
 use weaver_trace_store::index::{Index, IndexError};
 
-use super::args::IndexOf;
+use super::args::IndexArgs;
 use super::progress::Progress;
 use crate::{Exit, Failure, output};
 
-pub(super) fn run(args: &IndexOf) -> Result<Exit, Failure> {
+pub(super) fn run(args: &IndexArgs) -> Result<Exit, Failure> {
     let store = &args.store;
-    let reader = super::open(store)?;
-    let failed = |error: IndexError| failed(store, error);
+    let reader = super::open_ledger(store)?;
+    let failed = |error: IndexError| index_failure(store, error);
     if args.rebuild {
         Index::remove(store).map_err(failed)?;
     }
@@ -28,8 +28,8 @@ pub(super) fn run(args: &IndexOf) -> Result<Exit, Failure> {
         (status.position, status.size, wrong)
     } else {
         let size = reader.head().map_err(|error| Failure::store(store, &error))?.size;
-        let known = Index::find(store, &reader).map(|index| index.status(&reader));
-        (known.transpose().map_err(failed)?.map_or(0, |status| status.position), size, None)
+        let status = Index::find(store, &reader).map(|index| index.status(&reader));
+        (status.transpose().map_err(failed)?.map_or(0, |status| status.position), size, None)
     };
     progress.end();
     let right = wrong.is_none_or(|wrong| wrong == 0);
@@ -50,10 +50,10 @@ pub(super) fn run(args: &IndexOf) -> Result<Exit, Failure> {
     Ok(if right { Exit::Ok } else { Exit::Failed })
 }
 
-fn failed(store: &Path, error: IndexError) -> Failure {
+fn index_failure(store: &Path, error: IndexError) -> Failure {
     match error {
         IndexError::Log(error) => Failure::store(store, &error),
         error => Failure::new(Exit::Store, error.code(), error)
-            .next("questions are answered without it; delete the file to begin anew"),
+            .with_next_step("questions are answered without it; delete the file to begin anew"),
     }
 }

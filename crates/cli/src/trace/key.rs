@@ -9,17 +9,17 @@ use weaver_types::ledger::{Batch, Durability, Ledger as _, NewEvent};
 use weaver_types::{Clock as _, EventKind, SystemClock};
 
 use super::proof_args::{Change, Key};
-use super::trust_files::{self, refused};
-use super::writing;
+use super::trust_files::{self, checkpoint_failure};
+use super::writable_ledger;
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &Key) -> Result<Exit, Failure> {
     match args {
-        Key::Show { store, output } => show(store, output.format()),
-        Key::Declare(change) => apply(change, &KeyAction::Declare),
-        Key::Rotate { change, to } => apply(change, &KeyAction::Rotate(to)),
-        Key::End(change) => apply(change, &KeyAction::End),
+        Key::Show { store, output } => show_keys(store, output.format()),
+        Key::Declare(change) => apply_change(change, &KeyAction::Declare),
+        Key::Rotate { change, to } => apply_change(change, &KeyAction::Rotate(to)),
+        Key::End(change) => apply_change(change, &KeyAction::End),
     }
 }
 
@@ -29,9 +29,9 @@ enum KeyAction<'a> {
     End,
 }
 
-fn show(store: &Path, format: OutputFormat) -> Result<Exit, Failure> {
-    let history =
-        KeyHistory::of(&super::open(store)?).map_err(|error| refused(Some(store), error))?;
+fn show_keys(store: &Path, format: OutputFormat) -> Result<Exit, Failure> {
+    let history = KeyHistory::from_log(&super::open_ledger(store)?)
+        .map_err(|error| checkpoint_failure(Some(store), error))?;
     let keys: Vec<String> = history.keys().map(ToString::to_string).collect();
     let current = history.current().map(ToString::to_string);
     if format == OutputFormat::Json {
@@ -48,32 +48,32 @@ fn show(store: &Path, format: OutputFormat) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Appends the change, if the log would accept it.
-fn apply(args: &Change, what: &KeyAction<'_>) -> Result<Exit, Failure> {
+/// Appends the change to the log, if verifiers would accept it.
+fn apply_change(args: &Change, action: &KeyAction<'_>) -> Result<Exit, Failure> {
     let store = args.store.as_path();
-    let failed = |error| refused(Some(store), error);
-    let next = match what {
+    let failed = |error| checkpoint_failure(Some(store), error);
+    let next = match action {
         KeyAction::Rotate(to) => Some(*KeyFile::read(to)?.public()),
         KeyAction::Declare | KeyAction::End => None,
     };
-    drop(super::open(store)?);
-    let signer = trust_files::signer(&args.key, &args.passphrase)?;
-    // Nobody waits for the ledger while somebody types.
-    let opened = writing::open(store, "weaver trace key")?;
+    drop(super::open_ledger(store)?);
+    let signer = trust_files::open_signing_key(&args.key, &args.passphrase)?;
+    // The ledger is opened after the passphrase was typed, so that nobody waits for it.
+    let opened = writable_ledger::open(store, "weaver trace key")?;
     let ledger = &opened.ledger;
     let head = ledger.head().map_err(|error| Failure::store(store, &error))?;
     let (log, from) = (&head.log, head.size);
-    let mine = VerifierKey::log(log, signer.public()).map_err(failed)?;
-    let change = match (what, next) {
-        (KeyAction::Declare, _) => KeyChange::declare(mine, from),
+    let signer_key = VerifierKey::log(log, signer.public()).map_err(failed)?;
+    let change = match (action, next) {
+        (KeyAction::Declare, _) => KeyChange::declare(signer_key, from),
         (_, next) => {
             let next = next.map(|next| VerifierKey::log(log, next)).transpose().map_err(failed)?;
             KeyChange::sign(log, &signer, next, from).map_err(failed)?
         }
     };
     let payload = change.to_payload().map_err(failed)?;
-    let mut history = KeyHistory::of(ledger).map_err(failed)?;
-    history.take(log, from, &payload).map_err(failed)?;
+    let mut history = KeyHistory::from_log(ledger).map_err(failed)?;
+    history.apply_event(log, from, &payload).map_err(failed)?;
     let event = NewEvent {
         kind: EventKind::LogKey,
         at: SystemClock::default().now(),

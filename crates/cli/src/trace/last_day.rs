@@ -1,4 +1,4 @@
-//! `weaver trace` without arguments: today's calls, in lines that a person reads.
+//! `weaver trace` without arguments: the calls of the last day, one a line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,27 +7,27 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_text::escape;
 use weaver_trace_store::Reader;
-use weaver_trace_store::query::{Facts, Filter, QueryError, Question, ask};
+use weaver_trace_store::query::{EventFacts, EventFilter, LogQuery, QueryError, ask};
 use weaver_types::{Clock as _, EventKind, LocaleCode, SystemClock, Timestamp};
 
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, config_path, output};
 
-/// How far back today reaches: the machine's own day is not known here, so it is the last 24 hours.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The most lines; older ones are counted.
+/// The time that counts as today: the last 24 hours, because the user's time zone is unknown.
+const ONE_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// The most lines; older calls are counted only.
 const MAX_LINES: usize = 40;
-/// The most pages that are read.
+/// The most pages of events that are read.
 const MAX_PAGES: usize = 40;
-/// How much of an argument or reason a line shows, in characters.
-const MAX_SHOWN: usize = 70;
+/// The longest argument or reason in a line, in characters.
+const MAX_TEXT_CHARS: usize = 70;
 
 /// What happened in the last 24 hours.
 pub(crate) struct LastDay {
     calls: Vec<Call>,
-    /// There was more than is read here.
-    cut: bool,
-    /// How counts and days are written.
+    /// There are more events than were read.
+    is_truncated: bool,
+    /// How numbers and dates are formatted.
     locale: LocaleCode,
 }
 
@@ -37,15 +37,15 @@ struct Call {
     at: Option<Timestamp>,
     id: String,
     tool: String,
-    fate: Fate,
+    status: CallStatus,
     why: String,
-    /// What it would have been, under a policy that observes, where that is something else.
+    /// The verdict under a policy that only observes, if it differs.
     would_have: Option<String>,
 }
 
-/// What became of a call.
+/// The state of a call.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum CallStatus {
     #[default]
     Running,
     Done,
@@ -55,7 +55,7 @@ enum Fate {
     Denied,
 }
 
-impl Fate {
+impl CallStatus {
     const ALL: [Self; 6] =
         [Self::Done, Self::Failed, Self::Held, Self::Denied, Self::Asked, Self::Running];
 
@@ -74,62 +74,63 @@ impl Fate {
 impl LastDay {
     pub(crate) fn of(reader: &Reader, locale: LocaleCode) -> Result<Self, QueryError> {
         let now = SystemClock::default().now();
-        let day = i64::try_from(DAY.as_micros()).unwrap_or(i64::MAX);
+        let day = i64::try_from(ONE_DAY.as_micros()).unwrap_or(i64::MAX);
         let since = Timestamp::from_micros(now.micros().saturating_sub(day));
-        let filter = Filter::default().within(Some(since), None);
-        let mut question = Question { limit: 1_000, ..Question::newest(filter) };
+        let filter = EventFilter::default().within(Some(since), None);
+        let mut question = LogQuery { limit: 1_000, ..LogQuery::newest(filter) };
         let mut events = Vec::new();
-        let mut cut = true;
+        let mut is_truncated = true;
         for _ in 0..MAX_PAGES {
             let page = ask(reader, None, &question)?;
             events.extend(page.events);
             match page.next {
                 Some(next) => question.after = Some(next),
                 None => {
-                    cut = false;
+                    is_truncated = false;
                     break;
                 }
             }
         }
         let mut calls: Vec<Call> = Vec::new();
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut indexes: BTreeMap<String, usize> = BTreeMap::new();
         for facts in events.iter().rev() {
-            // To look at a result again is no call of its tool.
+            // Viewing a stored result again is no call of its tool.
             let Some(id) = facts.call().filter(|_| facts.kind() != Some(EventKind::HandleResolved))
             else {
                 continue;
             };
-            let place = *places.entry(id.to_owned()).or_insert_with(|| {
+            let index = *indexes.entry(id.to_owned()).or_insert_with(|| {
                 calls.push(Call { id: id.to_owned(), ..Call::default() });
                 calls.len() - 1
             });
-            if let Some(call) = calls.get_mut(place) {
-                call.take_in(facts);
+            if let Some(call) = calls.get_mut(index) {
+                call.apply_event(facts);
             }
         }
         calls.retain(|call| !call.tool.is_empty());
-        Ok(Self { calls, cut, locale })
+        Ok(Self { calls, is_truncated, locale })
     }
 
-    fn count(&self, fate: Fate) -> usize {
-        self.calls.iter().filter(|call| call.fate == fate).count()
+    fn count(&self, status: CallStatus) -> usize {
+        self.calls.iter().filter(|call| call.status == status).count()
     }
 
     fn number(&self, count: usize) -> String {
         self.locale.number(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    /// How many calls there were, and what became of them.
+    /// The number of calls by state.
     pub(crate) fn summary(&self) -> String {
         if self.calls.is_empty() {
             return "no calls in the last 24 hours".to_owned();
         }
-        let fates = Fate::ALL.iter().map(|fate| (*fate, self.count(*fate)));
+        let fates = CallStatus::ALL.iter().map(|status| (*status, self.count(*status)));
         let parts = fates.filter(|(_, many)| *many > 0);
-        let parts: Vec<String> =
-            parts.map(|(fate, many)| format!("{} {}", self.number(many), fate.word())).collect();
+        let parts: Vec<String> = parts
+            .map(|(status, many)| format!("{} {}", self.number(many), status.word()))
+            .collect();
         let many = self.calls.len();
-        let more = if self.cut { " and more" } else { "" };
+        let more = if self.is_truncated { " and more" } else { "" };
         let observed = self.calls.iter().filter(|call| call.would_have.is_some()).count();
         let observed = match observed {
             0 => String::new(),
@@ -159,7 +160,7 @@ impl LastDay {
             out.push_str(&call.line());
         }
         out.push_str(&format!("{}\n", self.summary()));
-        if let Some(call) = self.calls.iter().rev().find(|call| call.fate >= Fate::Asked) {
+        if let Some(call) = self.calls.iter().rev().find(|call| call.status >= CallStatus::Asked) {
             out.push_str(&format!(
                 "next: {}\n",
                 output::bold(&format!("weaver trace why {}", call.id))
@@ -170,7 +171,7 @@ impl LastDay {
 }
 
 impl Call {
-    fn take_in(&mut self, facts: &Facts) {
+    fn apply_event(&mut self, facts: &EventFacts) {
         if self.at.is_none() {
             self.at = facts.at();
         }
@@ -188,21 +189,24 @@ impl Call {
         }
         match facts.kind() {
             Some(EventKind::Refused) => {
-                self.fate = match facts.verdict() {
-                    Some("ask") => Fate::Asked,
-                    Some("hold") => Fate::Held,
-                    _ => Fate::Denied,
+                self.status = match facts.verdict() {
+                    Some("ask") => CallStatus::Asked,
+                    Some("hold") => CallStatus::Held,
+                    _ => CallStatus::Denied,
                 };
                 facts.reason().unwrap_or_default().clone_into(&mut self.why);
             }
             Some(EventKind::Outcome) => {
-                self.fate =
-                    if facts.outcome() == Some("success") { Fate::Done } else { Fate::Failed };
-                if self.fate == Fate::Failed {
+                self.status = if facts.outcome() == Some("success") {
+                    CallStatus::Done
+                } else {
+                    CallStatus::Failed
+                };
+                if self.status == CallStatus::Failed {
                     facts.outcome().unwrap_or_default().clone_into(&mut self.why);
                 }
             }
-            Some(EventKind::OutcomeUnknown) => self.fate = Fate::Failed,
+            Some(EventKind::OutcomeUnknown) => self.status = CallStatus::Failed,
             _ => {}
         }
     }
@@ -210,30 +214,30 @@ impl Call {
     fn line(&self) -> String {
         let time = self.at.map(|at| at.rfc3339()).unwrap_or_default();
         let time = time.get(11..19).unwrap_or_default();
-        let word = format!("{:<9}", self.fate.word());
-        let word = match self.fate {
-            Fate::Done => output::good(&word),
-            Fate::Failed | Fate::Denied => output::bad(&word),
-            Fate::Held | Fate::Asked | Fate::Running => output::bold(&word),
+        let word = format!("{:<9}", self.status.word());
+        let word = match self.status {
+            CallStatus::Done => output::good(&word),
+            CallStatus::Failed | CallStatus::Denied => output::bad(&word),
+            CallStatus::Held | CallStatus::Asked | CallStatus::Running => output::bold(&word),
         };
-        let tool = escape::shorten(&escape::line(&self.tool), MAX_SHOWN).into_owned();
+        let tool = escape::shorten(&escape::line(&self.tool), MAX_TEXT_CHARS).into_owned();
         let why = match (&self.would_have, self.why.as_str()) {
             (None, why) => why.to_owned(),
             (Some(would), "") => would.clone(),
             (Some(would), why) => format!("{why}; {would}"),
         };
         let why = why.replace('_', " ");
-        let why = output::dim(&escape::shorten(&escape::line(&why), MAX_SHOWN));
+        let why = output::dim(&escape::shorten(&escape::line(&why), MAX_TEXT_CHARS));
         format!("{time}  {word}  {tool}  {why}  {}\n", output::dim(&escape::line(&self.id)))
     }
 
     fn json(&self) -> Value {
         json!({ "at": self.at.map(|at| at.rfc3339()), "call": self.id, "capability": self.tool,
-            "fate": self.fate.word(), "reason": self.why, "would_have": self.would_have })
+            "fate": self.status.word(), "reason": self.why, "would_have": self.would_have })
     }
 }
 
-/// Prints the story of this configuration's or this ledger's day. Times are in UTC, as in the log.
+/// Prints the last day of a ledger. Times are in UTC, as in the log.
 pub(super) fn run(
     named: Option<&Path>,
     store: Option<&Path>,
@@ -242,11 +246,11 @@ pub(super) fn run(
     let (store, locale) = match store {
         Some(store) => (store.to_owned(), LocaleCode::default()),
         None => {
-            let config = config_path::configured(&config_path::find(named)?)?;
-            (config.store, config.run.locale)
+            let config = config_path::load_ignoring_unset_variables(&config_path::resolve(named)?)?;
+            (config.store_path, config.run.locale)
         }
     };
-    let reader = super::open(&store)?;
+    let reader = super::open_ledger(&store)?;
     let today = LastDay::of(&reader, locale).map_err(|error| super::log::failed(&store, error))?;
     if format == OutputFormat::Json {
         for call in &today.calls {
@@ -267,12 +271,12 @@ mod tests {
         let call = |at: &str| Call {
             at: Timestamp::parse_rfc3339(at),
             tool: "files.read".to_owned(),
-            fate: Fate::Done,
+            status: CallStatus::Done,
             ..Call::default()
         };
         let mut calls = vec![call("2027-01-14T10:00:00Z"); 100_000];
         calls.extend([call("2027-01-14T23:59:59Z"), call("2027-01-15T00:00:01Z")]);
-        let mut today = LastDay { calls, cut: false, locale: LocaleCode::EnUs };
+        let mut today = LastDay { calls, is_truncated: false, locale: LocaleCode::EnUs };
         let shown = |today: &LastDay| anstream::adapter::strip_str(&today.text()).to_string();
         let text = shown(&today);
         assert!(text.starts_with("99,962 earlier calls"), "{text}");

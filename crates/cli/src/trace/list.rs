@@ -3,55 +3,61 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use weaver_trace_store::query::{Cursor, Facts, Filter, Order, Page, Question, ask_with};
+use weaver_trace_store::query::{
+    EventFacts, EventFilter, EventOrder, LogQuery, PageCursor, QueryPage, ask_with,
+};
 
 use super::args::{List, Tail};
 use super::event;
-use super::log::{Log, filter};
+use super::log::{Log, parse_filter};
 use super::progress::Progress;
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
-/// How often the log is asked for more.
-const OFTEN: Duration = Duration::from_millis(300);
+/// How often to query for new events.
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
-    let filter = filter(&args.terms)?;
-    let after: Option<Cursor> = match &args.after {
+    let filter = parse_filter(&args.terms)?;
+    let after: Option<PageCursor> = match &args.after {
         None => None,
         Some(text) => {
             Some(text.parse().map_err(|error| super::log::failed(&args.store.store, error))?)
         }
     };
-    let order = if args.oldest_first { Order::Oldest } else { Order::Newest };
+    let order = if args.oldest_first { EventOrder::Oldest } else { EventOrder::Newest };
     let mut log = Log::open(&args.store)?;
-    if filter.names_fields() {
-        log.prepare()?;
+    if filter.has_field_terms() {
+        log.update_index()?;
     }
-    let question = Question { filter, order, after, limit: usize::from(args.limit) };
-    let page = asked(&log, &question)?;
+    let question = LogQuery { filter, order, after, limit: usize::from(args.limit) };
+    let page = query_log(&log, &question)?;
     for facts in &page.events {
-        print(facts, &question, args.output.format())?;
+        print_event(facts, &question, args.output.format())?;
     }
     if let Some(next) = page.next.filter(|_| !args.output.json) {
-        // It is no data: a script finds a cursor in each event.
+        // A script reads the cursor from the events instead.
         let text = format!("more: --after {next}\n");
         let _ = anstream::stderr().lock().write_all(output::dim(&text).as_bytes());
     }
     Ok(Exit::Ok)
 }
 
-fn print(facts: &Facts, question: &Question, format: OutputFormat) -> Result<(), Failure> {
+fn print_event(
+    facts: &EventFacts,
+    question: &LogQuery,
+    format: OutputFormat,
+) -> Result<(), Failure> {
     if format == OutputFormat::Json {
-        let cursor = Cursor::new(facts.seq, question.order, &question.filter);
-        output::json(&event::json(facts, Some(&cursor)))?;
+        let cursor = PageCursor::new(facts.seq, question.order, &question.filter);
+        output::json(&event::event_json(facts, Some(&cursor)))?;
     } else {
-        output::line(&event::line(facts))?;
+        output::line(&event::event_line(facts))?;
     }
     Ok(())
 }
 
-fn asked(log: &Log, question: &Question) -> Result<Page, Failure> {
+fn query_log(log: &Log, question: &LogQuery) -> Result<QueryPage, Failure> {
     let mut progress = Progress::new("read");
     let page = ask_with(&log.reader, log.lookup(), question, &mut |done, all| {
         progress.at(done, all);
@@ -61,41 +67,41 @@ fn asked(log: &Log, question: &Question) -> Result<Page, Failure> {
 }
 
 pub(super) fn tail(args: &Tail) -> Result<Exit, Failure> {
-    let filter = filter(&args.terms)?;
+    let filter = parse_filter(&args.terms)?;
     let mut log = Log::open(&args.store)?;
-    if filter.names_fields() {
-        log.prepare()?;
+    if filter.has_field_terms() {
+        log.update_index()?;
     }
-    let latest = Question { limit: usize::from(args.lines), ..Question::newest(filter.clone()) };
-    let page = asked(&log, &latest)?;
-    let following = Question::oldest(filter.clone());
+    let latest = LogQuery { limit: usize::from(args.lines), ..LogQuery::newest(filter.clone()) };
+    let page = query_log(&log, &latest)?;
+    let following = LogQuery::oldest(filter.clone());
     for facts in page.events.iter().rev() {
-        print(facts, &following, args.output.format())?;
+        print_event(facts, &following, args.output.format())?;
     }
-    // What is not the filter's was looked at as well: it goes on after the end of the log.
-    let mut seen = page.size.checked_sub(1);
+    // Continue after the end of the log: events that do not match the filter were read as well.
+    let mut last_seen = page.size.checked_sub(1);
     if !args.follow {
         return Ok(Exit::Ok);
     }
     loop {
-        std::thread::sleep(OFTEN);
-        seen = follow(&log, &filter, seen, args.output.format())?;
+        std::thread::sleep(POLL_INTERVAL);
+        last_seen = print_new_events(&log, &filter, last_seen, args.output.format())?;
     }
 }
 
-/// Prints what came after an event; gives the last that was looked at.
-fn follow(
+/// Prints the events after `last_seen`; returns the number of the last event that was read.
+fn print_new_events(
     log: &Log,
-    filter: &Filter,
-    seen: Option<u64>,
+    filter: &EventFilter,
+    last_seen: Option<u64>,
     format: OutputFormat,
 ) -> Result<Option<u64>, Failure> {
-    let mut question = Question { limit: 500, ..Question::oldest(filter.clone()) };
-    question.after = seen.map(|seq| Cursor::new(seq, Order::Oldest, filter));
+    let mut question = LogQuery { limit: 500, ..LogQuery::oldest(filter.clone()) };
+    question.after = last_seen.map(|seq| PageCursor::new(seq, EventOrder::Oldest, filter));
     loop {
-        let page = asked(log, &question)?;
+        let page = query_log(log, &question)?;
         for facts in &page.events {
-            print(facts, &question, format)?;
+            print_event(facts, &question, format)?;
         }
         match page.next {
             Some(next) => question.after = Some(next),

@@ -1,21 +1,21 @@
-//! The log that is asked, with the index beside it.
+//! Opens a log for queries, with its index.
 
 use std::path::{Path, PathBuf};
 
 use weaver_trace_store::Reader;
 use weaver_trace_store::export::ExportError;
 use weaver_trace_store::index::{Index, IndexError};
-use weaver_trace_store::query::{Filter, Lookup, QueryError};
+use weaver_trace_store::query::{CandidateLookup, EventFilter, QueryError};
 use weaver_types::{Clock as _, SystemClock};
 
 use super::args::Store;
 use super::progress::Progress;
 use crate::{Exit, Failure};
 
-/// How many events are scanned rather than taken into the index first.
-const SCANNED: u64 = 20_000;
+/// How many unindexed events are scanned; if there are more, the index is updated first.
+const MAX_SCANNED_EVENTS: u64 = 20_000;
 
-/// A log open for questions.
+/// A log that is open for queries.
 pub(super) struct Log {
     pub(super) reader: Reader,
     index: Option<Index>,
@@ -25,25 +25,25 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn open(from: &Store) -> Result<Self, Failure> {
-        let reader = super::open(&from.store)?;
+        let reader = super::open_ledger(&from.store)?;
         let index = if from.no_index { None } else { Index::find(&from.store, &reader) };
         Ok(Self { reader, index, store: from.store.clone(), wants_index: !from.no_index })
     }
 
-    /// What proposes where to look.
-    pub(super) fn lookup(&self) -> Option<&dyn Lookup> {
-        self.index.as_ref().map(|index| index as &dyn Lookup)
+    /// The index, if it can propose candidate events.
+    pub(super) fn lookup(&self) -> Option<&dyn CandidateLookup> {
+        self.index.as_ref().map(|index| index as &dyn CandidateLookup)
     }
 
-    /// Brings the index up to date, if so much is missing that a question costs less with it. What
-    /// cannot be built is no failure: the log is scanned.
-    pub(super) fn prepare(&mut self) -> Result<(), Failure> {
+    /// Updates the index if enough events are missing that a query would be slower without it. A
+    /// failure is ignored: the log is scanned instead.
+    pub(super) fn update_index(&mut self) -> Result<(), Failure> {
         if !self.wants_index {
             return Ok(());
         }
         let size = self.reader.head().map_err(|error| Failure::store(&self.store, &error))?.size;
-        let known = self.lookup().map_or(0, Lookup::position);
-        if size.saturating_sub(known) <= SCANNED {
+        let known = self.lookup().map_or(0, CandidateLookup::position);
+        if size.saturating_sub(known) <= MAX_SCANNED_EVENTS {
             return Ok(());
         }
         if self.index.is_none() {
@@ -60,37 +60,36 @@ impl Log {
         Ok(())
     }
 
-    /// A failed question, as its user sees it.
+    /// Turns a query error into a failure.
     pub(super) fn failed(&self, error: QueryError) -> Failure {
         failed(&self.store, error)
     }
 }
 
-/// Reads the terms of a filter.
-pub(super) fn filter(terms: &[String]) -> Result<Filter, Failure> {
+/// Parses the terms of a filter.
+pub(super) fn parse_filter(terms: &[String]) -> Result<EventFilter, Failure> {
     let now = SystemClock::default().now();
-    Filter::parse(terms, now).map_err(|error| failed(Path::new(""), error))
+    EventFilter::parse(terms, now).map_err(|error| failed(Path::new(""), error))
 }
 
 pub(super) fn failed(store: &Path, error: QueryError) -> Failure {
     match error {
         QueryError::Read(error) => Failure::store(store, &error),
         error => Failure::new(Exit::Usage, error.code(), error)
-            .next("`weaver trace list --help` shows how terms are written"),
+            .with_next_step("`weaver trace list --help` shows how terms are written"),
     }
 }
 
-/// A failed export, as its user sees it.
-pub(super) fn not_exported(store: &Path, error: ExportError) -> Failure {
+/// Turns an export error into a failure.
+pub(super) fn export_failure(store: &Path, error: ExportError) -> Failure {
     match error {
         ExportError::Query(error) => failed(store, error),
         ExportError::Write(error) => error.into(),
-        error @ ExportError::Form(_) => {
-            Failure::new(Exit::Failed, error.code(), error).next("run `weaver trace verify`")
-        }
-        error @ ExportError::Nothing => Failure::new(Exit::Unknown, error.code(), error)
-            .next("`weaver trace list event:run.started` lists the runs"),
+        error @ ExportError::Form(_) => Failure::new(Exit::Failed, error.code(), error)
+            .with_next_step("run `weaver trace verify`"),
+        error @ ExportError::Nothing => Failure::new(Exit::NotFound, error.code(), error)
+            .with_next_step("`weaver trace list event:run.started` lists the runs"),
         error => Failure::new(Exit::Usage, error.code(), error)
-            .next("`weaver trace export --help` shows an example"),
+            .with_next_step("`weaver trace export --help` shows an example"),
     }
 }

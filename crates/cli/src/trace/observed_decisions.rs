@@ -1,37 +1,37 @@
-//! Decisions under a policy that observes, counted beside the verification of a log.
+//! Counts the decisions of a policy that only observes, while a log is verified.
 
 use serde_json::{Value, json};
-use weaver_trace_store::query::Facts;
+use weaver_trace_store::query::EventFacts;
 use weaver_types::ledger::StoredEvent;
 
-/// How many decisions a policy that observes made, and how many of them were not enforced.
+/// How many decisions were made under a policy that only observes, and how many were not enforced.
 #[derive(Debug, Default)]
 pub(super) struct ObservedDecisions {
-    /// The event behind the last one that was counted: the log is read more than once.
+    /// The event after the last one counted, because the log is read more than once.
     next: u64,
     decided: u64,
     not_enforced: u64,
 }
 
 impl ObservedDecisions {
-    pub(super) fn take(&mut self, event: &StoredEvent) {
+    pub(super) fn count(&mut self, event: &StoredEvent) {
         if event.seq < self.next {
             return;
         }
         self.next = event.seq.saturating_add(1);
         let Some(payload) = event.payload.as_deref() else { return };
-        // Most events say nothing of it, and are not read for it.
-        if !payload.windows(KEY.len()).any(|bytes| bytes == KEY) {
+        // A byte search avoids parsing most events.
+        if !payload.windows(WOULD_HAVE_KEY.len()).any(|bytes| bytes == WOULD_HAVE_KEY) {
             return;
         }
-        let facts = Facts::of(event);
+        let facts = EventFacts::from_event(event);
         if facts.at_path(&["would_have", "verdict"]).is_some() {
             self.decided += 1;
             self.not_enforced += u64::from(facts.not_enforced().is_some());
         }
     }
 
-    /// What whoever verifies the log must know of it.
+    /// What a person who verifies the log must know.
     pub(super) fn sentence(&self) -> Option<String> {
         (self.decided > 0).then(|| {
             format!(
@@ -47,5 +47,5 @@ impl ObservedDecisions {
     }
 }
 
-/// What a payload with such a decision holds.
-const KEY: &[u8] = b"\"would_have\"";
+/// Every payload of such a decision contains this key.
+const WOULD_HAVE_KEY: &[u8] = b"\"would_have\"";

@@ -5,35 +5,35 @@ use std::time::Duration;
 
 use weaver_types::{Clock as _, SystemClock};
 
-/// How long nothing is said, and then how often.
-const QUIET: Duration = Duration::from_secs(1);
+/// How long to wait before the first line, and between two lines.
+const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Says on a terminal how far it is, if it takes longer than a moment.
+/// Shows the progress on a terminal, if a command takes long.
 pub(super) struct Progress {
     clock: SystemClock,
-    did: &'static str,
-    said: Option<Duration>,
-    terminal: bool,
+    verb: &'static str,
+    last_shown: Option<Duration>,
+    is_terminal: bool,
 }
 
 impl Progress {
-    /// `did` is the word for what is done with events, such as `verified`.
-    pub(super) fn new(did: &'static str) -> Self {
-        let terminal = io::stderr().is_terminal();
-        Self { clock: SystemClock::default(), did, said: None, terminal }
+    /// `verb` says what is done with events, such as `verified`.
+    pub(super) fn new(verb: &'static str) -> Self {
+        let is_terminal = io::stderr().is_terminal();
+        Self { clock: SystemClock::default(), verb, last_shown: None, is_terminal }
     }
 
     pub(super) fn at(&mut self, done: u64, all: u64) {
         let now = self.clock.monotonic();
-        if self.terminal && now.saturating_sub(self.said.unwrap_or_default()) >= QUIET {
-            self.said = Some(now);
-            // Progress that cannot be shown is no reason to stop.
-            let _ = write!(io::stderr(), "\r{} {done} of {all} events", self.did);
+        if self.is_terminal && now.saturating_sub(self.last_shown.unwrap_or_default()) >= INTERVAL {
+            self.last_shown = Some(now);
+            // A failure to show progress does not stop the command.
+            let _ = write!(io::stderr(), "\r{} {done} of {all} events", self.verb);
         }
     }
 
     pub(super) fn end(&self) {
-        if self.said.is_some() {
+        if self.last_shown.is_some() {
             let _ = write!(io::stderr(), "\r\u{1b}[K");
         }
     }

@@ -1,4 +1,4 @@
-//! What can be typed after `weaver trace` to sign, prove and prune.
+//! The arguments of `weaver trace` for signing, proving and pruning.
 
 use std::path::PathBuf;
 
@@ -7,9 +7,9 @@ use weaver_types::{EventKind, PrincipalId};
 
 use crate::age;
 use crate::argument_error::ArgumentError;
-use crate::shared_args::{Json, PassphraseFrom};
+use crate::shared_args::{JsonFlag, PassphraseArgs};
 
-/// Who is believed: what a verifier brings from outside.
+/// The keys that a verifier trusts, from outside the log.
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
     /// The key that signs for the log: a verifier key (name+id+base64), a file with one, or a key file
@@ -27,13 +27,13 @@ pub(crate) struct TrustArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct HeadOf {
+pub(crate) struct HeadArgs {
     /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
     #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::store)]
+        value_parser = crate::config_path::parse_store_argument)]
     pub(super) store: PathBuf,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(crate) struct HeadOf {
 pub(crate) struct Verify {
     /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
     #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::store)]
+        value_parser = crate::config_path::parse_store_argument)]
     pub(super) store: PathBuf,
     /// An earlier head, as `weaver trace head` printed it
     #[arg(long, value_name = "FILE", conflicts_with = "checkpoint")]
@@ -56,7 +56,7 @@ pub(crate) struct Verify {
     #[command(flatten)]
     pub(super) believed: TrustArgs,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -68,19 +68,19 @@ pub(crate) struct Verify {
 pub(crate) struct Checkpoint {
     /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
     #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::store)]
+        value_parser = crate::config_path::parse_store_argument)]
     pub(super) store: PathBuf,
     /// The key file of the key that signs for the log
     #[arg(long, value_name = "FILE")]
     pub(super) key: PathBuf,
-    /// Write it to this file instead, whole or not at all; what stands there must be a checkpoint
-    /// that this log extends
+    /// Write it atomically to this file instead; an existing file must hold a checkpoint that this
+    /// log extends
     #[arg(long, value_name = "FILE")]
     pub(super) publish: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) passphrase: PassphraseFrom,
+    pub(super) passphrase: PassphraseArgs,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Subcommand)]
@@ -89,10 +89,10 @@ pub(crate) enum Key {
     Show {
         /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
         #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-            value_parser = crate::config_path::store)]
+            value_parser = crate::config_path::parse_store_argument)]
         store: PathBuf,
         #[command(flatten)]
-        output: Json,
+        output: JsonFlag,
     },
     /// Name the first key of the log, or the first one after a key that ended
     Declare(Change),
@@ -108,20 +108,20 @@ pub(crate) enum Key {
     End(Change),
 }
 
-/// A change of the key, which is an event of the log: nobody else may write it meanwhile.
+/// A change of the log's key. It is an event of the log, so nobody else may write it meanwhile.
 #[derive(Debug, Args)]
 pub(crate) struct Change {
     /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
     #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::store)]
+        value_parser = crate::config_path::parse_store_argument)]
     pub(super) store: PathBuf,
     /// The key file: of the key that is declared, or of the one in force
     #[arg(long, value_name = "FILE")]
     pub(super) key: PathBuf,
     #[command(flatten)]
-    pub(super) passphrase: PassphraseFrom,
+    pub(super) passphrase: PassphraseArgs,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -161,9 +161,9 @@ pub(crate) struct Prove {
     #[command(flatten)]
     pub(super) believed: TrustArgs,
     #[command(flatten)]
-    pub(super) passphrase: PassphraseFrom,
+    pub(super) passphrase: PassphraseArgs,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
@@ -175,36 +175,36 @@ pub(crate) struct Prove {
     --store .weaver/ledger.db --older-than 90d --kind call.outcome --dry-run"
 )]
 pub(crate) struct Prune {
-    /// The ledger, which nobody else may write meanwhile
+    /// The ledger, which no other process may write meanwhile
     #[arg(long, value_name = "FILE")]
     pub(super) store: PathBuf,
-    /// How old a payload is at least, such as 90d; one day is the least
+    /// The minimum age of a payload, such as 90d; at least one day
     #[arg(long, value_name = "SPAN", value_parser = age::parse)]
     pub(super) older_than: std::time::Duration,
-    /// Only what is about this principal
-    #[arg(long, value_name = "ID", value_parser = principal)]
+    /// Only events about this principal
+    #[arg(long, value_name = "ID", value_parser = parse_principal)]
     pub(super) principal: Option<PrincipalId>,
-    /// Only what is about capabilities with this tag
+    /// Only events about capabilities with this tag
     #[arg(long, value_name = "TAG")]
     pub(super) tag: Option<String>,
     /// Only events of this kind, such as call.outcome; may be given several times
-    #[arg(long, value_name = "EVENT", value_parser = kind)]
+    #[arg(long, value_name = "EVENT", value_parser = parse_event_kind)]
     pub(super) kind: Vec<EventKind>,
-    /// Who prunes, as the log will say for ever
+    /// Who prunes; the log records it permanently
     #[arg(long, value_name = "NAME", default_value = "operator")]
     pub(super) by: String,
-    /// Say what would go, and change nothing
+    /// Show what would be removed, and change nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
-    pub(super) output: Json,
+    pub(super) output: JsonFlag,
 }
 
-fn principal(text: &str) -> Result<PrincipalId, ArgumentError> {
+fn parse_principal(text: &str) -> Result<PrincipalId, ArgumentError> {
     PrincipalId::parse(text).map_err(ArgumentError::malformed)
 }
 
-fn kind(text: &str) -> Result<EventKind, ArgumentError> {
+fn parse_event_kind(text: &str) -> Result<EventKind, ArgumentError> {
     EventKind::parse(text).ok_or_else(|| {
         let known: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
         ArgumentError::EventKind { known: known.join(", ") }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use weaver_gateway::bounded_file;
-use weaver_trace_store::checkpoint::MAX_FORM;
+use weaver_trace_store::checkpoint::MAX_PROOF_BYTES;
 
 use super::proof_args::Prove;
 use super::{conflict, export, receipt};
@@ -13,19 +13,19 @@ use crate::{Exit, Failure, output};
 pub(super) fn run(args: &Prove) -> Result<Exit, Failure> {
     match (&args.id, &args.check, args.conflict.as_deref()) {
         (Some(id), ..) => receipt::make(args, id),
-        (None, Some(path), _) => check(args, path),
+        (None, Some(path), _) => check_proof(args, path),
         (None, None, Some([one, other])) => conflict::make(args, one, other),
         _ => Err(Failure::new(Exit::Usage, "trace.prove", "nothing is said to be proven")
-            .next("`weaver trace prove --help` shows examples")),
+            .with_next_step("`weaver trace prove --help` shows examples")),
     }
 }
 
-/// Checks whichever proof the file says it is.
-fn check(args: &Prove, path: &Path) -> Result<Exit, Failure> {
-    let bytes = bounded_file::bytes(path, MAX_FORM + 1).map_err(|error| {
+/// Checks a proof of the kind that the file names.
+fn check_proof(args: &Prove, path: &Path) -> Result<Exit, Failure> {
+    let bytes = bounded_file::read_bytes(path, MAX_PROOF_BYTES + 1).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         Failure::new(Exit::Invalid, "trace.proof_unreadable", message)
-            .next("give a file that `weaver trace prove` made")
+            .with_next_step("give a file that `weaver trace prove` made")
     })?;
     let kind = serde_json::from_slice::<Value>(&bytes).ok();
     let kind = kind.as_ref().and_then(|value| value.get("kind")).and_then(Value::as_str);
@@ -37,7 +37,7 @@ fn check(args: &Prove, path: &Path) -> Result<Exit, Failure> {
 }
 
 /// Writes a proof to its file, or to standard output.
-pub(super) fn write(args: &Prove, mut bytes: Vec<u8>) -> Result<(), Failure> {
+pub(super) fn write_proof(args: &Prove, mut bytes: Vec<u8>) -> Result<(), Failure> {
     bytes.push(b'\n');
     match &args.out {
         Some(path) => export::write_new(path, &bytes),
@@ -45,7 +45,7 @@ pub(super) fn write(args: &Prove, mut bytes: Vec<u8>) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn no_key() -> Failure {
+pub(super) fn no_key_failure() -> Failure {
     Failure::new(Exit::Usage, "trace.no_key", "nobody is said to be believed")
-        .next("give --key: a verifier key, or the key file that is to sign")
+        .with_next_step("give --key: a verifier key, or the key file that is to sign")
 }

@@ -6,32 +6,32 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use weaver_trace_store::index::Index;
 use weaver_trace_store::retention::{
-    LEAST_AGE, Retention, RetentionError, Rule, Sweep, SweepTally,
+    MIN_AGE, Retention, RetentionError, RetentionRule, RetentionSweep, SweepTally,
 };
 use weaver_types::{Clock as _, SystemClock, Tenant};
 
 use super::progress::Progress;
 use super::proof_args::Prune;
-use super::writing;
+use super::writable_ledger;
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &Prune) -> Result<Exit, Failure> {
     let store = args.store.as_path();
-    let failed = |error| failed(store, error);
-    let rule = Rule {
+    let failed = |error| retention_failure(store, error);
+    let rule = RetentionRule {
         older_than: args.older_than,
         principal: args.principal.clone(),
         tag: args.tag.clone(),
         kinds: args.kind.clone(),
     };
-    let retention = Retention::new(vec![rule], LEAST_AGE).map_err(failed)?;
-    let opened = writing::open(store, "weaver trace prune")?;
+    let retention = Retention::new(vec![rule], MIN_AGE).map_err(failed)?;
+    let opened = writable_ledger::open(store, "weaver trace prune")?;
     let ledger = &opened.ledger;
     let now = SystemClock::default().now();
-    let mut sweep = Sweep::resume(ledger, retention, &args.by, now).map_err(failed)?;
+    let mut sweep = RetentionSweep::resume(ledger, retention, &args.by, now).map_err(failed)?;
     let mut tally = SweepTally::default();
     let mut progress = Progress::new("looked at");
-    let mut go_on = || -> Result<bool, RetentionError> {
+    let mut next_step = || -> Result<bool, RetentionError> {
         let Some(step) = sweep.step(ledger, &[Tenant::default()])? else { return Ok(false) };
         tally.add(&if args.dry_run { step } else { sweep.commit(ledger, step)? });
         let (done, all) = sweep.progress();
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Prune) -> Result<Exit, Failure> {
         Ok(true)
     };
     let swept = loop {
-        match go_on() {
+        match next_step() {
             Ok(true) => {}
             Ok(false) => break Ok(()),
             Err(error) => break Err(error),
@@ -47,25 +47,26 @@ pub(super) fn run(args: &Prune) -> Result<Exit, Failure> {
     };
     progress.end();
     drop(opened);
-    let left = !args.dry_run && tally.total() > 0 && leaves_behind(store)?;
+    let left = !args.dry_run && tally.total() > 0 && bytes_left_in_wal(store)?;
     swept.map_err(failed)?;
-    report(args, &tally, left)?;
+    print_report(args, &tally, left)?;
     Ok(Exit::Ok)
 }
 
-/// Takes what was pruned out of the index too. Whether its bytes still lie in the write-ahead log.
-fn leaves_behind(store: &Path) -> Result<bool, Failure> {
-    let reader = super::open(store)?;
+/// Removes pruned events from the index. Returns whether their bytes are still in the write-ahead
+/// log.
+fn bytes_left_in_wal(store: &Path) -> Result<bool, Failure> {
+    let reader = super::open_ledger(store)?;
     if let Some(index) = Index::find(store, &reader) {
         let mut progress = Progress::new("indexed");
         let built = index.catch_up(&reader, &mut |done, all| progress.at(done, all));
         progress.end();
         drop(index);
         if built.is_err() {
-            // It must not keep what is gone; it is made anew when it is asked for.
+            // The index must not keep pruned data; it is rebuilt when needed.
             Index::remove(store).map_err(|error| {
                 Failure::new(Exit::Store, error.code(), error)
-                    .next("the ledger is pruned, its index is not: delete the index")
+                    .with_next_step("the ledger is pruned, its index is not: delete the index")
             })?;
         }
     }
@@ -75,7 +76,7 @@ fn leaves_behind(store: &Path) -> Result<bool, Failure> {
     Ok(std::fs::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > 0))
 }
 
-fn report(args: &Prune, tally: &SweepTally, left: bool) -> Result<(), Failure> {
+fn print_report(args: &Prune, tally: &SweepTally, left: bool) -> Result<(), Failure> {
     let total = tally.total();
     if args.output.json {
         let reasons: BTreeMap<&str, u64> =
@@ -83,7 +84,7 @@ fn report(args: &Prune, tally: &SweepTally, left: bool) -> Result<(), Failure> {
         output::json(&json!({
             "ok": true,
             "dry_run": args.dry_run,
-            "looked": tally.looked,
+            "looked": tally.examined,
             "pruned": total,
             "reasons": reasons,
             "bytes": tally.bytes,
@@ -95,7 +96,7 @@ fn report(args: &Prune, tally: &SweepTally, left: bool) -> Result<(), Failure> {
     let did = if args.dry_run { "would prune" } else { "pruned" };
     let mut text = format!(
         "{did} {total} payloads ({} bytes) of {} events looked at\n",
-        tally.bytes, tally.looked
+        tally.bytes, tally.examined
     );
     if tally.kept > 0 {
         text.push_str(&format!(
@@ -112,10 +113,10 @@ fn report(args: &Prune, tally: &SweepTally, left: bool) -> Result<(), Failure> {
     Ok(output::text(&text)?)
 }
 
-fn failed(store: &Path, error: RetentionError) -> Failure {
+fn retention_failure(store: &Path, error: RetentionError) -> Failure {
     match error {
         RetentionError::Ledger(error) => Failure::store(store, &error),
         error => Failure::new(Exit::Usage, error.code(), error)
-            .next("`weaver trace prune --help` shows an example"),
+            .with_next_step("`weaver trace prune --help` shows an example"),
     }
 }

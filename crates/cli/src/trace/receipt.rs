@@ -1,4 +1,4 @@
-//! Receipts for single calls.
+//! Makes and checks receipts for single calls.
 
 use std::path::Path;
 
@@ -6,40 +6,42 @@ use serde_json::json;
 use weaver_text::escape;
 use weaver_trace_store::Reader;
 use weaver_trace_store::checkpoint::{
-    Checkpoint, Note, Receipt, ReceiptReport, Trust, events_of_call,
+    CallReceipt, Checkpoint, SignedNote, TrustPolicy, VerifiedReceipt, events_of_call,
 };
-use weaver_trace_store::entry::Header;
-use weaver_trace_store::project::Subject;
-use weaver_trace_store::verify::Source as _;
+use weaver_trace_store::entry::EventHeader;
+use weaver_trace_store::project::StorySubject;
+use weaver_trace_store::verify::LogSource as _;
 use weaver_types::CallId;
 
 use super::proof_args::{Prove, TrustArgs};
-use super::prove::{no_key, write};
-use super::trust_files::{self, refused};
-use super::{checkpoint, open, why};
+use super::prove::{no_key_failure, write_proof};
+use super::trust_files::{self, checkpoint_failure};
+use super::{open_ledger, why};
 use crate::{Exit, Failure, output};
 
 pub(super) fn make(args: &Prove, id: &str) -> Result<Exit, Failure> {
     let store = args.store.as_deref().unwrap_or(Path::new("ledger.db"));
-    let failed = |error| refused(Some(store), error);
-    let (log, call) = named(store, id)?;
+    let failed = |error| checkpoint_failure(Some(store), error);
+    let (log, call) = find_call(store, id)?;
     drop(log);
-    let (log, note, said, trust) = covering(args, store)?;
-    let places = events_of_call(&log, &call, said.size).map_err(failed)?;
-    if !holds(&log, store, &places, &call)? {
-        let message = format!("the checkpoint of {} events covers no event of {call}", said.size);
-        return Err(Failure::new(Exit::Unknown, "trace.not_covered", message)
-            .next("sign a newer one: leave --checkpoint out and give --key FILE"));
+    let (log, note, checkpoint, trust) = covering_checkpoint(args, store)?;
+    let positions = events_of_call(&log, &call, checkpoint.size).map_err(failed)?;
+    if !has_event_of(&log, store, &positions, &call)? {
+        let message =
+            format!("the checkpoint of {} events covers no event of {call}", checkpoint.size);
+        return Err(Failure::new(Exit::NotFound, "trace.not_covered", message)
+            .with_next_step("sign a newer one: leave --checkpoint out and give --key FILE"));
     }
-    let receipt = Receipt::make(&log, &note, &call, &places, args.disclose).map_err(failed)?;
+    let receipt =
+        CallReceipt::make(&log, &note, &call, &positions, args.disclose).map_err(failed)?;
     let bytes = receipt.to_bytes().map_err(failed)?;
-    // What is handed out was read and verified as its receiver will do it.
-    let read = Receipt::parse(&bytes).map_err(failed)?;
+    // Parses and verifies the receipt as its receiver will.
+    let read = CallReceipt::parse(&bytes).map_err(failed)?;
     let report = trust.map(|trust| read.verify(&trust)).transpose().map_err(failed)?;
-    write(args, bytes)?;
+    write_proof(args, bytes)?;
     if let (Some(report), Some(path)) = (report, &args.out) {
         if args.output.json {
-            output::json(&as_json(&report))?;
+            output::json(&receipt_json(&report))?;
         } else {
             let good = output::good("proven");
             let count = report.events.len();
@@ -49,60 +51,67 @@ pub(super) fn make(args: &Prove, id: &str) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The call that was named, by itself or by one of its events.
-fn named(store: &Path, id: &str) -> Result<(Reader, CallId), Failure> {
-    let log = open(store)?;
+/// The call with this id, or the call of this event.
+fn find_call(store: &Path, id: &str) -> Result<(Reader, CallId), Failure> {
+    let log = open_ledger(store)?;
     let unknown = |message: String| {
-        Failure::new(Exit::Unknown, "trace.unknown", message)
-            .next("`weaver trace list` shows events with their calls")
+        Failure::new(Exit::NotFound, "trace.unknown", message)
+            .with_next_step("`weaver trace list` shows events with their calls")
     };
-    match why::subject(id)? {
-        Subject::Call(id) => {
+    match why::parse_subject(id)? {
+        StorySubject::Call(id) => {
             let call = CallId::parse(&id).map_err(|error| unknown(error.to_string()))?;
             Ok((log, call))
         }
-        Subject::Event(seq) => {
+        StorySubject::Event(seq) => {
             let rows = log.rows(seq, 1).map_err(|error| Failure::store(store, &error))?;
             let row = rows.iter().find(|row| row.event.seq == seq);
             let row = row.ok_or_else(|| unknown(format!("the log has no event {seq}")))?;
-            let header = Header::parse(&row.event.header).ok();
+            let header = EventHeader::parse(&row.event.header).ok();
             let call = header.and_then(|header| header.call);
             let call = call.ok_or_else(|| unknown(format!("event {seq} belongs to no call")))?;
             Ok((log, call))
         }
         _ => {
             let message = "a receipt is for one call";
-            Err(Failure::new(Exit::Usage, "trace.subject", message)
-                .next("give call_… or an event number; `weaver trace why` finds the call of an id"))
+            Err(Failure::new(Exit::Usage, "trace.subject", message).with_next_step(
+                "give call_… or an event number; `weaver trace why` finds the call of an id",
+            ))
         }
     }
 }
 
-/// The checkpoint that was given, or one that is signed now; and who is believed, if it is said.
-fn covering(
+/// The given checkpoint, or a newly signed one; and the trust policy, if a key was given.
+fn covering_checkpoint(
     args: &Prove,
     store: &Path,
-) -> Result<(Reader, Note, Checkpoint, Option<Trust>), Failure> {
+) -> Result<(Reader, SignedNote, Checkpoint, Option<TrustPolicy>), Failure> {
     if let Some(path) = &args.checkpoint {
-        let (note, said) = trust_files::note(path)?;
-        let trust = trust_files::trust(&args.believed, &said.origin)?;
-        return Ok((open(store)?, note, said, trust));
+        let (note, checkpoint) = trust_files::read_checkpoint(path)?;
+        let trust = trust_files::trust_policy(&args.believed, &checkpoint.origin)?;
+        return Ok((open_ledger(store)?, note, checkpoint, trust));
     }
     let TrustArgs { key, until, witness, .. } = &args.believed;
-    let key = key.as_deref().ok_or_else(no_key)?;
+    let key = key.as_deref().ok_or_else(no_key_failure)?;
     if until.is_some() || !witness.is_empty() {
         let message = "--until and --witness judge a checkpoint, and none is given";
         return Err(Failure::new(Exit::Usage, "trace.no_checkpoint", message)
-            .next("give --checkpoint FILE, or leave them out"));
+            .with_next_step("give --checkpoint FILE, or leave them out"));
     }
-    let (note, said, key, log) = checkpoint::sign(store, Path::new(key), &args.passphrase)?;
-    Ok((log, note, said, Some(Trust::of(key))))
+    let (note, checkpoint, key, log) =
+        super::checkpoint::sign(store, Path::new(key), &args.passphrase)?;
+    Ok((log, note, checkpoint, Some(TrustPolicy::new(key))))
 }
 
-fn holds(log: &Reader, store: &Path, places: &[u64], call: &CallId) -> Result<bool, Failure> {
-    for place in places {
-        let rows = log.rows(*place, 1).map_err(|error| Failure::store(store, &error))?;
-        let header = rows.first().and_then(|row| Header::parse(&row.event.header).ok());
+fn has_event_of(
+    log: &Reader,
+    store: &Path,
+    positions: &[u64],
+    call: &CallId,
+) -> Result<bool, Failure> {
+    for position in positions {
+        let rows = log.rows(*position, 1).map_err(|error| Failure::store(store, &error))?;
+        let header = rows.first().and_then(|row| EventHeader::parse(&row.event.header).ok());
         if header.is_some_and(|header| header.call.as_ref() == Some(call)) {
             return Ok(true);
         }
@@ -111,20 +120,21 @@ fn holds(log: &Reader, store: &Path, places: &[u64], call: &CallId) -> Result<bo
 }
 
 pub(super) fn check(args: &Prove, bytes: &[u8]) -> Result<Exit, Failure> {
-    let failed = |error| refused(None, error);
-    let receipt = Receipt::parse(bytes).map_err(failed)?;
-    let said = Checkpoint::parse(receipt.checkpoint.text()).map_err(failed)?;
-    let trust = trust_files::trust(&args.believed, &said.origin)?.ok_or_else(no_key)?;
+    let failed = |error| checkpoint_failure(None, error);
+    let receipt = CallReceipt::parse(bytes).map_err(failed)?;
+    let checkpoint = Checkpoint::parse(receipt.checkpoint.text()).map_err(failed)?;
+    let trust = trust_files::trust_policy(&args.believed, &checkpoint.origin)?
+        .ok_or_else(no_key_failure)?;
     let report = receipt.verify(&trust).map_err(failed)?;
     if args.output.json {
-        output::json(&as_json(&report))?;
+        output::json(&receipt_json(&report))?;
     } else {
-        output::text(&text(&report))?;
+        output::text(&receipt_text(&report))?;
     }
     Ok(Exit::Ok)
 }
 
-fn as_json(report: &ReceiptReport) -> serde_json::Value {
+fn receipt_json(report: &VerifiedReceipt) -> serde_json::Value {
     let events = report.events.iter().map(|event| {
         let payload = event.payload.as_deref();
         json!({
@@ -142,12 +152,12 @@ fn as_json(report: &ReceiptReport) -> serde_json::Value {
         "size": report.verified.checkpoint.size,
         "key": report.verified.key.to_string(),
         "witnesses": trust_files::witnesses(&report.verified),
-        "ended": report.ended(),
+        "ended": report.shows_end(),
         "events": events.collect::<Vec<_>>(),
     })
 }
 
-fn text(report: &ReceiptReport) -> String {
+fn receipt_text(report: &VerifiedReceipt) -> String {
     let checkpoint = &report.verified.checkpoint;
     let mut out = format!(
         "call    {}\nlog     {}, {} events\nkey     {}\n",
@@ -165,7 +175,7 @@ fn text(report: &ReceiptReport) -> String {
     let good = output::good("proven");
     out.push_str(&format!("{good}: these events stand in the log that the key signed\n"));
     let open = output::bold("not proven");
-    if !report.ended() {
+    if !report.shows_end() {
         out.push_str(&format!("{open}: how the call ended; the receipt does not show it\n"));
     }
     out.push_str(&format!("{open}: that the call has no further events\n"));

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use weaver_text::escape;
-use weaver_trace_store::project::Stats;
+use weaver_trace_store::project::LogStats;
 use weaver_types::ledger::LedgerError;
 
 use super::args;
-use super::log::{Log, filter};
+use super::log::{Log, parse_filter};
 use super::progress::Progress;
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &args::Stats) -> Result<Exit, Failure> {
-    let filter = filter(&args.terms)?;
+    let filter = parse_filter(&args.terms)?;
     let mut log = Log::open(&args.store)?;
-    log.prepare()?;
+    log.update_index()?;
     let mut progress = Progress::new("counted");
-    let stats = Stats::of(&log.reader, log.lookup(), &filter, &mut |done, all| {
+    let stats = LogStats::from_log(&log.reader, log.lookup(), &filter, &mut |done, all| {
         progress.at(done, all);
     });
     progress.end();
@@ -32,23 +32,23 @@ pub(super) fn run(args: &args::Stats) -> Result<Exit, Failure> {
         }
         output::json(&json!({ "stats": value }))?;
     } else {
-        output::text(&text(&stats))?;
+        output::text(&stats_text(&stats))?;
     }
     Ok(Exit::Ok)
 }
 
-/// Calls that ended, whatever came of them.
-fn invocations(stats: &Stats) -> u64 {
+/// Calls that ended, with any outcome.
+fn invocations(stats: &LogStats) -> u64 {
     stats.outcomes.values().copied().fold(0, u64::saturating_add)
 }
 
-/// Those that ended otherwise than with success.
-fn failures(stats: &Stats) -> u64 {
+/// Calls that ended without success.
+fn failures(stats: &LogStats) -> u64 {
     let success = stats.outcomes.get("success").copied().unwrap_or_default();
     invocations(stats).saturating_sub(success)
 }
 
-fn text(stats: &Stats) -> String {
+fn stats_text(stats: &LogStats) -> String {
     let mut out = String::new();
     let mut row = |name: &str, value: String| out.push_str(&format!("{name:<12} {value}\n"));
     let pruned =
@@ -96,9 +96,9 @@ fn counts(counts: &BTreeMap<String, u64>) -> String {
     if counts.is_empty() {
         return "none".to_owned();
     }
-    let said: Vec<String> =
+    let parts: Vec<String> =
         counts.iter().map(|(name, many)| format!("{} {many}", escape::line(name))).collect();
-    said.join(", ")
+    parts.join(", ")
 }
 
 fn seconds(micros: u64) -> String {

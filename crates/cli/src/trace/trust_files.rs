@@ -1,4 +1,4 @@
-//! Keys and notes from outside.
+//! Reads keys and checkpoints from files.
 
 use std::path::Path;
 
@@ -7,61 +7,65 @@ use weaver_gateway::bounded_file;
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_text::escape;
 use weaver_trace_store::checkpoint::{
-    Checkpoint, CheckpointError, MAX_NOTE, Note, Trust, VerifiedCheckpoint, VerifierKey,
+    Checkpoint, CheckpointError, MAX_NOTE_BYTES, SignedNote, TrustPolicy, VerifiedCheckpoint,
+    VerifierKey,
 };
 use weaver_types::LogId;
 use weaver_types::signature::SigningKey;
 
 use super::proof_args::TrustArgs;
-use crate::shared_args::PassphraseFrom;
+use crate::shared_args::PassphraseArgs;
 use crate::{Exit, Failure};
 
 /// The largest file with a key, in bytes.
-const MAX_KEY: usize = 16 * 1024;
+const MAX_KEY_BYTES: usize = 16 * 1024;
 
-/// A checkpoint of a file, and what it says. Nothing of it is verified yet.
-pub(super) fn note(path: &Path) -> Result<(Note, Checkpoint), Failure> {
+/// Reads a checkpoint from a file. Nothing is verified yet.
+pub(super) fn read_checkpoint(path: &Path) -> Result<(SignedNote, Checkpoint), Failure> {
     let unreadable = |code, message: String| {
         Failure::new(Exit::Invalid, code, format!("{}: {message}", path.display()))
-            .next("give a file with a checkpoint, as `weaver trace checkpoint` prints it")
+            .with_next_step("give a file with a checkpoint, as `weaver trace checkpoint` prints it")
     };
-    let bytes = bounded_file::bytes(path, MAX_NOTE)
+    let bytes = bounded_file::read_bytes(path, MAX_NOTE_BYTES)
         .map_err(|error| unreadable("trace.checkpoint_unreadable", error.to_string()))?;
-    let read = Note::parse(&bytes).and_then(|note| {
+    let read = SignedNote::parse(&bytes).and_then(|note| {
         let checkpoint = Checkpoint::parse(note.text())?;
         Ok((note, checkpoint))
     });
     read.map_err(|error| unreadable(error.code(), error.to_string()))
 }
 
-/// Who is believed about `log`; nobody without a key.
-pub(super) fn trust(given: &TrustArgs, log: &LogId) -> Result<Option<Trust>, Failure> {
+/// The trust policy for `log`; `None` without a key.
+pub(super) fn trust_policy(given: &TrustArgs, log: &LogId) -> Result<Option<TrustPolicy>, Failure> {
     let Some(key) = &given.key else { return Ok(None) };
-    let witnesses: Vec<VerifierKey> =
-        given.witness.iter().map(|text| verifier(text, None)).collect::<Result<_, _>>()?;
+    let witnesses: Vec<VerifierKey> = given
+        .witness
+        .iter()
+        .map(|text| parse_verifier_key(text, None))
+        .collect::<Result<_, _>>()?;
     let quorum = given.quorum.unwrap_or(witnesses.len());
     if quorum > witnesses.len() {
         let message = format!("{quorum} of {} witnesses can never sign", witnesses.len());
         return Err(Failure::new(Exit::Usage, "trace.quorum", message)
-            .next("name more witnesses, or lower --quorum"));
+            .with_next_step("name more witnesses, or lower --quorum"));
     }
-    let log = verifier(key, Some(log))?;
-    Ok(Some(Trust { log, until: given.until, witnesses, quorum }))
+    let log = parse_verifier_key(key, Some(log))?;
+    Ok(Some(TrustPolicy { log, until: given.until, witnesses, quorum }))
 }
 
-/// A verifier key: as it stands, or from a file. Of a key file it is the key of `log`.
-fn verifier(text: &str, log: Option<&LogId>) -> Result<VerifierKey, Failure> {
+/// A verifier key, given as text or as a file. From a key file, its verifier key for `log`.
+fn parse_verifier_key(text: &str, log: Option<&LogId>) -> Result<VerifierKey, Failure> {
     if let Ok(key) = text.parse() {
         return Ok(key);
     }
     let shown = escape::line(escape::truncate(text, 160)).into_owned();
     let refused = |code, error: &dyn std::fmt::Display| {
-        Failure::new(Exit::Invalid, code, format!("{shown}: {error}")).next(
+        Failure::new(Exit::Invalid, code, format!("{shown}: {error}")).with_next_step(
             "give a verifier key (name+id+base64, as `weaver trace key show` prints it) or a file \
              with one",
         )
     };
-    let bytes = bounded_file::bytes(Path::new(text), MAX_KEY)
+    let bytes = bounded_file::read_bytes(Path::new(text), MAX_KEY_BYTES)
         .map_err(|error| refused("trace.key_unreadable", &error))?;
     match log {
         Some(log) if bytes.first() == Some(&b'{') => {
@@ -75,8 +79,8 @@ fn verifier(text: &str, log: Option<&LogId>) -> Result<VerifierKey, Failure> {
     }
 }
 
-/// Opens a key file with its passphrase.
-pub(super) fn signer(path: &Path, from: &PassphraseFrom) -> Result<SigningKey, Failure> {
+/// Decrypts a key file with its passphrase.
+pub(super) fn open_signing_key(path: &Path, from: &PassphraseArgs) -> Result<SigningKey, Failure> {
     let file = KeyFile::read(path)?;
     let passphrase = match from.passphrase_fd {
         Some(fd) => Passphrase::from_descriptor(fd)?,
@@ -85,8 +89,8 @@ pub(super) fn signer(path: &Path, from: &PassphraseFrom) -> Result<SigningKey, F
     Ok(file.open(&passphrase)?)
 }
 
-/// A refused checkpoint or proof, as its user sees it.
-pub(super) fn refused(store: Option<&Path>, error: CheckpointError) -> Failure {
+/// Turns a rejected checkpoint or proof into a failure.
+pub(super) fn checkpoint_failure(store: Option<&Path>, error: CheckpointError) -> Failure {
     let exit = match &error {
         CheckpointError::Ledger(inner) => {
             return Failure::store(store.unwrap_or(Path::new("the ledger")), inner);
@@ -99,15 +103,15 @@ pub(super) fn refused(store: Option<&Path>, error: CheckpointError) -> Failure {
         CheckpointError::Signing(_) => Exit::Internal,
         _ => Exit::Failed,
     };
-    let next = next(&error);
+    let next = next_step(&error);
     let failure = Failure::new(exit, error.code(), error);
     match next {
-        Some(next) => failure.next(next),
+        Some(next) => failure.with_next_step(next),
         None => failure,
     }
 }
 
-fn next(error: &CheckpointError) -> Option<&'static str> {
+fn next_step(error: &CheckpointError) -> Option<&'static str> {
     Some(match error {
         CheckpointError::Untrusted { .. } | CheckpointError::KeyEnded { .. } => {
             "`weaver trace key show` says which key the log names; believe one only from elsewhere"
@@ -131,7 +135,7 @@ fn next(error: &CheckpointError) -> Option<&'static str> {
     })
 }
 
-/// The witnesses that signed, for a script.
+/// The witnesses that signed, as JSON.
 pub(super) fn witnesses(verified: &VerifiedCheckpoint) -> serde_json::Value {
     let witnesses = verified.witnesses.iter();
     witnesses.map(|seen| json!({ "key": seen.key.to_string(), "at": seen.at })).collect()

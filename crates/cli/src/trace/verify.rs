@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::json;
 use weaver_agent_kernel::RunComparison;
 use weaver_gateway::bounded_file;
-use weaver_trace_store::verify::{Report, TrustAnchor, VerifyError, verify_against};
-use weaver_types::ledger::Head;
+use weaver_trace_store::verify::{TrustAnchor, VerificationReport, VerifyError, verify_against};
+use weaver_types::ledger::TreeHead;
 
 use super::head::PrintedHead;
 use super::observed_decisions::ObservedDecisions;
@@ -17,37 +17,37 @@ use super::trust_files;
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
-/// The largest file of a head, in bytes.
-const MAX_HEAD: usize = 16 * 1024;
+/// The largest file with a head, in bytes.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
 
 pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
     let earlier = args.head.as_deref().map(read_head).transpose()?;
-    let signed = args.checkpoint.as_deref().map(trust_files::note).transpose()?;
+    let signed = args.checkpoint.as_deref().map(trust_files::read_checkpoint).transpose()?;
     let trust = match &signed {
-        Some((_, said)) => trust_files::trust(&args.believed, &said.origin)?,
+        Some((_, checkpoint)) => trust_files::trust_policy(&args.believed, &checkpoint.origin)?,
         None if args.believed.key.is_some() => {
             let message = "a key verifies nothing without a checkpoint";
             return Err(Failure::new(Exit::Usage, "trace.no_checkpoint", message)
-                .next("give the checkpoint that it signed with --checkpoint"));
+                .with_next_step("give the checkpoint that it signed with --checkpoint"));
         }
         None => None,
     };
-    let outside = match (&earlier, &signed, &trust) {
+    let anchor = match (&earlier, &signed, &trust) {
         (_, Some((note, _)), Some(trust)) => TrustAnchor::Checkpoint(note, trust),
         (Some(head), ..) => TrustAnchor::Head(head),
         _ => TrustAnchor::Nothing,
     };
-    let reader = super::open(&args.store)?;
+    let reader = super::open_ledger(&args.store)?;
     let mut progress = Progress::new("verified");
-    let verified = verify_against(&reader, outside, &mut |done, all| progress.at(done, all));
+    let verified = verify_against(&reader, anchor, &mut |done, all| progress.at(done, all));
     progress.end();
     match verified {
         Ok(report) => {
             let mut observed = ObservedDecisions::default();
             let runs = runs::compare(&reader, &mut observed)
-                .map_err(|error| runs::unread(&args.store, error))?;
-            if let Some(bad) = &runs.bad {
-                return runs::refused(bad, args.output.format());
+                .map_err(|error| runs::comparison_failure(&args.store, error))?;
+            if let Some(bad) = &runs.first_bad {
+                return runs::report_bad_run(bad, args.output.format());
             }
             if args.output.json {
                 print_json(&report, &runs, &observed)?
@@ -57,28 +57,28 @@ pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
             Ok(Exit::Ok)
         }
         Err(VerifyError::Read(error)) => Err(Failure::store(&args.store, &error)),
-        Err(error) => refused(&error, args.output.format()),
+        Err(error) => report_invalid_log(&error, args.output.format()),
     }
 }
 
-fn read_head(path: &Path) -> Result<Head, Failure> {
+fn read_head(path: &Path) -> Result<TreeHead, Failure> {
     let unreadable = |code, message: String| {
         Failure::new(Exit::Invalid, code, format!("{}: {message}", path.display()))
-            .next("give a file that `weaver trace head` printed")
+            .with_next_step("give a file that `weaver trace head` printed")
     };
-    let bytes = bounded_file::bytes(path, MAX_HEAD)
+    let bytes = bounded_file::read_bytes(path, MAX_HEAD_BYTES)
         .map_err(|error| unreadable("trace.head_unreadable", error.to_string()))?;
     serde_json::from_slice::<PrintedHead>(&bytes)
-        .map(Head::from)
+        .map(TreeHead::from)
         .map_err(|error| unreadable("trace.head_malformed", format!("this is no head: {error}")))
 }
 
 fn print(
-    report: &Report,
+    report: &VerificationReport,
     runs: &RunComparison,
     observed: &ObservedDecisions,
 ) -> Result<(), Failure> {
-    let Report { head, synced, pruned, last_at, .. } = report;
+    let VerificationReport { head, synced, pruned, last_at, .. } = report;
     let mut text =
         format!("log     {}\nevents  {}, {synced} synced to disk\n", head.log, head.size);
     if *pruned > 0 {
@@ -88,10 +88,10 @@ fn print(
     if let Some(at) = last_at {
         text.push_str(&format!("last    {at}\n"));
     }
-    for sentence in report.proven().into_iter().chain(runs::proven(runs)) {
+    for sentence in report.proven().into_iter().chain(runs::proven_sentence(runs)) {
         text.push_str(&format!("{}: {sentence}\n", output::good("proven")));
     }
-    for sentence in report.not_proven().into_iter().chain(runs::not_proven(runs)) {
+    for sentence in report.not_proven().into_iter().chain(runs::not_proven_sentence(runs)) {
         text.push_str(&format!("{}: {sentence}\n", output::bold("not proven")));
     }
     if let Some(sentence) = observed.sentence() {
@@ -101,12 +101,13 @@ fn print(
 }
 
 fn print_json(
-    report: &Report,
+    report: &VerificationReport,
     runs: &RunComparison,
     observed: &ObservedDecisions,
 ) -> Result<(), Failure> {
-    let proven: Vec<String> = report.proven().into_iter().chain(runs::proven(runs)).collect();
-    let not_proven = report.not_proven().into_iter().chain(runs::not_proven(runs));
+    let proven: Vec<String> =
+        report.proven().into_iter().chain(runs::proven_sentence(runs)).collect();
+    let not_proven = report.not_proven().into_iter().chain(runs::not_proven_sentence(runs));
     Ok(output::json(&json!({
         "ok": true,
         "head": report.head,
@@ -125,8 +126,8 @@ fn print_json(
     }))?)
 }
 
-/// A log that does not verify: data for a script, an error for a person.
-fn refused(error: &VerifyError, format: OutputFormat) -> Result<Exit, Failure> {
+/// Reports a log that does not verify: as data for a script, as an error for a person.
+fn report_invalid_log(error: &VerifyError, format: OutputFormat) -> Result<Exit, Failure> {
     if format == OutputFormat::Json {
         output::json(&json!({
             "ok": false,
@@ -136,12 +137,14 @@ fn refused(error: &VerifyError, format: OutputFormat) -> Result<Exit, Failure> {
         }))?;
         return Ok(Exit::Failed);
     }
-    Err(Failure::new(Exit::Failed, error.code(), error)
-        .next(format!("{}; compare with a copy, and do not write to this ledger", place(error))))
+    Err(Failure::new(Exit::Failed, error.code(), error).with_next_step(format!(
+        "{}; compare with a copy, and do not write to this ledger",
+        first_bad_event_text(error)
+    )))
 }
 
-/// Where the log is bad, as far as it can be said.
-fn place(error: &VerifyError) -> String {
+/// Where the log becomes invalid, if that is known.
+fn first_bad_event_text(error: &VerifyError) -> String {
     match (error, error.seq()) {
         (VerifyError::Truncated { .. }, Some(seq)) => format!(
             "the first bad event is {seq}, the first that is missing; what stands before it agrees \
@@ -161,9 +164,12 @@ mod tests {
     #[test]
     fn a_cut_log_names_the_first_missing_event() {
         let cut = VerifyError::Truncated { earlier: 9, stored: 7 };
-        assert!(place(&cut).starts_with("the first bad event is 7, the first that is missing"));
-        assert_eq!(place(&VerifyError::Frontier), "no single event can be named");
-        let failure = refused(&cut, OutputFormat::Text).unwrap_err();
+        assert!(
+            first_bad_event_text(&cut)
+                .starts_with("the first bad event is 7, the first that is missing")
+        );
+        assert_eq!(first_bad_event_text(&VerifyError::Frontier), "no single event can be named");
+        let failure = report_invalid_log(&cut, OutputFormat::Text).unwrap_err();
         assert!(failure.message.contains("the first that is missing is event 7"), "{failure:?}");
         assert!(failure.next.is_some_and(|next| next.contains("first bad event is 7")));
     }

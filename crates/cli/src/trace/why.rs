@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use weaver_text::escape;
-use weaver_trace_store::project::{Step, Story, Subject};
-use weaver_trace_store::query::{Facts, Field, Filter, Question, ask};
-use weaver_trace_store::verify::Source as _;
+use weaver_trace_store::project::{CallStory, StoryStep, StorySubject};
+use weaver_trace_store::query::{EventFacts, EventFilter, FilterField, LogQuery, ask};
+use weaver_trace_store::verify::LogSource as _;
 
 use super::args::EventSelector;
 use super::event;
@@ -12,12 +12,12 @@ use super::log::Log;
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &EventSelector) -> Result<Exit, Failure> {
-    let subject = subject(&args.id)?;
+    let subject = parse_subject(&args.id)?;
     let mut log = Log::open(&args.store)?;
-    log.prepare()?;
-    let story =
-        Story::of(&log.reader, log.lookup(), &subject).map_err(|error| log.failed(error))?;
-    let story = story.ok_or_else(|| unknown(&args.id))?;
+    log.update_index()?;
+    let story = CallStory::from_log(&log.reader, log.lookup(), &subject)
+        .map_err(|error| log.failed(error))?;
+    let story = story.ok_or_else(|| unknown_failure(&args.id))?;
     if args.output.json {
         output::json(&json!({
             "calls": story.calls,
@@ -25,22 +25,22 @@ pub(super) fn run(args: &EventSelector) -> Result<Exit, Failure> {
             "missing": story.missing,
         }))?;
     } else {
-        output::text(&text(&story))?;
+        output::text(&story_text(&story))?;
     }
     Ok(Exit::Ok)
 }
 
-fn step_json(step: &Step) -> serde_json::Value {
+fn step_json(step: &StoryStep) -> serde_json::Value {
     json!({
         "seq": step.seq,
         "at": step.at.map(|at| at.rfc3339()),
         "call": step.call,
         "part": step.part.as_str(),
-        "said": step.said,
+        "said": step.text,
     })
 }
 
-fn text(story: &Story) -> String {
+fn story_text(story: &CallStory) -> String {
     let mut out = String::new();
     let mut last = None;
     for step in &story.steps {
@@ -52,7 +52,7 @@ fn text(story: &Story) -> String {
             out.push_str(&format!("{}\n", output::dim(head.trim_end())));
         }
         let part = format!("{:<10}", step.part.as_str());
-        let mut lines = step.said.lines();
+        let mut lines = step.text.lines();
         let first = escape::line(lines.next().unwrap_or_default()).into_owned();
         out.push_str(&format!("  {} {first}\n", output::bold(&part)));
         for line in lines {
@@ -65,55 +65,55 @@ fn text(story: &Story) -> String {
     out
 }
 
-/// Every event of one call, request, handle or token in full, or one event.
+/// Prints every event of one call, request, handle or token in full, or one event.
 pub(super) fn show(args: &EventSelector) -> Result<Exit, Failure> {
-    let subject = subject(&args.id)?;
+    let subject = parse_subject(&args.id)?;
     let mut log = Log::open(&args.store)?;
-    log.prepare()?;
-    let events = events(&log, &subject)?;
+    log.update_index()?;
+    let events = find_events(&log, &subject)?;
     if events.is_empty() {
-        return Err(unknown(&args.id));
+        return Err(unknown_failure(&args.id));
     }
     for facts in &events {
         if args.output.json {
-            output::json(&event::json(facts, None))?;
+            output::json(&event::event_json(facts, None))?;
         } else {
-            output::text(&event::block(facts))?;
+            output::text(&event::event_block(facts))?;
         }
     }
     Ok(Exit::Ok)
 }
 
-fn events(log: &Log, subject: &Subject) -> Result<Vec<Facts>, Failure> {
+fn find_events(log: &Log, subject: &StorySubject) -> Result<Vec<EventFacts>, Failure> {
     let (field, id) = match subject {
-        Subject::Event(seq) => {
+        StorySubject::Event(seq) => {
             let rows = log.reader.rows(*seq, 1).map_err(|error| log.failed(error.into()))?;
             let found = rows.iter().filter(|row| row.event.seq == *seq);
-            return Ok(found.map(|row| Facts::of(&row.event)).collect());
+            return Ok(found.map(|row| EventFacts::from_event(&row.event)).collect());
         }
-        Subject::Call(id) => (Field::Call, id),
-        Subject::Request(id) => (Field::Request, id),
-        Subject::Handle(id) => (Field::Handle, id),
-        Subject::Token(id) => (Field::Token, id),
+        StorySubject::Call(id) => (FilterField::Call, id),
+        StorySubject::Request(id) => (FilterField::Request, id),
+        StorySubject::Handle(id) => (FilterField::Handle, id),
+        StorySubject::Token(id) => (FilterField::Token, id),
     };
-    let filter = Filter::default().with(field, id);
-    let question = Question { limit: 1_000, ..Question::oldest(filter) };
+    let filter = EventFilter::default().with(field, id);
+    let question = LogQuery { limit: 1_000, ..LogQuery::oldest(filter) };
     let page = ask(&log.reader, log.lookup(), &question).map_err(|error| log.failed(error))?;
     Ok(page.events)
 }
 
-pub(super) fn subject(text: &str) -> Result<Subject, Failure> {
-    Subject::parse(text).ok_or_else(|| {
+pub(super) fn parse_subject(text: &str) -> Result<StorySubject, Failure> {
+    StorySubject::parse(text).ok_or_else(|| {
         let shown = escape::line(escape::truncate(text, 80)).into_owned();
         let message = format!("`{shown}` is neither an event number nor the id of a call");
-        Failure::new(Exit::Usage, "trace.subject", message).next(
+        Failure::new(Exit::Usage, "trace.subject", message).with_next_step(
             "give a number, call_…, apr_…, hdl_… or tok_…; for a run: `weaver trace list run:ID`",
         )
     })
 }
 
-fn unknown(text: &str) -> Failure {
+fn unknown_failure(text: &str) -> Failure {
     let message = format!("the log knows nothing of {}", escape::line(escape::truncate(text, 80)));
-    Failure::new(Exit::Unknown, "trace.unknown", message)
-        .next("`weaver trace list` shows events with their calls")
+    Failure::new(Exit::NotFound, "trace.unknown", message)
+        .with_next_step("`weaver trace list` shows events with their calls")
 }

@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{
-    ApprovalRequest, Nonce, OperatorAction, OperatorWord, Resolution, ResolutionVerdict,
+    ApprovalRequest, Nonce, OperatorAction, OperatorStatement, Resolution, ResolutionVerdict,
     SignedResolution,
 };
 use weaver_trace_store::Reader;
 use weaver_types::ledger::Namespace;
 use weaver_types::signature::SigningKey;
 use weaver_types::{
-    Clock as _, LogId, OsRandom, RequestId, RunId, SystemClock, Tenant, Timestamp, random_text,
+    ApprovalRequestId, Clock as _, LogId, OsRandom, RunId, SystemClock, Tenant, Timestamp,
+    random_text,
 };
 
 use crate::client::{Client, RULES, events, folder, of_capability, reason, replace, shown};
@@ -52,13 +53,13 @@ pub(crate) fn message(text: &str) -> Value {
 }
 
 /// The request that a refused call names.
-fn request_of(body: &Value) -> RequestId {
+fn request_of(body: &Value) -> ApprovalRequestId {
     let id = body["approval"]["request"].as_str().unwrap_or_else(|| panic!("no request: {body}"));
-    RequestId::parse(id).unwrap()
+    ApprovalRequestId::parse(id).unwrap()
 }
 
 /// Makes the held call; gives the request that it opened or found.
-pub(crate) fn hold(client: &mut Client, text: &str) -> RequestId {
+pub(crate) fn hold(client: &mut Client, text: &str) -> ApprovalRequestId {
     let (is_error, body) = client.execute("good.send", message(text));
     assert!(is_error, "{body}");
     assert_eq!(reason(&body), ("hold".to_owned(), "approval_required".to_owned()), "{body}");
@@ -66,7 +67,7 @@ pub(crate) fn hold(client: &mut Client, text: &str) -> RequestId {
 }
 
 /// The request as the ledger holds it, which is what approvers look at.
-fn stored(folder: &Folder, id: &RequestId) -> ApprovalRequest {
+fn stored(folder: &Folder, id: &ApprovalRequestId) -> ApprovalRequest {
     let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
     let all = reader.records(&Tenant::default(), Namespace::Hold, None, 100).unwrap();
     let (_, record) = all.into_iter().find(|(name, _)| name == id.as_str()).unwrap();
@@ -78,7 +79,7 @@ fn signed(request: &ApprovalRequest, verdict: ResolutionVerdict) -> SignedResolu
     Resolution::new(request, verdict, "alice", now()).unwrap().sign(&alice()).unwrap()
 }
 
-pub(crate) fn granted(folder: &Folder, id: &RequestId) -> Vec<u8> {
+pub(crate) fn granted(folder: &Folder, id: &ApprovalRequestId) -> Vec<u8> {
     signed(&stored(folder, id), ResolutionVerdict::Granted).to_json().unwrap()
 }
 
@@ -227,7 +228,7 @@ fn a_waiting_call_goes_on_when_it_is_granted_and_ends_when_it_is_refused() {
             all.into_iter().find_map(|(id, record)| {
                 let value: Value = serde_json::from_slice(&record.value).unwrap();
                 let same = value["hold"]["open"]["request"]["arguments"] == message(text);
-                same.then(|| RequestId::parse(id).unwrap())
+                same.then(|| ApprovalRequestId::parse(id).unwrap())
             })
         };
         until("an open request", || open(&text).is_some());
@@ -259,7 +260,7 @@ fn without_a_setting_a_call_parks_whose_client_can_wait_and_any_other_is_answere
     let open = || {
         let reader = Reader::open(folder.path(".weaver/ledger.db")).ok()?;
         let all = reader.records(&Tenant::default(), Namespace::Hold, None, 100).ok()?;
-        all.into_iter().map(|(id, _)| RequestId::parse(id).unwrap()).find(|id| *id != first)
+        all.into_iter().map(|(id, _)| ApprovalRequestId::parse(id).unwrap()).find(|id| *id != first)
     };
     until("an open request", || open().is_some());
     drop_in(&folder, &granted(&folder, &open().unwrap()));
@@ -279,7 +280,7 @@ fn a_call_that_nobody_waits_for_any_more_is_not_made_when_it_is_granted() {
     let open = || {
         let reader = Reader::open(folder.path(".weaver/ledger.db")).ok()?;
         let all = reader.records(&Tenant::default(), Namespace::Hold, None, 100).ok()?;
-        all.into_iter().next().map(|(id, _)| RequestId::parse(id).unwrap())
+        all.into_iter().next().map(|(id, _)| ApprovalRequestId::parse(id).unwrap())
     };
     until("an open request", || open().is_some());
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
@@ -365,7 +366,7 @@ fn an_operator_ends_a_run_and_the_next_call_is_in_another() {
         RunId::parse(value["run"].as_str().unwrap()).unwrap()
     };
     let first = run(&folder);
-    let word = OperatorWord {
+    let word = OperatorStatement {
         v: 1,
         word: OperatorAction::EndRun { run: first.clone() },
         log,

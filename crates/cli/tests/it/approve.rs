@@ -12,14 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use weaver_agent_kernel::FileOutcome;
-use weaver_types::{Clock as _, ManualClock, RequestId, Timestamp};
+use weaver_agent_kernel::SignedFileOutcome;
+use weaver_types::{ApprovalRequestId, Clock as _, ManualClock, Timestamp};
 
 use crate::support::{Run, mode, weaver, weaver_with};
 use desk::{Desk, PASSPHRASE, failed, lines, now};
 
-fn id(text: &str) -> RequestId {
-    RequestId::parse(text).unwrap()
+fn id(text: &str) -> ApprovalRequestId {
+    ApprovalRequestId::parse(text).unwrap()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn from_a_held_call_over_a_grant_to_one_execution() {
     assert_eq!(mode(&files[0]), 0o600);
 
     assert!(!desk.goes_through("repo.push", &json!({ "branch": "main" })));
-    assert_eq!(desk.deliver(), [FileOutcome::Granted { request: id(&request) }]);
+    assert_eq!(desk.deliver(), [SignedFileOutcome::Granted { request: id(&request) }]);
     assert_eq!(lines(&desk.approve(&["list", "--json"]))[0]["status"], "granted");
     assert!(desk.goes_through("repo.push", &json!({ "branch": "main" })));
     assert_eq!(desk.executed(), 1);
@@ -61,7 +61,7 @@ fn a_denial_ends_the_request_and_says_who_and_why() {
     let request = desk.push();
     let denied = desk.signed("alice", &["deny", &request, "--reason", "not on a Friday"]);
     assert_eq!(denied.code, 0, "{denied:?}");
-    assert_eq!(desk.deliver(), [FileOutcome::Denied { request: id(&request) }]);
+    assert_eq!(desk.deliver(), [SignedFileOutcome::Denied { request: id(&request) }]);
     let shown = desk.approve(&["show", &request]);
     assert!(shown.out.contains("denied by alice: not on a Friday"), "{shown:?}");
     assert!(shown.out.contains("erased"), "{shown:?}");
@@ -75,14 +75,14 @@ fn a_quorum_is_counted_by_people() {
     assert!(shown.contains("2 people, trust 500, scopes finance"), "{shown}");
     assert!(shown.contains("can agree   alice, bob\n"), "neither low nor the owner: {shown}");
     assert_eq!(desk.signed("alice", &["grant", &request]).json()["agreed"], 1);
-    assert_eq!(desk.deliver(), [FileOutcome::Endorsed { request: id(&request) }]);
+    assert_eq!(desk.deliver(), [SignedFileOutcome::Endorsed { request: id(&request) }]);
     let listed = lines(&desk.approve(&["list", "--json"]));
     assert_eq!(listed[0]["agreed"], json!(["alice"]));
     let twice = desk.signed("alice", &["grant", &request]);
     assert_eq!(failed(&twice), (9, "approve.replayed".to_owned()));
     assert!(desk.approve(&["show", &request]).out.contains("can agree   bob\n"));
     assert_eq!(desk.signed("bob", &["grant", &request]).json()["agreed"], 2);
-    assert_eq!(desk.deliver(), [FileOutcome::Granted { request: id(&request) }]);
+    assert_eq!(desk.deliver(), [SignedFileOutcome::Granted { request: id(&request) }]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn the_role_that_is_needed_is_named_and_refused_where_it_is_missing() {
     assert!(refused.err.contains("cfo or release_lead"), "{refused:?}");
     assert_eq!(desk.inbox().len(), 0);
     assert_eq!(desk.signed("alice", &["grant", &request]).code, 0);
-    assert_eq!(desk.deliver(), [FileOutcome::Granted { request: id(&request) }]);
+    assert_eq!(desk.deliver(), [SignedFileOutcome::Granted { request: id(&request) }]);
     assert!(desk.goes_through("deploy.run", &arguments));
 }
 
@@ -195,7 +195,7 @@ fn the_ledger_and_the_inbox_alone_suffice() {
     assert_eq!(failed(&grant(&["--inbox", &inbox])), (2, "approve.no_person".to_owned()));
     let run = grant(&["--inbox", &inbox, "--as", "alice"]);
     assert_eq!(run.code, 0, "{run:?}");
-    assert_eq!(desk.deliver(), [FileOutcome::Granted { request: id(&request) }]);
+    assert_eq!(desk.deliver(), [SignedFileOutcome::Granted { request: id(&request) }]);
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::RunState;
-use weaver_policy::approval::{Nonce, OperatorAction, OperatorWord};
+use weaver_policy::approval::{Nonce, OperatorAction, OperatorStatement};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{
-    Batch, Durability, Ledger as _, Namespace, NewEvent, Put, Record, RecordKey,
+    Batch, Durability, Ledger as _, Namespace, NewEvent, Record, RecordKey, RecordWrite,
 };
 use weaver_types::{EventKind, LogId, OsRandom, RunId, Tenant, Timestamp};
 
@@ -104,7 +104,7 @@ fn plant(folder: &Folder, id: &str, record: &Value) {
         SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
     let key = RecordKey::new(Tenant::default(), Namespace::CurrentRun, id);
     let mut batch = Batch::new(Durability::Disk);
-    batch.put.push(Put { key, value: record.to_string().into_bytes(), expires_at: None });
+    batch.put.push(RecordWrite { key, value: record.to_string().into_bytes(), expires_at: None });
     ledger.commit(batch).wait().unwrap();
 }
 
@@ -123,7 +123,7 @@ fn as_version_1(folder: &Folder) {
     ledger.commit(batch).wait().unwrap();
     let value = old.to_string().into_bytes();
     let mut batch = Batch::new(Durability::Disk);
-    batch.put.push(Put { key: key("owner"), value, expires_at: None });
+    batch.put.push(RecordWrite { key: key("owner"), value, expires_at: None });
     ledger.commit(batch).wait().unwrap();
 }
 
@@ -381,7 +381,7 @@ fn an_operator_ends_the_run_of_a_client_that_is_away() {
     let mut client = another_client(&folder);
     assert_eq!(send(&mut client), "allow");
     let log = Reader::open(folder.path(".weaver/ledger.db")).unwrap().head().unwrap().log;
-    let word = OperatorWord {
+    let word = OperatorStatement {
         v: 1,
         word: OperatorAction::EndRun { run: RunId::parse(&first).unwrap() },
         log: LogId::parse(log.as_str()).unwrap(),

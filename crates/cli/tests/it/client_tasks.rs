@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use weaver_types::RequestId;
+use weaver_types::ApprovalRequestId;
 
 use crate::approvals;
 use crate::client::{Client, folder, initialize, of_capability};
@@ -177,7 +177,7 @@ fn a_held_task_waits_for_its_approval_and_goes_on() {
         waits = how["result"]["statusMessage"].as_str().unwrap_or_default().to_owned();
         waits.contains("waiting for a person")
     });
-    let id = RequestId::parse(waits.rsplit(' ').next().unwrap()).unwrap();
+    let id = ApprovalRequestId::parse(waits.rsplit(' ').next().unwrap()).unwrap();
     approvals::drop_in(&folder, &approvals::granted(&folder, &id));
     let result = about(&mut client, "tasks/result", &task);
     assert_eq!(result["result"]["isError"], false, "{result}");

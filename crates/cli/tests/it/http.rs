@@ -579,6 +579,17 @@ fn connections_are_bounded_and_a_place_that_is_free_again_is_taken() {
 }
 
 #[test]
+fn names_that_no_request_can_have_are_told_by_check() {
+    let settings = "[http]\nlisten = \"127.0.0.1:0\"\nhosts = [\"a.example:8700\", \"B.example\", \"[::1]\"]\n\
+        origins = [\"https://a.example/\", \"https://a.example\", \"http://b.example:8080\"]\n\
+        [http.oauth]\nprofile = \"none\"\n";
+    let folder = folder(&[("good", "good")], settings, "");
+    let checked = folder.check(&["--json"]);
+    let expected = ["config.http_host", "config.http_origin", "config.profile"];
+    assert_eq!(checked.finding_codes(), expected, "{checked:?}");
+}
+
+#[test]
 fn an_open_address_needs_a_word() {
     let folder = folder(&[("good", "good")], "[http]\nlisten = \"0.0.0.0:0\"\n", "");
     let checked = folder.check(&["--json"]);

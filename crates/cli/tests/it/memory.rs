@@ -204,7 +204,7 @@ fn the_file_lies_beside_the_ledger_of_the_configuration() {
     let info = weaver(&["kernel", "info", "--config", &config, "--json"]).json();
     let file = format!("{}.memory", info["store"].as_str().unwrap());
     assert!(std::path::Path::new(&file).exists());
-    let state = config::load(folder.path("weaver.toml")).unwrap().state();
+    let state = config::load(folder.path("weaver.toml")).unwrap().state_paths();
     for end in ["", "-wal", "-shm"] {
         assert!(state.contains(std::path::Path::new(&format!("{file}{end}"))), "kept from servers");
     }

@@ -202,7 +202,7 @@ fn the_section_is_checked_and_its_file_kept_from_servers() {
     assert_eq!(checked["memory"]["file"], folder.arg("remembered.db"));
     assert_eq!(checked["memory"]["facts"], 7);
     assert!(folder.check(&[]).out.contains("remembered.db"));
-    let state = config::load(folder.path("weaver.toml")).unwrap().state();
+    let state = config::load(folder.path("weaver.toml")).unwrap().state_paths();
     for end in ["", "-wal", "-shm", "-journal"] {
         assert!(state.contains(&folder.path(&format!("remembered.db{end}"))), "{end}");
     }

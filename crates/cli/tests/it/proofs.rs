@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use weaver_trace_store::checkpoint::{KeyUse, Note, VerifierKey, cosign};
+use weaver_trace_store::checkpoint::{KeyUse, SignedNote, VerifierKey, cosign};
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
 use weaver_types::signature::SigningKey;
@@ -168,7 +168,8 @@ fn a_checkpoint_shows_growth_and_finds_tampering_and_a_cut() {
     let public = VerifierKey::new("witness", KeyUse::Witness, witness.public()).unwrap();
     fs::write(desk.path("witness.txt"), public.to_string()).unwrap();
     let at = Timestamp::from_micros(now());
-    let seen = cosign(Note::parse(note.as_bytes()).unwrap(), "witness", &witness, at).unwrap();
+    let seen =
+        cosign(SignedNote::parse(note.as_bytes()).unwrap(), "witness", &witness, at).unwrap();
     fs::write(desk.path("seen.txt"), seen.to_string()).unwrap();
     let line = "verify --store ledger.db --checkpoint seen.txt --key log.key --witness witness.txt";
     let report = desk.ok(&format!("{line} --json")).json();

@@ -12,7 +12,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_trace_store::checkpoint::{
-    KeyChange, KeyUse, Note, Receipt, Trust, VerifiedCheckpoint, VerifierKey, cosign,
+    CallReceipt, KeyChange, KeyUse, SignedNote, TrustPolicy, VerifiedCheckpoint, VerifierKey,
+    cosign,
 };
 use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
@@ -70,12 +71,12 @@ fn reader(folder: &Folder) -> Reader {
     Reader::open(folder.path(".weaver/ledger.db")).unwrap()
 }
 
-fn trust(folder: &Folder, public: &PublicKey) -> Trust {
-    Trust::of(VerifierKey::log(&reader(folder).head().unwrap().log, *public).unwrap())
+fn trust(folder: &Folder, public: &PublicKey) -> TrustPolicy {
+    TrustPolicy::new(VerifierKey::log(&reader(folder).head().unwrap().log, *public).unwrap())
 }
 
-fn note(folder: &Folder, name: &str) -> Option<Note> {
-    Note::parse(&fs::read(folder.path(name)).ok()?).ok()
+fn note(folder: &Folder, name: &str) -> Option<SignedNote> {
+    SignedNote::parse(&fs::read(folder.path(name)).ok()?).ok()
 }
 
 /// A client that asks for it gets the receipt of its call with the answer, and only then.
@@ -95,13 +96,34 @@ fn a_call_brings_its_receipt_where_its_client_asks_for_it() {
     {
         let result = call(true, capability);
         let receipt = result["_meta"]["weaver/receipt"].to_string();
-        let receipt =
-            Receipt::parse(receipt.as_bytes()).unwrap_or_else(|error| panic!("{error}: {result}"));
+        let receipt = CallReceipt::parse(receipt.as_bytes())
+            .unwrap_or_else(|error| panic!("{error}: {result}"));
         let report = receipt.verify(&trust(&folder, &public)).unwrap();
         assert_eq!(report.call.as_str(), result.pointer(id).unwrap(), "{result}");
-        assert!(report.ended(), "{result}");
+        assert!(report.shows_end(), "{result}");
         assert!(report.events.iter().all(|event| event.payload.is_none()), "nothing is disclosed");
     }
+    client.finish();
+}
+
+/// A target that takes its time delays no call that wants a receipt.
+#[test]
+fn a_receipt_does_not_wait_for_a_slow_target() {
+    let (folder, public) = signing(
+        "every_events = 1\npublish = [{ timeout_ms = 60000, command = [\"sh\", \"-c\",\n\
+         \"echo $$ > pid.tmp && mv pid.tmp pid; until [ -e release ]; do sleep 0.05; done\"] }]\n",
+    );
+    let mut client = start(&folder);
+    let pid = until("a delivery", || fs::read_to_string(folder.path("pid")).ok());
+    let call = json!({"name": "tool_execute",
+        "arguments": {"capability": "files.people", "arguments": {}}, "_meta": {"weaver/receipt": true}});
+    let result = client.request("tools/call", call)["result"].clone();
+    let receipt =
+        CallReceipt::parse(result["_meta"]["weaver/receipt"].to_string().as_bytes()).unwrap();
+    receipt.verify(&trust(&folder, &public)).unwrap();
+    let delivering = Command::new("kill").args(["-0", pid.trim()]).status().unwrap();
+    assert!(delivering.success(), "the delivery of before is still under way");
+    folder.write("release", "");
     client.finish();
 }
 
@@ -173,7 +195,7 @@ fn a_checkpoint_reaches_file_command_and_address() {
     let key = VerifierKey::new(name, KeyUse::Witness, witness.public()).unwrap();
     let at = Timestamp::from_micros(1_700_000_000_000_000);
     let listener = listen(move |_, text| {
-        let note = Note::parse(text.as_bytes()).unwrap();
+        let note = SignedNote::parse(text.as_bytes()).unwrap();
         (200, cosign(note, name, &witness, at).unwrap().to_string())
     });
     let (folder, public) = signing(&format!(
@@ -188,7 +210,7 @@ fn a_checkpoint_reaches_file_command_and_address() {
     assert_eq!(client.end().code, 0);
 
     // At the end all of it is signed, and is everywhere.
-    let wanted = Trust { witnesses: vec![key], quorum: 1, ..trust(&folder, &public) };
+    let wanted = TrustPolicy { witnesses: vec![key], quorum: 1, ..trust(&folder, &public) };
     let reader = reader(&folder);
     for file in ["latest.txt", "out.txt"] {
         let note = note(&folder, file).unwrap();
@@ -201,7 +223,7 @@ fn a_checkpoint_reaches_file_command_and_address() {
     )
     .unwrap();
     let last = listener.seen.lock().unwrap().last().cloned().unwrap();
-    let sent = Note::parse(last.as_bytes()).unwrap();
+    let sent = SignedNote::parse(last.as_bytes()).unwrap();
     assert_eq!(sent.text(), note(&folder, "latest.txt").unwrap().text());
     let record = record(&folder);
     assert_eq!(record["signed"]["witnesses"], 1, "{record}");

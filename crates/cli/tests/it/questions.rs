@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
-use weaver_types::signature::{Envelope, Kind};
+use weaver_types::signature::{DocumentKind, Envelope};
 use weaver_types::{CallId, EventKind, Timestamp};
 
 use crate::support::{Folder, Run, weaver, weaver_with};
@@ -225,7 +225,7 @@ fn every_export_is_written() {
         assert!(out.code == 0 && !out.out.is_empty(), "{form}: {out:?}");
     }
     let whole = ask(&["export", "--as", "jsonl"]).out;
-    let lines = weaver_trace_store::verify::Lines::read(whole.as_bytes()).unwrap();
+    let lines = weaver_trace_store::verify::JsonLinesLog::read(whole.as_bytes()).unwrap();
     weaver_trace_store::verify::verify(&lines, None).unwrap();
     let parent = tempfile::tempdir().unwrap();
     let file = parent.path().join("out.csv");
@@ -263,10 +263,10 @@ fn a_bundle_is_signed_beside_itself() {
     let bytes = fs::read(&out).unwrap();
     let envelope = Envelope::parse(&fs::read(format!("{out}.sig")).unwrap()).unwrap();
     let public = weaver_gateway::secret::KeyFile::read(folder.path("key.json").as_path()).unwrap();
-    let digest = Kind::Bundle.digest(bytes.strip_suffix(b"\n").unwrap());
-    envelope.verify(Kind::Bundle, digest, public.public()).unwrap();
-    let other = Kind::Bundle.digest(b"{}");
-    assert!(envelope.verify(Kind::Bundle, other, public.public()).is_err());
+    let digest = DocumentKind::Bundle.digest(bytes.strip_suffix(b"\n").unwrap());
+    envelope.verify(DocumentKind::Bundle, digest, public.public()).unwrap();
+    let other = DocumentKind::Bundle.digest(b"{}");
+    assert!(envelope.verify(DocumentKind::Bundle, other, public.public()).is_err());
     assert_eq!(ask(&["export", "--as", "csv", "--out", &folder.arg("x"), "--key", &key]).code, 2);
 }
 

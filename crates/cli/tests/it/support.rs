@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use weaver_policy::{Source, kind_of, root_key_id, sign};
+use weaver_policy::{DocumentSource, document_kind, sign_document, signing_key_id};
 use weaver_types::Timestamp;
 use weaver_types::signature::SigningKey;
 
@@ -116,10 +116,10 @@ impl Folder {
     pub(crate) fn sign_with(&self, kind: &str, key: &SigningKey) {
         let path = self.path(&format!("policy/{kind}.toml"));
         let text = fs::read_to_string(&path).unwrap();
-        let source = Source::unsigned("x", &text);
-        let id = root_key_id(&key.public()).unwrap();
+        let source = DocumentSource::unsigned("x", &text);
+        let id = signing_key_id(&key.public()).unwrap();
         let now = Timestamp::from_micros(1_700_000_000_000_000);
-        let envelope = sign(&source, kind_of(&text).unwrap(), id, key, now).unwrap();
+        let envelope = sign_document(&source, document_kind(&text).unwrap(), id, key, now).unwrap();
         self.write(&format!("policy/{kind}.toml.sig"), &envelope.to_json().unwrap());
     }
 

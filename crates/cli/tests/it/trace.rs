@@ -4,7 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
-use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, NewEvent, Put, RecordKey};
+use weaver_types::ledger::{
+    Batch, Durability, Ledger, Namespace, NewEvent, RecordKey, RecordWrite,
+};
 use weaver_types::{CallId, EventKind, Tenant, Timestamp};
 
 use crate::support::{Folder, weaver};
@@ -136,7 +138,7 @@ fn a_record_of_a_run_that_the_log_does_not_tell_of_is_found() {
     let state = r#"{"label":{"confidentiality":"public","integrity":"trusted"},"meters":{"cost":0,"denials":0,"latency_us":0,"prompt_tokens":0,"tool_calls":0},"v":1}"#;
     let key = RecordKey::new(Tenant::default(), Namespace::Run, "run_planted");
     let mut batch = Batch::new(Durability::Disk);
-    batch.put.push(Put { key, value: state.as_bytes().to_vec(), expires_at: None });
+    batch.put.push(RecordWrite { key, value: state.as_bytes().to_vec(), expires_at: None });
     let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
     ledger.commit(batch).wait().unwrap();
     drop(ledger);

@@ -1,64 +1,64 @@
-//! Why a context was not injected.
+//! Why no context was injected.
 
 use thiserror::Error;
 
-/// Why no plan was made. Without one nothing is injected.
+/// Why no plan was made. Without a plan, nothing is injected.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BridgeError {
     /// No decision has this key.
-    #[error("no decision `{key}` is declared{}", hint(.nearest))]
+    #[error("no decision `{key}` is declared{}", suggestion(.nearest))]
     UnknownDecision {
-        /// The key, made visible and cut.
+        /// The key, escaped and shortened.
         key: String,
-        /// The declared one that may be meant.
+        /// The declared key that was probably meant.
         nearest: Option<String>,
     },
     /// Two decisions have the same key, or two packs the same id.
     #[error("{what} `{id}` is there already: give each its own")]
     Duplicate {
-        /// What has the id.
+        /// What kind of thing has the id.
         what: &'static str,
-        /// The id, made visible and cut.
+        /// The id, escaped and shortened.
         id: String,
     },
-    /// A pack that is required is not in the store.
+    /// A required pack is not in the store.
     #[error("{by} requires the pack `{pack}`, which is not in the store: add it")]
     MissingPack {
-        /// The pack, made visible and cut.
+        /// The pack, escaped and shortened.
         pack: String,
         /// Who requires it: `decision …` or `agent …`.
         by: String,
     },
-    /// A pack that is required may not be shown.
+    /// A required pack is more confidential than the context may show.
     #[error(
         "{by} requires the pack `{pack}`, which is more confidential than this context may show: \
          raise its clearance or redact the pack"
     )]
     Withheld {
-        /// The pack, made visible and cut.
+        /// The pack, escaped and shortened.
         pack: String,
         /// Who requires it.
         by: String,
     },
-    /// The packs that are required need more tokens than there are.
+    /// The required packs need more tokens than the budget has.
     #[error(
         "the required packs need {needed} tokens, the budget is {budget}: raise it or shorten them"
     )]
     Budget {
-        /// Tokens of the required packs; one more than the budget where they were not counted on.
+        /// Tokens of the required packs; the budget plus one if an entry could not be counted.
         needed: usize,
         /// The budget.
         budget: usize,
     },
-    /// An id that cannot be one, or too much of something.
+    /// An invalid id, or a bound that is exceeded.
     #[error("{what} `{id}`: {rule}")]
     Malformed {
-        /// What it is.
+        /// What kind of thing is malformed.
         what: &'static str,
-        /// Its id, made visible and cut.
+        /// Its id, escaped and shortened.
         id: String,
-        /// The rule in words.
+        /// The broken rule, in words.
         rule: &'static str,
     },
 }
@@ -78,7 +78,7 @@ impl BridgeError {
     }
 }
 
-fn hint(nearest: &Option<String>) -> String {
+fn suggestion(nearest: &Option<String>) -> String {
     match nearest {
         Some(nearest) => format!(": did you mean `{nearest}`?"),
         None => ": declare it first".to_owned(),

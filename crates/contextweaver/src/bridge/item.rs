@@ -1,35 +1,35 @@
-//! What a plan comes to: items for a compiled context.
+//! Turns a plan into items of a compiled context.
 
 use weaver_types::Label;
 
 use super::plan::InjectionPlan;
 use crate::compile::ContextItem;
 
-/// One item of a compiled context that came out of a pack.
+/// One item of a compiled context, made from an entry of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompiledContextItem {
     /// `pack:<pack>/<entry>`.
     pub id: String,
-    /// The pack.
+    /// The id of the pack.
     pub pack: String,
-    /// Its version.
+    /// The version of the pack.
     pub version: String,
-    /// The entry within it.
+    /// The id of the entry within the pack.
     pub entry: String,
-    /// What is shown.
+    /// The text that is shown.
     pub text: String,
-    /// Its tokens; `None` only where they could not be counted, which no plan shows.
+    /// The tokens of the text; `None` only if they could not be counted, and no plan shows such an item.
     pub tokens: Option<usize>,
     /// The label of the pack.
     pub label: Label,
     /// Where the pack came from.
     pub source: String,
-    /// Whether it must be shown.
+    /// Whether the item must be shown.
     pub required: bool,
 }
 
 impl From<CompiledContextItem> for ContextItem {
-    /// A document of the compiler, under the same label; pack and source are its metadata.
+    /// A document item with the label of the pack; pack and source become metadata.
     fn from(item: CompiledContextItem) -> Self {
         Self::doc(item.id, item.text)
             .with_label(item.label)
@@ -39,8 +39,8 @@ impl From<CompiledContextItem> for ContextItem {
     }
 }
 
-/// The items of a plan, in the order in which they are shown: labels, sources and counts carry
-/// over.
+/// The items of a plan in the order in which they are shown, with their labels, sources and token
+/// counts.
 ///
 /// ```
 /// use contextweaver::bridge::{
@@ -51,9 +51,9 @@ impl From<CompiledContextItem> for ContextItem {
 ///
 /// let mut resolver = DecisionResolver::new();
 /// let key = "support.context.injection.v1";
-/// resolver.declare(DecisionSpec::new(key, 400).requires("support.macros"))?;
+/// resolver.declare(DecisionSpec::new(key, 400).with_required_pack("support.macros"))?;
 /// let mut store = PackStore::new();
-/// store.add(Pack::new("support.macros", "vault/macros.md").with("tone", "Be brief."))?;
+/// store.add(Pack::new("support.macros", "vault/macros.md").with_entry("tone", "Be brief."))?;
 ///
 /// let spec = resolver.resolve(key)?;
 /// let injector = ContextInjector::new(&CharsPerFour);

@@ -1,4 +1,4 @@
-//! Packs of context, and where they are kept.
+//! Packs of prepared context, and the store that holds them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,37 +11,37 @@ use super::error::BridgeError;
 pub const MAX_PACKS: usize = 1_000;
 /// The most entries in one pack.
 pub const MAX_PACK_ENTRIES: usize = 1_000;
-/// The most bytes of all entries of one pack.
+/// The most bytes of text in all entries of one pack.
 pub const MAX_PACK_BYTES: usize = 4 * 1024 * 1024;
 /// The longest id of a pack, an entry or a decision, in bytes.
-pub const MAX_ID: usize = 128;
+pub const MAX_ID_BYTES: usize = 128;
 
-/// One piece of a pack.
+/// One text of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackEntry {
-    /// Its id within the pack.
+    /// The id of the entry within the pack.
     pub id: String,
-    /// Its text.
+    /// The text that is shown.
     pub text: String,
 }
 
 /// Context that was prepared for a kind of decision, for example `meeting.transcript`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pack {
-    /// Its id.
+    /// The id of the pack.
     pub id: String,
-    /// Its version, for people.
+    /// A version for people to read.
     pub version: String,
-    /// Where it came from.
+    /// Where the pack came from.
     pub source: String,
-    /// How confidential and how trustworthy all of it is.
+    /// Confidentiality and integrity of everything in the pack.
     pub label: Label,
-    /// Its entries, in the order in which they are shown.
+    /// The entries, in the order in which they are shown.
     pub entries: Vec<PackEntry>,
 }
 
 impl Pack {
-    /// A pack without entries, internal and untrusted.
+    /// A pack without entries, labelled internal and untrusted.
     pub fn new(id: impl Into<String>, source: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -52,37 +52,38 @@ impl Pack {
         }
     }
 
-    /// The same under this label.
+    /// Sets the label.
     #[must_use]
-    pub fn labelled(mut self, label: Label) -> Self {
+    pub fn with_label(mut self, label: Label) -> Self {
         self.label = label;
         self
     }
 
-    /// The same with one more entry.
+    /// Adds an entry.
     #[must_use]
-    pub fn with(mut self, id: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn with_entry(mut self, id: impl Into<String>, text: impl Into<String>) -> Self {
         self.entries.push(PackEntry { id: id.into(), text: text.into() });
         self
     }
 
     fn check(&self) -> Result<(), BridgeError> {
         check_id("pack", &self.id)?;
-        let wrong = |rule| BridgeError::Malformed { what: "pack", id: shown(&self.id), rule };
+        let malformed =
+            |rule| BridgeError::Malformed { what: "pack", id: printable(&self.id), rule };
         let mut seen = BTreeSet::new();
         for entry in &self.entries {
             check_id("entry", &entry.id)?;
             if !seen.insert(&entry.id) {
-                let (what, id) = ("entry", shown(&entry.id));
+                let (what, id) = ("entry", printable(&entry.id));
                 return Err(BridgeError::Duplicate { what, id });
             }
         }
         if self.entries.len() > MAX_PACK_ENTRIES {
-            return Err(wrong("it has at most 1,000 entries"));
+            return Err(malformed("it has at most 1,000 entries"));
         }
         let bytes: usize = self.entries.iter().map(|entry| entry.text.len()).sum();
         if bytes > MAX_PACK_BYTES {
-            return Err(wrong("it has at most 4 MiB of text"));
+            return Err(malformed("it has at most 4 MiB of text"));
         }
         Ok(())
     }
@@ -102,15 +103,15 @@ impl PackStore {
     /// Adds a pack.
     ///
     /// # Errors
-    /// [`BridgeError`], when its id is taken, or it breaks a bound.
+    /// [`BridgeError`] if its id is taken or the pack exceeds a bound.
     pub fn add(&mut self, pack: Pack) -> Result<(), BridgeError> {
         pack.check()?;
         if self.0.contains_key(&pack.id) {
-            return Err(BridgeError::Duplicate { what: "pack", id: shown(&pack.id) });
+            return Err(BridgeError::Duplicate { what: "pack", id: printable(&pack.id) });
         }
         if self.0.len() >= MAX_PACKS {
             let rule = "a store holds at most 1,000 packs";
-            return Err(BridgeError::Malformed { what: "pack", id: shown(&pack.id), rule });
+            return Err(BridgeError::Malformed { what: "pack", id: printable(&pack.id), rule });
         }
         self.0.insert(pack.id.clone(), pack);
         Ok(())
@@ -124,14 +125,15 @@ impl PackStore {
 }
 
 pub(super) fn check_id(what: &'static str, id: &str) -> Result<(), BridgeError> {
-    let wrong = |c: char| c.is_control() || c.is_whitespace() || c == '/';
-    if id.is_empty() || id.len() > MAX_ID || id.chars().any(wrong) {
+    let forbidden = |c: char| c.is_control() || c.is_whitespace() || c == '/';
+    if id.is_empty() || id.len() > MAX_ID_BYTES || id.chars().any(forbidden) {
         let rule = "an id has 1 to 128 bytes, without blanks, control characters and `/`";
-        return Err(BridgeError::Malformed { what, id: shown(id), rule });
+        return Err(BridgeError::Malformed { what, id: printable(id), rule });
     }
     Ok(())
 }
 
-pub(super) fn shown(id: &str) -> String {
+/// An id for a message: escaped and shortened.
+pub(super) fn printable(id: &str) -> String {
     escape::line(&escape::shorten(id, 80)).into_owned()
 }

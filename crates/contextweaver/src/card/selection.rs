@@ -1,4 +1,4 @@
-//! Asking a model to select a card, and reading what it said.
+//! Asks a model to select a card, and reads its answer.
 
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -6,12 +6,12 @@ use weaver_text::{escape, suggest};
 
 use crate::card::ChoiceCard;
 
-/// The most of an answer that is looked at, in bytes.
+/// The longest answer that is compared with cards, in bytes.
 const MAX_ANSWER: usize = 4096;
-/// The most candidates that a refusal names.
+/// The most candidates that an error names.
 const MAX_CANDIDATES: usize = 20;
 
-/// The form in which a model is asked.
+/// The provider's format in which a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum SelectionFormat {
@@ -27,7 +27,7 @@ pub enum SelectionFormat {
     Gemini,
 }
 
-/// What a model may answer: one of the ids of the cards, as an enum. `None` without cards.
+/// A schema whose only valid answers are the ids of the cards. `None` without cards.
 ///
 /// ```
 /// use contextweaver::card::{SelectionFormat, selection_schema};
@@ -39,7 +39,7 @@ pub fn selection_schema(cards: &[ChoiceCard], format: SelectionFormat) -> Option
     if cards.is_empty() {
         return None;
     }
-    let ids: Vec<&str> = cards.iter().map(ChoiceCard::shown_id).collect();
+    let ids: Vec<&str> = cards.iter().map(ChoiceCard::display_id).collect();
     let what = "The id of the tool that fits best";
     let mut schema = json!({
         "type": "object",
@@ -69,7 +69,7 @@ pub fn selection_schema(cards: &[ChoiceCard], format: SelectionFormat) -> Option
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SelectionError {
-    /// There is nothing in it.
+    /// The answer is empty.
     #[error("nothing was selected: answer with the id of one card")]
     Empty,
     /// No card has this id.
@@ -78,17 +78,17 @@ pub enum SelectionError {
         |id| format!(": did you mean `{id}`?")
     ))]
     Unknown {
-        /// The answer, made visible and cut.
+        /// The answer, escaped and shortened.
         text: String,
-        /// The id that is nearest, if one is near.
+        /// The nearest id, if one is near.
         nearest: Option<String>,
     },
-    /// It fits several cards.
+    /// The answer matches several cards.
     #[error("`{text}` may be any of {}: answer with a whole id", candidates.join(", "))]
     Ambiguous {
-        /// The answer, made visible and cut.
+        /// The answer, escaped and shortened.
         text: String,
-        /// The ids that it fits, at most 20.
+        /// The ids that match, at most 20.
         candidates: Vec<String>,
     },
 }
@@ -105,11 +105,12 @@ impl SelectionError {
     }
 }
 
-/// The card that an answer selects: by its exact id, else the only one whose id is the same in
-/// another case, else the only one whose id begins so. What is selected is not yet permitted.
+/// The card that an answer selects: the one with exactly this id, else the only one whose id equals
+/// the answer without regard to case, else the only one whose id starts with it. A selection grants
+/// no permission.
 ///
 /// # Errors
-/// [`SelectionError`]; what fits several cards is refused and names them.
+/// [`SelectionError`]; an answer that matches several cards is an error that names them.
 pub fn validate_selection<'a>(
     cards: &'a [ChoiceCard],
     answer: &str,
@@ -122,29 +123,29 @@ pub fn validate_selection<'a>(
     if answer.len() > MAX_ANSWER {
         return Err(SelectionError::Unknown { text: text(), nearest: None });
     }
-    let exact = |card: &&ChoiceCard| card.shown_id() == answer || card.id.as_str() == answer;
+    let exact = |card: &&ChoiceCard| card.display_id() == answer || card.id.as_str() == answer;
     if let Some(card) = cards.iter().find(exact) {
         return Ok(card);
     }
     let folded = answer.to_lowercase();
-    let fits = |fit: fn(&str, &str) -> bool| -> Vec<&'a ChoiceCard> {
+    let matching_cards = |fit: fn(&str, &str) -> bool| -> Vec<&'a ChoiceCard> {
         let ids =
-            |card: &ChoiceCard| [card.shown_id().to_lowercase(), card.id.as_str().to_lowercase()];
+            |card: &ChoiceCard| [card.display_id().to_lowercase(), card.id.as_str().to_lowercase()];
         cards.iter().filter(|card| ids(card).iter().any(|id| fit(id, &folded))).collect()
     };
-    let steps: [fn(&str, &str) -> bool; 2] =
+    let matchers: [fn(&str, &str) -> bool; 2] =
         [|id, text| id == text, |id, text| id.starts_with(text)];
-    for step in steps {
-        match fits(step).as_slice() {
+    for matcher in matchers {
+        match matching_cards(matcher).as_slice() {
             [] => {}
             [card] => return Ok(card),
             several => {
                 let ids =
-                    several.iter().take(MAX_CANDIDATES).map(|card| card.shown_id().to_owned());
+                    several.iter().take(MAX_CANDIDATES).map(|card| card.display_id().to_owned());
                 return Err(SelectionError::Ambiguous { text: text(), candidates: ids.collect() });
             }
         }
     }
-    let nearest = suggest::nearest(answer, cards.iter().map(ChoiceCard::shown_id));
+    let nearest = suggest::nearest(answer, cards.iter().map(ChoiceCard::display_id));
     Err(SelectionError::Unknown { text: text(), nearest: nearest.map(str::to_owned) })
 }

@@ -1,38 +1,39 @@
-//! Ids that are too long for a card.
+//! Abbreviates ids that are too long for a card.
 //!
-//! A cut id is the beginning of the id, `~`, and 16 hexadecimal digits of its digest. An id that
-//! looks like a cut one is always cut itself, so no item can take the cut id of another.
+//! An abbreviated id is a prefix of the id, `~`, and 16 hexadecimal digits of its digest. An id
+//! that has this form itself is always abbreviated as well, so that no item can pass itself off
+//! under the abbreviated id of another.
 
 use weaver_types::CapabilityId;
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 
-const DIGITS: usize = 16;
+const DIGEST_DIGITS: usize = 16;
 
-/// Whether a text ends as a cut id does.
+/// Whether an id has the form of an abbreviated one.
 #[must_use]
-pub fn looks_cut(id: &str) -> bool {
-    digits(id).is_some()
+pub fn looks_abbreviated(id: &str) -> bool {
+    digest_suffix(id).is_some()
 }
 
-fn digits(id: &str) -> Option<&str> {
+fn digest_suffix(id: &str) -> Option<&str> {
     let (_, digits) = id.rsplit_once('~')?;
     let hex = |b: u8| b.is_ascii_digit() || matches!(b, b'a'..=b'f');
-    (digits.len() == DIGITS && digits.bytes().all(hex)).then_some(digits)
+    (digits.len() == DIGEST_DIGITS && digits.bytes().all(hex)).then_some(digits)
 }
 
-/// The id, with `readable` of its characters.
-pub(super) fn cut(id: &CapabilityId, readable: usize) -> String {
+/// The abbreviated id, which keeps the first `prefix_length` characters.
+pub(super) fn abbreviate(id: &CapabilityId, prefix_length: usize) -> String {
     let visible = |c: char| if c.is_ascii_graphic() && c != '~' { c } else { '-' };
-    let head: String = id.as_str().chars().take(readable).map(visible).collect();
-    format!("{head}~{}", digest(id))
+    let head: String = id.as_str().chars().take(prefix_length).map(visible).collect();
+    format!("{head}~{}", id_digest(id))
 }
 
-fn digest(id: &CapabilityId) -> String {
-    let digest = Digest::of_parts(Tag::EXPOSED, &[id.as_str().as_bytes()]).to_hex();
-    digest.chars().take(DIGITS).collect()
+fn id_digest(id: &CapabilityId) -> String {
+    let digest = Digest::of_parts(DomainTag::EXPOSED, &[id.as_str().as_bytes()]).to_hex();
+    digest.chars().take(DIGEST_DIGITS).collect()
 }
 
-/// The id behind the text of a card's id: itself, or the one of `ids` that was cut to it.
+/// The one of `ids` that a card shows as `text`, in full or abbreviated.
 ///
 /// ```
 /// use contextweaver::card::full_id;
@@ -47,9 +48,9 @@ pub fn full_id<'a>(
     text: &str,
     ids: impl IntoIterator<Item = &'a CapabilityId>,
 ) -> Option<&'a CapabilityId> {
-    let cut = digits(text);
-    ids.into_iter().find(|id| match cut {
-        Some(digits) => digest(id) == digits,
+    let suffix = digest_suffix(text);
+    ids.into_iter().find(|id| match suffix {
+        Some(digits) => id_digest(id) == digits,
         None => id.as_str() == text,
     })
 }

@@ -1,9 +1,9 @@
-//! The limits on the size of an item.
+//! Limits on the size of an item.
 
 use serde_json::{Map, Value};
 use weaver_types::canonical::{self, Profile};
 
-use crate::catalog::{SelectableItem, shown};
+use crate::catalog::{SelectableItem, printable};
 use crate::error::CatalogError;
 
 const MAX_NAME: usize = 512;
@@ -18,21 +18,21 @@ pub const MAX_SCHEMA_DEPTH: usize = 32;
 pub const MAX_SCHEMA_PROPERTIES: usize = 512;
 
 impl SelectableItem {
-    /// Checks every bound.
+    /// Checks every size limit of the item.
     ///
     /// # Errors
-    /// [`CatalogError::TooLarge`] or [`CatalogError::Schema`], naming the item, the field and what
-    /// to do.
-    pub fn check(&self) -> Result<(), CatalogError> {
+    /// [`CatalogError::TooLarge`] or [`CatalogError::Schema`], with the item, the field and the
+    /// remedy.
+    pub fn check_bounds(&self) -> Result<(), CatalogError> {
         let parameters: usize =
             self.parameters.iter().map(|p| p.name.len() + p.description.len()).sum();
-        let text = self.description.len() + total(&self.tags) + total(&self.examples);
-        let links = total(&self.provides) + total(&self.requires);
-        self.bound("the name", self.name.len(), "bytes", MAX_NAME)?;
-        self.bound("the namespace", self.namespace.len(), "bytes", MAX_NAME)?;
-        self.bound("the text", text, "bytes", MAX_TEXT)?;
-        self.bound("the parameter text", parameters, "bytes", MAX_TEXT)?;
-        self.bound("`provides` and `requires`", links, "bytes", MAX_TEXT)?;
+        let text = self.description.len() + total_bytes(&self.tags) + total_bytes(&self.examples);
+        let links = total_bytes(&self.provides) + total_bytes(&self.requires);
+        self.check_size("the name", self.name.len(), "bytes", MAX_NAME)?;
+        self.check_size("the namespace", self.namespace.len(), "bytes", MAX_NAME)?;
+        self.check_size("the text", text, "bytes", MAX_TEXT)?;
+        self.check_size("the parameter text", parameters, "bytes", MAX_TEXT)?;
+        self.check_size("`provides` and `requires`", links, "bytes", MAX_TEXT)?;
         for (field, count) in [
             ("the list of tags", self.tags.len()),
             ("the list of parameters", self.parameters.len()),
@@ -41,44 +41,45 @@ impl SelectableItem {
             ("`provides`", self.provides.len()),
             ("`requires`", self.requires.len()),
         ] {
-            self.bound(field, count, "entries", MAX_LIST)?;
+            self.check_size(field, count, "entries", MAX_LIST)?;
         }
         for (field, schema) in [("schema", &self.schema), ("output_schema", &self.output_schema)] {
             if let Some(schema) = schema {
-                self.schema(field, schema)?;
+                self.check_schema(field, schema)?;
             }
         }
-        self.extra()
+        self.check_constraints_and_metadata()
     }
 
-    fn schema(&self, field: &'static str, schema: &Value) -> Result<(), CatalogError> {
-        let id = || shown(self.id.as_str());
+    fn check_schema(&self, field: &'static str, schema: &Value) -> Result<(), CatalogError> {
+        let id = || printable(self.id.as_str());
         if !schema.is_object() && !schema.is_boolean() {
             let problem = "is neither an object nor a boolean".to_owned();
             return Err(CatalogError::Schema { id: id(), field, problem });
         }
-        let Measure { depth, properties } = Measure::of(schema);
-        self.bound(field, depth, "levels", MAX_SCHEMA_DEPTH)?;
-        self.bound(field, properties, "properties", MAX_SCHEMA_PROPERTIES)?;
+        let SchemaSize { depth, properties } = SchemaSize::of(schema);
+        self.check_size(field, depth, "levels", MAX_SCHEMA_DEPTH)?;
+        self.check_size(field, properties, "properties", MAX_SCHEMA_PROPERTIES)?;
         let bytes = canonical::to_bytes(schema, Profile::Foreign).map_err(|error| {
             let problem = format!("cannot be written as canonical JSON: {error}");
             CatalogError::Schema { id: id(), field, problem }
         })?;
-        self.bound(field, bytes.len(), "bytes", MAX_SCHEMA_BYTES)
+        self.check_size(field, bytes.len(), "bytes", MAX_SCHEMA_BYTES)
     }
 
-    /// What is neither searched nor shown is bounded all the same.
-    fn extra(&self) -> Result<(), CatalogError> {
+    /// Bounds these maps too, although they are neither searched nor shown: they still take memory.
+    fn check_constraints_and_metadata(&self) -> Result<(), CatalogError> {
         let mut size = 0;
         for (field, map) in [("constraints", &self.constraints), ("metadata", &self.metadata)] {
-            let depth = map.values().map(|value| Measure::of(value).depth).max().unwrap_or(0) + 1;
-            self.bound(field, depth, "levels", MAX_SCHEMA_DEPTH)?;
-            size += written(map);
+            let depth =
+                map.values().map(|value| SchemaSize::of(value).depth).max().unwrap_or(0) + 1;
+            self.check_size(field, depth, "levels", MAX_SCHEMA_DEPTH)?;
+            size += json_bytes(map);
         }
-        self.bound("`constraints` and `metadata`", size, "bytes", MAX_TEXT)
+        self.check_size("`constraints` and `metadata`", size, "bytes", MAX_TEXT)
     }
 
-    fn bound(
+    fn check_size(
         &self,
         field: &'static str,
         size: usize,
@@ -88,41 +89,42 @@ impl SelectableItem {
         if size <= max {
             return Ok(());
         }
-        Err(CatalogError::TooLarge { id: shown(self.id.as_str()), field, size, unit, max })
+        Err(CatalogError::TooLarge { id: printable(self.id.as_str()), field, size, unit, max })
     }
 }
 
-fn written(map: &Map<String, Value>) -> usize {
+fn json_bytes(map: &Map<String, Value>) -> usize {
     if map.is_empty() { 0 } else { serde_json::to_string(map).map_or(usize::MAX / 4, |t| t.len()) }
 }
 
-fn total<'a>(texts: impl IntoIterator<Item = &'a String>) -> usize {
+fn total_bytes<'a>(texts: impl IntoIterator<Item = &'a String>) -> usize {
     texts.into_iter().map(String::len).sum()
 }
 
-/// How deep a value is, and how many properties it has.
-pub(super) struct Measure {
+/// The depth of a JSON value, and the number of properties that it declares.
+pub(super) struct SchemaSize {
     pub(super) depth: usize,
     pub(super) properties: usize,
 }
 
-impl Measure {
-    /// Without recursion: whoever built the value may have built it deep.
+impl SchemaSize {
+    /// Uses an explicit stack instead of recursion: a value built in code may be nested arbitrarily
+    /// deep.
     pub(super) fn of(value: &Value) -> Self {
         let mut this = Self { depth: 0, properties: 0 };
-        let mut open = vec![(value, 1)];
-        while let Some((value, level)) = open.pop() {
+        let mut pending = vec![(value, 1)];
+        while let Some((value, level)) = pending.pop() {
             match value {
                 Value::Object(map) => {
                     this.depth = this.depth.max(level);
                     if let Some(Value::Object(properties)) = map.get("properties") {
                         this.properties += properties.len();
                     }
-                    open.extend(map.values().map(|inner| (inner, level + 1)));
+                    pending.extend(map.values().map(|inner| (inner, level + 1)));
                 }
                 Value::Array(list) => {
                     this.depth = this.depth.max(level);
-                    open.extend(list.iter().map(|inner| (inner, level + 1)));
+                    pending.extend(list.iter().map(|inner| (inner, level + 1)));
                 }
                 _ => {}
             }
@@ -140,7 +142,7 @@ mod tests {
 
     fn with(schema: &Value) -> Result<(), CatalogError> {
         let id = CapabilityId::parse("a.b").unwrap();
-        SelectableItem::new(id, "b", "").with_schema(schema).check()
+        SelectableItem::new(id, "b", "").with_schema(schema).check_bounds()
     }
 
     fn nested(levels: usize) -> Value {
@@ -174,8 +176,8 @@ mod tests {
     fn what_is_not_searched_is_bounded_too() {
         let mut item = SelectableItem::new(CapabilityId::parse("a").unwrap(), "", "");
         item.metadata.insert("x".to_owned(), json!("y".repeat(MAX_TEXT)));
-        assert_eq!(item.check().unwrap_err().code(), "catalog.too_large");
+        assert_eq!(item.check_bounds().unwrap_err().code(), "catalog.too_large");
         item.metadata = Map::from_iter([("x".to_owned(), nested(MAX_SCHEMA_DEPTH))]);
-        assert!(item.check().unwrap_err().to_string().contains("metadata"));
+        assert!(item.check_bounds().unwrap_err().to_string().contains("metadata"));
     }
 }

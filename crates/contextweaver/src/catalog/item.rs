@@ -1,67 +1,69 @@
-//! One item.
+//! The item of a catalog: something that a model can choose.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use weaver_types::{Agents, CapabilityDescriptor, CapabilityDraft, CapabilityId, Effects, IdError};
+use weaver_types::{
+    AllowedAgents, CapabilityDescriptor, CapabilityDraft, CapabilityId, Effects, IdError,
+};
 
-use crate::catalog::{ItemKind, schema, spelling};
+use crate::catalog::{ItemKind, id_encoding, schema};
 
 /// Something a model can choose: a tool, an agent, a prompt.
 ///
-/// A search reads the names and descriptions of its parameters; its schemas are kept beside them,
-/// for whoever asks for this one item. Nothing of a schema reaches a card.
+/// The index covers the names and descriptions of its parameters. Its schemas are kept for callers
+/// that ask for this one item; nothing of a schema appears on a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectableItem {
-    /// The capability it stands for.
+    /// The capability that the item stands for.
     pub id: CapabilityId,
-    /// What sort of thing it is.
+    /// The kind of the item.
     pub kind: ItemKind,
-    /// Its name, at most 512 bytes. An empty one is read as the id.
+    /// The name, at most 512 bytes. If it is empty, the id is used instead.
     pub name: String,
-    /// What it does, at most 64 KiB.
+    /// What the item does, at most 64 KiB.
     pub description: String,
-    /// The group it belongs to, for example its server. May be empty.
+    /// The group that the item belongs to, for example its server. May be empty.
     pub namespace: String,
-    /// Words it is filed under, at most 1,024.
+    /// Keywords, at most 1,024.
     pub tags: Vec<String>,
-    /// Its parameters, at most 1,024.
+    /// The parameters, at most 1,024.
     pub parameters: Vec<Parameter>,
-    /// Requests that it answers, as people put them; at most 1,024.
+    /// Example requests that the item answers, in the words of users; at most 1,024.
     pub examples: Vec<String>,
-    /// What it can do to the world; unknown is shown as such.
+    /// What the item can do to the world; `None` if undeclared.
     pub effects: Option<Effects>,
-    /// The JSON Schema of its arguments: at most 64 KiB, 32 levels and 512 properties.
+    /// The JSON Schema of the arguments: at most 64 KiB, 32 levels and 512 properties.
     pub schema: Option<Arc<Value>>,
-    /// The JSON Schema of its result, within the same bounds.
+    /// The JSON Schema of the result, within the same bounds.
     pub output_schema: Option<Arc<Value>>,
-    /// What it costs, as its owner counts it, in thousandths. Zero where nobody said.
+    /// What one use costs, in thousandths of the owner's unit. Zero if not declared.
     pub cost_hint: u64,
-    /// Items that are used before it, at most 1,024.
+    /// Items that must be used before this one, at most 1,024.
     pub depends_on: BTreeSet<CapabilityId>,
-    /// What using it brings about, in words of the catalog's own; at most 1,024.
+    /// The conditions that using the item establishes, in the catalog's own words; at most 1,024.
     pub provides: BTreeSet<String>,
-    /// What must have been brought about, in the same words; at most 1,024.
+    /// The conditions that must be established before, in the same words; at most 1,024.
     pub requires: BTreeSet<String>,
-    /// What its arguments must obey beyond the schema; with `metadata` at most 64 KiB.
+    /// Constraints on the arguments beyond the schema; together with `metadata` at most 64 KiB.
     pub constraints: Map<String, Value>,
-    /// Whatever else its source keeps with it. It is not searched and not shown.
+    /// Other data from the source. Neither searched nor shown.
     pub metadata: Map<String, Value>,
     pub(super) source_id: Option<String>,
 }
 
-/// A parameter as far as a search needs it.
+/// The searchable part of a parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// The name of the parameter.
     pub name: String,
-    /// What it means. May be empty.
+    /// What the parameter means. May be empty.
     pub description: String,
 }
 
 impl SelectableItem {
-    /// A tool with id, name and description, and nothing else.
+    /// A tool with only an id, a name and a description.
     pub fn new(id: CapabilityId, name: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
             id,
@@ -85,25 +87,26 @@ impl SelectableItem {
         }
     }
 
-    /// The same under an id of somebody else's catalog, of up to 4,096 bytes. One that is no
-    /// capability id (blanks, hidden characters, too long) is percent-encoded, and cut where it
-    /// must be, so that no two become one; [`SelectableItem::source_id`] keeps it as it was.
+    /// A tool under an id from another system, of up to 4,096 bytes. An id that is not a valid
+    /// capability id (blanks, hidden characters, too long) is percent-encoded and, if necessary,
+    /// shortened in a way that keeps distinct ids distinct. [`SelectableItem::source_id`] returns
+    /// the original.
     ///
     /// # Errors
-    /// [`IdError`], when the text is empty or too long.
-    pub fn named(
+    /// [`IdError`] if the text is empty or too long.
+    pub fn from_source_id(
         source_id: &str,
         name: impl Into<String>,
         description: impl Into<String>,
     ) -> Result<Self, IdError> {
-        let (id, differs) = spelling::capability_id(source_id)?;
+        let (id, differs) = id_encoding::encode_id(source_id)?;
         let mut item = Self::new(id, name, description);
         item.source_id = differs.then(|| source_id.to_owned());
         Ok(item)
     }
 
-    /// With a JSON Schema of its arguments, and the parameters that it names: the properties of
-    /// objects and of the objects in them, at most 256 and four levels deep.
+    /// Sets the JSON Schema of the arguments, and the parameters to what it declares: the properties
+    /// of objects, nested ones included, at most 256 and four levels deep.
     #[must_use]
     pub fn with_schema(mut self, schema: &Value) -> Self {
         self.parameters = schema::parameters(schema);
@@ -111,27 +114,28 @@ impl SelectableItem {
         self
     }
 
-    /// With the parameters that a schema names, where the schema itself is kept elsewhere.
+    /// Sets the parameters to those that a schema declares, without keeping the schema.
     #[must_use]
     pub fn with_parameters_of(mut self, schema: &Value) -> Self {
         self.parameters = schema::parameters(schema);
         self
     }
 
-    /// The name, or the id where the name is empty.
+    /// The name, or the id if the name is empty.
     #[must_use]
     pub fn display_name(&self) -> &str {
         if self.name.trim().is_empty() { self.source_id() } else { &self.name }
     }
 
-    /// The id as the source wrote it.
+    /// The id as the source wrote it, before any encoding.
     #[must_use]
     pub fn source_id(&self) -> &str {
         self.source_id.as_deref().unwrap_or(self.id.as_str())
     }
 }
 
-/// Name, description, tags and effects; parameters come with [`SelectableItem::with_schema`].
+/// Takes name, description, tags and effects; a descriptor has no parameters
+/// (see [`SelectableItem::with_schema`]).
 impl From<&CapabilityDescriptor> for SelectableItem {
     fn from(capability: &CapabilityDescriptor) -> Self {
         let mut item = Self::new(capability.id.clone(), &capability.name, &capability.description);
@@ -141,7 +145,7 @@ impl From<&CapabilityDescriptor> for SelectableItem {
     }
 }
 
-/// Everything that a draft says of what the capability is and does.
+/// Takes everything that a draft says about what the capability is and does.
 impl From<&CapabilityDraft> for SelectableItem {
     fn from(draft: &CapabilityDraft) -> Self {
         let name = draft.title.as_ref().unwrap_or(&draft.name);
@@ -157,8 +161,8 @@ impl From<&CapabilityDraft> for SelectableItem {
     }
 }
 
-/// What an item says of itself, as a proposal: open to every agent, and with effects that nobody
-/// declared as the most dangerous.
+/// Proposes a capability from an item: open to every agent. Undeclared effects become the most
+/// dangerous ones.
 impl From<&SelectableItem> for CapabilityDraft {
     fn from(item: &SelectableItem) -> Self {
         let name = item.display_name().to_owned();
@@ -168,7 +172,7 @@ impl From<&SelectableItem> for CapabilityDraft {
             input_schema: item.schema.clone(),
             output_schema: item.output_schema.clone(),
             tags: item.tags.iter().cloned().collect(),
-            ..Self::new(item.id.clone(), name, effects, Agents::Any)
+            ..Self::new(item.id.clone(), name, effects, AllowedAgents::Any)
         }
     }
 }

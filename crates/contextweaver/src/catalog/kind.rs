@@ -7,31 +7,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CatalogError;
 
-/// What sort of thing an item is.
+/// The kind of an item.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ItemKind {
-    /// A tool that is called with arguments.
+    /// A tool, called with arguments.
     #[default]
     Tool,
-    /// An agent that is given a task.
+    /// An agent, given a task.
     Agent,
-    /// A skill: instructions that are read when needed.
+    /// A skill: instructions that a model reads when it needs them.
     Skill,
-    /// A function of the host itself.
+    /// A function of the host.
     Internal,
-    /// Several steps under one name.
+    /// A workflow: several steps under one name.
     Flow,
-    /// Something that is read by its address.
+    /// A resource, read by its address.
     Resource,
-    /// A prompt with blanks to fill.
+    /// A prompt template.
     Prompt,
 }
 
 impl ItemKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::Tool,
         Self::Agent,
@@ -42,7 +42,7 @@ impl ItemKind {
         Self::Prompt,
     ];
 
-    /// The word for it.
+    /// The word for the kind in files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -68,9 +68,9 @@ impl FromStr for ItemKind {
 
     fn from_str(text: &str) -> Result<Self, CatalogError> {
         let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| CatalogError::Word {
+        found.ok_or_else(|| CatalogError::UnknownWord {
             what: "a kind of item",
-            text: crate::catalog::shown(text),
+            text: crate::catalog::printable(text),
             known: "tool, agent, skill, internal, flow, resource, prompt",
         })
     }

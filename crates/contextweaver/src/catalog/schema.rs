@@ -1,4 +1,4 @@
-//! The parameters in a JSON Schema.
+//! Extracts parameters from a JSON Schema.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ const MAX_DEPTH: usize = 4;
 const MAX_PARAMETERS: usize = 256;
 const MAX_BYTES: usize = 48 * 1024;
 
-/// Names and descriptions of the properties, outer ones before inner ones.
+/// Names and descriptions of the properties, outer ones before nested ones.
 pub(super) fn parameters(schema: &Value) -> Vec<Parameter> {
-    let mut found = Vec::new();
-    let mut room = MAX_BYTES;
+    let mut parameters = Vec::new();
+    let mut bytes_left = MAX_BYTES;
     let mut level = vec![schema];
     for _ in 0..MAX_DEPTH {
         let mut inner = Vec::new();
@@ -24,18 +24,18 @@ pub(super) fn parameters(schema: &Value) -> Vec<Parameter> {
                 let description = property.get("description").and_then(Value::as_str);
                 let description = description.unwrap_or_default();
                 let size = name.len() + description.len();
-                if found.len() >= MAX_PARAMETERS || size > room {
-                    return found;
+                if parameters.len() >= MAX_PARAMETERS || size > bytes_left {
+                    return parameters;
                 }
-                room -= size;
+                bytes_left -= size;
                 let (name, description) = (name.clone(), description.to_owned());
-                found.push(Parameter { name, description });
+                parameters.push(Parameter { name, description });
                 inner.push(property);
             }
         }
         level = inner;
     }
-    found
+    parameters
 }
 
 #[cfg(test)]

@@ -1,40 +1,40 @@
-//! A catalog in other forms.
+//! Writes a catalog in one of the file formats.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use weaver_types::CapabilityDraft;
-use weaver_types::formats::{Format, Offer, ToolSet};
+use weaver_types::formats::{ToolFormat, ToolSet, ToolSetOptions};
 
 use crate::catalog::load::CatalogFormat;
-use crate::catalog::{Catalog, ItemKind, form};
+use crate::catalog::{Catalog, ItemKind, item_json};
 use crate::error::CatalogError;
 
-/// A catalog as a text, and what the form could not say.
+/// A catalog as text, with notes on what the format could not express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenCatalog {
     /// The text, ending in a line break.
     pub text: String,
-    /// What was left out or changed, each naming its item.
+    /// What was left out or changed; each note names its item.
     pub notes: Vec<String>,
 }
 
-/// Writes a catalog in a format. Our own formats hold everything; those of providers hold tools.
+/// Writes a catalog in a format. Our own formats hold everything; provider formats hold only tools.
 ///
 /// # Errors
-/// [`CatalogError`]: OpenAPI and skills are read only; an item is no capability (no name that a
-/// provider takes, a description that is too long).
+/// [`CatalogError`] if the format can only be read (OpenAPI, skills), or if an item cannot be a
+/// capability (a name that no provider accepts, a description that is too long).
 pub fn write(catalog: &Catalog, format: CatalogFormat) -> Result<WrittenCatalog, CatalogError> {
-    let all = || catalog.iter().map(form::written).collect::<Vec<Value>>();
-    let text = match (format, format.provider()) {
-        (_, Some(provider)) => return tools(catalog, provider),
-        (CatalogFormat::Json, _) => pretty(&Value::Array(all()))?,
+    let item_values = || catalog.iter().map(item_json::to_json).collect::<Vec<Value>>();
+    let text = match (format, format.provider_format()) {
+        (_, Some(provider)) => return write_tools(catalog, provider),
+        (CatalogFormat::Json, _) => pretty_json(&Value::Array(item_values()))?,
         (CatalogFormat::JsonLines, _) => {
-            all().iter().fold(String::new(), |out, item| out + &item.to_string() + "\n")
+            item_values().iter().fold(String::new(), |out, item| out + &item.to_string() + "\n")
         }
         (CatalogFormat::Yaml, _) => {
             let mut out = String::new();
-            yaml(&Value::Array(all()), 0, &mut out);
+            write_yaml(&Value::Array(item_values()), 0, &mut out);
             out
         }
         _ => return Err(CatalogError::ReadOnly { format: format.as_str() }),
@@ -42,11 +42,11 @@ pub fn write(catalog: &Catalog, format: CatalogFormat) -> Result<WrittenCatalog,
     Ok(WrittenCatalog { text, notes: Vec::new() })
 }
 
-fn pretty(value: &Value) -> Result<String, CatalogError> {
-    Ok(serde_json::to_string_pretty(value).map_err(CatalogError::Text)? + "\n")
+fn pretty_json(value: &Value) -> Result<String, CatalogError> {
+    Ok(serde_json::to_string_pretty(value).map_err(CatalogError::NotJson)? + "\n")
 }
 
-fn tools(catalog: &Catalog, format: Format) -> Result<WrittenCatalog, CatalogError> {
+fn write_tools(catalog: &Catalog, format: ToolFormat) -> Result<WrittenCatalog, CatalogError> {
     let mut notes = Vec::new();
     let mut capabilities = Vec::new();
     for item in catalog.iter() {
@@ -56,40 +56,41 @@ fn tools(catalog: &Catalog, format: Format) -> Result<WrittenCatalog, CatalogErr
         }
         capabilities.push(CapabilityDraft::from(item).build().map_err(CatalogError::Capability)?);
     }
-    let set = ToolSet::new(format, &capabilities, Offer::default()).map_err(CatalogError::Name)?;
+    let set = ToolSet::new(format, &capabilities, ToolSetOptions::default())
+        .map_err(CatalogError::Name)?;
     notes.extend(
-        set.notes()
+        set.limitations()
             .iter()
             .map(|note| format!("`{}`{}: {}", note.capability, note.place, note.text)),
     );
     let definitions = Value::Array(set.definitions().to_vec());
-    let whole = match format {
-        Format::Mcp => json!({ "tools": definitions }),
-        Format::Gemini => json!([{ "functionDeclarations": definitions }]),
+    let document = match format {
+        ToolFormat::Mcp => json!({ "tools": definitions }),
+        ToolFormat::Gemini => json!([{ "functionDeclarations": definitions }]),
         _ => definitions,
     };
-    Ok(WrittenCatalog { text: pretty(&whole)?, notes })
+    Ok(WrittenCatalog { text: pretty_json(&document)?, notes })
 }
 
-/// Block style with quoted texts, which YAML reads as JSON does.
-fn yaml(value: &Value, indent: usize, out: &mut String) {
+/// Writes block-style YAML. Strings are quoted as in JSON, which YAML reads with the same meaning.
+fn write_yaml(value: &Value, indent: usize, out: &mut String) {
     let pad = " ".repeat(indent);
     // Writing to a string cannot fail.
     match value {
         Value::Array(list) if !list.is_empty() => {
             for inner in list {
                 let _ = write!(out, "{pad}-");
-                member(inner, indent, out);
+                write_yaml_member(inner, indent, out);
             }
         }
         Value::Object(map) if !map.is_empty() => {
             for (key, inner) in map {
-                let _ = write!(out, "{pad}{}:", quoted(key));
-                member(inner, indent, out);
+                let _ = write!(out, "{pad}{}:", quoted_for_yaml(key));
+                write_yaml_member(inner, indent, out);
             }
         }
         Value::String(text) => {
-            let _ = writeln!(out, "{pad}{}", quoted(text));
+            let _ = writeln!(out, "{pad}{}", quoted_for_yaml(text));
         }
         other => {
             let _ = writeln!(out, "{pad}{other}");
@@ -97,7 +98,7 @@ fn yaml(value: &Value, indent: usize, out: &mut String) {
     }
 }
 
-fn member(inner: &Value, indent: usize, out: &mut String) {
+fn write_yaml_member(inner: &Value, indent: usize, out: &mut String) {
     let nested = match inner {
         Value::Array(list) => !list.is_empty(),
         Value::Object(map) => !map.is_empty(),
@@ -105,15 +106,15 @@ fn member(inner: &Value, indent: usize, out: &mut String) {
     };
     if nested {
         out.push('\n');
-        yaml(inner, indent + 2, out);
+        write_yaml(inner, indent + 2, out);
     } else {
         out.push(' ');
-        yaml(inner, 0, out);
+        write_yaml(inner, 0, out);
     }
 }
 
-/// A JSON string without characters that YAML refuses in one.
-fn quoted(text: &str) -> String {
+/// A JSON string in which characters that YAML does not allow are escaped.
+fn quoted_for_yaml(text: &str) -> String {
     let json = Value::String(text.to_owned()).to_string();
     json.chars().fold(String::with_capacity(json.len()), |mut out, c| {
         match c {

@@ -1,31 +1,32 @@
-//! Closes the set of candidates: an item brings its parents, and a call brings its results.
+//! Closes the set of candidates under dependency: an item brings its ancestors, a call its results.
 
 use crate::compile::item_outcome::ItemOutcome;
-use crate::compile::{ContextLog, ItemKind};
+use crate::compile::{ContextItemKind, ContextLog};
 
-/// Adds what the candidates hang on, however far up, and every result of a call that is among them:
-/// a call is shown with all its results or not at all. How many items that adds.
-pub(super) fn close(log: &ContextLog, outcomes: &mut [ItemOutcome]) -> usize {
+/// Adds the ancestors of all candidates and every result of a call among them, because a call is
+/// shown with all its results or not at all. Returns how many items were added.
+pub(super) fn add_dependencies(log: &ContextLog, outcomes: &mut [ItemOutcome]) -> usize {
     let mut added = 0;
-    for place in 0..outcomes.len() {
-        if outcomes.get(place) == Some(&ItemOutcome::Kept) {
-            let mut next = log.links().parent(place);
+    for index in 0..outcomes.len() {
+        if outcomes.get(index) == Some(&ItemOutcome::Kept) {
+            let mut next = log.forest().parent(index);
             while let Some(parent) = next {
                 match outcomes.get_mut(parent) {
-                    // What is added behind this place is met again by the loop.
+                    // Stop at an item that is a candidate already: its ancestors are added at its own
+                    // turn, or were added with it.
                     Some(outcome @ ItemOutcome::Absent) => *outcome = ItemOutcome::Kept,
                     _ => break,
                 }
                 added += 1;
-                next = log.links().parent(parent);
+                next = log.forest().parent(parent);
             }
         }
     }
-    for place in 0..outcomes.len() {
-        if outcomes.get(place) == Some(&ItemOutcome::Absent)
-            && is_result_of_kept_call(log, outcomes, place)
+    for index in 0..outcomes.len() {
+        if outcomes.get(index) == Some(&ItemOutcome::Absent)
+            && is_result_of_kept_call(log, outcomes, index)
         {
-            if let Some(outcome) = outcomes.get_mut(place) {
+            if let Some(outcome) = outcomes.get_mut(index) {
                 *outcome = ItemOutcome::Kept;
             }
             added += 1;
@@ -34,16 +35,16 @@ pub(super) fn close(log: &ContextLog, outcomes: &mut [ItemOutcome]) -> usize {
     added
 }
 
-/// Whether it is the result of a call that is a candidate.
+/// Whether the item is the result of a call that is a candidate.
 pub(super) fn is_result_of_kept_call(
     log: &ContextLog,
     outcomes: &[ItemOutcome],
-    place: usize,
+    index: usize,
 ) -> bool {
-    let is = |place: usize, kind| log.analysis(place).is_some_and(|a| a.kind == kind);
-    is(place, ItemKind::ToolResult)
-        && log.links().parent(place).is_some_and(|call| {
-            is(call, ItemKind::ToolCall)
+    let has_kind = |index: usize, kind| log.analysis(index).is_some_and(|a| a.kind == kind);
+    has_kind(index, ContextItemKind::ToolResult)
+        && log.forest().parent(index).is_some_and(|call| {
+            has_kind(call, ContextItemKind::ToolCall)
                 && outcomes.get(call).is_some_and(|f| *f != ItemOutcome::Absent)
         })
 }

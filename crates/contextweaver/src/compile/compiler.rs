@@ -1,73 +1,73 @@
-//! Builds that remember the one before.
+//! A compiler that reuses the work of its previous build.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use weaver_types::{Confidentiality, Label};
 
-use crate::compile::account::ItemOutcomes;
+use crate::compile::accounting::OutcomeResolver;
+use crate::compile::build_plan::BuildPlan;
 use crate::compile::explain::{self, Explanation};
 use crate::compile::log::LogId;
 use crate::compile::phase::Priorities;
-use crate::compile::plan::Plan;
 use crate::compile::previous_build::{self, PreviousBuild};
 use crate::compile::render::RenderedContext;
-use crate::compile::section::Section;
+use crate::compile::rendered_item::RenderedItem;
 use crate::compile::stats::BuildStats;
-use crate::compile::{ContextLog, Request, SensitivityAction, account, select};
+use crate::compile::{CompileRequest, ContextLog, SensitivityAction, accounting, select};
 use crate::error::BuildError;
 
 /// A compiled context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextPack {
-    /// What is sent, and what was counted: a text, or the JSON of the messages. Never more tokens
-    /// than the budget. Empty where nothing fits.
+    /// The payload whose tokens were counted: a text, or the JSON of the messages. It never exceeds
+    /// the budget, and is empty if nothing fits.
     pub text: String,
-    /// The messages, where these were asked for and any fits.
+    /// The messages, if they were requested and any item fits.
     pub messages: Option<Value>,
-    /// After how many messages a cache may stop: after the head, and at the end.
+    /// Cache breakpoints, as numbers of messages: after the head, and at the end.
     pub breakpoints: Vec<usize>,
-    /// The ids of the items that the model is shown, in the order in which it sees them.
+    /// The ids of the included items, in the order in which the model sees them.
     pub item_ids: Vec<Arc<str>>,
-    /// The items as they are shown, in the same order.
-    pub sections: Arc<Vec<Section>>,
-    /// How many bytes of a text are its stable head: policy, plan and memory.
+    /// The included items as they are rendered, in the same order.
+    pub items: Arc<Vec<RenderedItem>>,
+    /// The bytes of the stable head of a text: policy, plan and memory.
     pub head_bytes: usize,
-    /// The labels of these items, joined.
+    /// The join of the labels of the included items.
     pub label: Label,
-    /// What was taken and what was left out, and why.
+    /// What was included, what was left out, and why.
     pub stats: BuildStats,
-    /// The outcome of every candidate, where that was asked for.
+    /// The outcome of every candidate, if it was requested.
     pub explanations: Vec<Explanation>,
 }
 
-/// Compiles contexts of one log that grows: what was worked out for a request is carried on, and
-/// only what new items change is worked out again. Each build gives what a fresh one would.
+/// Compiles contexts from a log that grows. The work for a request is kept, and the next build
+/// repeats only what new items change. The result is always that of a build from scratch.
 #[derive(Debug, Default)]
 pub struct Compiler {
-    last: Option<Session>,
+    cached: Option<CachedBuild>,
 }
 
-/// The last build, and what it was for.
+/// The state of the last build, with the request that it was for.
 #[derive(Debug)]
-struct Session {
-    key: Key,
-    plan: Plan,
-    kept: PreviousBuild,
+struct CachedBuild {
+    key: PlanKey,
+    plan: BuildPlan,
+    previous: PreviousBuild,
 }
 
-/// What a plan was made for.
+/// The inputs of a build plan; a plan is reused only for an equal key.
 #[derive(Debug, PartialEq, Eq)]
-struct Key {
+struct PlanKey {
     log: LogId,
     priorities: Priorities,
     query: String,
     tags: Vec<String>,
-    floor: Confidentiality,
+    sensitivity_floor: Confidentiality,
 }
 
 impl Compiler {
-    /// A compiler that remembers nothing yet.
+    /// A compiler without a previous build.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -76,100 +76,105 @@ impl Compiler {
     /// Compiles a context; see [`build`](crate::compile::build).
     ///
     /// # Errors
-    /// [`BuildError::Overflow`], when the request says that something must not be left out, and it
-    /// does not fit.
+    /// [`BuildError::Overflow`] if an item does not fit that the request does not allow to be left
+    /// out.
     pub fn build(
         &mut self,
         log: &ContextLog,
-        request: &Request<'_>,
+        request: &CompileRequest<'_>,
     ) -> Result<ContextPack, BuildError> {
-        // What a hook says may change from one build to the next.
-        if let SensitivityAction::Redact(_) = request.action {
-            return Session::new(log, request).build(log, request);
+        // A redaction hook may answer differently in the next build, so nothing is reused.
+        if let SensitivityAction::Redact(_) = request.sensitivity_action {
+            return CachedBuild::new(log, request).build(log, request);
         }
-        let key = Key::of(log, request);
-        let known = self.last.take().filter(|known| known.key == key);
-        let known = known.filter(|known| known.plan.len() <= log.len());
-        let known = known.and_then(|known| known.grown(log, request));
-        let mut session = known.unwrap_or_else(|| Session::new(log, request));
-        let pack = session.build(log, request);
-        self.last = Some(session);
+        let key = PlanKey::of(log, request);
+        let cached = self.cached.take().filter(|cached| cached.key == key);
+        let cached = cached.filter(|cached| cached.plan.len() <= log.len());
+        let cached = cached.and_then(|cached| cached.extended(log, request));
+        let mut build = cached.unwrap_or_else(|| CachedBuild::new(log, request));
+        let pack = build.build(log, request);
+        self.cached = Some(build);
         pack
     }
 }
 
-impl Key {
-    fn of(log: &ContextLog, request: &Request<'_>) -> Self {
+impl PlanKey {
+    fn of(log: &ContextLog, request: &CompileRequest<'_>) -> Self {
         Self {
             log: log.id(),
             priorities: request.phase.priorities(),
             query: request.query.to_owned(),
             tags: request.tags.to_vec(),
-            floor: request.floor,
+            sensitivity_floor: request.sensitivity_floor,
         }
     }
 }
 
-impl Session {
-    fn new(log: &ContextLog, request: &Request<'_>) -> Self {
-        let (key, plan) = (Key::of(log, request), Plan::new(log, request));
-        Self { key, plan, kept: PreviousBuild::default() }
+impl CachedBuild {
+    fn new(log: &ContextLog, request: &CompileRequest<'_>) -> Self {
+        let (key, plan) = (PlanKey::of(log, request), BuildPlan::new(log, request));
+        Self { key, plan, previous: PreviousBuild::default() }
     }
 
-    fn grown(self, log: &ContextLog, request: &Request<'_>) -> Option<Self> {
-        let Self { key, plan, kept } = self;
-        Some(Self { key, plan: plan.grown(log, request)?, kept })
+    fn extended(self, log: &ContextLog, request: &CompileRequest<'_>) -> Option<Self> {
+        let Self { key, plan, previous: kept } = self;
+        Some(Self { key, plan: plan.extended(log, request)?, previous: kept })
     }
 
     fn build(
         &mut self,
         log: &ContextLog,
-        request: &Request<'_>,
+        request: &CompileRequest<'_>,
     ) -> Result<ContextPack, BuildError> {
-        let Self { plan, kept, .. } = self;
-        let choice = select::select(log, plan, request, &mut kept.shown);
+        let Self { plan, previous: kept, .. } = self;
+        let selection = select::select(log, plan, request, &mut kept.rendering);
         let budget = request.phase.budget;
-        let taken = &choice.taken;
-        let lost = previous_build::lost(plan, taken, budget.saturating_sub(choice.tokens));
-        let outcomes = ItemOutcomes { log, plan, budget, taken, lost: &lost };
-        let dropped = kept.dropped(&outcomes);
-        let mut stats = account::account(log, plan, &choice, dropped, request);
+        let selected = &selection.selected;
+        let blocked = previous_build::blocked_by_parent(
+            plan,
+            selected,
+            budget.saturating_sub(selection.tokens),
+        );
+        let outcomes = OutcomeResolver { log, plan, budget, selected, blocked_by_parent: &blocked };
+        let dropped = kept.update_dropped(&outcomes);
+        let mut stats = accounting::build_stats(log, plan, &selection, dropped, request);
         let explanations = match request.explain {
-            true => explain::explain(&outcomes, &choice, request),
+            true => explain::explain(&outcomes, &selection, request),
             false => Vec::new(),
         };
-        account::overflow(&mut stats, request)?;
-        Ok(pack(log, choice.rendered, stats, explanations))
+        accounting::check_overflow(&mut stats, request)?;
+        Ok(context_pack(log, selection.rendered, stats, explanations))
     }
 }
 
-fn pack(
+fn context_pack(
     log: &ContextLog,
     rendered: RenderedContext,
     stats: BuildStats,
     explanations: Vec<Explanation>,
 ) -> ContextPack {
-    let label = label(log, &rendered);
+    let label = joined_label(log, &rendered);
     ContextPack {
-        item_ids: rendered.sections.iter().map(|section| Arc::clone(&section.id)).collect(),
+        item_ids: rendered.items.iter().map(|section| Arc::clone(&section.id)).collect(),
         head_bytes: rendered.head_bytes(),
-        text: rendered.sent,
+        text: rendered.payload,
         messages: rendered.messages,
         breakpoints: rendered.breakpoints,
-        sections: rendered.sections,
+        items: rendered.items,
         label,
         stats,
         explanations,
     }
 }
 
-/// The labels of what is shown, joined. Those of items are looked up only where they name calls.
-fn label(log: &ContextLog, rendered: &RenderedContext) -> Label {
-    let label = rendered.tally.label();
-    if !rendered.tally.is_tainted() {
+/// The join of the labels of all rendered items. The totals know all but the taints, so full labels
+/// are looked up only for items that have some.
+fn joined_label(log: &ContextLog, rendered: &RenderedContext) -> Label {
+    let label = rendered.totals.label();
+    if !rendered.totals.is_tainted() {
         return label;
     }
-    let tainted = rendered.sections.iter().filter(|section| section.is_tainted);
-    let items = tainted.filter_map(|section| log.at(section.place));
+    let tainted = rendered.items.iter().filter(|section| section.is_tainted);
+    let items = tainted.filter_map(|section| log.item_at(section.index));
     items.fold(label, |label, item| label.join(item.label()))
 }

@@ -1,60 +1,60 @@
-//! The items that a build left out, in pieces that builds share.
+//! The items that a build left out, in chunks that builds share.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::compile::ItemKind;
+use crate::compile::ContextItemKind;
 use crate::compile::stats::DropReason;
 
-/// How many places of the log a piece is for.
-pub(super) const SPAN: usize = 32;
+/// How many consecutive items of the log one chunk covers.
+pub(super) const ITEMS_PER_CHUNK: usize = 32;
 
 /// One item that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DroppedItem {
-    /// Its id.
+    /// The id of the item.
     pub item_id: Arc<str>,
-    /// Why.
+    /// Why it was left out.
     pub reason: DropReason,
 }
 
-/// What was left out of a few neighbours.
+/// The dropped items among [`ITEMS_PER_CHUNK`] consecutive items of the log.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct DroppedChunk {
     items: Vec<DroppedItem>,
-    pub(super) reasons: [usize; DropReason::ALL.len()],
-    /// For which there was no room, by kind.
-    pub(super) no_room: [usize; ItemKind::ALL.len()],
+    pub(super) count_by_reason: [usize; DropReason::ALL.len()],
+    /// Items dropped because they did not fit, by kind.
+    pub(super) over_budget_by_kind: [usize; ContextItemKind::ALL.len()],
 }
 
-impl Piece {
-    pub(super) fn push(&mut self, item_id: Arc<str>, kind: ItemKind, reason: DropReason) {
+impl DroppedChunk {
+    pub(super) fn push(&mut self, item_id: Arc<str>, kind: ContextItemKind, reason: DropReason) {
         self.items.push(DroppedItem { item_id, reason });
-        if let Some(count) = self.reasons.get_mut(reason as usize) {
+        if let Some(count) = self.count_by_reason.get_mut(reason as usize) {
             *count += 1;
         }
-        let no_room = self.no_room.get_mut(kind as usize);
-        if let Some(count) = no_room.filter(|_| reason == DropReason::Budget) {
+        let over_budget = self.over_budget_by_kind.get_mut(kind as usize);
+        if let Some(count) = over_budget.filter(|_| reason == DropReason::Budget) {
             *count += 1;
         }
     }
 }
 
-/// Items that were left out, each with its reason, in the order of the log. A copy is cheap: what
-/// did not change from one build to the next is there once.
+/// Items that were left out, each with its reason, in the order of the log. Cloning is cheap: chunks
+/// that did not change from one build to the next are shared.
 #[derive(Clone, Default)]
 pub struct DroppedItems {
-    pieces: Vec<Arc<Piece>>,
+    chunks: Vec<Arc<DroppedChunk>>,
     len: usize,
 }
 
 impl DroppedItems {
     /// The items, in the order of the log.
     pub fn iter(&self) -> impl Iterator<Item = &DroppedItem> {
-        self.pieces.iter().flat_map(|piece| &piece.items)
+        self.chunks.iter().flat_map(|piece| &piece.items)
     }
 
-    /// How many there are.
+    /// The number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -66,13 +66,13 @@ impl DroppedItems {
         self.len == 0
     }
 
-    pub(super) fn of(pieces: &[Arc<Piece>]) -> Self {
-        let len = pieces.iter().map(|piece| piece.items.len()).sum();
-        Self { pieces: pieces.to_vec(), len }
+    pub(super) fn from_chunks(chunks: &[Arc<DroppedChunk>]) -> Self {
+        let len = chunks.iter().map(|piece| piece.items.len()).sum();
+        Self { chunks: chunks.to_vec(), len }
     }
 
-    pub(super) fn pieces(&self) -> &[Arc<Piece>] {
-        &self.pieces
+    pub(super) fn chunks(&self) -> &[Arc<DroppedChunk>] {
+        &self.chunks
     }
 }
 

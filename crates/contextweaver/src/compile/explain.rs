@@ -1,114 +1,118 @@
-//! Why each item is in the context or not.
+//! Explains why each candidate is in the context or not.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_types::Confidentiality;
 
-use crate::compile::account::ItemOutcomes;
+use crate::compile::accounting::OutcomeResolver;
 use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::score::{self, AgeDecay, QueryStems};
-use crate::compile::select::Choice;
+use crate::compile::select::SelectedContext;
 use crate::compile::stats::DropReason;
-use crate::compile::{ItemKind, Request, redaction_hook, sensitivity};
+use crate::compile::{CompileRequest, ContextItemKind, redaction_hook, sensitivity};
 
-/// Why one candidate is in the context or not.
+/// Why one candidate is in the context or not, with the parts of its score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// Its id.
+    /// The id of the item.
     pub item_id: Arc<str>,
-    /// Its kind.
-    pub kind: ItemKind,
-    /// Why it was left out; `None` where it is in.
-    pub dropped: Option<DropReason>,
-    /// The call that it goes with, or itself.
+    /// The kind of the item.
+    pub kind: ContextItemKind,
+    /// Why the item was left out; `None` if it is included.
+    pub drop_reason: Option<DropReason>,
+    /// The id of the call that the item is grouped with, or its own.
     pub group: Arc<str>,
-    /// What it hangs on, where that is in the log.
+    /// The id of the parent, if the parent is in the log.
     pub parent_id: Option<Arc<str>>,
-    /// How confidential it is, with all it hangs on.
+    /// The highest confidentiality of the item and its ancestors.
     pub sensitivity: Confidentiality,
-    /// The tokens of its block, as counted when it came.
+    /// The tokens of the item's block, as counted when it was added.
     pub tokens: usize,
-    /// Points for how new it is.
-    pub recency: usize,
-    /// Points for the words it shares with query and tags.
-    pub matched: usize,
-    /// Points for its kind in this phase.
+    /// Points for recency.
+    pub recency_points: usize,
+    /// Points for words shared with the query and its tags.
+    pub match_points: usize,
+    /// Points for the priority of its kind in this phase.
     pub kind_points: usize,
-    /// Points for being short.
-    pub cost: usize,
-    /// Whether another text stands in its place, because it is too confidential.
+    /// Points for brevity.
+    pub brevity_points: usize,
+    /// Whether its text was replaced because it is too confidential.
     pub is_redacted: bool,
-    /// Whether it was made shorter.
+    /// Whether its text was shortened.
     pub is_compressed: bool,
 }
 
 impl Explanation {
-    /// The whole score.
+    /// The total score.
     #[must_use]
     pub fn score(&self) -> usize {
-        self.recency + self.matched + self.kind_points + self.cost
+        self.recency_points + self.match_points + self.kind_points + self.brevity_points
     }
 
-    /// As JSON.
+    /// The explanation as JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
             "item_id": &*self.item_id,
             "kind": self.kind.as_str(),
-            "included": self.dropped.is_none(),
-            "reason": self.dropped.map(DropReason::as_str),
+            "included": self.drop_reason.is_none(),
+            "reason": self.drop_reason.map(DropReason::as_str),
             "group": &*self.group,
             "parent_id": self.parent_id.as_deref(),
             "sensitivity": redaction_hook::level_word(self.sensitivity),
             "tokens": self.tokens,
             "score": self.score(),
-            "recency": self.recency,
-            "match": self.matched,
+            "recency": self.recency_points,
+            "match": self.match_points,
             "kind_priority": self.kind_points,
-            "cost": self.cost,
+            "cost": self.brevity_points,
             "redacted": self.is_redacted,
             "compressed": self.is_compressed,
         })
     }
 }
 
-/// Every candidate, in the order of the log.
+/// The explanations of all candidates, in the order of the log.
 pub(super) fn explain(
-    outcomes: &ItemOutcomes<'_>,
-    choice: &Choice,
-    request: &Request<'_>,
+    outcomes: &OutcomeResolver<'_>,
+    choice: &SelectedContext,
+    request: &CompileRequest<'_>,
 ) -> Vec<Explanation> {
-    let ItemOutcomes { log, plan, .. } = *outcomes;
-    let wanted = QueryStems::of(log, request);
-    let levels = sensitivity::levels(log, &plan.outcomes);
-    let id = |place: usize| log.at(place).map(|item| item.shared_id());
+    let OutcomeResolver { log, plan, .. } = *outcomes;
+    let query_stems = QueryStems::from_request(log, request);
+    let confidentiality = sensitivity::effective_confidentiality(log, &plan.outcomes);
+    let id = |index: usize| log.item_at(index).map(|item| item.shared_id());
     let newest = log.len().saturating_sub(1);
-    let one = |place: usize| {
-        let dropped = match outcomes.of(place) {
+    let explanation = |index: usize| {
+        let drop_reason = match outcomes.outcome(index) {
             ItemOutcome::Absent => return None,
             ItemOutcome::Kept => None,
             ItemOutcome::Dropped(reason) => Some(reason),
         };
-        let analysis = log.analysis(place)?;
-        let lasting = score::lasting(log, place, &wanted, request);
-        let head = plan.groups.at(place).and_then(|group| plan.groups.get(group));
-        let is_compressed = choice.shortened_blocks.contains_key(&place);
+        let analysis = log.analysis(index)?;
+        let base_score = score::base_score(log, index, &query_stems, request);
+        let group = plan.groups.group_of(index).and_then(|group| plan.groups.get(group));
+        let is_compressed = choice.shortened_blocks.contains_key(&index);
         Some(Explanation {
-            item_id: id(place)?,
+            item_id: id(index)?,
             kind: analysis.kind,
-            dropped,
-            group: id(head.map_or(place, |head| head.head as usize))?,
-            parent_id: log.links().parent(place).and_then(id),
-            sensitivity: levels.get(place).copied().flatten().unwrap_or(analysis.level),
+            drop_reason,
+            group: id(group.map_or(index, |group| group.head as usize))?,
+            parent_id: log.forest().parent(index).and_then(id),
+            sensitivity: confidentiality
+                .get(index)
+                .copied()
+                .flatten()
+                .unwrap_or(analysis.confidentiality),
             tokens: analysis.tokens as usize,
-            recency: AgeDecay::of(analysis.kind).points(newest - place),
-            matched: lasting.matched,
-            kind_points: lasting.kind,
-            cost: lasting.cost,
-            is_redacted: plan.blocks.contains_key(&place),
+            recency_points: AgeDecay::for_kind(analysis.kind).points(newest - index),
+            match_points: base_score.match_points,
+            kind_points: base_score.kind_points,
+            brevity_points: base_score.brevity_points,
+            is_redacted: plan.blocks.contains_key(&index),
             is_compressed,
         })
     };
-    (0..log.len()).filter_map(one).collect()
+    (0..log.len()).filter_map(explanation).collect()
 }

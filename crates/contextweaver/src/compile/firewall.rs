@@ -1,4 +1,4 @@
-//! Raw results enter through a firewall, and only through one.
+//! The port through which raw tool results become items: a firewall, and nothing else.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -7,64 +7,64 @@ use serde_json::Value;
 use weaver_types::{Frame, HandleId, Label, RawContent, RawResult};
 
 use crate::compile::item::DedupKey;
-use crate::compile::{ContextItem, ItemKind, frame_text};
+use crate::compile::{ContextItem, ContextItemKind, frame_text};
 use crate::error::ViewError;
 
-/// What makes frames of results. The host plugs it in; without one, nothing of a result is shown
-/// but its size and type.
+/// Turns tool results into frames. The host supplies it; without one, only the size and type of a
+/// result are shown.
 pub trait ResultFirewall {
-    /// What may be seen of a result, bounded and redacted; `None` where it cannot be told, and
-    /// then nothing is shown.
+    /// The bounded and redacted frame of a result; `None` if it cannot be made, and then nothing is
+    /// shown.
     fn frame(&self, result: &ToolOutput) -> Option<Frame>;
 
-    /// A look at a stored result, decided anew by the host.
+    /// A frame with another view of a stored result. The host decides again whether it is allowed.
     ///
     /// # Errors
-    /// [`ViewError`], when there is no such result or view, or the look is not allowed.
-    fn view(&self, handle: &HandleId, view: &View) -> Result<Frame, ViewError>;
+    /// [`ViewError`] if there is no such result or view, or the view is not allowed.
+    fn view(&self, handle: &HandleId, view: &ResultView) -> Result<Frame, ViewError>;
 }
 
-/// A result that no firewall has seen. Its `Debug` shows sizes only.
+/// A raw result that has not passed a firewall. Its `Debug` form shows only sizes.
 #[derive(Debug)]
 pub struct ToolOutput {
     /// The id of the item that it becomes.
     pub id: String,
-    /// The item of its call.
+    /// The id of the item of the call.
     pub call: Option<String>,
-    /// The result itself.
+    /// The raw result.
     pub result: RawResult,
-    /// The least that it is labelled with.
+    /// The minimum label of the item.
     pub label: Label,
-    /// Kept with the item, never shown.
+    /// Metadata that is kept with the item and never shown.
     pub metadata: BTreeMap<String, Value>,
 }
 
-/// Another way to look at a stored result.
+/// A view of a stored result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum View {
-    /// A part of a JSON value: these keys of what lies at the path. An empty path is the whole,
-    /// no keys are all of them.
+pub enum ResultView {
+    /// Part of a JSON value: these keys of the value at the path. An empty path means the root, an
+    /// empty list of keys all of them.
     JsonSubset {
-        /// Keys joined by full stops; `[]` stands for every element of a list.
+        /// Keys separated by full stops; `[]` stands for every element of a list.
         path: String,
         /// The keys.
         keys: Vec<String>,
     },
-    /// What the columns of a table come to.
+    /// A summary of each column of a table.
     CsvSummary,
     /// The names of the columns.
     Columns,
-    /// Lines of a text, numbered from nought; the end is outside.
+    /// A range of lines of a text, numbered from 0; the end is exclusive.
     Lines {
-        /// The first.
+        /// The first line.
         start: u64,
-        /// The one behind the last.
+        /// The line after the last one.
         end: u64,
     },
 }
 
-impl View {
-    /// The word for it.
+impl ResultView {
+    /// The word for the view.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -76,35 +76,37 @@ impl View {
     }
 }
 
-/// A result as an item, under at least its label. What was written in it is untrusted whatever the
-/// frame says.
+/// Turns a result into an item whose label is at least that of the output. Its content stays
+/// untrusted, whatever the frame says.
 #[must_use]
-pub fn admit(output: ToolOutput, firewall: Option<&dyn ResultFirewall>) -> ContextItem {
-    let print = DedupKey::Digest(print(&output.result));
+pub fn item_from_output(output: ToolOutput, firewall: Option<&dyn ResultFirewall>) -> ContextItem {
+    let dedup_key = DedupKey::Digest(output_fingerprint(&output.result));
     let frame = firewall.and_then(|firewall| firewall.frame(&output));
     let (text, label, handle) = match &frame {
-        Some(frame) => (frame_text::frame_body(frame), frame.label.clone(), handle_of(frame)),
-        None => (stub(&output.result), Label::undeclared_output(), None),
+        Some(frame) => (frame_text::frame_body(frame), frame.label.clone(), handle_id(frame)),
+        None => (placeholder_text(&output.result), Label::undeclared_output(), None),
     };
     let label = label.join(&output.label);
-    let item = ContextItem::output(output.id, text, label, print).with_handle(handle);
-    let item = item.with_parent_if(output.call);
+    let item = ContextItem::tool_output(output.id, text, label, dedup_key).with_handle(handle);
+    let item = item.with_optional_parent(output.call);
     output.metadata.into_iter().fold(item, |item, (key, value)| item.with_metadata(key, value))
 }
 
-/// A look at what lies behind an item, as an item that hangs on it and has at least its label.
+/// Makes an item from a view of the stored result behind an item. The new item has that item as its
+/// parent, and a label at least as strict.
 ///
 /// # Errors
-/// [`ViewError`], when the item has nothing behind it, or the firewall refuses. Without a firewall
-/// the item says that nothing is shown.
-pub fn look(
+/// [`ViewError`] if the item has no stored result, or the firewall refuses. Without a firewall the
+/// new item only says that nothing is shown.
+pub fn item_from_view(
     id: impl Into<String>,
     source: &ContextItem,
-    view: &View,
+    view: &ResultView,
     firewall: Option<&dyn ResultFirewall>,
 ) -> Result<ContextItem, ViewError> {
-    let Some(handle) = source.handle().filter(|_| source.kind() == ItemKind::ToolResult) else {
-        return Err(ViewError::Nothing { id: crate::catalog::shown(source.id()) });
+    let Some(handle) = source.handle().filter(|_| source.kind() == ContextItemKind::ToolResult)
+    else {
+        return Err(ViewError::NoHandle { id: crate::catalog::printable(source.id()) });
     };
     let (text, label) = match firewall {
         Some(firewall) => {
@@ -113,16 +115,17 @@ pub fn look(
         }
         None => (format!("not shown: view {}", view.as_str()), Label::undeclared_output()),
     };
-    let item = ContextItem::output(id, text, label.join(source.label()), DedupKey::Unique);
-    let item = item.with_handle(Some(handle.clone())).with_parent_if(Some(source.id().to_owned()));
+    let item = ContextItem::tool_output(id, text, label.join(source.label()), DedupKey::Unique);
+    let item =
+        item.with_handle(Some(handle.clone())).with_optional_parent(Some(source.id().to_owned()));
     Ok(item.with_metadata("view", view.as_str()))
 }
 
-fn handle_of(frame: &Frame) -> Option<HandleId> {
+fn handle_id(frame: &Frame) -> Option<HandleId> {
     frame.handle.as_ref().map(|handle| handle.handle_id.clone())
 }
 
-fn stub(result: &RawResult) -> String {
+fn placeholder_text(result: &RawResult) -> String {
     let (bytes, media) = match &result.content {
         RawContent::Json(value) => (value.to_string().len(), "application/json"),
         RawContent::Rows(rows) => (rows.text().len(), "application/json"),
@@ -132,7 +135,7 @@ fn stub(result: &RawResult) -> String {
     format!("not shown: {bytes} bytes of {}", weaver_text::escape::truncate(media, 128))
 }
 
-fn print(result: &RawResult) -> u64 {
+fn output_fingerprint(result: &RawResult) -> u64 {
     let mut hasher = DefaultHasher::new();
     match &result.content {
         RawContent::Json(value) => hasher.write(value.to_string().as_bytes()),

@@ -1,20 +1,20 @@
-//! A frame as the text of an item.
+//! Renders a frame as the text of an item.
 
 use serde_json::Value;
-use weaver_types::{Frame, ResponseMode, Status};
+use weaver_types::{Frame, ResponseMode, ResultStatus};
 
-/// What a frame shows, under the name of what made it.
+/// The text of a frame, headed by the id of the capability.
 pub(super) fn frame_text(frame: &Frame) -> String {
     format!("{}\n{}", frame.capability_id, frame_body(frame)).trim_end().to_owned()
 }
 
-/// What a frame shows: status where it is not success, facts, rows, warnings. Never raw output.
+/// The text of a frame: a status other than success, facts, rows, warnings. Never raw output.
 pub(super) fn frame_body(frame: &Frame) -> String {
     let mut lines = Vec::new();
     match frame.status {
-        Status::Success => {}
-        Status::Error => lines.push("status: error".to_owned()),
-        Status::Partial => lines.push("status: partial".to_owned()),
+        ResultStatus::Success => {}
+        ResultStatus::Error => lines.push("status: error".to_owned()),
+        ResultStatus::Partial => lines.push("status: partial".to_owned()),
     }
     match frame.mode {
         ResponseMode::Raw => lines.push("not shown: the result is raw".to_owned()),

@@ -1,308 +1,324 @@
-//! Items that are taken together: a call with its results, or one item.
+//! Groups of items that are selected together: a call with its results, or a single item.
 
 use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::stats::DropReason;
-use crate::compile::{ContextLog, ItemKind};
+use crate::compile::{ContextItemKind, ContextLog};
 
 const NONE: u32 = u32::MAX;
 
-/// A call with its results, or one item.
+/// A call with its results, or a single item.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
-    /// The place of the call or of the item.
+    /// The index of the call or of the single item.
     pub(super) head: u32,
-    /// The kind of that.
-    pub(super) kind: ItemKind,
-    /// The group that it hangs on.
-    needs: u32,
-    /// The top of its tree of groups.
+    /// The kind of the head.
+    pub(super) kind: ContextItemKind,
+    /// The group that this one depends on.
+    parent: u32,
+    /// The root of its tree of groups.
     pub(super) root: u32,
-    /// The first member, and the last so far.
-    first: u32,
-    pub(super) newest: u32,
-    /// Live groups that hang on it.
+    /// The first member added, and the latest one.
+    first_member: u32,
+    pub(super) newest_member: u32,
+    /// How many active groups have this one as their parent.
     pub(super) children: u32,
-    /// Whether anything has ever hung on it.
-    pub(super) is_needed: bool,
-    /// How many members it has, and of how many a later item says the same.
-    members: u32,
-    repeated: u32,
-    /// The best lasting score of a member.
-    pub(super) lasting: u32,
-    /// Tokens of its members, as counted when they came.
+    /// Whether any group has ever had this one as its parent.
+    pub(super) ever_had_children: bool,
+    /// How many members it has, and how many of them have a later duplicate.
+    member_count: u32,
+    duplicate_count: u32,
+    /// The best base score of a member.
+    pub(super) base_score: u32,
+    /// The sum of the tokens of its members, as counted when they were added.
     pub(super) tokens: u64,
-    /// Those of its longest member.
+    /// The tokens of its longest member.
     pub(super) longest: u32,
-    /// The tokens with all that it hangs on. Less, where a result came after what hangs on it: this
-    /// is only a bound.
-    pub(super) with_needs: u64,
+    /// The tokens of the group and its ancestors. This is a lower bound: it lacks results that were
+    /// added to an ancestor after this group was attached.
+    pub(super) tokens_with_ancestors: u64,
     pub(super) is_pinned: bool,
-    pub(super) is_live: bool,
+    pub(super) is_active: bool,
 }
 
 impl Group {
-    pub(super) fn needs(&self) -> Option<usize> {
-        index(self.needs)
+    pub(super) fn parent(&self) -> Option<usize> {
+        decode(self.parent)
     }
 
-    fn all_repeated(&self) -> bool {
-        self.repeated == self.members
+    fn is_fully_duplicated(&self) -> bool {
+        self.duplicate_count == self.member_count
     }
 }
 
-/// What a member adds to its group.
+/// What one member contributes to the totals of its group.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct MemberShare {
+pub(super) struct MemberContribution {
     pub(super) tokens: u32,
-    pub(super) lasting: usize,
+    pub(super) base_score: usize,
     pub(super) is_pinned: bool,
 }
 
-/// The groups of a log.
+/// All groups of a log, and the forest that they form.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Groups {
-    all: Vec<Group>,
-    /// The group of each place.
-    of: Vec<u32>,
-    /// The next member of the same group, by place.
-    next: Vec<u32>,
-    /// Tokens of all that are live.
-    live_tokens: u64,
-    /// Groups that hang on others, by their tokens; those with as many or more stand in the last.
-    hanging: Vec<Vec<u32>>,
+    groups: Vec<Group>,
+    /// The group of each item, by item index.
+    group_by_item: Vec<u32>,
+    /// The next member of the same group, by item index: a linked list.
+    next_member: Vec<u32>,
+    /// The tokens of all active groups.
+    active_tokens: u64,
+    /// The groups that have a parent, in buckets by their tokens; the last bucket also takes all
+    /// larger groups.
+    dependents_by_tokens: Vec<Vec<u32>>,
 }
 
-/// The last list of [`Groups::hanging`].
-const MANY: usize = 1024;
+/// The last bucket of [`Groups::dependents_by_tokens`].
+const TOKEN_BUCKETS: usize = 1024;
 
 impl Groups {
-    /// The place that names the group of an item: that of the call for its result.
-    pub(super) fn head_of(log: &ContextLog, place: usize) -> usize {
-        let is = |place: usize, kind| log.analysis(place).is_some_and(|a| a.kind == kind);
-        match log.links().parent(place) {
-            Some(call) if is(place, ItemKind::ToolResult) && is(call, ItemKind::ToolCall) => call,
-            _ => place,
+    /// The index of the head of an item's group: the call for its result, else the item itself.
+    pub(super) fn group_head(log: &ContextLog, index: usize) -> usize {
+        let has_kind = |index: usize, kind| log.analysis(index).is_some_and(|a| a.kind == kind);
+        match log.forest().parent(index) {
+            Some(call)
+                if has_kind(index, ContextItemKind::ToolResult)
+                    && has_kind(call, ContextItemKind::ToolCall) =>
+            {
+                call
+            }
+            _ => index,
         }
     }
 
-    /// The groups of all candidates. A group with a member that was left out is left out whole, and
-    /// so is what hangs on it; the outcomes say so.
-    pub(super) fn of_all(
+    /// Builds the groups of all candidates. A group with a dropped member is dropped as a whole,
+    /// together with its descendants, and `outcomes` is updated accordingly.
+    pub(super) fn from_candidates(
         log: &ContextLog,
         outcomes: &mut [ItemOutcome],
-        share: impl Fn(usize) -> MemberShare,
+        contribution: impl Fn(usize) -> MemberContribution,
     ) -> Self {
         let mut groups = Self::default();
-        for (place, outcome) in outcomes.iter().enumerate() {
+        for (index, outcome) in outcomes.iter().enumerate() {
             match outcome {
-                ItemOutcome::Absent => groups.skip(place),
-                _ => groups.add(log, place, share(place)),
+                ItemOutcome::Absent => groups.extend_to(index),
+                _ => groups.add_member(log, index, contribution(index)),
             }
         }
-        for (place, outcome) in outcomes.iter().enumerate() {
-            if let (ItemOutcome::Dropped(_), Some(group)) = (outcome, groups.at(place)) {
-                groups.leave_out(group);
+        for (index, outcome) in outcomes.iter().enumerate() {
+            if let (ItemOutcome::Dropped(_), Some(group)) = (outcome, groups.group_of(index)) {
+                groups.deactivate(group);
             }
         }
-        groups.hang_all(log);
-        groups.lose(outcomes);
+        groups.attach_all(log);
+        groups.drop_inactive_members(outcomes);
         groups
     }
 
     pub(super) fn all(&self) -> &[Group] {
-        &self.all
+        &self.groups
     }
 
     pub(super) fn get(&self, group: usize) -> Option<&Group> {
-        self.all.get(group)
+        self.groups.get(group)
     }
 
-    /// The group of a place.
-    pub(super) fn at(&self, place: usize) -> Option<usize> {
-        self.of.get(place).copied().and_then(index)
+    /// The group of an item.
+    pub(super) fn group_of(&self, index: usize) -> Option<usize> {
+        self.group_by_item.get(index).copied().and_then(decode)
     }
 
-    /// The places of the members, oldest first.
+    /// The indices of the members, in the order in which they were added.
     pub(super) fn members(&self, group: usize) -> impl Iterator<Item = usize> {
-        let mut next = self.all.get(group).and_then(|group| index(group.first));
+        let mut next = self.groups.get(group).and_then(|group| decode(group.first_member));
         std::iter::from_fn(move || {
-            let place = next?;
-            next = self.next.get(place).copied().and_then(index);
-            Some(place)
+            let index = next?;
+            next = self.next_member.get(index).copied().and_then(decode);
+            Some(index)
         })
     }
 
-    /// The next place belongs to no group.
-    pub(super) fn skip(&mut self, place: usize) {
-        let places = self.of.len().max(place + 1);
-        self.of.resize(places, NONE);
-        self.next.resize(places, NONE);
+    /// Makes room for an item index; the item belongs to no group yet.
+    pub(super) fn extend_to(&mut self, index: usize) {
+        let item_count = self.group_by_item.len().max(index + 1);
+        self.group_by_item.resize(item_count, NONE);
+        self.next_member.resize(item_count, NONE);
     }
 
-    /// The next place joins its group, or begins one.
-    pub(super) fn add(&mut self, log: &ContextLog, place: usize, share: MemberShare) {
-        let head = Self::head_of(log, place);
-        let own = number(place);
-        // A result may stand before its call.
-        self.skip(place.max(head));
-        let group = self.at(head).unwrap_or_else(|| self.begin(log, head, own));
-        for at in [place, head] {
-            if let Some(entry) = self.of.get_mut(at) {
-                *entry = number(group);
+    /// Adds an item to its group, which is created if necessary.
+    pub(super) fn add_member(
+        &mut self,
+        log: &ContextLog,
+        index: usize,
+        contribution: MemberContribution,
+    ) {
+        let head = Self::group_head(log, index);
+        let member = encode(index);
+        // A result may precede its call in the log.
+        self.extend_to(index.max(head));
+        let group = self.group_of(head).unwrap_or_else(|| self.new_group(log, head, member));
+        for item in [index, head] {
+            if let Some(entry) = self.group_by_item.get_mut(item) {
+                *entry = encode(group);
             }
         }
-        if let Some(found) = self.all.get_mut(group) {
-            if let Some(entry) = self.next.get_mut(found.newest as usize)
-                && found.newest != own
+        if let Some(entry) = self.groups.get_mut(group) {
+            if let Some(next) = self.next_member.get_mut(entry.newest_member as usize)
+                && entry.newest_member != member
             {
-                *entry = own;
+                *next = member;
             }
-            found.newest = own;
-            found.members += 1;
-            found.tokens += u64::from(share.tokens);
-            self.live_tokens += if found.is_live { u64::from(share.tokens) } else { 0 };
-            found.longest = found.longest.max(share.tokens);
-            found.with_needs += u64::from(share.tokens);
-            found.lasting = found.lasting.max(number(share.lasting));
-            found.is_pinned |= share.is_pinned;
-            if found.needs().is_some() {
-                self.list(group);
+            entry.newest_member = member;
+            entry.member_count += 1;
+            entry.tokens += u64::from(contribution.tokens);
+            self.active_tokens += if entry.is_active { u64::from(contribution.tokens) } else { 0 };
+            entry.longest = entry.longest.max(contribution.tokens);
+            entry.tokens_with_ancestors += u64::from(contribution.tokens);
+            entry.base_score = entry.base_score.max(encode(contribution.base_score));
+            entry.is_pinned |= contribution.is_pinned;
+            if entry.parent().is_some() {
+                self.index_dependent(group);
             }
         }
     }
 
-    /// Says what one new group hangs on. Where that is left out, the group is too.
-    pub(super) fn hang(&mut self, log: &ContextLog, group: usize) {
-        let Some(needs) = self.needs_of(log, group) else { return };
-        let Some(above) = self.all.get(needs) else { return };
-        let (root, with_needs, is_live) = (above.root, above.with_needs, above.is_live);
+    /// Attaches a new group to its parent. If the parent is inactive, so is the group.
+    pub(super) fn attach_to_parent(&mut self, log: &ContextLog, group: usize) {
+        let Some(parent) = self.find_parent(log, group) else { return };
+        let Some(parent_group) = self.groups.get(parent) else { return };
+        let (root, with_needs, is_live) =
+            (parent_group.root, parent_group.tokens_with_ancestors, parent_group.is_active);
         if !is_live {
-            self.leave_out(group);
+            self.deactivate(group);
         }
-        let Some(found) = self.all.get_mut(group) else { return };
-        found.needs = number(needs);
+        let Some(found) = self.groups.get_mut(group) else { return };
+        found.parent = encode(parent);
         found.root = root;
-        found.with_needs = with_needs.saturating_add(found.tokens);
-        let is_live = found.is_live;
-        if let Some(above) = self.all.get_mut(needs) {
-            above.is_needed = true;
-            above.children += u32::from(is_live);
+        found.tokens_with_ancestors = with_needs.saturating_add(found.tokens);
+        let is_live = found.is_active;
+        if let Some(parent_group) = self.groups.get_mut(parent) {
+            parent_group.ever_had_children = true;
+            parent_group.children += u32::from(is_live);
         }
-        self.list(group);
+        self.index_dependent(group);
     }
 
-    /// Leaves out a group that is live.
-    pub(super) fn end(&mut self, group: usize) {
-        let needs = self.all.get(group).and_then(Group::needs);
-        self.leave_out(group);
-        if let Some(above) = needs.and_then(|needs| self.all.get_mut(needs)) {
-            above.children = above.children.saturating_sub(1);
-        }
-    }
-
-    /// The tokens of all that are live.
-    pub(super) fn live_tokens(&self) -> u64 {
-        self.live_tokens
-    }
-
-    /// One more member is said again later.
-    pub(super) fn repeat(&mut self, group: usize) {
-        if let Some(found) = self.all.get_mut(group) {
-            found.repeated += 1;
+    /// Drops an active group.
+    pub(super) fn drop_group(&mut self, group: usize) {
+        let parent = self.groups.get(group).and_then(Group::parent);
+        self.deactivate(group);
+        if let Some(parent_group) = parent.and_then(|parent| self.groups.get_mut(parent)) {
+            parent_group.children = parent_group.children.saturating_sub(1);
         }
     }
 
-    /// Whether all of it is said again later, and nothing that stays hangs on it.
-    pub(super) fn is_repeated(&self, group: usize) -> bool {
-        let is = |found: &Group| found.is_live && found.children == 0 && found.all_repeated();
-        self.all.get(group).is_some_and(is)
+    /// The tokens of all active groups.
+    pub(super) fn active_tokens(&self) -> u64 {
+        self.active_tokens
     }
 
-    /// At least the groups that hang on others and have at most `tokens` tokens.
-    pub(super) fn hanging(&self, tokens: usize) -> impl Iterator<Item = u32> {
-        self.hanging.iter().take(tokens.saturating_add(1)).flatten().copied()
-    }
-
-    fn list(&mut self, group: usize) {
-        let Some(found) = self.all.get(group) else { return };
-        let tokens = usize::try_from(found.tokens).unwrap_or(MANY).min(MANY);
-        if self.hanging.len() <= tokens {
-            self.hanging.resize(tokens + 1, Vec::new());
-        }
-        if let Some(list) = self.hanging.get_mut(tokens) {
-            list.push(number(group));
+    /// Records that one more member has a later duplicate.
+    pub(super) fn count_duplicate(&mut self, group: usize) {
+        if let Some(found) = self.groups.get_mut(group) {
+            found.duplicate_count += 1;
         }
     }
 
-    fn begin(&mut self, log: &ContextLog, head: usize, first: u32) -> usize {
-        let group = self.all.len();
-        self.all.push(Group {
-            head: number(head),
-            kind: log.analysis(head).map_or(ItemKind::Doc, |a| a.kind),
-            needs: NONE,
-            root: number(group),
-            first,
-            newest: first,
+    /// Whether every member has a later duplicate and no active group depends on the group.
+    pub(super) fn is_redundant(&self, group: usize) -> bool {
+        let is =
+            |found: &Group| found.is_active && found.children == 0 && found.is_fully_duplicated();
+        self.groups.get(group).is_some_and(is)
+    }
+
+    /// A superset of the groups with a parent that have at most `tokens` tokens.
+    pub(super) fn dependents_up_to(&self, tokens: usize) -> impl Iterator<Item = u32> {
+        self.dependents_by_tokens.iter().take(tokens.saturating_add(1)).flatten().copied()
+    }
+
+    fn index_dependent(&mut self, group: usize) {
+        let Some(found) = self.groups.get(group) else { return };
+        let tokens = usize::try_from(found.tokens).unwrap_or(TOKEN_BUCKETS).min(TOKEN_BUCKETS);
+        if self.dependents_by_tokens.len() <= tokens {
+            self.dependents_by_tokens.resize(tokens + 1, Vec::new());
+        }
+        if let Some(list) = self.dependents_by_tokens.get_mut(tokens) {
+            list.push(encode(group));
+        }
+    }
+
+    fn new_group(&mut self, log: &ContextLog, head: usize, first: u32) -> usize {
+        let group = self.groups.len();
+        self.groups.push(Group {
+            head: encode(head),
+            kind: log.analysis(head).map_or(ContextItemKind::Doc, |a| a.kind),
+            parent: NONE,
+            root: encode(group),
+            first_member: first,
+            newest_member: first,
             children: 0,
-            is_needed: false,
-            members: 0,
-            repeated: 0,
-            lasting: 0,
+            ever_had_children: false,
+            member_count: 0,
+            duplicate_count: 0,
+            base_score: 0,
             tokens: 0,
             longest: 0,
-            with_needs: 0,
+            tokens_with_ancestors: 0,
             is_pinned: false,
-            is_live: true,
+            is_active: true,
         });
         group
     }
 
-    fn needs_of(&self, log: &ContextLog, group: usize) -> Option<usize> {
-        let head = index(self.all.get(group)?.head)?;
-        let needs = self.at(log.links().parent(head)?)?;
-        (needs != group).then_some(needs)
+    fn find_parent(&self, log: &ContextLog, group: usize) -> Option<usize> {
+        let head = decode(self.groups.get(group)?.head)?;
+        let parent = self.group_of(log.forest().parent(head)?)?;
+        (parent != group).then_some(parent)
     }
 
-    fn leave_out(&mut self, group: usize) {
-        let Some(found) = self.all.get_mut(group).filter(|found| found.is_live) else { return };
-        found.is_live = false;
-        self.live_tokens -= found.tokens;
+    fn deactivate(&mut self, group: usize) {
+        let Some(found) = self.groups.get_mut(group).filter(|found| found.is_active) else {
+            return;
+        };
+        found.is_active = false;
+        self.active_tokens -= found.tokens;
     }
 
-    /// Says what each group hangs on, the upper groups first.
-    fn hang_all(&mut self, log: &ContextLog) {
-        let mut is_done = vec![false; self.all.len()];
-        let mut chain = Vec::new();
-        for start in 0..self.all.len() {
+    /// Attaches all groups, parents before children: walks up from each group to one that is
+    /// attached already, then attaches the path downwards.
+    fn attach_all(&mut self, log: &ContextLog) {
+        let mut is_done = vec![false; self.groups.len()];
+        let mut path = Vec::new();
+        for start in 0..self.groups.len() {
             let mut next = Some(start);
             while let Some(group) = next.filter(|group| is_done.get(*group) == Some(&false)) {
                 if let Some(entry) = is_done.get_mut(group) {
                     *entry = true;
                 }
-                chain.push(group);
-                next = self.needs_of(log, group);
+                path.push(group);
+                next = self.find_parent(log, group);
             }
-            while let Some(group) = chain.pop() {
-                self.hang(log, group);
+            while let Some(group) = path.pop() {
+                self.attach_to_parent(log, group);
             }
         }
     }
 
-    /// What is in a group that is left out goes with it.
-    fn lose(&self, outcomes: &mut [ItemOutcome]) {
-        for (place, outcome) in outcomes.iter_mut().enumerate() {
-            let group = self.at(place).and_then(|group| self.all.get(group));
-            if *outcome == ItemOutcome::Kept && group.is_some_and(|group| !group.is_live) {
+    /// Marks the members of inactive groups as dropped.
+    fn drop_inactive_members(&self, outcomes: &mut [ItemOutcome]) {
+        for (index, outcome) in outcomes.iter_mut().enumerate() {
+            let group = self.group_of(index).and_then(|group| self.groups.get(group));
+            if *outcome == ItemOutcome::Kept && group.is_some_and(|group| !group.is_active) {
                 *outcome = ItemOutcome::Dropped(DropReason::Group);
             }
         }
     }
 }
 
-fn index(number: u32) -> Option<usize> {
+fn decode(number: u32) -> Option<usize> {
     (number != NONE).then_some(number as usize)
 }
 
-fn number(index: usize) -> u32 {
+fn encode(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(NONE)
 }

@@ -1,4 +1,4 @@
-//! The items that a context is made of.
+//! The items of a context log.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use weaver_types::{
     ArtifactRef, CallId, CapabilityId, Confidentiality, Frame, HandleId, Integrity, Label,
 };
 
-use crate::compile::{ItemKind, frame_text, text_equivalence};
+use crate::compile::{ContextItemKind, frame_text, text_equivalence};
 
-/// One item of a context.
+/// One item of a context log.
 ///
-/// The text of a tool result comes from a [`Frame`], or it is a stub that names where the result
-/// lies. There is no way to make one from raw output but through a
+/// The text of a tool result comes from a [`Frame`], or is a placeholder with the handle of the stored
+/// result. Raw output becomes an item only through a
 /// [`ResultFirewall`](crate::compile::ResultFirewall).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextItem {
     id: Arc<str>,
-    kind: ItemKind,
+    kind: ContextItemKind,
     text: String,
     parent: Option<String>,
     handle: Option<HandleId>,
@@ -27,92 +27,93 @@ pub struct ContextItem {
     tags: Vec<String>,
     pinned: bool,
     dedup_key: DedupKey,
-    call: Option<Arc<CallMade>>,
+    call: Option<Arc<StructuredCall>>,
 }
 
-/// A call as it was made.
+/// A call with its capability and arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallMade {
-    /// Its id.
+pub struct StructuredCall {
+    /// The id of the call.
     pub id: CallId,
-    /// What was called.
+    /// The capability that was called.
     pub capability: CapabilityId,
-    /// With what.
+    /// The arguments of the call.
     pub arguments: Value,
 }
 
-/// What counts as a duplicate of an item.
+/// What must be equal for another item to count as a duplicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DedupKey {
-    /// Another with the same text.
+    /// An equivalent text.
     Text,
-    /// Another with the same output, of which the text shows a part: the digest of all of it.
+    /// The same complete output, of which the text shows only a part: the digest of the output.
     Digest(u64),
-    /// Nothing: not all of it is known.
+    /// Nothing is a duplicate, because the complete output is not known.
     Unique,
 }
 
 impl ContextItem {
-    /// What the user said: public and trusted.
+    /// A message of the user: public and trusted.
     pub fn user_turn(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(ItemKind::UserTurn, id, text, Label::clean())
+        Self::new(ContextItemKind::UserTurn, id, text, Label::clean())
     }
 
-    /// What the agent said: public and untrusted, since a model wrote it.
+    /// A message of the agent: public and untrusted, because a model wrote it.
     pub fn agent_message(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(ItemKind::AgentMessage, id, text, written_elsewhere())
+        Self::new(ContextItemKind::AgentMessage, id, text, public_untrusted())
     }
 
     /// A piece of documentation: public and untrusted.
     pub fn doc(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(ItemKind::Doc, id, text, written_elsewhere())
+        Self::new(ContextItemKind::Doc, id, text, public_untrusted())
     }
 
-    /// A document that a search found: public and untrusted.
+    /// A document retrieved by a search: public and untrusted.
     pub fn retrieved_doc(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(ItemKind::RetrievedDoc, id, text, written_elsewhere())
+        Self::new(ContextItemKind::RetrievedDoc, id, text, public_untrusted())
     }
 
-    /// The card of a tool on the shortlist: public and untrusted, since a server wrote it.
+    /// The card of a tool on the shortlist: public and untrusted, because a server wrote it.
     pub fn tool_card(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(ItemKind::ToolCard, id, text, written_elsewhere())
+        Self::new(ContextItemKind::ToolCard, id, text, public_untrusted())
     }
 
-    /// A call as a text of the host's: public and untrusted.
+    /// A call in the host's own words: public and untrusted.
     pub fn call_text(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(ItemKind::ToolCall, id, text, written_elsewhere())
+        Self::new(ContextItemKind::ToolCall, id, text, public_untrusted())
     }
 
-    /// Something remembered: internal and untrusted.
+    /// A fact from memory: internal and untrusted.
     pub fn memory_fact(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(ItemKind::MemoryFact, id, text, Label::undeclared_output())
+        Self::new(ContextItemKind::MemoryFact, id, text, Label::undeclared_output())
     }
 
-    /// The state of a plan: public and untrusted, since a model wrote it.
+    /// The state of a plan: public and untrusted, because a model wrote it.
     pub fn plan_state(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(ItemKind::PlanState, id, text, written_elsewhere())
+        Self::new(ContextItemKind::PlanState, id, text, public_untrusted())
     }
 
-    /// A rule to follow: public and trusted.
+    /// A rule for the agent: public and trusted.
     pub fn policy(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(ItemKind::Policy, id, text, Label::clean())
+        Self::new(ContextItemKind::Policy, id, text, Label::clean())
     }
 
-    /// A call with its arguments: public and untrusted. Its id is `call:` and the id of the call.
+    /// A call with its arguments: public and untrusted. The item's id is `call:` and the call's id.
     #[must_use]
     pub fn tool_call(call: &CallId, capability: &CapabilityId, arguments: &Value) -> Self {
-        let made = CallMade {
+        let structured = StructuredCall {
             id: call.clone(),
             capability: capability.clone(),
             arguments: arguments.clone(),
         };
-        Self::call_text(call_item(call), format!("{capability} {arguments}")).with_call(made)
+        Self::call_text(call_item_id(call), format!("{capability} {arguments}"))
+            .with_call(structured)
     }
 
-    /// What the firewall let through of a result, under the label of the frame. It hangs on the
-    /// item of its call. Its id is `result:` and the id of the call.
+    /// The frame of a result, under the frame's label. Its parent is the item of the call. Its id is
+    /// `result:` and the call's id.
     ///
-    /// Of a frame in raw mode only the handle is shown.
+    /// For a frame in raw mode, only the handle is shown.
     #[must_use]
     pub fn tool_result(frame: &Frame) -> Self {
         let mut item =
@@ -124,7 +125,7 @@ impl ContextItem {
         item
     }
 
-    /// A result that no firewall has seen: only its size, type and place. Internal and untrusted.
+    /// A placeholder for a stored result: its size, type and handle. Internal and untrusted.
     #[must_use]
     pub fn tool_result_stub(call: &CallId, artifact: &ArtifactRef) -> Self {
         let text = format!(
@@ -138,128 +139,130 @@ impl ContextItem {
         item
     }
 
-    /// With another id, for example where a call has several results.
+    /// Sets another id, for example because a call has several results.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into().into();
         self
     }
 
-    /// Hanging on another item: shown only together with it. A result always hangs on its call.
+    /// Sets the parent: the item is shown only together with it. The parent of a result is always
+    /// its call and does not change.
     #[must_use]
     pub fn with_parent(mut self, id: impl Into<String>) -> Self {
-        if self.kind != ItemKind::ToolResult {
+        if self.kind != ContextItemKind::ToolResult {
             self.parent = Some(id.into());
         }
         self
     }
 
-    /// With another label. That of a result can only become stricter.
+    /// Sets the label. The label of a result can only become stricter.
     #[must_use]
     pub fn with_label(mut self, label: Label) -> Self {
         self.label =
-            if self.kind == ItemKind::ToolResult { self.label.join(&label) } else { label };
+            if self.kind == ContextItemKind::ToolResult { self.label.join(&label) } else { label };
         self
     }
 
-    /// With the call itself beside its text, for providers that want it so. Nothing else has one.
+    /// Attaches the structured call to a call item, for messages with native calls. Other kinds of
+    /// items ignore it.
     #[must_use]
-    pub fn with_call(mut self, call: CallMade) -> Self {
-        if self.kind == ItemKind::ToolCall {
+    pub fn with_call(mut self, call: StructuredCall) -> Self {
+        if self.kind == ContextItemKind::ToolCall {
             self.call = Some(Arc::new(call));
         }
         self
     }
 
-    /// With one more entry of metadata, any JSON: it is kept, and never shown to the model.
+    /// Adds an entry of metadata, which is kept and never shown to the model.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.into(), value.into());
         self
     }
 
-    /// Ranked before everything that is not pinned.
+    /// Pins the item: it is ranked before everything that is not pinned.
     #[must_use]
     pub fn pin(mut self) -> Self {
         self.pinned = true;
         self
     }
 
-    /// With words that say what it is about, beside its text.
+    /// Sets keywords that describe the item in addition to its text.
     #[must_use]
     pub fn with_tags(mut self, tags: impl IntoIterator<Item = String>) -> Self {
         self.tags = tags.into_iter().collect();
         self
     }
 
-    /// Its id within the log.
+    /// The id within the log.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Its id, shared.
+    /// The id as a shared pointer.
     #[must_use]
     pub fn shared_id(&self) -> Arc<str> {
         Arc::clone(&self.id)
     }
 
-    /// Words that say what it is about.
+    /// Keywords that describe the item.
     #[must_use]
     pub fn tags(&self) -> &[String] {
         &self.tags
     }
 
-    /// Whether it is ranked before everything that is not.
+    /// Whether the item is pinned.
     #[must_use]
     pub fn is_pinned(&self) -> bool {
         self.pinned
     }
 
-    /// Its kind.
+    /// The kind of the item.
     #[must_use]
-    pub fn kind(&self) -> ItemKind {
+    pub fn kind(&self) -> ContextItemKind {
         self.kind
     }
 
-    /// Its text, before it is rendered.
+    /// The text before rendering.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The item it hangs on.
+    /// The id of the parent.
     #[must_use]
     pub fn parent(&self) -> Option<&str> {
         self.parent.as_deref()
     }
 
-    /// Where the rest of it lies.
+    /// The handle of the stored result behind the item.
     #[must_use]
     pub fn handle(&self) -> Option<&HandleId> {
         self.handle.as_ref()
     }
 
-    /// How confidential and how trustworthy it is.
+    /// The label: confidentiality, integrity and taints.
     #[must_use]
     pub fn label(&self) -> &Label {
         &self.label
     }
 
-    /// The call that it is, where that is known.
+    /// The structured call, if it is known.
     #[must_use]
-    pub fn call(&self) -> Option<&CallMade> {
+    pub fn call(&self) -> Option<&StructuredCall> {
         self.call.as_deref()
     }
 
-    /// Its metadata.
+    /// The metadata.
     #[must_use]
     pub fn metadata(&self) -> &BTreeMap<String, Value> {
         &self.metadata
     }
 
-    /// Its size in memory, in bytes, without overheads.
-    pub(super) fn bytes(&self) -> usize {
+    /// The size of the content in memory, in bytes, without overhead.
+    pub(super) fn size_bytes(&self) -> usize {
         let size = |value: &Value| value.as_str().map_or_else(|| value.to_string().len(), str::len);
         let metadata: usize = self.metadata.iter().map(|(k, v)| k.len() + size(v)).sum();
         let metadata = metadata + self.tags.iter().map(String::len).sum::<usize>();
@@ -268,19 +271,19 @@ impl ContextItem {
         self.id.len() + self.text.len() + self.parent.as_ref().map_or(0, String::len) + metadata
     }
 
-    /// The result of something other than a call of the kernel, for the firewall stage.
-    pub(super) fn output(
+    /// A tool result that was not made by a call of the kernel; used by the firewall port.
+    pub(super) fn tool_output(
         id: impl Into<String>,
         text: String,
         label: Label,
         dedup_key: DedupKey,
     ) -> Self {
-        let mut item = Self::new(ItemKind::ToolResult, id, text, label);
+        let mut item = Self::new(ContextItemKind::ToolResult, id, text, label);
         item.dedup_key = dedup_key;
         item
     }
 
-    pub(super) fn with_parent_if(mut self, parent: Option<String>) -> Self {
+    pub(super) fn with_optional_parent(mut self, parent: Option<String>) -> Self {
         self.parent = parent;
         self
     }
@@ -290,8 +293,13 @@ impl ContextItem {
         self
     }
 
-    /// As it was stored.
-    pub(super) fn restored(kind: ItemKind, id: String, text: String, label: Label) -> Self {
+    /// An item read back from a store.
+    pub(super) fn from_stored(
+        kind: ContextItemKind,
+        id: String,
+        text: String,
+        label: Label,
+    ) -> Self {
         Self::new(kind, id, text, label)
     }
 
@@ -304,24 +312,30 @@ impl ContextItem {
         self.dedup_key
     }
 
-    /// What its words come to, where another that says the same may stand for it: never for what
-    /// the user said, for what is pinned, and for output that is not known as a whole.
+    /// The fingerprint by which duplicates are found. `None` for items that are never duplicates:
+    /// user turns, pinned items, and output that is not known in full.
     pub(super) fn fingerprint(&self) -> Option<u64> {
         match self.dedup_key {
-            _ if self.pinned || self.kind == ItemKind::UserTurn => None,
+            _ if self.pinned || self.kind == ContextItemKind::UserTurn => None,
             DedupKey::Text => text_equivalence::fingerprint(&self.text),
-            DedupKey::Digest(print) => Some(print),
+            DedupKey::Digest(digest) => Some(digest),
             DedupKey::Unique => None,
         }
     }
 
     fn result(call: &CallId, text: String, label: Label) -> Self {
-        let mut item = Self::new(ItemKind::ToolResult, format!("result:{call}"), text, label);
-        item.parent = Some(call_item(call));
+        let mut item =
+            Self::new(ContextItemKind::ToolResult, format!("result:{call}"), text, label);
+        item.parent = Some(call_item_id(call));
         item
     }
 
-    fn new(kind: ItemKind, id: impl Into<String>, text: impl Into<String>, label: Label) -> Self {
+    fn new(
+        kind: ContextItemKind,
+        id: impl Into<String>,
+        text: impl Into<String>,
+        label: Label,
+    ) -> Self {
         Self {
             id: id.into().into(),
             kind,
@@ -338,10 +352,10 @@ impl ContextItem {
     }
 }
 
-fn call_item(call: &CallId) -> String {
+fn call_item_id(call: &CallId) -> String {
     format!("call:{call}")
 }
 
-fn written_elsewhere() -> Label {
-    Label::of(Confidentiality::Public, Integrity::Untrusted)
+fn public_untrusted() -> Label {
+    Label::new(Confidentiality::Public, Integrity::Untrusted)
 }

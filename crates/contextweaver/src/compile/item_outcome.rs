@@ -2,13 +2,13 @@
 
 use crate::compile::stats::DropReason;
 
-/// How far an item has come.
+/// The outcome of an item, as far as the stages of a build have decided it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemOutcome {
-    /// It is no candidate.
+    /// The item is not a candidate.
     Absent,
-    /// Nothing has spoken against it.
+    /// No stage has dropped the item.
     Kept,
-    /// It was left out.
+    /// The item was left out.
     Dropped(DropReason),
 }

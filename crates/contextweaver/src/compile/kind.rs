@@ -1,31 +1,31 @@
 //! The kinds of context items.
 
-/// The kind of an item.
+/// The kind of a context item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ItemKind {
-    /// What the user said.
+pub enum ContextItemKind {
+    /// A message of the user.
     UserTurn,
-    /// What the agent said.
+    /// A message of the agent.
     AgentMessage,
-    /// A call the agent made.
+    /// A tool call by the agent.
     ToolCall,
-    /// What the firewall let through of a result.
+    /// The firewall's frame of a result.
     ToolResult,
     /// A piece of documentation.
     Doc,
-    /// A document that a search found.
+    /// A document retrieved by a search.
     RetrievedDoc,
-    /// Something remembered.
+    /// A fact from memory.
     MemoryFact,
     /// The state of a plan.
     PlanState,
-    /// A rule the agent has to follow.
+    /// A rule for the agent.
     Policy,
     /// The card of a tool on the shortlist.
     ToolCard,
 }
 
-impl ItemKind {
+impl ContextItemKind {
     /// Every kind.
     pub const ALL: [Self; 10] = [
         Self::UserTurn,
@@ -57,13 +57,14 @@ impl ItemKind {
         }
     }
 
-    /// The kind of this word.
+    /// Parses the word for a kind.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// Whether items of this kind stand before the conversation, whatever their age.
+    /// Whether items of this kind belong to the head, which precedes the conversation whatever the
+    /// age of the items.
     #[must_use]
     pub fn is_head(self) -> bool {
         matches!(self, Self::Policy | Self::PlanState | Self::MemoryFact)
@@ -88,8 +89,8 @@ impl ItemKind {
         }
     }
 
-    /// Whether the heading says where somebody else may have written the text.
-    pub(super) fn marks_trust(self) -> bool {
+    /// Whether the heading marks untrusted text of this kind.
+    pub(super) fn shows_untrusted(self) -> bool {
         matches!(self, Self::ToolResult | Self::Doc | Self::RetrievedDoc | Self::MemoryFact)
     }
 }

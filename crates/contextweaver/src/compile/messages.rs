@@ -1,58 +1,59 @@
-//! Items as messages of a provider.
+//! Renders items as the messages of a provider.
 //!
-//! Policy, plan and memory are the system's words; what the agent said and called is the
-//! assistant's, all else the user's. What the user or the agent said stands alone in its message
-//! without a heading; where several texts share one, each has its heading, so that nothing in one
-//! passes for another. Calls are text, or the provider's own where the request asks for that.
+//! Policy, plan and memory become the system prompt. Messages and calls of the agent get the
+//! assistant's role, everything else the user's. A message of the user or the agent that is alone in
+//! its turn has no heading. Where several items share a turn, each keeps its heading, so that none
+//! can pass itself off as another. Calls are text, or native if the request asks for that.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::compile::native::{Native, Part};
-use crate::compile::plan::Plan;
-use crate::compile::section::Section;
-use crate::compile::{CallStyle, ContextLog, Format, ItemKind};
+use crate::compile::build_plan::BuildPlan;
+use crate::compile::native_calls::{MessagePart, NativeCalls};
+use crate::compile::rendered_item::RenderedItem;
+use crate::compile::{CallStyle, ContextItemKind, ContextLog, PromptFormat};
 
-/// Stands first where a provider wants the user to begin.
+/// The first user message for providers that require the user to begin.
 const OPENING: &str = "(Earlier messages are left out.)";
 
-/// What was said, without heading, where that leaves something.
-fn bare(section: &Section) -> &str {
-    let is_said = matches!(section.kind, ItemKind::UserTurn | ItemKind::AgentMessage);
+/// The text of a message of the user or the agent without its heading, if any text remains; else the
+/// whole block.
+fn without_heading(section: &RenderedItem) -> &str {
+    let is_said = matches!(section.kind, ContextItemKind::UserTurn | ContextItemKind::AgentMessage);
     let said = section.text.split_once("]\n").map(|(_, said)| said.trim_end());
-    said.filter(|said| is_said && !said.is_empty()).unwrap_or(headed(section))
+    said.filter(|said| is_said && !said.is_empty()).unwrap_or(with_heading(section))
 }
 
 /// The block of an item, without the empty line at its end.
-pub(super) fn headed(section: &Section) -> &str {
+pub(super) fn with_heading(section: &RenderedItem) -> &str {
     section.text.trim_end()
 }
 
-/// Neighbours of one role.
+/// Consecutive parts with the same role.
 struct Turn<'a> {
     is_assistant: bool,
-    parts: Vec<Part<'a>>,
+    parts: Vec<MessagePart<'a>>,
 }
 
 impl Turn<'_> {
-    /// What each part is for a provider; a text that stands alone needs no heading.
-    fn contents(&self, of: impl Fn(&Part<'_>, &str) -> Value) -> Vec<Value> {
-        let texts = self.parts.iter().filter(|part| matches!(part, Part::Text(_))).count();
-        let text = |part: &Part<'_>| match part {
-            Part::Text(section) if texts == 1 => bare(section).to_owned(),
-            Part::Text(section) => headed(section).to_owned(),
-            Part::Opening => OPENING.to_owned(),
-            Part::Call(_) | Part::Answer(_) => String::new(),
+    /// Renders each part for a provider. A text that is alone in its turn needs no heading.
+    fn contents(&self, render_part: impl Fn(&MessagePart<'_>, &str) -> Value) -> Vec<Value> {
+        let texts = self.parts.iter().filter(|part| matches!(part, MessagePart::Text(_))).count();
+        let text = |part: &MessagePart<'_>| match part {
+            MessagePart::Text(section) if texts == 1 => without_heading(section).to_owned(),
+            MessagePart::Text(section) => with_heading(section).to_owned(),
+            MessagePart::Opening => OPENING.to_owned(),
+            MessagePart::Call(_) | MessagePart::CallResult(_) => String::new(),
         };
-        self.parts.iter().map(|part| of(part, &text(part))).collect()
+        self.parts.iter().map(|part| render_part(part, &text(part))).collect()
     }
 }
 
-fn turns<'a>(parts: Vec<Part<'a>>, format: Format) -> Vec<Turn<'a>> {
+fn group_by_role<'a>(parts: Vec<MessagePart<'a>>, format: PromptFormat) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
-    if format != Format::OpenAi && parts.first().is_some_and(Part::is_assistant) {
-        turns.push(Turn { is_assistant: false, parts: vec![Part::Opening] });
+    if format != PromptFormat::OpenAi && parts.first().is_some_and(MessagePart::is_assistant) {
+        turns.push(Turn { is_assistant: false, parts: vec![MessagePart::Opening] });
     }
     for part in parts {
         let is_assistant = part.is_assistant();
@@ -64,29 +65,29 @@ fn turns<'a>(parts: Vec<Part<'a>>, format: Format) -> Vec<Turn<'a>> {
     turns
 }
 
-/// The messages, and after how many of them a cache may stop.
-pub(super) fn of(
+/// The messages, and the numbers of messages after which a cache breakpoint may be set.
+pub(super) fn render_messages(
     log: &ContextLog,
-    sections: &[Section],
-    head: usize,
-    format: Format,
+    items: &[RenderedItem],
+    head_count: usize,
+    format: PromptFormat,
     style: CallStyle,
 ) -> (Value, Vec<usize>) {
-    let (head, rest) = sections.split_at_checked(head).unwrap_or((sections, &[]));
-    let system: Vec<&str> = head.iter().map(headed).collect();
+    let (head_count, rest) = items.split_at_checked(head_count).unwrap_or((items, &[]));
+    let system: Vec<&str> = head_count.iter().map(with_heading).collect();
     let system = (!system.is_empty()).then(|| system.join("\n\n"));
-    let native = Native::of(log, rest, format, style);
+    let native = NativeCalls::from_items(log, rest, format, style);
     let parts = native.parts(rest);
     match format {
-        Format::Anthropic => anthropic(system, &turns(parts, format)),
-        Format::Gemini => gemini(system, &turns(parts, format)),
-        Format::Text | Format::OpenAi => open_ai(system, &parts),
+        PromptFormat::Anthropic => anthropic(system, &group_by_role(parts, format)),
+        PromptFormat::Gemini => gemini(system, &group_by_role(parts, format)),
+        PromptFormat::Text | PromptFormat::OpenAi => open_ai(system, &parts),
     }
 }
 
-/// One message an item, but one for calls that were made together. Prefixes are cached by
-/// themselves.
-fn open_ai(system: Option<String>, parts: &[Part<'_>]) -> (Value, Vec<usize>) {
+/// One message per item, except that calls made together share one. OpenAI caches prefixes without
+/// explicit breakpoints.
+fn open_ai(system: Option<String>, parts: &[MessagePart<'_>]) -> (Value, Vec<usize>) {
     let head = usize::from(system.is_some());
     let system = system.map(|text| json!({ "role": "system", "content": text }));
     let mut messages: Vec<Value> = system.into_iter().collect();
@@ -94,16 +95,18 @@ fn open_ai(system: Option<String>, parts: &[Part<'_>]) -> (Value, Vec<usize>) {
     for (at, part) in parts.iter().enumerate() {
         let role = if part.is_assistant() { "assistant" } else { "user" };
         match part {
-            Part::Opening => messages.push(json!({ "role": role, "content": OPENING })),
-            Part::Text(section) => messages.push(json!({ "role": role, "content": bare(section) })),
-            Part::Answer(answer) => messages.push(json!({
+            MessagePart::Opening => messages.push(json!({ "role": role, "content": OPENING })),
+            MessagePart::Text(section) => {
+                messages.push(json!({ "role": role, "content": without_heading(section) }))
+            }
+            MessagePart::CallResult(answer) => messages.push(json!({
                 "role": "tool", "tool_call_id": answer.id, "content": answer.text,
             })),
-            Part::Call(call) => {
+            MessagePart::Call(call) => {
                 let arguments = call.arguments.to_string();
                 let function = json!({ "name": call.name, "arguments": arguments });
                 calls.push(json!({ "id": call.id, "type": "function", "function": function }));
-                if !matches!(parts.get(at + 1), Some(Part::Call(_))) {
+                if !matches!(parts.get(at + 1), Some(MessagePart::Call(_))) {
                     let calls = std::mem::take(&mut calls);
                     let message = json!({ "role": role, "content": null, "tool_calls": calls });
                     messages.push(message);
@@ -118,14 +121,14 @@ fn open_ai(system: Option<String>, parts: &[Part<'_>]) -> (Value, Vec<usize>) {
 fn anthropic(system: Option<String>, turns: &[Turn<'_>]) -> (Value, Vec<usize>) {
     let stop = json!({ "type": "ephemeral" });
     let last = turns.len();
-    let content = |part: &Part<'_>, text: &str| match part {
-        Part::Call(call) => json!({
+    let content = |part: &MessagePart<'_>, text: &str| match part {
+        MessagePart::Call(call) => json!({
             "type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments,
         }),
-        Part::Answer(answer) => json!({
+        MessagePart::CallResult(answer) => json!({
             "type": "tool_result", "tool_use_id": answer.id, "content": answer.text,
         }),
-        Part::Text(_) | Part::Opening => json!({ "type": "text", "text": text }),
+        MessagePart::Text(_) | MessagePart::Opening => json!({ "type": "text", "text": text }),
     };
     let message = |(at, turn): (usize, &Turn<'_>)| {
         let role = if turn.is_assistant { "assistant" } else { "user" };
@@ -144,18 +147,18 @@ fn anthropic(system: Option<String>, turns: &[Turn<'_>]) -> (Value, Vec<usize>) 
     (out, vec![0, last])
 }
 
-/// Prefixes are cached by themselves.
+/// Gemini caches prefixes without explicit breakpoints.
 fn gemini(system: Option<String>, turns: &[Turn<'_>]) -> (Value, Vec<usize>) {
     let last = turns.len();
-    let part = |part: &Part<'_>, text: &str| match part {
-        Part::Call(call) => {
+    let part = |part: &MessagePart<'_>, text: &str| match part {
+        MessagePart::Call(call) => {
             json!({ "functionCall": { "name": call.name, "args": call.arguments } })
         }
-        Part::Answer(answer) => {
+        MessagePart::CallResult(answer) => {
             let response = json!({ "output": answer.text });
             json!({ "functionResponse": { "name": answer.name, "response": response } })
         }
-        Part::Text(_) | Part::Opening => json!({ "text": text }),
+        MessagePart::Text(_) | MessagePart::Opening => json!({ "text": text }),
     };
     let content = |turn: &Turn<'_>| {
         let role = if turn.is_assistant { "model" } else { "user" };
@@ -169,47 +172,48 @@ fn gemini(system: Option<String>, turns: &[Turn<'_>]) -> (Value, Vec<usize>) {
     (out, vec![0, last])
 }
 
-/// What groups cost in a format.
-pub(super) struct Costs<'a> {
+/// The token costs of groups in a format.
+pub(super) struct GroupCosts<'a> {
     log: &'a ContextLog,
-    plan: &'a Plan,
-    format: Format,
+    plan: &'a BuildPlan,
+    format: PromptFormat,
     style: CallStyle,
-    known: BTreeMap<usize, Option<usize>>,
+    cache: BTreeMap<usize, Option<usize>>,
 }
 
-impl<'a> Costs<'a> {
+impl<'a> GroupCosts<'a> {
     pub(super) fn new(
         log: &'a ContextLog,
-        plan: &'a Plan,
-        format: Format,
+        plan: &'a BuildPlan,
+        format: PromptFormat,
         style: CallStyle,
     ) -> Self {
-        Self { log, plan, format, style, known: BTreeMap::new() }
+        Self { log, plan, format, style, cache: BTreeMap::new() }
     }
 
-    /// The tokens of a group: in a text those that were counted when its items came, in messages
-    /// those of messages of its own. `None` where they cannot be counted.
-    pub(super) fn of(&mut self, group: usize) -> Option<usize> {
+    /// The tokens of a group. In a text, these were counted when its items were added; for messages,
+    /// the group is rendered by itself and counted. `None` if they cannot be counted.
+    pub(super) fn tokens(&mut self, group: usize) -> Option<usize> {
         let found = self.plan.groups.get(group)?;
-        if self.format == Format::Text {
+        if self.format == PromptFormat::Text {
             return usize::try_from(found.tokens).ok();
         }
-        if let Some(known) = self.known.get(&group) {
+        if let Some(known) = self.cache.get(&group) {
             return *known;
         }
-        let cost = self.messages(group, found.kind);
-        self.known.insert(group, cost);
+        let cost = self.message_tokens(group, found.kind);
+        self.cache.insert(group, cost);
         cost
     }
 
-    fn messages(&self, group: usize, kind: ItemKind) -> Option<usize> {
-        let mut places: Vec<usize> = self.plan.groups.members(group).collect();
-        places.sort_unstable();
-        let section = |place: &usize| Section::of(self.log, *place, self.plan.blocks.get(place));
-        let sections: Vec<Section> = places.iter().filter_map(section).collect();
-        let head = if kind.is_head() { sections.len() } else { 0 };
-        let (messages, _) = of(self.log, &sections, head, self.format, self.style);
+    fn message_tokens(&self, group: usize, kind: ContextItemKind) -> Option<usize> {
+        let mut indices: Vec<usize> = self.plan.groups.members(group).collect();
+        indices.sort_unstable();
+        let section =
+            |index: &usize| RenderedItem::render(self.log, *index, self.plan.blocks.get(index));
+        let items: Vec<RenderedItem> = indices.iter().filter_map(section).collect();
+        let head = if kind.is_head() { items.len() } else { 0 };
+        let (messages, _) = render_messages(self.log, &items, head, self.format, self.style);
         self.log.counter().count(&messages.to_string()).tokens()
     }
 }

@@ -1,10 +1,11 @@
-//! The steps of an agent's loop: what each takes in, how much, and what matters most in it.
+//! The phases of an agent's loop: which kinds of items each includes, their priorities, and its
+//! budget.
 
 use std::borrow::Cow;
 
-use crate::compile::ItemKind;
+use crate::compile::ContextItemKind;
 
-/// A step of the loop.
+/// A phase of the agent's loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// Choosing what to call: 2,000 tokens.
@@ -21,7 +22,7 @@ impl Phase {
     /// Every phase, in the order of the loop.
     pub const ALL: [Self; 4] = [Self::Route, Self::Call, Self::Interpret, Self::Answer];
 
-    /// The word for it.
+    /// The word for the phase.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -32,7 +33,7 @@ impl Phase {
         }
     }
 
-    /// The phase of this word.
+    /// Parses the word for a phase.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|phase| phase.as_str() == word)
@@ -47,9 +48,9 @@ impl Phase {
         }
     }
 
-    /// How much a kind matters in the phase, in hundredths; `None` where it does not belong.
-    fn priority(self, kind: ItemKind) -> Option<u8> {
-        use ItemKind as K;
+    /// The priority of a kind in this phase, in hundredths; `None` if the phase does not include it.
+    fn priority(self, kind: ContextItemKind) -> Option<u8> {
+        use ContextItemKind as K;
         let [route, call, interpret, answer] = match kind {
             K::UserTurn => [85, 85, 85, 100],
             K::ToolResult => [0, 0, 100, 95],
@@ -62,63 +63,66 @@ impl Phase {
             K::Doc => [0, 0, 50, 45],
             K::ToolCard => [100, 0, 0, 0],
         };
-        let found = match self {
+        let priority = match self {
             Self::Route => route,
             Self::Call => call,
             Self::Interpret => interpret,
             Self::Answer => answer,
         };
-        (found > 0).then_some(found)
+        (priority > 0).then_some(priority)
     }
 }
 
-/// What a context is compiled for: one of the four phases, or one of the host's own.
+/// What a context is compiled for: one of the four phases, or one that the host defines.
 ///
 /// ```
-/// use contextweaver::compile::{ItemKind, Phase, PhaseSpec};
+/// use contextweaver::compile::{ContextItemKind, Phase, PhaseSpec};
 ///
-/// let review = PhaseSpec::new("review", 1500).with(ItemKind::Policy, 100).with(ItemKind::Doc, 80);
-/// assert!(review.takes(ItemKind::Doc) && !review.takes(ItemKind::UserTurn));
+/// let review = PhaseSpec::new("review", 1500)
+///     .with_kind(ContextItemKind::Policy, 100)
+///     .with_kind(ContextItemKind::Doc, 80);
+/// assert!(review.includes(ContextItemKind::Doc));
+/// assert!(!review.includes(ContextItemKind::UserTurn));
 /// assert_eq!(PhaseSpec::from(Phase::Answer).budget, 6000);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhaseSpec {
-    /// What it is called in statistics.
+    /// The name of the phase in statistics.
     pub name: Cow<'static, str>,
-    /// The tokens that the whole rendering may have.
+    /// The token budget of the complete rendering.
     pub budget: usize,
-    /// Hundredths by kind; a kind without does not enter by itself.
+    /// The priority of each kind that the phase includes.
     priorities: Priorities,
 }
 
-/// Hundredths by kind.
-pub(super) type Priorities = [Option<u8>; ItemKind::ALL.len()];
+/// Priorities by kind, in hundredths.
+pub(super) type Priorities = [Option<u8>; ContextItemKind::ALL.len()];
 
 impl PhaseSpec {
-    /// A phase that takes nothing in yet.
+    /// A phase that includes no kinds yet.
     #[must_use]
     pub fn new(name: impl Into<Cow<'static, str>>, budget: usize) -> Self {
-        Self { name: name.into(), budget, priorities: [None; ItemKind::ALL.len()] }
+        Self { name: name.into(), budget, priorities: [None; ContextItemKind::ALL.len()] }
     }
 
-    /// The same, taking in items of this kind. The priority is in hundredths, at most 100.
+    /// Includes items of this kind. The priority is in hundredths, at most 100.
     #[must_use]
-    pub fn with(mut self, kind: ItemKind, priority: u8) -> Self {
+    pub fn with_kind(mut self, kind: ContextItemKind, priority: u8) -> Self {
         if let Some(entry) = self.priorities.get_mut(kind as usize) {
             *entry = Some(priority.min(100));
         }
         self
     }
 
-    /// Whether items of this kind belong into the phase by themselves.
+    /// Whether items of this kind are candidates by themselves, not only as dependencies.
     #[must_use]
-    pub fn takes(&self, kind: ItemKind) -> bool {
+    pub fn includes(&self, kind: ContextItemKind) -> bool {
         self.priority(kind).is_some()
     }
 
-    /// How much a kind matters, in hundredths; `None` where it does not enter by itself.
+    /// The priority of a kind, in hundredths; `None` if the phase does not include it.
     #[must_use]
-    pub fn priority(&self, kind: ItemKind) -> Option<u8> {
+    pub fn priority(&self, kind: ContextItemKind) -> Option<u8> {
         self.priorities.get(kind as usize).copied().flatten()
     }
 
@@ -130,8 +134,8 @@ impl PhaseSpec {
 impl From<Phase> for PhaseSpec {
     fn from(phase: Phase) -> Self {
         let spec = Self::new(phase.as_str(), phase.budget());
-        ItemKind::ALL.into_iter().fold(spec, |spec, kind| match phase.priority(kind) {
-            Some(priority) => spec.with(kind, priority),
+        ContextItemKind::ALL.into_iter().fold(spec, |spec, kind| match phase.priority(kind) {
+            Some(priority) => spec.with_kind(kind, priority),
             None => spec,
         })
     }

@@ -1,97 +1,110 @@
-//! What is kept of a build for the next one: what was left out, and what was shown.
+//! The state of a build that the next build reuses: the dropped items and the rendering.
 
 use std::sync::Arc;
 
 use crate::compile::ContextLog;
-use crate::compile::account::ItemOutcomes;
-use crate::compile::dropped_items::{DroppedItems, Piece, SPAN};
+use crate::compile::accounting::OutcomeResolver;
+use crate::compile::build_plan::BuildPlan;
+use crate::compile::dropped_items::{DroppedChunk, DroppedItems, ITEMS_PER_CHUNK};
 use crate::compile::item_outcome::ItemOutcome;
-use crate::compile::plan::Plan;
+use crate::compile::render_cache::RenderCache;
 use crate::compile::selected_groups::SelectedGroups;
-use crate::compile::shown_sections::ShownSections;
 
-/// The outcome of the last build.
+/// The state of the last build.
 #[derive(Debug, Default)]
 pub(super) struct PreviousBuild {
     budget: usize,
-    taken: SelectedGroups,
-    /// Those that were lost with what they hang on, in order.
-    lost: Vec<u32>,
-    /// What was left out, [`SPAN`] places each.
-    pieces: Vec<Arc<Piece>>,
-    /// Places that these cover.
-    covered: usize,
-    /// What was shown.
-    pub(super) shown: ShownSections,
+    selected: SelectedGroups,
+    /// Groups that would fit by themselves but whose parent was not selected, sorted.
+    blocked_by_parent: Vec<u32>,
+    /// The dropped items, in chunks of [`ITEMS_PER_CHUNK`] items of the log.
+    chunks: Vec<Arc<DroppedChunk>>,
+    /// How many items of the log the chunks cover.
+    covered_items: usize,
+    /// The rendered items.
+    pub(super) rendering: RenderCache,
 }
 
 impl PreviousBuild {
-    /// What is left out now. Only the pieces are made anew in which something has changed.
-    pub(super) fn dropped(&mut self, outcomes: &ItemOutcomes<'_>) -> DroppedItems {
-        let ItemOutcomes { log, plan, budget, taken, lost } = *outcomes;
+    /// The dropped items of this build. Only chunks in which something changed are rebuilt.
+    pub(super) fn update_dropped(&mut self, outcomes: &OutcomeResolver<'_>) -> DroppedItems {
+        let OutcomeResolver { log, plan, budget, selected, blocked_by_parent } = *outcomes;
         if self.budget != budget {
-            self.pieces.clear();
-            self.covered = 0;
+            self.chunks.clear();
+            self.covered_items = 0;
         }
-        let count = log.len().div_ceil(SPAN);
+        let count = log.len().div_ceil(ITEMS_PER_CHUNK);
         let mut is_stale = vec![false; count];
-        let mut mark = |place: usize| {
-            if let Some(entry) = is_stale.get_mut(place / SPAN) {
+        let mut mark_stale = |index: usize| {
+            if let Some(entry) = is_stale.get_mut(index / ITEMS_PER_CHUNK) {
                 *entry = true;
             }
         };
-        plan.changed.iter().copied().for_each(&mut mark);
-        let lost_or_found = either(&self.lost, lost).map(|group| group as usize);
-        for group in taken.moved(&self.taken, &plan.groups).into_iter().chain(lost_or_found) {
-            plan.groups.members(group).for_each(&mut mark);
+        plan.changed.iter().copied().for_each(&mut mark_stale);
+        let blocked_changes = symmetric_difference(&self.blocked_by_parent, blocked_by_parent)
+            .map(|group| group as usize);
+        for group in
+            selected.changed_since(&self.selected, &plan.groups).into_iter().chain(blocked_changes)
+        {
+            plan.groups.members(group).for_each(&mut mark_stale);
         }
-        (self.covered..log.len()).for_each(&mut mark);
-        self.pieces.resize_with(count, Arc::default);
-        for (at, piece) in self.pieces.iter_mut().enumerate() {
+        (self.covered_items..log.len()).for_each(&mut mark_stale);
+        self.chunks.resize_with(count, Arc::default);
+        for (at, piece) in self.chunks.iter_mut().enumerate() {
             if is_stale.get(at) == Some(&true) {
-                *piece = Arc::new(piece_of(log, outcomes, at));
+                *piece = Arc::new(chunk_at(log, outcomes, at));
             }
         }
-        (self.budget, self.covered) = (budget, log.len());
-        self.taken.follow(taken);
-        self.lost.clear();
-        self.lost.extend_from_slice(lost);
-        DroppedItems::of(&self.pieces)
+        (self.budget, self.covered_items) = (budget, log.len());
+        self.selected.copy_from(selected);
+        self.blocked_by_parent.clear();
+        self.blocked_by_parent.extend_from_slice(blocked_by_parent);
+        DroppedItems::from_chunks(&self.chunks)
     }
 }
 
-fn piece_of(log: &ContextLog, outcomes: &ItemOutcomes<'_>, at: usize) -> Piece {
-    let mut piece = Piece::default();
-    for place in at * SPAN..log.len().min((at + 1) * SPAN) {
-        if let (ItemOutcome::Dropped(reason), Some(item)) = (outcomes.of(place), log.at(place)) {
+fn chunk_at(log: &ContextLog, outcomes: &OutcomeResolver<'_>, at: usize) -> DroppedChunk {
+    let mut piece = DroppedChunk::default();
+    for index in at * ITEMS_PER_CHUNK..log.len().min((at + 1) * ITEMS_PER_CHUNK) {
+        if let (ItemOutcome::Dropped(reason), Some(item)) =
+            (outcomes.outcome(index), log.item_at(index))
+        {
             piece.push(item.shared_id(), item.kind(), reason);
         }
     }
     piece
 }
 
-/// What is in one of two ordered lists and not in the other.
-fn either<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = u32> {
+/// The entries of exactly one of two sorted lists.
+fn symmetric_difference<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = u32> {
     let only = |a: &'a [u32], b: &'a [u32]| {
         a.iter().copied().filter(move |entry| b.binary_search(entry).is_err())
     };
     only(a, b).chain(only(b, a))
 }
 
-/// Groups that would fit by themselves and were lost with what they hang on, in order.
-pub(super) fn lost(plan: &Plan, taken: &SelectedGroups, left: usize) -> Vec<u32> {
-    if taken.is_all() {
+/// The groups that would fit by themselves but whose parent was not selected, sorted.
+pub(super) fn blocked_by_parent(
+    plan: &BuildPlan,
+    selected: &SelectedGroups,
+    left: usize,
+) -> Vec<u32> {
+    if selected.is_all() {
         return Vec::new();
     }
-    let is_taken = |group| taken.has(&plan.groups, group);
-    let is_lost = |at: &u32| {
+    let is_selected = |group| selected.contains(&plan.groups, group);
+    let is_blocked = |at: &u32| {
         plan.groups.get(*at as usize).is_some_and(|found| {
-            let above = found.needs().is_some_and(|needs| !is_taken(needs));
-            found.is_live && above && found.tokens <= left as u64 && !is_taken(*at as usize)
+            let is_parent_out = found.parent().is_some_and(|needs| !is_selected(needs));
+            found.is_active
+                && is_parent_out
+                && found.tokens <= left as u64
+                && !is_selected(*at as usize)
         })
     };
-    let mut lost: Vec<u32> = plan.groups.hanging(left).filter(is_lost).collect();
-    lost.sort_unstable();
-    lost.dedup();
-    lost
+    let mut blocked_by_parent: Vec<u32> =
+        plan.groups.dependents_up_to(left).filter(is_blocked).collect();
+    blocked_by_parent.sort_unstable();
+    blocked_by_parent.dedup();
+    blocked_by_parent
 }

@@ -4,14 +4,14 @@ use weaver_types::Confidentiality;
 
 use crate::compile::ContextItem;
 
-/// Says what stands in place of an item that is too confidential.
+/// Supplies the text that replaces an item that is too confidential.
 pub trait RedactionHook: Sync {
-    /// The text that is shown. The level is that of the item or of what it hangs on, whichever is
-    /// stricter.
+    /// The text that is shown instead. The level is the highest confidentiality of the item and its
+    /// ancestors.
     fn redact(&self, item: &ContextItem, level: Confidentiality) -> String;
 }
 
-/// `[REDACTED: level]`, and nothing else.
+/// Replaces a text by `[REDACTED: level]`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MaskRedactionHook;
 
@@ -21,7 +21,7 @@ impl RedactionHook for MaskRedactionHook {
     }
 }
 
-/// The word for a level.
+/// The word for a confidentiality level.
 pub(super) fn level_word(level: Confidentiality) -> &'static str {
     match level {
         Confidentiality::Public => "public",

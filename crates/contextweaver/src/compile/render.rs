@@ -1,54 +1,55 @@
-//! Renders sections as one text, or as the messages of a provider.
+//! Renders items as one text, or as the messages of a provider.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::compile::section::Section;
-use crate::compile::section_totals::SectionTotals;
-use crate::compile::shown_sections::ShownSections;
-use crate::compile::{CallStyle, ContextLog, Format, messages};
+use crate::compile::render_cache::RenderCache;
+use crate::compile::rendered_item::RenderedItem;
+use crate::compile::rendered_totals::RenderedTotals;
+use crate::compile::{CallStyle, ContextLog, PromptFormat, messages};
 
-/// Items in the order in which they are shown, and what is sent.
+/// The items in the order in which they are shown, and the payload for the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RenderedContext {
-    /// First policy, plan and memory, then the conversation, each oldest first.
-    pub(super) sections: Arc<Vec<Section>>,
-    pub(super) tally: SectionTotals,
-    /// The bytes that are counted.
-    pub(super) sent: String,
+    /// Policy, plan and memory first, then the conversation, each oldest first.
+    pub(super) items: Arc<Vec<RenderedItem>>,
+    pub(super) totals: RenderedTotals,
+    /// The text or JSON that is sent, and whose tokens are counted.
+    pub(super) payload: String,
     pub(super) messages: Option<Value>,
-    /// How many messages there are where what was the same the last time may be cached.
+    /// The numbers of messages after which a cache breakpoint may be set.
     pub(super) breakpoints: Vec<usize>,
 }
 
 impl RenderedContext {
-    /// What is shown as a text, or as messages of a provider.
+    /// Renders the items as a text, or as messages of a provider.
     pub(super) fn new(
         log: &ContextLog,
-        shown: &ShownSections,
-        format: Format,
+        shown: &RenderCache,
+        format: PromptFormat,
         calls: CallStyle,
     ) -> Self {
-        let (sections, tally) = (shown.sections(), shown.tally().clone());
-        if format == Format::Text {
+        let (items, totals) = (shown.items(), shown.totals().clone());
+        if format == PromptFormat::Text {
             let (sent, breakpoints) = (shown.text().to_owned(), Vec::new());
-            return Self { sections, tally, sent, messages: None, breakpoints };
+            return Self { items, totals, payload: sent, messages: None, breakpoints };
         }
-        if sections.is_empty() {
-            // Not even the envelope of no message: it has tokens too.
+        if items.is_empty() {
+            // Even an empty list of messages has tokens, so nothing at all is sent.
             let (sent, breakpoints) = (String::new(), Vec::new());
-            return Self { sections, tally, sent, messages: None, breakpoints };
+            return Self { items, totals, payload: sent, messages: None, breakpoints };
         }
-        let (messages, breakpoints) = messages::of(log, &sections, tally.head(), format, calls);
+        let (messages, breakpoints) =
+            messages::render_messages(log, &items, totals.head_count(), format, calls);
         let sent = messages.to_string();
-        Self { sections, tally, sent, messages: Some(messages), breakpoints }
+        Self { items, totals, payload: sent, messages: Some(messages), breakpoints }
     }
 
-    /// The bytes of the head in a text; none in messages.
+    /// The bytes of the head of a text; 0 for messages.
     pub(super) fn head_bytes(&self) -> usize {
         match self.messages {
-            None => self.sections.iter().take(self.tally.head()).map(|s| s.text.len()).sum(),
+            None => self.items.iter().take(self.totals.head_count()).map(|s| s.text.len()).sum(),
             Some(_) => 0,
         }
     }

@@ -1,16 +1,16 @@
-//! What a build did, for people: as text, and as one HTML file that needs nothing else.
+//! Reports of a build for people: as text, and as one self-contained HTML file.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::compile::{ContextPack, Explanation, Section};
+use crate::compile::{ContextPack, Explanation, RenderedItem};
 
-/// Rows of a list of dropped items in a text.
-const MAX_LISTED: usize = 20;
+/// The most dropped items that the text report lists.
+const MAX_LISTED_DROPPED: usize = 20;
 
 impl ContextPack {
-    /// The account as lines of text, under the names of the statistics.
+    /// The statistics as lines of text.
     #[must_use]
     pub fn report(&self) -> String {
         let stats = &self.stats;
@@ -28,28 +28,28 @@ impl ContextPack {
         for warning in &stats.warnings {
             let _ = writeln!(out, "warning: {warning}");
         }
-        for dropped in stats.dropped_items.iter().take(MAX_LISTED) {
+        for dropped in stats.dropped_items.iter().take(MAX_LISTED_DROPPED) {
             let id = weaver_text::escape::line(&dropped.item_id);
             let _ = writeln!(out, "dropped: {id} ({})", dropped.reason.as_str());
         }
-        if let Some(more @ 1..) = stats.dropped_items.len().checked_sub(MAX_LISTED) {
+        if let Some(more @ 1..) = stats.dropped_items.len().checked_sub(MAX_LISTED_DROPPED) {
             let _ = writeln!(out, "dropped: … and {more} more");
         }
-        for line in self.explanations.iter().map(explained) {
+        for line in self.explanations.iter().map(explanation_line) {
             out.push_str(&line);
         }
         out
     }
 
-    /// The whole as JSON: what is shown, the label, the numbers, and under `stats` the statistics.
+    /// The complete pack as JSON: prompt, items, label, numbers, and the statistics under `stats`.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let section = |section: &Section| json!({ "id": &*section.id, "kind": section.kind.as_str(), "text": &*section.text });
+        let item_json = |item: &RenderedItem| json!({ "id": &*item.id, "kind": item.kind.as_str(), "text": &*item.text });
         let mut out = json!({
             "prompt": self.text,
             "messages": self.messages,
             "item_ids": self.item_ids.iter().map(|id| &**id).collect::<Vec<&str>>(),
-            "items": self.sections.iter().map(section).collect::<Vec<_>>(),
+            "items": self.items.iter().map(item_json).collect::<Vec<_>>(),
             "head_bytes": self.head_bytes,
             "label": self.label,
             "stats": self.stats.to_json(),
@@ -64,35 +64,35 @@ impl ContextPack {
         out
     }
 
-    /// The account as one HTML page, with what was shown and why.
+    /// The report as one HTML page, with the rendered items and the explanations.
     #[must_use]
     pub fn html(&self) -> String {
         let mut out = String::from(HEAD);
-        let _ = write!(out, "<h1>Context for {}</h1>", escaped(&self.stats.phase));
+        let _ = write!(out, "<h1>Context for {}</h1>", html_escape(&self.stats.phase));
         out.push_str("<table>");
         for (name, number) in self.stats.numbers() {
             let _ = write!(out, "<tr><th>{name}</th><td>{number}</td></tr>");
         }
         let label = &self.label;
         let level = format!("{:?}, {:?}", label.confidentiality, label.integrity).to_lowercase();
-        let _ = write!(out, "<tr><th>label</th><td>{}</td></tr></table>", escaped(&level));
+        let _ = write!(out, "<tr><th>label</th><td>{}</td></tr></table>", html_escape(&level));
         if !self.explanations.is_empty() {
             out.push_str("<h2>Candidates</h2><table><tr><th>item</th><th>kind</th><th>fate</th>");
             out.push_str("<th>tokens</th><th>score</th><th>recency</th><th>match</th>");
             out.push_str("<th>kind score</th><th>cost</th></tr>");
-            self.explanations.iter().for_each(|item| out.push_str(&row(item)));
+            self.explanations.iter().for_each(|item| out.push_str(&explanation_row_html(item)));
             out.push_str("</table>");
         } else if !self.stats.dropped_items.is_empty() {
             out.push_str("<h2>Left out</h2><table><tr><th>item</th><th>why</th></tr>");
             for dropped in self.stats.dropped_items.iter() {
-                let (id, why) = (escaped(&dropped.item_id), dropped.reason.as_str());
+                let (id, why) = (html_escape(&dropped.item_id), dropped.reason.as_str());
                 let _ = write!(out, "<tr><td>{id}</td><td>{why}</td></tr>");
             }
             out.push_str("</table>");
         }
         out.push_str("<h2>Sections</h2>");
-        for section in self.sections.iter() {
-            let (id, text) = (escaped(&section.id), escaped(section.text.trim_end()));
+        for section in self.items.iter() {
+            let (id, text) = (html_escape(&section.id), html_escape(section.text.trim_end()));
             let _ = write!(out, "<h3>{id}</h3><pre>{text}</pre>");
         }
         out.push_str("</body></html>\n");
@@ -106,30 +106,30 @@ const HEAD: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8
 table{border-collapse:collapse}th,td{border:1px solid #ccc;padding:.2em .6em;text-align:left}\
 pre{background:#f5f5f5;padding:.6em;white-space:pre-wrap}.out{color:#888}</style></head><body>";
 
-fn explained(item: &Explanation) -> String {
-    let outcome = item.dropped.map_or("included", |reason| reason.as_str());
+fn explanation_line(item: &Explanation) -> String {
+    let outcome = item.drop_reason.map_or("included", |reason| reason.as_str());
     format!(
         "explain: {} {} {outcome} tokens={} score={} recency={} match={} kind={} cost={}\n",
         weaver_text::escape::line(&item.item_id),
         item.kind.as_str(),
         item.tokens,
         item.score(),
-        item.recency,
-        item.matched,
+        item.recency_points,
+        item.match_points,
         item.kind_points,
-        item.cost,
+        item.brevity_points,
     )
 }
 
-fn row(item: &Explanation) -> String {
-    let class = if item.dropped.is_some() { " class=\"out\"" } else { "" };
-    let outcome = item.dropped.map_or("included", |reason| reason.as_str());
+fn explanation_row_html(item: &Explanation) -> String {
+    let class = if item.drop_reason.is_some() { " class=\"out\"" } else { "" };
+    let outcome = item.drop_reason.map_or("included", |reason| reason.as_str());
     let mut out = format!(
         "<tr{class}><td>{}</td><td>{}</td><td>{outcome}</td>",
-        escaped(&item.item_id),
+        html_escape(&item.item_id),
         item.kind.as_str()
     );
-    let points = [item.recency, item.matched, item.kind_points, item.cost];
+    let points = [item.recency_points, item.match_points, item.kind_points, item.brevity_points];
     for number in [item.tokens, item.score()].into_iter().chain(points) {
         let _ = write!(out, "<td>{number}</td>");
     }
@@ -137,8 +137,8 @@ fn row(item: &Explanation) -> String {
     out
 }
 
-/// Text as it is, whatever it holds.
-fn escaped(text: &str) -> String {
+/// Escapes text for HTML.
+fn html_escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in weaver_text::escape::block(text).chars() {
         match c {

@@ -1,4 +1,4 @@
-//! The request for a context.
+//! The request for a compiled context.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use weaver_text::token::TokenCounter;
 use weaver_types::Confidentiality;
 
 use crate::compile::redaction_hook::{MaskRedactionHook, RedactionHook};
-use crate::compile::{ItemKind, PhaseSpec};
+use crate::compile::{ContextItemKind, PhaseSpec};
 
-/// What is done with items at or above the floor.
+/// What happens to items at or above the sensitivity floor.
 #[derive(Clone, Copy)]
 pub enum SensitivityAction<'a> {
-    /// They are left out, and with them what hangs on them.
+    /// They are left out together with their dependents.
     Drop,
-    /// The hook's text stands in place of theirs; id, kind, label and metadata stay.
+    /// The hook's text replaces theirs; id, kind, label and metadata stay.
     Redact(&'a dyn RedactionHook),
 }
 
 impl SensitivityAction<'static> {
-    /// `[REDACTED: level]` in place of each text.
+    /// Redacts each text to `[REDACTED: level]`.
     #[must_use]
     pub fn mask() -> Self {
         Self::Redact(&MaskRedactionHook)
@@ -28,49 +28,49 @@ impl SensitivityAction<'static> {
 /// What happens when an item does not fit into the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OverflowAction {
-    /// It is left out and accounted for.
+    /// The item is left out and counted in the statistics.
     #[default]
     Drop,
-    /// The same, and the statistics carry a warning.
+    /// The item is left out, and the statistics carry a warning.
     Warn,
-    /// The build is an error.
+    /// The build fails.
     Error,
 }
 
-/// What happens when something does not fit, by kind.
+/// What happens when an item does not fit, by kind.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OverflowPolicy {
-    /// For kinds that are not listed.
-    pub usual: OverflowAction,
-    /// For these kinds.
-    pub by_kind: BTreeMap<ItemKind, OverflowAction>,
+    /// The action for kinds that are not listed.
+    pub default_action: OverflowAction,
+    /// The actions for particular kinds.
+    pub by_kind: BTreeMap<ContextItemKind, OverflowAction>,
 }
 
 impl OverflowPolicy {
-    /// The same for every kind.
+    /// The same action for every kind.
     #[must_use]
-    pub fn all(usual: OverflowAction) -> Self {
-        Self { usual, by_kind: BTreeMap::new() }
+    pub fn for_every_kind(action: OverflowAction) -> Self {
+        Self { default_action: action, by_kind: BTreeMap::new() }
     }
 
-    /// What happens for a kind.
+    /// The action for a kind.
     #[must_use]
-    pub fn of(&self, kind: ItemKind) -> OverflowAction {
-        self.by_kind.get(&kind).copied().unwrap_or(self.usual)
+    pub fn action_for(&self, kind: ContextItemKind) -> OverflowAction {
+        self.by_kind.get(&kind).copied().unwrap_or(self.default_action)
     }
 }
 
-/// Makes a long text short, for an item that would not fit otherwise.
+/// Shortens a long text, for an item that would not fit otherwise.
 pub trait Summariser: Sync {
-    /// The text in at most so many tokens of this counter; `None` where that cannot be done. What
-    /// comes back is counted again.
+    /// The text in at most `tokens` tokens of this counter; `None` if that is impossible. The result
+    /// is counted again.
     fn summarise(&self, text: &str, tokens: usize, counter: &dyn TokenCounter) -> Option<String>;
 }
 
-/// What the rendering looks like.
+/// The format of the rendering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Format {
-    /// One text; each item a block with a heading.
+pub enum PromptFormat {
+    /// One text, in which each item is a block with a heading.
     #[default]
     Text,
     /// The `messages` of an OpenAI chat completion.
@@ -81,70 +81,71 @@ pub enum Format {
     Gemini,
 }
 
-/// What calls and results are in messages of a provider.
+/// How calls and results appear in the messages of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum CallStyle {
-    /// Text, which needs nothing beside it.
+    /// As text, which needs no tool definitions in the request.
     #[default]
     Text,
-    /// The provider's own, for a request that also holds the definitions of these tools. A call
-    /// without a result, a redacted one and one of which only a text is known stay text.
+    /// In the provider's native form, for a request that also defines these tools. A call without a
+    /// result, a redacted call, and a call known only as text stay text.
     Native,
 }
 
-/// What to compile for.
+/// A request for a compiled context.
 #[derive(Clone)]
-pub struct Request<'a> {
-    /// The step of the loop: kinds, priorities, budget.
+pub struct CompileRequest<'a> {
+    /// The phase: kinds, priorities, budget.
     pub phase: PhaseSpec,
-    /// What the model is about to do, to prefer items that speak of it. May be empty.
+    /// What the model is about to do; items that share its words are preferred. May be empty.
     pub query: &'a str,
-    /// More words of the same sort.
+    /// Further words of the query.
     pub tags: &'a [String],
-    /// Items as confidential as this, or more, and what hangs on them, are left out or redacted.
-    pub floor: Confidentiality,
-    /// Which of the two.
-    pub action: SensitivityAction<'a>,
-    /// What happens when something does not fit.
+    /// Items with at least this confidentiality, and their dependents, are left out or redacted.
+    pub sensitivity_floor: Confidentiality,
+    /// Whether such items are left out or redacted.
+    pub sensitivity_action: SensitivityAction<'a>,
+    /// What happens when an item does not fit.
     pub overflow: OverflowPolicy,
-    /// Makes long items short before they are dropped.
+    /// Shortens long items before they are dropped.
     pub summariser: Option<&'a dyn Summariser>,
-    /// What the rendering looks like.
-    pub format: Format,
-    /// What calls are in it.
-    pub calls: CallStyle,
+    /// The format of the rendering.
+    pub format: PromptFormat,
+    /// How calls appear in it.
+    pub call_style: CallStyle,
     /// Whether to explain the outcome of each item.
     pub explain: bool,
 }
 
-impl<'a> Request<'a> {
-    /// A text within the usual budget, without a query; confidential items are left out.
+impl<'a> CompileRequest<'a> {
+    /// A request for a text within the budget of the phase, without a query. Confidential items are
+    /// left out.
     #[must_use]
     pub fn new(phase: impl Into<PhaseSpec>) -> Self {
         Self {
             phase: phase.into(),
             query: "",
             tags: &[],
-            floor: Confidentiality::Confidential,
-            action: SensitivityAction::Drop,
+            sensitivity_floor: Confidentiality::Confidential,
+            sensitivity_action: SensitivityAction::Drop,
             overflow: OverflowPolicy::default(),
             summariser: None,
-            format: Format::Text,
-            calls: CallStyle::Text,
+            format: PromptFormat::Text,
+            call_style: CallStyle::Text,
             explain: false,
         }
     }
 
-    /// The same with another budget, in tokens of the whole rendering.
+    /// Sets the budget, in tokens of the complete rendering.
     #[must_use]
-    pub fn within(mut self, tokens: usize) -> Self {
+    pub fn with_budget(mut self, tokens: usize) -> Self {
         self.phase.budget = tokens;
         self
     }
 
-    /// The same with a query.
+    /// Sets the query.
     #[must_use]
-    pub fn about(mut self, query: &'a str) -> Self {
+    pub fn with_query(mut self, query: &'a str) -> Self {
         self.query = query;
         self
     }

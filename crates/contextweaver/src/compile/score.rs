@@ -1,139 +1,141 @@
-//! Scores each item, in points.
+//! Scores items in points: recency, match with the query, kind, and brevity.
 
-use crate::compile::vocabulary::{self, Stem};
-use crate::compile::{ContextLog, ItemKind, Request};
+use crate::compile::vocabulary::{self, StemId};
+use crate::compile::{CompileRequest, ContextItemKind, ContextLog};
 
-/// Points of the newest item; half of them after [`HALF`] items.
-const RECENCY: usize = 300;
-/// Points of what stands before the conversation, whatever its age.
-const HEAD: usize = 200;
-/// Items after which an item counts half as recent.
-const HALF: usize = 64;
-/// Points of an item that has every word of the query.
-const MATCH: usize = 350;
+/// Points of the newest item; half of them after [`RECENCY_HALF_AGE`] items.
+const MAX_RECENCY_POINTS: usize = 300;
+/// Recency points of items that precede the conversation, whatever their age.
+const HEAD_RECENCY_POINTS: usize = 200;
+/// The number of later items after which an item has half the recency points.
+const RECENCY_HALF_AGE: usize = 64;
+/// Points of an item that has every stem of the query.
+const MAX_MATCH_POINTS: usize = 350;
 /// Points of a kind with priority 100.
-const KIND: usize = 350;
-/// Priority of what is there only because another hangs on it, in hundredths.
-const CLOSURE: u8 = 30;
-/// Points of an item without tokens; half of them for [`MIDDLE`] tokens.
-const COST: usize = 50;
-/// Tokens with which an item costs half of what it could.
-const MIDDLE: usize = 500;
+const MAX_KIND_POINTS: usize = 350;
+/// Priority of an item that is a candidate only as a dependency, in hundredths.
+const DEPENDENCY_PRIORITY: u8 = 30;
+/// Points of an item without tokens; half of them for [`BREVITY_HALF_TOKENS`] tokens.
+const MAX_BREVITY_POINTS: usize = 50;
+/// The number of tokens at which an item has half the points for brevity.
+const BREVITY_HALF_TOKENS: usize = 500;
 
-/// Most points that do not depend on what comes later.
-pub(super) const MOST: usize = MATCH + KIND + COST;
+/// The highest base score.
+pub(super) const MAX_BASE_SCORE: usize = MAX_MATCH_POINTS + MAX_KIND_POINTS + MAX_BREVITY_POINTS;
 
-/// The parts of a score that do not depend on what comes later.
+/// The parts of a score that do not change when items are added later: all but recency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct LastingScore {
-    pub(super) matched: usize,
-    pub(super) kind: usize,
-    pub(super) cost: usize,
+pub(super) struct BaseScore {
+    pub(super) match_points: usize,
+    pub(super) kind_points: usize,
+    pub(super) brevity_points: usize,
 }
 
-impl LastingScore {
+impl BaseScore {
     pub(super) fn sum(self) -> usize {
-        self.matched + self.kind + self.cost
+        self.match_points + self.kind_points + self.brevity_points
     }
 }
 
-/// The words that are looked for.
+/// The stems of the query, resolved to the ids of a log's vocabulary.
 #[derive(Debug, Clone, Default)]
 pub(super) struct QueryStems {
-    /// By the number of the stem.
-    is_wanted: Vec<bool>,
-    /// Those that no item has had so far.
-    missing: Vec<String>,
-    stems: usize,
-    /// Stems that were known at the last look.
-    seen: usize,
+    /// Whether a stem belongs to the query, by stem id.
+    is_query_stem: Vec<bool>,
+    /// Query stems that no item of the log has contained so far.
+    unseen: Vec<String>,
+    stem_count: usize,
+    /// The size of the vocabulary when `unseen` was last resolved.
+    vocabulary_len: usize,
 }
 
 impl QueryStems {
-    pub(super) fn of(log: &ContextLog, request: &Request<'_>) -> Self {
-        let missing = match request.tags {
-            [] => vocabulary::wanted(request.query),
-            tags => vocabulary::wanted(&format!("{} {}", request.query, tags.join(" "))),
+    pub(super) fn from_request(log: &ContextLog, request: &CompileRequest<'_>) -> Self {
+        let unseen = match request.tags {
+            [] => vocabulary::query_stems(request.query),
+            tags => vocabulary::query_stems(&format!("{} {}", request.query, tags.join(" "))),
         };
-        let mut wanted = Self { stems: missing.len(), missing, ..Self::default() };
-        wanted.look(log);
-        wanted
+        let mut query_stems = Self { stem_count: unseen.len(), unseen, ..Self::default() };
+        query_stems.resolve_unseen(log);
+        query_stems
     }
 
-    /// Looks for what was missing among the stems that are new.
-    pub(super) fn look(&mut self, log: &ContextLog) {
+    /// Looks up unseen query stems in the vocabulary, if it has grown.
+    pub(super) fn resolve_unseen(&mut self, log: &ContextLog) {
         let vocabulary = log.vocabulary();
-        if self.seen == vocabulary.len() {
+        if self.vocabulary_len == vocabulary.len() {
             return;
         }
-        self.seen = vocabulary.len();
-        let is_wanted = &mut self.is_wanted;
-        self.missing.retain(|stem| {
-            let Some(number) = vocabulary.number(stem) else { return true };
-            let number = number as usize;
-            is_wanted.resize(is_wanted.len().max(number + 1), false);
-            if let Some(entry) = is_wanted.get_mut(number) {
+        self.vocabulary_len = vocabulary.len();
+        let is_query_stem = &mut self.is_query_stem;
+        self.unseen.retain(|stem| {
+            let Some(id) = vocabulary.id(stem) else { return true };
+            let id = id as usize;
+            is_query_stem.resize(is_query_stem.len().max(id + 1), false);
+            if let Some(entry) = is_query_stem.get_mut(id) {
                 *entry = true;
             }
             false
         });
     }
 
-    /// The points for the part of these words that the stems have.
-    fn points(&self, stems: &[Stem]) -> usize {
-        if self.is_wanted.is_empty() {
+    /// The points for the share of query stems among these stems.
+    fn points(&self, stems: &[StemId]) -> usize {
+        if self.is_query_stem.is_empty() {
             return 0;
         }
-        let found = |stem: &&Stem| self.is_wanted.get(**stem as usize) == Some(&true);
-        MATCH * stems.iter().filter(found).count().min(self.stems) / self.stems.max(1)
+        let found = |stem: &&StemId| self.is_query_stem.get(**stem as usize) == Some(&true);
+        MAX_MATCH_POINTS * stems.iter().filter(found).count().min(self.stem_count)
+            / self.stem_count.max(1)
     }
 }
 
-/// The lasting parts of the score of one item.
-pub(super) fn lasting(
+/// The base score of one item.
+pub(super) fn base_score(
     log: &ContextLog,
-    place: usize,
-    wanted: &QueryStems,
-    request: &Request<'_>,
-) -> LastingScore {
-    let Some(analysis) = log.analysis(place) else { return LastingScore::default() };
-    let priority = request.phase.priority(analysis.kind).unwrap_or(CLOSURE);
-    LastingScore {
-        matched: wanted.points(log.stems_of(place)),
-        kind: KIND * usize::from(priority) / 100,
-        cost: COST * MIDDLE / (MIDDLE + analysis.tokens as usize),
+    index: usize,
+    query_stems: &QueryStems,
+    request: &CompileRequest<'_>,
+) -> BaseScore {
+    let Some(analysis) = log.analysis(index) else { return BaseScore::default() };
+    let priority = request.phase.priority(analysis.kind).unwrap_or(DEPENDENCY_PRIORITY);
+    BaseScore {
+        match_points: query_stems.points(log.stems_of(index)),
+        kind_points: MAX_KIND_POINTS * usize::from(priority) / 100,
+        brevity_points: MAX_BREVITY_POINTS * BREVITY_HALF_TOKENS
+            / (BREVITY_HALF_TOKENS + analysis.tokens as usize),
     }
 }
 
-/// How items of a kind grow old.
+/// How the recency points of items of a kind fall with age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgeDecay {
-    /// Always as new as the question: the shortlist.
+    /// Always the maximum: the cards of the shortlist.
     Never,
-    /// The same at any age: what stands before the conversation.
+    /// The same at any age: kinds that precede the conversation.
     Head,
-    /// Ever less.
-    Usual,
+    /// Falls hyperbolically with age: the conversation itself.
+    Conversation,
 }
 
 impl AgeDecay {
-    /// How many there are.
+    /// The number of variants.
     pub(super) const COUNT: usize = 3;
 
-    pub(super) fn of(kind: ItemKind) -> Self {
+    pub(super) fn for_kind(kind: ContextItemKind) -> Self {
         match kind {
-            ItemKind::ToolCard => Self::Never,
+            ContextItemKind::ToolCard => Self::Never,
             kind if kind.is_head() => Self::Head,
-            _ => Self::Usual,
+            _ => Self::Conversation,
         }
     }
 
-    /// The points for how new an item is, by how many came after it.
+    /// The recency points of an item, given how many items were added after it.
     pub(super) fn points(self, age: usize) -> usize {
         match self {
-            Self::Never => RECENCY,
-            Self::Head => HEAD,
-            Self::Usual => RECENCY * HALF / (HALF + age),
+            Self::Never => MAX_RECENCY_POINTS,
+            Self::Head => HEAD_RECENCY_POINTS,
+            Self::Conversation => MAX_RECENCY_POINTS * RECENCY_HALF_AGE / (RECENCY_HALF_AGE + age),
         }
     }
 }

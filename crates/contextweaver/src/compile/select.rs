@@ -1,266 +1,281 @@
-//! Which groups go in: the best that fit, until nothing more would.
+//! Selects the groups of a context: the best ones that fit into the budget.
 //!
-//! Greedy packing in the order of points. Filling a budget with the most valuable items is the knapsack
+//! Greedy packing in order of score. Filling a budget with the most valuable items is the knapsack
 //! problem, which is NP-hard (Karp, *Reducibility among Combinatorial Problems*, 1972). The greedy order
 //! is what a reader can follow: an item is left out only if it does not fit beside better ones.
-//! Groups are counted by themselves while they are picked; the
-//! whole is counted once more, and the last ones are given back where it is too long.
+//!
+//! Groups are counted by themselves while they are selected. Tokenizers may merge across group
+//! boundaries and messages have an envelope, so the complete rendering is counted as well, and the
+//! lowest-ranked groups are dropped again if it is too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compile::messages::Costs;
-use crate::compile::plan::Plan;
+use crate::compile::build_plan::BuildPlan;
+use crate::compile::messages::GroupCosts;
 use crate::compile::render::RenderedContext;
-use crate::compile::section::Block;
+use crate::compile::render_cache::{RenderCache, RenderTarget};
+use crate::compile::rendered_item::ReplacementBlock;
 use crate::compile::selected_groups::SelectedGroups;
 use crate::compile::shortening::Shortener;
-use crate::compile::shown_sections::{ShownSections, TargetSections};
-use crate::compile::{ContextLog, Format, Request};
+use crate::compile::{CompileRequest, ContextLog, PromptFormat};
 
-/// After this number of counts of the whole context, half of what was chosen goes at once, and
-/// nothing is tried again. Only a counter for which a whole is more than its parts comes so far.
+/// After this many counts of the complete context, half of the selection is dropped at once and no
+/// group is tried again. Only a counter for which a text has more tokens than its parts gets here.
 const MAX_COUNTS: usize = 64;
 
-/// What was chosen.
-pub(super) struct Choice {
+/// The selected groups and their rendering.
+pub(super) struct SelectedContext {
     pub(super) rendered: RenderedContext,
-    /// Tokens of the whole.
+    /// The tokens of the complete rendering.
     pub(super) tokens: usize,
     pub(super) counts: usize,
-    pub(super) taken: SelectedGroups,
-    /// Blocks of items that were made shorter.
-    pub(super) shortened_blocks: BTreeMap<usize, Block>,
+    pub(super) selected: SelectedGroups,
+    /// The blocks of items that were shortened, by index.
+    pub(super) shortened_blocks: BTreeMap<usize, ReplacementBlock>,
 }
 
 pub(super) fn select(
     log: &ContextLog,
-    plan: &Plan,
-    request: &Request<'_>,
-    shown: &mut ShownSections,
-) -> Choice {
+    plan: &BuildPlan,
+    request: &CompileRequest<'_>,
+    shown: &mut RenderCache,
+) -> SelectedContext {
     let budget = request.phase.budget;
     let mut picker = GroupPicker::new(log, plan, request, shown);
-    if picker.may_take_all(budget) {
-        picker.taken = SelectedGroups::all();
-        let whole = picker.measured();
-        if whole.tokens.is_some_and(|tokens| tokens <= budget) {
-            return picker.chosen(whole);
+    if picker.may_select_all(budget) {
+        picker.selected = SelectedGroups::all();
+        let all = picker.render_and_count();
+        if all.tokens.is_some_and(|tokens| tokens <= budget) {
+            return picker.into_selected(all);
         }
     }
-    picker.begin_list();
-    let mut spare = Some(picker.take_best(budget));
-    let mut best = picker.measured();
-    while best.tokens.is_none_or(|tokens| tokens > budget) && picker.taken.len() > 0 {
-        picker.give_back(best.tokens.map_or(0, |tokens| tokens - budget));
-        best = picker.measured();
-        spare = None;
+    picker.start_empty();
+    let mut remaining = Some(picker.select_best(budget));
+    let mut best = picker.render_and_count();
+    while best.tokens.is_none_or(|tokens| tokens > budget) && picker.selected.len() > 0 {
+        picker.drop_lowest(best.tokens.map_or(0, |tokens| tokens - budget));
+        best = picker.render_and_count();
+        remaining = None;
     }
-    // What was passed over is tried again, in the room that is really left. Where the whole is the
-    // sum of its parts, that is the room that was left before, and nothing of it fits.
+    // Groups that were passed over are tried again in the room that is really left. If the counter
+    // is additive, that is the room that was left before, and none of them fits.
     loop {
         let left = budget.saturating_sub(best.tokens.unwrap_or(budget));
-        let before = picker.taken.len();
-        if spare == Some(left) || picker.counts >= MAX_COUNTS {
+        let before = picker.selected.len();
+        if remaining == Some(left) || picker.counts >= MAX_COUNTS {
             break;
         }
-        spare = Some(picker.take_best(left));
-        if picker.taken.len() == before {
+        remaining = Some(picker.select_best(left));
+        if picker.selected.len() == before {
             break;
         }
-        let wider = picker.measured();
-        if wider.tokens.is_some_and(|tokens| tokens <= budget) {
-            best = wider;
+        let extended = picker.render_and_count();
+        if extended.tokens.is_some_and(|tokens| tokens <= budget) {
+            best = extended;
         } else {
-            picker.refuse_after(before);
-            spare = None;
+            picker.reject_after(before);
+            remaining = None;
         }
     }
-    picker.chosen(best)
+    picker.into_selected(best)
 }
 
-/// A rendering with its tokens, if these can be counted.
+/// A rendering with its tokens, if they can be counted.
 struct MeasuredRendering {
     rendered: RenderedContext,
     tokens: Option<usize>,
 }
 
-/// What has been taken so far.
+/// The state of the greedy selection.
 struct GroupPicker<'a> {
     log: &'a ContextLog,
-    plan: &'a Plan,
-    request: &'a Request<'a>,
-    shown: &'a mut ShownSections,
-    costs: Costs<'a>,
+    plan: &'a BuildPlan,
+    request: &'a CompileRequest<'a>,
+    shown: &'a mut RenderCache,
+    costs: GroupCosts<'a>,
     shortener: Shortener<'a>,
-    taken: SelectedGroups,
-    /// Groups that fit by their own count and not in the whole.
-    refused: BTreeSet<usize>,
-    /// The dearest way to the top that is in, by the group at the top.
-    deepest: Vec<u64>,
-    shortened_blocks: BTreeMap<usize, Block>,
+    selected: SelectedGroups,
+    /// Groups that fit by their own count but not in the complete rendering.
+    rejected: BTreeSet<usize>,
+    /// By root group: the most tokens of a selected group together with its ancestors.
+    max_chain_tokens: Vec<u64>,
+    shortened_blocks: BTreeMap<usize, ReplacementBlock>,
     counts: usize,
 }
 
 impl<'a> GroupPicker<'a> {
     fn new(
         log: &'a ContextLog,
-        plan: &'a Plan,
-        request: &'a Request<'a>,
-        shown: &'a mut ShownSections,
+        plan: &'a BuildPlan,
+        request: &'a CompileRequest<'a>,
+        shown: &'a mut RenderCache,
     ) -> Self {
         Self {
             log,
             plan,
             request,
             shown,
-            costs: Costs::new(log, plan, request.format, request.calls),
+            costs: GroupCosts::new(log, plan, request.format, request.call_style),
             shortener: Shortener::new(log, request),
-            taken: SelectedGroups::default(),
-            refused: BTreeSet::new(),
-            deepest: Vec::new(),
+            selected: SelectedGroups::default(),
+            rejected: BTreeSet::new(),
+            max_chain_tokens: Vec::new(),
             shortened_blocks: BTreeMap::new(),
             counts: 0,
         }
     }
 
-    /// Whether everything should fit.
-    fn may_take_all(&self, room: usize) -> bool {
-        let is_sum = self.request.format == Format::Text && self.log.counter().is_additive();
-        is_sum && self.plan.groups.live_tokens() <= room as u64
+    /// Whether all active groups fit by their own counts, and these add up.
+    fn may_select_all(&self, room: usize) -> bool {
+        let is_sum = self.request.format == PromptFormat::Text && self.log.counter().is_additive();
+        is_sum && self.plan.groups.active_tokens() <= room as u64
     }
 
-    /// Nothing is taken yet.
-    fn begin_list(&mut self) {
+    /// Starts with an empty selection.
+    fn start_empty(&mut self) {
         let groups = self.plan.groups.all().len();
-        self.taken = SelectedGroups::none_of(groups);
-        self.deepest = vec![0; groups];
+        self.selected = SelectedGroups::empty(groups);
+        self.max_chain_tokens = vec![0; groups];
     }
 
-    /// What was taken, as it was measured.
-    fn chosen(self, MeasuredRendering { rendered, tokens }: MeasuredRendering) -> Choice {
-        let Self { taken, shortened_blocks, counts, .. } = self;
-        Choice { rendered, tokens: tokens.unwrap_or(0), counts, taken, shortened_blocks }
+    /// The selection with its last rendering.
+    fn into_selected(
+        self,
+        MeasuredRendering { rendered, tokens }: MeasuredRendering,
+    ) -> SelectedContext {
+        let Self { selected, shortened_blocks, counts, .. } = self;
+        SelectedContext {
+            rendered,
+            tokens: tokens.unwrap_or(0),
+            counts,
+            selected,
+            shortened_blocks,
+        }
     }
 
-    /// Takes the best groups that fit into the room, each with what it hangs on; the room left. What
-    /// the user said last is the best of all, whatever is pinned and however old it is.
-    fn take_best(&mut self, mut room: usize) -> usize {
+    /// Selects the best groups that fit into the room, each with its ancestors, and returns the room
+    /// that is left. The user's last message comes first, whatever else is pinned and however old it
+    /// is.
+    fn select_best(&mut self, mut room: usize) -> usize {
         let newest = self.log.len().saturating_sub(1);
         let plan = self.plan;
         if let Some(group) = plan.last_turn(self.log)
-            && !self.taken.lists(group)
-            && !self.refused.contains(&group)
-            && let Some(cost) = self.take(group, room)
+            && !self.selected.is_listed(group)
+            && !self.rejected.contains(&group)
+            && let Some(cost) = self.try_select(group, room)
         {
             room -= cost;
         }
-        // What is too long may be made shorter.
+        // A group that is too long may still fit when its longest item is shortened.
         let fits = |picker: &Self, tokens: u64, room: usize| {
-            tokens <= room as u64 || picker.shortener.may_help(tokens)
+            tokens <= room as u64 || picker.shortener.may_shorten(tokens)
         };
-        let mut walk = plan.ranks.walk(newest, |tokens| fits(self, tokens, room));
-        while let Some(group) = walk.next(|tokens| fits(self, tokens, room)) {
-            if self.taken.lists(group) || self.refused.contains(&group) {
+        let mut candidates = plan.ranks.best_first(newest, |tokens| fits(self, tokens, room));
+        while let Some(group) = candidates.next(|tokens| fits(self, tokens, room)) {
+            if self.selected.is_listed(group) || self.rejected.contains(&group) {
                 continue;
             }
-            if let Some(cost) = self.take(group, room) {
+            if let Some(cost) = self.try_select(group, room) {
                 room -= cost;
             }
         }
         room
     }
 
-    /// Takes a group with what it hangs on, if there is room for all of it; what that costs.
-    fn take(&mut self, group: usize, room: usize) -> Option<usize> {
-        let found = self.plan.groups.get(group)?;
-        // A lower bound that needs no walk: what is in covers at most the dearest way so far.
-        let covered = self.deepest.get(found.root as usize).copied().unwrap_or(0);
-        // Of messages the text is no bound: what stands in one may be shorter than its block.
-        let is_text = self.request.format == Format::Text;
-        let least = if is_text { found.with_needs.saturating_sub(covered) } else { 0 };
-        if least > room as u64 && !self.shortener.may_help(found.tokens) {
+    /// Selects a group with its ancestors if there is room for all of them. Returns their tokens.
+    fn try_select(&mut self, group: usize, room: usize) -> Option<usize> {
+        let candidate = self.plan.groups.get(group)?;
+        // A lower bound that needs no walk up the tree: of the group and its ancestors, selected
+        // groups of the same tree cover at most the longest selected chain.
+        let covered = self.max_chain_tokens.get(candidate.root as usize).copied().unwrap_or(0);
+        // For messages the text is no bound: a message may have fewer tokens than the block.
+        let is_text = self.request.format == PromptFormat::Text;
+        let lower_bound =
+            if is_text { candidate.tokens_with_ancestors.saturating_sub(covered) } else { 0 };
+        if lower_bound > room as u64 && !self.shortener.may_shorten(candidate.tokens) {
             return None;
         }
         let mut chain = Vec::new();
-        let mut above = 0usize;
-        let mut next = found.needs();
-        while let Some(at) = next.filter(|at| !self.taken.lists(*at)) {
-            above = above.saturating_add(self.costs.of(at)?);
-            if above > room || self.refused.contains(&at) {
+        let mut ancestor_tokens = 0usize;
+        let mut next = candidate.parent();
+        while let Some(at) = next.filter(|at| !self.selected.is_listed(*at)) {
+            ancestor_tokens = ancestor_tokens.saturating_add(self.costs.tokens(at)?);
+            if ancestor_tokens > room || self.rejected.contains(&at) {
                 return None;
             }
             chain.push(at);
-            next = self.plan.groups.get(at)?.needs();
+            next = self.plan.groups.get(at)?.parent();
         }
-        let left = room - above;
-        let own = self.costs.of(group).filter(|own| *own <= left);
-        let own = match own {
-            Some(own) => own,
+        let left = room - ancestor_tokens;
+        let own_tokens = self.costs.tokens(group).filter(|own_tokens| *own_tokens <= left);
+        let own_tokens = match own_tokens {
+            Some(own_tokens) => own_tokens,
             None => {
-                let (blocks, cost) = self.shortener.squeeze(self.plan, group, left)?;
+                let (blocks, cost) = self.shortener.shorten_longest(self.plan, group, left)?;
                 self.shortened_blocks.extend(blocks);
                 cost
             }
         };
         for at in chain.into_iter().rev().chain([group]) {
-            self.put(at);
+            self.mark_selected(at);
         }
-        Some(above + own)
+        Some(ancestor_tokens + own_tokens)
     }
 
-    fn put(&mut self, group: usize) {
-        self.taken.push(group);
-        if let Some(found) = self.plan.groups.get(group)
-            && let Some(deepest) = self.deepest.get_mut(found.root as usize)
+    fn mark_selected(&mut self, group: usize) {
+        self.selected.push(group);
+        if let Some(entry) = self.plan.groups.get(group)
+            && let Some(longest) = self.max_chain_tokens.get_mut(entry.root as usize)
         {
-            *deepest = (*deepest).max(found.with_needs);
+            *longest = (*longest).max(entry.tokens_with_ancestors);
         }
     }
 
-    /// Gives back the lowest groups: at least one, and as many as cost what there is too much.
-    /// `deepest` stays as it is, since it is only a bound.
-    fn give_back(&mut self, excess: usize) {
-        let most = if self.counts < MAX_COUNTS { usize::MAX } else { self.taken.len() / 2 };
-        let mut given = 0usize;
-        while self.taken.len() > most || given == 0 || given < excess {
-            let Some(cost) = self.give_last() else { break };
-            given = given.saturating_add(cost.max(1));
+    /// Drops the groups that were selected last: at least one, and enough to cover the excess.
+    /// `max_chain_tokens` is not reduced; it only has to be an upper bound.
+    fn drop_lowest(&mut self, excess: usize) {
+        let most = if self.counts < MAX_COUNTS { usize::MAX } else { self.selected.len() / 2 };
+        let mut freed = 0usize;
+        while self.selected.len() > most || freed == 0 || freed < excess {
+            let Some(cost) = self.drop_last() else { break };
+            freed = freed.saturating_add(cost.max(1));
         }
     }
 
-    /// Gives back the lowest group, on which nothing that is in hangs; what it cost.
-    fn give_last(&mut self) -> Option<usize> {
-        let group = self.taken.pop()?;
-        for place in self.plan.groups.members(group) {
-            self.shortened_blocks.remove(&place);
+    /// Drops the group that was selected last, and returns its tokens. No selected group depends on
+    /// it, because ancestors are selected first.
+    fn drop_last(&mut self) -> Option<usize> {
+        let group = self.selected.pop()?;
+        for index in self.plan.groups.members(group) {
+            self.shortened_blocks.remove(&index);
         }
-        Some(self.costs.of(group).unwrap_or(0))
+        Some(self.costs.tokens(group).unwrap_or(0))
     }
 
-    /// Gives back what was taken after so many, and never takes the best of it again.
-    fn refuse_after(&mut self, kept: usize) {
-        while self.taken.len() > kept {
-            if self.taken.len() == kept + 1 {
-                self.refused.extend(self.taken.last());
+    /// Drops all groups selected after the first `kept`, and rejects the best of them for good.
+    fn reject_after(&mut self, kept: usize) {
+        while self.selected.len() > kept {
+            if self.selected.len() == kept + 1 {
+                self.rejected.extend(self.selected.last());
             }
-            self.give_last();
+            self.drop_last();
         }
     }
 
-    fn measured(&mut self) -> MeasuredRendering {
+    fn render_and_count(&mut self) -> MeasuredRendering {
         let (log, plan) = (self.log, self.plan);
-        self.shown.change(&TargetSections {
+        self.shown.update(&RenderTarget {
             log,
             plan,
-            taken: &self.taken,
+            selected: &self.selected,
             shortened_blocks: &self.shortened_blocks,
         });
         let rendered =
-            RenderedContext::new(log, self.shown, self.request.format, self.request.calls);
+            RenderedContext::new(log, self.shown, self.request.format, self.request.call_style);
         self.counts += 1;
-        let tokens = match rendered.sent.is_empty() {
+        let tokens = match rendered.payload.is_empty() {
             true => Some(0),
-            false => log.counter().count(&rendered.sent).tokens(),
+            false => log.counter().count(&rendered.payload).tokens(),
         };
         MeasuredRendering { rendered, tokens }
     }

@@ -1,15 +1,15 @@
-//! The groups that are selected.
+//! The set of selected groups.
 
 use crate::compile::group::Groups;
 
-/// The groups that were chosen: all that are live, or those of a list.
+/// The selected groups: all active ones, or those of a list.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SelectedGroups {
     is_all: bool,
-    /// In the order in which they were taken.
+    /// The list, in the order of selection.
     order: Vec<usize>,
-    /// The same by group.
-    is_in: Vec<bool>,
+    /// Whether a group is in the list, by group.
+    is_listed: Vec<bool>,
 }
 
 impl SelectedGroups {
@@ -18,68 +18,69 @@ impl SelectedGroups {
     }
 
     /// An empty selection, out of `groups` groups.
-    pub(super) fn none_of(groups: usize) -> Self {
-        Self { is_all: false, order: Vec::new(), is_in: vec![false; groups] }
+    pub(super) fn empty(groups: usize) -> Self {
+        Self { is_all: false, order: Vec::new(), is_listed: vec![false; groups] }
     }
 
     pub(super) fn is_all(&self) -> bool {
         self.is_all
     }
 
-    /// Whether a group is in.
-    pub(super) fn has(&self, groups: &Groups, group: usize) -> bool {
+    /// Whether a group is selected.
+    pub(super) fn contains(&self, groups: &Groups, group: usize) -> bool {
         match self.is_all {
-            true => groups.get(group).is_some_and(|found| found.is_live),
-            false => self.lists(group),
+            true => groups.get(group).is_some_and(|found| found.is_active),
+            false => self.is_listed(group),
         }
     }
 
-    /// The groups of which that has changed. Where all were in and are, it has changed only for
-    /// groups that have changed themselves, and these are not told.
-    pub(super) fn moved(&self, before: &Self, groups: &Groups) -> Vec<usize> {
+    /// The groups that were added to or removed from the selection. If all active groups were and
+    /// are selected, the result is empty: only groups that changed themselves can differ, and the
+    /// plan lists those.
+    pub(super) fn changed_since(&self, before: &Self, groups: &Groups) -> Vec<usize> {
         match (before.is_all, self.is_all) {
             (true, true) => Vec::new(),
             (false, false) => {
-                let gone = before.order.iter().filter(|group| !self.lists(**group));
-                let come = self.order.iter().filter(|group| !before.lists(**group));
-                gone.chain(come).copied().collect()
+                let removed = before.order.iter().filter(|group| !self.is_listed(**group));
+                let added = self.order.iter().filter(|group| !before.is_listed(**group));
+                removed.chain(added).copied().collect()
             }
             _ => (0..groups.all().len()).collect(),
         }
     }
 
-    /// Becomes a copy of the other one, in the same memory.
-    pub(super) fn follow(&mut self, other: &Self) {
+    /// Copies another selection, reusing the memory of this one.
+    pub(super) fn copy_from(&mut self, other: &Self) {
         self.is_all = other.is_all;
         self.order.clone_from(&other.order);
-        self.is_in.clone_from(&other.is_in);
+        self.is_listed.clone_from(&other.is_listed);
     }
 
-    /// Whether the list has a group.
-    pub(super) fn lists(&self, group: usize) -> bool {
-        self.is_in.get(group) == Some(&true)
+    /// Whether the list contains a group.
+    pub(super) fn is_listed(&self, group: usize) -> bool {
+        self.is_listed.get(group) == Some(&true)
     }
 
-    /// How many the list has.
+    /// The length of the list.
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }
 
     pub(super) fn push(&mut self, group: usize) {
-        if let Some(entry) = self.is_in.get_mut(group) {
+        if let Some(entry) = self.is_listed.get_mut(group) {
             *entry = true;
         }
         self.order.push(group);
     }
 
-    /// The one that was taken last.
+    /// The group that was selected last.
     pub(super) fn last(&self) -> Option<usize> {
         self.order.last().copied()
     }
 
     pub(super) fn pop(&mut self) -> Option<usize> {
         let group = self.order.pop()?;
-        if let Some(entry) = self.is_in.get_mut(group) {
+        if let Some(entry) = self.is_listed.get_mut(group) {
             *entry = false;
         }
         Some(group)

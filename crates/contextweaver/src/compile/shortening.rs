@@ -1,23 +1,23 @@
-//! Items that are too long are made shorter before they are dropped.
+//! Shortens items that are too long before they are dropped.
 
 use std::cell::Cell;
 
 use weaver_text::token::TokenCounter;
 
-use crate::compile::plan::Plan;
+use crate::compile::build_plan::BuildPlan;
+use crate::compile::rendered_item::Rendition;
+use crate::compile::rendered_item::ReplacementBlock;
 use crate::compile::request::Summariser;
-use crate::compile::section::Block;
-use crate::compile::section::Form;
-use crate::compile::{ContextLog, Request, block};
+use crate::compile::{CompileRequest, ContextLog, item_block};
 
-/// An item is too long from this part of the budget on, and is made as short as that.
-const PART: usize = 4;
-/// What would have fewer tokens than this is dropped.
-const LEAST: usize = 24;
-/// Most items of one build that are made shorter.
-const MAX_TRIES: u32 = 16;
+/// An item is too long if it exceeds the budget divided by this, and is shortened to that size.
+const BUDGET_SHARE: usize = 4;
+/// An item that would have fewer tokens than this is dropped instead.
+const MIN_TOKENS: usize = 24;
+/// The most items that one build tries to shorten.
+const MAX_ATTEMPTS: u32 = 16;
 
-/// Keeps the beginning and the end of a text, and says how much is missing between them.
+/// Keeps the beginning and the end of a text, and states how much is missing between them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HeadAndTail;
 
@@ -39,58 +39,59 @@ impl Summariser for HeadAndTail {
     }
 }
 
-/// Makes items shorter, a few in each build.
+/// Shortens a bounded number of items in each build.
 pub(super) struct Shortener<'a> {
     log: &'a ContextLog,
     summariser: Option<&'a dyn Summariser>,
     budget: usize,
-    tries: Cell<u32>,
+    attempts: Cell<u32>,
 }
 
 impl<'a> Shortener<'a> {
-    pub(super) fn new(log: &'a ContextLog, request: &Request<'a>) -> Self {
+    pub(super) fn new(log: &'a ContextLog, request: &CompileRequest<'a>) -> Self {
         let (summariser, budget) = (request.summariser, request.phase.budget);
-        Self { log, summariser, budget, tries: Cell::new(0) }
+        Self { log, summariser, budget, attempts: Cell::new(0) }
     }
 
-    /// Whether a group of `tokens` tokens may have an item that is too long.
-    pub(super) fn may_help(&self, tokens: u64) -> bool {
+    /// Whether a group of `tokens` tokens may have an item that can be shortened.
+    pub(super) fn may_shorten(&self, tokens: u64) -> bool {
         self.summariser.is_some()
-            && tokens > (self.budget / PART) as u64
-            && self.tries.get() < MAX_TRIES
+            && tokens > (self.budget / BUDGET_SHARE) as u64
+            && self.attempts.get() < MAX_ATTEMPTS
     }
 
-    /// The group in so many tokens, by making its longest item shorter: the new blocks, and what
-    /// the group then costs.
-    pub(super) fn squeeze(
+    /// Fits a group into the room by shortening its longest item. Returns the new blocks and the
+    /// tokens of the group.
+    pub(super) fn shorten_longest(
         &self,
-        plan: &Plan,
+        plan: &BuildPlan,
         group: usize,
         room: usize,
-    ) -> Option<(Vec<(usize, Block)>, usize)> {
-        let summariser = self.summariser.filter(|_| self.tries.get() < MAX_TRIES)?;
-        let tokens = |place: usize| match plan.blocks.get(&place) {
+    ) -> Option<(Vec<(usize, ReplacementBlock)>, usize)> {
+        let summariser = self.summariser.filter(|_| self.attempts.get() < MAX_ATTEMPTS)?;
+        let tokens = |index: usize| match plan.blocks.get(&index) {
             Some(block) => block.tokens as usize,
-            None => self.log.analysis(place).map_or(usize::MAX, |a| a.tokens as usize),
+            None => self.log.analysis(index).map_or(usize::MAX, |a| a.tokens as usize),
         };
-        let longest = plan.groups.members(group).max_by_key(|place| tokens(*place))?;
-        let part = self.budget / PART;
-        if tokens(longest) <= part || plan.blocks.contains_key(&longest) {
+        let longest = plan.groups.members(group).max_by_key(|index| tokens(*index))?;
+        let max_tokens = self.budget / BUDGET_SHARE;
+        if tokens(longest) <= max_tokens || plan.blocks.contains_key(&longest) {
             return None;
         }
         let others: usize =
-            plan.groups.members(group).filter(|place| *place != longest).map(tokens).sum();
-        let target = room.checked_sub(others)?.min(part);
-        let item = self.log.at(longest)?;
+            plan.groups.members(group).filter(|index| *index != longest).map(tokens).sum();
+        let target = room.checked_sub(others)?.min(max_tokens);
+        let item = self.log.item_at(longest)?;
         let counter = self.log.counter();
-        let frame = counter.count(&block::block_of(item, "")).tokens()?;
-        let inner = target.checked_sub(frame).filter(|inner| *inner >= LEAST)?;
-        self.tries.set(self.tries.get() + 1);
+        let heading_tokens =
+            counter.count(&item_block::render_block_with_text(item, "")).tokens()?;
+        let inner = target.checked_sub(heading_tokens).filter(|inner| *inner >= MIN_TOKENS)?;
+        self.attempts.set(self.attempts.get() + 1);
         let short = summariser.summarise(item.text(), inner, counter)?;
-        let text = block::block_of(item, &short);
+        let text = item_block::render_block_with_text(item, &short);
         let count = counter.count_up_to(&text, target).tokens().filter(|n| *n <= target)?;
         let tokens = u32::try_from(count).ok()?;
-        let block = Block { text: text.into(), tokens, form: Form::Shortened };
+        let block = ReplacementBlock { text: text.into(), tokens, rendition: Rendition::Shortened };
         Some((vec![(longest, block)], others + count))
     }
 }

@@ -1,22 +1,22 @@
-//! The numbers of a build: what went into the context and what did not.
+//! The statistics of a build: what went into the context and what did not.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::compile::ItemKind;
+use crate::compile::ContextItemKind;
 use crate::compile::dropped_items::{DroppedItem, DroppedItems};
 
 /// Why an item was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
-    /// It, or what it hangs on, is as confidential as the floor, or more.
+    /// The item or an ancestor is at or above the sensitivity floor.
     Sensitivity,
-    /// A later item says the same.
+    /// A later item is a duplicate.
     Dedup,
-    /// Something that it goes with was left out: the result of a call, what it hangs on.
+    /// Something that it belongs with was left out: a member of its group, or an ancestor.
     Group,
-    /// There was no room.
+    /// The item did not fit into the budget.
     Budget,
 }
 
@@ -35,14 +35,14 @@ impl DropReason {
     }
 }
 
-/// The account of one build. `included_count + dropped_count == total_candidates`, always.
+/// The statistics of one build. Always, `included_count + dropped_count == total_candidates`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BuildStats {
-    /// What the phase is called.
+    /// The name of the phase.
     pub phase: String,
-    /// Tokens that the rendering could have.
+    /// The token budget of the rendering.
     pub budget: usize,
-    /// Items of the phase with all they hang on, before anything was left out.
+    /// Items of the phase and their dependencies, before anything was left out.
     pub total_candidates: usize,
     /// Items in the context.
     pub included_count: usize,
@@ -52,41 +52,41 @@ pub struct BuildStats {
     pub dropped_reasons: BTreeMap<DropReason, usize>,
     /// Items left out, each with its reason, in the order of the log.
     pub dropped_items: DroppedItems,
-    /// Items left out because a later one says the same.
+    /// Items left out because a later one is a duplicate.
     pub dedup_removed: usize,
-    /// How many candidates are there only because another hangs on them.
+    /// Candidates that are included only as dependencies of others.
     pub dependency_closures: usize,
-    /// Items shown without their text.
+    /// Items whose text was redacted.
     pub redacted_count: usize,
-    /// Items made shorter to fit.
+    /// Items that were shortened to fit.
     pub compressed_count: usize,
     /// Tokens of the included items by kind, with headings and separators.
-    pub tokens_per_section: BTreeMap<ItemKind, usize>,
+    pub tokens_per_section: BTreeMap<ContextItemKind, usize>,
     /// Tokens of the rendering that belong to no item.
     pub header_footer_tokens: usize,
-    /// Tokens of the whole rendering.
+    /// Tokens of the complete rendering.
     pub prompt_tokens: usize,
     /// The name of the token counter.
     pub token_estimator: String,
-    /// How often a whole rendering was counted.
+    /// How often a complete rendering was counted.
     pub exact_counts: usize,
-    /// What an operator asked to be told.
+    /// The warnings that the overflow policy requests.
     pub warnings: Vec<String>,
 }
 
 impl BuildStats {
-    pub(super) fn drop(&mut self, items: DroppedItems) {
+    pub(super) fn record_dropped(&mut self, items: DroppedItems) {
         self.dropped_count = items.len();
         let mut counts = DropReason::ALL.map(|_| 0usize);
-        for piece in items.pieces() {
-            counts.iter_mut().zip(&piece.reasons).for_each(|(count, more)| *count += more);
+        for piece in items.chunks() {
+            counts.iter_mut().zip(&piece.count_by_reason).for_each(|(count, more)| *count += more);
         }
         let counts = DropReason::ALL.into_iter().zip(counts).filter(|(_, count)| *count > 0);
         self.dropped_reasons = counts.collect();
         self.dropped_items = items;
     }
 
-    /// The numbers alone, under their names.
+    /// The scalar statistics with their names.
     #[must_use]
     pub fn numbers(&self) -> [(&'static str, usize); 11] {
         [

@@ -1,4 +1,5 @@
-//! The stored form of an item, version 2; one whose metadata are texts alone is still of version 1.
+//! The stored form of a context item, version 2. An item whose metadata are all strings is still
+//! written as version 1, so that older builds can read it.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +8,14 @@ use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::{CallId, CapabilityId, HandleId, Label};
 
-use crate::compile::item::{CallMade, DedupKey};
-use crate::compile::{ContextItem, ItemKind};
+use crate::compile::item::{DedupKey, StructuredCall};
+use crate::compile::{ContextItem, ContextItemKind};
 use crate::error::DurableLogError;
 
-/// The newest version of the stored form of an item.
+/// The newest version of the stored form.
 const ITEM_VERSION: u64 = 2;
-/// The version before: metadata are texts.
-const TEXTS_ALONE: u64 = 1;
+/// The older version, in which all metadata are strings.
+const TEXT_METADATA_VERSION: u64 = 1;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,7 +35,8 @@ struct ItemRecord {
     tags: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pinned: bool,
-    /// Of output, what all of it comes to, in hexadecimal digits; empty where that is not known.
+    /// For tool output: the digest of the complete output in hexadecimal digits, or empty if it is
+    /// not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,16 +51,16 @@ struct StoredCall {
     arguments: Value,
 }
 
-/// An item as bytes.
+/// Encodes an item.
 pub(super) fn to_bytes(item: &ContextItem) -> Result<Vec<u8>, DurableLogError> {
     let call = item.call().map(|call| StoredCall {
         id: call.id.clone(),
         capability: call.capability.clone(),
         arguments: call.arguments.clone(),
     });
-    let texts = item.metadata().values().all(Value::is_string);
+    let has_text_metadata = item.metadata().values().all(Value::is_string);
     let stored = ItemRecord {
-        v: if texts { TEXTS_ALONE } else { ITEM_VERSION },
+        v: if has_text_metadata { TEXT_METADATA_VERSION } else { ITEM_VERSION },
         id: item.id().to_owned(),
         kind: item.kind().as_str().to_owned(),
         text: item.text().to_owned(),
@@ -70,43 +72,45 @@ pub(super) fn to_bytes(item: &ContextItem) -> Result<Vec<u8>, DurableLogError> {
         pinned: item.is_pinned(),
         output: match item.dedup_key() {
             DedupKey::Text => None,
-            DedupKey::Digest(print) => Some(format!("{print:016x}")),
+            DedupKey::Digest(digest) => Some(format!("{digest:016x}")),
             DedupKey::Unique => Some(String::new()),
         },
         call,
     };
-    canonical::of(&stored, Profile::Foreign).map_err(|error| DurableLogError::Value {
-        id: crate::catalog::shown(item.id()),
+    canonical::serialize(&stored, Profile::Foreign).map_err(|error| DurableLogError::Value {
+        id: crate::catalog::printable(item.id()),
         problem: error.to_string(),
     })
 }
 
-/// The item that stands in a record.
+/// Decodes the item of a record.
 pub(super) fn from_bytes(record: &str, bytes: &[u8]) -> Result<ContextItem, DurableLogError> {
-    let record = || crate::catalog::shown(record);
+    let record = || crate::catalog::printable(record);
     let damaged = |problem: String| DurableLogError::Damaged { record: record(), problem };
     let value = canonical::parse(bytes, Profile::Foreign).map_err(|e| damaged(e.to_string()))?;
     match value.get("v").and_then(Value::as_u64) {
-        Some(TEXTS_ALONE | ITEM_VERSION) => {}
+        Some(TEXT_METADATA_VERSION | ITEM_VERSION) => {}
         Some(found) if found > ITEM_VERSION => {
             return Err(DurableLogError::Newer { record: record(), found, known: ITEM_VERSION });
         }
         _ => return Err(damaged("it has no version".to_owned())),
     }
     let stored: ItemRecord = serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
-    let kind = ItemKind::parse(&stored.kind).ok_or_else(|| damaged("no such kind".to_owned()))?;
+    let kind =
+        ContextItemKind::parse(&stored.kind).ok_or_else(|| damaged("no such kind".to_owned()))?;
     let call = stored.call.map(|call| {
         let StoredCall { id, capability, arguments } = call;
-        CallMade { id, capability, arguments }
+        StructuredCall { id, capability, arguments }
     });
-    let print = |digits: &str| u64::from_str_radix(digits, 16).map_err(|e| damaged(e.to_string()));
+    let parse_digest =
+        |digits: &str| u64::from_str_radix(digits, 16).map_err(|e| damaged(e.to_string()));
     let dedup_key = match stored.output.as_deref() {
         None => DedupKey::Text,
         Some("") => DedupKey::Unique,
-        Some(digits) => DedupKey::Digest(print(digits)?),
+        Some(digits) => DedupKey::Digest(parse_digest(digits)?),
     };
-    let item = ContextItem::restored(kind, stored.id, stored.text, stored.label)
-        .with_parent_if(stored.parent)
+    let item = ContextItem::from_stored(kind, stored.id, stored.text, stored.label)
+        .with_optional_parent(stored.parent)
         .with_handle(stored.handle)
         .with_tags(stored.tags)
         .with_dedup_key(dedup_key);

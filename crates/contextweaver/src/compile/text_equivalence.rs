@@ -1,37 +1,37 @@
-//! When two texts say the same.
+//! Decides when two texts are equivalent.
 //!
-//! What may differ is listed, and nothing else: blanks and line breaks, a full stop or an
-//! exclamation mark at the very end, and a few words of courtesy. Everything else tells two
-//! statements apart: a negation, a digit, a name, a date, a unit, a sign, the case of a letter,
-//! the order of words. So texts that say the same have the same words that count, and one hash of
-//! these finds them; the words themselves are compared before two texts are taken for one.
+//! Equivalent texts may differ only in white space, in full stops or exclamation marks at the very
+//! end, and in a few words of courtesy. Everything else distinguishes two statements: a negation, a
+//! digit, a name, a date, a unit, a sign, the case of a letter, the order of words. So equivalent
+//! texts have the same sequence of significant words. A hash of that sequence finds candidates, and
+//! the words themselves are compared before two texts count as equivalent.
 
 use std::hash::{DefaultHasher, Hasher as _};
 
-/// Words that may be there or not. "Again" is none of them: it asks for a thing a second time.
-const COURTESY: [&str; 2] = ["kindly", "please"];
+/// Words that are ignored. "Again" is not among them: it asks for something a second time.
+const IGNORED_WORDS: [&str; 2] = ["kindly", "please"];
 
-/// The words that count.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let whole = text.trim().trim_end_matches(['.', '!']);
-    whole.split_whitespace().filter(|word| !COURTESY.contains(word))
+/// The words of a text that distinguish it from others.
+fn significant_words(text: &str) -> impl Iterator<Item = &str> {
+    let trimmed = text.trim().trim_end_matches(['.', '!']);
+    trimmed.split_whitespace().filter(|word| !IGNORED_WORDS.contains(word))
 }
 
-/// What the words that count come to; `None` where there are none.
+/// The hash of the significant words; `None` if there are none.
 pub(super) fn fingerprint(text: &str) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
-    let mut any = false;
-    for word in words(text) {
-        any = true;
+    let mut has_words = false;
+    for word in significant_words(text) {
+        has_words = true;
         hasher.write(word.as_bytes());
         hasher.write_u8(0xff);
     }
-    any.then(|| hasher.finish())
+    has_words.then(|| hasher.finish())
 }
 
-/// Whether both say the same.
-pub(super) fn is_same(a: &str, b: &str) -> bool {
-    words(a).eq(words(b))
+/// Whether two texts have the same significant words.
+pub(super) fn are_equivalent(a: &str, b: &str) -> bool {
+    significant_words(a).eq(significant_words(b))
 }
 
 #[cfg(test)]
@@ -44,14 +44,14 @@ mod tests {
             ("Restart the  server.", "Restart the server"),
             ("please restart\nthe server!", "restart the server"),
         ] {
-            assert!(is_same(a, b), "{a} | {b}");
+            assert!(are_equivalent(a, b), "{a} | {b}");
             assert_eq!(fingerprint(a), fingerprint(b));
         }
     }
 
     #[test]
     fn again_is_a_word_like_any_other() {
-        assert!(!is_same("retry the upload again", "retry the upload"));
+        assert!(!are_equivalent("retry the upload again", "retry the upload"));
         assert!(fingerprint("again").is_some());
         assert_ne!(fingerprint("please again"), fingerprint("please"));
     }

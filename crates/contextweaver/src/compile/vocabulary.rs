@@ -1,4 +1,4 @@
-//! The stems of all items as numbers.
+//! The vocabulary of a log: each distinct stem has an id.
 
 use std::collections::HashMap;
 
@@ -6,63 +6,63 @@ use weaver_text::{escape, split};
 
 use crate::stems::stems;
 
-/// Characters of an item that are compared with a query.
-const MAX_READ: usize = 4096;
-/// Words of a query that are compared.
-const MAX_QUERY: usize = 256;
+/// How many characters of a text are compared with a query.
+const MAX_TEXT_CHARS: usize = 4096;
+/// How many stems of a query are compared.
+const MAX_QUERY_WORDS: usize = 256;
 
-/// The number of a stem.
-pub(super) type Stem = u32;
+/// The id of a stem.
+pub(super) type StemId = u32;
 
-/// The stems met so far.
+/// The stems of all texts so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Vocabulary {
-    /// Words as they stand, with what they come to; stop words come to nothing.
-    words: HashMap<Box<str>, Box<[Stem]>>,
-    stems: HashMap<Box<str>, Stem>,
+    /// A cache of the stem ids of words as written; stop words have none.
+    ids_by_word: HashMap<Box<str>, Box<[StemId]>>,
+    ids_by_stem: HashMap<Box<str>, StemId>,
 }
 
 impl Vocabulary {
-    /// The stems of a text, each once, in the order of their numbers.
-    pub(super) fn read(&mut self, text: &str) -> Vec<Stem> {
-        let mut found = Vec::new();
-        for word in split::words(escape::truncate(text, MAX_READ)) {
-            match self.words.get(word.as_str()) {
-                Some(known) => found.extend_from_slice(known),
-                None => found.extend_from_slice(&self.learn(word)),
+    /// The ids of the stems of a text, sorted and distinct. New stems are added.
+    pub(super) fn stem_ids(&mut self, text: &str) -> Vec<StemId> {
+        let mut ids = Vec::new();
+        for word in split::words(escape::truncate(text, MAX_TEXT_CHARS)) {
+            match self.ids_by_word.get(word.as_str()) {
+                Some(known) => ids.extend_from_slice(known),
+                None => ids.extend_from_slice(&self.add_word(word)),
             }
         }
-        found.sort_unstable();
-        found.dedup();
-        found
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
 
-    /// How many stems there are.
+    /// The number of stems.
     pub(super) fn len(&self) -> usize {
-        self.stems.len()
+        self.ids_by_stem.len()
     }
 
-    /// The number of a stem that some item has.
-    pub(super) fn number(&self, stem: &str) -> Option<Stem> {
-        self.stems.get(stem).copied()
+    /// The id of a stem, if some text has it.
+    pub(super) fn id(&self, stem: &str) -> Option<StemId> {
+        self.ids_by_stem.get(stem).copied()
     }
 
-    fn learn(&mut self, word: String) -> Box<[Stem]> {
-        let mut found = Vec::new();
+    fn add_word(&mut self, word: String) -> Box<[StemId]> {
+        let mut ids = Vec::new();
         for stem in stems(&word) {
-            let next = Stem::try_from(self.stems.len()).unwrap_or(Stem::MAX);
-            found.push(*self.stems.entry(stem.into()).or_insert(next));
+            let next = StemId::try_from(self.ids_by_stem.len()).unwrap_or(StemId::MAX);
+            ids.push(*self.ids_by_stem.entry(stem.into()).or_insert(next));
         }
-        let found: Box<[Stem]> = found.into();
-        self.words.insert(word.into(), found.clone());
-        found
+        let ids: Box<[StemId]> = ids.into();
+        self.ids_by_word.insert(word.into(), ids.clone());
+        ids
     }
 }
 
-/// The stems of a query, each once.
-pub(super) fn wanted(text: &str) -> Vec<String> {
+/// The stems of a query, sorted and distinct.
+pub(super) fn query_stems(text: &str) -> Vec<String> {
     let mut wanted: Vec<String> =
-        stems(escape::truncate(text, MAX_READ)).into_iter().take(MAX_QUERY).collect();
+        stems(escape::truncate(text, MAX_TEXT_CHARS)).into_iter().take(MAX_QUERY_WORDS).collect();
     wanted.sort_unstable();
     wanted.dedup();
     wanted
@@ -75,12 +75,12 @@ mod tests {
     #[test]
     fn a_query_meets_the_forms_of_its_words() {
         let mut vocabulary = Vocabulary::default();
-        let invoices = vocabulary.read("The invoices, the invoice");
+        let invoices = vocabulary.stem_ids("The invoices, the invoice");
         assert_eq!(invoices.len(), 1);
-        assert_eq!(vocabulary.read("an invoice, the invoices"), invoices);
-        let query = wanted("pay an invoice");
-        let known = query.iter().filter_map(|stem| vocabulary.number(stem));
+        assert_eq!(vocabulary.stem_ids("an invoice, the invoices"), invoices);
+        let query = query_stems("pay an invoice");
+        let known = query.iter().filter_map(|stem| vocabulary.id(stem));
         assert_eq!((known.collect::<Vec<_>>(), query.len()), (invoices, 2));
-        assert_eq!(vocabulary.number("holiday"), None);
+        assert_eq!(vocabulary.id("holiday"), None);
     }
 }

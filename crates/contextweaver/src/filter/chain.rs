@@ -1,4 +1,4 @@
-//! Puts the dependencies of an item behind it.
+//! Inserts the dependencies of the first hit after it.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,51 +6,53 @@ use weaver_types::CapabilityId;
 
 use crate::catalog::SelectableItem;
 use crate::filter::Filter;
-use crate::filter::history::CatalogHistory;
+use crate::filter::history::ResolvedHistory;
 use crate::route::Hit;
 
-/// Most items that are put behind one.
-const MAX_NEEDED: usize = 3;
+/// The most items that are inserted.
+const MAX_DEPENDENCIES: usize = 3;
 
 impl Filter {
-    /// The hits with what the first of them needs right behind it, and what that needs, nearest
-    /// first. It has the score of the first. What is left out by the filter is not put in.
-    pub(super) fn chain<'a>(
+    /// Inserts the unmet dependencies of the first hit directly after it, and then theirs, breadth
+    /// first. They get the score of the first hit. Items that the filter does not admit are not
+    /// inserted.
+    pub(super) fn insert_dependencies<'a>(
         &self,
         hits: Vec<Hit>,
         item: impl Fn(&CapabilityId) -> Option<&'a SelectableItem>,
     ) -> Vec<Hit> {
         let Some(first) = hits.first().cloned() else { return hits };
-        let past = CatalogHistory::of(self, &item);
-        let (mut needed, mut open) = (Vec::new(), VecDeque::from([first.id.clone()]));
-        let mut met = BTreeSet::from([first.id.clone()]);
-        while let Some(needs) = open.pop_front().as_ref().and_then(&item) {
-            for id in self.needs(needs, &past, &hits, &item) {
-                if needed.len() < MAX_NEEDED && met.insert(id.clone()) {
-                    open.push_back(id.clone());
-                    needed.push(Hit { id, score: first.score, copy: false });
+        let history = ResolvedHistory::from_filter(self, &item);
+        let (mut dependencies, mut pending) = (Vec::new(), VecDeque::from([first.id.clone()]));
+        let mut seen = BTreeSet::from([first.id.clone()]);
+        while let Some(needs) = pending.pop_front().as_ref().and_then(&item) {
+            for id in self.unmet_needs(needs, &history, &hits, &item) {
+                if dependencies.len() < MAX_DEPENDENCIES && seen.insert(id.clone()) {
+                    pending.push_back(id.clone());
+                    dependencies.push(Hit { id, score: first.score, is_near_duplicate: false });
                 }
             }
         }
-        let rest = hits.into_iter().skip(1).filter(|hit| !met.contains(&hit.id));
-        std::iter::once(first).chain(needed).chain(rest).collect()
+        let rest = hits.into_iter().skip(1).filter(|hit| !seen.contains(&hit.id));
+        std::iter::once(first).chain(dependencies).chain(rest).collect()
     }
 
-    /// The items that one needs and that were not used yet.
-    fn needs<'a>(
+    /// The items that an item needs and that were not used yet.
+    fn unmet_needs<'a>(
         &self,
-        needs: &SelectableItem,
-        past: &CatalogHistory,
+        dependent: &SelectableItem,
+        history: &ResolvedHistory,
         hits: &[Hit],
         item: impl Fn(&CapabilityId) -> Option<&'a SelectableItem>,
     ) -> Vec<CapabilityId> {
         let admitted = |id: &&CapabilityId| item(id).is_some_and(|item| self.admits(item).is_ok());
-        let unused = needs.depends_on.iter().filter(|id| !past.used.contains(*id));
-        let provider = |word: &String| {
-            let gives = |hit: &&Hit| item(&hit.id).is_some_and(|item| item.provides.contains(word));
-            hits.iter().find(gives).map(|hit| &hit.id)
+        let unused = dependent.depends_on.iter().filter(|id| !history.used.contains(*id));
+        let best_provider = |word: &String| {
+            let provides_it =
+                |hit: &&Hit| item(&hit.id).is_some_and(|item| item.provides.contains(word));
+            hits.iter().find(provides_it).map(|hit| &hit.id)
         };
-        let required = needs.requires.iter().filter(|word| !past.provided.contains(*word));
-        unused.chain(required.filter_map(provider)).filter(admitted).cloned().collect()
+        let required = dependent.requires.iter().filter(|word| !history.provided.contains(*word));
+        unused.chain(required.filter_map(best_provider)).filter(admitted).cloned().collect()
     }
 }

@@ -1,4 +1,4 @@
-//! The visibility of items, as the host declares it.
+//! The visibility of items, as decided by the host.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,23 +7,24 @@ use crate::catalog::SelectableItem;
 
 type Predicate = dyn Fn(&SelectableItem) -> bool + Send + Sync;
 
-/// A predicate of the host: which items may be seen. The default sees everything.
+/// A predicate of the host that decides which items are visible. By default all are.
 #[derive(Clone, Default)]
 pub struct Visibility(Option<Arc<Predicate>>);
 
 impl Visibility {
-    /// Sees what the predicate lets through. It must answer alike while one request is answered.
-    pub fn of(sees: impl Fn(&SelectableItem) -> bool + Send + Sync + 'static) -> Self {
+    /// Shows the items for which the predicate is true. Its answers must not change while a request
+    /// is processed.
+    pub fn new(sees: impl Fn(&SelectableItem) -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(sees)))
     }
 
-    /// Whether this item may be seen.
+    /// Whether the item is visible.
     #[must_use]
     pub fn sees(&self, item: &SelectableItem) -> bool {
         self.0.as_ref().is_none_or(|sees| sees(item))
     }
 
-    /// Whether everything may be seen.
+    /// Whether every item is visible.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.0.is_none()

@@ -1,81 +1,80 @@
-//! Beam search: walking the graph with a ranking as the guide.
+//! Beam search: walks the graph guided by a ranking.
 //!
-//! From each level the best `width` nodes are opened, as in HARPY (Lowerre, *The Harpy Speech
-//! Recognition System*, 1976). A node is as good as the best leaf below it, which is known before the
-//! walk: so unlike a beam in general, this one never loses the best item, and its width only says how
-//! many groups are looked into at once. What falls out of the beam is set aside and comes back where
-//! too little was found.
+//! At each level the best `width` nodes are expanded, as in HARPY (Lowerre, *The Harpy Speech
+//! Recognition System*, 1976). The value of a node is that of the best leaf below it, which is known
+//! before the walk. So unlike beam search in general, this one never loses the best item; its width
+//! only limits how many groups are expanded at once. Nodes that fall out of the beam are set aside and
+//! expanded later if too few items were found.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::graph::{ChoiceGraph, NodeAt, ROOT};
+use crate::graph::{ChoiceGraph, NodeIndex, ROOT};
 use crate::route::Hit;
 
-/// How many groups of one level are looked into.
+/// The default number of groups that are expanded per level.
 pub const BEAM_WIDTH: usize = 4;
 
 impl ChoiceGraph {
-    /// The `k` items that a walk finds which looks, level by level, into the `width` groups whose
-    /// best item is ranked highest. Where that gives fewer than `k`, it goes on with the best group
-    /// that was left aside. The items stand in the order of the ranking; those that are not in it
-    /// are not found.
+    /// The `k` items found by expanding, level by level, the `width` groups whose best item is ranked
+    /// highest. If that yields fewer than `k`, the search continues with the best group that was set
+    /// aside. The result is in the order of the ranking and contains only ranked items.
     ///
-    /// Each group is as good as its best item, so the first of the ranking is always the first
-    /// here; further down a narrow walk may miss what stands in other groups.
+    /// The first hit of the ranking is always the first here; further down, a narrow beam may miss
+    /// items of other groups.
     #[must_use]
     pub fn beam(&self, ranked: &[Hit], width: usize, k: usize) -> Vec<Hit> {
-        let guide = Guide::of(self, ranked);
+        let guide = BestRanks::from_ranking(self, ranked);
         let width = width.max(1);
-        let mut found: Vec<usize> = Vec::new();
-        let mut aside = BinaryHeap::new();
+        let mut found_ranks: Vec<usize> = Vec::new();
+        let mut set_aside = BinaryHeap::new();
         let mut level = vec![ROOT];
         loop {
-            // A walk that has begun goes to its end: the best item may be the deepest.
+            // Always finish a walk before checking the count: the best item may be the deepest.
             if level.is_empty() {
-                let more = if found.len() < k { aside.pop() } else { None };
+                let more = if found_ranks.len() < k { set_aside.pop() } else { None };
                 let Some(Reverse((_, next))) = more else { break };
                 level.push(next);
             }
-            let mut next: Vec<(usize, NodeAt)> = Vec::new();
+            let mut next: Vec<(usize, NodeIndex)> = Vec::new();
             for at in level.drain(..) {
                 let Some(node) = self.node(at) else { continue };
                 if node.groups.is_empty() {
-                    found.extend(node.leaves.clone().filter_map(|leaf| guide.leaf(leaf)));
+                    found_ranks.extend(node.leaves.clone().filter_map(|leaf| guide.leaf(leaf)));
                 }
                 let ranked = node.groups.iter().filter_map(|at| Some((guide.node(*at)?, *at)));
                 next.extend(ranked);
             }
             next.sort_unstable();
-            aside.extend(next.split_off(width.min(next.len())).into_iter().map(Reverse));
+            set_aside.extend(next.split_off(width.min(next.len())).into_iter().map(Reverse));
             level.extend(next.into_iter().map(|(_, at)| at));
         }
-        // The last level may have brought more than were wanted.
-        found.sort_unstable();
-        found.truncate(k);
-        found.into_iter().filter_map(|place| ranked.get(place).cloned()).collect()
+        // The last level may have yielded more than `k` items.
+        found_ranks.sort_unstable();
+        found_ranks.truncate(k);
+        found_ranks.into_iter().filter_map(|rank| ranked.get(rank).cloned()).collect()
     }
 }
 
-/// For each leaf and each node the best place in a ranking.
-struct Guide {
+/// The best rank of each leaf, and of any leaf below each node.
+struct BestRanks {
     leaves: Vec<Option<usize>>,
     nodes: Vec<Option<usize>>,
 }
 
-impl Guide {
-    fn of(graph: &ChoiceGraph, ranked: &[Hit]) -> Self {
+impl BestRanks {
+    fn from_ranking(graph: &ChoiceGraph, ranked: &[Hit]) -> Self {
         let mut this =
             Self { leaves: vec![None; graph.leaves.len()], nodes: vec![None; graph.nodes.len()] };
-        for (place, hit) in ranked.iter().enumerate() {
+        for (rank, hit) in ranked.iter().enumerate() {
             let Some(leaf) = graph.leaf(&hit.id) else { continue };
             if let Some(slot) = this.leaves.get_mut(leaf) {
-                slot.get_or_insert(place);
+                slot.get_or_insert(rank);
             }
-            let mut at = graph.homes.get(leaf).copied().unwrap_or(ROOT);
-            // What is above a node that has its best already has it, too.
+            let mut at = graph.node_of_leaf.get(leaf).copied().unwrap_or(ROOT);
+            // Ranks come in ascending order, so ancestors of a node with a rank have one too.
             while let Some(slot @ None) = this.nodes.get_mut(at) {
-                *slot = Some(place);
+                *slot = Some(rank);
                 at = graph.node(at).map_or(ROOT, |node| node.parent);
             }
         }
@@ -86,7 +85,7 @@ impl Guide {
         self.leaves.get(leaf).copied().flatten()
     }
 
-    fn node(&self, at: NodeAt) -> Option<usize> {
+    fn node(&self, at: NodeIndex) -> Option<usize> {
         self.nodes.get(at).copied().flatten()
     }
 }

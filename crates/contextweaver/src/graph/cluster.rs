@@ -1,71 +1,70 @@
-//! Groups by what items say.
+//! Groups items by their words.
 //!
 //! Farthest-first traversal (Gonzalez 1985, "Clustering to minimize the maximum intercluster
 //! distance"): each new centre is the item that is farthest from all centres so far, and each item
-//! goes to its nearest centre. It takes one pass for each centre and starts at the first item
-//! instead of a random one, so equal catalogs give equal graphs.
+//! joins its nearest centre. It takes one pass per centre, and starts at the first item instead of a
+//! random one, so that equal catalogs give equal graphs.
 
-use super::seed::{Seeds, Word};
+use super::seed::{FeatureTable, WordId};
 
-/// Puts items into at most `most` groups: some that are far from one another are chosen, and each
-/// item goes to the nearest of them.
-pub(super) fn groups(
-    seeds: &Seeds<'_>,
+/// Puts items into at most `max_groups` groups.
+pub(super) fn farthest_first(
+    seeds: &FeatureTable<'_>,
     items: &[usize],
-    most: usize,
-    page: usize,
+    max_groups: usize,
+    page_size: usize,
 ) -> Vec<Vec<usize>> {
-    let wanted = items.len().div_ceil(page).clamp(2, most);
-    let words = |at: usize| seeds.get(at).map_or(&[][..], |seed| seed.words.as_slice());
+    let group_count = items.len().div_ceil(page_size).clamp(2, max_groups);
+    let words = |index: usize| seeds.get(index).map_or(&[][..], |seed| seed.words.as_slice());
     let Some(first) = items.first() else { return Vec::new() };
-    // For each item how near the nearest chosen one is, and which it is.
+    // For each item, the similarity to its nearest centre, and the group of that centre.
     let mut nearest: Vec<(u32, usize)> = vec![(0, 0); items.len()];
-    let mut chosen = *first;
-    for number in 0..wanted {
-        let centre = words(chosen);
-        let mut farthest = (u32::MAX, chosen);
-        for (at, near) in items.iter().zip(&mut nearest) {
-            let likeness = likeness(centre, words(*at));
-            if number == 0 || likeness > near.0 {
-                *near = (likeness, number);
+    let mut centre = *first;
+    for group in 0..group_count {
+        let centre_words = words(centre);
+        let mut farthest = (u32::MAX, centre);
+        for (index, near) in items.iter().zip(&mut nearest) {
+            let similarity = jaccard(centre_words, words(*index));
+            if group == 0 || similarity > near.0 {
+                *near = (similarity, group);
             }
             if near.0 < farthest.0 {
-                farthest = (near.0, *at);
+                farthest = (near.0, *index);
             }
         }
-        if farthest.0 == ONE {
+        if farthest.0 == IDENTICAL {
             break;
         }
-        chosen = farthest.1;
+        centre = farthest.1;
     }
-    let mut groups: Vec<Vec<usize>> = vec![Vec::new(); wanted];
-    for (at, (_, number)) in items.iter().zip(nearest) {
-        if let Some(group) = groups.get_mut(number) {
-            group.push(*at);
+    let mut groups: Vec<Vec<usize>> = vec![Vec::new(); group_count];
+    for (index, (_, group)) in items.iter().zip(nearest) {
+        if let Some(group) = groups.get_mut(group) {
+            group.push(*index);
         }
     }
     groups.retain(|group| !group.is_empty());
     groups
 }
 
-/// Wholly alike.
-const ONE: u32 = 1 << 16;
+/// The similarity of equal sets.
+const IDENTICAL: u32 = 1 << 16;
 
-/// The words in both among those in either, in units of 1/65,536.
-fn likeness(a: &[Word], b: &[Word]) -> u32 {
-    let (mut x, mut y, mut both) = (a.iter().peekable(), b.iter().peekable(), 0);
+/// The Jaccard similarity of two sorted sets, in units of 1/65,536.
+fn jaccard(a: &[WordId], b: &[WordId]) -> u32 {
+    let (mut x, mut y, mut shared) = (a.iter().peekable(), b.iter().peekable(), 0);
     while let (Some(one), Some(other)) = (x.peek(), y.peek()) {
         match one.cmp(other) {
             std::cmp::Ordering::Less => drop(x.next()),
             std::cmp::Ordering::Greater => drop(y.next()),
             std::cmp::Ordering::Equal => {
-                both += 1;
+                shared += 1;
                 x.next();
                 y.next();
             }
         }
     }
-    let all = a.len() + b.len() - both;
-    // Two without words are as far from one another as can be: no word says that they are alike.
-    u32::try_from((both << 16).checked_div(all).unwrap_or(0)).unwrap_or(ONE)
+    let union = a.len() + b.len() - shared;
+    // Two items without words count as dissimilar, because they have nothing in common.
+    u32::try_from((shared << 16).checked_div(union).unwrap_or(0)).unwrap_or(IDENTICAL)
 }

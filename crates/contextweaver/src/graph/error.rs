@@ -1,4 +1,4 @@
-//! Errors of graphs and of paths in them.
+//! Errors of choice graphs and of paths in them.
 
 use thiserror::Error;
 
@@ -6,14 +6,14 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// A bound makes no sense.
+    /// An option is out of bounds.
     #[error("{option} is {value}: choose it within {bounds}")]
-    Option {
-        /// Which option.
+    InvalidOption {
+        /// The option.
         option: &'static str,
-        /// Its value.
+        /// The value of the option.
         value: usize,
-        /// What is allowed.
+        /// The allowed range.
         bounds: &'static str,
     },
     /// There are more items than the bounds hold.
@@ -22,51 +22,51 @@ pub enum GraphError {
          items; allow more choices or more depth"
     )]
     TooMany {
-        /// The first item without a place, made visible.
+        /// The first item that does not fit, escaped.
         id: String,
         /// Choices on one page.
         max_children: usize,
-        /// Choices until an item.
+        /// Choices on the way to an item.
         max_depth: usize,
-        /// How many items these hold.
+        /// How many items such a graph can hold.
         room: usize,
     },
-    /// An item is there twice.
+    /// Two items have the same id.
     #[error("`{id}` is there twice: give it once")]
-    Twice {
-        /// The id, made visible.
+    Duplicate {
+        /// The id, escaped.
         id: String,
     },
-    /// An item is not reached from the root.
+    /// An item is not reachable from the root.
     #[error("`{id}` is not reached from the root: the graph cannot be used")]
     Unreachable {
-        /// The id, made visible.
+        /// The id, escaped.
         id: String,
     },
-    /// An item is reached too late.
+    /// An item is too deep.
     #[error("`{id}` is reached after {depth} choices, at most {max_depth} are allowed")]
     TooDeep {
-        /// The id, made visible.
+        /// The id, escaped.
         id: String,
-        /// How many choices it takes.
+        /// How many choices lead to it.
         depth: usize,
-        /// How many it may take.
+        /// How many are allowed.
         max_depth: usize,
     },
     /// A page has too many choices.
     #[error("`{id}` stands on a page of {choices} choices, at most {max_children} are allowed")]
     TooWide {
-        /// The first item below the page, made visible.
+        /// The first item below the page, escaped.
         id: String,
-        /// How many there are.
+        /// How many choices the page has.
         choices: usize,
-        /// How many there may be.
+        /// How many are allowed.
         max_children: usize,
     },
-    /// A path leads elsewhere than to the page it was made for.
+    /// A path would not lead to the page that it was made for.
     #[error("`{id}` stands below a label that another group has, too: `{label}`")]
-    Label {
-        /// The first item below the group, made visible.
+    AmbiguousLabel {
+        /// The first item below the group, escaped.
         id: String,
         /// The label.
         label: String,
@@ -78,39 +78,39 @@ impl GraphError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Option { .. } => "graph.option",
+            Self::InvalidOption { .. } => "graph.option",
             Self::TooMany { .. } => "graph.too_many",
-            Self::Twice { .. } => "graph.twice",
+            Self::Duplicate { .. } => "graph.twice",
             Self::Unreachable { .. } => "graph.unreachable",
             Self::TooDeep { .. } => "graph.too_deep",
             Self::TooWide { .. } => "graph.too_wide",
-            Self::Label { .. } => "graph.label",
+            Self::AmbiguousLabel { .. } => "graph.label",
         }
     }
 }
 
-/// Why a path leads nowhere. The message may be shown to a model.
+/// Why a path leads to no page. The message may be shown to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// It is not written as a path.
+    /// The text is not a valid path.
     #[error("`{path}` is no path: {problem}")]
     Invalid {
-        /// The path, made visible and cut.
+        /// The path, escaped and shortened.
         path: String,
         /// What is wrong.
         problem: &'static str,
     },
-    /// No group has this label there.
+    /// The page has no group with this label.
     #[error("there is no `{label}` in `{parent}`{}", nearest.as_ref().map_or_else(
         String::new, |near| format!(": did you mean `{near}`?")
     ))]
     NotFound {
         /// The path of the page.
         parent: String,
-        /// The label, made visible and cut.
+        /// The label, escaped and shortened.
         label: String,
-        /// The label that is nearest, if one is near.
+        /// The nearest label, if one is near.
         nearest: Option<String>,
     },
 }

@@ -1,19 +1,19 @@
-//! Labels: short, visible, and each its own on its page.
+//! Labels of groups: short, escaped, and unique on their page.
 
 use std::collections::{BTreeSet, HashMap};
 
 use weaver_text::escape;
 
-use super::seed::Seeds;
+use super::seed::FeatureTable;
 
-const MAX_LABEL: usize = 48;
-/// The longest end of a range, in characters.
-const MAX_END: usize = 20;
-/// How many words name a cluster.
-const WORDS: usize = 3;
+const MAX_NAME: usize = 48;
+/// The longest text at either end of a range, in characters.
+const MAX_RANGE_END: usize = 20;
+/// How many words make up the name of a cluster.
+const CLUSTER_WORDS: usize = 3;
 
-/// A text as a part of a path: nothing in it is a separator, a blank, a wildcard or unseen.
-pub(super) fn part(text: &str, max: usize) -> String {
+/// A text as a segment of a path, without separators, white space, wildcards and hidden characters.
+pub(super) fn path_segment(text: &str, max: usize) -> String {
     let plain = |c: char| if c.is_whitespace() || matches!(c, '/' | '*' | '\\') { '-' } else { c };
     let text: String = text.trim().chars().take(max * 2).map(plain).collect();
     let label: String = escape::line(&text).chars().take(max).collect();
@@ -21,18 +21,23 @@ pub(super) fn part(text: &str, max: usize) -> String {
     if label.is_empty() { "other".to_owned() } else { label }
 }
 
-pub(super) fn segment(text: &str) -> String {
-    part(text, MAX_LABEL)
+pub(super) fn namespace_name(text: &str) -> String {
+    path_segment(text, MAX_NAME)
 }
 
-/// From one text to another.
-pub(super) fn range(first: &str, last: &str) -> String {
-    let (first, last) = (part(first, MAX_END), part(last, MAX_END));
+/// A label for the range from one name to another.
+pub(super) fn range_name(first: &str, last: &str) -> String {
+    let (first, last) = (path_segment(first, MAX_RANGE_END), path_segment(last, MAX_RANGE_END));
     if first == last { first } else { format!("{first}..{last}") }
 }
 
-/// The words that most of a group have, the rarer ones elsewhere first among equals.
-pub(super) fn words(seeds: &Seeds<'_>, group: &[usize], everywhere: &[u32]) -> String {
+/// The most frequent words of a group; among equally frequent ones, those that are rarer in the whole
+/// catalog come first.
+pub(super) fn cluster_name(
+    seeds: &FeatureTable<'_>,
+    group: &[usize],
+    document_frequencies: &[u32],
+) -> String {
     let mut counts: HashMap<u32, usize> = HashMap::new();
     for word in group.iter().filter_map(|at| seeds.get(*at)).flat_map(|seed| &seed.words) {
         *counts.entry(*word).or_default() += 1;
@@ -40,18 +45,18 @@ pub(super) fn words(seeds: &Seeds<'_>, group: &[usize], everywhere: &[u32]) -> S
     let mut counts: Vec<(u32, usize)> = counts.into_iter().collect();
     let text = |word: u32| seeds.words.get(word as usize).map_or("", String::as_str);
     counts.sort_by_key(|(word, count)| {
-        let elsewhere = everywhere.get(*word as usize).copied().unwrap_or(0);
+        let elsewhere = document_frequencies.get(*word as usize).copied().unwrap_or(0);
         (std::cmp::Reverse(*count), elsewhere, text(*word))
     });
-    let named: Vec<&str> = counts.iter().take(WORDS).map(|(word, _)| text(*word)).collect();
-    part(&named.join("-"), MAX_LABEL)
+    let named: Vec<&str> = counts.iter().take(CLUSTER_WORDS).map(|(word, _)| text(*word)).collect();
+    path_segment(&named.join("-"), MAX_NAME)
 }
 
-/// The labels of one page, each its own: a second of the same has a number behind it.
-pub(super) fn distinct(labels: Vec<String>) -> Vec<String> {
+/// Makes the labels of a page unique by appending a number to repeated ones.
+pub(super) fn deduplicate(labels: Vec<String>) -> Vec<String> {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut out = Vec::with_capacity(labels.len());
-    // What is there once keeps its name, whatever another would be renamed to.
+    // Labels that are already unique are reserved first, so that no numbered label takes their name.
     let mut counts: HashMap<String, usize> = HashMap::new();
     for label in &labels {
         *counts.entry(label.clone()).or_default() += 1;
@@ -79,16 +84,16 @@ mod tests {
 
     #[test]
     fn labels_are_parts_of_paths() {
-        assert_eq!(part(" a/b c* ", 48), "a-b-c");
-        assert_eq!(part("", 48), "other");
-        assert_eq!(part("///", 48), "other");
-        assert_eq!(part("a\u{202e}b", 48), "a\\u{202e}b");
-        assert_eq!(range("x", "x"), "x");
+        assert_eq!(path_segment(" a/b c* ", 48), "a-b-c");
+        assert_eq!(path_segment("", 48), "other");
+        assert_eq!(path_segment("///", 48), "other");
+        assert_eq!(path_segment("a\u{202e}b", 48), "a\\u{202e}b");
+        assert_eq!(range_name("x", "x"), "x");
     }
 
     #[test]
     fn equal_labels_are_told_apart() {
         let labels = ["a", "b", "a", "a~2", "a"].map(str::to_owned).to_vec();
-        assert_eq!(distinct(labels), ["a", "b", "a~3", "a~2", "a~4"]);
+        assert_eq!(deduplicate(labels), ["a", "b", "a~3", "a~2", "a~4"]);
     }
 }

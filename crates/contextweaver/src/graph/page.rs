@@ -1,61 +1,61 @@
-//! Pages: what a walker sees.
+//! The pages that a model sees when it navigates the graph.
 
 use serde::Serialize;
 use weaver_text::{escape, suggest};
 use weaver_types::CapabilityId;
 
-use crate::graph::{ChoiceGraph, NodeAt, PathError, ROOT};
+use crate::graph::{ChoiceGraph, NodeIndex, PathError, ROOT};
 
-/// The longest path that is read, in bytes.
+/// The longest path that is accepted, in bytes.
 const MAX_PATH: usize = 8 * 1024;
-/// The most items of a page that ends in `*`.
-const MAX_BELOW: usize = 1000;
+/// The most items on a page whose path ends in `*`.
+const MAX_LISTED_ITEMS: usize = 1000;
 
 /// A group on a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Group {
-    /// Its label, its own on this page.
+    /// The label, unique on this page.
     pub label: String,
-    /// Its path.
+    /// The path of the group.
     pub path: String,
-    /// How many items are below it.
+    /// How many items are below the group.
     pub items: usize,
     /// The first few of them.
     pub examples: Vec<CapabilityId>,
 }
 
-/// What is chosen from at one place: groups or items.
+/// The choices at one node: groups or items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChoicePage {
-    /// The path of the place.
+    /// The path of the page.
     pub path: String,
     /// The groups.
     pub groups: Vec<Group>,
     /// The items.
     pub items: Vec<CapabilityId>,
-    /// How many items more there are, on a page that ends in `*`.
+    /// How many items are not listed, on a page whose path ends in `*`.
     pub more: usize,
 }
 
-/// How many examples a group has.
-const EXAMPLES: usize = 3;
+/// The most examples of a group.
+const MAX_EXAMPLES: usize = 3;
 
 impl ChoiceGraph {
-    /// The page at a path: `/` is the root, `/github/issues` a group in a group; `/github/*` has
-    /// all items below, at most 1,000. The paths that pages give lead on.
+    /// The page at a path: `/` is the root, `/github/issues` a group within a group; `/github/*` lists
+    /// all items below, at most 1,000. The paths of groups on a page can be browsed in turn.
     ///
     /// # Errors
-    /// [`PathError`], when it is no path, or no group has one of its labels.
+    /// [`PathError`] if the path is malformed, or if no group has one of its labels.
     pub fn browse(&self, path: &str) -> Result<ChoicePage, PathError> {
-        let (labels, all) = parts(path)?;
+        let (labels, all) = parse_path(path)?;
         let mut at = ROOT;
         for label in labels {
-            at = self.inner(at, label)?;
+            at = self.child(at, label)?;
         }
         let own = self.path(at);
-        let Some(node) = self.node(at) else { return Err(not_found(own, path, None)) };
+        let Some(node) = self.node(at) else { return Err(path_not_found(own, path, None)) };
         let below = self.leaves.get(node.leaves.clone()).unwrap_or_default();
-        let listed = if all { MAX_BELOW } else { usize::MAX };
+        let listed = if all { MAX_LISTED_ITEMS } else { usize::MAX };
         let items = if all || node.groups.is_empty() { below } else { &[] };
         let items: Vec<CapabilityId> = items.iter().take(listed).cloned().collect();
         let more = if all { below.len() - items.len() } else { 0 };
@@ -64,16 +64,16 @@ impl ChoiceGraph {
         Ok(ChoicePage { path: own, groups, items, more })
     }
 
-    /// The path of the page on which an item stands.
+    /// The path of the page that lists an item.
     #[must_use]
     pub fn path_of(&self, id: &CapabilityId) -> Option<String> {
-        let home = self.homes.get(self.leaf(id)?)?;
+        let home = self.node_of_leaf.get(self.leaf(id)?)?;
         Some(self.path(*home))
     }
 
-    fn group(&self, at: NodeAt) -> Option<Group> {
+    fn group(&self, at: NodeIndex) -> Option<Group> {
         let node = self.node(at)?;
-        let examples = self.leaves.get(node.leaves.clone())?.iter().take(EXAMPLES);
+        let examples = self.leaves.get(node.leaves.clone())?.iter().take(MAX_EXAMPLES);
         Some(Group {
             label: node.label.clone(),
             path: self.path(at),
@@ -82,17 +82,17 @@ impl ChoiceGraph {
         })
     }
 
-    fn inner(&self, at: NodeAt, label: &str) -> Result<NodeAt, PathError> {
+    fn child(&self, at: NodeIndex, label: &str) -> Result<NodeIndex, PathError> {
         let groups = self.node(at).map_or(&[][..], |node| &node.groups);
-        let named = |group: &NodeAt| self.node(*group).map_or("", |node| node.label.as_str());
+        let named = |group: &NodeIndex| self.node(*group).map_or("", |node| node.label.as_str());
         let found = groups.iter().find(|group| named(group) == label);
         found.copied().ok_or_else(|| {
             let nearest = suggest::nearest(label, groups.iter().map(named));
-            not_found(self.path(at), label, nearest.map(str::to_owned))
+            path_not_found(self.path(at), label, nearest.map(str::to_owned))
         })
     }
 
-    fn path(&self, at: NodeAt) -> String {
+    fn path(&self, at: NodeIndex) -> String {
         let mut labels = Vec::new();
         let mut at = at;
         while at != ROOT
@@ -106,12 +106,12 @@ impl ChoiceGraph {
     }
 }
 
-fn not_found(parent: String, label: &str, nearest: Option<String>) -> PathError {
-    PathError::NotFound { parent, label: crate::catalog::shown(label), nearest }
+fn path_not_found(parent: String, label: &str, nearest: Option<String>) -> PathError {
+    PathError::NotFound { parent, label: crate::catalog::printable(label), nearest }
 }
 
 /// The labels of a path, and whether it ends in `*`.
-fn parts(path: &str) -> Result<(Vec<&str>, bool), PathError> {
+fn parse_path(path: &str) -> Result<(Vec<&str>, bool), PathError> {
     let invalid = |problem| {
         let path = escape::line(escape::truncate(path, 80)).into_owned();
         Err(PathError::Invalid { path, problem })

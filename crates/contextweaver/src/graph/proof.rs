@@ -1,60 +1,65 @@
-//! The proof that every item is reached within the bounds.
+//! Verifies that every item is reachable within the bounds.
 
 use std::collections::BTreeSet;
 
-use crate::catalog::{SelectableItem, shown};
-use crate::graph::{ChoiceGraph, GraphError, NodeAt, ROOT};
+use crate::catalog::{SelectableItem, printable};
+use crate::graph::{ChoiceGraph, GraphError, NodeIndex, ROOT};
 
 impl ChoiceGraph {
-    /// Walks the whole graph from the root, as a reader would, and holds what it meets against the
-    /// items that were given, which stand in the order of their ids.
-    pub(super) fn prove(&self, items: &[&SelectableItem]) -> Result<(), GraphError> {
+    /// Walks the complete graph from the root, as a model would, and compares the items that it
+    /// reaches with the given items, which are sorted by id.
+    pub(super) fn verify(&self, items: &[&SelectableItem]) -> Result<(), GraphError> {
         for pair in items.windows(2) {
             if let [one, other] = pair
                 && one.id == other.id
             {
-                return Err(GraphError::Twice { id: shown(one.id.as_str()) });
+                return Err(GraphError::Duplicate { id: printable(one.id.as_str()) });
             }
         }
-        let mut met: Vec<usize> = Vec::with_capacity(items.len());
-        let mut open = vec![(ROOT, 1)];
+        let mut is_reached: Vec<usize> = Vec::with_capacity(items.len());
+        let mut pending = vec![(ROOT, 1)];
         let mut visits = 0;
-        while let Some((at, depth)) = open.pop() {
+        while let Some((at, depth)) = pending.pop() {
             visits += 1;
-            // More visits than nodes: some node is reached over two ways, or from itself.
+            // More visits than nodes: some node has two parents or is its own ancestor.
             if visits > self.nodes.len() {
-                return Err(GraphError::Twice { id: self.first_below(at) });
+                return Err(GraphError::Duplicate { id: self.first_below(at) });
             }
-            self.prove_page(at, depth, &mut met)?;
+            self.verify_page(at, depth, &mut is_reached)?;
             let groups = self.node(at).map_or(&[][..], |node| &node.groups);
-            open.extend(groups.iter().map(|group| (*group, depth + 1)));
+            pending.extend(groups.iter().map(|group| (*group, depth + 1)));
         }
-        met.sort_unstable();
-        for pair in met.windows(2) {
+        is_reached.sort_unstable();
+        for pair in is_reached.windows(2) {
             if let [one, other] = pair
                 && one == other
             {
                 let id = self.leaves.get(*one).map_or("", |id| id.as_str());
-                return Err(GraphError::Twice { id: shown(id) });
+                return Err(GraphError::Duplicate { id: printable(id) });
             }
         }
         for item in items {
             let leaf = self.leaf(&item.id);
-            let reached = leaf.is_some_and(|leaf| met.binary_search(&leaf).is_ok());
-            if !reached {
-                return Err(GraphError::Unreachable { id: shown(item.id.as_str()) });
+            let is_reached = leaf.is_some_and(|leaf| is_reached.binary_search(&leaf).is_ok());
+            if !is_reached {
+                return Err(GraphError::Unreachable { id: printable(item.id.as_str()) });
             }
         }
         Ok(())
     }
 
-    /// One page: its bounds, its labels, and that the items on it know where they stand.
-    fn prove_page(&self, at: NodeAt, depth: usize, met: &mut Vec<usize>) -> Result<(), GraphError> {
+    /// Verifies one page: its bounds, its labels, and that its items refer back to it.
+    fn verify_page(
+        &self,
+        at: NodeIndex,
+        depth: usize,
+        reached: &mut Vec<usize>,
+    ) -> Result<(), GraphError> {
         let Some(node) = self.node(at) else {
             return Err(GraphError::Unreachable { id: self.first_below(at) });
         };
-        let own = if node.groups.is_empty() { node.leaves.len() } else { 0 };
-        let choices = node.groups.len() + own;
+        let item_count = if node.groups.is_empty() { node.leaves.len() } else { 0 };
+        let choices = node.groups.len() + item_count;
         let max_children = self.options.max_children;
         if choices > max_children {
             let id = self.first_below(at);
@@ -67,28 +72,29 @@ impl ChoiceGraph {
         let mut labels = BTreeSet::new();
         for group in &node.groups {
             let Some(inner) = self.node(*group) else { continue };
-            let named = !inner.label.is_empty() && !inner.label.contains('/') && inner.label != "*";
-            if !named || !labels.insert(&inner.label) || inner.parent != at {
+            let is_valid_name =
+                !inner.label.is_empty() && !inner.label.contains('/') && inner.label != "*";
+            if !is_valid_name || !labels.insert(&inner.label) || inner.parent != at {
                 let (id, label) = (self.first_below(*group), inner.label.clone());
-                return Err(GraphError::Label { id, label });
+                return Err(GraphError::AmbiguousLabel { id, label });
             }
         }
         if node.groups.is_empty() {
             for leaf in node.leaves.clone() {
-                if self.homes.get(leaf) != Some(&at) {
+                if self.node_of_leaf.get(leaf) != Some(&at) {
                     let id = self.leaves.get(leaf).map_or("", |id| id.as_str());
-                    return Err(GraphError::Unreachable { id: shown(id) });
+                    return Err(GraphError::Unreachable { id: printable(id) });
                 }
-                met.push(leaf);
+                reached.push(leaf);
             }
         }
         Ok(())
     }
 
-    /// The first item below a node, for messages.
-    fn first_below(&self, at: NodeAt) -> String {
+    /// The id of the first item below a node, for messages.
+    fn first_below(&self, at: NodeIndex) -> String {
         let leaf = self.node(at).and_then(|node| self.leaves.get(node.leaves.start));
-        shown(leaf.map_or("?", |id| id.as_str()))
+        printable(leaf.map_or("?", |id| id.as_str()))
     }
 }
 
@@ -115,21 +121,21 @@ mod tests {
     fn flaw(break_it: impl FnOnce(&mut ChoiceGraph)) -> String {
         let (mut graph, items) = sound();
         let items: Vec<&SelectableItem> = items.iter().collect();
-        assert_eq!(graph.prove(&items), Ok(()));
+        assert_eq!(graph.verify(&items), Ok(()));
         break_it(&mut graph);
-        graph.prove(&items).unwrap_err().to_string()
+        graph.verify(&items).unwrap_err().to_string()
     }
 
     #[test]
     fn each_way_to_lose_an_item_is_found_and_names_it() {
-        let page = |graph: &ChoiceGraph| graph.homes[0];
+        let page = |graph: &ChoiceGraph| graph.node_of_leaf[0];
         assert!(flaw(|g| g.nodes[ROOT].groups.truncate(1)).starts_with("`t30` is not reached"));
         let short = flaw(|g| {
             let page = page(g);
             g.nodes[page].leaves.end -= 1;
         });
         assert!(short.contains("is not reached"), "{short}");
-        let moved = flaw(|g| g.homes[3] = ROOT);
+        let moved = flaw(|g| g.node_of_leaf[3] = ROOT);
         assert!(moved.starts_with("`t03` is not reached"), "{moved}");
         let deep = flaw(|g| g.options.max_depth = 2);
         assert!(deep.contains("is reached after 3 choices, at most 2"), "{deep}");
@@ -158,6 +164,6 @@ mod tests {
         let (_, mut items) = sound();
         items.push(items[7].clone());
         let error = ChoiceGraph::build(&items, GraphOptions::default()).unwrap_err();
-        assert_eq!(error, GraphError::Twice { id: "t07".to_owned() });
+        assert_eq!(error, GraphError::Duplicate { id: "t07".to_owned() });
     }
 }

@@ -1,52 +1,53 @@
-//! One group into several.
+//! Splits one group into several.
 
 use std::collections::BTreeMap;
 
-use super::seed::Seeds;
+use super::seed::FeatureTable;
 use super::{Strategy, cluster, label};
 
-/// A group that is still to be split.
+/// A group that has not been added to the graph yet.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct PendingGroup {
     pub(super) label: String,
-    /// Places in the list of seeds.
+    /// Indices into the table of features.
     pub(super) items: Vec<usize>,
-    /// How many segments of the namespace its items share and have been used.
+    /// How many leading segments of the namespace have been used for grouping.
     pub(super) level: usize,
 }
 
 /// How groups are split.
 pub(super) struct Splitter<'a> {
-    pub(super) seeds: &'a Seeds<'a>,
-    /// In how many items each word stands.
-    pub(super) everywhere: Vec<u32>,
+    pub(super) seeds: &'a FeatureTable<'a>,
+    /// How many items contain each word.
+    pub(super) document_frequencies: Vec<u32>,
     pub(super) strategy: Strategy,
     pub(super) page: usize,
 }
 
 impl Splitter<'_> {
-    /// Two or more groups, at most as many as a page holds, none with more than `room` items.
-    pub(super) fn split(&self, part: &Part, room: usize) -> Vec<Part> {
-        let fits = |parts: &Vec<Part>| {
+    /// Splits a group into at least two groups and at most as many as a page holds, none with more
+    /// than `max_items` items.
+    pub(super) fn split(&self, part: &PendingGroup, max_items: usize) -> Vec<PendingGroup> {
+        let fits = |parts: &Vec<PendingGroup>| {
             (2..=self.page).contains(&parts.len())
-                && parts.iter().all(|part| part.items.len() <= room)
+                && parts.iter().all(|part| part.items.len() <= max_items)
         };
         let by_namespace = matches!(self.strategy, Strategy::Auto | Strategy::Namespace);
         let by_words = matches!(self.strategy, Strategy::Auto | Strategy::Clustering);
-        let namespaces = by_namespace.then(|| self.namespaces(part)).filter(fits);
+        let namespaces = by_namespace.then(|| self.by_namespace(part)).filter(fits);
         let mut parts = namespaces
-            .or_else(|| by_words.then(|| self.clusters(part)).filter(fits))
-            .unwrap_or_else(|| self.alphabet(part));
+            .or_else(|| by_words.then(|| self.by_words(part)).filter(fits))
+            .unwrap_or_else(|| self.by_name(part));
         let labels = parts.iter().map(|part| part.label.clone()).collect();
-        for (part, label) in parts.iter_mut().zip(label::distinct(labels)) {
+        for (part, label) in parts.iter_mut().zip(label::deduplicate(labels)) {
             part.label = label;
         }
         parts
     }
 
-    /// By the first segment that is not the same for all; neighbours together where there are more
-    /// than a page holds.
-    fn namespaces(&self, part: &Part) -> Vec<Part> {
+    /// Groups by the first namespace segment in which the items differ. If there are more groups than
+    /// a page holds, large ones stay and neighbouring small ones are merged.
+    fn by_namespace(&self, part: &PendingGroup) -> Vec<PendingGroup> {
         let mut level = part.level;
         let segment = |at: &usize, level| self.seeds.segment(*at, level);
         while let Some(first) = part.items.first().and_then(|at| segment(at, level))
@@ -61,39 +62,39 @@ impl Splitter<'_> {
         if groups.len() < 2 {
             return Vec::new();
         }
-        let whole = |(name, items): (&str, Vec<usize>)| Part {
-            label: label::segment(name),
+        let one_namespace = |(name, items): (&str, Vec<usize>)| PendingGroup {
+            label: label::namespace_name(name),
             items,
             level: level + 1,
         };
         if groups.len() <= self.page {
-            return groups.into_iter().map(whole).collect();
+            return groups.into_iter().map(one_namespace).collect();
         }
-        let share = part.items.len() / self.page;
+        let average = part.items.len() / self.page;
         let (large, small): (Vec<_>, Vec<_>) =
-            groups.into_iter().partition(|(_, items)| items.len() > share);
+            groups.into_iter().partition(|(_, items)| items.len() > average);
         let buckets = self.page.saturating_sub(large.len()).max(1);
-        let mut parts: Vec<Part> = large.into_iter().map(whole).collect();
-        parts.extend(together(small, buckets, level));
+        let mut parts: Vec<PendingGroup> = large.into_iter().map(one_namespace).collect();
+        parts.extend(merge_small(small, buckets, level));
         parts.sort_by(|a, b| a.label.cmp(&b.label));
         parts
     }
 
-    fn clusters(&self, part: &Part) -> Vec<Part> {
-        let groups = cluster::groups(self.seeds, &part.items, self.page, self.page);
+    fn by_words(&self, part: &PendingGroup) -> Vec<PendingGroup> {
+        let groups = cluster::farthest_first(self.seeds, &part.items, self.page, self.page);
         if groups.len() < 2 {
             return Vec::new();
         }
-        let named = |items: Vec<usize>| Part {
-            label: label::words(self.seeds, &items, &self.everywhere),
+        let cluster = |items: Vec<usize>| PendingGroup {
+            label: label::cluster_name(self.seeds, &items, &self.document_frequencies),
             items,
             level: part.level,
         };
-        groups.into_iter().map(named).collect()
+        groups.into_iter().map(cluster).collect()
     }
 
-    /// By name, in parts of nearly the same size.
-    fn alphabet(&self, part: &Part) -> Vec<Part> {
+    /// Groups alphabetically by name, into parts of nearly equal size.
+    fn by_name(&self, part: &PendingGroup) -> Vec<PendingGroup> {
         let mut items = part.items.clone();
         let key = |at: &usize| self.seeds.get(*at).map(|seed| (&seed.name, &seed.item.id));
         items.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -104,15 +105,15 @@ impl Splitter<'_> {
         let chunk = |n: usize| {
             let (from, to) = (items.len() * n / count, items.len() * (n + 1) / count);
             let items = items.get(from..to).unwrap_or_default();
-            let label = label::range(name(items.first()), name(items.last()));
-            Part { label, items: items.to_vec(), level: part.level }
+            let label = label::range_name(name(items.first()), name(items.last()));
+            PendingGroup { label, items: items.to_vec(), level: part.level }
         };
         (0..count).map(chunk).collect()
     }
 }
 
-/// Puts neighbouring namespaces into a bounded number of groups of about the same size.
-fn together(groups: Vec<(&str, Vec<usize>)>, buckets: usize, level: usize) -> Vec<Part> {
+/// Merges neighbouring namespaces into a bounded number of groups of about equal size.
+fn merge_small(groups: Vec<(&str, Vec<usize>)>, buckets: usize, level: usize) -> Vec<PendingGroup> {
     let total: usize = groups.iter().map(|(_, items)| items.len()).sum();
     let mut parts: BTreeMap<usize, (Vec<&str>, Vec<usize>)> = BTreeMap::new();
     let mut before = 0;
@@ -125,7 +126,7 @@ fn together(groups: Vec<(&str, Vec<usize>)>, buckets: usize, level: usize) -> Ve
     }
     let part = |(names, items): (Vec<&str>, Vec<usize>)| {
         let (first, last) = (names.first().unwrap_or(&""), names.last().unwrap_or(&""));
-        Part { label: label::range(first, last), items, level }
+        PendingGroup { label: label::range_name(first, last), items, level }
     };
     parts.into_values().map(part).collect()
 }

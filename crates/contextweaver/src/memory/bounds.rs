@@ -1,4 +1,4 @@
-//! The limits on the size of memory.
+//! Limits on the size of memory.
 
 use serde_json::Value;
 use weaver_text::escape;
@@ -9,26 +9,26 @@ use super::error::MemoryError;
 use super::put::PutOptions;
 
 /// The longest key, in bytes.
-pub const MAX_KEY: usize = 256;
-/// The longest text of a source or of a part of an origin, in bytes.
-pub const MAX_SOURCE: usize = 1_024;
+pub const MAX_KEY_BYTES: usize = 256;
+/// The longest source, session or trace of an entry, in bytes.
+pub const MAX_SOURCE_BYTES: usize = 1_024;
 /// The most claims about one fact.
 pub const MAX_CLAIMS: usize = 16;
 /// The longest summary of an episode, in bytes.
-pub const MAX_EPISODE: usize = 2_000;
+pub const MAX_SUMMARY_BYTES: usize = 2_000;
 /// The most entries in one page of a list.
 pub const MAX_PAGE: usize = 1_000;
 
-/// How much one tier takes. Each process that opens a durable file holds it to its own limits.
+/// How much one tier may hold. Each process that opens a durable file enforces its own limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Values; default 100,000.
+    /// The most values; default 100,000.
     pub values: u64,
-    /// Facts; default 10,000.
+    /// The most facts; default 10,000.
     pub facts: u64,
-    /// Episodes, of which the oldest make room; default and most 1,000.
+    /// The most episodes, after which the oldest are removed; default and maximum 1,000.
     pub episodes: u64,
-    /// Bytes of one value as canonical JSON; default and most 32 KiB.
+    /// The most bytes of one value as canonical JSON; default and maximum 32 KiB.
     pub value_bytes: usize,
 }
 
@@ -39,7 +39,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The same within what the stored form allows.
+    /// These limits, reduced to what the stored form allows.
     pub(super) fn within(self) -> Self {
         let most = Self::default();
         Self {
@@ -49,7 +49,7 @@ impl Limits {
         }
     }
 
-    pub(super) fn of(&self, kind: EntryKind) -> u64 {
+    pub(super) fn max_entries(&self, kind: EntryKind) -> u64 {
         match kind {
             EntryKind::Value => self.values,
             EntryKind::Episode => self.episodes,
@@ -57,51 +57,52 @@ impl Limits {
         }
     }
 
-    pub(super) fn check(
+    pub(super) fn check_put(
         &self,
         key: &str,
         value: &Value,
         put: &PutOptions,
     ) -> Result<(), MemoryError> {
         check_key(key)?;
-        let bytes = canonical::to_bytes(value, Profile::Foreign)
-            .map_err(|error| MemoryError::Value { key: shown(key), problem: error.to_string() })?;
-        bounded("value", key, bytes.len(), self.value_bytes)?;
+        let bytes = canonical::to_bytes(value, Profile::Foreign).map_err(|error| {
+            MemoryError::Value { key: printable(key), problem: error.to_string() }
+        })?;
+        check_size("value", key, bytes.len(), self.value_bytes)?;
         for text in [&put.source, &put.origin.session, &put.origin.trace] {
-            bounded("source", key, text.len(), MAX_SOURCE)?;
+            check_size("source", key, text.len(), MAX_SOURCE_BYTES)?;
         }
         Ok(())
     }
 }
 
-/// A key: 1 to 256 bytes, without control characters, no blank at either end.
+/// Checks a key: 1 to 256 bytes, without control characters, no blank at either end.
 pub(super) fn check_key(key: &str) -> Result<(), MemoryError> {
-    let wrong = |rule| Err(MemoryError::Key { key: shown(key), rule });
-    if key.is_empty() || key.len() > MAX_KEY {
-        return wrong("it has 1 to 256 bytes");
+    let malformed = |rule| Err(MemoryError::Key { key: printable(key), rule });
+    if key.is_empty() || key.len() > MAX_KEY_BYTES {
+        return malformed("it has 1 to 256 bytes");
     }
     if key.chars().any(char::is_control) {
-        return wrong("it has no control characters");
+        return malformed("it has no control characters");
     }
     if key.trim() != key {
-        return wrong("it neither begins nor ends with a blank");
+        return malformed("it neither begins nor ends with a blank");
     }
     Ok(())
 }
 
-pub(super) fn bounded(
+pub(super) fn check_size(
     what: &'static str,
     key: &str,
     size: usize,
     max: usize,
 ) -> Result<(), MemoryError> {
     if size > max {
-        return Err(MemoryError::TooLarge { what, key: shown(key), size, max });
+        return Err(MemoryError::TooLarge { what, key: printable(key), size, max });
     }
     Ok(())
 }
 
-/// A key as an error shows it.
-pub(super) fn shown(key: &str) -> String {
+/// A key for a message: escaped and shortened.
+pub(super) fn printable(key: &str) -> String {
     escape::line(&escape::shorten(key, 80)).into_owned()
 }

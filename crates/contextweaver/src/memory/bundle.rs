@@ -1,4 +1,4 @@
-//! The three tiers together.
+//! The three tiers of memory together.
 
 use std::sync::Arc;
 
@@ -9,28 +9,27 @@ use super::bounds::Limits;
 use super::entry::Tier;
 use super::tier::{InProcessMemory, Memory, MemoryAuditHook};
 
-/// What a bundle is made of.
+/// The parts that a bundle is made of.
 #[derive(Clone)]
 pub struct BundleParts {
     /// The trace that the bundle belongs to. May be empty.
     pub trace_id: String,
     /// The session. May be empty.
     pub session_id: String,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Where writes and reads of the episodic and durable tiers are taken down. Without one they
-    /// are not.
+    /// The hook that records writes and reads of the episodic and durable tiers, if any.
     pub event_log: Option<MemoryAuditHook>,
-    /// Where the durable tier lies. Without one it ends with the process.
+    /// The store of the durable tier. Without one, the tier lasts only as long as the process.
     pub memory_store: Option<Arc<dyn RecordStore>>,
-    /// Whose memory it is.
+    /// The tenant that owns the memory.
     pub tenant: Tenant,
-    /// How much a tier takes.
+    /// The limits of each tier.
     pub limits: Limits,
 }
 
 impl BundleParts {
-    /// A bundle of no trace and no session, without log and store.
+    /// Parts without a trace, session, audit hook and store.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             trace_id: String::new(),
@@ -57,7 +56,7 @@ impl BundleParts {
 ///
 /// memory.working.put("last_result", json!({ "items": [1, 2] }), &PutOptions::default())?;
 /// memory.episodic.put("step_1_output", json!({ "ok": true }), &PutOptions::new("tool.vault_read"))?;
-/// let day = PutOptions::new("user").ttl(Duration::from_secs(86_400));
+/// let day = PutOptions::new("user").with_ttl(Duration::from_secs(86_400));
 /// memory.durable.put("user_preference", json!("compact"), &day)?;
 ///
 /// assert_eq!(memory.durable.get("user_preference", json!(null))?, "compact");
@@ -69,16 +68,16 @@ impl BundleParts {
 /// ```
 #[derive(Clone)]
 pub struct MemoryBundle {
-    /// In the process, lost with it.
+    /// Working memory, which is lost with the process.
     pub working: InProcessMemory,
-    /// Of this trace: in the process, and taken down in the log where one is wired.
+    /// Episodic memory of this trace: in the process, and recorded by the audit hook if there is one.
     pub episodic: InProcessMemory,
-    /// Over the store, which outlives the process.
+    /// Durable memory over the store, which outlives the process.
     pub durable: Memory,
 }
 
 impl MemoryBundle {
-    /// A bundle of these parts. Its working and episodic tiers are empty.
+    /// A bundle of these parts, with empty working and episodic tiers.
     #[must_use]
     pub fn create(parts: BundleParts) -> Self {
         Self {

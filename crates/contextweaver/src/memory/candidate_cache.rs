@@ -1,4 +1,4 @@
-//! Candidates that were worked out of records before, with the bytes of these records.
+//! A cache of recall candidates, each with the bytes of the record that it was made from.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -8,38 +8,42 @@ use weaver_types::{Label, Timestamp};
 
 use super::entry::{EntryKind, MemoryEntry};
 
-/// Most entries of one kind that are kept, and most bytes of their records together.
+/// The most entries of one kind that are cached, and the most bytes of their records together.
 const MAX_CACHED: usize = 16_384;
 pub(super) const MAX_CACHED_BYTES: usize = 16 * 1024 * 1024;
 
-/// One entry that may be shown.
+/// An entry prepared for recall.
 #[derive(Debug, PartialEq)]
-pub(super) struct Candidate {
+pub(super) struct RecallCandidate {
     pub(super) id: String,
     pub(super) line: String,
     pub(super) stems: BTreeSet<String>,
-    pub(super) at: Timestamp,
+    pub(super) created_at: Timestamp,
     pub(super) label: Label,
     pub(super) entries: Vec<MemoryEntry>,
 }
 
-/// What was worked out of the records of a kind, by their ids.
+/// The candidates of one kind, by record id.
 #[derive(Default)]
 pub(super) struct CandidateCache {
-    pub(super) by_id: BTreeMap<String, (Vec<u8>, Arc<Candidate>)>,
+    pub(super) by_id: BTreeMap<String, (Vec<u8>, Arc<RecallCandidate>)>,
     pub(super) bytes: usize,
 }
 
-/// What is kept of each kind of entry.
+/// The caches of all kinds of entries.
 pub(super) type CandidateCaches = Mutex<BTreeMap<EntryKind, CandidateCache>>;
 
 impl CandidateCache {
-    pub(super) fn find(&self, id: &str, record: &Record) -> Option<Arc<Candidate>> {
+    pub(super) fn get_if_unchanged(
+        &self,
+        id: &str,
+        record: &Record,
+    ) -> Option<Arc<RecallCandidate>> {
         let (bytes, candidate) = self.by_id.get(id)?;
         (*bytes == record.value).then(|| Arc::clone(candidate))
     }
 
-    pub(super) fn keep(&mut self, id: String, bytes: Vec<u8>, candidate: Arc<Candidate>) {
+    pub(super) fn insert(&mut self, id: String, bytes: Vec<u8>, candidate: Arc<RecallCandidate>) {
         let sum = self.bytes + bytes.len();
         if self.by_id.len() < MAX_CACHED && sum <= MAX_CACHED_BYTES {
             self.bytes = sum;

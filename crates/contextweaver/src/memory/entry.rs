@@ -1,4 +1,4 @@
-//! One thing that is remembered.
+//! Entries of memory.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_types::{CallId, Label, PrincipalId, RunId, Timestamp};
 
-/// How far ahead of the clock an entry may say it was written, for machines whose clocks differ.
-/// One that lies further ahead has no age that could be told.
-pub(super) const AHEAD: Duration = Duration::from_secs(24 * 3_600);
+/// How far in the future the creation time of an entry may lie, because clocks of machines differ.
+/// If it lies further ahead, the age of the entry cannot be determined.
+pub(super) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(24 * 3_600);
 
-/// How long memory lasts.
+/// A tier of memory, which determines how long entries last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// As long as the process.
+    /// Entries last as long as the process.
     Working,
-    /// As long as the trace, in the process.
+    /// Entries last as long as the trace, within the process.
     Episodic,
-    /// As long as its file.
+    /// Entries last as long as the file.
     Durable,
 }
 
 impl Tier {
-    /// The word of the tier.
+    /// The word for the tier.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -32,9 +32,9 @@ impl Tier {
         }
     }
 
-    /// The three letters that stand in ids.
+    /// The three-letter abbreviation used in entry ids.
     #[must_use]
-    pub fn short(self) -> &'static str {
+    pub fn abbreviation(self) -> &'static str {
         match self {
             Self::Working => "wor",
             Self::Episodic => "epi",
@@ -43,18 +43,18 @@ impl Tier {
     }
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
-    /// A value under a key; the last one written counts.
+    /// A value under a key; a later write replaces it.
     #[default]
     Value,
-    /// A short summary of something past.
+    /// A short summary of a past interaction.
     Episode,
-    /// A statement that others may contradict.
+    /// A fact: claims of several sources, which may contradict one another.
     Fact,
 }
 
@@ -62,7 +62,7 @@ impl EntryKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Value, Self::Episode, Self::Fact];
 
-    /// The word of the kind.
+    /// The word for the kind.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl EntryKind {
         }
     }
 
-    /// Several of them.
+    /// The plural word for the kind.
     pub(super) fn plural(self) -> &'static str {
         match self {
             Self::Value => "values",
@@ -82,28 +82,28 @@ impl EntryKind {
     }
 }
 
-/// How sure its source was: from 0 to 1, in millionths.
+/// The confidence of a source in its statement, from 0 to 1, stored in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Confidence(u32);
 
 impl Confidence {
-    /// One.
+    /// Full confidence.
     pub const CERTAIN: Self = Self(1_000_000);
 
-    /// From millionths; more than a million is a million.
+    /// A confidence from millionths, capped at one million.
     #[must_use]
     pub fn from_millionths(millionths: u32) -> Self {
         Self(millionths.min(1_000_000))
     }
 
-    /// In millionths.
+    /// The confidence in millionths.
     #[must_use]
     pub fn millionths(self) -> u32 {
         self.0
     }
 
-    /// From 0 to 1.
+    /// The confidence from 0 to 1.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / 1_000_000.0
@@ -116,7 +116,7 @@ impl Default for Confidence {
     }
 }
 
-/// Where an entry was written: what is not known is left out.
+/// Where an entry was written. Unknown parts are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -126,39 +126,39 @@ pub struct Origin {
     /// The trace.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trace: String,
-    /// For whom.
+    /// The principal on whose behalf it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<PrincipalId>,
     /// The run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// The call that wrote it.
+    /// The call that wrote the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallId>,
 }
 
-/// One thing that is remembered.
+/// One entry of memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryEntry {
-    /// Its key within tier and kind.
+    /// The key, unique within tier and kind.
     pub key: String,
-    /// Its value.
+    /// The value.
     pub value: Value,
-    /// How long it lasts.
+    /// The tier that holds the entry.
     pub tier: Tier,
-    /// What it is.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// Where it came from, in the words of whoever wrote it.
+    /// The source, in the words of the writer.
     pub source: String,
-    /// How sure that was.
+    /// The confidence of the source.
     pub confidence: Confidence,
-    /// When it was written.
+    /// When the entry was written.
     pub created_at: Timestamp,
-    /// For how long it holds; `None` for ever.
+    /// The time to live; `None` for no expiry.
     pub ttl: Option<Duration>,
-    /// How confidential and how trustworthy it is, in every later session too.
+    /// The label, which stays with the entry in every later session.
     pub label: Label,
-    /// In which session, run and call it was written.
+    /// The session, run and call in which it was written.
     pub origin: Origin,
 }
 
@@ -169,14 +169,14 @@ impl MemoryEntry {
         entry_id(self.tier, &self.key)
     }
 
-    /// When it ends, if it does.
+    /// When the entry expires, if it does.
     #[must_use]
     pub fn expires_at(&self) -> Option<Timestamp> {
         self.ttl.map(|ttl| self.created_at.after(ttl))
     }
 
-    /// Whether it has ended at `now`. What has an end and says that it was written more than a day
-    /// from now has ended too: how old it is cannot be told.
+    /// Whether the entry has expired at `now`. An entry with a time to live whose creation time lies
+    /// more than a day in the future counts as expired, because its age cannot be determined.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         is_expired(self.created_at, self.ttl, now)
@@ -184,9 +184,9 @@ impl MemoryEntry {
 }
 
 pub(super) fn entry_id(tier: Tier, key: &str) -> String {
-    format!("mem_{}_{key}", tier.short())
+    format!("mem_{}_{key}", tier.abbreviation())
 }
 
 pub(super) fn is_expired(created_at: Timestamp, ttl: Option<Duration>, now: Timestamp) -> bool {
-    ttl.is_some_and(|ttl| now >= created_at.after(ttl) || created_at > now.after(AHEAD))
+    ttl.is_some_and(|ttl| now >= created_at.after(ttl) || created_at > now.after(MAX_CLOCK_SKEW))
 }

@@ -1,18 +1,19 @@
-//! Why something was not remembered or recalled.
+//! Errors of memory.
 
 use thiserror::Error;
 use weaver_types::ledger::LedgerError;
 
-/// Why memory refused. Nothing was written then, unless the store itself says that it is unknown.
+/// Why an operation on memory failed. Nothing was written, unless the store reports that this is
+/// unknown.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// The key is no key.
-    #[error("`{key}` is no key of memory: {rule}; use another")]
+    /// The key is invalid.
+    #[error("`{key}` is not a valid key of memory: {rule}; use another")]
     Key {
-        /// The key, made visible and cut.
+        /// The key, escaped and shortened.
         key: String,
-        /// The rule in words.
+        /// The broken rule, in words.
         rule: &'static str,
     },
     /// Something is larger than its bound.
@@ -20,22 +21,23 @@ pub enum MemoryError {
     TooLarge {
         /// What is too large.
         what: &'static str,
-        /// The key, made visible and cut.
+        /// The key, escaped and shortened.
         key: String,
-        /// Its bytes.
+        /// The size in bytes.
         size: usize,
-        /// Bytes allowed.
+        /// The most bytes allowed.
         max: usize,
     },
-    /// The value has no canonical form: a number that is not finite, or nesting beyond the bound.
+    /// The value cannot be written as canonical JSON: a number is not finite, or the nesting is too
+    /// deep.
     #[error("the value of `{key}` cannot be stored: {problem}")]
     Value {
-        /// The key, made visible and cut.
+        /// The key, escaped and shortened.
         key: String,
         /// What is wrong.
         problem: String,
     },
-    /// There is no room.
+    /// The limit of entries is reached.
     #[error("memory holds {max} {what} already: forget some, or let some expire")]
     Full {
         /// The bound.
@@ -43,49 +45,49 @@ pub enum MemoryError {
         /// What is bounded.
         what: &'static str,
     },
-    /// Too many statements about one fact stand side by side.
+    /// A fact has too many unresolved claims.
     #[error("`{key}` has {max} claims that nobody has resolved: resolve or forget it first")]
     Claims {
-        /// The key, made visible and cut.
+        /// The key, escaped and shortened.
         key: String,
         /// The bound.
         max: usize,
     },
-    /// There is no such claim, or it was superseded.
-    #[error("`{key}` has no claim {number} that stands; list its claims")]
+    /// The claim does not exist or was superseded.
+    #[error("`{key}` has no current claim {number}; list its claims")]
     NoClaim {
-        /// The key, made visible and cut.
+        /// The key, escaped and shortened.
         key: String,
-        /// The number.
+        /// The number of the claim.
         number: u32,
     },
-    /// A stored entry is newer than this build.
+    /// A stored entry was written by a newer build.
     #[error(
         "the entry `{key}` has version {found}, this build knows up to {known}: use a newer build"
     )]
     Newer {
-        /// The key of the record, made visible and cut.
+        /// The key of the record, escaped and shortened.
         key: String,
-        /// Its version.
+        /// The version of the entry.
         found: u64,
-        /// The newest known.
+        /// The newest version that this build knows.
         known: u64,
     },
-    /// A stored entry is not what was written.
+    /// A stored entry cannot be decoded.
     #[error("the entry `{key}` is damaged: {problem}; restore the file from a copy")]
     Damaged {
-        /// The key of the record, made visible and cut.
+        /// The key of the record, escaped and shortened.
         key: String,
         /// What is wrong.
         problem: String,
     },
-    /// Others change the same entry faster than it can be written.
+    /// Other writers changed the entry at every attempt.
     #[error("`{key}` changes too fast: try again")]
     Contended {
-        /// The key, made visible and cut.
+        /// The key, escaped and shortened.
         key: String,
     },
-    /// The log did not take what happened, so it did not happen.
+    /// The audit hook did not accept the access, so it did not happen.
     #[error("the log did not take it, so nothing was remembered or recalled: {0}")]
     Log(MemoryLogError),
     /// The store refused or failed.
@@ -113,13 +115,13 @@ impl MemoryError {
     }
 }
 
-/// Why the log did not take an access.
+/// Why the audit hook did not accept an access.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MemoryLogError(String);
 
 impl MemoryLogError {
-    /// With what the log says.
+    /// An error with the message of the audit hook.
     pub fn new(problem: impl Into<String>) -> Self {
         Self(problem.into())
     }

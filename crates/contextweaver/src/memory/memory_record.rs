@@ -1,4 +1,4 @@
-//! The stored form of an entry, version 1.
+//! The stored form of a memory entry, version 1.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::{Label, Timestamp};
 
-use super::bounds::shown;
+use super::bounds::printable;
 use super::entry::{self, Confidence, EntryKind, MemoryEntry, Origin, Tier};
 use super::error::MemoryError;
 use super::put::PutOptions;
@@ -15,7 +15,7 @@ use super::put::PutOptions;
 /// The version of the stored form of an entry.
 pub const ENTRY_VERSION: u64 = 1;
 
-/// All that stands under one key: one claim, of a fact maybe several.
+/// The record of one key: a single claim, or for a fact possibly several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MemoryRecord {
@@ -25,7 +25,7 @@ pub(super) struct MemoryRecord {
     pub(super) claims: Vec<StoredClaim>,
 }
 
-/// One value with all that goes with it.
+/// One value with its source, confidence, label and origin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredClaim {
@@ -44,15 +44,15 @@ pub(super) struct StoredClaim {
     pub(super) superseded: Option<Supersession>,
 }
 
-/// Which claim took the place of another, when and why.
+/// Which claim superseded another, when and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Supersession {
-    /// The number of the claim that stands.
+    /// The number of the superseding claim.
     pub by: u32,
-    /// When that was said.
+    /// When the claim was superseded.
     pub at: Timestamp,
-    /// Why, in the words of whoever resolved it.
+    /// The reason, in the words of whoever resolved the dispute.
     pub why: String,
 }
 
@@ -61,28 +61,28 @@ impl MemoryRecord {
         Self { v: ENTRY_VERSION, kind, key: key.to_owned(), claims }
     }
 
-    /// Without what has expired; `None` where nothing is left.
-    pub(super) fn live(mut self, now: Timestamp) -> Option<Self> {
+    /// The record without expired claims; `None` if no claim is left.
+    pub(super) fn without_expired(mut self, now: Timestamp) -> Option<Self> {
         self.claims.retain(|claim| !claim.is_expired(now));
         (!self.claims.is_empty()).then_some(self)
     }
 
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>, MemoryError> {
-        canonical::of(self, Profile::Foreign).map_err(|error| MemoryError::Value {
-            key: shown(&self.key),
+        canonical::serialize(self, Profile::Foreign).map_err(|error| MemoryError::Value {
+            key: printable(&self.key),
             problem: error.to_string(),
         })
     }
 
-    /// Reads what stands under a record's id.
+    /// Decodes the record with this id.
     pub(super) fn from_bytes(id: &str, bytes: &[u8]) -> Result<Self, MemoryError> {
-        let damaged = |problem: String| MemoryError::Damaged { key: shown(id), problem };
+        let damaged = |problem: String| MemoryError::Damaged { key: printable(id), problem };
         let value =
             canonical::parse(bytes, Profile::Foreign).map_err(|e| damaged(e.to_string()))?;
         match value.get("v").and_then(Value::as_u64) {
             Some(ENTRY_VERSION) => {}
             Some(found) if found > ENTRY_VERSION => {
-                return Err(MemoryError::Newer { key: shown(id), found, known: ENTRY_VERSION });
+                return Err(MemoryError::Newer { key: printable(id), found, known: ENTRY_VERSION });
             }
             _ => return Err(damaged("it has no version".to_owned())),
         }
@@ -93,12 +93,12 @@ impl MemoryRecord {
         Ok(stored)
     }
 
-    /// Its newest claim that stands, as an entry.
+    /// The newest current claim, as an entry.
     pub(super) fn entry(self, tier: Tier) -> Option<MemoryEntry> {
         let Self { kind, key, claims, .. } = self;
-        // A claim that is said again is renewed where it stands, so the last one need not be the newest.
-        let standing = claims.into_iter().filter(|claim| claim.superseded.is_none());
-        let claim = standing.max_by_key(|claim| claim.created_at)?;
+        // A repeated claim is renewed in place, so the last one in the list need not be the newest.
+        let current = claims.into_iter().filter(|claim| claim.superseded.is_none());
+        let claim = current.max_by_key(|claim| claim.created_at)?;
         Some(claim.entry(tier, kind, &key))
     }
 }
@@ -142,7 +142,7 @@ impl StoredClaim {
     }
 }
 
-/// Where an entry stands in its store.
+/// The id of an entry's record in the store.
 pub(super) fn record_id(kind: EntryKind, key: &str) -> String {
     format!("{}/{key}", kind.as_str())
 }

@@ -1,4 +1,4 @@
-//! Records in this process alone.
+//! A record store in memory, for tiers that have no file.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeInclusive};
@@ -9,11 +9,12 @@ use weaver_types::ledger::{
     Batch, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, RecordStore,
 };
 
-/// Records that end with the process: what a tier lies in that has no file.
+/// Records that last as long as the process.
 #[derive(Default)]
 pub(super) struct ProcessRecords(Mutex<BTreeMap<RecordKey, Record>>);
 
-/// What a batch changes, before it is applied.
+/// The changes of a batch before they are applied, so that a batch is applied completely or not at
+/// all.
 struct StagedBatch<'a> {
     records: &'a BTreeMap<RecordKey, Record>,
     changed: BTreeMap<RecordKey, Option<Record>>,

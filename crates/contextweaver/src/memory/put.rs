@@ -6,25 +6,25 @@ use weaver_types::{Label, RunId};
 
 use super::entry::{Confidence, Origin};
 
-/// What goes with a value: its source, how long it holds, how sure and how trustworthy it is.
+/// The options of a write: source, time to live, confidence, label and origin.
 ///
-/// What says nothing of its label is internal and untrusted. Nothing in memory is public.
+/// The default label is internal and untrusted. No entry of memory is public.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PutOptions {
     /// Where the value came from, for example `tool.vault_read`. May be empty.
     pub source: String,
-    /// For how long it holds; `None` for ever.
+    /// The time to live; `None` for no expiry.
     pub ttl: Option<Duration>,
-    /// How sure its source is.
+    /// The confidence of the source.
     pub confidence: Confidence,
-    /// How confidential and how trustworthy it is: the join of all that it was made from.
+    /// The label: the join of the labels of everything that the value was made from.
     pub label: Label,
-    /// Where it is written; session and trace of the bundle stand in for those left empty.
+    /// Where the entry is written. An empty session or trace is replaced by that of the bundle.
     pub origin: Origin,
 }
 
 impl PutOptions {
-    /// From this source, for ever, certain, internal and untrusted.
+    /// Options with this source: no expiry, full confidence, internal and untrusted.
     pub fn new(source: impl Into<String>) -> Self {
         Self {
             source: source.into(),
@@ -35,37 +35,37 @@ impl PutOptions {
         }
     }
 
-    /// The same for this long.
+    /// Sets the time to live.
     #[must_use]
-    pub fn ttl(mut self, ttl: Duration) -> Self {
+    pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = Some(ttl);
         self
     }
 
-    /// The same with this label.
+    /// Sets the label.
     #[must_use]
-    pub fn labelled(mut self, label: Label) -> Self {
+    pub fn with_label(mut self, label: Label) -> Self {
         self.label = label;
         self
     }
 
-    /// The same with this confidence.
+    /// Sets the confidence.
     #[must_use]
-    pub fn confident(mut self, confidence: Confidence) -> Self {
+    pub fn with_confidence(mut self, confidence: Confidence) -> Self {
         self.confidence = confidence;
         self
     }
 
-    /// The same, written in this session.
+    /// Sets the session.
     #[must_use]
-    pub fn in_session(mut self, session: impl Into<String>) -> Self {
+    pub fn with_session(mut self, session: impl Into<String>) -> Self {
         self.origin.session = session.into();
         self
     }
 
-    /// The same, written in this run.
+    /// Sets the run.
     #[must_use]
-    pub fn in_run(mut self, run: RunId) -> Self {
+    pub fn with_run(mut self, run: RunId) -> Self {
         self.origin.run = Some(run);
         self
     }

@@ -1,4 +1,4 @@
-//! Recalls what bears on a query from durable memory, as items for the head of a context.
+//! Recalls entries of durable memory that are relevant to a query, as items for the head of a context.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weaver_text::token::TokenCounter;
 use weaver_types::{Confidentiality, Integrity, Label};
 
-use super::candidate_cache::Candidate;
+use super::candidate_cache::RecallCandidate;
 use super::entry::EntryKind;
 use super::error::MemoryError;
 use super::tier::{Access, Memory};
@@ -14,67 +14,67 @@ use crate::compile::ContextItem;
 use crate::fixed_point::{self, ONE};
 use crate::stems::stems;
 
-/// How much of one store a context may show.
+/// How much of one store a recall may return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Caps {
-    /// Tokens of all its lines together, the note on what is left out included.
+pub struct RecallLimits {
+    /// The most tokens of all lines together, including the note on omitted entries.
     pub tokens: usize,
-    /// Entries.
+    /// The most entries.
     pub entries: usize,
 }
 
-/// What to recall.
+/// A request to recall entries.
 #[derive(Clone, Copy)]
-pub struct Recall<'a> {
-    /// What the model is about to do. Where it is empty, the newest entries come first.
+pub struct RecallRequest<'a> {
+    /// What the model is about to do. If it is empty, the newest entries come first.
     pub query: &'a str,
-    /// How tokens are counted.
+    /// The token counter.
     pub counter: &'a dyn TokenCounter,
-    /// The cap on episodes; by default 3 of them in 300 tokens.
-    pub episodes: Caps,
-    /// The cap on facts; by default 64 of them in 500 tokens.
-    pub facts: Caps,
+    /// The limits on episodes; by default 3 entries and 300 tokens.
+    pub episodes: RecallLimits,
+    /// The limits on facts; by default 64 entries and 500 tokens.
+    pub facts: RecallLimits,
 }
 
-impl<'a> Recall<'a> {
-    /// With the usual caps.
+impl<'a> RecallRequest<'a> {
+    /// A request with the default limits.
     pub fn new(query: &'a str, counter: &'a dyn TokenCounter) -> Self {
-        let episodes = Caps { tokens: 300, entries: 3 };
-        let facts = Caps { tokens: 500, entries: 64 };
+        let episodes = RecallLimits { tokens: 300, entries: 3 };
+        let facts = RecallLimits { tokens: 500, entries: 64 };
         Self { query, counter, episodes, facts }
     }
 }
 
-/// What was recalled.
+/// The recalled entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecallResult {
-    /// Episodes, newest first, then facts in the order of their keys; after each kind a note where
-    /// some were left out. Each is one line and carries its label.
+    /// Episodes, newest first, then facts in order of key. After each kind follows a note if entries
+    /// were omitted. Each item is one line and carries its label.
     pub items: Vec<ContextItem>,
-    /// The labels of the entries shown, joined.
+    /// The join of the labels of all recalled entries.
     pub label: Label,
-    /// Tokens of the lines.
+    /// The tokens of all lines.
     pub tokens: usize,
-    /// How many episodes were left out.
+    /// How many episodes were omitted.
     pub episodes_omitted: usize,
-    /// How many facts were left out.
+    /// How many facts were omitted.
     pub facts_omitted: usize,
 }
 
-/// Picks what of the episodes and facts of a tier bears most on the query, within the caps.
+/// Selects the episodes and facts of a tier that are most relevant to the query, within the limits.
 ///
-/// Entries that share terms with the query come first, rare terms counting more; among equals the
-/// newer one. A claim that others contradict is shown with all that contradict it and their sources.
-/// What is shown is taken down in the log like any other reading.
+/// Entries are ranked by the summed inverse document frequency of the query stems that they contain;
+/// among equals the newer one comes first. A disputed claim is shown together with the claims that
+/// contradict it and their sources. Recalled entries are reported to the audit hook like other reads.
 ///
-/// All entries are read; the words of those that stand as they stood the last time are known.
+/// All records are read, but unchanged ones are not analysed again.
 ///
 /// # Errors
-/// [`MemoryError`], when the store cannot be read or the log does not take it.
-pub fn recall(memory: &Memory, request: &Recall<'_>) -> Result<RecallResult, MemoryError> {
-    let episodes = memory.records.candidates(EntryKind::Episode)?;
-    let facts = memory.records.candidates(EntryKind::Fact)?;
-    let mut taken = BTreeSet::new();
+/// [`MemoryError`] if the store cannot be read or the audit hook refuses an access.
+pub fn recall(memory: &Memory, request: &RecallRequest<'_>) -> Result<RecallResult, MemoryError> {
+    let episodes = memory.store.candidates(EntryKind::Episode)?;
+    let facts = memory.store.candidates(EntryKind::Fact)?;
+    let mut selected_ids = BTreeSet::new();
     let mut out = RecallResult {
         items: Vec::new(),
         label: Label::clean(),
@@ -82,40 +82,41 @@ pub fn recall(memory: &Memory, request: &Recall<'_>) -> Result<RecallResult, Mem
         episodes_omitted: 0,
         facts_omitted: 0,
     };
-    let (mut shown, omitted) = select(episodes, request, request.episodes, &mut taken, "episodes");
-    shown.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.id.cmp(&a.id)));
+    let (mut selected, omitted) =
+        select(episodes, request, request.episodes, &mut selected_ids, "episodes");
+    selected.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| b.id.cmp(&a.id)));
     out.episodes_omitted = omitted;
-    out.show(memory, shown, request, "episodes", omitted, request.episodes)?;
-    let (mut shown, omitted) = select(facts, request, request.facts, &mut taken, "facts");
-    shown.sort_by(|a, b| a.id.cmp(&b.id));
+    out.add_items(memory, selected, request, "episodes", omitted, request.episodes)?;
+    let (mut selected, omitted) = select(facts, request, request.facts, &mut selected_ids, "facts");
+    selected.sort_by(|a, b| a.id.cmp(&b.id));
     out.facts_omitted = omitted;
-    out.show(memory, shown, request, "facts", omitted, request.facts)?;
+    out.add_items(memory, selected, request, "facts", omitted, request.facts)?;
     Ok(out)
 }
 
 impl RecallResult {
-    fn show(
+    fn add_items(
         &mut self,
         memory: &Memory,
-        shown: Vec<Arc<Candidate>>,
-        request: &Recall<'_>,
+        selected: Vec<Arc<RecallCandidate>>,
+        request: &RecallRequest<'_>,
         what: &str,
         omitted: usize,
-        caps: Caps,
+        caps: RecallLimits,
     ) -> Result<(), MemoryError> {
         let mut used = 0;
-        for candidate in shown {
-            candidate.entries.iter().try_for_each(|entry| memory.tell(Access::Get, entry))?;
-            used += tokens(request.counter, &candidate.line).unwrap_or_default();
+        for candidate in selected {
+            candidate.entries.iter().try_for_each(|entry| memory.audit(Access::Get, entry))?;
+            used += line_tokens(request.counter, &candidate.line).unwrap_or_default();
             self.label = std::mem::replace(&mut self.label, Label::clean()).join(&candidate.label);
             let item = ContextItem::memory_fact(&candidate.id, &candidate.line);
             self.items.push(item.with_label(candidate.label.clone()));
         }
-        let note = note(what, omitted);
-        let cost = tokens(request.counter, &note);
+        let note = omission_note(what, omitted);
+        let cost = line_tokens(request.counter, &note);
         if let Some(cost) = cost.filter(|cost| omitted > 0 && used + cost <= caps.tokens) {
             used += cost;
-            let label = Label::of(Confidentiality::Internal, Integrity::Trusted);
+            let label = Label::new(Confidentiality::Internal, Integrity::Trusted);
             let item = ContextItem::memory_fact(format!("mem_omitted_{what}"), note);
             self.items.push(item.with_label(label));
         }
@@ -124,41 +125,46 @@ impl RecallResult {
     }
 }
 
-/// Those that are shown, and how many are not.
+/// The candidates that fit into the limits, best first, and the number of omitted ones.
 fn select(
-    mut candidates: Vec<Arc<Candidate>>,
-    request: &Recall<'_>,
-    caps: Caps,
-    taken: &mut BTreeSet<String>,
+    mut candidates: Vec<Arc<RecallCandidate>>,
+    request: &RecallRequest<'_>,
+    caps: RecallLimits,
+    selected_ids: &mut BTreeSet<String>,
     what: &str,
-) -> (Vec<Arc<Candidate>>, usize) {
+) -> (Vec<Arc<RecallCandidate>>, usize) {
     rank(&mut candidates, request.query);
     let total = candidates.len();
-    let whole = || candidates.iter().map(|c| tokens(request.counter, &c.line)).sum::<Option<_>>();
+    let whole =
+        || candidates.iter().map(|c| line_tokens(request.counter, &c.line)).sum::<Option<_>>();
     let all_fit = total <= caps.entries && whole().is_some_and(|whole: usize| whole <= caps.tokens);
-    // The number in the note is at most the total.
-    let kept_back =
-        if all_fit { 0 } else { tokens(request.counter, &note(what, total)).unwrap_or(usize::MAX) };
-    let mut room = caps.tokens.saturating_sub(kept_back);
-    let fits = |candidate: &Arc<Candidate>| {
+    // Reserve room for the longest possible note: its number is at most the total.
+    let note_tokens = if all_fit {
+        0
+    } else {
+        line_tokens(request.counter, &omission_note(what, total)).unwrap_or(usize::MAX)
+    };
+    let mut room = caps.tokens.saturating_sub(note_tokens);
+    let fits = |candidate: &Arc<RecallCandidate>| {
         let cost = request.counter.count_up_to(&format!("{}\n", candidate.line), room).tokens();
-        let Some(cost) = cost.filter(|cost| *cost <= room && !taken.contains(&candidate.id)) else {
+        let Some(cost) = cost.filter(|cost| *cost <= room && !selected_ids.contains(&candidate.id))
+        else {
             return false;
         };
         room -= cost;
-        taken.insert(candidate.id.clone())
+        selected_ids.insert(candidate.id.clone())
     };
-    let shown: Vec<Arc<Candidate>> =
+    let selected: Vec<Arc<RecallCandidate>> =
         candidates.into_iter().filter(fits).take(caps.entries).collect();
-    let omitted = total - shown.len();
-    (shown, omitted)
+    let omitted = total - selected.len();
+    (selected, omitted)
 }
 
-/// The most relevant first, then the newest, then by id.
-fn rank(candidates: &mut Vec<Arc<Candidate>>, query: &str) {
+/// Sorts candidates by relevance, then newest first, then by id.
+fn rank(candidates: &mut Vec<Arc<RecallCandidate>>, query: &str) {
     let total = u64::try_from(candidates.len()).unwrap_or(u64::MAX);
-    let asked: BTreeSet<String> = stems(query).into_iter().collect();
-    let weights: Vec<(String, u64)> = asked
+    let query_stems: BTreeSet<String> = stems(query).into_iter().collect();
+    let weights: Vec<(String, u64)> = query_stems
         .into_iter()
         .filter_map(|stem| {
             let found = candidates.iter().filter(|candidate| candidate.stems.contains(&stem));
@@ -167,21 +173,21 @@ fn rank(candidates: &mut Vec<Arc<Candidate>>, query: &str) {
             Some((stem, weight))
         })
         .collect();
-    let score = |candidate: &Candidate| -> u64 {
+    let score = |candidate: &RecallCandidate| -> u64 {
         weights.iter().filter(|(stem, _)| candidate.stems.contains(stem)).map(|(_, w)| w).sum()
     };
-    let mut scored: Vec<(u64, Arc<Candidate>)> =
+    let mut scored: Vec<(u64, Arc<RecallCandidate>)> =
         candidates.drain(..).map(|candidate| (score(&candidate), candidate)).collect();
     scored.sort_by(|(a, x), (b, y)| {
-        b.cmp(a).then_with(|| y.at.cmp(&x.at)).then_with(|| x.id.cmp(&y.id))
+        b.cmp(a).then_with(|| y.created_at.cmp(&x.created_at)).then_with(|| x.id.cmp(&y.id))
     });
     candidates.extend(scored.into_iter().map(|(_, candidate)| candidate));
 }
 
-fn note(what: &str, omitted: usize) -> String {
+fn omission_note(what: &str, omitted: usize) -> String {
     format!("({omitted} more {what} are not shown)")
 }
 
-fn tokens(counter: &dyn TokenCounter, line: &str) -> Option<usize> {
+fn line_tokens(counter: &dyn TokenCounter, line: &str) -> Option<usize> {
     counter.count(&format!("{line}\n")).tokens()
 }

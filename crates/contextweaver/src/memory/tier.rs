@@ -1,4 +1,4 @@
-//! One tier of memory: the calls that all tiers have.
+//! One tier of memory: the operations that all tiers have.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -17,56 +17,56 @@ use super::memory_record::{MemoryRecord, StoredClaim};
 use super::process_records::ProcessRecords;
 use super::put::PutOptions;
 use super::tier_store::TierStore;
-use super::time::Time;
+use super::time::ExpiryClock;
 
-/// What happened to an entry, as the log hears of it.
+/// An access to an entry, as the audit hook sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It is about to be written.
+    /// The entry is about to be written.
     Put,
-    /// It is about to be given out.
+    /// The entry is about to be returned.
     Get,
 }
 
-/// Takes down what is written to and read from memory. What it refuses does not happen.
+/// A hook that records writes to and reads from memory. An access that it refuses does not happen.
 pub type MemoryAuditHook =
     Arc<dyn Fn(Access, &MemoryEntry) -> Result<(), MemoryLogError> + Send + Sync>;
 
-/// One page of a list, in the order of the keys.
+/// One page of a list, in order of key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntryPage<T> {
-    /// What is on it.
+    /// The items of the page.
     pub items: Vec<T>,
-    /// After which key the next page begins; `None` on the last.
+    /// The key after which the next page begins; `None` on the last page.
     pub next: Option<String>,
 }
 
-/// One tier of memory. Any number of threads may use it; over a store that several processes
-/// open, so may they.
+/// One tier of memory. Any number of threads may use it at once, and any number of processes if they
+/// share its store.
 ///
-/// Reading, writing and deleting cost the same however many entries there are.
+/// The cost of a read, write or deletion does not depend on the number of entries.
 #[derive(Clone)]
 pub struct Memory {
-    pub(super) records: Arc<TierStore>,
+    pub(super) store: Arc<TierStore>,
     origin: Arc<Origin>,
-    log: Option<MemoryAuditHook>,
+    audit_hook: Option<MemoryAuditHook>,
 }
 
 impl Memory {
-    /// A tier over the parts of a bundle: in this process, or over their store where it is durable.
+    /// A tier of a bundle: over its store if the tier is durable, otherwise in this process.
     pub(super) fn new(tier: Tier, parts: &BundleParts) -> Self {
         let store = parts.memory_store.clone().filter(|_| tier == Tier::Durable);
-        let records = TierStore {
+        let tier_store = TierStore {
             tier,
             store: store
                 .unwrap_or_else(|| Arc::new(ProcessRecords::default()) as Arc<dyn RecordStore>),
             tenant: parts.tenant.clone(),
-            time: Time::new(Arc::clone(&parts.clock)),
+            time: ExpiryClock::new(Arc::clone(&parts.clock)),
             limits: parts.limits.within(),
             durability: Durability::Disk,
-            newest: AtomicI64::new(-1),
+            last_episode_micros: AtomicI64::new(-1),
             cursor: Mutex::default(),
-            known: Mutex::default(),
+            candidate_caches: Mutex::default(),
         };
         let origin = Origin {
             session: parts.session_id.clone(),
@@ -74,59 +74,59 @@ impl Memory {
             ..Origin::default()
         };
         let log = parts.event_log.clone().filter(|_| tier != Tier::Working);
-        Self { records: Arc::new(records), origin: Arc::new(origin), log }
+        Self { store: Arc::new(tier_store), origin: Arc::new(origin), audit_hook: log }
     }
 
-    /// Which one it is.
+    /// Which tier this is.
     #[must_use]
     pub fn tier(&self) -> Tier {
-        self.records.tier
+        self.store.tier
     }
 
-    /// Remembers a value under a key, in the place of what was there.
+    /// Stores a value under a key, replacing an earlier one.
     ///
     /// # Errors
-    /// [`MemoryError`]; nothing is remembered then.
+    /// [`MemoryError`]; nothing is stored then.
     pub fn put(&self, key: &str, value: Value, put: &PutOptions) -> Result<(), MemoryError> {
-        let put = self.complete(put);
-        self.records.limits.check(key, &value, &put)?;
+        let put = self.with_defaults(put);
+        self.store.limits.check_put(key, &value, &put)?;
         self.write(EntryKind::Value, key, value, &put)
     }
 
-    /// The value under a key, or `default` where there is none or it has expired.
+    /// The value under a key, or `default` if there is none or it has expired.
     ///
     /// # Errors
-    /// [`MemoryError`], when the store cannot be read or the log does not take it.
+    /// [`MemoryError`] if the store cannot be read or the audit hook refuses the access.
     pub fn get(&self, key: &str, default: Value) -> Result<Value, MemoryError> {
         Ok(self.entry(key)?.map_or(default, |entry| entry.value))
     }
 
-    /// The value under a key with all that goes with it.
+    /// The entry under a key: the value with its source, label and origin.
     ///
     /// # Errors
     /// As [`Memory::get`].
     pub fn entry(&self, key: &str) -> Result<Option<MemoryEntry>, MemoryError> {
         check_key(key)?;
-        let found = self.records.read(EntryKind::Value, key)?;
+        let found = self.store.read(EntryKind::Value, key)?;
         let found = found.and_then(|stored| stored.entry(self.tier()));
         if let Some(entry) = &found {
-            self.tell(Access::Get, entry)?;
+            self.audit(Access::Get, entry)?;
         }
         Ok(found)
     }
 
-    /// Forgets what is under a key. True when there was something that had not expired.
+    /// Deletes the value under a key. Returns whether there was one that had not expired.
     ///
     /// # Errors
-    /// [`MemoryError`], when the store cannot be written.
+    /// [`MemoryError`] if the store cannot be written.
     pub fn delete(&self, key: &str) -> Result<bool, MemoryError> {
         self.remove(EntryKind::Value, key)
     }
 
-    /// The keys after `after`, at most `limit` and [`MAX_PAGE`].
+    /// A page of keys after `after`: at most `limit` and [`MAX_PAGE`].
     ///
     /// # Errors
-    /// [`MemoryError`], when the store cannot be read.
+    /// [`MemoryError`] if the store cannot be read.
     pub fn list_keys(
         &self,
         after: Option<&str>,
@@ -136,34 +136,34 @@ impl Memory {
         Ok(EntryPage { items: items.into_iter().map(|entry| entry.key).collect(), next })
     }
 
-    /// Entries of a kind after `after`, at most `limit` and [`MAX_PAGE`]. Of a fact that is
-    /// contradicted, the newest claim.
+    /// A page of entries of a kind with keys after `after`: at most `limit` and [`MAX_PAGE`]. A
+    /// disputed fact is represented by its newest claim.
     ///
     /// # Errors
-    /// [`MemoryError`], when the store cannot be read.
+    /// [`MemoryError`] if the store cannot be read.
     pub fn list(
         &self,
         kind: EntryKind,
         after: Option<&str>,
         limit: usize,
     ) -> Result<EntryPage<MemoryEntry>, MemoryError> {
-        let (found, next) = self.records.list(kind, after, limit.min(MAX_PAGE))?;
+        let (found, next) = self.store.list(kind, after, limit.min(MAX_PAGE))?;
         let items = found.into_iter().filter_map(|stored| stored.entry(self.tier())).collect();
         Ok(EntryPage { items, next })
     }
 
-    /// Forgets everything that has expired, and says how many entries that touched.
+    /// Deletes everything that has expired, and returns how many entries were affected.
     ///
     /// # Errors
-    /// [`MemoryError`], when the store cannot be read or written.
+    /// [`MemoryError`] if the store cannot be read or written.
     pub fn sweep(&self) -> Result<usize, MemoryError> {
-        let now = self.records.now()?;
-        EntryKind::ALL.into_iter().map(|kind| self.records.sweep_kind(kind, now)).sum()
+        let now = self.store.now()?;
+        EntryKind::ALL.into_iter().map(|kind| self.store.sweep_kind(kind, now)).sum()
     }
 
     pub(super) fn remove(&self, kind: EntryKind, key: &str) -> Result<bool, MemoryError> {
         check_key(key)?;
-        self.records.change(kind, key, |stored, _| Ok((None, stored.is_some())))
+        self.store.change(kind, key, |stored, _| Ok((None, stored.is_some())))
     }
 
     pub(super) fn write(
@@ -173,38 +173,38 @@ impl Memory {
         value: Value,
         put: &PutOptions,
     ) -> Result<(), MemoryError> {
-        let now = self.records.now()?.expiry;
+        let now = self.store.now()?.expiry;
         let claim = StoredClaim::new(1, value, put, now);
-        self.tell(Access::Put, &claim.clone().entry(self.tier(), kind, key))?;
-        self.records.change(kind, key, |_, now| {
+        self.audit(Access::Put, &claim.clone().entry(self.tier(), kind, key))?;
+        self.store.change(kind, key, |_, now| {
             let claim = StoredClaim { created_at: now, ..claim.clone() };
             Ok((Some(MemoryRecord::new(kind, key, vec![claim])), ()))
         })
     }
 
-    /// `put` with the session and trace of the bundle filled in, and a label of at least internal:
-    /// nothing in memory is public.
-    pub(super) fn complete(&self, put: &PutOptions) -> PutOptions {
+    /// The options with the session and trace of the bundle filled in, and a label of at least
+    /// internal: no entry of memory is public.
+    pub(super) fn with_defaults(&self, put: &PutOptions) -> PutOptions {
         let mut put = put.clone();
         put.label.confidentiality = put.label.confidentiality.max(Confidentiality::Internal);
         let Origin { session, trace, .. } = &mut put.origin;
-        for (said, known) in [(session, &self.origin.session), (trace, &self.origin.trace)] {
-            if said.is_empty() {
-                said.clone_from(known);
+        for (field, default) in [(session, &self.origin.session), (trace, &self.origin.trace)] {
+            if field.is_empty() {
+                field.clone_from(default);
             }
         }
         put
     }
 
-    pub(super) fn tell(&self, access: Access, entry: &MemoryEntry) -> Result<(), MemoryError> {
-        match &self.log {
+    pub(super) fn audit(&self, access: Access, entry: &MemoryEntry) -> Result<(), MemoryError> {
+        match &self.audit_hook {
             Some(log) => log(access, entry).map_err(MemoryError::Log),
             None => Ok(()),
         }
     }
 }
 
-/// A tier that lies in this process, and can be looked at as a whole.
+/// A tier held in this process, of which a snapshot can be taken.
 #[derive(Clone)]
 pub struct InProcessMemory(pub(super) Memory);
 
@@ -212,7 +212,7 @@ impl InProcessMemory {
     /// All values that have not expired, by key.
     ///
     /// # Errors
-    /// [`MemoryError`], where a thread died while it wrote.
+    /// [`MemoryError`] if another thread panicked while it was writing.
     pub fn snapshot(&self) -> Result<BTreeMap<String, Value>, MemoryError> {
         let mut all = BTreeMap::new();
         let mut after = None;

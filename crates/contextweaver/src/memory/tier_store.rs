@@ -1,48 +1,48 @@
-//! Where the entries of one tier stand: reading, writing and forgetting over a store of records.
+//! Reads, writes and expires the entries of one tier in a record store.
 
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 
 use weaver_types::ledger::{
-    Add, Batch, Durability, Expect, LedgerError, MAX_PAGE, Namespace, Put, Record, RecordKey,
-    RecordStore,
+    Batch, CounterChange, Durability, LedgerError, MAX_PAGE, Namespace, Record, RecordKey,
+    RecordStore, RecordWrite, VersionGuard,
 };
 use weaver_types::{Tenant, Timestamp};
 
-use super::bounds::{Limits, shown};
+use super::bounds::{Limits, printable};
 use super::candidate_cache::CandidateCaches;
 use super::entry::{EntryKind, Tier};
 use super::error::MemoryError;
 use super::memory_record::{MemoryRecord, record_id};
-use super::time::{ClockReading, Time};
+use super::time::{ClockReading, ExpiryClock};
 
-/// How often a change is made again because others changed the same entry.
-const MAX_TRIES: usize = 1_024;
-/// How many entries each write looks at, in turn, for what has expired.
-const SWEEP: usize = 4;
-/// How many records one page of a sweep holds.
-const PAGE: usize = 256;
+/// How often a change is tried when other writers change the same entry.
+const MAX_ATTEMPTS: usize = 1_024;
+/// How many records each write checks for expiry, taking turns through the tier.
+const SWEEP_BATCH: usize = 4;
+/// How many records are read at a time.
+const PAGE_SIZE: usize = 256;
 
-/// What a counter of entries never leaves, whatever the limit.
-const LEAST: i64 = -(1 << 52);
+/// The lower bound of an entry counter; low enough never to block a deletion.
+const MIN_COUNTER: i64 = -(1 << 52);
 
 pub(super) struct TierStore {
     pub(super) tier: Tier,
     pub(super) store: Arc<dyn RecordStore>,
     pub(super) tenant: Tenant,
-    pub(super) time: Time,
+    pub(super) time: ExpiryClock,
     pub(super) limits: Limits,
     pub(super) durability: Durability,
-    /// The instant of the newest episode that this process wrote.
-    pub(super) newest: AtomicI64,
-    /// After which record the next write looks for what has expired.
+    /// The instant of the newest episode that this process wrote, in microseconds.
+    pub(super) last_episode_micros: AtomicI64,
+    /// The record after which the next write continues to check for expiry.
     pub(super) cursor: Mutex<Option<String>>,
-    /// What was worked out of the entries.
-    pub(super) known: CandidateCaches,
+    /// Entries prepared for recall.
+    pub(super) candidate_caches: CandidateCaches,
 }
 
 impl TierStore {
-    /// The time, which never falls.
+    /// The current time, which never goes backwards.
     pub(super) fn now(&self) -> Result<ClockReading, MemoryError> {
         let Some(record) = self.store.read(&self.key("clock/time"))? else {
             return Ok(self.time.now(None));
@@ -56,8 +56,8 @@ impl TierStore {
         Ok(self.time.now(Some(Timestamp::from_micros(stored))))
     }
 
-    /// What stands under a key and has not expired. What has is forgotten at once, so that no clock
-    /// brings it back.
+    /// The unexpired claims under a key. Expired ones are deleted at once, so that a clock that is set
+    /// back cannot revive them.
     pub(super) fn read(
         &self,
         kind: EntryKind,
@@ -67,11 +67,12 @@ impl TierStore {
         let Some(record) = self.store.read(&self.key(&id))? else { return Ok(None) };
         let now = self.now()?;
         let stored = MemoryRecord::from_bytes(&id, &record.value)?;
-        self.standing(&id, &record, stored, now)
+        self.drop_expired_claims(&id, &record, stored, now)
     }
 
-    /// Changes what stands under a key. `change` gets what has not expired and says what is to
-    /// stand there; it may be asked again when others were faster.
+    /// Changes the record under a key. `change` gets the unexpired claims and returns the new record.
+    /// It is called again if another writer changed the record in the meantime (optimistic locking by
+    /// record version).
     pub(super) fn change<T>(
         &self,
         kind: EntryKind,
@@ -83,28 +84,31 @@ impl TierStore {
     ) -> Result<T, MemoryError> {
         let id = record_id(kind, key);
         let mut swept = false;
-        for _ in 0..MAX_TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let now = self.now()?;
             let found = self.store.read(&self.key(&id))?;
             let stored = match &found {
-                Some(record) => MemoryRecord::from_bytes(&id, &record.value)?.live(now.expiry),
+                Some(record) => {
+                    MemoryRecord::from_bytes(&id, &record.value)?.without_expired(now.expiry)
+                }
                 None => None,
             };
             let (next, out) = change(stored, now.expiry)?;
-            let Some(batch) = self.batch(&id, found.as_ref(), next.as_ref(), now)? else {
+            let Some(batch) = self.change_batch(&id, found.as_ref(), next.as_ref(), now)? else {
                 return Ok(out);
             };
             match self.store.apply(batch) {
                 Ok(()) => {
-                    // The change is made, whatever becomes of tidying up other entries.
-                    let _ = self.sweep_some(now);
+                    // The change is committed; an error while expiring other entries must not
+                    // make it look like a failure.
+                    let _ = self.sweep_next(now);
                     return Ok(out);
                 }
                 Err(LedgerError::Conflict { .. }) => {}
                 Err(LedgerError::OutOfBounds { .. }) => {
-                    // Episodes make room by age, see there.
+                    // `EpisodicStore::add` makes room by removing the oldest episode.
                     if swept || kind == EntryKind::Episode || self.sweep_kind(kind, now)? == 0 {
-                        let (max, what) = (self.limits.of(kind), kind.plural());
+                        let (max, what) = (self.limits.max_entries(kind), kind.plural());
                         return Err(MemoryError::Full { max, what });
                     }
                     swept = true;
@@ -112,10 +116,10 @@ impl TierStore {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(MemoryError::Contended { key: shown(key) })
+        Err(MemoryError::Contended { key: printable(key) })
     }
 
-    /// The records after `after` whose ids begin with `prefix`, in the order of their ids.
+    /// The records after `after` whose ids begin with `prefix`, in order of id.
     pub(super) fn page(
         &self,
         prefix: &str,
@@ -128,8 +132,8 @@ impl TierStore {
         Ok(found)
     }
 
-    /// Up to `limit` entries of a kind that have not expired, after a key, in the order of their
-    /// keys; and the key after which the next page begins, where there may be more.
+    /// Up to `limit` unexpired records of a kind after a key, in order of key; and the key after which
+    /// the next page begins, if there may be more.
     pub(super) fn list(
         &self,
         kind: EntryKind,
@@ -141,12 +145,12 @@ impl TierStore {
         let mut after = after.map(|key| record_id(kind, key));
         let mut out = Vec::new();
         while out.len() < limit {
-            let wanted = (limit - out.len()).min(PAGE);
+            let wanted = (limit - out.len()).min(PAGE_SIZE);
             let page = self.page(&prefix, after.as_deref(), wanted)?;
             let more = page.len() == wanted;
             for (id, record) in page {
                 let stored = MemoryRecord::from_bytes(&id, &record.value)?;
-                out.extend(self.standing(&id, &record, stored, now)?);
+                out.extend(self.drop_expired_claims(&id, &record, stored, now)?);
                 after = Some(id);
             }
             if !more {
@@ -157,8 +161,8 @@ impl TierStore {
         Ok((out, next))
     }
 
-    /// Goes through the records of a kind, in the order of their ids, as they are.
-    pub(super) fn each(
+    /// Visits all records of a kind in order of id, expired ones included.
+    pub(super) fn for_each_record(
         &self,
         kind: EntryKind,
         mut take: impl FnMut(&str, Record, ClockReading) -> Result<(), MemoryError>,
@@ -179,49 +183,51 @@ impl TierStore {
         }
     }
 
-    /// What of an entry has not expired. What has is forgotten at once.
-    pub(super) fn standing(
+    /// The unexpired claims of a record. Expired ones are deleted from the store.
+    pub(super) fn drop_expired_claims(
         &self,
         id: &str,
         record: &Record,
         stored: MemoryRecord,
         now: ClockReading,
     ) -> Result<Option<MemoryRecord>, MemoryError> {
-        if has_expired(&stored, now.expiry) {
-            self.settle(id, record, &stored, now)?;
+        if has_expired_claim(&stored, now.expiry) {
+            self.write_remaining(id, record, &stored, now)?;
         }
-        Ok(stored.live(now.expiry))
+        Ok(stored.without_expired(now.expiry))
     }
 
-    /// Forgets everything of a kind that has expired, and says how much that was.
+    /// Deletes all expired claims of a kind, and returns how many records were affected.
     pub(super) fn sweep_kind(
         &self,
         kind: EntryKind,
         now: ClockReading,
     ) -> Result<usize, MemoryError> {
         let prefix = record_id(kind, "");
-        let (mut gone, mut after) = (0, None);
+        let (mut removed, mut after) = (0, None);
         loop {
-            let page = self.page(&prefix, after.as_deref(), PAGE)?;
-            let more = page.len() == PAGE;
+            let page = self.page(&prefix, after.as_deref(), PAGE_SIZE)?;
+            let more = page.len() == PAGE_SIZE;
             for (id, record) in page {
-                gone += usize::from(self.forget_expired(&id, &record, now)?);
+                removed += usize::from(self.forget_expired(&id, &record, now)?);
                 after = Some(id);
             }
             if !more {
-                return Ok(gone);
+                return Ok(removed);
             }
         }
     }
 
-    /// Looks at the next few records of the tier, in turn.
-    fn sweep_some(&self, now: ClockReading) -> Result<(), MemoryError> {
+    /// Checks the next few records of the tier for expiry.
+    fn sweep_next(&self, now: ClockReading) -> Result<(), MemoryError> {
         let mut cursor = match self.cursor.lock() {
             Ok(cursor) => cursor,
             Err(poisoned) => poisoned.into_inner(),
         };
-        let page = self.store.list(&self.tenant, Namespace::Memory, cursor.as_deref(), SWEEP)?;
-        *cursor = (page.len() == SWEEP).then(|| page.last().map(|(id, _)| id.clone())).flatten();
+        let page =
+            self.store.list(&self.tenant, Namespace::Memory, cursor.as_deref(), SWEEP_BATCH)?;
+        *cursor =
+            (page.len() == SWEEP_BATCH).then(|| page.last().map(|(id, _)| id.clone())).flatten();
         drop(cursor);
         for (id, record) in page.iter().filter(|(id, _)| is_entry(id)) {
             self.forget_expired(id, record, now)?;
@@ -229,42 +235,47 @@ impl TierStore {
         Ok(())
     }
 
-    /// Forgets one entry that nobody asked for. While the wall clock is not believed, only those
-    /// are forgotten that have expired with it and without it.
+    /// Deletes the expired claims of a record during a sweep. While the wall clock is ahead of the
+    /// persisted time, a record has to be expired by both, so that a wrong clock deletes nothing
+    /// that is not read.
     fn forget_expired(
         &self,
         id: &str,
         record: &Record,
         now: ClockReading,
     ) -> Result<bool, MemoryError> {
-        // One that cannot be read stays: whoever asks for it is told so.
+        // A record that cannot be decoded is kept; reading it directly reports the error.
         let Ok(stored) = MemoryRecord::from_bytes(id, &record.value) else { return Ok(false) };
-        let expired = has_expired(&stored, now.expiry) && has_expired(&stored, now.kept);
+        let expired =
+            has_expired_claim(&stored, now.expiry) && has_expired_claim(&stored, now.persisted);
         if expired {
-            self.settle(id, record, &stored, now)?;
+            self.write_remaining(id, record, &stored, now)?;
         }
         Ok(expired)
     }
 
-    /// Writes what is left of an entry of which something has expired. Whoever was faster has done
-    /// it, or has written something new.
-    fn settle(
+    /// Writes the unexpired claims of a record back. A conflict is ignored: another writer has done
+    /// the same, or has written something new.
+    fn write_remaining(
         &self,
         id: &str,
         record: &Record,
         stored: &MemoryRecord,
         now: ClockReading,
     ) -> Result<(), MemoryError> {
-        let left = stored.clone().live(now.expiry);
-        let Some(batch) = self.batch(id, Some(record), left.as_ref(), now)? else { return Ok(()) };
+        let remaining = stored.clone().without_expired(now.expiry);
+        let Some(batch) = self.change_batch(id, Some(record), remaining.as_ref(), now)? else {
+            return Ok(());
+        };
         match self.store.apply(batch) {
             Ok(()) | Err(LedgerError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// What makes `next` of what was found; `None` where nothing is to be done.
-    fn batch(
+    /// The batch that turns the record that was found into `next`: guarded by its version, with the
+    /// entry counter and the persisted time updated. `None` if there is nothing to do.
+    fn change_batch(
         &self,
         id: &str,
         found: Option<&Record>,
@@ -276,13 +287,17 @@ impl TierStore {
         match (found, next) {
             (None, None) => return Ok(None),
             (_, Some(next)) => {
-                batch.put.push(Put { key: key.clone(), value: next.to_bytes()?, expires_at: None });
+                batch.put.push(RecordWrite {
+                    key: key.clone(),
+                    value: next.to_bytes()?,
+                    expires_at: None,
+                });
             }
             (Some(_), None) => batch.delete.push(key.clone()),
         }
         let kind = id.split('/').next().unwrap_or_default();
         let limit = EntryKind::ALL.into_iter().find(|known| known.as_str() == kind);
-        let limit = limit.map_or(0, |kind| self.limits.of(kind));
+        let limit = limit.map_or(0, |kind| self.limits.max_entries(kind));
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let (delta, max) = match (found, next) {
             (None, Some(_)) => (1, limit),
@@ -291,11 +306,15 @@ impl TierStore {
         };
         if delta != 0 {
             let key = self.key(&format!("count/{kind}"));
-            batch.add.push(Add { key, delta, min: LEAST, max });
+            batch.add.push(CounterChange { key, delta, min: MIN_COUNTER, max });
         }
-        batch.expect.push(Expect { key, version: found.map(|record| record.version) });
-        let kept = now.kept.micros().to_string().into_bytes();
-        batch.put.push(Put { key: self.key("clock/time"), value: kept, expires_at: None });
+        batch.expect.push(VersionGuard { key, version: found.map(|record| record.version) });
+        let persisted = now.persisted.micros().to_string().into_bytes();
+        batch.put.push(RecordWrite {
+            key: self.key("clock/time"),
+            value: persisted,
+            expires_at: None,
+        });
         Ok(Some(batch))
     }
 
@@ -304,11 +323,11 @@ impl TierStore {
     }
 }
 
-fn has_expired(stored: &MemoryRecord, now: Timestamp) -> bool {
+fn has_expired_claim(stored: &MemoryRecord, now: Timestamp) -> bool {
     stored.claims.iter().any(|claim| claim.is_expired(now))
 }
 
-/// Whether a record is an entry, and no counter or clock.
+/// Whether a record is an entry, not a counter or the clock.
 fn is_entry(id: &str) -> bool {
     EntryKind::ALL
         .iter()

@@ -1,51 +1,52 @@
-//! The time by which memory expires.
+//! The clock by which memory expires.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use weaver_types::{Clock, Timestamp};
 
-use super::entry::AHEAD;
+use super::entry::MAX_CLOCK_SKEW;
 
-/// The time of a tier. It never falls: not below what this process has seen, nor below what others
-/// left in the store, and it goes on by the monotonic clock while the wall clock, set back, stands
-/// behind.
-pub(super) struct Time {
+/// The clock of a tier, which never goes backwards: neither behind what this process has read, nor
+/// behind the time that other processes persisted in the store. While the wall clock is set back, it
+/// advances by the monotonic clock.
+pub(super) struct ExpiryClock {
     clock: Arc<dyn Clock>,
-    seen: Mutex<Option<(Timestamp, Duration)>>,
+    last_reading: Mutex<Option<(Timestamp, Duration)>>,
 }
 
-/// One look at the time.
+/// One reading of the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClockReading {
-    /// By which entries expire.
+    /// The time by which entries expire.
     pub(super) expiry: Timestamp,
-    /// What is kept for later: a leap of the wall clock over more than a day is not, so that a wrong
-    /// clock that is set right leaves nothing behind.
-    pub(super) kept: Timestamp,
+    /// The time to persist. A leap of the wall clock by more than a day is not persisted, so that a
+    /// wrong clock has no lasting effect once it is corrected.
+    pub(super) persisted: Timestamp,
 }
 
-impl Time {
+impl ExpiryClock {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, seen: Mutex::default() }
+        Self { clock, last_reading: Mutex::default() }
     }
 
-    /// The time now; `stored` is what the store kept of it.
+    /// Reads the clock; `stored` is the time persisted in the store.
     pub(super) fn now(&self, stored: Option<Timestamp>) -> ClockReading {
         let (wall, monotonic) = (self.clock.now(), self.clock.monotonic());
-        let mut seen = match self.seen.lock() {
+        let mut seen = match self.last_reading.lock() {
             Ok(seen) => seen,
-            // Nothing in here panics while it is half done.
+            // Nothing below can panic and leave the reading half updated.
             Err(poisoned) => poisoned.into_inner(),
         };
-        let due = match *seen {
+        let expected = match *seen {
             Some((last, then)) => last.after(monotonic.saturating_sub(then)),
             None => wall,
         };
-        let due = due.max(stored.unwrap_or(due));
-        let kept = if wall > due.after(AHEAD) { due } else { due.max(wall) };
-        *seen = Some((kept, monotonic));
-        ClockReading { expiry: kept.max(wall), kept }
+        let expected = expected.max(stored.unwrap_or(expected));
+        let persisted =
+            if wall > expected.after(MAX_CLOCK_SKEW) { expected } else { expected.max(wall) };
+        *seen = Some((persisted, monotonic));
+        ClockReading { expiry: persisted.max(wall), persisted }
     }
 }
 
@@ -60,7 +61,7 @@ mod tests {
     #[test]
     fn time_never_falls_and_goes_on_while_the_wall_clock_is_behind() {
         let clock = Arc::new(ManualClock::new(START));
-        let time = Time::new(clock.clone());
+        let time = ExpiryClock::new(clock.clone());
         clock.advance(HOUR);
         assert_eq!(time.now(None).expiry, START.after(HOUR));
         clock.set(Timestamp::default());
@@ -73,11 +74,11 @@ mod tests {
     #[test]
     fn a_leap_counts_at_once_and_is_kept_by_nobody() {
         let clock = Arc::new(ManualClock::new(START));
-        let time = Time::new(clock.clone());
+        let time = ExpiryClock::new(clock.clone());
         time.now(None);
         clock.set(START.after(HOUR * 48));
         let now = time.now(None);
-        assert_eq!((now.expiry, now.kept), (START.after(HOUR * 48), START));
+        assert_eq!((now.expiry, now.persisted), (START.after(HOUR * 48), START));
         clock.set(START);
         assert_eq!(time.now(None).expiry, START, "set right");
     }

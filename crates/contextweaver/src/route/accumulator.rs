@@ -1,26 +1,26 @@
-//! Scores by document while a query is answered.
+//! Accumulates scores by document while a query is processed.
 
 use std::ops::Range;
 
 use super::postings::DocId;
 
-/// The number of scores that are cleared together.
+/// The number of documents whose scores are cleared together.
 const CHUNK: usize = 64;
 
-/// Scores by document, in units of 1/65,536. It remembers which chunks hold any, so that clearing
-/// and walking cost what was written, not what there is.
+/// Scores by document, in units of 1/65,536. It tracks which chunks were written, so that clearing and
+/// scanning cost only as much as was written.
 #[derive(Debug, Default)]
 pub(super) struct ScoreAccumulator {
     scores: Vec<u32>,
     /// For each chunk, whether it was written to.
     dirty: Vec<bool>,
-    /// The highest score of each group of documents, once they were looked for.
+    /// The highest score of each group of documents, after [`ScoreAccumulator::find_peaks`].
     peaks: Vec<u32>,
 }
 
-/// How many documents make a group, in an index of so many: there are to be more groups than
-/// documents that anybody asks for, and no more than need be.
-pub(super) fn group(docs: usize) -> usize {
+/// The size of a group of documents for pruning in an index of `docs` documents: small enough that
+/// there are more groups than requested documents, and no smaller than necessary.
+pub(super) fn group_size(docs: usize) -> usize {
     match docs {
         0..4_096 => 8,
         4_096..32_768 => 16,
@@ -29,8 +29,8 @@ pub(super) fn group(docs: usize) -> usize {
 }
 
 impl ScoreAccumulator {
-    /// The least capacity, in documents.
-    pub(super) fn fit(&mut self, items: usize) {
+    /// Grows to a capacity of at least `items` documents.
+    pub(super) fn ensure_capacity(&mut self, items: usize) {
         let chunks = items.div_ceil(CHUNK);
         if self.dirty.len() < chunks {
             self.scores.resize(chunks * CHUNK, 0);
@@ -49,7 +49,7 @@ impl ScoreAccumulator {
         }
     }
 
-    /// Takes a score away.
+    /// Resets the score of a document and returns it.
     #[inline]
     pub(super) fn take(&mut self, doc: DocId) -> u32 {
         self.scores.get_mut(doc as usize).map_or(0, std::mem::take)
@@ -59,7 +59,8 @@ impl ScoreAccumulator {
         self.scores.get(doc as usize).copied().unwrap_or(0)
     }
 
-    /// Looks for the peaks of groups of so many, a part of a chunk; gives the highest of them.
+    /// Computes the peaks of groups of `group` documents, a divisor of the chunk size. Returns the
+    /// highest one.
     pub(super) fn find_peaks(&mut self, group: usize) -> u32 {
         self.peaks.clear();
         for (scores, dirty) in self.scores.chunks_exact(CHUNK).zip(&self.dirty) {
@@ -73,12 +74,12 @@ impl ScoreAccumulator {
         self.peaks.iter().copied().fold(0, u32::max)
     }
 
-    /// The highest score of each group, as it was when peaks were looked for.
+    /// The highest score of each group, as of the last [`ScoreAccumulator::find_peaks`].
     pub(super) fn peaks(&self) -> &[u32] {
         &self.peaks
     }
 
-    /// The scores from one document up to another.
+    /// The scores of a range of documents.
     pub(super) fn scores(&self, docs: Range<usize>) -> &[u32] {
         self.scores.get(docs).unwrap_or_default()
     }

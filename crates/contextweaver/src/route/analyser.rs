@@ -1,4 +1,4 @@
-//! Texts of a whole catalog into keys: what a word comes to is worked out once.
+//! Turns texts into term keys, with a cache of analysed words.
 
 use std::collections::HashMap;
 
@@ -7,208 +7,208 @@ use weaver_text::{split, stem, stop};
 use super::argument_type::ArgumentTypes;
 use super::hashing::{KeyMap, KeySet};
 use super::intent::Token;
-use super::key::{self, Key};
-use super::lexicon::{Lexicon, MIN_WORDS};
-use super::query::literal;
+use super::query::literal_term;
+use super::term_key::{self, TermKey};
+use super::translation::{MIN_WORDS, TranslationTable};
 
-/// Most words, and most neighbours, that are kept while a catalog is read.
-const MOST_OF_ITEMS: usize = 1 << 20;
-/// The same from one query to the next.
-const MOST_OF_QUERIES: usize = 1 << 13;
-/// Bytes of all words that are kept, for each.
-const BYTES: usize = 32;
+/// The most words, and the most bigrams, that are cached while a catalog is indexed.
+const MAX_WORDS_WHILE_INDEXING: usize = 1 << 20;
+/// The most words, and the most bigrams, that are cached between two queries.
+const MAX_WORDS_BETWEEN_QUERIES: usize = 1 << 13;
+/// The average number of bytes per cached word that is allowed.
+const BYTES_PER_WORD: usize = 32;
 
 /// The keys of the terms of one text.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Keys {
-    pub(super) single: Vec<Key>,
-    pub(super) pairs: Vec<Key>,
+pub(super) struct TermKeys {
+    pub(super) unigrams: Vec<TermKey>,
+    pub(super) bigrams: Vec<TermKey>,
 }
 
-/// A word as its number with the analyser that met it.
-pub(super) type WordAt = u32;
+/// The index of a word in the cache of one analyser.
+pub(super) type WordId = u32;
 
-/// One word as far as it is worked out.
+/// An analysed word.
 #[derive(Debug)]
 pub(super) struct Word {
-    /// In lower case.
+    /// The word in lower case.
     pub(super) raw: Box<str>,
     pub(super) stem: Box<str>,
     /// The key of its stem.
-    pub(super) key: Key,
-    pub(super) stop: bool,
-    /// How much it counts for a text being in another language than English.
-    foreign: usize,
+    pub(super) key: TermKey,
+    pub(super) is_stop_word: bool,
+    /// How strongly the word suggests that a text is in a language other than English.
+    foreign_weight: usize,
 }
 
-/// A text in its parts.
+/// An analysed text.
 #[derive(Debug, Default)]
-pub(super) struct Tokens {
-    /// Words, and what is known by its form.
+pub(super) struct AnalysedText {
+    /// Words, and values that are recognised by their form.
     pub(super) tokens: Vec<Token>,
-    /// Its words without those of names of things that are known by their form: paths, addresses.
-    /// Where there are no others, all of them.
-    pub(super) words: Vec<WordAt>,
-    /// All of its words.
-    pub(super) all: Vec<WordAt>,
-    /// Whether it may be in another language than English.
-    pub(super) foreign: bool,
+    /// The words, without those of opaque names such as paths and addresses. If there are no others,
+    /// all words.
+    pub(super) words: Vec<WordId>,
+    /// All words.
+    pub(super) all_words: Vec<WordId>,
+    /// Whether the text may be in a language other than English.
+    pub(super) is_foreign: bool,
 }
 
-/// Gives the keys of texts, the same as those of [`Terms`](super::query::Terms).
+/// Computes the keys of texts; they are the same as those of [`Terms`](super::query::Terms).
 #[derive(Debug, Default)]
 pub(super) struct Analyser {
     words: Vec<Word>,
-    places: HashMap<Box<str>, WordAt>,
-    /// The keys of numbers and of words for a version.
-    marks: KeySet,
-    /// By the places of both words.
-    pairs: KeyMap<Key>,
-    /// The bytes of all words.
+    ids: HashMap<Box<str>, WordId>,
+    /// The keys of numbers and of words such as `version`.
+    version_marks: KeySet,
+    /// The keys of bigrams, by the ids of both words.
+    bigrams: KeyMap<TermKey>,
+    /// The bytes of all cached words.
     bytes: usize,
-    /// How many of the words were told of by [`Analyser::new_stems`].
-    told: usize,
+    /// How many of the words [`Analyser::new_stems`] has returned.
+    reported_words: usize,
 }
 
 impl Analyser {
     /// The keys of a text, without stop words.
-    pub(super) fn keys(&mut self, text: &str) -> Keys {
+    pub(super) fn keys(&mut self, text: &str) -> TermKeys {
         let words = self.words(text);
-        self.keys_among(&words)
+        self.content_keys(&words)
     }
 
-    /// The keys of a name, which must not come to nothing.
-    pub(super) fn keys_of_name(&mut self, text: &str) -> Keys {
+    /// The keys of a name; never empty unless the name is blank.
+    pub(super) fn keys_of_name(&mut self, text: &str) -> TermKeys {
         let words = self.words(text);
-        self.keys_of_whole(text, &words)
+        self.keys_or_literal(text, &words)
     }
 
-    /// The same, of the words of these, which are all words of the text.
-    pub(super) fn keys_of_whole(&mut self, text: &str, words: &[WordAt]) -> Keys {
-        let found = self.keys_among(words);
-        if !found.single.is_empty() {
+    /// As [`Analyser::keys_of_name`], for a text whose words are known.
+    pub(super) fn keys_or_literal(&mut self, text: &str, words: &[WordId]) -> TermKeys {
+        let found = self.content_keys(words);
+        if !found.unigrams.is_empty() {
             return found;
         }
         if words.is_empty() {
-            let single = literal(text).iter().map(|term| key::of(term)).collect();
-            return Keys { single, pairs: Vec::new() };
+            let unigrams = literal_term(text).iter().map(|term| term_key::of_term(term)).collect();
+            return TermKeys { unigrams, bigrams: Vec::new() };
         }
-        self.keys_of(words)
+        self.term_keys(words)
     }
 
-    /// The keys of words, without those of stop words.
-    pub(super) fn keys_among(&mut self, words: &[WordAt]) -> Keys {
-        let says = |at: &WordAt| self.word(*at).is_some_and(|word| !word.stop);
-        let words: Vec<WordAt> = words.iter().copied().filter(says).collect();
-        self.keys_of(&words)
+    /// The keys of the words that are not stop words.
+    pub(super) fn content_keys(&mut self, words: &[WordId]) -> TermKeys {
+        let says = |at: &WordId| self.word(*at).is_some_and(|word| !word.is_stop_word);
+        let words: Vec<WordId> = words.iter().copied().filter(says).collect();
+        self.term_keys(&words)
     }
 
-    /// The key of words in their order, those without meaning among them.
-    pub(super) fn sequence(&self, words: &[WordAt]) -> Key {
-        key::sequence(self.word_keys(words))
+    /// The digest of the sequence of words, stop words included.
+    pub(super) fn word_sequence(&self, words: &[WordId]) -> TermKey {
+        term_key::sequence(self.word_keys(words))
     }
 
-    /// The same without numbers and words for a version.
-    pub(super) fn sequence_without_marks(&self, words: &[WordAt]) -> Key {
-        key::sequence(self.word_keys(words).filter(|key| !self.marks.contains(key)))
+    /// As [`Analyser::word_sequence`], without numbers and version words.
+    pub(super) fn word_sequence_without_versions(&self, words: &[WordId]) -> TermKey {
+        term_key::sequence(self.word_keys(words).filter(|key| !self.version_marks.contains(key)))
     }
 
-    fn word_keys(&self, words: &[WordAt]) -> impl Iterator<Item = Key> {
+    fn word_keys(&self, words: &[WordId]) -> impl Iterator<Item = TermKey> {
         words.iter().filter_map(|at| self.word(*at)).map(|word| word.key)
     }
 
-    /// The stems that it has met since this was last asked.
+    /// The stems first seen since the last call.
     pub(super) fn new_stems(&mut self) -> impl Iterator<Item = &str> {
-        let from = std::mem::replace(&mut self.told, self.words.len());
-        self.words.iter().skip(from).filter(|word| !word.stop).map(|word| &*word.stem)
+        let from = std::mem::replace(&mut self.reported_words, self.words.len());
+        self.words.iter().skip(from).filter(|word| !word.is_stop_word).map(|word| &*word.stem)
     }
 
-    /// Forgets what it has kept, where that is too much. Only between two items.
+    /// Clears caches that have grown too large. To be called only between two items.
     pub(super) fn trim(&mut self) {
-        self.keep(MOST_OF_ITEMS);
+        self.trim_to(MAX_WORDS_WHILE_INDEXING);
     }
 
-    /// The same between two queries.
+    /// Clears caches that have grown too large between two queries.
     pub(super) fn trim_for_queries(&mut self) {
-        self.keep(MOST_OF_QUERIES);
+        self.trim_to(MAX_WORDS_BETWEEN_QUERIES);
     }
 
-    fn keep(&mut self, most: usize) {
-        if self.words.len() > most || self.bytes > most * BYTES {
+    fn trim_to(&mut self, most: usize) {
+        if self.words.len() > most || self.bytes > most * BYTES_PER_WORD {
             *self = Self::default();
         }
-        if self.pairs.len() > most {
-            self.pairs.clear();
+        if self.bigrams.len() > most {
+            self.bigrams.clear();
         }
     }
 
-    /// The words of a text, stop words among them. They hold until the next trim.
-    pub(super) fn words(&mut self, text: &str) -> Vec<WordAt> {
-        let mut places = Vec::new();
-        split::each_word(text, |raw| places.push(self.place(raw)));
-        places
+    /// The words of a text, stop words included. The ids are valid until the next trim.
+    pub(super) fn words(&mut self, text: &str) -> Vec<WordId> {
+        let mut ids = Vec::new();
+        split::each_word(text, |raw| ids.push(self.word_id(raw)));
+        ids
     }
 
-    /// A text as what patterns are looked for in, and its words.
-    pub(super) fn tokens(&mut self, text: &str) -> Tokens {
+    /// Splits a text into words and typed values.
+    pub(super) fn analyse(&mut self, text: &str) -> AnalysedText {
         let (mut tokens, mut words, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for part in text.split_whitespace() {
-            let types = ArgumentTypes::of_word(part);
-            if !types.is_none() {
+            let types = ArgumentTypes::classify(part);
+            if !types.is_empty() {
                 tokens.push(Token::Typed(types));
             }
             let from = all.len();
-            split::each_word(part, |raw| all.push(self.place(raw)));
+            split::each_word(part, |raw| all.push(self.word_id(raw)));
             let new = all.get(from..).unwrap_or_default();
-            if types.is_none() {
+            if types.is_empty() {
                 tokens.extend(new.iter().filter_map(|at| Some(Token::Word(self.word(*at)?.key))));
             }
-            if !types.is_name() {
+            if !types.is_opaque_name() {
                 words.extend_from_slice(new);
             }
         }
         if words.is_empty() {
             words.clone_from(&all);
         }
-        // One word that looks foreign is in many English requests: to read each of these for its
-        // language took a seventh of the time of a request.
-        let weights = all.iter().filter_map(|at| self.word(*at)).map(|word| word.foreign);
+        // Many English requests contain one word that looks foreign. Detecting the language of all of
+        // these took a seventh of the time of a request, so several such words are required.
+        let weights = all.iter().filter_map(|at| self.word(*at)).map(|word| word.foreign_weight);
         let foreign = weights.sum::<usize>() >= MIN_WORDS;
-        Tokens { tokens, words, all, foreign }
+        AnalysedText { tokens, words, all_words: all, is_foreign: foreign }
     }
 
-    pub(super) fn word(&self, at: WordAt) -> Option<&Word> {
+    pub(super) fn word(&self, at: WordId) -> Option<&Word> {
         self.words.get(at as usize)
     }
 
-    fn place(&mut self, raw: &str) -> WordAt {
-        if let Some(place) = self.places.get(raw) {
+    fn word_id(&mut self, raw: &str) -> WordId {
+        if let Some(place) = self.ids.get(raw) {
             return *place;
         }
         let stem: Box<str> = stem::stem(raw).into();
-        let (key, stop) = (key::of(&stem), stop::is_stop_word(raw));
+        let (key, is_stop_word) = (term_key::of_term(&stem), stop::is_stop_word(raw));
         if is_version_mark(&stem) {
-            self.marks.insert(key);
+            self.version_marks.insert(key);
         }
         let place = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
         self.bytes += raw.len() + stem.len();
-        self.places.insert(raw.into(), place);
-        let foreign = Lexicon::built_in().weight(raw);
-        self.words.push(Word { raw: raw.into(), stem, key, stop, foreign });
+        self.ids.insert(raw.into(), place);
+        let foreign_weight = TranslationTable::built_in().foreign_weight(raw);
+        self.words.push(Word { raw: raw.into(), stem, key, is_stop_word, foreign_weight });
         place
     }
 
-    fn keys_of(&mut self, words: &[WordAt]) -> Keys {
-        let (known, cached) = (&self.words, &mut self.pairs);
-        let word = |place: &WordAt| known.get(*place as usize);
-        let single = words.iter().filter_map(word).map(|word| word.key).collect();
+    fn term_keys(&mut self, words: &[WordId]) -> TermKeys {
+        let (known, cached) = (&self.words, &mut self.bigrams);
+        let word = |place: &WordId| known.get(*place as usize);
+        let unigrams = words.iter().filter_map(word).map(|word| word.key).collect();
         let neighbours = words.iter().zip(words.iter().skip(1));
-        let pairs = neighbours.filter_map(|(a, b)| {
+        let bigrams = neighbours.filter_map(|(a, b)| {
             let (first, second) = (word(a)?, word(b)?);
             let pair = cached.entry(u64::from(*a) << 32 | u64::from(*b));
-            Some(*pair.or_insert_with(|| key::joined(&first.stem, &second.raw)))
+            Some(*pair.or_insert_with(|| term_key::of_bigram(&first.stem, &second.raw)))
         });
-        Keys { pairs: pairs.collect(), single }
+        TermKeys { bigrams: bigrams.collect(), unigrams }
     }
 }
 
@@ -222,9 +222,9 @@ mod tests {
     use super::super::query::Terms;
     use super::*;
 
-    fn expected(terms: &Terms) -> Keys {
-        let keys = |terms: &[String]| terms.iter().map(|term| key::of(term)).collect();
-        Keys { single: keys(&terms.single), pairs: keys(&terms.pairs) }
+    fn expected(terms: &Terms) -> TermKeys {
+        let keys = |terms: &[String]| terms.iter().map(|term| term_key::of_term(term)).collect();
+        TermKeys { unigrams: keys(&terms.unigrams), bigrams: keys(&terms.bigrams) }
     }
 
     #[test]
@@ -247,16 +247,24 @@ mod tests {
             let text: String = (0..20).map(|n| format!("w{} ", query * 20 + n)).collect();
             assert_eq!(analyser.keys(&text), expected(&Terms::of(&text)));
             analyser.trim_for_queries();
-            assert!(analyser.words.len() <= MOST_OF_QUERIES, "{}", analyser.words.len());
-            assert!(analyser.pairs.len() <= MOST_OF_QUERIES, "{}", analyser.pairs.len());
+            assert!(analyser.words.len() <= MAX_WORDS_BETWEEN_QUERIES, "{}", analyser.words.len());
+            assert!(
+                analyser.bigrams.len() <= MAX_WORDS_BETWEEN_QUERIES,
+                "{}",
+                analyser.bigrams.len()
+            );
         }
         assert!(!analyser.words.is_empty());
-        for query in 0..MOST_OF_QUERIES {
+        for query in 0..MAX_WORDS_BETWEEN_QUERIES {
             analyser.keys(&format!("v{} w{} v{0}", query / 100, query % 100));
             analyser.trim_for_queries();
-            assert!(analyser.pairs.len() <= MOST_OF_QUERIES, "{}", analyser.pairs.len());
+            assert!(
+                analyser.bigrams.len() <= MAX_WORDS_BETWEEN_QUERIES,
+                "{}",
+                analyser.bigrams.len()
+            );
         }
-        analyser.keys(&"x".repeat(MOST_OF_QUERIES * BYTES));
+        analyser.keys(&"x".repeat(MAX_WORDS_BETWEEN_QUERIES * BYTES_PER_WORD));
         analyser.trim_for_queries();
         assert!(analyser.words.is_empty());
     }

@@ -9,14 +9,14 @@ use super::trace::RouteTrace;
 pub struct Hit {
     /// The capability.
     pub id: CapabilityId,
-    /// How well it fits, in units of 1/65,536. Comparable within one ranking only.
+    /// The score, in units of 1/65,536. Comparable only within one ranking.
     pub score: u64,
-    /// Whether a near copy of it stands higher: same namespace, same words, other version.
-    pub copy: bool,
+    /// Whether a near duplicate is ranked higher: same namespace and words, other version.
+    pub is_near_duplicate: bool,
 }
 
 impl Hit {
-    /// The score as a number for people.
+    /// The score as a decimal number.
     #[must_use]
     pub fn points(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
@@ -31,14 +31,14 @@ impl Hit {
 pub struct RouteAnswer {
     /// The items, best first.
     pub hits: Vec<Hit>,
-    /// How likely it is that the first item is one that was asked for, in thousandths.
+    /// The estimated probability that the first item is a right one, in thousandths.
     pub confidence: u32,
-    /// Whether the second item is as good as the first.
+    /// Whether the second item is about as good as the first.
     pub ambiguous: bool,
-    /// What to ask where that is so.
+    /// The clarifying question to ask in that case.
     pub question: Option<String>,
-    /// Whether nothing fits. The hits are the best there is all the same.
+    /// Whether probably no item fits. The hits are then still the best ones.
     pub abstained: bool,
-    /// How it came to be, where that was asked for.
+    /// How the ranking was computed, if a trace was requested.
     pub trace: Option<RouteTrace>,
 }

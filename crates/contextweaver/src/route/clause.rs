@@ -1,10 +1,10 @@
-//! A request for several things into its parts.
+//! Splits a request for several things into its parts.
 
-/// What ends a sentence.
-const ENDS: [char; 8] = ['.', '!', '?', ';', '\n', '。', '！', '？'];
+/// Characters that end a sentence.
+const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', ';', '\n', '。', '！', '？'];
 
-/// Words between two things that are asked for.
-const BETWEEN: [&[&str]; 11] = [
+/// Phrases that separate two requests.
+const SEPARATORS: [&[&str]; 11] = [
     &["as", "well", "as"],
     &["and", "then"],
     &["and", "also"],
@@ -18,8 +18,8 @@ const BETWEEN: [&[&str]; 11] = [
     &["finally"],
 ];
 
-/// Words with which people begin to ask for something. After `and` they begin another part; sorted.
-const OPENERS: &[&str] = &[
+/// Words with which requests begin. After `and`, such a word starts another part.
+const REQUEST_OPENERS: &[&str] = &[
     "add", "analyze", "assess", "book", "build", "buy", "calculate", "can", "cancel", "change",
     "check", "compare", "compute", "convert", "could", "create", "delete", "design", "determine",
     "disable", "display", "download", "draw", "edit", "email", "enable", "estimate", "evaluate",
@@ -32,17 +32,17 @@ const OPENERS: &[&str] = &[
     "verify", "view", "want", "what", "when", "where", "which", "who", "write", "analyse",
 ];
 
-/// The parts of a text: its sentences, and the clauses of each that ask for something of their own.
+/// The parts of a text: its sentences, split further into clauses that are separate requests.
 pub(super) fn clauses(text: &str) -> impl Iterator<Item = &str> {
-    text.split(ENDS).flat_map(split)
+    text.split(SENTENCE_ENDS).flat_map(split_sentence)
 }
 
-fn split(sentence: &str) -> Vec<&str> {
+fn split_sentence(sentence: &str) -> Vec<&str> {
     let words: Vec<(usize, &str)> = words(sentence).collect();
     let mut parts = Vec::new();
     let (mut from, mut at) = (0, 0);
     while let Some((start, _)) = words.get(at) {
-        let skipped = between(&words, at);
+        let skipped = separator_length(&words, at);
         if skipped == 0 {
             at += 1;
             continue;
@@ -55,35 +55,35 @@ fn split(sentence: &str) -> Vec<&str> {
     parts
 }
 
-/// How many words from `place` on stand between two parts.
-fn between(all: &[(usize, &str)], place: usize) -> usize {
+/// How many words from index `place` on form a separator between two parts; 0 if none do.
+fn separator_length(all: &[(usize, &str)], place: usize) -> usize {
     let words = all.get(place..).unwrap_or_default();
-    if !words.first().is_some_and(|(_, word)| may_begin(word)) {
+    if !words.first().is_some_and(|(_, word)| may_start_separator(word)) {
         return 0;
     }
-    let word = |at: usize| words.get(at).map(|(_, word)| bare(word));
+    let word = |at: usize| words.get(at).map(|(_, word)| strip_punctuation(word));
     let is = |at: usize, wanted: &str| word(at).is_some_and(|w| w.eq_ignore_ascii_case(wanted));
-    let found = BETWEEN.iter().find(|all| all.iter().zip(0..).all(|(w, at)| is(at, w)));
+    let found = SEPARATORS.iter().find(|all| all.iter().zip(0..).all(|(w, at)| is(at, w)));
     if let Some(found) = found {
         return found.len();
     }
-    let opens = |at: usize| OPENERS.iter().any(|opener| is(at, opener));
-    if (comma(all, place) && is(0, "then")) || (is(0, "and") && opens(1)) { 1 } else { 0 }
+    let opens = |at: usize| REQUEST_OPENERS.iter().any(|opener| is(at, opener));
+    if (follows_comma(all, place) && is(0, "then")) || (is(0, "and") && opens(1)) { 1 } else { 0 }
 }
 
-/// Whether a word begins as one that stands between two parts does; most do not.
-fn may_begin(word: &str) -> bool {
+/// Whether a word may start a separator, by its first letter. A quick test that rules out most words.
+fn may_start_separator(word: &str) -> bool {
     let first = word.chars().find(|c| c.is_alphanumeric());
     first.is_some_and(|c| matches!(c, 'a' | 'A' | 'f' | 'F' | 'l' | 'L' | 't' | 'T'))
 }
 
-/// Whether the word before this one ends with a comma.
-fn comma(words: &[(usize, &str)], at: usize) -> bool {
+/// Whether the word before the one at this index ends with a comma.
+fn follows_comma(words: &[(usize, &str)], at: usize) -> bool {
     at.checked_sub(1).and_then(|at| words.get(at)).is_some_and(|(_, word)| word.ends_with(','))
 }
 
-/// A word without the marks around it and without what an apostrophe adds.
-fn bare(word: &str) -> &str {
+/// A word without surrounding punctuation and without what follows an apostrophe.
+fn strip_punctuation(word: &str) -> &str {
     let word = word.split(['\'', '’']).next().unwrap_or(word);
     word.trim_matches(|c: char| !c.is_alphanumeric())
 }
@@ -129,7 +129,13 @@ mod tests {
 
     #[test]
     fn no_word_between_two_parts_begins_otherwise() {
-        assert!(BETWEEN.iter().filter_map(|all| all.first()).all(|word| may_begin(word)));
-        assert!(["and", "Then,", "(also", "\u{201c}Finally"].iter().all(|word| may_begin(word)));
+        assert!(
+            SEPARATORS.iter().filter_map(|all| all.first()).all(|word| may_start_separator(word))
+        );
+        assert!(
+            ["and", "Then,", "(also", "\u{201c}Finally"]
+                .iter()
+                .all(|word| may_start_separator(word))
+        );
     }
 }

@@ -1,75 +1,79 @@
-//! The confidence of a ranking in its first item.
+//! Estimates how likely it is that the first item of a ranking is right.
 
 use serde::Serialize;
 
 use super::ranker::RankedDoc;
 use crate::fixed_point::{self, ONE};
 
-/// Below this, in thousandths, nothing fits.
-const FITS: u32 = 150;
-/// Two items are as good as one another where the second has so much of the first, in thousandths.
-const AMBIGUOUS: u64 = 900;
+/// With a lower confidence, in thousandths, no item is considered to fit.
+const MIN_CONFIDENCE: u32 = 150;
+/// A ranking is ambiguous if the second score is at least this share of the first, in thousandths.
+const AMBIGUITY_THRESHOLD: u64 = 900;
 
-/// What the confidence is made from, each in thousandths.
+/// The features from which the confidence is computed, each in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Evidence {
-    /// How much of what the query's words are worth the first item has.
+pub struct RankingFeatures {
+    /// The lexical score of the first item as a share of the maximum.
     pub coverage: u32,
-    /// How far the second item is behind the first.
+    /// By what share of the first score the second item is behind.
     pub margin: u32,
-    /// How near the first item is to the query by meaning, where that was looked at.
+    /// The semantic similarity of the first item and the query, if it was computed.
     pub nearness: Option<i32>,
 }
 
-impl Evidence {
-    /// From a ranking, and what all words of the query would be worth.
-    pub(super) fn of(ranked: &[RankedDoc], worth: u64) -> Self {
+impl RankingFeatures {
+    /// The features of a ranking, given the highest lexical score that is possible for the query.
+    pub(super) fn from_ranking(ranked: &[RankedDoc], max_score: u64) -> Self {
         let Some(first) = ranked.first() else { return Self::default() };
-        let second = ranked.iter().skip(1).find(|ranked| !ranked.copy);
+        let second = ranked.iter().skip(1).find(|ranked| !ranked.is_near_duplicate);
         let behind = first.score.saturating_sub(second.map_or(0, |second| second.score));
-        let near = first.near.map(|near| i32::try_from((near * 1000) >> 16).unwrap_or(0));
+        let near = first.similarity.map(|near| i32::try_from((near * 1000) >> 16).unwrap_or(0));
         Self {
-            coverage: thousandths(u64::from(first.words), worth),
+            coverage: thousandths(u64::from(first.lexical_score), max_score),
             margin: thousandths(behind, first.score),
             nearness: near,
         }
     }
 
-    /// How likely it is that the first item is one that was asked for, in thousandths. Fitted on
-    /// requests whose answer was there and on the same requests with it taken away.
+    /// The estimated probability that the first item is right, in thousandths, by logistic regression.
+    /// The models were fitted on requests with the right item in the catalog, and on the same requests
+    /// with it removed.
     pub(super) fn confidence(self) -> u32 {
         let (coverage, margin) = (i64::from(self.coverage), i64::from(self.margin));
         let log_odds = match self.nearness {
-            None => WORDS.0 + WORDS.1 * coverage + WORDS.2 * margin,
+            None => LEXICAL_MODEL.0 + LEXICAL_MODEL.1 * coverage + LEXICAL_MODEL.2 * margin,
             Some(near) => {
-                MEANING.0 + MEANING.1 * coverage + MEANING.2 * margin + MEANING.3 * i64::from(near)
+                HYBRID_MODEL.0
+                    + HYBRID_MODEL.1 * coverage
+                    + HYBRID_MODEL.2 * margin
+                    + HYBRID_MODEL.3 * i64::from(near)
             }
         };
         logistic(log_odds)
     }
 
-    /// Whether nothing fits.
-    pub(super) fn nothing_fits(self) -> bool {
-        self.confidence() < FITS
+    /// Whether probably no item fits.
+    pub(super) fn is_no_match(self) -> bool {
+        self.confidence() < MIN_CONFIDENCE
     }
 
-    /// Whether the second item is as good as the first.
+    /// Whether the second item is about as good as the first.
     pub(super) fn is_ambiguous(self) -> bool {
-        u64::from(self.margin) < 1000 - AMBIGUOUS
+        u64::from(self.margin) < 1000 - AMBIGUITY_THRESHOLD
     }
 }
 
-/// Of a constant, coverage and margin, in millionths for each thousandth.
-const WORDS: (i64, i64, i64) = (-2_472_000, 2_158, 2_527);
-/// The same, and of nearness.
-const MEANING: (i64, i64, i64, i64) = (-3_241_000, 786, 3_887, 2_727);
+/// The intercept and the coefficients of coverage and margin, in millionths per thousandth.
+const LEXICAL_MODEL: (i64, i64, i64) = (-2_472_000, 2_158, 2_527);
+/// The intercept and the coefficients of coverage, margin and nearness.
+const HYBRID_MODEL: (i64, i64, i64, i64) = (-3_241_000, 786, 3_887, 2_727);
 
 fn thousandths(part: u64, whole: u64) -> u32 {
     let share = fixed_point::ratio(part, whole).min(ONE);
     u32::try_from(share * 1000 / ONE).unwrap_or(1000)
 }
 
-/// `1000 / (1 + e^-x)` of millionths, by steps of a quarter with straight lines between.
+/// `1000 / (1 + e^-x)` for x in millionths, by linear interpolation between steps of 0.25.
 fn logistic(x: i64) -> u32 {
     const STEPS: [u32; 25] = [
         500, 562, 622, 679, 731, 777, 818, 852, 881, 905, 924, 940, 953, 963, 971, 977, 982, 986,
@@ -99,10 +103,10 @@ mod tests {
 
     #[test]
     fn more_evidence_is_more_confidence() {
-        let evidence = |coverage, margin| Evidence { coverage, margin, nearness: None };
-        assert!(evidence(0, 0).nothing_fits() && evidence(0, 0).is_ambiguous());
+        let evidence = |coverage, margin| RankingFeatures { coverage, margin, nearness: None };
+        assert!(evidence(0, 0).is_no_match() && evidence(0, 0).is_ambiguous());
         assert!(evidence(900, 500).confidence() > evidence(900, 100).confidence());
         assert!(evidence(900, 500).confidence() > evidence(300, 500).confidence());
-        assert!(!evidence(900, 500).nothing_fits());
+        assert!(!evidence(900, 500).is_no_match());
     }
 }

@@ -1,8 +1,8 @@
-//! The index: for each term, the items that hold it and how much it weighs there.
+//! The inverted index: for each term, the items that contain it and its weight in each.
 //!
-//! A base that was built in one go, and what was added and taken away since. What a term weighs in
-//! an item depends on that item alone, and how rare a term is gets counted when a query comes, so
-//! the answers are those of an index that was built anew.
+//! It consists of a base segment that was built in one go, and of additions and deletions since. The
+//! weight of a term in an item depends on that item alone, and document frequencies are counted at
+//! query time, so the answers are the same as those of a freshly built index.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -10,194 +10,212 @@ use std::sync::Arc;
 
 use weaver_types::CapabilityId;
 
-use crate::catalog::{Catalog, SelectableItem, shown};
+use crate::catalog::{Catalog, SelectableItem, printable};
 use crate::error::CatalogError;
-use crate::route::additions::Additions;
+use crate::route::added_postings::AddedPostings;
 use crate::route::analyser::Analyser;
 use crate::route::document::{Document, Weight};
 use crate::route::hashing::KeySet;
-use crate::route::key::{self, Key};
 use crate::route::postings::{DocId, MAX_DOCS, Postings, PostingsBuilder, PostingsList};
 use crate::route::query::Terms;
-use crate::route::selection::{Bits, Selection, Stamp};
-use crate::route::spelling::{self, Spelling};
+use crate::route::selection::{DocBitSet, IndexVersion, Selection};
+use crate::route::spelling::{self, DeletionIndex};
+use crate::route::term_key::{self, TermKey};
 
-/// What the router searches. Copies share the base.
+/// The index that a router searches. Clones share the base segment.
 #[derive(Debug, Clone)]
 pub(super) struct Index {
     base: Arc<BaseSegment>,
     added: Vec<Arc<AddedDoc>>,
-    single: Additions,
-    pairs: Additions,
-    gone: Deletions,
-    /// Which documents hold an item still; `None`: all of them.
-    live: Option<Arc<Bits>>,
-    stamp: Stamp,
+    unigrams: AddedPostings,
+    bigrams: AddedPostings,
+    deletions: Deletions,
+    /// The documents that are not deleted; `None` if all are live.
+    live_docs: Option<Arc<DocBitSet>>,
+    version: IndexVersion,
 }
 
-/// What was taken away from the base.
+/// The deleted documents of the base segment, with their postings.
 #[derive(Debug, Clone, Default)]
 struct Deletions {
     docs: Vec<DocId>,
-    single: Additions,
-    pairs: Additions,
+    unigrams: AddedPostings,
+    bigrams: AddedPostings,
 }
 
-/// What was built in one go.
+/// The part of the index that was built in one go.
 #[derive(Debug)]
 struct BaseSegment {
     catalog: Catalog,
-    /// The items in the order of their ids, which is that of the documents.
+    /// The items in order of id, which is also the order of document ids.
     items: Vec<Arc<SelectableItem>>,
-    marks: Vec<DocSignature>,
-    single: Postings,
-    pairs: Postings,
-    spelling: Spelling,
+    signatures: Vec<DocSignature>,
+    unigrams: Postings,
+    bigrams: Postings,
+    spelling: DeletionIndex,
 }
 
-/// An item that came later.
+/// An item that was added after the base segment was built.
 #[derive(Debug)]
 struct AddedDoc {
     item: SelectableItem,
-    mark: DocSignature,
-    /// Of the words that the base does not have.
-    spelling: Spelling,
+    signature: DocSignature,
+    /// The words that the base segment does not have.
+    spelling: DeletionIndex,
 }
 
-/// What is kept of an item to put a ranking in order.
+/// The properties of an item that a ranking needs besides its score.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DocSignature {
-    /// What the item says: equal for near copies.
-    pub(super) gist: Key,
-    /// The words of its name and description in their order.
-    pub(super) sequence: Key,
-    /// The length of its name, in bytes.
-    pub(super) length: u32,
-    /// Whether another item of the base says the same.
-    twin: bool,
+    /// The digest of the item's words: equal for near duplicates.
+    pub(super) near_duplicate_digest: TermKey,
+    /// The digest of the word sequence of name and description.
+    pub(super) word_sequence: TermKey,
+    /// The length of the name in bytes.
+    pub(super) name_length: u32,
+    /// Whether another item of the base segment has the same digest.
+    has_near_duplicate: bool,
 }
 
 impl DocSignature {
     fn of(item: &SelectableItem, document: &Document) -> Self {
-        let length = u32::try_from(item.display_name().len()).unwrap_or(u32::MAX);
-        Self { gist: document.gist, sequence: document.sequence, length, twin: false }
+        let name_length = u32::try_from(item.display_name().len()).unwrap_or(u32::MAX);
+        Self {
+            near_duplicate_digest: document.near_duplicate_digest,
+            word_sequence: document.word_sequence,
+            name_length,
+            has_near_duplicate: false,
+        }
     }
 }
 
 impl Index {
     pub(super) fn build(catalog: Catalog) -> Result<Self, CatalogError> {
         let base = Arc::new(BaseSegment::build(catalog)?);
-        let (single, pairs) = (Additions::default(), Additions::default());
-        let (gone, stamp) = (Deletions::default(), Stamp::default());
-        Ok(Self { base, added: Vec::new(), single, pairs, gone, live: None, stamp })
+        let (unigrams, bigrams) = (AddedPostings::default(), AddedPostings::default());
+        let (deletions, version) = (Deletions::default(), IndexVersion::default());
+        Ok(Self { base, added: Vec::new(), unigrams, bigrams, deletions, live_docs: None, version })
     }
 
-    /// The same with this item, in the place of one with its id if there is one.
+    /// An index with this item added, or replacing the one with its id.
     pub(super) fn with(&self, item: SelectableItem) -> Result<Self, CatalogError> {
         let mut new = self.without(&item.id).unwrap_or_else(|| self.clone());
         let mut analyser = Analyser::default();
-        let document = Document::of(&item, &mut analyser);
-        let mark = DocSignature::of(&item, &document);
+        let document = Document::from_item(&item, &mut analyser);
+        let signature = DocSignature::of(&item, &document);
         let stems = analyser.new_stems().filter(|stem| !self.base.spelling.has(stem));
-        let spelling = Spelling::of(stems);
+        let spelling = DeletionIndex::of(stems);
         let doc = DocId::try_from(self.doc_count()).unwrap_or(DocId::MAX);
-        let (single, pairs) = (sorted(document.single), sorted(document.pairs));
-        new.single = new.single.with(doc, &single);
-        new.pairs = new.pairs.with(doc, &pairs);
-        if !findable(&item, |key| new.single(key).at(doc).is_some()) {
-            return Err(CatalogError::Unreachable { id: shown(item.id.as_str()) });
+        let (unigrams, bigrams) =
+            (sorted_weights(document.unigrams), sorted_weights(document.bigrams));
+        new.unigrams = new.unigrams.with(doc, &unigrams);
+        new.bigrams = new.bigrams.with(doc, &bigrams);
+        if !is_findable(&item, |key| new.unigrams(key).weight_in(doc).is_some()) {
+            return Err(CatalogError::Unreachable { id: printable(item.id.as_str()) });
         }
-        if let Some(live) = &mut new.live {
-            Arc::make_mut(live).set(doc);
+        if let Some(live_docs) = &mut new.live_docs {
+            Arc::make_mut(live_docs).set(doc);
         }
-        new.added.push(Arc::new(AddedDoc { item, mark, spelling }));
-        new.stamp = Stamp::default();
+        new.added.push(Arc::new(AddedDoc { item, signature, spelling }));
+        new.version = IndexVersion::default();
         Ok(new)
     }
 
-    /// The same without the item of this id; nothing where there is none.
+    /// An index without the item with this id; `None` if there is no such item.
     pub(super) fn without(&self, id: &CapabilityId) -> Option<Self> {
         let doc = self.doc(id)?;
         let mut new = self.clone();
-        let all = || Arc::new(Bits::of((0..self.doc_count()).map(|_| true)));
-        Arc::make_mut(new.live.get_or_insert_with(all)).clear(doc);
+        let all = || Arc::new(DocBitSet::from_bools((0..self.doc_count()).map(|_| true)));
+        Arc::make_mut(new.live_docs.get_or_insert_with(all)).clear(doc);
         if doc as usize >= self.base.items.len() {
-            new.single = new.single.without(doc);
-            new.pairs = new.pairs.without(doc);
+            new.unigrams = new.unigrams.without(doc);
+            new.bigrams = new.bigrams.without(doc);
         } else if let Some(item) = self.base.items.get(doc as usize) {
-            let document = Document::of(item, &mut Analyser::default());
-            new.gone.docs.push(doc);
-            new.gone.single = new.gone.single.with(doc, &sorted(document.single));
-            new.gone.pairs = new.gone.pairs.with(doc, &sorted(document.pairs));
+            let document = Document::from_item(item, &mut Analyser::default());
+            new.deletions.docs.push(doc);
+            new.deletions.unigrams =
+                new.deletions.unigrams.with(doc, &sorted_weights(document.unigrams));
+            new.deletions.bigrams =
+                new.deletions.bigrams.with(doc, &sorted_weights(document.bigrams));
         }
-        new.stamp = Stamp::default();
+        new.version = IndexVersion::default();
         Some(new)
     }
 
-    /// How many items were added or taken away since the base was built, at the most.
+    /// An upper bound on the number of items added or deleted since the base segment was built.
     pub(super) fn changes(&self) -> usize {
         self.added.len() + self.doc_count().saturating_sub(self.len())
     }
 
-    /// How many items there are.
+    /// The number of live items.
     fn len(&self) -> usize {
-        let count = |live: &Arc<Bits>| usize::try_from(live.count()).unwrap_or(usize::MAX);
-        self.live.as_ref().map_or(self.doc_count(), count)
+        let count =
+            |live_docs: &Arc<DocBitSet>| usize::try_from(live_docs.count()).unwrap_or(usize::MAX);
+        self.live_docs.as_ref().map_or(self.doc_count(), count)
     }
 
-    /// The items that hold the term.
-    pub(super) fn single(&self, key: Key) -> PostingsList<'_> {
-        let gone = self.gone.single.run(key).len();
-        PostingsList { base: self.base.single.run(key), added: self.single.run(key), gone }
+    /// The postings of a term as a unigram.
+    pub(super) fn unigrams(&self, key: TermKey) -> PostingsList<'_> {
+        let deleted_count = self.deletions.unigrams.get(key).len();
+        PostingsList {
+            base: self.base.unigrams.get(key),
+            added: self.unigrams.get(key),
+            deleted_count,
+        }
     }
 
-    /// The items that hold the term as two neighbouring words.
-    pub(super) fn pairs(&self, key: Key) -> PostingsList<'_> {
-        let gone = self.gone.pairs.run(key).len();
-        PostingsList { base: self.base.pairs.run(key), added: self.pairs.run(key), gone }
+    /// The postings of a term as a bigram.
+    pub(super) fn bigrams(&self, key: TermKey) -> PostingsList<'_> {
+        let deleted_count = self.deletions.bigrams.get(key).len();
+        PostingsList {
+            base: self.base.bigrams.get(key),
+            added: self.bigrams.get(key),
+            deleted_count,
+        }
     }
 
-    /// The documents of the base whose items were taken away.
-    pub(super) fn gone(&self) -> &[DocId] {
-        &self.gone.docs
+    /// The deleted documents of the base segment.
+    pub(super) fn deleted_docs(&self) -> &[DocId] {
+        &self.deletions.docs
     }
 
-    /// Words that a stem may mean which is misspelt, nearest first; of those alone that are seen.
-    pub(super) fn spelt_like<'a>(
+    /// The visible stems that a misspelt stem may stand for, nearest first.
+    pub(super) fn similar_stems<'a>(
         &'a self,
         stem: &str,
         seen: impl Fn(&str) -> bool,
     ) -> Vec<&'a str> {
         let added = self.added.iter().map(|added| &added.spelling);
-        let found = spelling::near(std::iter::once(&self.base.spelling).chain(added), stem, seen);
+        let found =
+            spelling::find_similar(std::iter::once(&self.base.spelling).chain(added), stem, seen);
         found.into_iter().map(|(_, word)| word).collect()
     }
 
-    /// How many documents there are, those without an item among them.
+    /// The number of documents, deleted ones included.
     pub(super) fn doc_count(&self) -> usize {
         self.base.items.len() + self.added.len()
     }
 
-    /// Whether there is no room for one more, until it is built anew.
+    /// Whether no document can be added until the index is rebuilt.
     pub(super) fn is_full(&self) -> bool {
         self.doc_count() >= MAX_DOCS
     }
 
-    pub(super) fn stamp(&self) -> &Stamp {
-        &self.stamp
+    pub(super) fn version(&self) -> &IndexVersion {
+        &self.version
     }
 
-    /// All items.
+    /// The selection of all items.
     pub(super) fn all(&self) -> Selection {
-        Selection::all(self.len() as u64, self.live.clone(), self.stamp.clone())
+        Selection::all(self.len() as u64, self.live_docs.clone(), self.version.clone())
     }
 
-    /// The items that are let through.
+    /// The selection of the items for which `visible` is true.
     pub(super) fn select(&self, visible: impl FnMut(&SelectableItem) -> bool) -> Selection {
         self.select_among(&self.all(), visible)
     }
 
-    /// Those of a selection that are let through; the others are not asked for.
+    /// The items of a selection for which `visible` is true. It is not called for other items.
     pub(super) fn select_among(
         &self,
         selection: &Selection,
@@ -205,27 +223,27 @@ impl Index {
     ) -> Selection {
         let base = self.base.catalog.iter();
         let items = (0..).zip(base.chain(self.added.iter().map(|added| &added.item)));
-        let seen = items.map(|(doc, item)| selection.sees(doc) && visible(item));
-        Selection::of(Arc::new(Bits::of(seen)), self.stamp.clone())
+        let seen = items.map(|(doc, item)| selection.contains(doc) && visible(item));
+        Selection::from_docs(Arc::new(DocBitSet::from_bools(seen)), self.version.clone())
     }
 
-    /// Whether a selection has the item of this id.
-    pub(super) fn is_in(&self, selection: &Selection, id: &CapabilityId) -> bool {
-        self.doc(id).is_some_and(|doc| selection.sees(doc))
+    /// Whether a selection contains the item with this id.
+    pub(super) fn contains(&self, selection: &Selection, id: &CapabilityId) -> bool {
+        self.doc(id).is_some_and(|doc| selection.contains(doc))
     }
 
-    fn holds(&self, doc: DocId) -> bool {
-        self.live.as_ref().is_none_or(|live| live.get(doc))
+    fn is_live(&self, doc: DocId) -> bool {
+        self.live_docs.as_ref().is_none_or(|live_docs| live_docs.get(doc))
     }
 
-    /// Where the item of this id stands.
+    /// The document of the item with this id.
     pub(super) fn doc(&self, id: &CapabilityId) -> Option<DocId> {
         let base = self.base.items.binary_search_by(|item| item.id.cmp(id)).ok();
         let later = || self.added.iter().rposition(|added| added.item.id == *id);
-        let live = |at: &usize| DocId::try_from(*at).is_ok_and(|doc| self.holds(doc));
+        let live_docs = |at: &usize| DocId::try_from(*at).is_ok_and(|doc| self.is_live(doc));
         let doc = base
-            .filter(live)
-            .or_else(|| later().map(|at| at + self.base.items.len()).filter(live))?;
+            .filter(live_docs)
+            .or_else(|| later().map(|at| at + self.base.items.len()).filter(live_docs))?;
         DocId::try_from(doc).ok()
     }
 
@@ -233,7 +251,7 @@ impl Index {
         self.item(doc).map(|item| &item.id)
     }
 
-    /// The item with this id.
+    /// The item of a document.
     pub(super) fn item(&self, doc: DocId) -> Option<&SelectableItem> {
         let doc = doc as usize;
         let later = || self.added.get(doc.checked_sub(self.base.items.len())?);
@@ -241,97 +259,100 @@ impl Index {
         base.or_else(|| later().map(|added| &added.item))
     }
 
-    /// Which of two ids is the lower one.
+    /// Compares the item ids of two documents.
     pub(super) fn compare_ids(&self, a: DocId, b: DocId) -> Ordering {
-        // Those of the base stand in the order of their ids.
+        // Documents of the base segment are in order of item id.
         let both_of_base = (a.max(b) as usize) < self.base.items.len();
         if both_of_base { a.cmp(&b) } else { self.id(a).cmp(&self.id(b)) }
     }
 
-    pub(super) fn mark(&self, doc: DocId) -> Option<DocSignature> {
+    pub(super) fn signature(&self, doc: DocId) -> Option<DocSignature> {
         let doc = doc as usize;
         let later = || self.added.get(doc.checked_sub(self.base.items.len())?);
-        self.base.marks.get(doc).copied().or_else(|| later().map(|added| added.mark))
+        self.base.signatures.get(doc).copied().or_else(|| later().map(|added| added.signature))
     }
 
-    /// What the item says, where another may say the same.
-    pub(super) fn shared_gist(&self, mark: DocSignature) -> Option<Key> {
-        (mark.twin || !self.added.is_empty()).then_some(mark.gist)
+    /// The near-duplicate digest of an item, if another item may share it.
+    pub(super) fn near_duplicate_group(&self, signature: DocSignature) -> Option<TermKey> {
+        (signature.has_near_duplicate || !self.added.is_empty())
+            .then_some(signature.near_duplicate_digest)
     }
 
-    /// The catalog of the base.
+    /// The catalog of the base segment.
     pub(super) fn base(&self) -> &Catalog {
         &self.base.catalog
     }
 
-    /// The items that were added since, by their documents from the end of the base on.
-    pub(super) fn later(&self) -> impl Iterator<Item = &SelectableItem> {
+    /// The items that were added since, in order of document.
+    pub(super) fn added_items(&self) -> impl Iterator<Item = &SelectableItem> {
         self.added.iter().map(|added| &added.item)
     }
 
-    /// The bytes that the base takes beside its catalog.
+    /// The bytes of the base segment without its catalog.
     pub(super) fn bytes(&self) -> usize {
         let base = &self.base;
-        base.single.bytes()
-            + base.pairs.bytes()
+        base.unigrams.bytes()
+            + base.bigrams.bytes()
             + size_of_val(base.items.as_slice())
-            + size_of_val(base.marks.as_slice())
+            + size_of_val(base.signatures.as_slice())
             + base.spelling.bytes()
     }
 }
 
 impl BaseSegment {
     fn build(catalog: Catalog) -> Result<Self, CatalogError> {
-        let (mut single, mut pairs) = (PostingsBuilder::default(), PostingsBuilder::default());
+        let (mut unigrams, mut bigrams) = (PostingsBuilder::default(), PostingsBuilder::default());
         let mut analyser = Analyser::default();
-        let (mut marks, mut stems) = (Vec::with_capacity(catalog.len()), BTreeSet::new());
+        let (mut signatures, mut stems) = (Vec::with_capacity(catalog.len()), BTreeSet::new());
         for (doc, item) in (0..).zip(catalog.iter()) {
-            let document = Document::of(item, &mut analyser);
-            marks.push(DocSignature::of(item, &document));
-            document.single.weights(|key, weight| single.note(key, doc, weight));
-            document.pairs.weights(|key, weight| pairs.note(key, doc, weight));
+            let document = Document::from_item(item, &mut analyser);
+            signatures.push(DocSignature::of(item, &document));
+            document.unigrams.for_each_weight(|key, weight| unigrams.add(key, doc, weight));
+            document.bigrams.for_each_weight(|key, weight| bigrams.add(key, doc, weight));
             stems.extend(analyser.new_stems().map(Box::<str>::from));
         }
-        find_twins(&mut marks);
-        let items = catalog.shared().cloned().collect();
-        let (single, pairs) = (single.finish(), pairs.finish());
-        let spelling = Spelling::of(stems.iter().map(AsRef::as_ref));
-        let this = Self { catalog, items, marks, single, pairs, spelling };
+        mark_near_duplicates(&mut signatures);
+        let items = catalog.iter_arcs().cloned().collect();
+        let (unigrams, bigrams) = (unigrams.finish(), bigrams.finish());
+        let spelling = DeletionIndex::of(stems.iter().map(AsRef::as_ref));
+        let this = Self { catalog, items, signatures, unigrams, bigrams, spelling };
         this.check()?;
         Ok(this)
     }
 
-    /// Every item must be found by a query of its own name.
+    /// Checks that a query for its own name finds every item.
     fn check(&self) -> Result<(), CatalogError> {
         for (doc, item) in (0..).zip(self.catalog.iter()) {
-            let here = |key| PostingsList { base: self.single.run(key), ..PostingsList::default() };
-            if !findable(item, |key| here(key).at(doc).is_some()) {
-                return Err(CatalogError::Unreachable { id: shown(item.id.as_str()) });
+            let here =
+                |key| PostingsList { base: self.unigrams.get(key), ..PostingsList::default() };
+            if !is_findable(item, |key| here(key).weight_in(doc).is_some()) {
+                return Err(CatalogError::Unreachable { id: printable(item.id.as_str()) });
             }
         }
         Ok(())
     }
 }
 
-/// Marks what says the same as another.
-fn find_twins(marks: &mut [DocSignature]) {
-    let mut gists: Vec<Key> = marks.iter().map(|mark| mark.gist).collect();
-    gists.sort_unstable();
-    let several = gists.chunk_by(|a, b| a == b).filter(|same| same.len() > 1);
+/// Marks the items that have near duplicates.
+fn mark_near_duplicates(signatures: &mut [DocSignature]) {
+    let mut digests: Vec<TermKey> =
+        signatures.iter().map(|signature| signature.near_duplicate_digest).collect();
+    digests.sort_unstable();
+    let several = digests.chunk_by(|a, b| a == b).filter(|same| same.len() > 1);
     let several: KeySet = several.filter_map(|same| same.first().copied()).collect();
-    for mark in marks {
-        mark.twin = several.contains(&mark.gist);
+    for signature in signatures {
+        signature.has_near_duplicate = several.contains(&signature.near_duplicate_digest);
     }
 }
 
-/// Whether a query of the item's own name meets it.
-fn findable(item: &SelectableItem, holds: impl Fn(Key) -> bool) -> bool {
-    Terms::of_name(item.display_name()).single.iter().any(|term| holds(key::of(term)))
+/// Whether a query for its own name finds the item.
+fn is_findable(item: &SelectableItem, holds: impl Fn(TermKey) -> bool) -> bool {
+    Terms::of_name(item.display_name()).unigrams.iter().any(|term| holds(term_key::of_term(term)))
 }
 
-fn sorted(occurrences: super::document::Occurrences) -> Vec<(Key, Weight)> {
+fn sorted_weights(occurrences: super::document::Occurrences) -> Vec<(TermKey, Weight)> {
     let mut terms = Vec::new();
-    occurrences.weights(|key, weight| terms.push((key, weight)));
+    occurrences.for_each_weight(|key, weight| terms.push((key, weight)));
     terms.sort_unstable();
     terms
 }

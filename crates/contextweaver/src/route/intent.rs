@@ -1,4 +1,4 @@
-//! What people mean by everyday words: rules from what is said to the words of tools.
+//! Query expansion by intent rules: from what people say to the words that tools use.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,75 +7,75 @@ use weaver_text::{split, stem};
 
 use super::argument_type::ArgumentTypes;
 use super::hashing::KeyMap;
-use super::key::{self, Key};
+use super::term_key::{self, TermKey};
 
 const BUILT_IN: &str = include_str!("../../assets/intents.txt");
 const EVERYDAY: &str = include_str!("../../assets/everyday.txt");
-/// Most other words between two elements of a pattern.
+/// The most other words between two elements of a pattern.
 const MAX_GAP: usize = 12;
-/// The same between a verb and its particle: "throw the old one out".
+/// The most other words between a verb and its particle: "throw the old one out".
 const MAX_PARTICLE_GAP: usize = 4;
-/// Most rules that count for one request.
+/// The most rules that are applied to one request.
 const MAX_RULES: usize = 12;
-/// Most words of a request that patterns are looked for in.
+/// The most tokens of a request that patterns are matched against.
 const MAX_TOKENS: usize = 256;
 
-/// Of what a request is made.
+/// One token of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     /// The key of a word.
-    Word(Key),
-    /// Something that is known by its form.
+    Word(TermKey),
+    /// A value that is recognised by its form.
     Typed(ArgumentTypes),
 }
 
-/// Words that stand for one another; an item that has one of them gains by the best.
+/// Words that are interchangeable; an item scores by the best of those that it contains.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SynonymGroup {
-    pub(super) keys: Vec<Key>,
+    pub(super) keys: Vec<TermKey>,
     pub(super) stems: Vec<Box<str>>,
-    /// As they are written.
+    /// The words as written.
     pub(super) words: Vec<Box<str>>,
 }
 
-/// Words that a request implies, and where in it they come from.
+/// A group of words that a request implies, and the position that implies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Expansion<'a> {
     pub(super) implied: &'a SynonymGroup,
-    /// The position of the first word of the request that they stand for.
+    /// The position of the first word of the request that implies the group.
     pub(super) position: u16,
 }
 
-/// The table of intents.
+/// A table of intent rules.
 #[derive(Debug, Default)]
 pub(super) struct Intents {
-    /// Most other words between two elements of a pattern.
+    /// The most other words between two elements of a pattern.
     gap: usize,
-    /// By the first word of a phrase: the rest of it, and the element that it is one of.
-    phrases: KeyMap<Vec<(Box<[Key]>, Element)>>,
-    /// By the number of a type.
-    types: Vec<Vec<Element>>,
-    /// By its first element.
-    rules: Vec<Vec<Rule>>,
+    /// By the first word of a phrase: the rest of the phrase, and the element that it belongs to.
+    phrases: KeyMap<Vec<(Box<[TermKey]>, ElementId)>>,
+    /// The elements of each value type, by its index.
+    types: Vec<Vec<ElementId>>,
+    /// The rules by their first element.
+    rules: Vec<Vec<IntentRule>>,
 }
 
-type Element = u16;
+type ElementId = u16;
 
 #[derive(Debug)]
-struct Rule {
-    /// Whether it holds at the begin of a request only.
+struct IntentRule {
+    /// Whether the rule matches only at the beginning of a request.
     at_start: bool,
-    /// What follows the first element, and whether it may be missing.
-    rest: Vec<(Element, bool)>,
+    /// The elements after the first, and whether each is optional.
+    rest: Vec<(ElementId, bool)>,
     implied: Vec<SynonymGroup>,
     #[cfg_attr(not(test), expect(dead_code, reason = "what the tests of the table hold rules to"))]
     example: Box<str>,
 }
 
-/// Where an element was met.
+/// Where an element of a pattern was found in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ElementMatch {
-    element: Element,
+    element: ElementId,
     from: u16,
     to: u16,
 }
@@ -87,7 +87,7 @@ impl Intents {
         &READ
     }
 
-    /// The built-in lexicon of everyday words, for requests that no rule was written for.
+    /// The built-in table of everyday words, for requests without a rule of their own.
     pub(super) fn everyday() -> &'static Self {
         static READ: LazyLock<Intents> =
             LazyLock::new(|| Intents { gap: MAX_PARTICLE_GAP, ..Intents::parse(EVERYDAY) });
@@ -101,7 +101,7 @@ impl Intents {
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
             if let Some((pattern, rest)) = line.split_once("=>") {
                 let (implied, example) = rest.split_once(';').unwrap_or((rest, ""));
-                this.add(pattern, implied, example, &lists, &mut known);
+                this.add_rule(pattern, implied, example, &lists, &mut known);
             } else if let Some((name, phrases)) = line.split_once('=') {
                 lists.insert(name.trim().to_owned(), phrases.trim().to_owned());
             }
@@ -109,13 +109,13 @@ impl Intents {
         this
     }
 
-    fn add(
+    fn add_rule(
         &mut self,
         pattern: &str,
         implied: &str,
         example: &str,
         lists: &HashMap<String, String>,
-        known: &mut HashMap<String, Element>,
+        known: &mut HashMap<String, ElementId>,
     ) {
         let pattern = pattern.trim();
         let at_start = pattern.starts_with('^');
@@ -129,20 +129,24 @@ impl Intents {
                 })
                 .collect();
             let optional = phrases.iter().any(String::is_empty);
-            (self.element(&phrases, known), optional)
+            (self.element_id(&phrases, known), optional)
         });
-        let elements: Vec<(Element, bool)> = elements.collect();
+        let elements: Vec<(ElementId, bool)> = elements.collect();
         let Some(((first, _), rest)) = elements.split_first() else { return };
         let implied = implied.split_whitespace().map(SynonymGroup::parse).collect();
         let (rest, example) = (rest.to_vec(), example.trim().into());
         if let Some(rules) = self.rules.get_mut(usize::from(*first)) {
-            rules.push(Rule { at_start, rest, implied, example });
+            rules.push(IntentRule { at_start, rest, implied, example });
         }
     }
 
-    /// The number of a list of phrases.
-    fn element(&mut self, phrases: &[String], known: &mut HashMap<String, Element>) -> Element {
-        let next = Element::try_from(self.rules.len()).unwrap_or(Element::MAX);
+    /// The id of the element with these alternative phrases.
+    fn element_id(
+        &mut self,
+        phrases: &[String],
+        known: &mut HashMap<String, ElementId>,
+    ) -> ElementId {
+        let next = ElementId::try_from(self.rules.len()).unwrap_or(ElementId::MAX);
         let number = *known.entry(phrases.join("|")).or_insert(next);
         if number != next {
             return number;
@@ -150,15 +154,17 @@ impl Intents {
         self.rules.push(Vec::new());
         for phrase in phrases {
             let name = phrase.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
-            if let Some(types) = name.and_then(ArgumentTypes::named) {
+            if let Some(types) = name.and_then(ArgumentTypes::from_name) {
                 self.types
-                    .get_mut(usize::from(types.first()))
+                    .get_mut(usize::from(types.first_index()))
                     .into_iter()
                     .for_each(|all| all.push(number));
                 continue;
             }
-            let keys: Vec<Key> =
-                split::words(phrase).iter().map(|word| key::of(&stem::stem(word))).collect();
+            let keys: Vec<TermKey> = split::words(phrase)
+                .iter()
+                .map(|word| term_key::of_term(&stem::stem(word)))
+                .collect();
             if let Some((first, rest)) = keys.split_first() {
                 self.phrases.entry(*first).or_default().push((rest.into(), number));
             }
@@ -166,9 +172,9 @@ impl Intents {
         number
     }
 
-    /// What a request implies, each list of words once: at its first position.
+    /// The expansions of a request, each group of words once, at its first position.
     pub(super) fn expansions(&self, tokens: &[Token]) -> Vec<Expansion<'_>> {
-        let met = self.met(tokens.get(..MAX_TOKENS).unwrap_or(tokens));
+        let met = self.element_matches(tokens.get(..MAX_TOKENS).unwrap_or(tokens));
         let mut found: Vec<Expansion<'_>> = Vec::new();
         let mut rules = 0;
         for same in met.chunk_by(|a, b| a.element == b.element) {
@@ -177,7 +183,7 @@ impl Intents {
                 if rules == MAX_RULES {
                     return found;
                 }
-                let start = same.iter().find(|start| rule.holds(**start, &met, self.gap));
+                let start = same.iter().find(|start| rule.matches(**start, &met, self.gap));
                 if let Some(ElementMatch { from: position, .. }) = start.copied() {
                     rules += 1;
                     let new = rule.implied.iter();
@@ -190,13 +196,13 @@ impl Intents {
         found
     }
 
-    /// Where elements stand in a request, by their numbers and places.
-    fn met(&self, tokens: &[Token]) -> Vec<ElementMatch> {
+    /// All matches of elements in a request, in order of element and position.
+    fn element_matches(&self, tokens: &[Token]) -> Vec<ElementMatch> {
         let mut met = Vec::new();
         for (at, token) in (0_u16..).zip(tokens) {
             match token {
                 Token::Typed(types) => {
-                    let all = types.each().filter_map(|at| self.types.get(usize::from(at)));
+                    let all = types.indices().filter_map(|at| self.types.get(usize::from(at)));
                     met.extend(all.flatten().map(|e| ElementMatch {
                         element: *e,
                         from: at,
@@ -207,7 +213,7 @@ impl Intents {
                     let after = tokens.get(usize::from(at) + 1..).unwrap_or_default();
                     for (rest, element) in self.phrases.get(word).into_iter().flatten() {
                         let next = after.iter().take(rest.len());
-                        let same = |(key, token): (&Key, &Token)| *token == Token::Word(*key);
+                        let same = |(key, token): (&TermKey, &Token)| *token == Token::Word(*key);
                         if after.len() >= rest.len() && rest.iter().zip(next).all(same) {
                             let to = at + 1 + u16::try_from(rest.len()).unwrap_or(0);
                             met.push(ElementMatch { element: *element, from: at, to });
@@ -221,9 +227,9 @@ impl Intents {
     }
 }
 
-impl Rule {
-    /// Whether the rest of the pattern follows the place where its first element stands.
-    fn holds(&self, start: ElementMatch, met: &[ElementMatch], gap: usize) -> bool {
+impl IntentRule {
+    /// Whether the rest of the pattern follows the match of its first element.
+    fn matches(&self, start: ElementMatch, met: &[ElementMatch], gap: usize) -> bool {
         if self.at_start && start.from > 0 {
             return false;
         }
@@ -247,7 +253,7 @@ impl SynonymGroup {
     fn parse(text: &str) -> Self {
         let words: Vec<Box<str>> = text.split('|').map(Box::from).collect();
         let stems: Vec<Box<str>> = words.iter().map(|word| stem::stem(word).into()).collect();
-        Self { keys: stems.iter().map(|stem| key::of(stem)).collect(), stems, words }
+        Self { keys: stems.iter().map(|stem| term_key::of_term(stem)).collect(), stems, words }
     }
 }
 
@@ -263,10 +269,10 @@ mod tests {
         for intents in [Intents::built_in(), Intents::everyday()] {
             for (first, rules) in (0..).zip(&intents.rules) {
                 for rule in rules {
-                    let tokens = analyser.tokens(&rule.example).tokens;
-                    let met = intents.met(&tokens);
+                    let tokens = analyser.analyse(&rule.example).tokens;
+                    let met = intents.element_matches(&tokens);
                     let mut starts = met.iter().filter(|met| met.element == first);
-                    if !starts.any(|start| rule.holds(*start, &met, intents.gap))
+                    if !starts.any(|start| rule.matches(*start, &met, intents.gap))
                         || rule.implied.is_empty()
                     {
                         bad.push(rule.example.clone());
@@ -281,7 +287,7 @@ mod tests {
     fn a_verb_and_its_particle_stand_close_together() {
         let mut analyser = Analyser::default();
         let mut means = |text: &str, word: &str| {
-            let found = Intents::everyday().expansions(&analyser.tokens(text).tokens);
+            let found = Intents::everyday().expansions(&analyser.analyse(text).tokens);
             let mut words = found.iter().flat_map(|expansion| &expansion.implied.words);
             words.any(|other| **other == *word)
         };
@@ -293,7 +299,7 @@ mod tests {
     fn an_expansion_stands_where_its_words_stand() {
         let mut analyser = Analyser::default();
         let mut first = |text: &str| {
-            let tokens = analyser.tokens(text).tokens;
+            let tokens = analyser.analyse(text).tokens;
             Intents::everyday().expansions(&tokens).iter().map(|found| found.position).min()
         };
         assert_eq!(first("shove it over there"), Some(0));
@@ -306,7 +312,7 @@ mod tests {
         let intents =
             Intents::parse("@a = one|two words\n^ @a|{path} .. three|four .. |five => x|y z ; -");
         let mut analyser = Analyser::default();
-        let mut count = |text: &str| intents.expansions(&analyser.tokens(text).tokens).len();
+        let mut count = |text: &str| intents.expansions(&analyser.analyse(text).tokens).len();
         for text in ["one three", "two words and four", "a.txt then three", "one three five"] {
             assert_eq!(count(text), 2, "{text}");
         }

@@ -1,4 +1,4 @@
-//! Lessons learned from accepted routes.
+//! Lessons for relevance feedback, learned from accepted routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -7,30 +7,30 @@ use serde::Serialize;
 use thiserror::Error;
 use weaver_types::{CapabilityId, Confidentiality, Integrity, Label, Timestamp};
 
-use crate::catalog::shown;
+use crate::catalog::printable;
 use crate::fixed_point::{self, ONE};
 
-/// Most words of one request that are learned.
+/// The most words that are learned from one request.
 const MAX_WORDS: usize = 32;
-/// Longest word that is learned, in bytes.
+/// The longest word that is learned, in bytes.
 const MAX_WORD: usize = 32;
-/// What is left of a word that is forgotten.
-const FORGOTTEN: u64 = ONE / 64;
+/// A word whose strength has fallen to this is forgotten.
+const MIN_STRENGTH: u64 = ONE / 64;
 
-/// How much may be learned, and how soon it is forgotten.
+/// How much may be learned, and how fast it is forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LessonBounds {
-    /// Most items that anything is known of. The weakest goes for a new one.
+    /// The most items with lessons. A new item displaces the weakest.
     pub items: usize,
-    /// Most words for one item. The weakest go.
+    /// The most words per item. The weakest are dropped.
     pub words: usize,
-    /// After this time a word counts half.
+    /// The time after which a word has half its strength.
     pub half_life: Duration,
-    /// Requests that are more confidential are not learned from.
+    /// More confidential requests are not learned from.
     pub ceiling: Confidentiality,
 }
 
-/// 1,000 items of 64 words, 30 days, internal.
+/// 1,000 items with 64 words each, a half-life of 30 days, up to internal requests.
 impl Default for LessonBounds {
     fn default() -> Self {
         let half_life = Duration::from_hours(30 * 24);
@@ -42,25 +42,25 @@ impl Default for LessonBounds {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LessonError {
-    /// Somebody else may have written it.
+    /// The request is untrusted: it may not come from the user.
     #[error("nothing is learned for `{id}` from untrusted text; accept only what its user asked")]
     Untrusted {
         /// The item.
         id: String,
     },
-    /// It is more confidential than the bounds allow.
+    /// The request is more confidential than the bounds allow.
     #[error(
         "nothing is learned for `{id}` from a request that is {confidentiality:?}; the ceiling is {ceiling:?}"
     )]
     TooConfidential {
         /// The item.
         id: String,
-        /// Of the request.
+        /// The confidentiality of the request.
         confidentiality: Confidentiality,
-        /// Of the bounds.
+        /// The ceiling in the bounds.
         ceiling: Confidentiality,
     },
-    /// There is no word in it that could be learned.
+    /// The request has no word that could be learned.
     #[error("nothing is learned for `{id}` from a request without a word that says something")]
     NoWords {
         /// The item.
@@ -80,34 +80,34 @@ impl LessonError {
     }
 }
 
-/// What is known of one word for one item.
+/// The association of one word with one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct WordWeight {
-    /// From nothing to one: each acceptance takes half of the way that is left.
+    /// From zero to one: each acceptance halves the distance to one.
     strength: u64,
-    /// When that was.
-    at: Timestamp,
+    /// When the route was last accepted.
+    accepted_at: Timestamp,
 }
 
-/// One thing that was learned, as it is now.
+/// One lesson with its current strength.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lesson {
     /// The item.
     pub id: String,
-    /// The stem of a word that it was accepted for.
+    /// The stem of a word for which the item was accepted.
     pub word: String,
-    /// How strongly, in thousandths.
+    /// The current strength, in thousandths.
     pub strength: u64,
 }
 
-/// Words of requests whose route was accepted, by the item that was accepted.
+/// Words of requests whose route was accepted, by accepted item.
 ///
-/// A router uses them only where a request brings them: [`RouteRequest::taught`]. They lift an item
-/// by at most the best score, never hide one, and tell nothing about items that the caller may not see.
-/// Only the stems of words are kept, no numbers and no texts; each counts half after a while. What
-/// may have been written by somebody else than the user is refused.
+/// A router uses lessons only if a request brings them: [`RouteRequest::with_lessons`]. They boost an
+/// item by at most the best score, never hide one, and reveal nothing about items that are not visible.
+/// Only word stems are kept, no numbers and no texts, and their strength decays. Requests that may not
+/// come from the user are refused, so that no tool output can promote a tool.
 ///
-/// [`RouteRequest::taught`]: super::RouteRequest::taught
+/// [`RouteRequest::with_lessons`]: super::RouteRequest::with_lessons
 ///
 /// ```
 /// use contextweaver::route::Lessons;
@@ -130,17 +130,17 @@ pub struct Lessons {
 }
 
 impl Lessons {
-    /// Nothing learned yet, within these bounds.
+    /// Empty lessons with these bounds.
     #[must_use]
     pub fn new(bounds: LessonBounds) -> Self {
         Self { bounds, ..Self::default() }
     }
 
-    /// Learns that an item was the right one for a request. The label is that of the request's
-    /// text: only what is trusted teaches.
+    /// Learns that an item was right for a request. The label is that of the request's text, which
+    /// must be trusted.
     ///
     /// # Errors
-    /// [`LessonError`]; nothing has changed then.
+    /// [`LessonError`]; nothing is learned then.
     pub fn accept(
         &mut self,
         query: &str,
@@ -148,7 +148,7 @@ impl Lessons {
         label: &Label,
         now: Timestamp,
     ) -> Result<(), LessonError> {
-        let (item, ceiling) = (shown(id.as_str()), self.bounds.ceiling);
+        let (item, ceiling) = (printable(id.as_str()), self.bounds.ceiling);
         if label.integrity != Integrity::Trusted {
             return Err(LessonError::Untrusted { id: item });
         }
@@ -163,10 +163,13 @@ impl Lessons {
         if !self.items.contains_key(id) && self.items.len() >= self.bounds.items {
             self.drop_weakest(now);
         }
-        let mut known = self.take(id);
+        let mut known = self.remove_item(id);
         for word in words {
             let before = known.get(&word).map_or(0, |known| self.strength(*known, now));
-            known.insert(word, WordWeight { strength: u64::midpoint(before, ONE), at: now });
+            known.insert(
+                word,
+                WordWeight { strength: u64::midpoint(before, ONE), accepted_at: now },
+            );
         }
         self.keep_strongest(&mut known, now);
         for word in known.keys() {
@@ -176,12 +179,12 @@ impl Lessons {
         Ok(())
     }
 
-    /// Forgets all of one item; tells whether there was anything.
+    /// Forgets everything about an item. Returns whether there was anything.
     pub fn forget(&mut self, id: &CapabilityId) -> bool {
-        !self.take(id).is_empty()
+        !self.remove_item(id).is_empty()
     }
 
-    /// Everything that was learned, as strong as it is now, by item and word.
+    /// All lessons with their current strength, by item and word.
     #[must_use]
     pub fn list(&self, now: Timestamp) -> Vec<Lesson> {
         let lesson = |id: &CapabilityId, word: &str, known: WordWeight| Lesson {
@@ -197,7 +200,7 @@ impl Lessons {
         items.flat_map(of).collect()
     }
 
-    /// How many items something is known of.
+    /// The number of items with lessons.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
@@ -209,8 +212,8 @@ impl Lessons {
         self.items.is_empty()
     }
 
-    /// Of the words of a request with what each is worth, the share that each item was accepted
-    /// for, up to one, in units of 1/65,536.
+    /// For each item, the share of the request's total word weight for which it was accepted, in units
+    /// of 1/65,536.
     pub(super) fn shares(
         &self,
         asked: &[(&str, u64)],
@@ -229,9 +232,10 @@ impl Lessons {
         shares
     }
 
-    /// Halved for each half-life, and along a straight line between.
+    /// The current strength: halved for each half-life, with linear interpolation in between.
     fn strength(&self, known: WordWeight, now: Timestamp) -> u64 {
-        let (age, half) = (now.since(known.at).as_micros(), self.bounds.half_life.as_micros());
+        let (age, half) =
+            (now.since(known.accepted_at).as_micros(), self.bounds.half_life.as_micros());
         if half == 0 {
             return 0;
         }
@@ -242,7 +246,7 @@ impl Lessons {
     }
 
     fn keep_strongest(&self, known: &mut BTreeMap<Box<str>, WordWeight>, now: Timestamp) {
-        known.retain(|_, known| self.strength(*known, now) > FORGOTTEN);
+        known.retain(|_, known| self.strength(*known, now) > MIN_STRENGTH);
         while known.len() > self.bounds.words {
             let weakest = known.iter().min_by_key(|(_, known)| self.strength(**known, now));
             let Some(weakest) = weakest.map(|(word, _)| word.clone()) else { return };
@@ -260,8 +264,8 @@ impl Lessons {
         }
     }
 
-    /// Takes out all that is known of an item.
-    fn take(&mut self, id: &CapabilityId) -> BTreeMap<Box<str>, WordWeight> {
+    /// Removes an item and returns its words.
+    fn remove_item(&mut self, id: &CapabilityId) -> BTreeMap<Box<str>, WordWeight> {
         let known = self.items.remove(id).unwrap_or_default();
         for word in known.keys() {
             let Some(ids) = self.words.get_mut(word) else { continue };
@@ -274,7 +278,7 @@ impl Lessons {
     }
 }
 
-/// The words of a request that can be learned: no numbers, names of files or the like.
+/// The words of a request that can be learned: no numbers, file names or the like.
 fn words(query: &str) -> BTreeSet<Box<str>> {
     let query = weaver_text::escape::truncate(query, 8 * 1024);
     let plain = |word: &String| word.len() <= MAX_WORD && word.chars().all(char::is_alphabetic);

@@ -1,4 +1,4 @@
-//! A router that changes while it is read.
+//! A router that can be changed while others read it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -8,21 +8,21 @@ use super::Router;
 use crate::catalog::SelectableItem;
 use crate::error::CatalogError;
 
-/// So many changes are worth a merge.
-const MERGE_AT: usize = 256;
+/// The number of changes after which a merge is worthwhile.
+const MERGE_THRESHOLD: usize = 256;
 
-/// A router that changes while others read it.
+/// A router that can be changed while others read it.
 ///
-/// A reader takes a snapshot and keeps it as long as it likes: no change touches it, and nobody
-/// waits for its end. Changes are made one after the other. Every few hundred of them somebody has
-/// to call [`LiveRouter::merge`], on a thread that nobody waits for; readers and writers go on
-/// meanwhile.
+/// A reader takes an immutable snapshot and may keep it without blocking anybody. Changes are made one
+/// after the other. After every few hundred changes the host has to call [`LiveRouter::merge`] on a
+/// background thread; readers and writers continue meanwhile.
 #[derive(Debug)]
 pub struct LiveRouter {
-    /// Held only as long as it takes to copy or to replace one pointer.
+    /// Locked only to copy or replace the pointer.
     current: RwLock<Arc<Router>>,
-    /// What was done since a merge began; `None` where none is under way.
-    since: Mutex<Option<Vec<Change>>>,
+    /// The changes since a merge began, which are applied to its result; `None` if no merge is running.
+    /// This lock also serialises writers.
+    changes_during_merge: Mutex<Option<Vec<Change>>>,
 }
 
 #[derive(Debug)]
@@ -32,57 +32,57 @@ enum Change {
 }
 
 impl LiveRouter {
-    /// A live router that begins with this one.
+    /// A live router that starts with this one.
     #[must_use]
     pub fn new(router: Router) -> Self {
-        Self { current: RwLock::new(Arc::new(router)), since: Mutex::new(None) }
+        Self { current: RwLock::new(Arc::new(router)), changes_during_merge: Mutex::new(None) }
     }
 
-    /// The router as it is now.
+    /// The current router.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Router> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds an item, or puts it in the place of the one with its id.
+    /// Adds an item, or replaces the one with its id.
     ///
     /// # Errors
-    /// As [`Router::with`]; nothing has changed then.
+    /// As [`Router::with_item`]; nothing is changed then.
     pub fn put(&self, item: SelectableItem) -> Result<(), CatalogError> {
-        let mut since = self.writing();
-        let new = self.snapshot().with(item.clone())?;
+        let mut since = self.lock_writers();
+        let new = self.snapshot().with_item(item.clone())?;
         if let Some(changes) = since.as_mut() {
             changes.push(Change::Put(Box::new(item)));
         }
-        self.replace(new);
+        self.publish(new);
         Ok(())
     }
 
-    /// Takes an item away; tells whether it was there.
+    /// Removes an item. Returns whether it existed.
     pub fn remove(&self, id: &CapabilityId) -> bool {
-        let mut since = self.writing();
-        let Some(new) = self.snapshot().without(id) else { return false };
+        let mut since = self.lock_writers();
+        let Some(new) = self.snapshot().without_item(id) else { return false };
         if let Some(changes) = since.as_mut() {
             changes.push(Change::Remove(id.clone()));
         }
-        self.replace(new);
+        self.publish(new);
         true
     }
 
-    /// Whether a merge is worth its while.
+    /// Whether a merge is worthwhile.
     #[must_use]
-    pub fn wants_merge(&self) -> bool {
-        self.snapshot().changes() >= MERGE_AT
+    pub fn should_merge(&self) -> bool {
+        self.snapshot().change_count() >= MERGE_THRESHOLD
     }
 
-    /// Builds the index anew, with what changes meanwhile. Where a merge is under way already, it
-    /// does nothing and gives `false`.
+    /// Rebuilds the index, including changes that are made meanwhile. Returns `false` without doing
+    /// anything if a merge is already running.
     ///
     /// # Errors
-    /// As [`Router::new`]; the router stays as it was.
+    /// As [`Router::new`]; the router is then unchanged.
     pub fn merge(&self) -> Result<bool, CatalogError> {
         let old = {
-            let mut since = self.writing();
+            let mut since = self.lock_writers();
             if since.is_some() {
                 return Ok(false);
             }
@@ -90,24 +90,24 @@ impl LiveRouter {
             self.snapshot()
         };
         let merged = old.merged();
-        let mut since = self.writing();
+        let mut since = self.lock_writers();
         let changes = since.take().unwrap_or_default();
         let mut new = merged?;
         for change in changes {
             new = match change {
-                Change::Put(item) => new.with(*item)?,
-                Change::Remove(id) => new.without(&id).unwrap_or(new),
+                Change::Put(item) => new.with_item(*item)?,
+                Change::Remove(id) => new.without_item(&id).unwrap_or(new),
             };
         }
-        self.replace(new);
+        self.publish(new);
         Ok(true)
     }
 
-    fn writing(&self) -> MutexGuard<'_, Option<Vec<Change>>> {
-        self.since.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_writers(&self) -> MutexGuard<'_, Option<Vec<Change>>> {
+        self.changes_during_merge.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn replace(&self, new: Router) {
+    fn publish(&self, new: Router) {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
     }
 }

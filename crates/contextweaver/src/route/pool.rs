@@ -1,4 +1,4 @@
-//! Pools of accumulators and collectors, so that queries can share them.
+//! Pools of accumulators, collectors and analysers, which queries reuse.
 
 use std::sync::Mutex;
 
@@ -6,10 +6,10 @@ use super::accumulator::ScoreAccumulator;
 use super::analyser::Analyser;
 use super::top_k::TopKCollector;
 
-/// How many of a sort are kept.
-const MAX_KEPT: usize = 16;
+/// The most idle objects in one pool.
+const MAX_POOLED: usize = 16;
 
-/// Things that were used and can be used again.
+/// Idle objects of one type.
 #[derive(Debug)]
 pub(super) struct Pool<T> {
     free: Mutex<Vec<T>>,
@@ -22,21 +22,21 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T: Default> Pool<T> {
-    pub(super) fn take(&self) -> T {
+    pub(super) fn acquire(&self) -> T {
         self.free.lock().ok().and_then(|mut free| free.pop()).unwrap_or_default()
     }
 
-    /// Takes it back, unless there are enough.
-    pub(super) fn give(&self, used: T) {
+    /// Returns an object to the pool, unless the pool is full.
+    pub(super) fn release(&self, used: T) {
         if let Ok(mut free) = self.free.lock()
-            && free.len() < MAX_KEPT
+            && free.len() < MAX_POOLED
         {
             free.push(used);
         }
     }
 }
 
-/// What the queries of a router need.
+/// The pools of a router.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     accumulators: Pool<ScoreAccumulator>,
@@ -47,23 +47,23 @@ pub(super) struct Pools {
 impl Pools {
     /// An empty score accumulator with a capacity of at least `items` documents.
     pub(super) fn accumulator(&self, items: usize) -> ScoreAccumulator {
-        let mut accumulator = self.accumulators.take();
-        accumulator.fit(items);
+        let mut accumulator = self.accumulators.acquire();
+        accumulator.ensure_capacity(items);
         accumulator
     }
 
     /// A top-k collector with a capacity of at least `items` documents.
     pub(super) fn collector(&self, items: usize) -> TopKCollector {
-        let mut collector = self.collectors.take();
-        collector.fit(items);
+        let mut collector = self.collectors.acquire();
+        collector.ensure_capacity(items);
         collector
     }
 
-    /// Takes score accumulators back.
-    pub(super) fn give(&self, accumulators: impl IntoIterator<Item = ScoreAccumulator>) {
+    /// Clears score accumulators and returns them to the pool.
+    pub(super) fn release(&self, accumulators: impl IntoIterator<Item = ScoreAccumulator>) {
         for mut accumulator in accumulators {
             accumulator.clear();
-            self.accumulators.give(accumulator);
+            self.accumulators.release(accumulator);
         }
     }
 }

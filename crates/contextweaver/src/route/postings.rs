@@ -1,26 +1,26 @@
-//! Lists of the items that hold a term, all lists in one array.
+//! Postings: for each term the documents that contain it, all lists in one array.
 
 use super::document::Weight;
 use super::hashing::KeyMap;
-use super::key::Key;
-use super::slots::Slots;
+use super::slot_index::SlotIndex;
+use super::term_key::TermKey;
 
-/// The index of an item: those of the base in the order of their ids, later ones behind them.
+/// The number of a document: first those of the base segment in order of item id, then later ones.
 pub(super) type DocId = u32;
 
-/// An item and its score, in units of 1/65,536.
+/// A document and its score, in units of 1/65,536.
 pub(super) type ScoredDoc = (DocId, u32);
 
-/// Keys that begin alike, on average.
-const KEYS_OF_SLOT: usize = 4;
+/// The average number of keys per slot of the lookup table.
+const KEYS_PER_SLOT: usize = 4;
 /// Bits of a weight in a posting.
 const WEIGHT_BITS: u32 = 14;
-/// Low bits that are dropped where the largest weight of a list is kept, rounded up.
+/// The low bits that are dropped, rounding up, from the maximum weight of a list.
 const STEP_BITS: u32 = WEIGHT_BITS - 7;
-/// Most documents that an index can have: those of a full catalog, and of many changes.
+/// The most documents of an index: enough for a full catalog and many changes.
 pub(super) const MAX_DOCS: usize = 1 << (32 - WEIGHT_BITS);
 
-/// An item that holds a term, and what the term weighs there.
+/// A document that contains a term, and the weight of the term in it, packed into 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Posting(u32);
 
@@ -33,37 +33,37 @@ impl Posting {
         self.0 >> WEIGHT_BITS
     }
 
-    /// As [`Weight`] has it.
+    /// The weight, in the units of [`Weight`].
     pub(super) fn weight(self) -> u64 {
         u64::from(self.0 & ((1 << WEIGHT_BITS) - 1))
     }
 }
 
-/// The items that hold one term and what it weighs there, in the order of documents: those of the
-/// base, then those that were added since.
+/// The postings of one term in order of document: those of the base segment, then those that were added
+/// since.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PostingsList<'a> {
     pub(super) base: SegmentPostings<'a>,
     pub(super) added: &'a [Posting],
-    /// How many of those of the base were taken away since.
-    pub(super) gone: usize,
+    /// How many postings of the base segment belong to deleted documents.
+    pub(super) deleted_count: usize,
 }
 
-/// The items of the base that hold a term.
+/// The postings of one term in the base segment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SegmentPostings<'a> {
     pub(super) postings: &'a [Posting],
-    /// What it weighs at the most in any of them, or a little more.
-    top: u64,
+    /// An upper bound on the weights, close to the maximum.
+    max_weight: u64,
 }
 
 impl<'a> PostingsList<'a> {
-    /// How many there are, without those that were taken away.
+    /// The document frequency: the number of postings without deleted documents.
     pub(super) fn len(self) -> usize {
-        self.size().saturating_sub(self.gone)
+        self.size().saturating_sub(self.deleted_count)
     }
 
-    /// How many there are, with those that were taken away.
+    /// The number of postings, deleted documents included.
     pub(super) fn size(self) -> usize {
         self.base.postings.len() + self.added.len()
     }
@@ -72,23 +72,23 @@ impl<'a> PostingsList<'a> {
         self.size() == 0
     }
 
-    /// No weight in it is above this.
+    /// An upper bound on the weights.
     pub(super) fn max_weight(self) -> u64 {
-        self.added.iter().map(|posting| posting.weight()).fold(self.base.top, u64::max)
+        self.added.iter().map(|posting| posting.weight()).fold(self.base.max_weight, u64::max)
     }
 
-    /// All of them, with those that were taken away.
+    /// All postings, deleted documents included.
     pub(super) fn postings(self) -> impl Iterator<Item = Posting> + 'a {
         self.base.postings.iter().chain(self.added).copied()
     }
 
-    /// What the term weighs with this id.
-    pub(super) fn at(self, doc: DocId) -> Option<u64> {
-        at(self.base.postings, doc).or_else(|| at(self.added, doc))
+    /// The weight of the term in a document, if the document contains it.
+    pub(super) fn weight_in(self, doc: DocId) -> Option<u64> {
+        weight_in(self.base.postings, doc).or_else(|| weight_in(self.added, doc))
     }
 }
 
-fn at(run: &[Posting], doc: DocId) -> Option<u64> {
+fn weight_in(run: &[Posting], doc: DocId) -> Option<u64> {
     let found = run.binary_search_by_key(&doc, |posting| posting.doc()).ok()?;
     run.get(found).map(|posting| posting.weight())
 }
@@ -96,45 +96,47 @@ fn at(run: &[Posting], doc: DocId) -> Option<u64> {
 #[cfg(test)]
 impl<'a> SegmentPostings<'a> {
     pub(super) fn of(postings: &'a [Posting]) -> Self {
-        Self { postings, top: u64::from(top(postings)) << STEP_BITS }
+        Self { postings, max_weight: u64::from(max_weight_steps(postings)) << STEP_BITS }
     }
 }
 
-/// Where the list of a term begins; it ends where the next one begins.
+/// A term with the start of its postings, which end where those of the next term start.
 #[derive(Debug, Clone, Copy)]
 struct TermEntry {
-    key: Key,
+    key: TermKey,
     from: u32,
-    /// What the term weighs at the most, in steps.
-    top: u8,
+    /// The maximum weight in coarse steps, rounded up.
+    max_weight: u8,
 }
 
-/// Lists by term, in the order of the terms' keys.
+/// All postings lists, in order of term key.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
-    /// One more than there are terms, for the end of the last list.
+    /// One entry per term, and a final one for the end of the last list.
     heads: Vec<TermEntry>,
-    slots: Slots,
+    slots: SlotIndex,
     postings: Vec<Posting>,
 }
 
 impl Postings {
-    /// The list of a term; empty for one that nothing holds.
-    pub(super) fn run(&self, key: Key) -> SegmentPostings<'_> {
-        let around = self.slots.around(key);
+    /// The postings of a term; empty if no document contains it.
+    pub(super) fn get(&self, key: TermKey) -> SegmentPostings<'_> {
+        let around = self.slots.range_of(key);
         let run = || {
-            // With the one behind them, where the last list ends.
+            // Including the next entry, where the last list ends.
             let few = self.heads.get(around.start..=around.end)?;
             let at = few.get(..around.len())?.partition_point(|head| head.key < key);
             let (head, next) = (few.get(at)?, few.get(at + 1)?);
             let postings = self.postings.get(head.from as usize..next.from as usize)?;
-            (head.key == key)
-                .then(|| SegmentPostings { postings, top: u64::from(head.top) << STEP_BITS })
+            (head.key == key).then(|| SegmentPostings {
+                postings,
+                max_weight: u64::from(head.max_weight) << STEP_BITS,
+            })
         };
         run().unwrap_or_default()
     }
 
-    /// The bytes it takes.
+    /// The bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(self.heads.as_slice())
             + self.slots.bytes()
@@ -142,18 +144,18 @@ impl Postings {
     }
 }
 
-/// Builds [`Postings`], item after item in ascending order.
+/// Builds [`Postings`] from documents in ascending order.
 #[derive(Debug, Default)]
 pub(super) struct PostingsBuilder {
     terms: KeyMap<u32>,
-    /// How often each term was met.
+    /// The number of postings of each term.
     counts: Vec<u32>,
     met: Vec<(u32, Posting)>,
 }
 
 impl PostingsBuilder {
-    /// Notes one term of an item. Places come in ascending order.
-    pub(super) fn note(&mut self, key: Key, doc: DocId, weight: Weight) {
+    /// Adds one term of a document. Documents have to come in ascending order.
+    pub(super) fn add(&mut self, key: TermKey, doc: DocId, weight: Weight) {
         let next = u32::try_from(self.counts.len()).unwrap_or(u32::MAX);
         let term = *self.terms.entry(key).or_insert(next);
         if term == next {
@@ -165,22 +167,22 @@ impl PostingsBuilder {
         }
     }
 
-    /// The lists, each in the order in which its items came.
+    /// Builds the lists by a counting sort over the terms, which keeps the order of documents.
     pub(super) fn finish(self) -> Postings {
-        let mut terms: Vec<(Key, u32)> = self.terms.into_iter().collect();
+        let mut terms: Vec<(TermKey, u32)> = self.terms.into_iter().collect();
         terms.sort_unstable();
         let mut heads = Vec::with_capacity(terms.len() + 1);
         let mut next = vec![0; terms.len()];
         let mut from = 0_u32;
         for (key, term) in terms {
-            heads.push(TermEntry { key, from, top: 0 });
+            heads.push(TermEntry { key, from, max_weight: 0 });
             if let Some(next) = next.get_mut(term as usize) {
                 *next = from;
             }
             from = from.saturating_add(self.counts.get(term as usize).copied().unwrap_or(0));
         }
-        let slots = Slots::of(heads.iter().map(|head| head.key), KEYS_OF_SLOT);
-        heads.push(TermEntry { key: Key::MAX, from, top: 0 });
+        let slots = SlotIndex::of(heads.iter().map(|head| head.key), KEYS_PER_SLOT);
+        heads.push(TermEntry { key: TermKey::MAX, from, max_weight: 0 });
         let mut postings = vec![Posting(0); self.met.len()];
         for (term, posting) in self.met {
             let Some(at) = next.get_mut(term as usize) else { continue };
@@ -192,15 +194,15 @@ impl PostingsBuilder {
         let mut to = postings.len();
         for head in heads.iter_mut().rev() {
             let from = head.from as usize;
-            head.top = top(postings.get(from..to).unwrap_or_default());
+            head.max_weight = max_weight_steps(postings.get(from..to).unwrap_or_default());
             to = from;
         }
         Postings { heads, slots, postings }
     }
 }
 
-/// The greatest weight of a list in steps, rounded up.
-fn top(list: &[Posting]) -> u8 {
+/// The maximum weight of a list in coarse steps, rounded up.
+fn max_weight_steps(list: &[Posting]) -> u8 {
     let most = list.iter().map(|posting| posting.weight()).max().unwrap_or(0);
     u8::try_from(most.div_ceil(1 << STEP_BITS)).unwrap_or(u8::MAX)
 }
@@ -220,15 +222,19 @@ mod tests {
     fn lists_hold_what_was_noted() {
         let mut builder = PostingsBuilder::default();
         for (doc, key, weight) in [(0, 7, 1), (0, 9, 2), (1, 7, 3), (4, 9, 4), (4, 7, 5)] {
-            builder.note(key, doc, weight);
+            builder.add(key, doc, weight);
         }
         let postings = builder.finish();
-        assert_eq!(all(postings.run(7)), [(0, 1), (1, 3), (4, 5)]);
-        assert_eq!(all(postings.run(9)), [(0, 2), (4, 4)]);
-        assert!(postings.run(8).postings.is_empty());
-        let list = PostingsList { base: postings.run(7), added: &[Posting::new(9, 6)], gone: 1 };
-        assert_eq!((list.at(4), list.at(2), list.at(9), list.len()), (Some(5), None, Some(6), 3));
-        assert!(PostingsBuilder::default().finish().run(7).postings.is_empty());
+        assert_eq!(all(postings.get(7)), [(0, 1), (1, 3), (4, 5)]);
+        assert_eq!(all(postings.get(9)), [(0, 2), (4, 4)]);
+        assert!(postings.get(8).postings.is_empty());
+        let list =
+            PostingsList { base: postings.get(7), added: &[Posting::new(9, 6)], deleted_count: 1 };
+        assert_eq!(
+            (list.weight_in(4), list.weight_in(2), list.weight_in(9), list.len()),
+            (Some(5), None, Some(6), 3)
+        );
+        assert!(PostingsBuilder::default().finish().get(7).postings.is_empty());
     }
 
     #[test]
@@ -244,18 +250,18 @@ mod tests {
         ) {
             let (mut builder, mut plain) = (PostingsBuilder::default(), BTreeMap::new());
             for (doc, (key, weight)) in (0..).zip(&noted) {
-                builder.note(*key, doc, *weight);
+                builder.add(*key, doc, *weight);
                 let list: &mut Vec<_> = plain.entry(*key).or_default();
                 list.push((doc, u64::from(*weight)));
             }
             let postings = builder.finish();
             for (key, list) in &plain {
-                prop_assert_eq!(&all(postings.run(*key)), list);
+                prop_assert_eq!(&all(postings.get(*key)), list);
                 let most = list.iter().map(|(_, weight)| *weight).max().unwrap();
-                prop_assert!((most..most + 128).contains(&postings.run(*key).top));
+                prop_assert!((most..most + 128).contains(&postings.get(*key).max_weight));
             }
             for key in [0, 21, u64::MAX, u64::MAX / 2] {
-                prop_assert_eq!(postings.run(key).postings.is_empty(), !plain.contains_key(&key));
+                prop_assert_eq!(postings.get(key).postings.is_empty(), !plain.contains_key(&key));
             }
         }
     }

@@ -1,122 +1,123 @@
-//! The scores of a query with several parts, and the highest of them.
+//! The scores of a query with several parts, and the best documents by them.
 //!
 //! Block-max pruning (Ding and Suel 2011, "Faster top-k document retrieval using block-max
-//! indexes") over finished scores instead of postings: documents are grouped, and a group whose
-//! peaks come to less than what was found already is skipped.
+//! indexes") over finished scores instead of postings: documents are grouped, and a group whose peaks
+//! cannot reach the current threshold is skipped.
 
 use super::accumulator::ScoreAccumulator;
 use super::postings::{DocId, ScoredDoc};
 use crate::fixed_point::{self, ONE};
 
-/// What every item scores for the whole query and for each part of it.
+/// The scores of every document for the whole query and for each part.
 ///
-/// Where there are parts, an item that answers one of them well gains as much as half of the best
-/// score, so that a request for two things finds both.
+/// If there are parts, the final score is the mean of the score for the whole query and the best
+/// normalised score for a part, so that a request for two things finds both.
 #[derive(Debug)]
 pub(super) struct QueryScores {
     pub(super) whole: ScoreAccumulator,
     pub(super) parts: Vec<ScoreAccumulator>,
     /// The best score for the whole query.
-    most: u64,
-    /// How many documents are a group.
+    best_score: u64,
+    /// The number of documents in a group.
     group: usize,
-    /// For each part what makes a share of its best from a score, in units of 2⁻⁴⁸.
+    /// For each part, the factor that normalises a score to a share of the best, in units of 2⁻⁴⁸.
     scales: Vec<u64>,
 }
 
 impl QueryScores {
-    /// From accumulators of as many documents, and how many of these are a group.
+    /// Takes accumulators of equal capacity, and the group size.
     pub(super) fn new(
         mut whole: ScoreAccumulator,
         mut parts: Vec<ScoreAccumulator>,
         group: usize,
     ) -> Self {
-        let most = u64::from(whole.find_peaks(group));
-        // A division less for each item: the best comes to exactly one.
+        let best_score = u64::from(whole.find_peaks(group));
+        // A reciprocal avoids one division per item; the best score becomes exactly one.
         let scale = |part: &mut ScoreAccumulator| {
             (1_u64 << 48).div_ceil(u64::from(part.find_peaks(group).max(1)))
         };
         let scales = parts.iter_mut().map(scale).collect();
-        Self { whole, parts, most, group, scales }
+        Self { whole, parts, best_score, group, scales }
     }
 
-    /// The documents with the `count` highest scores, and what equals the last of them; in no
-    /// particular order.
+    /// The documents with the `count` highest scores, including ties with the last; in no particular
+    /// order.
     ///
-    /// No item scores more than what the peaks of its group come to, so a group whose peaks come to
-    /// less than what was found already is passed over.
+    /// No document scores more than the combined peaks of its group, so a group whose combined peaks
+    /// are below the threshold is skipped without loss.
     pub(super) fn best(&self, count: usize) -> Vec<ScoredDoc> {
-        let mut groups = self.bounds();
+        let mut groups = self.group_bounds();
         let Some(last) = count.checked_sub(1) else { return Vec::new() };
-        let mut least = 1;
+        let mut threshold = 1;
         if last < groups.len() {
             let nth = groups.select_nth_unstable_by(last, |a, b| b.cmp(a)).1.0;
             if self.parts.is_empty() {
-                // At least one document of each of the groups so far is no lower than this.
-                least = nth;
+                // Without parts, a peak is the score of some document, so `count` documents reach this.
+                threshold = nth;
             }
         }
         let mut found = Vec::new();
         for (bound, group) in groups {
-            if bound >= least {
-                self.collect(group, least, &mut found);
+            if bound >= threshold {
+                self.collect(group, threshold, &mut found);
             }
             if found.len() > 4 * count.max(16) {
-                least = cut(&mut found, last);
+                threshold = keep_best(&mut found, last);
             }
         }
-        cut(&mut found, last);
+        keep_best(&mut found, last);
         found
     }
 
-    /// For each group that holds any score, how high one can be at the most.
-    fn bounds(&self) -> Vec<(u32, u32)> {
+    /// An upper bound on the scores in each group that has any.
+    fn group_bounds(&self) -> Vec<(u32, u32)> {
         let peaks = (0_u32..).zip(self.whole.peaks()).filter(|(_, peak)| **peak > 0);
         let bound = |(group, peak): (u32, &u32)| {
             let part =
                 |part: &ScoreAccumulator| part.peaks().get(group as usize).copied().unwrap_or(0);
-            (self.joined(*peak, self.parts.iter().map(part)), group)
+            (self.combine(*peak, self.parts.iter().map(part)), group)
         };
         peaks.map(bound).collect()
     }
 
-    fn collect(&self, group: u32, least: u32, found: &mut Vec<ScoredDoc>) {
+    fn collect(&self, group: u32, threshold: u32, found: &mut Vec<ScoredDoc>) {
         let first = group as usize * self.group;
         let whole = self.whole.scores(first..first + self.group);
         let docs = DocId::try_from(first).unwrap_or(DocId::MAX)..;
         for (doc, score) in docs.zip(whole).filter(|(_, score)| **score > 0) {
-            let score = self.joined(*score, self.parts.iter().map(|part| part.get(doc)));
-            if score >= least {
+            let score = self.combine(*score, self.parts.iter().map(|part| part.get(doc)));
+            if score >= threshold {
                 found.push((doc, score));
             }
         }
     }
 
-    /// From the score for the whole query and those for its parts. Never less for more.
-    fn joined(&self, whole: u32, parts: impl Iterator<Item = u32>) -> u32 {
+    /// Combines the score for the whole query with those for its parts. Monotone in every argument,
+    /// which makes combined peaks an upper bound.
+    fn combine(&self, whole: u32, parts: impl Iterator<Item = u32>) -> u32 {
         if self.scales.is_empty() {
             return whole;
         }
         let share = |(score, scale): (u32, &u64)| ((u64::from(score) * scale) >> 32).min(ONE);
         let part = parts.zip(&self.scales).map(share).max().unwrap_or(0);
-        let both = u64::midpoint(u64::from(whole), fixed_point::mul(part, self.most));
+        let both = u64::midpoint(u64::from(whole), fixed_point::mul(part, self.best_score));
         u32::try_from(both).unwrap_or(u32::MAX)
     }
 
-    /// The accumulators, to be used again.
+    /// The accumulators, for reuse.
     pub(super) fn into_accumulators(self) -> impl Iterator<Item = ScoreAccumulator> {
         std::iter::once(self.whole).chain(self.parts)
     }
 }
 
-/// Keeps what is no lower than the one at `last` in descending order, and gives that one's score.
-fn cut(found: &mut Vec<ScoredDoc>, last: usize) -> u32 {
+/// Keeps the entries with at least the score at rank `last`, and returns that score.
+fn keep_best(found: &mut Vec<ScoredDoc>, last: usize) -> u32 {
     if last >= found.len() {
         return 1;
     }
-    let least = found.select_nth_unstable_by(last, |a, b| b.1.cmp(&a.1)).1.1;
-    found.retain(|(_, score)| *score >= least);
-    least
+    let threshold = found.select_nth_unstable_by(last, |a, b| b.1.cmp(&a.1)).1.1;
+    found.retain(|(_, score)| *score >= threshold);
+    threshold
 }
 
 #[cfg(test)]
@@ -129,7 +130,7 @@ mod tests {
 
     fn accumulator(scores: &[(DocId, u32)]) -> ScoreAccumulator {
         let mut accumulator = ScoreAccumulator::default();
-        accumulator.fit(ITEMS as usize);
+        accumulator.ensure_capacity(ITEMS as usize);
         scores.iter().for_each(|(doc, score)| accumulator.add(*doc, *score));
         accumulator
     }
@@ -143,7 +144,7 @@ mod tests {
     fn exhaustive(scores: &QueryScores, count: usize) -> Vec<ScoredDoc> {
         let score = |doc| {
             let parts = scores.parts.iter().map(|part| part.get(doc));
-            scores.joined(scores.whole.get(doc), parts)
+            scores.combine(scores.whole.get(doc), parts)
         };
         let hit = (0..ITEMS).filter(|doc| scores.whole.get(*doc) > 0);
         let mut all: Vec<ScoredDoc> = hit.map(|doc| (doc, score(doc))).collect();

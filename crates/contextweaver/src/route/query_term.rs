@@ -1,74 +1,74 @@
 //! The terms of a query as scorers over postings lists.
 //!
-//! A term brings a document the product of its weight in the query (how rare it is) and its weight
-//! in the document, which was worked out when the index was built: an impact, in the words of Anh
-//! and Moffat (2006). Synonyms count by the best of them, and only where the word itself is
-//! missing, as several forms of one concept are not several pieces of evidence.
+//! A term adds the product of its weight in the query (its inverse document frequency) and its weight in
+//! the document, which is precomputed by the index: an impact, in the terminology of Anh and Moffat
+//! (2006). Of several synonyms only the best counts, and only if the word itself is missing, because
+//! several forms of one concept are not several pieces of evidence.
 
 use super::document;
 use super::postings::{DocId, Posting, PostingsList};
 
-/// A binary search in a postings list costs as much as reading this number of postings.
+/// The cost of a binary search in a postings list, in postings read sequentially.
 pub(super) const LOOKUP_COST: usize = 16;
 
-/// Receives scored documents, as a collector does in tantivy and Lucene.
+/// Receives scored documents, like a collector in tantivy and Lucene.
 pub(super) trait Collector {
     /// Whether the score of this document matters.
     fn accepts(&self, doc: DocId) -> bool;
 
-    /// Adds a score to a document; it may be one that does not matter.
+    /// Adds a score to a document, which need not be one that matters.
     fn collect(&mut self, doc: DocId, score: u32);
 }
 
-/// The best score of any synonym, by document, while their lists are read. It is empty before and
-/// after.
+/// The best score of any synonym by document, while their lists are read. Empty before and after.
 #[derive(Debug, Default)]
 pub(super) struct SynonymAccumulator {
-    /// By document; zero where there is none.
-    most: Vec<u32>,
+    /// The best score by document; zero if there is none.
+    best: Vec<u32>,
     docs: Vec<DocId>,
 }
 
 impl SynonymAccumulator {
-    /// The least capacity, in documents.
-    pub(super) fn fit(&mut self, items: usize) {
-        if self.most.len() < items {
-            self.most.resize(items, 0);
+    /// Grows to a capacity of at least `items` documents.
+    pub(super) fn ensure_capacity(&mut self, items: usize) {
+        if self.best.len() < items {
+            self.best.resize(items, 0);
         }
     }
 
     #[cfg(test)]
     pub(super) fn is_clear(&self) -> bool {
-        self.docs.is_empty() && self.most.iter().all(|most| *most == 0)
+        self.docs.is_empty() && self.best.iter().all(|best| *best == 0)
     }
 
     #[inline]
-    fn raise(&mut self, doc: DocId, score: u32) {
-        let Some(most) = self.most.get_mut(doc as usize) else { return };
-        if *most == 0 {
+    fn record(&mut self, doc: DocId, score: u32) {
+        let Some(best) = self.best.get_mut(doc as usize) else { return };
+        if *best == 0 {
             self.docs.push(doc);
         }
-        *most = score.max(*most);
+        *best = score.max(*best);
     }
 
-    /// Passes on the score of each document that is not in this list, and empties itself.
+    /// Passes on the score of each document that does not contain the word itself, and becomes empty.
+    /// Depending on the sizes, it either looks up each document or reads the whole list.
     fn drain_into(&mut self, own: PostingsList<'_>, to: &mut impl Collector) {
-        let most = &mut self.most;
-        let mut out = |doc: DocId| most.get_mut(doc as usize).map_or(0, std::mem::take);
+        let best = &mut self.best;
+        let mut out = |doc: DocId| best.get_mut(doc as usize).map_or(0, std::mem::take);
         let look_up = LOOKUP_COST * self.docs.len() < own.size();
         if !look_up {
             own.postings().for_each(|posting| _ = out(posting.doc()));
         }
         for doc in self.docs.drain(..) {
             let score = out(doc);
-            if score > 0 && !(look_up && own.at(doc).is_some()) {
+            if score > 0 && !(look_up && own.weight_in(doc).is_some()) {
                 to.collect(doc, score);
             }
         }
     }
 }
 
-/// A postings list, and the weight of its term in the query.
+/// A postings list with the weight of its term in the query.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TermScorer<'a> {
     pub(super) postings: PostingsList<'a>,
@@ -76,14 +76,14 @@ pub(super) struct TermScorer<'a> {
 }
 
 impl TermScorer<'_> {
-    /// The score of a document, where it has the term.
-    pub(super) fn at(self, doc: DocId) -> Option<u32> {
-        self.postings.at(doc).map(|weight| impact(self.weight, weight))
+    /// The score of a document, if it contains the term.
+    pub(super) fn score(self, doc: DocId) -> Option<u32> {
+        self.postings.weight_in(doc).map(|weight| impact(self.weight, weight))
     }
 
-    /// Calls with each item of the list and what it gains, those that were taken away among them.
+    /// Calls `take` with each document and its score, deleted documents included.
     #[inline]
-    fn each(self, mut take: impl FnMut(DocId, u32)) {
+    fn for_each(self, mut take: impl FnMut(DocId, u32)) {
         let mut take =
             |posting: &Posting| take(posting.doc(), impact(self.weight, posting.weight()));
         self.postings.base.postings.iter().for_each(&mut take);
@@ -98,14 +98,14 @@ impl TermScorer<'_> {
 /// One addend of the score of a document.
 #[derive(Debug)]
 pub(super) enum QueryTerm<'a> {
-    /// A term: the documents of its list score by their weights.
+    /// A term: the documents of its list are scored by their weights.
     Term(TermScorer<'a>),
-    /// Synonyms: documents without the word itself score by the best of these.
+    /// Synonyms: documents without the word itself (`own`) are scored by the best of `others`.
     Synonyms { own: PostingsList<'a>, others: Vec<TermScorer<'a>> },
 }
 
 impl QueryTerm<'_> {
-    /// An upper bound of the score of any document.
+    /// An upper bound on the score of any document.
     pub(super) fn max_score(&self) -> u64 {
         u64::from(match self {
             Self::Term(term) => term.max_score(),
@@ -115,19 +115,19 @@ impl QueryTerm<'_> {
         })
     }
 
-    /// How many postings are read for all of it.
-    pub(super) fn size(&self) -> usize {
+    /// The cost of reading it completely, in postings.
+    pub(super) fn cost(&self) -> usize {
         match self {
             Self::Term(term) => term.postings.size(),
             Self::Synonyms { own, others } => {
-                let others = size(others);
+                let others = total_size(others);
                 own.size().min(LOOKUP_COST * others) + 2 * others
             }
         }
     }
 
-    /// In how many lists an item is looked up.
-    pub(super) fn lists(&self) -> usize {
+    /// The number of lists in which one document is looked up.
+    pub(super) fn list_count(&self) -> usize {
         match self {
             Self::Term(_) => 1,
             Self::Synonyms { others, .. } => 1 + others.len(),
@@ -135,26 +135,26 @@ impl QueryTerm<'_> {
     }
 
     /// The score of one document.
-    pub(super) fn at(&self, doc: DocId) -> u32 {
+    pub(super) fn score(&self, doc: DocId) -> u32 {
         match self {
-            Self::Term(term) => term.at(doc).unwrap_or(0),
-            Self::Synonyms { own, others } => match own.at(doc) {
+            Self::Term(term) => term.score(doc).unwrap_or(0),
+            Self::Synonyms { own, others } => match own.weight_in(doc) {
                 Some(_) => 0,
-                None => others.iter().filter_map(|other| other.at(doc)).max().unwrap_or(0),
+                None => others.iter().filter_map(|other| other.score(doc)).max().unwrap_or(0),
             },
         }
     }
 
-    /// Passes on the score of each document, deleted ones among them.
+    /// Passes on the score of each document, deleted ones included.
     #[inline]
-    pub(super) fn each(&self, synonyms: &mut SynonymAccumulator, to: &mut impl Collector) {
+    pub(super) fn for_each(&self, synonyms: &mut SynonymAccumulator, to: &mut impl Collector) {
         match self {
-            Self::Term(term) => term.each(|doc, score| to.collect(doc, score)),
+            Self::Term(term) => term.for_each(|doc, score| to.collect(doc, score)),
             Self::Synonyms { own, others } => {
                 for other in others {
-                    other.each(|doc, score| {
+                    other.for_each(|doc, score| {
                         if to.accepts(doc) {
-                            synonyms.raise(doc, score);
+                            synonyms.record(doc, score);
                         }
                     });
                 }
@@ -164,12 +164,13 @@ impl QueryTerm<'_> {
     }
 }
 
-fn size(lists: &[TermScorer<'_>]) -> usize {
+fn total_size(lists: &[TermScorer<'_>]) -> usize {
     lists.iter().map(|term| term.postings.size()).sum()
 }
 
-/// The score of a term in a document; at least one unit, so that what matches is never lost to rounding.
+/// The score of a term in a document; at least one unit, so that no match is lost to rounding.
 #[inline]
 pub(super) fn impact(term_weight: u64, weight: u64) -> u32 {
-    u32::try_from(((term_weight * weight) >> document::DIGITS).max(1)).unwrap_or(u32::MAX)
+    u32::try_from(((term_weight * weight) >> document::WEIGHT_FRACTION_BITS).max(1))
+        .unwrap_or(u32::MAX)
 }

@@ -2,7 +2,7 @@
 
 use weaver_types::Timestamp;
 
-use super::port::{QueryTransform, Reranker};
+use super::hooks::{QueryTransform, Reranker};
 use super::retriever::Retriever;
 use super::{Lessons, Selection};
 use crate::filter::Filter;
@@ -18,11 +18,11 @@ pub struct RouteRequest<'a> {
     pub(super) transform: Option<&'a dyn QueryTransform>,
     pub(super) retriever: Option<&'a dyn Retriever>,
     pub(super) reranker: Option<&'a dyn Reranker>,
-    pub(super) taught: Option<(&'a Lessons, Timestamp)>,
+    pub(super) lessons: Option<(&'a Lessons, Timestamp)>,
 }
 
 impl<'a> RouteRequest<'a> {
-    /// The `k` items that fit a query best, of all items.
+    /// A request for the best `k` of all items.
     #[must_use]
     pub fn new(query: &'a str, k: usize) -> Self {
         Self {
@@ -34,57 +34,57 @@ impl<'a> RouteRequest<'a> {
             transform: None,
             retriever: None,
             reranker: None,
-            taught: None,
+            lessons: None,
         }
     }
 
-    /// The same over the items of a selection that the router made.
+    /// Restricts the request to a selection that the router made.
     #[must_use]
-    pub fn among(mut self, selection: &'a Selection) -> Self {
+    pub fn with_selection(mut self, selection: &'a Selection) -> Self {
         self.selection = Some(selection);
         self
     }
 
-    /// The same over the items that a filter lets through, arranged as it says. With a selection,
-    /// an item needs both.
+    /// Restricts the request to the items that a filter admits, and arranges the hits by it. If there
+    /// is also a selection, an item has to be in both.
     #[must_use]
-    pub fn filtered(mut self, filter: &'a Filter) -> Self {
+    pub fn with_filter(mut self, filter: &'a Filter) -> Self {
         self.filter = Some(filter);
         self
     }
 
-    /// The same with a trace of how the answer came to be.
+    /// Requests a trace of how the answer was computed.
     #[must_use]
-    pub fn traced(mut self) -> Self {
+    pub fn with_trace(mut self) -> Self {
         self.traced = true;
         self
     }
 
-    /// The same with a query that is changed first.
+    /// Transforms the query first.
     #[must_use]
-    pub fn transformed(mut self, transform: &'a dyn QueryTransform) -> Self {
+    pub fn with_transform(mut self, transform: &'a dyn QueryTransform) -> Self {
         self.transform = Some(transform);
         self
     }
 
-    /// The same with what the host's own retriever finds, in the place of the table.
+    /// Uses the similarities of the host's retriever instead of the token table.
     #[must_use]
-    pub fn retrieved(mut self, retriever: &'a dyn Retriever) -> Self {
+    pub fn with_retriever(mut self, retriever: &'a dyn Retriever) -> Self {
         self.retriever = Some(retriever);
         self
     }
 
-    /// The same with the first items put in order by the host.
+    /// Has the first items sorted by the host's reranker.
     #[must_use]
-    pub fn reranked(mut self, reranker: &'a dyn Reranker) -> Self {
+    pub fn with_reranker(mut self, reranker: &'a dyn Reranker) -> Self {
         self.reranker = Some(reranker);
         self
     }
 
-    /// The same with what was learned from accepted routes, as it is at this time.
+    /// Boosts items by lessons from accepted routes, with their strength at this time.
     #[must_use]
-    pub fn taught(mut self, lessons: &'a Lessons, now: Timestamp) -> Self {
-        self.taught = Some((lessons, now));
+    pub fn with_lessons(mut self, lessons: &'a Lessons, now: Timestamp) -> Self {
+        self.lessons = Some((lessons, now));
         self
     }
 }

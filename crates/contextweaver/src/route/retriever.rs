@@ -1,11 +1,11 @@
-//! The port through which a host supplies similarities of its own.
+//! The port by which a host supplies its own semantic similarities.
 
 use weaver_types::CapabilityId;
 
-/// A retriever of the host's own, for example with vectors of a model. What it says of items that
-/// may not be seen is never asked.
+/// A retriever of the host, for example with the embeddings of a model. It is never asked about items
+/// that are not visible.
 pub trait Retriever {
-    /// How near each of these items is to the query, from -65,536 to 65,536, in their order.
-    /// Missing values count as 0.
-    fn near(&self, query: &str, items: &[&CapabilityId]) -> Vec<i64>;
+    /// The similarity of the query and each of these items, in order, from -65,536 to 65,536. Missing
+    /// values count as 0.
+    fn similarities(&self, query: &str, items: &[&CapabilityId]) -> Vec<i64>;
 }

@@ -1,16 +1,16 @@
-//! The items of an index that a request may see.
+//! Selections: the items of an index that are visible to a request.
 
 use std::sync::Arc;
 
 use super::postings::{DocId, PostingsList};
 
-/// A bit for each document.
+/// A bit set of documents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Bits(Vec<u64>);
+pub(super) struct DocBitSet(Vec<u64>);
 
-impl Bits {
-    /// Bits from these, in the order of documents.
-    pub(super) fn of(bits: impl Iterator<Item = bool>) -> Self {
+impl DocBitSet {
+    /// A bit set from booleans in order of document.
+    pub(super) fn from_bools(bits: impl Iterator<Item = bool>) -> Self {
         let mut this = Self::default();
         for (doc, bit) in (0..).zip(bits) {
             if bit {
@@ -45,66 +45,66 @@ impl Bits {
     }
 }
 
-/// What tells one state of an index from every other.
+/// The identity of one state of an index.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stamp(Arc<u8>);
+pub(super) struct IndexVersion(Arc<u8>);
 
-impl PartialEq for Stamp {
+impl PartialEq for IndexVersion {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Stamp {}
+impl Eq for IndexVersion {}
 
-/// Which items may be seen, and how many they are. It holds for the router that made it; to any
-/// other it shows nothing.
+/// A set of visible items. It is valid only for the router that made it; for any other router it is
+/// empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     /// `None`: every document.
-    visible: Option<Arc<Bits>>,
-    /// Whether it has every item of the index.
+    visible: Option<Arc<DocBitSet>>,
+    /// Whether it contains every item of the index.
     is_all: bool,
     count: u64,
-    stamp: Stamp,
+    version: IndexVersion,
 }
 
 impl Selection {
-    /// Every item of an index: every document, or those where one is left.
-    pub(super) fn all(count: u64, live: Option<Arc<Bits>>, stamp: Stamp) -> Self {
-        Self { visible: live, is_all: true, count, stamp }
+    /// Every item of an index: all documents, or all live ones.
+    pub(super) fn all(count: u64, live: Option<Arc<DocBitSet>>, version: IndexVersion) -> Self {
+        Self { visible: live, is_all: true, count, version }
     }
 
-    pub(super) fn of(visible: Arc<Bits>, stamp: Stamp) -> Self {
+    pub(super) fn from_docs(visible: Arc<DocBitSet>, version: IndexVersion) -> Self {
         let count = visible.count();
-        Self { visible: Some(visible), is_all: false, count, stamp }
+        Self { visible: Some(visible), is_all: false, count, version }
     }
 
-    /// How many items may be seen.
+    /// The number of visible items.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether it was made for this state of an index.
-    pub(super) fn is_for(&self, stamp: &Stamp) -> bool {
-        self.stamp == *stamp
+    /// Whether it was made for this state of the index.
+    pub(super) fn is_for(&self, version: &IndexVersion) -> bool {
+        self.version == *version
     }
 
     pub(super) fn is_all(&self) -> bool {
         self.is_all
     }
 
-    pub(super) fn sees(&self, doc: DocId) -> bool {
+    pub(super) fn contains(&self, doc: DocId) -> bool {
         self.visible.as_ref().is_none_or(|visible| visible.get(doc))
     }
 
-    /// How many of these items may be seen.
-    pub(super) fn seen(&self, list: PostingsList<'_>) -> u64 {
+    /// The document frequency of a term among the visible items.
+    pub(super) fn count_visible(&self, list: PostingsList<'_>) -> u64 {
         if self.is_all {
             return list.len() as u64;
         }
-        list.postings().filter(|posting| self.sees(posting.doc())).count() as u64
+        list.postings().filter(|posting| self.contains(posting.doc())).count() as u64
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn bits_are_set_and_cleared() {
-        let mut bits = Bits::of([true, false, true].into_iter());
+        let mut bits = DocBitSet::from_bools([true, false, true].into_iter());
         bits.set(200);
         bits.clear(0);
         bits.clear(9_999);
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_selection_belongs_to_one_state() {
-        let (one, other) = (Stamp::default(), Stamp::default());
+        let (one, other) = (IndexVersion::default(), IndexVersion::default());
         let selection = Selection::all(3, None, one.clone());
         assert!(selection.is_for(&one) && !selection.is_for(&other));
     }

@@ -1,4 +1,4 @@
-//! The similarity in meaning between items and a query.
+//! The semantic similarity of items and a query.
 
 use weaver_types::CapabilityId;
 
@@ -10,22 +10,22 @@ use super::semantic_index::SemanticIndex;
 use super::table::Vector;
 use crate::fixed_point::ONE;
 
-/// What says how near items are to a query and to each part of it.
-pub(super) enum Similarity<'a> {
-    /// A table: the vectors of the query and of each part, where it knows any word of them.
-    Table { meaning: &'a SemanticIndex, asked: Vec<Option<Vector>> },
-    /// The host.
+/// The source of similarities for a query and for each part of it.
+pub(super) enum SimilaritySource<'a> {
+    /// A semantic index, with the vectors of the query and of each part that has known words.
+    Table { semantic_index: &'a SemanticIndex, query_vectors: Vec<Option<Vector>> },
+    /// The host's retriever.
     Host { retriever: &'a dyn Retriever, query: &'a Query<'a>, index: &'a Index },
 }
 
-impl Similarity<'_> {
-    /// For each of these items, in units of 1/65,536: to the whole query at 0, to its parts from 1
-    /// on. There may be fewer than there are items; what is missing counts as 0.
-    pub(super) fn of(&self, at: usize, docs: &[DocId]) -> Vec<i64> {
+impl SimilaritySource<'_> {
+    /// The similarities of these documents, in units of 1/65,536: with the whole query if `at` is 0,
+    /// else with its part `at - 1`. Missing values at the end count as 0.
+    pub(super) fn similarities(&self, at: usize, docs: &[DocId]) -> Vec<i64> {
         match self {
-            Self::Table { meaning, asked } => match asked.get(at) {
+            Self::Table { semantic_index, query_vectors } => match query_vectors.get(at) {
                 Some(Some(asked)) => {
-                    docs.iter().map(|doc| meaning.similarity(asked, *doc)).collect()
+                    docs.iter().map(|doc| semantic_index.similarity(asked, *doc)).collect()
                 }
                 _ => Vec::new(),
             },
@@ -35,19 +35,19 @@ impl Similarity<'_> {
                 let ids: Vec<&CapabilityId> =
                     docs.iter().filter_map(|doc| index.id(*doc)).collect();
                 let one = i64::try_from(ONE).unwrap_or(i64::MAX);
-                let near = retriever.near(text, &ids).into_iter();
+                let near = retriever.similarities(text, &ids).into_iter();
                 near.take(ids.len()).map(|near| near.clamp(-one, one)).collect()
             }
         }
     }
 
-    /// Whether it is the table: as many items may be compared as there are.
+    /// Whether it is the semantic index, with which any number of items may be compared.
     pub(super) fn is_table(&self) -> bool {
         matches!(self, Self::Table { .. })
     }
 
-    /// Whether items are to be given best first: a host may look at the first ones only.
-    pub(super) fn wants_order(&self) -> bool {
+    /// Whether documents have to be passed best first, because a host may look only at the first ones.
+    pub(super) fn needs_order(&self) -> bool {
         matches!(self, Self::Host { .. })
     }
 }

@@ -1,61 +1,62 @@
-//! Words of a catalog that a misspelt word may mean.
+//! Finds words of a catalog that a misspelt word may stand for.
 //!
-//! Symmetric deletion (FastSS, Bocek, Hunt and Stiller 2007; known as SymSpell): a word with one
-//! wrong letter and the right one share what is left of each when a letter is taken
-//! out. All these remainders of all words are kept as numbers in their order, so a word is looked
-//! up by as many searches as it has letters, and what is found is held against the word itself.
+//! Symmetric deletion (FastSS, Bocek, Hunt and Stiller 2007; known as SymSpell): a word with one wrong
+//! letter and the right word become equal when a letter is deleted from each. The hashes of all
+//! deletions of all words are kept sorted, so a lookup takes one search per letter of the word, and
+//! every candidate is then compared with the word itself.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::slots::Slots;
+use super::slot_index::SlotIndex;
 
-/// A shorter word has too many neighbours, and a longer one is no word.
-const LETTERS: RangeInclusive<usize> = 4..=24;
-/// From this length on, a letter may be lost in one place and another be added elsewhere.
-const LONG: usize = 8;
-/// Remainders that begin alike, on average.
-const REMAINDERS_OF_SLOT: usize = 8;
-/// How many words are looked at that share one remainder; the first by the alphabet.
-const MAX_SHARED: usize = 64;
+/// The lengths of words that are corrected: shorter ones have too many neighbours, longer ones are not
+/// words.
+const WORD_LENGTHS: RangeInclusive<usize> = 4..=24;
+/// From this length on, one letter may be missing in one place and another be added elsewhere.
+const LONG_WORD: usize = 8;
+/// The average number of deletions per slot of the lookup table.
+const DELETIONS_PER_SLOT: usize = 8;
+/// The most words with the same deletion that are compared; the alphabetically first ones.
+const MAX_WORDS_PER_DELETION: usize = 64;
 
-/// Stems, findable by stems that differ in a letter.
+/// Stems, indexed by their deletions.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Spelling {
+pub(super) struct DeletionIndex {
     words: Vec<Box<str>>,
-    /// A remainder and the word that it is of, sorted.
-    remainders: Vec<(u32, u32)>,
-    slots: Slots,
+    /// The hash of a deletion and the index of its word, sorted.
+    deletions: Vec<(u32, u32)>,
+    slots: SlotIndex,
 }
 
-impl Spelling {
-    /// Of these stems, those that can be a word.
+impl DeletionIndex {
+    /// Indexes those of the stems that can be words.
     pub(super) fn of<'a>(stems: impl IntoIterator<Item = &'a str>) -> Self {
         let words: BTreeSet<&str> = stems.into_iter().collect();
         let words: Vec<Box<str>> =
             words.into_iter().filter(|word| letters(word).is_some()).map(Box::from).collect();
-        let mut remainders = Vec::new();
+        let mut deletions = Vec::new();
         for (at, word) in (0..).zip(&words) {
-            for remainder in letters(word).iter().flat_map(|word| all(word)) {
-                remainders.push((remainder, at));
+            for deletion in letters(word).iter().flat_map(|word| deletion_hashes(word)) {
+                deletions.push((deletion, at));
             }
         }
-        remainders.sort_unstable();
-        let numbers = remainders.iter().map(|(remainder, _)| wide(*remainder));
-        let slots = Slots::of(numbers, REMAINDERS_OF_SLOT);
-        Self { words, remainders, slots }
+        deletions.sort_unstable();
+        let numbers = deletions.iter().map(|(deletion, _)| wide(*deletion));
+        let slots = SlotIndex::of(numbers, DELETIONS_PER_SLOT);
+        Self { words, deletions, slots }
     }
 
-    /// Whether it has this stem.
+    /// Whether the index contains this stem.
     pub(super) fn has(&self, stem: &str) -> bool {
         self.words.binary_search_by(|word| (**word).cmp(stem)).is_ok()
     }
 
-    /// The words that have this remainder, by the alphabet.
-    fn sharing(&self, remainder: u32) -> impl Iterator<Item = &str> {
-        let around = self.remainders.get(self.slots.around(wide(remainder))).unwrap_or_default();
-        let from = around.partition_point(|(other, _)| *other < remainder);
-        let equal = around.iter().skip(from).take_while(move |(other, _)| *other == remainder);
+    /// The words with this deletion, in alphabetical order.
+    fn words_with_deletion(&self, deletion: u32) -> impl Iterator<Item = &str> {
+        let around = self.deletions.get(self.slots.range_of(wide(deletion))).unwrap_or_default();
+        let from = around.partition_point(|(other, _)| *other < deletion);
+        let equal = around.iter().skip(from).take_while(move |(other, _)| *other == deletion);
         let mut last = None;
         let new = equal.filter(move |(_, at)| last.replace(*at) != Some(*at));
         new.filter_map(|(_, at)| self.words.get(*at as usize)).map(AsRef::as_ref)
@@ -63,69 +64,73 @@ impl Spelling {
 
     pub(super) fn bytes(&self) -> usize {
         let words: usize = self.words.iter().map(|word| size_of_val(word) + word.len()).sum();
-        words + size_of_val(self.remainders.as_slice()) + self.slots.bytes()
+        words + size_of_val(self.deletions.as_slice()) + self.slots.bytes()
     }
 }
 
-/// The words that a stem may mean, each with how far it is: one letter changed, lost, added or
-/// swapped with the next, or, for long words, one letter moved. The first letter is right.
+/// The words that a stem may stand for, each with its edit distance: one letter changed, missing, added
+/// or swapped with the next, or, for long words, one letter moved. The first letter must be equal.
 ///
-/// Only words that are seen count, as if there were no others. What is found does not depend on how
-/// words are spread over these lists.
-pub(super) fn near<'a>(
-    lists: impl Iterator<Item = &'a Spelling> + Clone,
+/// Only words for which `seen` is true are considered, as if there were no others. The result does not
+/// depend on how words are distributed over the lists.
+pub(super) fn find_similar<'a>(
+    lists: impl Iterator<Item = &'a DeletionIndex> + Clone,
     stem: &str,
     seen: impl Fn(&str) -> bool,
 ) -> BTreeSet<(usize, &'a str)> {
     let mut found = BTreeSet::new();
     let Some(asked) = letters(stem) else { return found };
     let mut shared = Vec::new();
-    for remainder in all(&asked) {
+    for deletion in deletion_hashes(&asked) {
         for list in lists.clone() {
-            shared.extend(list.sharing(remainder).filter(|word| seen(word)).take(MAX_SHARED));
+            shared.extend(
+                list.words_with_deletion(deletion)
+                    .filter(|word| seen(word))
+                    .take(MAX_WORDS_PER_DELETION),
+            );
         }
         shared.sort_unstable();
         shared.dedup();
-        for word in shared.drain(..).take(MAX_SHARED) {
-            let far = letters(word).and_then(|word| far(&asked, &word));
+        for word in shared.drain(..).take(MAX_WORDS_PER_DELETION) {
+            let far = letters(word).and_then(|word| edit_distance(&asked, &word));
             found.extend(far.map(|far| (far, word)));
         }
     }
     found
 }
 
-/// Remainders as numbers of which the first bits count.
-fn wide(remainder: u32) -> u64 {
-    u64::from(remainder) << 32
+/// A hash with its bits in the upper half, as [`SlotIndex`] expects.
+fn wide(deletion: u32) -> u64 {
+    u64::from(deletion) << 32
 }
 
-/// The letters of a word; nothing for what is no word, or too short or long to be put right.
+/// The letters of a word; `None` if it is not a word, or too short or too long to be corrected.
 fn letters(word: &str) -> Option<Vec<char>> {
-    // A letter has a byte at least, so this never looks at a long text.
-    if word.len() > 4 * LETTERS.end() {
+    // A letter has at most four bytes, so a longer text is rejected without being read.
+    if word.len() > 4 * WORD_LENGTHS.end() {
         return None;
     }
     let letters: Vec<char> = word.chars().collect();
-    let fits = LETTERS.contains(&letters.len()) && letters.iter().all(|c| c.is_alphabetic());
+    let fits = WORD_LENGTHS.contains(&letters.len()) && letters.iter().all(|c| c.is_alphabetic());
     fits.then_some(letters)
 }
 
-/// A number for the word, and one for what is left of it without each of its letters but the first.
-fn all(word: &[char]) -> impl Iterator<Item = u32> {
+/// The hash of the word itself, and of the word without each of its letters except the first.
+fn deletion_hashes(word: &[char]) -> impl Iterator<Item = u32> {
     let mix = |sum: u64, c: &char| (sum ^ u64::from(*c)).wrapping_mul(0x0100_0000_01B3);
-    // Of the letters before the one that is left out.
+    // The hash of the letters before the deleted one (FNV-1a).
     let mut front = 0xCBF2_9CE4_8422_2325;
     word.iter().enumerate().map(move |(without, letter)| {
         let rest = if without == 0 { word } else { word.get(without + 1..).unwrap_or_default() };
         let sum = rest.iter().fold(front, mix);
         front = mix(front, letter);
-        // The upper half is the better mixed one.
+        // The upper half is better mixed.
         u32::try_from(sum >> 32).unwrap_or_default()
     })
 }
 
-/// How many letters two words that share a remainder differ in, if they may mean one another.
-fn far(asked: &[char], word: &[char]) -> Option<usize> {
+/// The edit distance of two words that share a deletion, if one may be a misspelling of the other.
+fn edit_distance(asked: &[char], word: &[char]) -> Option<usize> {
     if asked.first() != word.first() {
         return None;
     }
@@ -134,18 +139,18 @@ fn far(asked: &[char], word: &[char]) -> Option<usize> {
     let (asked, word) = (asked.get(front..)?, word.get(front..)?);
     let back = asked.iter().rev().zip(word.iter().rev()).take_while(same).count();
     let middle = |word: &[char]| word.len().saturating_sub(back);
-    let long = front + asked.len() >= LONG && front + word.len() >= LONG;
+    let long = front + asked.len() >= LONG_WORD && front + word.len() >= LONG_WORD;
     match (middle(asked), middle(word)) {
         (0, 0) => None,
         (0 | 1, 0 | 1) => Some(1),
         (2, 2) if asked.first() == word.get(1) && asked.get(1) == word.first() => Some(1),
-        (a, b) if long && a == b && moved(asked.get(..a)?, word.get(..b)?) => Some(2),
+        (a, b) if long && a == b && is_letter_moved(asked.get(..a)?, word.get(..b)?) => Some(2),
         _ => None,
     }
 }
 
-/// Whether one letter was taken out at one end and one put in at the other.
-fn moved(asked: &[char], word: &[char]) -> bool {
+/// Whether one letter is missing at one end and one is added at the other.
+fn is_letter_moved(asked: &[char], word: &[char]) -> bool {
     asked.get(1..) == word.get(..word.len().saturating_sub(1))
         || word.get(1..) == asked.get(..asked.len().saturating_sub(1))
 }
@@ -157,8 +162,8 @@ mod tests {
     use super::*;
 
     fn near(words: &[&str], stem: &str) -> Vec<(usize, String)> {
-        let spelling = Spelling::of(words.iter().copied());
-        let found = super::near(std::iter::once(&spelling), stem, |_| true);
+        let spelling = DeletionIndex::of(words.iter().copied());
+        let found = super::find_similar(std::iter::once(&spelling), stem, |_| true);
         found.into_iter().map(|(far, word)| (far, word.to_owned())).collect()
     }
 
@@ -171,14 +176,14 @@ mod tests {
     #[test]
     fn only_so_many_words_of_one_remainder_are_looked_at() {
         let words = look_alikes(5_000);
-        let spelling = Spelling::of(words.iter().map(String::as_str));
+        let spelling = DeletionIndex::of(words.iter().map(String::as_str));
         let asked = std::cell::Cell::new(0);
         let seen = |_: &str| {
             asked.set(asked.get() + 1);
             true
         };
-        let found = super::near(std::iter::once(&spelling), "meanzing", seen);
-        assert_eq!((found.len(), asked.get()), (MAX_SHARED, MAX_SHARED));
+        let found = super::find_similar(std::iter::once(&spelling), "meanzing", seen);
+        assert_eq!((found.len(), asked.get()), (MAX_WORDS_PER_DELETION, MAX_WORDS_PER_DELETION));
         assert!(found.iter().zip(&words).all(|((_, found), word)| found == word));
     }
 
@@ -187,12 +192,12 @@ mod tests {
         let words = look_alikes(300);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let (even, odd): (Vec<_>, Vec<_>) = words.chunks(2).map(|two| (two[0], two[1])).unzip();
-        let lists = [even, odd, words[40..90].to_vec()].map(Spelling::of);
-        let all = Spelling::of(words);
+        let lists = [even, odd, words[40..90].to_vec()].map(DeletionIndex::of);
+        let all = DeletionIndex::of(words);
         let hidden = |word: &str| !word.contains(['\u{4e03}', '\u{4e10}']);
-        let one = super::near(std::iter::once(&all), "meanzing", hidden);
-        assert_eq!(super::near(lists.iter(), "meanzing", hidden), one);
-        assert_eq!(one.len(), MAX_SHARED);
+        let one = super::find_similar(std::iter::once(&all), "meanzing", hidden);
+        assert_eq!(super::find_similar(lists.iter(), "meanzing", hidden), one);
+        assert_eq!(one.len(), MAX_WORDS_PER_DELETION);
     }
 
     #[test]

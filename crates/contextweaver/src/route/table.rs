@@ -1,7 +1,8 @@
-//! A table with a vector for each piece of a word, and what it makes of texts.
+//! A table of static word-piece vectors, and the vectors of texts made from it.
 //!
-//! The vector of a text is the sum of those of its pieces; two texts are as near as their vectors
-//! point the same way. All of it is in whole numbers, so the result is the same on every machine.
+//! The vector of a text is the sum of the vectors of its pieces; the similarity of two texts is the
+//! cosine of their vectors. Everything is computed in integers, so the result is the same on every
+//! machine.
 
 mod error;
 mod file;
@@ -15,12 +16,12 @@ pub use error::TableError;
 
 use super::pool::Pool;
 use crate::fixed_point::{self, ONE};
-use file::Rows;
-use pieces::Pieces;
+use file::TableRows;
+use pieces::WordPieces;
 
-/// The dimensions of a vector at most.
+/// The most dimensions of a vector.
 const MAX_DIMENSIONS: usize = 1_024;
-/// Most pieces of one text that count.
+/// The most pieces of one text that count.
 const MAX_PIECES: usize = 4_096;
 
 #[cfg(feature = "token-table")]
@@ -28,78 +29,78 @@ static BUILT_IN: &[u8] = include_bytes!("../../assets/token_table.safetensors");
 #[cfg(feature = "token-table")]
 static BUILT_IN_WORDS: &str = include_str!("../../assets/token_table.vocab.txt");
 
-/// A static table of word pieces: it knows that a message may be a mail, without a model.
+/// A static table of word-piece vectors. It knows, without a model, that a message may be a mail.
 ///
-/// With the feature `token-table` one is built in: 30,522 pieces of English with 128 dimensions;
-/// `assets/MODEL_CARD.md` says where it comes from. Others are read with [`TokenTable::read`].
+/// With the feature `token-table` one is built in: 30,522 English pieces with 128 dimensions; its
+/// origin is in `assets/MODEL_CARD.md`. Others can be read with [`TokenTable::read`].
 #[derive(Debug)]
 pub struct TokenTable {
-    pieces: Pieces,
-    rows: Rows,
-    /// From one query to the next.
-    kept: Pool<PieceCache>,
+    pieces: WordPieces,
+    rows: TableRows,
+    /// Caches that queries reuse.
+    piece_caches: Pool<PieceCache>,
 }
 
 impl TokenTable {
     /// The built-in table.
     ///
     /// # Errors
-    /// [`TableError`], which its own test rules out.
+    /// [`TableError`], which a test rules out.
     #[cfg(feature = "token-table")]
     pub fn built_in() -> Result<Arc<Self>, TableError> {
         static READ: OnceLock<Result<Arc<TokenTable>, TableError>> = OnceLock::new();
         READ.get_or_init(|| Self::read(BUILT_IN, BUILT_IN_WORDS).map(Arc::new)).clone()
     }
 
-    /// Reads a table as model2vec writes it: a safetensors file with `embeddings` (16, 32 or 64
-    /// bits, or signed bytes), and where there are any, `row_scale` or `weights` with a factor for
-    /// each row and `mapping` with the row of each piece; and its pieces, as `vocab.txt` (one a
-    /// line) or as a `tokenizer.json` of the `WordPiece` sort.
+    /// Reads a table in the format of model2vec: a safetensors file with `embeddings` (floats of 16, 32
+    /// or 64 bits, or signed bytes), optionally `row_scale` or `weights` with a factor for each row and
+    /// `mapping` with the row of each piece; and its vocabulary, as `vocab.txt` (one piece per line) or
+    /// as a `tokenizer.json` of type `WordPiece`.
     ///
     /// # Errors
-    /// [`TableError`], naming what is missing or does not fit.
+    /// [`TableError`] with what is missing or does not fit.
     pub fn read(tensors: &[u8], vocabulary: &str) -> Result<Self, TableError> {
         let rows = file::read(tensors)?;
-        let pieces = Pieces::read(vocabulary)?;
+        let pieces = WordPieces::read(vocabulary)?;
         let count = rows.mapping.as_ref().map_or(rows.scales.len(), |mapping| mapping.len());
         if pieces.len() != count {
             return Err(TableError::Pieces { pieces: pieces.len(), rows: count });
         }
-        Ok(Self { pieces, rows, kept: Pool::default() })
+        Ok(Self { pieces, rows, piece_caches: Pool::default() })
     }
 
-    /// The numbers of one vector.
+    /// The number of dimensions of a vector.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.rows.dimensions
     }
 
-    /// The vector of a text; zero where the table knows nothing of it.
-    pub(super) fn vector(&self, text: &str, kept: &mut PieceCache) -> Vector {
+    /// The vector of a text; zero if the table knows none of its words.
+    pub(super) fn vector(&self, text: &str, cache: &mut PieceCache) -> Vector {
         let words = weaver_text::split::words(text);
-        self.sum(words.iter().map(|word| (word.as_str(), ONE)), kept)
+        self.sum(words.iter().map(|word| (word.as_str(), ONE)), cache)
     }
 
-    /// As [`TokenTable::sum`], with what earlier queries left.
-    pub(super) fn sum_kept<'w>(&self, words: impl Iterator<Item = (&'w str, u64)>) -> Vector {
-        let mut kept = self.kept.take();
-        let vector = self.sum(words, &mut kept);
-        kept.trim_for_queries();
-        self.kept.give(kept);
+    /// As [`TokenTable::sum`], with a cache of earlier queries.
+    pub(super) fn sum_cached<'w>(&self, words: impl Iterator<Item = (&'w str, u64)>) -> Vector {
+        let mut cache = self.piece_caches.acquire();
+        let vector = self.sum(words, &mut cache);
+        cache.trim_for_queries();
+        self.piece_caches.release(cache);
         vector
     }
 
-    /// The vector of words that count differently, in units of 1/65,536 up to 64.
+    /// The vector of weighted words; weights are in units of 1/65,536, up to 64.
     pub(super) fn sum<'w>(
         &self,
         words: impl Iterator<Item = (&'w str, u64)>,
-        kept: &mut PieceCache,
+        cache: &mut PieceCache,
     ) -> Vector {
         let mut sum = vec![0_i64; self.rows.dimensions];
         let mut room = MAX_PIECES;
         for (word, weight) in words {
             let weight = i64::try_from(weight.min(64 * ONE)).unwrap_or(0);
-            let found = kept.pieces(&self.pieces, word);
+            let found = cache.pieces(&self.pieces, word);
             for piece in found.iter().take(room) {
                 self.add(*piece, weight, &mut sum);
             }
@@ -108,9 +109,10 @@ impl TokenTable {
         Vector::of(&sum)
     }
 
-    /// At most 2²² · 2¹⁶ · 2⁷ for each of 2¹² pieces: it never overflows.
+    /// Adds the weighted vector of a piece. A summand is at most 2²² · 2¹⁶ · 2⁷ and there are at most
+    /// 2¹² pieces, so the sum never overflows.
     fn add(&self, piece: u32, weight: i64, sum: &mut [i64]) {
-        let Rows { dimensions, bytes, scales, mapping } = &self.rows;
+        let TableRows { dimensions, bytes, scales, mapping } = &self.rows;
         let row = match mapping {
             Some(mapping) => mapping.get(piece as usize).copied().unwrap_or(u32::MAX),
             None => piece,
@@ -123,10 +125,10 @@ impl TokenTable {
     }
 }
 
-/// The pieces of words that were met, so that each is taken apart once.
+/// A cache of the pieces of words.
 #[derive(Debug, Default)]
 pub(super) struct PieceCache {
-    /// For each word where its pieces begin and end.
+    /// For each word, the range of its pieces.
     words: HashMap<Box<str>, (u32, u32)>,
     pieces: Vec<u32>,
     /// The bytes of all words.
@@ -134,24 +136,24 @@ pub(super) struct PieceCache {
 }
 
 impl PieceCache {
-    /// Most words that are kept.
-    const MOST: usize = 1 << 18;
-    /// The same from one query to the next.
-    const MOST_OF_QUERIES: usize = 1 << 12;
+    /// The most cached words.
+    const MAX_WORDS: usize = 1 << 18;
+    /// The most words that are cached between two queries.
+    const MAX_WORDS_BETWEEN_QUERIES: usize = 1 << 12;
 
-    fn pieces(&mut self, pieces: &Pieces, word: &str) -> &[u32] {
+    fn pieces(&mut self, pieces: &WordPieces, word: &str) -> &[u32] {
         let (from, to) = match self.words.get(word) {
             Some(known) => *known,
-            None => self.take_apart(pieces, word),
+            None => self.split_word(pieces, word),
         };
         self.pieces.get(from as usize..to as usize).unwrap_or_default()
     }
 
-    fn take_apart(&mut self, pieces: &Pieces, word: &str) -> (u32, u32) {
-        self.keep(Self::MOST);
+    fn split_word(&mut self, pieces: &WordPieces, word: &str) -> (u32, u32) {
+        self.trim_to(Self::MAX_WORDS);
         let at = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let from = at(self.pieces.len());
-        self.pieces.extend(pieces.of(word));
+        self.pieces.extend(pieces.split(word));
         let place = (from, at(self.pieces.len()));
         self.bytes += word.len();
         self.words.insert(word.into(), place);
@@ -159,28 +161,28 @@ impl PieceCache {
     }
 
     fn trim_for_queries(&mut self) {
-        self.keep(Self::MOST_OF_QUERIES);
+        self.trim_to(Self::MAX_WORDS_BETWEEN_QUERIES);
     }
 
-    fn keep(&mut self, most: usize) {
+    fn trim_to(&mut self, most: usize) {
         if self.words.len() >= most || self.bytes >= 32 * most {
             *self = Self::default();
         }
     }
 }
 
-/// The vector of a text in whole numbers, with its length.
+/// A vector of bytes with its norm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Vector {
     pub(super) values: Box<[i8]>,
-    /// In units of 1/256.
+    /// The Euclidean norm, in units of 1/256.
     pub(super) length: u32,
 }
 
 impl Vector {
     fn of(sum: &[i64]) -> Self {
         let most = sum.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0);
-        // So few bits that 127 of it fit.
+        // Shift to so few bits that a product with 2 · 127 fits.
         let shift = (64 - most.leading_zeros()).saturating_sub(48);
         let most = i64::try_from(most >> shift).unwrap_or(i64::MAX).max(1);
         let byte = |value: &i64| {
@@ -193,8 +195,8 @@ impl Vector {
         Self { values, length: (u64::from(square) << 16).isqrt().try_into().unwrap_or(u32::MAX) }
     }
 
-    /// Of the directions of these the middle one.
-    pub(super) fn middle(vectors: &[Self]) -> Self {
+    /// The mean direction of some vectors.
+    pub(super) fn mean_direction(vectors: &[Self]) -> Self {
         let mut sum = vec![0_i64; vectors.first().map_or(0, |first| first.values.len())];
         for vector in vectors {
             for (sum, value) in sum.iter_mut().zip(&vector.values) {
@@ -204,13 +206,12 @@ impl Vector {
         Self::of(&sum)
     }
 
-    /// Whether it is not zero.
+    /// Whether the vector is not zero.
     pub(super) fn has_direction(&self) -> bool {
         self.length > 0
     }
 
-    /// How much two vectors point the same way, from -1 to 1, in units of 1/65,536; 0 for a vector
-    /// without a direction.
+    /// The cosine of two vectors, from -1 to 1, in units of 1/65,536; 0 if one of them is zero.
     pub(super) fn cosine(&self, values: &[i8], length: u32) -> i64 {
         let dot = dot(&self.values, values);
         let lengths = u64::from(self.length) * u64::from(length);
@@ -220,8 +221,8 @@ impl Vector {
     }
 }
 
-/// The sum of the products of two vectors, at most 2²⁴. Sixteen sums side by side are what a
-/// compiler makes vector instructions of, on any machine.
+/// The dot product of two vectors, at most 2²⁴. The sixteen parallel sums let the compiler use vector
+/// instructions on any machine.
 fn dot(a: &[i8], b: &[i8]) -> i32 {
     let product = |(a, b): (&i8, &i8)| i32::from(*a) * i32::from(*b);
     let (a, a_rest) = a.as_chunks::<16>();
@@ -242,8 +243,8 @@ mod tests {
 
     fn cosine(a: &str, b: &str) -> i64 {
         let table = TokenTable::built_in().unwrap();
-        let mut kept = PieceCache::default();
-        let (a, b) = (table.vector(a, &mut kept), table.vector(b, &mut kept));
+        let mut cache = PieceCache::default();
+        let (a, b) = (table.vector(a, &mut cache), table.vector(b, &mut cache));
         a.cosine(&b.values, b.length)
     }
 

@@ -1,4 +1,4 @@
-//! Words that stand for each other, so that "cancel my booking" finds what calls it a reservation.
+//! A thesaurus of synonyms, so that "cancel my booking" finds a tool that speaks of reservations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -6,36 +6,36 @@ use std::sync::{Arc, OnceLock};
 use weaver_text::stem;
 
 use super::hashing::KeyMap;
-use super::key::{self, Key};
+use super::term_key::{self, TermKey};
 
 const BUILT_IN: &str = include_str!("../../assets/thesaurus.txt");
-/// Longest text that is read, in bytes.
+/// The longest text that is read, in characters.
 const MAX_TEXT: usize = 1024 * 1024;
-/// Most words of one group that count.
+/// The most words of one group that count.
 const MAX_GROUP: usize = 64;
-/// Most words that stand for one word.
-const MAX_OTHERS: usize = 256;
+/// The most synonyms of one word.
+const MAX_SYNONYMS: usize = 256;
 
-/// Groups of words that stand for each other, by their stems.
+/// Groups of synonyms, by stem.
 ///
-/// A word that is asked for counts in full; an item that only has another word of its group gains
-/// a part of that. See [`Router::with_thesaurus`](super::Router::with_thesaurus).
+/// A word of the query counts in full; an item that only has a synonym gets a part of that. See
+/// [`Router::with_thesaurus`](super::Router::with_thesaurus).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Thesaurus {
     others: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
-    /// The same as keys, in the same order.
-    keys: KeyMap<Box<[Key]>>,
+    /// The same groups as term keys, in the same order.
+    keys: KeyMap<Box<[TermKey]>>,
 }
 
 impl Thesaurus {
-    /// The built-in one: English words of requests and of tools.
+    /// The built-in thesaurus: English words of requests and tools.
     pub fn built_in() -> Arc<Self> {
         static READ: OnceLock<Arc<Thesaurus>> = OnceLock::new();
         Arc::clone(READ.get_or_init(|| Arc::new(Self::parse(BUILT_IN))))
     }
 
-    /// Reads groups: one a line, words between blanks, in any case. Lines that begin with `#` are
-    /// remarks. Of a text, the first mebibyte counts; of a line, the first 64 words.
+    /// Reads groups: one per line, words separated by white space, in any case. Lines that begin with
+    /// `#` are comments. Only the first 1,048,576 characters of a text and the first 64 words of a line count.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let text = weaver_text::escape::truncate(text, MAX_TEXT);
@@ -46,28 +46,30 @@ impl Thesaurus {
             let group: BTreeSet<Box<str>> = words.map(|word| stem::stem(word).into()).collect();
             for word in &group {
                 let others = this.others.entry(word.clone()).or_default();
-                let room = MAX_OTHERS.saturating_sub(others.len());
+                let room = MAX_SYNONYMS.saturating_sub(others.len());
                 others.extend(group.iter().filter(|other| *other != word).take(room).cloned());
             }
         }
-        let keys =
-            |others: &BTreeSet<Box<str>>| others.iter().map(|other| key::of(other)).collect();
-        this.keys = this.others.iter().map(|(word, all)| (key::of(word), keys(all))).collect();
+        let keys = |others: &BTreeSet<Box<str>>| {
+            others.iter().map(|other| term_key::of_term(other)).collect()
+        };
+        this.keys =
+            this.others.iter().map(|(word, all)| (term_key::of_term(word), keys(all))).collect();
         this
     }
 
-    /// The stems that stand for this one, in alphabetical order.
-    pub fn others(&self, stem: &str) -> impl Iterator<Item = &str> {
+    /// The synonyms of a stem, in alphabetical order.
+    pub fn synonyms(&self, stem: &str) -> impl Iterator<Item = &str> {
         self.others.get(stem).into_iter().flatten().map(AsRef::as_ref)
     }
 
-    /// Whether it has the stem of this key in any group.
-    pub(super) fn knows(&self, key: Key) -> bool {
+    /// Whether any group contains the stem with this key.
+    pub(super) fn contains(&self, key: TermKey) -> bool {
         self.keys.contains_key(&key)
     }
 
-    /// The keys of those that stand for the stem of this one.
-    pub(super) fn keys(&self, key: Key) -> &[Key] {
+    /// The keys of the synonyms of a stem.
+    pub(super) fn synonym_keys(&self, key: TermKey) -> &[TermKey] {
         self.keys.get(&key).map(AsRef::as_ref).unwrap_or_default()
     }
 }
@@ -80,12 +82,15 @@ mod tests {
     fn groups_are_read_by_stems() {
         let thesaurus =
             Thesaurus::parse("# a remark\nBooking reservations\n\nbook novel booking\n");
-        let others = |stem: &str| thesaurus.others(stem).collect::<Vec<_>>();
+        let others = |stem: &str| thesaurus.synonyms(stem).collect::<Vec<_>>();
         assert_eq!(others("book"), ["novel", "reserv"]);
         assert_eq!(others("reserv"), ["book"]);
         assert!(others("remark").is_empty());
-        assert_eq!(thesaurus.keys(key::of("book")), [key::of("novel"), key::of("reserv")]);
-        assert!(thesaurus.keys(key::of("remark")).is_empty());
+        assert_eq!(
+            thesaurus.synonym_keys(term_key::of_term("book")),
+            [term_key::of_term("novel"), term_key::of_term("reserv")]
+        );
+        assert!(thesaurus.synonym_keys(term_key::of_term("remark")).is_empty());
     }
 
     #[test]
@@ -95,7 +100,7 @@ mod tests {
         let groups: Vec<_> = groups.collect();
         assert!(groups.iter().all(|group| group.len() > 1));
         assert_eq!(groups.iter().collect::<BTreeSet<_>>().len(), groups.len());
-        assert!(Thesaurus::built_in().others("delet").any(|other| other == "remov"));
+        assert!(Thesaurus::built_in().synonyms("delet").any(|other| other == "remov"));
     }
 
     #[test]
@@ -104,6 +109,6 @@ mod tests {
         let thesaurus = Thesaurus::parse(&one.repeat(3));
         assert_eq!(thesaurus.others.len(), MAX_GROUP);
         let many: String = (0..5_000).map(|n| format!("word other{n}\n")).collect();
-        assert_eq!(Thesaurus::parse(&many).others("word").count(), MAX_OTHERS);
+        assert_eq!(Thesaurus::parse(&many).synonyms("word").count(), MAX_SYNONYMS);
     }
 }

@@ -1,25 +1,24 @@
-//! The documents that score most for one query, without scoring all of them.
+//! Finds the top-scoring documents for one query without scoring all of them.
 //!
 //! Term-at-a-time MaxScore (Turtle and Flood 1995, "Query evaluation: strategies and
-//! optimizations"): each list has an upper bound of what it can add, so once `count` documents
-//! have more than all lists that are left can bring together, no new document can be among the
-//! best, and known ones are dropped as soon as the rest cannot lift them. Documents are a few
-//! words long and queries have many rare terms, so going term by term with one array of scores
-//! beats going document by document with cursors, as WAND does.
+//! optimizations"): each list has an upper bound on what it can add. Once `count` documents have more
+//! than all remaining lists together can add, no new document can be among the best, and a known one
+//! is dropped as soon as the remaining lists cannot lift it above the threshold. Documents are a few
+//! words long and queries have many rare terms, so processing term by term with one array of scores
+//! beats processing document by document with cursors, as WAND does.
 
 use super::postings::{DocId, ScoredDoc};
 use super::query_term::{Collector, LOOKUP_COST, QueryTerm, SynonymAccumulator};
 use super::selection::Selection;
 
-/// Partial scores, and the documents that can still be among the best. It is empty before and
-/// after.
+/// Partial scores, and the documents that can still be among the best. Empty before and after.
 #[derive(Debug, Default)]
 pub(super) struct TopKCollector {
-    /// By document; zero where there is none.
+    /// The partial score by document; zero if there is none.
     scores: Vec<u32>,
     /// The documents that have a score and can still be among the best.
     docs: Vec<DocId>,
-    /// Those of them with a score that so many as are wanted are known to have.
+    /// Those of them whose score reaches the threshold.
     top: Vec<DocId>,
     synonyms: SynonymAccumulator,
     sorted: Vec<u32>,
@@ -27,50 +26,50 @@ pub(super) struct TopKCollector {
 
 impl TopKCollector {
     /// Grows to a capacity of at least `items` documents.
-    pub(super) fn fit(&mut self, items: usize) {
+    pub(super) fn ensure_capacity(&mut self, items: usize) {
         if self.scores.len() < items {
             self.scores.resize(items, 0);
-            self.synonyms.fit(items);
+            self.synonyms.ensure_capacity(items);
         }
     }
 
-    /// What [`QueryTerm::each`] needs.
+    /// The accumulator that [`QueryTerm::for_each`] needs.
     pub(super) fn synonyms(&mut self) -> &mut SynonymAccumulator {
         &mut self.synonyms
     }
 
-    /// The visible items with the `count` highest sums, and what equals the last of them; in no
+    /// The visible documents with the `count` highest sums, including ties with the last; in no
     /// particular order.
     ///
-    /// Short sources are read first. As soon as so many items have more than all sources that are
-    /// left can bring, no other item is looked at; and of those that have a score, one goes as soon
-    /// as what is left cannot lift it among the best. What is left never brings less than nothing,
-    /// so nothing is lost.
+    /// Cheap terms are read first. As soon as `count` documents have more than all remaining terms can
+    /// add, new documents are ignored, and a known one is dropped when the remaining terms cannot lift
+    /// it to the threshold. Scores are never negative, so no document is lost.
     pub(super) fn best(
         &mut self,
         mut sources: Vec<QueryTerm<'_>>,
         selection: &Selection,
         count: usize,
     ) -> Vec<ScoredDoc> {
-        sources.sort_by_cached_key(QueryTerm::size);
-        let mut left: u64 = sources.iter().map(QueryTerm::max_score).sum();
-        let (mut read, mut least, mut open) = (0, 1, count > 0);
+        sources.sort_by_cached_key(QueryTerm::cost);
+        let mut remaining_bound: u64 = sources.iter().map(QueryTerm::max_score).sum();
+        let (mut read_bound, mut threshold, mut accepts_new) = (0, 1, count > 0);
         for source in &sources {
-            // No item has more than what the sources so far can bring. To look for a higher bound
-            // takes as long as the top is, so it is not done for the sake of a shorter source.
-            if read > left && source.size() >= self.top.len() {
-                least = self.raise(count, least);
+            // No document can have more than the bound of the terms read so far. Raising the
+            // threshold costs time proportional to `top`, so it is not done for a cheaper term.
+            if read_bound > remaining_bound && source.cost() >= self.top.len() {
+                threshold = self.raise_threshold(count, threshold);
             }
-            open = open && left >= least.into();
-            if open {
-                self.add(source, selection, least);
+            accepts_new = accepts_new && remaining_bound >= threshold.into();
+            if accepts_new {
+                self.add(source, selection, threshold);
             } else {
-                self.add_to_known(source, left, least);
+                self.add_to_known(source, remaining_bound, threshold);
             }
             let most = source.max_score();
-            (read, left) = (read + most, left.saturating_sub(most));
+            (read_bound, remaining_bound) =
+                (read_bound + most, remaining_bound.saturating_sub(most));
         }
-        self.raise(count, least);
+        self.raise_threshold(count, threshold);
         let score = |doc: DocId| (doc, self.scores.get(doc as usize).copied().unwrap_or(0));
         let best = self.top.drain(..).map(score).collect();
         for doc in self.docs.drain(..) {
@@ -81,25 +80,25 @@ impl TopKCollector {
         best
     }
 
-    /// The score that so many have at the least: no lower than before. Leaves at the top what has
-    /// it.
-    fn raise(&mut self, count: usize, least: u32) -> u32 {
+    /// The score that at least `count` documents have, never lower than before. Keeps in `top` only
+    /// documents that reach it.
+    fn raise_threshold(&mut self, count: usize, threshold: u32) -> u32 {
         let Some(last) = count.checked_sub(1).filter(|last| *last < self.top.len()) else {
-            return least;
+            return threshold;
         };
         let score = |doc: &DocId| self.scores.get(*doc as usize).copied().unwrap_or(0);
         self.sorted.clear();
         self.sorted.extend(self.top.iter().map(score));
-        let least = *self.sorted.select_nth_unstable_by(last, |a, b| b.cmp(a)).1;
-        self.top.retain(|doc| score(doc) >= least);
-        least
+        let threshold = *self.sorted.select_nth_unstable_by(last, |a, b| b.cmp(a)).1;
+        self.top.retain(|doc| score(doc) >= threshold);
+        threshold
     }
 
-    fn drop_below(&mut self, least: u64) {
+    fn drop_below(&mut self, threshold: u64) {
         let scores = &mut self.scores;
         self.docs.retain(|doc| {
             let Some(score) = scores.get_mut(*doc as usize) else { return false };
-            let stays = u64::from(*score) >= least;
+            let stays = u64::from(*score) >= threshold;
             if !stays {
                 *score = 0;
             }
@@ -107,34 +106,34 @@ impl TopKCollector {
         });
     }
 
-    fn add(&mut self, source: &QueryTerm<'_>, selection: &Selection, least: u32) {
+    fn add(&mut self, source: &QueryTerm<'_>, selection: &Selection, threshold: u32) {
         let Self { scores, docs, top, synonyms, .. } = self;
-        let sums = PartialScores { scores, top, least };
-        source.each(synonyms, &mut AllDocs { sums, docs, selection });
+        let sums = PartialScores { scores, top, threshold };
+        source.for_each(synonyms, &mut AllDocs { sums, docs, selection });
     }
 
-    /// Adds to the items that have a score already; those go that cannot be among the best by so
-    /// much as is left.
-    fn add_to_known(&mut self, source: &QueryTerm<'_>, left: u64, least: u32) {
-        let size = source.size();
+    /// Adds scores only to known documents. Drops those that the remaining bound cannot lift to the
+    /// threshold.
+    fn add_to_known(&mut self, source: &QueryTerm<'_>, remaining_bound: u64, threshold: u32) {
+        let size = source.cost();
         if self.docs.len() < size {
-            self.drop_below(u64::from(least).saturating_sub(left));
+            self.drop_below(u64::from(threshold).saturating_sub(remaining_bound));
         }
         let Self { scores, docs, top, synonyms, .. } = self;
-        let mut sums = PartialScores { scores, top, least };
-        if docs.len() * LOOKUP_COST * source.lists() < size {
-            docs.iter().for_each(|doc| sums.add(*doc, source.at(*doc)));
+        let mut sums = PartialScores { scores, top, threshold };
+        if docs.len() * LOOKUP_COST * source.list_count() < size {
+            docs.iter().for_each(|doc| sums.add(*doc, source.score(*doc)));
         } else {
-            source.each(synonyms, &mut ScoredDocs { sums });
+            source.for_each(synonyms, &mut ScoredDocs { sums });
         }
     }
 }
 
-/// The scores, and the documents of those that are no lower than `least`.
+/// The partial scores, and the documents that reach the threshold.
 struct PartialScores<'a> {
     scores: &'a mut [u32],
     top: &'a mut Vec<DocId>,
-    least: u32,
+    threshold: u32,
 }
 
 impl PartialScores<'_> {
@@ -147,7 +146,7 @@ impl PartialScores<'_> {
         let Some(sum) = self.scores.get_mut(doc as usize) else { return };
         let before = *sum;
         *sum = before.saturating_add(score);
-        if before < self.least && *sum >= self.least {
+        if before < self.threshold && *sum >= self.threshold {
             self.top.push(doc);
         }
     }
@@ -163,7 +162,7 @@ struct AllDocs<'a> {
 impl Collector for AllDocs<'_> {
     #[inline]
     fn accepts(&self, doc: DocId) -> bool {
-        self.selection.sees(doc)
+        self.selection.contains(doc)
     }
 
     #[inline]
@@ -178,7 +177,7 @@ impl Collector for AllDocs<'_> {
     }
 }
 
-/// Collects the documents that have a score already.
+/// Collects only documents that already have a score.
 struct ScoredDocs<'a> {
     sums: PartialScores<'a>,
 }
@@ -206,7 +205,7 @@ mod tests {
 
     use super::super::postings::{Posting, PostingsList, SegmentPostings};
     use super::super::query_term::TermScorer;
-    use super::super::selection::{Bits, Stamp};
+    use super::super::selection::{DocBitSet, IndexVersion};
     use super::*;
 
     const ITEMS: u32 = 400;
@@ -224,7 +223,7 @@ mod tests {
     fn term_scorer((weight, base, added): &(u64, Vec<Posting>, Vec<Posting>)) -> TermScorer<'_> {
         TermScorer {
             weight: *weight,
-            postings: PostingsList { base: SegmentPostings::of(base), added, gone: 0 },
+            postings: PostingsList { base: SegmentPostings::of(base), added, deleted_count: 0 },
         }
     }
 
@@ -238,8 +237,8 @@ mod tests {
         selection: &Selection,
         count: usize,
     ) -> Vec<ScoredDoc> {
-        let score = |doc| sources.iter().map(|source| source.at(doc)).sum::<u32>();
-        let visible = (0..2 * ITEMS).filter(|doc| selection.sees(*doc));
+        let score = |doc| sources.iter().map(|source| source.score(doc)).sum::<u32>();
+        let visible = (0..2 * ITEMS).filter(|doc| selection.contains(*doc));
         let mut all: Vec<ScoredDoc> = visible.map(|doc| (doc, score(doc))).collect();
         all.retain(|(_, score)| *score > 0);
         all.sort_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
@@ -267,14 +266,14 @@ mod tests {
                 sources
             };
             let selection = match &hidden {
-                None => Selection::all(u64::from(2 * ITEMS), None, Stamp::default()),
+                None => Selection::all(u64::from(2 * ITEMS), None, IndexVersion::default()),
                 Some(hidden) => {
                     let seen = (0..2 * ITEMS).map(|doc| !hidden.contains(&doc));
-                    Selection::of(Arc::new(Bits::of(seen)), Stamp::default())
+                    Selection::from_docs(Arc::new(DocBitSet::from_bools(seen)), IndexVersion::default())
                 }
             };
             let mut collector = TopKCollector::default();
-            collector.fit(2 * ITEMS as usize);
+            collector.ensure_capacity(2 * ITEMS as usize);
             for _ in 0..2 {
                 let mut best = collector.best(sources(), &selection, count);
                 best.sort_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));

@@ -1,35 +1,36 @@
-//! Why a ranking is as it is.
+//! The trace of a ranking: which terms, parts and features led to it.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::analyser::Analyser;
-use super::confidence::Evidence;
+use super::confidence::RankingFeatures;
 use super::document::Document;
-use super::key;
 use super::query::{Query, QueryTerms, Terms};
-use super::query_scorer::{QueryScorer, ScoreExplanation};
+use super::query_scorer::QueryScorer;
 use super::ranker::RankedDoc;
-use crate::filter::Rule;
+use super::score_explanation::ScoreExplanation;
+use super::term_key;
+use crate::filter::FilterRule;
 
-/// Why a shortlist is as it is. Equal requests to equal catalogs give equal traces, byte for byte.
-/// It tells of nothing that may not be seen.
+/// How a shortlist was computed. Equal requests to equal catalogs give traces that are equal byte for
+/// byte. A trace reveals nothing about items that are not visible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RouteTrace {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
-    /// The stems of the query, in their order.
+    /// The stems of the query, in order.
     pub terms: Vec<String>,
-    /// The parts of the query that were scored on their own.
+    /// The parts of the query that were scored separately.
     pub parts: Vec<String>,
     /// How many items took part.
     pub items: u64,
-    /// How many were left out by which rule; hidden ones are not counted.
-    pub left_out: BTreeMap<Rule, usize>,
-    /// What the confidence was made from.
-    pub evidence: Evidence,
-    /// The items of the answer, in their order.
+    /// How many items each rule left out; hidden items are not counted.
+    pub left_out: BTreeMap<FilterRule, usize>,
+    /// The features from which the confidence was computed.
+    pub evidence: RankingFeatures,
+    /// The items of the answer, in order.
     pub candidates: Vec<Candidate>,
 }
 
@@ -38,18 +39,18 @@ pub struct RouteTrace {
 pub struct Candidate {
     /// The capability.
     pub id: String,
-    /// What it is ranked by, in units of 1/65,536.
+    /// The final score, in units of 1/65,536.
     pub score: u64,
-    /// The score of its words, with what a part of the query adds.
+    /// The lexical score, including that for a part of the query.
     pub words: u32,
-    /// How near it is by the table, in units of 1/65,536, where that was looked at.
+    /// The semantic similarity, in units of 1/65,536, if it was computed.
     pub table: Option<i64>,
-    /// Whether a near copy of it stands higher.
+    /// Whether a near duplicate is ranked higher.
     pub copy: bool,
-    /// What accepted routes add to its score.
+    /// The part of the score that comes from accepted routes.
     #[serde(skip_serializing_if = "is_nothing")]
     pub learned: u64,
-    /// What each term of the whole query brings it.
+    /// The contributions of the terms of the whole query.
     pub terms: Vec<TermShare>,
 }
 
@@ -58,18 +59,17 @@ fn is_nothing(score: &u64) -> bool {
     *score == 0
 }
 
-/// What one term brings an item.
+/// The contribution of one term to the score of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TermShare {
-    /// The stem that was asked for; two neighbours are written as one.
+    /// The stem of the query; a bigram is written as one word.
     pub term: String,
-    /// How it was met: `word`, `pair`, `meant` (without a term) for what the request means beside
-    /// its words, `instead` for another word that stands for it, or
-    /// `spelling` for one that is spelt nearly so.
+    /// How it matched: `word`, `pair` for a bigram, `meant` (without a term) for expansions,
+    /// `instead` for a synonym, or `spelling` for a correction.
     pub by: &'static str,
-    /// What it brings, in units of 1/65,536.
+    /// The contribution, in units of 1/65,536.
     pub score: u64,
-    /// The fields that have it.
+    /// The fields that contain the term.
     pub fields: Vec<&'static str>,
 }
 
@@ -83,13 +83,13 @@ impl RouteTrace {
     }
 }
 
-/// Puts a trace together.
-pub(super) fn trace(
+/// Builds the trace of an answer.
+pub(super) fn build_trace(
     scorer: QueryScorer<'_>,
     query: &Query<'_>,
     ranked: &[RankedDoc],
-    evidence: Evidence,
-    left_out: BTreeMap<Rule, usize>,
+    evidence: RankingFeatures,
+    left_out: BTreeMap<FilterRule, usize>,
 ) -> RouteTrace {
     let terms = Terms::of_query(query.text);
     let shown = |ranked| candidate(scorer, &terms, &query.whole, ranked);
@@ -100,7 +100,7 @@ pub(super) fn trace(
         left_out,
         evidence,
         candidates: ranked.iter().filter_map(shown).collect(),
-        terms: terms.single,
+        terms: terms.unigrams,
     }
 }
 
@@ -111,18 +111,18 @@ fn candidate(
     ranked: &RankedDoc,
 ) -> Option<Candidate> {
     let item = scorer.index.item(ranked.doc)?;
-    let document = Document::of(item, &mut Analyser::default());
+    let document = Document::from_item(item, &mut Analyser::default());
     let share = |share: ScoreExplanation| {
-        let fields = document.fields(key::of(&share.found));
+        let fields = document.fields(term_key::of_term(&share.matched_term));
         TermShare { term: share.term, by: share.by, score: share.score, fields }
     };
     Some(Candidate {
         id: item.id.to_string(),
         score: ranked.score,
-        words: ranked.words,
-        table: ranked.near,
-        copy: ranked.copy,
-        learned: ranked.learned,
+        words: ranked.lexical_score,
+        table: ranked.similarity,
+        copy: ranked.is_near_duplicate,
+        learned: ranked.feedback_score,
         terms: scorer
             .explain(terms, ranked.doc)
             .into_iter()

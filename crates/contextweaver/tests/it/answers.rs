@@ -48,7 +48,7 @@ fn two_equals_are_asked_about() {
 #[test]
 fn a_trace_says_what_each_term_brought() {
     let router = mail();
-    let request = RouteRequest::new("remove a file from disk", 2).traced();
+    let request = RouteRequest::new("remove a file from disk", 2).with_trace();
     let trace = router.answer(&request).trace.unwrap();
     let json = trace.to_json().unwrap();
     let first = trace.candidates.first().unwrap();
@@ -76,24 +76,25 @@ fn a_trace_says_what_each_term_brought() {
 fn a_filter_is_told_of_and_what_is_hidden_is_not() {
     let filter = Filter {
         exclude_ids: [id("mail.read")].into(),
-        visibility: Visibility::of(|item: &SelectableItem| item.id.as_str() != "file.copy"),
+        visibility: Visibility::new(|item: &SelectableItem| item.id.as_str() != "file.copy"),
         ..Filter::default()
     };
     let router = mail();
-    let answer = router.answer(&RouteRequest::new("mail or file", 9).filtered(&filter).traced());
+    let answer =
+        router.answer(&RouteRequest::new("mail or file", 9).with_filter(&filter).with_trace());
     assert_eq!(ids(&answer), ["mail.send", "file.delete"]);
     let json = answer.trace.unwrap().to_json().unwrap();
     assert!(json.contains(r#""items":2,"left_out":{"excluded_id":1}"#), "{json}");
     assert!(!json.contains("copy\"") || !json.contains("file.copy"), "{json}");
     let pinned = Filter { pins: vec![id("file.copy")], ..filter };
-    let answer = router.answer(&RouteRequest::new("mail", 9).filtered(&pinned));
+    let answer = router.answer(&RouteRequest::new("mail", 9).with_filter(&pinned));
     assert_eq!(ids(&answer), ["mail.send"], "a pin does not show what is hidden");
 }
 
 struct Liking(&'static str);
 
 impl Retriever for Liking {
-    fn near(&self, _: &str, items: &[&CapabilityId]) -> Vec<i64> {
+    fn similarities(&self, _: &str, items: &[&CapabilityId]) -> Vec<i64> {
         items.iter().map(|id| if id.as_str() == self.0 { i64::MAX } else { 0 }).collect()
     }
 }
@@ -109,7 +110,7 @@ impl Reranker for Liking {
 struct Counting(RefCell<Vec<usize>>);
 
 impl Retriever for Counting {
-    fn near(&self, _: &str, items: &[&CapabilityId]) -> Vec<i64> {
+    fn similarities(&self, _: &str, items: &[&CapabilityId]) -> Vec<i64> {
         self.0.borrow_mut().push(items.len());
         Vec::new()
     }
@@ -121,7 +122,7 @@ fn so_many_items_are_compared_for_the_whole_and_more_for_each_part() {
     let router = Router::new(catalog((0..500).map(tool))).unwrap();
     let asked = |query: &str, k: usize| {
         let counting = Counting::default();
-        let answer = router.answer(&RouteRequest::new(query, k).retrieved(&counting));
+        let answer = router.answer(&RouteRequest::new(query, k).with_retriever(&counting));
         assert_eq!(answer.hits.len(), k);
         counting.0.into_inner()
     };
@@ -138,10 +139,10 @@ fn a_host_plugs_in_its_own() {
     let liking = Liking("mail.send");
     let request = RouteRequest::new("mail", 2);
     assert_eq!(ids(&router.answer(&request)), ["mail.read", "mail.send"]);
-    assert_eq!(ids(&router.answer(&request.retrieved(&liking))).first(), Some(&"mail.send"));
-    assert_eq!(ids(&router.answer(&request.reranked(&liking))).first(), Some(&"mail.send"));
+    assert_eq!(ids(&router.answer(&request.with_retriever(&liking))).first(), Some(&"mail.send"));
+    assert_eq!(ids(&router.answer(&request.with_reranker(&liking))).first(), Some(&"mail.send"));
     let polite = RouteRequest::new("Hello there! Read my mail.", 1);
-    let plain = router.answer(&polite.transformed(&WithoutPleasantries));
+    let plain = router.answer(&polite.with_transform(&WithoutPleasantries));
     assert_eq!(ids(&plain), ["mail.read"]);
 }
 
@@ -157,10 +158,10 @@ proptest! {
         let (all, without) =
             (Router::new(catalog(items)).unwrap(), Router::new(catalog(open)).unwrap());
         let filter = Filter {
-            visibility: Visibility::of(move |item: &SelectableItem| visible.contains(&item.id)),
+            visibility: Visibility::new(move |item: &SelectableItem| visible.contains(&item.id)),
             ..Filter::default()
         };
-        let request = RouteRequest::new(&query, 30).traced();
-        prop_assert_eq!(all.answer(&request.filtered(&filter)), without.answer(&request));
+        let request = RouteRequest::new(&query, 30).with_trace();
+        prop_assert_eq!(all.answer(&request.with_filter(&filter)), without.answer(&request));
     }
 }

@@ -4,7 +4,7 @@ use contextweaver::bridge::{
     AgentNeeds, BridgeError, ContextEnvelope, ContextInjector, DecisionResolver, DecisionSpec,
     ExclusionReason, InjectionPlan, Pack, PackStore, injection_plan_to_compiled_items,
 };
-use contextweaver::compile::{ContextItem, ItemKind};
+use contextweaver::compile::{ContextItem, ContextItemKind};
 use weaver_text::token::{CharsPerFour, Tiktoken, TokenCounter};
 use weaver_types::{CallId, Confidentiality, Integrity, Label};
 
@@ -12,21 +12,21 @@ const KEY: &str = "support.context.injection.v1";
 
 fn store() -> PackStore {
     let mut store = PackStore::new();
-    let trusted = Label::of(Confidentiality::Internal, Integrity::Trusted);
+    let trusted = Label::new(Confidentiality::Internal, Integrity::Trusted);
     let taint = Label::undeclared_output().tainted_by(&CallId::parse("call_1").unwrap());
-    let secret = Label::of(Confidentiality::Confidential, Integrity::Trusted);
+    let secret = Label::new(Confidentiality::Confidential, Integrity::Trusted);
     for pack in [
         Pack::new("rules", "vault/rules.md")
-            .labelled(trusted)
-            .with("a", "Be brief.")
-            .with("b", "Be kind."),
+            .with_label(trusted)
+            .with_entry("a", "Be brief.")
+            .with_entry("b", "Be kind."),
         Pack::new("meeting.transcript", "recorder")
-            .labelled(taint)
-            .with("t", "Ana: we ship on Friday."),
+            .with_label(taint)
+            .with_entry("t", "Ana: we ship on Friday."),
         Pack::new("history", "vault/history.md")
-            .with("long", "x ".repeat(4_000))
-            .with("short", "The last meeting was short."),
-        Pack::new("salaries", "hr").labelled(secret).with("s", "42"),
+            .with_entry("long", "x ".repeat(4_000))
+            .with_entry("short", "The last meeting was short."),
+        Pack::new("salaries", "hr").with_label(secret).with_entry("s", "42"),
     ] {
         store.add(pack).unwrap();
     }
@@ -40,7 +40,7 @@ fn plan(spec: DecisionSpec, envelope: &ContextEnvelope) -> Result<InjectionPlan,
 }
 
 fn spec() -> DecisionSpec {
-    DecisionSpec::new(KEY, 100).requires("rules")
+    DecisionSpec::new(KEY, 100).with_required_pack("rules")
 }
 
 fn copilot(packs: &[&str]) -> ContextEnvelope {
@@ -51,7 +51,10 @@ fn copilot(packs: &[&str]) -> ContextEnvelope {
 
 #[test]
 fn a_plan_carries_labels_sources_and_tokens_to_its_items() {
-    let asked = spec().prefers("meeting.transcript").prefers("history").prefers("gone");
+    let asked = spec()
+        .with_optional_pack("meeting.transcript")
+        .with_optional_pack("history")
+        .with_optional_pack("gone");
     let envelope = ContextEnvelope { trace_id: "trace_1".into(), ..ContextEnvelope::default() };
     let plan = plan(asked, &envelope).unwrap();
     assert_eq!((plan.decision.as_str(), plan.trace_id.as_str()), (KEY, "trace_1"));
@@ -68,7 +71,7 @@ fn a_plan_carries_labels_sources_and_tokens_to_its_items() {
         ]
     );
     assert_eq!(
-        plan.left_out,
+        plan.excluded,
         [
             ("history/long".to_owned(), ExclusionReason::Budget),
             ("gone".to_owned(), ExclusionReason::Missing),
@@ -85,7 +88,7 @@ fn a_plan_carries_labels_sources_and_tokens_to_its_items() {
     assert_eq!(plan.label.integrity, Integrity::Untrusted);
 
     let item = ContextItem::from(items[2].clone());
-    assert_eq!((item.kind(), item.label()), (ItemKind::Doc, &items[2].label));
+    assert_eq!((item.kind(), item.label()), (ContextItemKind::Doc, &items[2].label));
     assert_eq!(item.metadata()["source"], "recorder");
     assert_eq!(item.metadata()["pack"], "meeting.transcript");
 }
@@ -94,7 +97,9 @@ fn a_plan_carries_labels_sources_and_tokens_to_its_items() {
 #[test]
 fn the_label_of_a_plan_is_that_of_all_that_it_shows() {
     let envelope = ContextEnvelope::default();
-    let spec = DecisionSpec::new(KEY, 100).requires("meeting.transcript").prefers("rules");
+    let spec = DecisionSpec::new(KEY, 100)
+        .with_required_pack("meeting.transcript")
+        .with_optional_pack("rules");
     let label = plan(spec, &envelope).unwrap().label;
     assert_eq!(label.integrity, Integrity::Untrusted);
     assert_eq!(label.taints.len(), 1);
@@ -105,7 +110,7 @@ fn a_required_pack_that_is_missing_is_an_error() {
     let missing =
         |pack: &str, by: &str| BridgeError::MissingPack { pack: pack.into(), by: by.into() };
     let none = ContextEnvelope::default();
-    let asked = spec().requires("support.macros");
+    let asked = spec().with_required_pack("support.macros");
     let decision = format!("decision `{KEY}`");
     assert_eq!(plan(asked, &none).unwrap_err(), missing("support.macros", &decision));
     let error = plan(spec(), &copilot(&["rules", "meeting.agenda"])).unwrap_err();
@@ -116,8 +121,10 @@ fn a_required_pack_that_is_missing_is_an_error() {
 
 #[test]
 fn what_an_agent_requires_is_shown_once_and_whole() {
-    let plan =
-        plan(spec().prefers("meeting.transcript"), &copilot(&["rules", "meeting.transcript"]));
+    let plan = plan(
+        spec().with_optional_pack("meeting.transcript"),
+        &copilot(&["rules", "meeting.transcript"]),
+    );
     let plan = plan.unwrap();
     let items = injection_plan_to_compiled_items(&plan);
     assert_eq!(items.len(), 3);
@@ -127,7 +134,7 @@ fn what_an_agent_requires_is_shown_once_and_whole() {
 #[test]
 fn what_is_required_has_room_and_may_be_shown_or_there_is_no_plan() {
     let none = ContextEnvelope::default();
-    let asked = spec().requires("history");
+    let asked = spec().with_required_pack("history");
     let error = plan(asked.clone(), &none).unwrap_err();
     assert!(matches!(error, BridgeError::Budget { needed: 4_000.., budget: 100 }), "{error:?}");
     let tight = ContextEnvelope { budget_tokens: Some(3), ..none.clone() };
@@ -138,12 +145,12 @@ fn what_is_required_has_room_and_may_be_shown_or_there_is_no_plan() {
         "bridge.budget",
         "an envelope only tightens"
     );
-    let secret = plan(spec().requires("salaries"), &none).unwrap_err();
+    let secret = plan(spec().with_required_pack("salaries"), &none).unwrap_err();
     assert_eq!(secret.code(), "bridge.withheld");
-    let optional = plan(spec().prefers("salaries"), &none).unwrap();
-    assert_eq!(optional.left_out, [("salaries".to_owned(), ExclusionReason::Sensitivity)]);
+    let optional = plan(spec().with_optional_pack("salaries"), &none).unwrap();
+    assert_eq!(optional.excluded, [("salaries".to_owned(), ExclusionReason::Sensitivity)]);
     let cleared = ContextEnvelope { clearance: Confidentiality::Confidential, ..none };
-    let shown = plan(spec().requires("salaries"), &cleared).unwrap();
+    let shown = plan(spec().with_required_pack("salaries"), &cleared).unwrap();
     assert_eq!(shown.label.confidentiality, Confidentiality::Confidential);
 }
 
@@ -155,7 +162,7 @@ fn keys_and_ids_are_unique_and_misspelt_ones_are_told() {
     let error = resolver.resolve("support.context.injektion.v1").unwrap_err();
     assert!(error.to_string().contains(&format!("did you mean `{KEY}`?")), "{error}");
     assert!(resolver.resolve("x").unwrap_err().to_string().contains("declare it first"));
-    let twice = DecisionSpec::new("k", 1).requires("a").prefers("a");
+    let twice = DecisionSpec::new("k", 1).with_required_pack("a").with_optional_pack("a");
     assert_eq!(resolver.declare(twice).unwrap_err().code(), "bridge.duplicate");
     let mut store = store();
     assert_eq!(store.add(Pack::new("rules", "x")).unwrap_err().code(), "bridge.duplicate");
@@ -164,13 +171,13 @@ fn keys_and_ids_are_unique_and_misspelt_ones_are_told() {
         let bad = DecisionSpec::new(id, 1);
         assert_eq!(resolver.declare(bad).unwrap_err().code(), "bridge.malformed");
     }
-    let twin = Pack::new("twin", "x").with("a", "1").with("a", "2");
+    let twin = Pack::new("twin", "x").with_entry("a", "1").with_entry("a", "2");
     assert_eq!(store.add(twin).unwrap_err().code(), "bridge.duplicate");
 }
 
 #[test]
 fn an_empty_budget_shows_nothing_that_is_optional() {
-    let asked = DecisionSpec::new(KEY, 0).prefers("rules");
+    let asked = DecisionSpec::new(KEY, 0).with_optional_pack("rules");
     let mut resolver = DecisionResolver::new();
     resolver.declare(asked).unwrap();
     let spec = resolver.resolve(KEY).unwrap();

@@ -1,6 +1,6 @@
 use contextweaver::card::{
-    CARD_TOKENS, ChoiceCard, MAX_CARD_TOKENS, Notice, SelectionError, SelectionFormat, full_id,
-    render_cards, selection_schema, validate_selection,
+    ChoiceCard, EffectsNotice, MAX_CARD_TOKENS, SelectionError, SelectionFormat,
+    TARGET_CARD_TOKENS, full_id, render_cards, selection_schema, validate_selection,
 };
 use contextweaver::catalog::SelectableItem;
 use contextweaver::route::Router;
@@ -55,9 +55,9 @@ fn nothing_of_a_schema_reaches_a_card() {
 #[test]
 fn undeclared_effects_are_never_shown_as_harmless() {
     let item = SelectableItem::new(id("a"), "a", "b");
-    assert_eq!(card(item, &CharsPerFour).effects, Notice::Undeclared);
-    assert_eq!(Notice::of(Some(Effects::UNDECLARED)), Notice::Destructive);
-    assert_eq!(Notice::of(Some(Effects::READ_LOCAL)).as_str(), "reads");
+    assert_eq!(card(item, &CharsPerFour).effects, EffectsNotice::Undeclared);
+    assert_eq!(EffectsNotice::from_effects(Some(Effects::UNDECLARED)), EffectsNotice::Destructive);
+    assert_eq!(EffectsNotice::from_effects(Some(Effects::READ_LOCAL)).as_str(), "reads");
 }
 
 #[test]
@@ -69,24 +69,24 @@ fn a_long_id_is_cut_and_leads_back() {
         let cards = ids.clone().map(|id| card(SelectableItem::new(id, "n", "Does it"), counter));
         for (card, id) in cards.iter().zip(&ids) {
             assert_eq!(&card.id, id);
-            assert!(counter.within(&card.text(), CARD_TOKENS), "{}", card.text());
-            assert!(counter.within(&card.json(), CARD_TOKENS), "{}", card.json());
-            assert!(card.json().contains(card.shown_id()) && card.description == "Does it");
-            assert_eq!(full_id(card.shown_id(), &ids), Some(id));
-            assert_eq!(validate_selection(&cards, card.shown_id()).unwrap().id, *id);
+            assert!(counter.within(&card.text(), TARGET_CARD_TOKENS), "{}", card.text());
+            assert!(counter.within(&card.json(), TARGET_CARD_TOKENS), "{}", card.json());
+            assert!(card.json().contains(card.display_id()) && card.description == "Does it");
+            assert_eq!(full_id(card.display_id(), &ids), Some(id));
+            assert_eq!(validate_selection(&cards, card.display_id()).unwrap().id, *id);
             assert_eq!(validate_selection(&cards, id.as_str()).unwrap().id, *id);
         }
-        assert_ne!(cards[0].shown_id(), cards[1].shown_id());
+        assert_ne!(cards[0].display_id(), cards[1].display_id());
         // Somebody names a tool as the cut id of another: it is cut too, to something else.
-        let forged = id(cards[0].shown_id());
+        let forged = id(cards[0].display_id());
         let forged = card(SelectableItem::new(forged, "n", "Steals it"), counter);
-        assert_ne!(forged.shown_id(), cards[0].shown_id());
-        assert_eq!(full_id(forged.shown_id(), ids.iter().chain([&forged.id])), Some(&forged.id));
+        assert_ne!(forged.display_id(), cards[0].display_id());
+        assert_eq!(full_id(forged.display_id(), ids.iter().chain([&forged.id])), Some(&forged.id));
     }
     // One that fits stays whole, though little else is left.
     let whole = id(&"ab.".repeat(40));
     let card = card(SelectableItem::new(whole.clone(), "n", "Does it"), &CharsPerFour);
-    assert_eq!(card.shown_id(), whole.as_str());
+    assert_eq!(card.display_id(), whole.as_str());
 }
 
 fn cards_of(ids: &[&str]) -> Vec<ChoiceCard> {
@@ -175,7 +175,7 @@ fn what_a_model_is_asked_with_fits_its_provider_and_leads_back() {
     let cards = cards_of(&["fs.read", &long]);
     for format in [SelectionFormat::JsonSchema, SelectionFormat::OpenAi, SelectionFormat::Gemini] {
         let schema = selection_schema(&cards, format).unwrap().to_string();
-        assert!(schema.contains(cards[1].shown_id()) && !schema.contains(&long), "{schema}");
+        assert!(schema.contains(cards[1].display_id()) && !schema.contains(&long), "{schema}");
         // Gemini knows no such keyword; strict functions need it.
         let closed = schema.contains("\"additionalProperties\":false");
         assert_eq!(closed, format != SelectionFormat::Gemini, "{schema}");
@@ -185,12 +185,12 @@ fn what_a_model_is_asked_with_fits_its_provider_and_leads_back() {
 #[test]
 fn a_cut_id_is_plain_and_the_whole_one_is_told_from_its_look_alike() {
     let wide = card(SelectableItem::new(id(&"\u{6570}".repeat(150)), "n", "d"), &Tiktoken::CL100K);
-    assert!(wide.shown_id().is_ascii(), "{}", wide.shown_id());
+    assert!(wide.display_id().is_ascii(), "{}", wide.display_id());
     let long = "x1-".repeat(166);
     let cards = cards_of(&[&format!("{long}A"), &format!("{long}a")]);
     for card in &cards {
         assert_eq!(validate_selection(&cards, card.id.as_str()), Ok(card));
-        assert_eq!(validate_selection(&cards, card.shown_id()), Ok(card));
+        assert_eq!(validate_selection(&cards, card.display_id()), Ok(card));
     }
 }
 
@@ -221,7 +221,7 @@ proptest! {
         let limit = if card.name.is_empty() && card.description.is_empty() {
             MAX_CARD_TOKENS
         } else {
-            CARD_TOKENS
+            TARGET_CARD_TOKENS
         };
         for rendering in [card.text(), card.json()] {
             prop_assert!(counter.within(&rendering, limit), "{}", rendering);

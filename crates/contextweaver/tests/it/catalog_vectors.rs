@@ -1,8 +1,8 @@
 //! The cases of contextweaver (Python) that are about catalogs, graphs, cards and paths. A case
 //! that is marked as a quirk there is asserted the other way round.
 
-use contextweaver::card::{CARD_TOKENS, ChoiceCard, MAX_CARD_TOKENS};
-use contextweaver::catalog::load::{self, CatalogFormat, Source};
+use contextweaver::card::{ChoiceCard, MAX_CARD_TOKENS, TARGET_CARD_TOKENS};
+use contextweaver::catalog::load::{self, CatalogFormat, LoadOptions};
 use contextweaver::catalog::{Catalog, SelectableItem, Snapshot};
 use contextweaver::graph::{ChoiceGraph, GraphOptions, Strategy};
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ fn case(id: &str) -> Value {
 }
 
 fn catalog(items: &Value) -> Catalog {
-    let source = Source::of(CatalogFormat::Json);
-    load::read_value(items, source).unwrap().catalog().unwrap()
+    let source = LoadOptions::for_format(CatalogFormat::Json);
+    load::read_value(items, source).unwrap().into_catalog().unwrap()
 }
 
 /// `routing.tree.lost_items` (quirk): 30 of these 60 are lost there.
@@ -43,8 +43,8 @@ fn cards_hold_what_theirs_hold_and_stay_smaller() {
     let catalog = catalog(&case["input"]["items"]);
     for (item, theirs) in catalog.iter().zip(case["output"]["cards"].as_array().unwrap()) {
         let card = ChoiceCard::new(item, 65_536, &Tiktoken::CL100K);
-        assert_eq!(card.shown_id(), theirs["id"]);
-        assert!(Tiktoken::CL100K.within(&card.json(), CARD_TOKENS));
+        assert_eq!(card.display_id(), theirs["id"]);
+        assert!(Tiktoken::CL100K.within(&card.json(), TARGET_CARD_TOKENS));
         assert!(!card.json().contains("\"schema\"") && card.tags.len() <= 5);
         let begins: String = theirs["description"].as_str().unwrap().chars().take(20).collect();
         assert!(card.description.starts_with(&begins), "{card:?}");
@@ -57,7 +57,7 @@ fn a_long_id_spoils_nothing() {
     let message = case("routing.cards.hard_cap")["output"]["message"].to_string();
     assert!(message.contains("exceeds hard cap"), "{message}");
     let id = format!("ns:{}", "very_long_identifier_segment_".repeat(12));
-    let mut item = SelectableItem::named(&id, "", "Does it").unwrap();
+    let mut item = SelectableItem::from_source_id(&id, "", "Does it").unwrap();
     item.tags = (0..5).map(|n| format!("a_rather_long_tag_{n}")).collect();
     let card = ChoiceCard::new(&item, 65_536, &Tiktoken::CL100K);
     assert!(Tiktoken::CL100K.within(&card.json(), MAX_CARD_TOKENS), "{}", card.json());
@@ -70,8 +70,8 @@ fn ids_are_names_as_they_are_spelled() {
     let case = case("ids.mcp");
     for name in case["input"]["names"].as_array().unwrap() {
         let tools = json!({"tools": [{"name": name, "inputSchema": case["input"]["schema"]}]});
-        let loaded = load::read_value(&tools, Source::default()).unwrap();
-        let catalog = loaded.catalog().unwrap();
+        let loaded = load::read_value(&tools, LoadOptions::default()).unwrap();
+        let catalog = loaded.into_catalog().unwrap();
         assert_eq!(catalog.iter().next().unwrap().id.as_str(), name);
     }
 }
@@ -82,7 +82,7 @@ fn paths_are_refused_alike_and_every_namespace_has_one() {
     let case = case("ids.path");
     let names = ["github.issues", "a.1b", "1abc", "A", "billing.invoices"];
     let items = (0..100).map(|n| {
-        let mut item = SelectableItem::named(&format!("t{n}"), "", "").unwrap();
+        let mut item = SelectableItem::from_source_id(&format!("t{n}"), "", "").unwrap();
         item.namespace = names[n % 5].to_owned();
         item
     });
@@ -108,6 +108,6 @@ fn paths_are_refused_alike_and_every_namespace_has_one() {
 fn a_changed_schema_is_another_digest() {
     let case = case("catalog.hash_blind_to_schema");
     assert_eq!(case["output"]["a"], case["output"]["b"]);
-    let digest = |item: &Value| Snapshot::of(&catalog(&json!([item]))).unwrap().digest();
+    let digest = |item: &Value| Snapshot::from_catalog(&catalog(&json!([item]))).unwrap().digest();
     assert_ne!(digest(&case["input"]["a"]), digest(&case["input"]["b"]));
 }

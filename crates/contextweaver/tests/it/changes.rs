@@ -88,7 +88,7 @@ fn a_selection_of_another_state_shows_nothing() {
     let router = Router::new(catalog([tool("a", "read mail"), tool("b", "read news")])).unwrap();
     let selection = router.select(|name| name.as_str() == "a");
     assert_eq!(router.route_among(&selection, "read", 5).len(), 1);
-    let changed = router.with(tool("c", "read books")).unwrap();
+    let changed = router.with_item(tool("c", "read books")).unwrap();
     assert!(changed.route_among(&selection, "read", 5).is_empty());
 }
 
@@ -133,5 +133,5 @@ fn what_changes_during_a_merge_is_kept_and_all_threads_read_the_same() {
         assert_eq!(now.route(&query, 20), anew.route(&query, 20));
     }
     assert!(live.merge().unwrap());
-    assert_eq!(live.snapshot().changes(), 0);
+    assert_eq!(live.snapshot().change_count(), 0);
 }

@@ -1,7 +1,7 @@
 use contextweaver::compile::{
-    ContextItem, ContextLog, ContextPack, DropReason, ItemKind, MAX_ITEM_BYTES, OverflowAction,
-    OverflowPolicy, Phase, PhaseSpec, Request, SensitivityAction, ToolOutput, View, admit, build,
-    look,
+    CompileRequest, ContextItem, ContextItemKind, ContextLog, ContextPack, DropReason,
+    MAX_ITEM_BYTES, OverflowAction, OverflowPolicy, Phase, PhaseSpec, ResultView,
+    SensitivityAction, ToolOutput, build, item_from_output, item_from_view,
 };
 use contextweaver::error::{BuildError, LogError};
 use serde_json::json;
@@ -11,7 +11,7 @@ use weaver_types::{
 
 use crate::frames::{call, frame, log, tool_call};
 
-fn pack(log: &ContextLog, request: &Request<'_>) -> ContextPack {
+fn pack(log: &ContextLog, request: &CompileRequest<'_>) -> ContextPack {
     build(log, request).unwrap()
 }
 
@@ -19,7 +19,7 @@ fn shown(pack: &ContextPack) -> Vec<&str> {
     pack.item_ids.iter().map(|id| &**id).collect()
 }
 
-fn ids(log: &ContextLog, request: &Request<'_>) -> Vec<String> {
+fn ids(log: &ContextLog, request: &CompileRequest<'_>) -> Vec<String> {
     pack(log, request).item_ids.iter().map(|id| id.to_string()).collect()
 }
 
@@ -36,7 +36,7 @@ fn conversation() -> ContextLog {
 
 #[test]
 fn the_whole_conversation_in_its_order() {
-    let pack = pack(&conversation(), &Request::new(Phase::Answer));
+    let pack = pack(&conversation(), &CompileRequest::new(Phase::Answer));
     assert_eq!(
         pack.text,
         "[POLICY]\nNever delete.\n\n[USER]\nHow many tickets are open?\n\n\
@@ -55,7 +55,7 @@ fn the_whole_conversation_in_its_order() {
 #[test]
 fn phases_take_their_kinds() {
     let log = conversation();
-    let ids = |phase| ids(&log, &Request::new(phase));
+    let ids = |phase| ids(&log, &CompileRequest::new(phase));
     assert_eq!(ids(Phase::Route), ["p", "u1", "u2"]);
     assert_eq!(ids(Phase::Call), ["p", "u1", "call:c1", "result:c1", "a1", "u2"]);
     assert_eq!(ids(Phase::Interpret).len(), 6);
@@ -73,7 +73,7 @@ fn two_results() -> ContextLog {
             label: Label::clean(),
             metadata: Default::default(),
         };
-        admit(output, None)
+        item_from_output(output, None)
     };
     log([
         ContextItem::user_turn("u1", "How many tickets are open?"),
@@ -88,11 +88,11 @@ fn two_results() -> ContextLog {
 fn a_call_with_two_results_is_shown_with_both_or_not_at_all_in_every_phase() {
     let log = two_results();
     let mut seen = std::collections::BTreeSet::new();
-    let own = PhaseSpec::new("own", 0).with(ItemKind::AgentMessage, 90);
+    let own = PhaseSpec::new("own", 0).with_kind(ContextItemKind::AgentMessage, 90);
     let phases = Phase::ALL.map(PhaseSpec::from).into_iter().chain([own]);
     for phase in phases {
         for budget in 0..120 {
-            let found = ids(&log, &Request::new(phase.clone()).within(budget));
+            let found = ids(&log, &CompileRequest::new(phase.clone()).with_budget(budget));
             let has = |id: &str| found.iter().any(|one| one == id);
             let group = [has("call:c1"), has("r1"), has("r2")];
             assert!(
@@ -119,7 +119,7 @@ fn what_the_user_said_last_goes_in_first_and_then_what_is_pinned() {
         items.extend((0..300).map(|n| ContextItem::policy(format!("p{n}"), format!("{n} {long}"))));
         let log = log(items);
         let one = log.tokens("last").unwrap().max(log.tokens("pinned").unwrap());
-        let only = |budget: usize| ids(&log, &Request::new(phase).within(budget));
+        let only = |budget: usize| ids(&log, &CompileRequest::new(phase).with_budget(budget));
         assert_eq!(only(one), ["last"], "{phase:?}");
         let two = only(2 * one);
         assert_eq!(two, ["pinned", "last"], "{phase:?}");
@@ -135,17 +135,23 @@ fn a_turn_that_says_again_is_kept_beside_the_one_before() {
         ContextItem::user_turn("u1", "again"),
         ContextItem::user_turn("u2", "again"),
     ]);
-    assert_eq!(ids(&log, &Request::new(Phase::Answer)), ["a1", "a2", "u1", "u2"]);
+    assert_eq!(ids(&log, &CompileRequest::new(Phase::Answer)), ["a1", "a2", "u1", "u2"]);
 }
 
 #[test]
 fn budgets_of_nothing_and_of_one_token_make_an_empty_prompt() {
-    use contextweaver::compile::{CallStyle, Format};
+    use contextweaver::compile::{CallStyle, PromptFormat};
     let log = conversation();
-    for format in [Format::Text, Format::OpenAi, Format::Anthropic, Format::Gemini] {
+    for format in
+        [PromptFormat::Text, PromptFormat::OpenAi, PromptFormat::Anthropic, PromptFormat::Gemini]
+    {
         for calls in [CallStyle::Text, CallStyle::Native] {
             for (phase, budget) in Phase::ALL.into_iter().zip([0, 1].into_iter().cycle()) {
-                let request = Request { format, calls, ..Request::new(phase).within(budget) };
+                let request = CompileRequest {
+                    format,
+                    call_style: calls,
+                    ..CompileRequest::new(phase).with_budget(budget)
+                };
                 let pack = pack(&log, &request);
                 assert_eq!((pack.text.as_str(), pack.messages), ("", None), "{format:?} {phase:?}");
                 assert_eq!((pack.stats.prompt_tokens, pack.stats.included_count), (0, 0));
@@ -158,15 +164,15 @@ fn budgets_of_nothing_and_of_one_token_make_an_empty_prompt() {
 #[test]
 fn tokens_are_told_by_kind_and_add_up_to_those_of_the_items() {
     let log = conversation();
-    let pack = pack(&log, &Request::new(Phase::Answer));
+    let pack = pack(&log, &CompileRequest::new(Phase::Answer));
     let of = |ids: &[&str]| ids.iter().map(|id| log.tokens(id).unwrap()).sum::<usize>();
     let told = &pack.stats.tokens_per_section;
     for (kind, ids) in [
-        (ItemKind::Policy, &["p"][..]),
-        (ItemKind::UserTurn, &["u1", "u2"]),
-        (ItemKind::ToolCall, &["call:c1"]),
-        (ItemKind::ToolResult, &["result:c1"]),
-        (ItemKind::AgentMessage, &["a1"]),
+        (ContextItemKind::Policy, &["p"][..]),
+        (ContextItemKind::UserTurn, &["u1", "u2"]),
+        (ContextItemKind::ToolCall, &["call:c1"]),
+        (ContextItemKind::ToolResult, &["result:c1"]),
+        (ContextItemKind::AgentMessage, &["a1"]),
     ] {
         assert_eq!(told.get(&kind), Some(&of(ids)), "{kind:?}");
     }
@@ -179,7 +185,7 @@ fn what_an_item_hangs_on_comes_with_it() {
         ContextItem::agent_message("a", "Shall I?"),
         ContextItem::user_turn("u", "Yes.").with_parent("a"),
     ]);
-    let pack = pack(&log, &Request { explain: true, ..Request::new(Phase::Route) });
+    let pack = pack(&log, &CompileRequest { explain: true, ..CompileRequest::new(Phase::Route) });
     assert_eq!(shown(&pack), ["a", "u"]);
     assert_eq!((pack.stats.total_candidates, pack.stats.dependency_closures), (2, 1));
     // By itself it hardly counts.
@@ -189,17 +195,20 @@ fn what_an_item_hangs_on_comes_with_it() {
 
 #[test]
 fn confidential_items_and_what_hangs_on_them_are_left_out() {
-    let secret = Label::of(Confidentiality::Confidential, Integrity::Trusted);
+    let secret = Label::new(Confidentiality::Confidential, Integrity::Trusted);
     let log = log([
         tool_call(1, "salary").with_label(secret),
         ContextItem::tool_result(&frame(1, "summary", &["high"])),
         ContextItem::user_turn("u", "Thanks."),
     ]);
-    let pack = pack(&log, &Request::new(Phase::Answer));
+    let pack = pack(&log, &CompileRequest::new(Phase::Answer));
     assert_eq!(shown(&pack), ["u"]);
     let reasons: Vec<_> = pack.stats.dropped_items.iter().map(|d| d.reason).collect();
     assert_eq!(reasons, [DropReason::Sensitivity; 2]);
-    let open = Request { floor: Confidentiality::Restricted, ..Request::new(Phase::Answer) };
+    let open = CompileRequest {
+        sensitivity_floor: Confidentiality::Restricted,
+        ..CompileRequest::new(Phase::Answer)
+    };
     assert_eq!(ids(&log, &open).len(), 3);
 }
 
@@ -211,7 +220,7 @@ fn a_call_and_its_result_are_cut_together() {
         ContextItem::tool_result(&frame(1, "summary", &[&long])),
         ContextItem::user_turn("u", "hello"),
     ]);
-    let pack = pack(&log, &Request::new(Phase::Answer).within(60));
+    let pack = pack(&log, &CompileRequest::new(Phase::Answer).with_budget(60));
     assert_eq!(shown(&pack), ["u"]);
     // The result fits nowhere, and takes the call with it.
     assert_eq!(pack.stats.dropped_reasons.get(&DropReason::Budget), Some(&1));
@@ -224,11 +233,11 @@ fn the_query_decides_between_equals() {
         ContextItem::doc(format!("d{n}"), format!("{text} {}", "x ".repeat(40)))
     };
     let log = log([doc(1, "invoices of March"), doc(2, "holiday plans"), doc(3, "lunch menu")]);
-    let usual = Request::new(Phase::Answer).within(40);
+    let usual = CompileRequest::new(Phase::Answer).with_budget(40);
     assert_eq!(ids(&log, &usual), ["d3"]);
-    assert_eq!(ids(&log, &usual.clone().about("show the invoice")), ["d1"]);
+    assert_eq!(ids(&log, &usual.clone().with_query("show the invoice")), ["d1"]);
     let tags = ["invoice".to_owned()];
-    assert_eq!(ids(&log, &Request { tags: &tags, ..usual }), ["d1"]);
+    assert_eq!(ids(&log, &CompileRequest { tags: &tags, ..usual }), ["d1"]);
 }
 
 #[test]
@@ -243,7 +252,7 @@ fn raw_output_never_enters() {
         byte_size: 99,
     };
     let log = log([tool_call(1, "x"), ContextItem::tool_result_stub(&call(1), &artifact)]);
-    let pack = pack(&log, &Request::new(Phase::Answer));
+    let pack = pack(&log, &CompileRequest::new(Phase::Answer));
     assert!(
         pack.text
             .contains("[TOOL RESULT untrusted handle=hdl_9]\nnot shown: 99 bytes of text/plain\n")
@@ -263,7 +272,7 @@ fn without_a_firewall_nothing_of_a_result_is_shown() {
             label: Label::clean(),
             metadata: Default::default(),
         };
-        admit(output, None)
+        item_from_output(output, None)
     };
     let text = RawContent::Text("hunter2".to_owned());
     for (content, shown) in [
@@ -272,11 +281,14 @@ fn without_a_firewall_nothing_of_a_result_is_shown() {
     ] {
         let item = admitted(content);
         assert_eq!((item.text(), item.label()), (shown, &Label::undeclared_output()));
-        assert_eq!(look("v", &item, &View::Columns, None).unwrap_err().code(), "context.no_handle");
+        assert_eq!(
+            item_from_view("v", &item, &ResultView::Columns, None).unwrap_err().code(),
+            "context.no_handle"
+        );
     }
-    let secret = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+    let secret = Label::new(Confidentiality::Restricted, Integrity::Untrusted);
     let source = ContextItem::tool_result(&frame(1, "table", &[])).with_label(secret.clone());
-    let item = look("v", &source, &View::Columns, None).unwrap();
+    let item = item_from_view("v", &source, &ResultView::Columns, None).unwrap();
     assert_eq!((item.text(), item.label()), ("not shown: view columns", source.label()));
     assert_eq!(item.label().confidentiality, secret.confidentiality);
     assert_eq!((item.parent(), item.handle()), (Some("result:c1"), source.handle()));
@@ -310,7 +322,7 @@ fn a_long_chain_is_no_trouble() {
         if n == 0 { item } else { item.with_parent(format!("u{}", n - 1)) }
     });
     let log = log(chain);
-    let pack = pack(&log, &Request::new(Phase::Route).within(500));
+    let pack = pack(&log, &CompileRequest::new(Phase::Route).with_budget(500));
     assert_eq!(pack.item_ids.first().map(|id| &**id), Some("u0"));
     assert!(pack.stats.included_count > 50 && pack.stats.prompt_tokens <= 500);
 }
@@ -319,24 +331,24 @@ fn a_long_chain_is_no_trouble() {
 fn a_result_without_its_call_is_never_shown() {
     let orphan = ContextItem::tool_result(&frame(1, "table", &[]));
     let all = log([orphan.clone(), ContextItem::user_turn("u", "hi").with_parent("nowhere")]);
-    let first = pack(&all, &Request::new(Phase::Answer));
+    let first = pack(&all, &CompileRequest::new(Phase::Answer));
     assert_eq!(first.item_ids.len(), 1);
     assert_eq!(first.stats.dropped_reasons.get(&DropReason::Group), Some(&1));
     // A call that comes late is found.
     let late = log([orphan, tool_call(1, "x")]);
-    assert_eq!(ids(&late, &Request::new(Phase::Answer)), ["result:c1", "call:c1"]);
+    assert_eq!(ids(&late, &CompileRequest::new(Phase::Answer)), ["result:c1", "call:c1"]);
 }
 
 #[test]
 fn one_member_takes_its_group_with_it() {
-    let secret = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+    let secret = Label::new(Confidentiality::Restricted, Integrity::Untrusted);
     let log = log([
         tool_call(1, "x"),
         ContextItem::tool_result(&frame(1, "table", &[])).with_label(secret),
         ContextItem::agent_message("a", "Done.").with_parent("call:c1"),
         ContextItem::user_turn("u", "Thanks."),
     ]);
-    let pack = pack(&log, &Request::new(Phase::Answer));
+    let pack = pack(&log, &CompileRequest::new(Phase::Answer));
     assert_eq!(pack.item_ids, ["u"].map(Into::into));
     let reasons: Vec<_> =
         pack.stats.dropped_items.iter().map(|d| (&*d.item_id, d.reason)).collect();
@@ -352,14 +364,17 @@ fn one_member_takes_its_group_with_it() {
 
 #[test]
 fn what_is_redacted_keeps_all_but_its_text() {
-    let secret = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+    let secret = Label::new(Confidentiality::Restricted, Integrity::Untrusted);
     let log = log([
         tool_call(1, "salary")
             .with_label(secret)
             .with_metadata("cost", json!({ "cents": [9, null] })),
         ContextItem::tool_result(&frame(1, "summary", &["high"])),
     ]);
-    let mask = Request { action: SensitivityAction::mask(), ..Request::new(Phase::Answer) };
+    let mask = CompileRequest {
+        sensitivity_action: SensitivityAction::mask(),
+        ..CompileRequest::new(Phase::Answer)
+    };
     let pack = pack(&log, &mask);
     assert_eq!(
         pack.text,
@@ -381,7 +396,7 @@ fn the_head_stays_the_same_while_its_content_does() {
         ContextItem::plan_state("s", "1. greet"),
     ]);
     let head = |log: &ContextLog| {
-        let pack = pack(log, &Request::new(Phase::Answer));
+        let pack = pack(log, &CompileRequest::new(Phase::Answer));
         pack.text.get(..pack.head_bytes).unwrap().to_owned()
     };
     let before = head(&all);
@@ -399,13 +414,15 @@ fn the_head_stays_the_same_while_its_content_does() {
 #[test]
 fn kinds_have_their_place_in_each_phase() {
     let item = |kind, n: usize| match kind {
-        ItemKind::UserTurn => ContextItem::user_turn(format!("u{n}"), "some words here"),
-        ItemKind::AgentMessage => ContextItem::agent_message(format!("a{n}"), "words some here"),
-        ItemKind::Doc => ContextItem::doc(format!("d{n}"), "some here words"),
-        ItemKind::ToolCard => ContextItem::tool_card(format!("t{n}"), "here words some"),
+        ContextItemKind::UserTurn => ContextItem::user_turn(format!("u{n}"), "some words here"),
+        ContextItemKind::AgentMessage => {
+            ContextItem::agent_message(format!("a{n}"), "words some here")
+        }
+        ContextItemKind::Doc => ContextItem::doc(format!("d{n}"), "some here words"),
+        ContextItemKind::ToolCard => ContextItem::tool_card(format!("t{n}"), "here words some"),
         _ => ContextItem::plan_state(format!("p{n}"), "words here some"),
     };
-    use ItemKind as K;
+    use ContextItemKind as K;
     let kinds = [K::UserTurn, K::AgentMessage, K::Doc, K::ToolCard, K::PlanState];
     let mut items = kinds.map(|kind| item(kind, 0)).to_vec();
     items.push(ContextItem::user_turn("last", "now"));
@@ -413,22 +430,24 @@ fn kinds_have_their_place_in_each_phase() {
     let last = all.tokens("last").unwrap();
     // Beside what the user said last, one more fits: an answer takes what was said before, routing
     // takes the shortlist.
-    let one = |phase| ids(&all, &Request::new(phase).within(8 + last));
+    let one = |phase| ids(&all, &CompileRequest::new(phase).with_budget(8 + last));
     assert_eq!(one(Phase::Answer), ["u0", "last"]);
     assert_eq!(one(Phase::Route), ["t0", "last"]);
-    let own = PhaseSpec::new("review", 11).with(K::Doc, 100).with(K::AgentMessage, 1);
-    assert_eq!(ids(&all, &Request::new(own)), ["d0"]);
+    let own = PhaseSpec::new("review", 11).with_kind(K::Doc, 100).with_kind(K::AgentMessage, 1);
+    assert_eq!(ids(&all, &CompileRequest::new(own)), ["d0"]);
 }
 
 #[test]
 fn of_equals_the_newest_comes_first() {
-    let phase = PhaseSpec::new("own", 10).with(ItemKind::Doc, 3).with(ItemKind::UserTurn, 0);
+    let phase = PhaseSpec::new("own", 10)
+        .with_kind(ContextItemKind::Doc, 3)
+        .with_kind(ContextItemKind::UserTurn, 0);
     let all = log([
         ContextItem::doc("d", "an old page"),
         ContextItem::agent_message("a", "between the two"),
         ContextItem::user_turn("u", "the last word"),
     ]);
-    let pack = pack(&all, &Request { explain: true, ..Request::new(phase) });
+    let pack = pack(&all, &CompileRequest { explain: true, ..CompileRequest::new(phase) });
     let scores: Vec<usize> = pack.explanations.iter().map(|item| item.score()).collect();
     assert_eq!(scores[0], scores[1], "{:?}", pack.explanations);
     assert_eq!(shown(&pack), ["u"]);
@@ -441,25 +460,28 @@ fn what_is_pinned_comes_first() {
         ContextItem::doc("e", "a new page"),
         ContextItem::agent_message("a", "the last word"),
     ]);
-    assert_eq!(ids(&all, &Request::new(Phase::Answer).within(12)), ["d"]);
+    assert_eq!(ids(&all, &CompileRequest::new(Phase::Answer).with_budget(12)), ["d"]);
 }
 
 #[test]
 fn what_does_not_fit_may_be_an_error() {
     let all = log([ContextItem::user_turn("u", "long ".repeat(50)), ContextItem::doc("d", "x")]);
-    let usual = Request::new(Phase::Answer).within(20);
-    let policy = |action| Request { overflow: OverflowPolicy::all(action), ..usual.clone() };
+    let usual = CompileRequest::new(Phase::Answer).with_budget(20);
+    let policy = |action| CompileRequest {
+        overflow: OverflowPolicy::for_every_kind(action),
+        ..usual.clone()
+    };
     let error = build(&all, &policy(OverflowAction::Error)).unwrap_err();
     assert_eq!(error, BuildError::Overflow { kind: "user_turn", count: 1, budget: 20 });
     let warned = pack(&all, &policy(OverflowAction::Warn));
     assert_eq!(warned.stats.warnings, ["1 of kind user_turn had no room"]);
     let mut docs = OverflowPolicy::default();
-    docs.by_kind.insert(ItemKind::Doc, OverflowAction::Error);
-    assert!(build(&all, &Request { overflow: docs, ..usual.clone() }).is_ok());
+    docs.by_kind.insert(ContextItemKind::Doc, OverflowAction::Error);
+    assert!(build(&all, &CompileRequest { overflow: docs, ..usual.clone() }).is_ok());
     // What is left out for another reason has room enough.
-    let secret = Label::of(Confidentiality::Restricted, Integrity::Trusted);
+    let secret = Label::new(Confidentiality::Restricted, Integrity::Trusted);
     let all = log([ContextItem::doc("d", "x").with_label(secret)]);
-    let overflow = OverflowPolicy::all(OverflowAction::Error);
-    let pack = pack(&all, &Request { overflow, ..usual });
+    let overflow = OverflowPolicy::for_every_kind(OverflowAction::Error);
+    let pack = pack(&all, &CompileRequest { overflow, ..usual });
     assert_eq!((pack.stats.dropped_count, pack.stats.warnings.len()), (1, 0));
 }

@@ -4,8 +4,8 @@
 use std::sync::{Arc, LazyLock};
 
 use contextweaver::compile::{
-    ContextItem, ContextLog, ContextPack, ItemKind, OverflowAction, OverflowPolicy, Phase, Request,
-    SensitivityAction, ToolOutput, admit, build,
+    CompileRequest, ContextItem, ContextItemKind, ContextLog, ContextPack, OverflowAction,
+    OverflowPolicy, Phase, SensitivityAction, ToolOutput, build, item_from_output,
 };
 use contextweaver::error::BuildError;
 use serde_json::{Map, Value, json};
@@ -23,21 +23,21 @@ fn item(value: &Value) -> ContextItem {
     let text = |key: &str| value[key].as_str().unwrap().to_owned();
     let (id, parent) = (text("id"), value["parent_id"].as_str().map(str::to_owned));
     let confidentiality = level(&value["sensitivity"]);
-    let make = match ItemKind::parse(&text("kind")).unwrap() {
-        ItemKind::ToolResult => {
+    let make = match ContextItemKind::parse(&text("kind")).unwrap() {
+        ContextItemKind::ToolResult => {
             let label = Label { confidentiality, ..Label::clean() };
             let result = RawResult::text(text("text"));
             let output =
                 ToolOutput { id, call: parent, result, label, metadata: Default::default() };
-            return admit(output, None);
+            return item_from_output(output, None);
         }
-        ItemKind::UserTurn => ContextItem::user_turn,
-        ItemKind::AgentMessage => ContextItem::agent_message,
-        ItemKind::ToolCall => ContextItem::call_text,
-        ItemKind::Doc => ContextItem::doc,
-        ItemKind::RetrievedDoc => ContextItem::retrieved_doc,
-        ItemKind::MemoryFact => ContextItem::memory_fact,
-        ItemKind::PlanState => ContextItem::plan_state,
+        ContextItemKind::UserTurn => ContextItem::user_turn,
+        ContextItemKind::AgentMessage => ContextItem::agent_message,
+        ContextItemKind::ToolCall => ContextItem::call_text,
+        ContextItemKind::Doc => ContextItem::doc,
+        ContextItemKind::RetrievedDoc => ContextItem::retrieved_doc,
+        ContextItemKind::MemoryFact => ContextItem::memory_fact,
+        ContextItemKind::PlanState => ContextItem::plan_state,
         _ => ContextItem::policy,
     };
     let made: ContextItem = make(id, text("text"));
@@ -53,19 +53,19 @@ fn log(items: impl IntoIterator<Item = ContextItem>) -> ContextLog {
 fn run(id: &str) -> (Result<ContextPack, BuildError>, &'static Value) {
     let input = &RECORDED[id]["input"];
     let phase = input["phase"].as_str().unwrap_or("answer");
-    let mut request = Request::new(Phase::parse(phase).unwrap());
+    let mut request = CompileRequest::new(Phase::parse(phase).unwrap());
     if let Some(budget) = input["budget_tokens"].as_u64() {
-        request = request.within(usize::try_from(budget).unwrap());
+        request = request.with_budget(usize::try_from(budget).unwrap());
     }
     let policy = &input["policy"];
     if !policy.is_null() {
-        request.floor = level(&policy["sensitivity_floor"]);
+        request.sensitivity_floor = level(&policy["sensitivity_floor"]);
     }
     if policy["sensitivity_action"] == "redact" {
-        request.action = SensitivityAction::mask();
+        request.sensitivity_action = SensitivityAction::mask();
     }
     if policy["overflow_action"] == "raise" {
-        request.overflow = OverflowPolicy::all(OverflowAction::Error);
+        request.overflow = OverflowPolicy::for_every_kind(OverflowAction::Error);
     }
     let log = log(input["items"].as_array().unwrap().iter().map(item));
     (build(&log, &request), &RECORDED[id]["output"])
@@ -109,7 +109,7 @@ fn build_phase_kinds() {
             _ => agrees(&format!("build.phase_kinds.{phase}")),
         };
         // The head first, then the order of the log, not that of the scores.
-        let order: Vec<bool> = pack.sections.iter().map(|s| s.kind.is_head()).collect();
+        let order: Vec<bool> = pack.items.iter().map(|s| s.kind.is_head()).collect();
         assert!(order.is_sorted_by(|a, b| a >= b), "{order:?}");
         assert_eq!(pack.text.matches("[USER]\n").count(), 1);
     }
@@ -174,13 +174,13 @@ fn build_memory_header() {
         (0..70).map(|n| ContextItem::memory_fact(format!("f{n}"), format!("key{n:03}: value {n}")));
     let log = log(facts);
     // Before calls too, where theirs has none.
-    let call = build(&log, &Request::new(Phase::Call)).unwrap();
+    let call = build(&log, &CompileRequest::new(Phase::Call)).unwrap();
     assert_eq!(RECORDED["build.memory_header_call_phase"]["output"]["prompt"], "");
     assert!(call.text.contains("key069: value 69"), "{}", call.text);
     // By what the question is about, not by the names of the keys.
     let theirs = RECORDED["build.memory_header_caps"]["output"]["prompt"].as_str().unwrap();
     assert!(theirs.contains("key000") && !theirs.contains("key069"));
-    let request = Request::new(Phase::Answer).within(60).about("key069");
+    let request = CompileRequest::new(Phase::Answer).with_budget(60).with_query("key069");
     let answer = build(&log, &request).unwrap();
     assert!(answer.text.contains("key069: value 69"), "{}", answer.text);
 }
@@ -201,7 +201,7 @@ fn build_events_100() {
     let lines = include_str!("../data/events_100.jsonl").lines();
     let log = log(lines.map(|line| item(&serde_json::from_str(line).unwrap())));
     let query = recorded["input"]["query"].as_str().unwrap();
-    let pack = build(&log, &Request::new(Phase::Answer).about(query)).unwrap();
+    let pack = build(&log, &CompileRequest::new(Phase::Answer).with_query(query)).unwrap();
     let theirs = &recorded["output"]["stats"];
     assert_eq!(pack.to_json()["total_candidates"], theirs["total_candidates"]);
     // Two of the items are said "again" later: theirs takes them for the same.
@@ -231,13 +231,16 @@ fn text_cases() {
     // A query in any script finds its item, and parts of names are words.
     for (text, query) in [("日本語 tool", "日本"), ("billing.invoices.search", "invoice")] {
         let log = log([ContextItem::doc("d", text), ContextItem::doc("e", "something else")]);
-        let request = Request { explain: true, ..Request::new(Phase::Answer).about(query) };
+        let request = CompileRequest {
+            explain: true,
+            ..CompileRequest::new(Phase::Answer).with_query(query)
+        };
         let pack = build(&log, &request).unwrap();
-        let matched: Vec<bool> = pack.explanations.iter().map(|e| e.matched > 0).collect();
+        let matched: Vec<bool> = pack.explanations.iter().map(|e| e.match_points > 0).collect();
         assert_eq!(matched, [true, false], "{text}");
     }
     // There, two texts of which one has a word more are two thirds alike; here they differ.
     assert_eq!(RECORDED["text.jaccard"]["output"][2], json!(0.6666666666666666));
     let log = log([ContextItem::doc("d", "alpha beta"), ContextItem::doc("e", "alpha beta gamma")]);
-    assert_eq!(build(&log, &Request::new(Phase::Answer)).unwrap().stats.dedup_removed, 0);
+    assert_eq!(build(&log, &CompileRequest::new(Phase::Answer)).unwrap().stats.dedup_removed, 0);
 }

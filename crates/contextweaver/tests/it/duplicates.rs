@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use contextweaver::compile::{
-    ContextItem, ContextLog, DropReason, Phase, Request, ResultFirewall, ToolOutput, View, admit,
-    build,
+    CompileRequest, ContextItem, ContextLog, DropReason, Phase, ResultFirewall, ResultView,
+    ToolOutput, build, item_from_output,
 };
 use contextweaver::error::ViewError;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn pairs() -> Vec<Value> {
 }
 
 fn left(items: impl IntoIterator<Item = ContextItem>) -> (Vec<String>, usize) {
-    let request = Request::new(Phase::Answer).within(1_000_000);
+    let request = CompileRequest::new(Phase::Answer).with_budget(1_000_000);
     let pack = build(&log(items), &request).unwrap();
     let ids = pack.item_ids.iter().map(|id| id.to_string()).collect();
     let removed = pack.stats.dropped_items.iter();
@@ -107,7 +107,7 @@ fn nothing_is_orphaned() {
             label: Label::clean(),
             metadata: Default::default(),
         };
-        admit(output, None)
+        item_from_output(output, None)
     };
     let items = [
         ContextItem::agent_message("a1", "Shall I go on?"),
@@ -135,7 +135,7 @@ fn what_is_shown_otherwise_is_no_duplicate() {
         fn frame(&self, _: &ToolOutput) -> Option<Frame> {
             Some(frame(1, "summary", &[self.0]))
         }
-        fn view(&self, _: &HandleId, _: &View) -> Result<Frame, ViewError> {
+        fn view(&self, _: &HandleId, _: &ResultView) -> Result<Frame, ViewError> {
             Err(ViewError::Refused { code: "none".to_owned(), message: "no views".to_owned() })
         }
     }
@@ -147,7 +147,10 @@ fn what_is_shown_otherwise_is_no_duplicate() {
             label: Label::clean(),
             metadata: Default::default(),
         };
-        [tool_call(1, "open").with_id(format!("call:c{n}")), admit(output, Some(firewall))]
+        [
+            tool_call(1, "open").with_id(format!("call:c{n}")),
+            item_from_output(output, Some(firewall)),
+        ]
     };
     let (three, two) = (&Says("three tickets") as _, &Says("two are urgent") as _);
     assert_eq!(left([output(1, three), output(2, two)].concat()).1, 0);
@@ -179,7 +182,7 @@ fn a_log_of_repetitions_costs_no_more_than_its_length() {
     for n in 0..20_000 {
         log.push(ContextItem::doc(format!("d{n}"), format!("page {}", n % 3))).unwrap();
     }
-    let pack = build(&log, &Request::new(Phase::Answer)).unwrap();
+    let pack = build(&log, &CompileRequest::new(Phase::Answer)).unwrap();
     assert_eq!((pack.item_ids.len(), pack.stats.dedup_removed), (3, 19_997));
 }
 

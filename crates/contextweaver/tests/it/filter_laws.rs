@@ -33,7 +33,7 @@ fn ids(picks: &[usize]) -> Vec<CapabilityId> {
 }
 
 fn found(router: &Router, filter: &Filter, query: &str, k: usize) -> Vec<Hit> {
-    router.answer(&RouteRequest::new(query, k).filtered(filter)).hits
+    router.answer(&RouteRequest::new(query, k).with_filter(filter)).hits
 }
 
 proptest! {
@@ -152,8 +152,8 @@ proptest! {
             let now = hits.iter().find(|now| now.id == hit.id).unwrap();
             prop_assert_eq!(now.score, expected);
         }
-        let order = |two: &[Hit]| (two[0].copy, std::cmp::Reverse(two[0].score))
-            <= (two[1].copy, std::cmp::Reverse(two[1].score));
+        let order = |two: &[Hit]| (two[0].is_near_duplicate, std::cmp::Reverse(two[0].score))
+            <= (two[1].is_near_duplicate, std::cmp::Reverse(two[1].score));
         prop_assert!(hits.windows(2).all(order));
     }
 

@@ -1,5 +1,5 @@
 use contextweaver::catalog::{ItemKind, SelectableItem};
-use contextweaver::filter::{Filter, History, Rule, Visibility};
+use contextweaver::filter::{Filter, FilterRule, History, Visibility};
 use contextweaver::route::{Hit, Router};
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::items::{catalog, id, query, some_items};
 fn answer(router: &Router, filter: &Filter, query: &str, k: usize) -> Vec<Hit> {
     let catalog = router.catalog();
     let admitted = |id: &_| catalog.get(id).is_some_and(|item| filter.admits(item).is_ok());
-    let ranked = router.route_where(query, filter.depth(k), admitted);
+    let ranked = router.route_where(query, filter.ranking_depth(k), admitted);
     filter.arrange(ranked, |id| catalog.get(id), k)
 }
 
@@ -39,7 +39,7 @@ fn office() -> Router {
 }
 
 /// A filter, the ids it admits, what it leaves out by which rule.
-type Case<'a> = (Filter, &'a [&'a str], &'a [(Rule, usize)]);
+type Case<'a> = (Filter, &'a [&'a str], &'a [(FilterRule, usize)]);
 
 #[test]
 fn each_rule_leaves_out_what_it_names_and_the_first_is_told() {
@@ -51,47 +51,47 @@ fn each_rule_leaves_out_what_it_names_and_the_first_is_told() {
             // One of the tags is enough.
             Filter { tags: ["slow".to_owned(), "no such tag".to_owned()].into(), ..all.clone() },
             &["mail.send"],
-            &[(Rule::Tag, 4)],
+            &[(FilterRule::Tag, 4)],
         ),
         (
             Filter { kinds: [ItemKind::Agent].into(), ..all.clone() },
             &["crm.mail"],
-            &[(Rule::Kind, 4)],
+            &[(FilterRule::Kind, 4)],
         ),
         (
             Filter { namespaces: ["chat".to_owned(), "crm".to_owned()].into(), ..all.clone() },
             &["chat.send", "crm.mail"],
-            &[(Rule::Namespace, 3)],
+            &[(FilterRule::Namespace, 3)],
         ),
         (
             Filter { tags: ["write".to_owned()].into(), ..all.clone() },
             &["mail.draft", "mail.send"],
-            &[(Rule::Tag, 3)],
+            &[(FilterRule::Tag, 3)],
         ),
         (
             Filter { exclude_ids: [id("mail.send")].into(), ..all.clone() },
             &["chat.send", "crm.mail", "mail.draft", "mail.list"],
-            &[(Rule::ExcludedId, 1)],
+            &[(FilterRule::ExcludedId, 1)],
         ),
         (
             Filter { exclude_tags: ["slow".to_owned()].into(), ..all.clone() },
             &["chat.send", "crm.mail", "mail.draft", "mail.list"],
-            &[(Rule::ExcludedTag, 1)],
+            &[(FilterRule::ExcludedTag, 1)],
         ),
         (
             Filter {
-                visibility: Visibility::of(|item| item.namespace == "mail"),
+                visibility: Visibility::new(|item| item.namespace == "mail"),
                 tags: ["write".to_owned()].into(),
                 ..all.clone()
             },
             &["mail.draft", "mail.send"],
             // Of the three that lack the tag, two are hidden and not counted.
-            &[(Rule::Tag, 1)],
+            &[(FilterRule::Tag, 1)],
         ),
         (
             Filter { namespaces: ["ma".to_owned()].into(), ..all.clone() },
             &[],
-            &[(Rule::Namespace, 5)],
+            &[(FilterRule::Namespace, 5)],
         ),
     ];
     for (filter, expected, left_out) in cases {
@@ -119,7 +119,7 @@ fn pins_come_first_where_they_may_be_seen_and_quotas_hold() {
     let unrelated = answer(&router, &pinned, "zzz", 3);
     assert_eq!(ids(&unrelated), ["crm.mail", "mail.list"]);
     assert!(unrelated.iter().all(|hit| hit.score == 0));
-    let hidden = Filter { visibility: Visibility::of(|item| item.namespace != "crm"), ..pinned };
+    let hidden = Filter { visibility: Visibility::new(|item| item.namespace != "crm"), ..pinned };
     assert_eq!(ids(&answer(&router, &hidden, "zzz", 3)), ["mail.list"]);
 
     let one_each = Filter { quota: std::num::NonZeroUsize::new(1), ..Filter::default() };
@@ -158,7 +158,7 @@ fn history_weighs_and_removes_nothing() {
     assert_eq!(score(&drafted, "chat.send"), score(&plain, "chat.send"));
     let depended = after(&used(&["crm.mail"]));
     assert_eq!(score(&depended, "mail.list"), score(&plain, "mail.list"));
-    assert!(drafted.windows(2).all(|two| two[0].copy <= two[1].copy));
+    assert!(drafted.windows(2).all(|two| two[0].is_near_duplicate <= two[1].is_near_duplicate));
 }
 
 proptest! {
@@ -194,7 +194,7 @@ proptest! {
             ..Filter::default()
         };
         let masked = Filter {
-            visibility: Visibility::of(move |item| visible.contains(&item.id)),
+            visibility: Visibility::new(move |item| visible.contains(&item.id)),
             ..filter.clone()
         };
         let all = Router::new(catalog(items)).unwrap();

@@ -85,7 +85,7 @@ fn item(n: usize, (kind, text, back, level): Step, calls: &[usize]) -> ContextIt
         }
         _ => tool_call(n, &text).with_id(format!("call:c{n}")),
     };
-    let label = |level| Label::of(level, Integrity::Untrusted);
+    let label = |level| Label::new(level, Integrity::Untrusted);
     item.with_label(match level {
         0 | 1 => Label::clean(),
         2..=5 => label(Confidentiality::Internal),

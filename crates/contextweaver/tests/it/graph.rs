@@ -71,7 +71,7 @@ fn hostile(shape: u8, count: usize, seed: u64) -> Vec<SelectableItem> {
             3 => format!("{}{n}", "x".repeat(490)),
             _ => format!("t{n}"),
         };
-        let mut item = SelectableItem::named(&source, name, phrase(draw(6))).unwrap();
+        let mut item = SelectableItem::from_source_id(&source, name, phrase(draw(6))).unwrap();
         item.namespace = namespace;
         item
     };

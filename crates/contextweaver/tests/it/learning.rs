@@ -20,7 +20,7 @@ fn reports() -> Router {
 }
 
 fn taught(router: &Router, lessons: &Lessons, query: &str, now: Timestamp) -> Vec<String> {
-    let answer = router.answer(&RouteRequest::new(query, 9).taught(lessons, now));
+    let answer = router.answer(&RouteRequest::new(query, 9).with_lessons(lessons, now));
     answer.hits.into_iter().map(|hit| hit.id.to_string()).collect()
 }
 
@@ -52,7 +52,7 @@ fn what_was_accepted_rises_and_the_trace_says_by_how_much() {
     let query = "compile the numbers";
     assert_eq!(router.route(query, 1)[0].id.as_str(), "reports.weekly");
     let lessons = accepted(query, "reports.yearly", 2);
-    let request = RouteRequest::new(query, 9).taught(&lessons, NOW).traced();
+    let request = RouteRequest::new(query, 9).with_lessons(&lessons, NOW).with_trace();
     let answer = router.answer(&request);
     assert_eq!(answer.hits[0].id.as_str(), "reports.yearly");
     assert_eq!(answer.hits.len(), 2);
@@ -64,7 +64,7 @@ fn what_was_accepted_rises_and_the_trace_says_by_how_much() {
     assert_eq!(gained, candidates[0].learned);
     assert!(gained <= plain.hits[0].score);
     // Without lessons a trace has no word of them.
-    let trace = router.answer(&RouteRequest::new(query, 9).traced()).trace.unwrap();
+    let trace = router.answer(&RouteRequest::new(query, 9).with_trace()).trace.unwrap();
     assert!(!trace.to_json().unwrap().contains("learned"));
 }
 
@@ -93,7 +93,7 @@ fn a_word_that_is_misspelt_is_put_right_and_a_known_one_is_left_alone() {
         assert_eq!(first(query), None, "{query}");
     }
     // The trace says what was meant.
-    let answer = router.answer(&RouteRequest::new("invocie", 9).traced());
+    let answer = router.answer(&RouteRequest::new("invocie", 9).with_trace());
     let share = &answer.trace.unwrap().candidates[0].terms[0];
     assert_eq!(
         (share.term.as_str(), share.by, &share.fields[..2]),
@@ -145,9 +145,9 @@ proptest! {
             (lessons_of(&taught, |_| true), lessons_of(&taught, |id| visible.contains(id)));
         let now = Timestamp::from_micros(90 * 86_400_000_000);
         for query in [&query, &wrong] {
-            let request = RouteRequest::new(query, 30).traced();
-            let masked = all.answer(&request.among(&selection).taught(&lessons, now));
-            prop_assert_eq!(masked, without.answer(&request.taught(&less, now)));
+            let request = RouteRequest::new(query, 30).with_trace();
+            let masked = all.answer(&request.with_selection(&selection).with_lessons(&lessons, now));
+            prop_assert_eq!(masked, without.answer(&request.with_lessons(&less, now)));
         }
     }
 
@@ -158,13 +158,13 @@ proptest! {
     ) {
         let mut router = Router::new(catalog(items)).unwrap();
         for item in later {
-            router = router.with(item).unwrap();
+            router = router.with_item(item).unwrap();
         }
         for n in (0..24).filter(|n| keep & (1 << n) == 0) {
-            router = router.without(&id(&format!("t{n:02}"))).unwrap_or(router);
+            router = router.without_item(&id(&format!("t{n:02}"))).unwrap_or(router);
         }
         let anew = router.merged().unwrap();
-        let request = RouteRequest::new(&wrong, MAX_K).traced();
+        let request = RouteRequest::new(&wrong, MAX_K).with_trace();
         prop_assert_eq!(router.answer(&request), anew.answer(&request));
     }
 
@@ -174,14 +174,14 @@ proptest! {
         let router = Router::new(catalog(items)).unwrap();
         let lessons = lessons_of(&taught, |_| true);
         let plain = router.route(&query, MAX_K);
-        let request = |k| RouteRequest::new(&query, k).taught(&lessons, NOW);
+        let request = |k| RouteRequest::new(&query, k).with_lessons(&lessons, NOW);
         let hits = router.answer(&request(MAX_K)).hits;
         for hit in &plain {
             let now = hits.iter().find(|now| now.id == hit.id).unwrap();
             prop_assert!(now.score >= hit.score);
         }
-        prop_assert!(hits.windows(2).all(|two| (!two[0].copy && two[1].copy)
-            || two[0].copy == two[1].copy && two[0].score >= two[1].score));
+        prop_assert!(hits.windows(2).all(|two| (!two[0].is_near_duplicate && two[1].is_near_duplicate)
+            || two[0].is_near_duplicate == two[1].is_near_duplicate && two[0].score >= two[1].score));
         prop_assert_eq!(&router.answer(&request(k)).hits[..], &hits[..k.min(hits.len())]);
     }
 }

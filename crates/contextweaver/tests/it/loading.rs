@@ -1,18 +1,18 @@
 //! Catalogs from files of others.
 
-use contextweaver::card::Notice;
-use contextweaver::catalog::load::{self, CatalogFormat, Source};
+use contextweaver::card::EffectsNotice;
+use contextweaver::catalog::load::{self, CatalogFormat, LoadOptions};
 use contextweaver::catalog::{Catalog, ItemKind, SelectableItem, Snapshot, write};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weaver_types::Effects;
 
 fn read(text: &str) -> Catalog {
-    load::read(text, Source::default()).unwrap().catalog().unwrap()
+    load::read(text, LoadOptions::default()).unwrap().into_catalog().unwrap()
 }
 
 fn format_of(text: &str) -> CatalogFormat {
-    load::read(text, Source::default()).unwrap().format
+    load::read(text, LoadOptions::default()).unwrap().format
 }
 
 fn only(catalog: &Catalog) -> &SelectableItem {
@@ -38,7 +38,7 @@ fn our_own_items_keep_every_field() {
     assert_eq!(item.examples, ["merge these two", "{\"q\":1}"]);
     assert_eq!(item.depends_on.first().unwrap().as_str(), "crm.find");
     assert_eq!((item.provides.len(), item.requires.len(), item.constraints.len()), (1, 1, 1));
-    let catalog = Catalog::of([item]).unwrap();
+    let catalog = Catalog::from_items([item]).unwrap();
     for format in [CatalogFormat::Json, CatalogFormat::JsonLines] {
         let text = write(&catalog, format).unwrap().text;
         assert_eq!(only(&read(&text)), only(&catalog), "{format}");
@@ -49,8 +49,8 @@ fn our_own_items_keep_every_field() {
 fn effects_have_the_words_of_contracts_and_the_older_ones_are_read() {
     let effects = |word: &str| {
         let loaded =
-            load::read(&json!([{"id": "a", "effects": word}]).to_string(), Source::default());
-        loaded.unwrap().catalog().map(|catalog| only(&catalog).effects)
+            load::read(&json!([{"id": "a", "effects": word}]).to_string(), LoadOptions::default());
+        loaded.unwrap().into_catalog().map(|catalog| only(&catalog).effects)
     };
     for (word, older, meant) in [
         ("read_local", "reads", Effects::READ_LOCAL),
@@ -60,7 +60,7 @@ fn effects_have_the_words_of_contracts_and_the_older_ones_are_read() {
         ("destructive", "destructive", Effects::UNDECLARED),
     ] {
         assert_eq!((effects(word).unwrap(), effects(older).unwrap()), (Some(meant), Some(meant)));
-        assert_eq!(json!(Notice::of(Some(meant))), word);
+        assert_eq!(json!(EffectsNotice::from_effects(Some(meant))), word);
     }
     let error = effects("read").unwrap_err().to_string();
     assert!(error.contains("read_local") && !error.contains("reads"), "{error}");
@@ -115,9 +115,9 @@ fn lists_of_providers_are_told_apart_and_read() {
     for (at, (value, format)) in texts.iter().enumerate() {
         let text = value.to_string();
         assert_eq!(format_of(&text), *format, "{text}");
-        for source in [Source::default(), Source::of(*format)] {
-            let source = Source { namespace: Some("crm"), ..source };
-            let catalog = load::read(&text, source).unwrap().catalog().unwrap();
+        for source in [LoadOptions::default(), LoadOptions::for_format(*format)] {
+            let source = LoadOptions { namespace: Some("crm"), ..source };
+            let catalog = load::read(&text, source).unwrap().into_catalog().unwrap();
             let item = only(&catalog);
             assert_eq!(item.id.as_str(), "crm.find");
             assert_eq!((item.namespace.as_str(), item.description.as_str()), ("crm", "Find"));
@@ -225,7 +225,7 @@ fn operations_become_items_and_references_are_written_out() {
     assert_eq!(put["properties"]["body"]["properties"]["name"]["type"], "string");
     assert_eq!(put["required"], json!(["id_path", "body"]));
     let old = json!({"swagger": "2.0", "paths": {}}).to_string();
-    assert!(load::read(&old, Source::default()).unwrap_err().to_string().contains("`2.0`"));
+    assert!(load::read(&old, LoadOptions::default()).unwrap_err().to_string().contains("`2.0`"));
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn references_that_explode_stay_within_the_bounds() {
     let text = json!({"openapi": "3.0.3", "paths": paths, "components": {"schemas": schemas}});
     let catalog = read(&text.to_string());
     assert_eq!(catalog.len(), 200);
-    assert!(catalog.iter().all(|item| item.check().is_ok()));
+    assert!(catalog.iter().all(|item| item.check_bounds().is_ok()));
     let body = &catalog.iter().next().unwrap().schema.as_ref().unwrap()["properties"]["body"];
     assert_eq!(body["properties"]["p0"]["type"], "object");
 }
@@ -256,19 +256,19 @@ fn references_that_explode_stay_within_the_bounds() {
 fn a_snapshot_is_the_same_whatever_the_order_and_reads_back() {
     let lines =
         [r#"{"id":"b","name":"B","tags":["x"]}"#, r#"{"id":"a","schema":{"type":"object"}}"#];
-    let one = Snapshot::of(&read(&lines.join("\n"))).unwrap();
-    let other = Snapshot::of(&read(&[lines[1], lines[0]].join("\n"))).unwrap();
+    let one = Snapshot::from_catalog(&read(&lines.join("\n"))).unwrap();
+    let other = Snapshot::from_catalog(&read(&[lines[1], lines[0]].join("\n"))).unwrap();
     assert_eq!(one.to_bytes().unwrap(), other.to_bytes().unwrap());
     let text = String::from_utf8(one.to_bytes().unwrap()).unwrap();
-    assert_eq!(Snapshot::of(&read(&text)).unwrap().digest(), one.digest());
+    assert_eq!(Snapshot::from_catalog(&read(&text)).unwrap().digest(), one.digest());
     let forged = text.replace("\"B\"", "\"C\"");
     assert_eq!(
-        load::read(&forged, Source::default()).unwrap_err().code(),
+        load::read(&forged, LoadOptions::default()).unwrap_err().code(),
         "catalog.snapshot_digest"
     );
     let newer = text.replace("\"v\":1", "\"v\":2");
     assert_eq!(
-        load::read(&newer, Source::default()).unwrap_err().code(),
+        load::read(&newer, LoadOptions::default()).unwrap_err().code(),
         "catalog.snapshot_version"
     );
 }
@@ -277,7 +277,7 @@ fn a_snapshot_is_the_same_whatever_the_order_and_reads_back() {
 #[test]
 fn every_field_changes_the_digest() {
     let plain = r#"{"id":"t","name":"t","description":"d","schema":{"properties":{"a":{}}}}"#;
-    let digest = |line: &str| Snapshot::of(&read(line)).unwrap().digest();
+    let digest = |line: &str| Snapshot::from_catalog(&read(line)).unwrap().digest();
     let changes = [
         plain.replace("\"a\"", "\"cmd\""),
         plain.replace("\"d\"", "\"D\""),
@@ -324,9 +324,9 @@ mod yaml {
         assert_eq!((item.kind, item.id.as_str()), (ItemKind::Skill, "pdf"));
         assert_eq!(item.metadata["license"], "MIT");
         for bad in ["---\nname: x\n---\n", "---\nname: x", "name: x\n---\n", "---\n- a\n---\n"] {
-            let source = Source::of(CatalogFormat::Skill);
+            let source = LoadOptions::for_format(CatalogFormat::Skill);
             assert!(
-                load::read(bad, source).and_then(load::LoadedCatalog::catalog).is_err(),
+                load::read(bad, source).and_then(load::LoadedCatalog::into_catalog).is_err(),
                 "{bad}"
             );
         }
@@ -339,7 +339,7 @@ mod yaml {
             let refs = vec![format!("*a{}", n - 1); 9].join(", ");
             bomb.push_str(&format!("a{n}: &a{n} [{refs}]\n"));
         }
-        let error = load::read(&bomb, Source::default()).unwrap_err();
+        let error = load::read(&bomb, LoadOptions::default()).unwrap_err();
         assert_eq!(error.code(), "catalog.yaml", "{error}");
         for hostile in [
             "[".repeat(100_000),
@@ -347,7 +347,7 @@ mod yaml {
             "a: b: c".to_owned(),
             "a: 1\na: 2".to_owned(),
         ] {
-            let source = Source::of(CatalogFormat::Yaml);
+            let source = LoadOptions::for_format(CatalogFormat::Yaml);
             assert!(load::read(&hostile, source).is_err());
         }
     }
@@ -358,7 +358,7 @@ fn entries_that_are_no_items_are_told_one_by_one() {
     let text = json!([{"id": "a"}, {"name": "x"}, {"id": ""}, 7, {"id": "b", "kind": "toool"},
         {"id": "c", "cost_hint": -1}, {"id": "d", "effects": "maybe"},
         {"id": "e", "schema": "text"}]);
-    let source = Source::of(CatalogFormat::Json);
+    let source = LoadOptions::for_format(CatalogFormat::Json);
     let loaded = load::read(&text.to_string(), source).unwrap();
     let found: Vec<_> = loaded
         .findings()
@@ -377,7 +377,7 @@ fn entries_that_are_no_items_are_told_one_by_one() {
         ("e", "catalog.schema"),
     ];
     assert_eq!(found, expected.map(|(item, code)| (item.to_owned(), code)));
-    let error = loaded.catalog().unwrap_err().to_string();
+    let error = loaded.into_catalog().unwrap_err().to_string();
     assert!(error.starts_with("entry 1: not an item: missing field `id`"), "{error}");
 }
 
@@ -424,14 +424,14 @@ proptest! {
         };
         let text = value.to_string();
         for format in CatalogFormat::ALL.map(Some).into_iter().chain([None]) {
-            let source = Source { format, namespace: Some("n") };
+            let source = LoadOptions { format, namespace: Some("n") };
             if let Ok(loaded) = load::read(&text, source) {
                 let _ = loaded.findings();
-                if let Ok(catalog) = loaded.catalog() {
-                    let snapshot = Snapshot::of(&catalog).unwrap();
+                if let Ok(catalog) = loaded.into_catalog() {
+                    let snapshot = Snapshot::from_catalog(&catalog).unwrap();
                     let bytes = String::from_utf8(snapshot.to_bytes().unwrap()).unwrap();
-                    let again = load::read(&bytes, Source::default()).unwrap().catalog().unwrap();
-                    prop_assert_eq!(Snapshot::of(&again).unwrap().digest(), snapshot.digest());
+                    let again = load::read(&bytes, LoadOptions::default()).unwrap().into_catalog().unwrap();
+                    prop_assert_eq!(Snapshot::from_catalog(&again).unwrap().digest(), snapshot.digest());
                 }
             }
         }
@@ -440,7 +440,7 @@ proptest! {
     #[test]
     fn no_text_breaks_the_reader(text in "[-\\[\\]{}:,\"&*a-c \n#|>!%0-9']{0,80}") {
         for format in CatalogFormat::ALL.map(Some).into_iter().chain([None]) {
-            let _ = load::read(&text, Source { format, namespace: None });
+            let _ = load::read(&text, LoadOptions { format, namespace: None });
         }
     }
 }

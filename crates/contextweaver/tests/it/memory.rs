@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use contextweaver::memory::{
-    Access, BundleParts, Confidence, EntryKind, FactStore, Limits, MAX_KEY, Memory, MemoryBundle,
-    MemoryError, MemoryLogError, PutOptions, Tier,
+    Access, BundleParts, Confidence, EntryKind, FactStore, Limits, MAX_KEY_BYTES, Memory,
+    MemoryBundle, MemoryError, MemoryLogError, PutOptions, Tier,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn a_preference_expires_and_is_deleted_once() {
     assert!(case["then"].as_str().unwrap().ends_with("entry_id 'mem_dur_user_preference'"));
     let clock = clock();
     let durable = bundle(&clock).durable;
-    let second = PutOptions::default().ttl(Duration::from_secs_f64(1.0));
+    let second = PutOptions::default().with_ttl(Duration::from_secs_f64(1.0));
     let put = || durable.put("user_preference", json!("compact"), &second).unwrap();
     put();
     clock.advance(Duration::from_millis(500));
@@ -94,7 +94,7 @@ fn every_tier_has_the_same_calls_and_ids_of_its_own() {
 fn what_has_expired_is_gone_from_reads_lists_snapshots_and_sweeps() {
     let clock = clock();
     let memory = bundle(&clock);
-    let put = PutOptions::default().ttl(HOUR);
+    let put = PutOptions::default().with_ttl(HOUR);
     for tier in tiers(&memory) {
         for key in ["read", "deleted", "swept", "swept too"] {
             tier.put(key, json!(1), &put).unwrap();
@@ -124,16 +124,16 @@ fn what_has_expired_is_gone_from_reads_lists_snapshots_and_sweeps() {
 fn what_has_expired_is_not_there_for_those_that_write() {
     let clock = clock();
     let memory = bundle(&clock);
-    let put = PutOptions::new("a").ttl(HOUR);
+    let put = PutOptions::new("a").with_ttl(HOUR);
     for tier in tiers(&memory) {
         tier.put("deleted", json!(1), &put).unwrap();
-        FactStore::new(tier).state("stated", json!(1), &put).unwrap();
+        FactStore::new(tier).add_claim("stated", json!(1), &put).unwrap();
     }
     clock.advance(HOUR);
     for tier in tiers(&memory) {
         assert!(!tier.delete("deleted").unwrap());
         let facts = FactStore::new(tier);
-        facts.state("stated", json!(2), &PutOptions::new("b")).unwrap();
+        facts.add_claim("stated", json!(2), &PutOptions::new("b")).unwrap();
         assert_eq!(facts.get("stated").unwrap().unwrap().value(), Some(&json!(2)));
     }
 }
@@ -143,7 +143,7 @@ fn a_leap_of_the_clock_sweeps_nothing_away() {
     let clock = clock();
     let memory = bundle(&clock);
     for tier in tiers(&memory) {
-        tier.put("a", json!(1), &PutOptions::default().ttl(HOUR)).unwrap();
+        tier.put("a", json!(1), &PutOptions::default().with_ttl(HOUR)).unwrap();
     }
     clock.set(START.after(HOUR * 72));
     assert!(tiers(&memory).iter().all(|tier| tier.sweep().unwrap() == 0));
@@ -157,7 +157,7 @@ fn writing_forgets_what_has_expired() {
     let memory = bundle(&clock);
     for tier in tiers(&memory) {
         (0..4).for_each(|n| {
-            tier.put(&format!("a{n}"), json!(1), &PutOptions::default().ttl(HOUR)).unwrap();
+            tier.put(&format!("a{n}"), json!(1), &PutOptions::default().with_ttl(HOUR)).unwrap();
         });
     }
     clock.advance(HOUR);
@@ -171,7 +171,7 @@ fn writing_forgets_what_has_expired() {
 fn a_clock_that_is_moved_brings_nothing_back() {
     let clock = clock();
     let memory = bundle(&clock);
-    let put = PutOptions::default().ttl(HOUR);
+    let put = PutOptions::default().with_ttl(HOUR);
     for tier in tiers(&memory) {
         tier.put("a", json!(1), &put).unwrap();
         tier.put("b", json!(1), &put).unwrap();
@@ -211,12 +211,12 @@ fn bounds_are_errors_that_name_the_bound() {
     let memory = MemoryBundle::create(BundleParts { limits, ..parts });
     let durable = &memory.durable;
     let put = |key: &str, value: Value| durable.put(key, value, &PutOptions::default());
-    let long = "x".repeat(MAX_KEY + 1);
+    let long = "x".repeat(MAX_KEY_BYTES + 1);
     for key in ["", " a", "a\n", "a\u{1f}b", long.as_str()] {
         assert_eq!(put(key, json!(1)).unwrap_err().code(), "memory.key", "{key:?}");
         assert_eq!(durable.entry(key).unwrap_err().code(), "memory.key");
     }
-    put(&"x".repeat(MAX_KEY), json!(1)).unwrap();
+    put(&"x".repeat(MAX_KEY_BYTES), json!(1)).unwrap();
     let error = put("k", json!("seventeen bytes")).unwrap_err();
     assert_eq!(error, MemoryError::TooLarge { what: "value", key: "k".into(), size: 17, max: 16 });
     assert!(
@@ -238,7 +238,7 @@ fn what_has_expired_makes_room() {
     let parts = BundleParts::new(Arc::clone(&clock) as Arc<_>);
     let limits = Limits { values: 300, ..Limits::default() };
     let memory = MemoryBundle::create(BundleParts { limits, ..parts });
-    let short = PutOptions::default().ttl(HOUR);
+    let short = PutOptions::default().with_ttl(HOUR);
     for n in 0..300 {
         memory.durable.put(&format!("k{n}"), json!(n), &short).unwrap();
     }
@@ -280,10 +280,10 @@ fn nothing_is_public_and_what_says_nothing_is_untrusted() {
         (label.confidentiality, label.integrity)
     };
     assert_eq!(label(&PutOptions::default()), (Confidentiality::Internal, Integrity::Untrusted));
-    let clean = PutOptions::default().labelled(Label::clean());
+    let clean = PutOptions::default().with_label(Label::clean());
     assert_eq!(label(&clean), (Confidentiality::Internal, Integrity::Trusted));
-    let secret = Label::of(Confidentiality::Restricted, Integrity::Trusted);
-    let secret = PutOptions::default().labelled(secret);
+    let secret = Label::new(Confidentiality::Restricted, Integrity::Trusted);
+    let secret = PutOptions::default().with_label(secret);
     assert_eq!(label(&secret), (Confidentiality::Restricted, Integrity::Trusted));
 }
 
@@ -352,7 +352,7 @@ proptest! {
             model.retain(|_, (_, end)| *end > now);
             match what {
                 0 => {
-                    memory.put(&key, json!(value), &PutOptions::default().ttl(Duration::from_secs(secs))).unwrap();
+                    memory.put(&key, json!(value), &PutOptions::default().with_ttl(Duration::from_secs(secs))).unwrap();
                     model.insert(key, (value, now + secs));
                 }
                 1 => {
@@ -376,7 +376,7 @@ proptest! {
 
 #[test]
 fn tiers_are_told_apart() {
-    assert_eq!(Tier::Durable.short(), "dur");
+    assert_eq!(Tier::Durable.abbreviation(), "dur");
     let memory = bundle(&clock());
     memory.working.put("k", json!(1), &PutOptions::default()).unwrap();
     assert!(memory.episodic.entry("k").unwrap().is_none());

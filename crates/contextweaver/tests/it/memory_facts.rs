@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contextweaver::memory::{
-    BundleParts, Confidence, EpisodicStore, FactStore, Limits, MAX_CLAIMS, MAX_EPISODE,
-    MemoryBundle, MemoryError, PutOptions, Recurrence, consolidate,
+    BundleParts, Confidence, EpisodicStore, FactStore, Limits, MAX_CLAIMS, MAX_SUMMARY_BYTES,
+    MemoryBundle, MemoryError, PutOptions, RecurrenceCriteria, consolidate,
 };
 use serde_json::{Value, json};
 use weaver_types::{CallId, Confidentiality, Integrity, Label, RunId};
@@ -15,7 +15,7 @@ use crate::memory::{START, bundle, clock};
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn trusted() -> Label {
-    Label::of(Confidentiality::Internal, Integrity::Trusted)
+    Label::new(Confidentiality::Internal, Integrity::Trusted)
 }
 
 #[test]
@@ -23,26 +23,26 @@ fn contradicting_claims_stand_side_by_side_until_one_is_resolved() {
     let clock = clock();
     let memory = bundle(&clock);
     let facts = FactStore::new(&memory.durable);
-    let ours = PutOptions::new("profile").labelled(trusted());
-    assert_eq!(facts.state("tz", json!("UTC"), &ours).unwrap(), 1);
+    let ours = PutOptions::new("profile").with_label(trusted());
+    assert_eq!(facts.add_claim("tz", json!("UTC"), &ours).unwrap(), 1);
     assert_eq!(facts.get("tz").unwrap().unwrap().value(), Some(&json!("UTC")));
     // Another source that agrees contradicts nothing.
-    assert_eq!(facts.state("tz", json!("UTC"), &PutOptions::new("calendar")).unwrap(), 2);
+    assert_eq!(facts.add_claim("tz", json!("UTC"), &PutOptions::new("calendar")).unwrap(), 2);
     assert!(!facts.get("tz").unwrap().unwrap().is_contradicted());
     clock.advance(MINUTE);
-    let mail = facts.state("tz", json!("CET"), &PutOptions::new("mail")).unwrap();
+    let mail = facts.add_claim("tz", json!("CET"), &PutOptions::new("mail")).unwrap();
     let fact = facts.get("tz").unwrap().unwrap();
     assert!(fact.is_contradicted() && fact.value().is_none());
     let said: Vec<(&Value, &str)> =
-        fact.standing().map(|c| (&c.entry.value, c.entry.source.as_str())).collect();
+        fact.current_claims().map(|c| (&c.entry.value, c.entry.source.as_str())).collect();
     assert_eq!(
         said,
         [(&json!("UTC"), "profile"), (&json!("UTC"), "calendar"), (&json!("CET"), "mail")]
     );
     // The same source that changes its mind replaces what it said; what it said is kept.
-    facts.state("tz", json!("PST"), &ours).unwrap();
+    facts.add_claim("tz", json!("PST"), &ours).unwrap();
     let fact = facts.get("tz").unwrap().unwrap();
-    assert_eq!((fact.standing().count(), fact.claims.len()), (3, 4));
+    assert_eq!((fact.current_claims().count(), fact.claims.len()), (3, 4));
     let (gone, why) =
         (fact.claims[0].superseded.as_ref().unwrap(), "its source says otherwise now");
     assert_eq!((gone.by, gone.why.as_str(), gone.at), (4, why, START.after(MINUTE)));
@@ -50,7 +50,7 @@ fn contradicting_claims_stand_side_by_side_until_one_is_resolved() {
     facts.resolve("tz", mail, "the user said so").unwrap();
     let fact = facts.get("tz").unwrap().unwrap();
     assert_eq!(fact.value(), Some(&json!("CET")));
-    assert_eq!((fact.standing().count(), fact.claims.len()), (1, 4), "the others are kept");
+    assert_eq!((fact.current_claims().count(), fact.claims.len()), (1, 4), "the others are kept");
     let gone = fact.claims[1].superseded.as_ref().unwrap();
     assert_eq!(
         (gone.by, gone.why.as_str(), gone.at),
@@ -65,25 +65,25 @@ fn contradicting_claims_stand_side_by_side_until_one_is_resolved() {
 #[test]
 fn a_newer_value_of_one_source_replaces_its_older_one_and_two_sources_are_both_shown() {
     let facts = FactStore::new(&bundle(&clock()).durable);
-    let profile = PutOptions::new("profile").labelled(trusted());
-    facts.state("city", json!("Rome"), &profile).unwrap();
-    facts.state("city", json!("Oslo"), &profile).unwrap();
+    let profile = PutOptions::new("profile").with_label(trusted());
+    facts.add_claim("city", json!("Rome"), &profile).unwrap();
+    facts.add_claim("city", json!("Oslo"), &profile).unwrap();
     let fact = facts.get("city").unwrap().unwrap();
     assert_eq!(fact.value(), Some(&json!("Oslo")), "no dispute of a source with itself");
-    facts.state("city", json!("Bern"), &PutOptions::new("mail")).unwrap();
+    facts.add_claim("city", json!("Bern"), &PutOptions::new("mail")).unwrap();
     let fact = facts.get("city").unwrap().unwrap();
-    let said: Vec<&Value> = fact.standing().map(|claim| &claim.entry.value).collect();
+    let said: Vec<&Value> = fact.current_claims().map(|claim| &claim.entry.value).collect();
     assert!(fact.is_contradicted());
     assert_eq!(said, [&json!("Oslo"), &json!("Bern")]);
     // Who says it under a trusted name without being trusted replaces nothing.
-    let forged = PutOptions::new("profile").labelled(Label::undeclared_output());
-    facts.state("city", json!("Evil"), &forged).unwrap();
+    let forged = PutOptions::new("profile").with_label(Label::undeclared_output());
+    facts.add_claim("city", json!("Evil"), &forged).unwrap();
     let fact = facts.get("city").unwrap().unwrap();
-    assert!(fact.standing().any(|claim| claim.entry.value == json!("Oslo")), "{fact:?}");
+    assert!(fact.current_claims().any(|claim| claim.entry.value == json!("Oslo")), "{fact:?}");
     // What an untrusted source said gives way to a trusted word of the same source.
-    facts.state("city", json!("Nice"), &profile).unwrap();
+    facts.add_claim("city", json!("Nice"), &profile).unwrap();
     let fact = facts.get("city").unwrap().unwrap();
-    let said: Vec<&Value> = fact.standing().map(|claim| &claim.entry.value).collect();
+    let said: Vec<&Value> = fact.current_claims().map(|claim| &claim.entry.value).collect();
     assert_eq!(said, [&json!("Bern"), &json!("Nice")]);
 }
 
@@ -91,13 +91,13 @@ fn a_newer_value_of_one_source_replaces_its_older_one_and_two_sources_are_both_s
 fn what_is_said_again_is_renewed_under_the_stricter_label() {
     let clock = clock();
     let facts = FactStore::new(&bundle(&clock).durable);
-    let short = |label: Label| PutOptions::new("tool").labelled(label).ttl(MINUTE);
-    assert_eq!(facts.state("k", json!(1), &short(Label::undeclared_output())).unwrap(), 1);
+    let short = |label: Label| PutOptions::new("tool").with_label(label).with_ttl(MINUTE);
+    assert_eq!(facts.add_claim("k", json!(1), &short(Label::undeclared_output())).unwrap(), 1);
     clock.advance(MINUTE / 2);
-    assert_eq!(facts.state("k", json!(1), &short(trusted())).unwrap(), 1);
+    assert_eq!(facts.add_claim("k", json!(1), &short(trusted())).unwrap(), 1);
     clock.advance(MINUTE / 2);
     let fact = facts.get("k").unwrap().unwrap();
-    assert_eq!(fact.standing().count(), 1);
+    assert_eq!(fact.current_claims().count(), 1);
     assert_eq!(fact.label().integrity, Integrity::Untrusted, "said once from untrusted output");
     clock.advance(MINUTE / 2);
     assert!(facts.get("k").unwrap().is_none(), "a claim expires like any entry");
@@ -111,22 +111,22 @@ fn claims_facts_and_episodes_are_bounded() {
     let memory = MemoryBundle::create(BundleParts { limits, ..parts });
     let facts = FactStore::new(&memory.durable);
     for n in 0..MAX_CLAIMS {
-        facts.state("k", json!(n), &PutOptions::new(format!("source {n}"))).unwrap();
+        facts.add_claim("k", json!(n), &PutOptions::new(format!("source {n}"))).unwrap();
     }
-    let full = facts.state("k", json!("more"), &PutOptions::new("s")).unwrap_err();
+    let full = facts.add_claim("k", json!("more"), &PutOptions::new("s")).unwrap_err();
     assert_eq!(full, MemoryError::Claims { key: "k".into(), max: MAX_CLAIMS });
     facts.resolve("k", 3, "").unwrap();
-    let number = facts.state("k", json!("more"), &PutOptions::new("s")).unwrap();
+    let number = facts.add_claim("k", json!("more"), &PutOptions::new("s")).unwrap();
     let fact = facts.get("k").unwrap().unwrap();
     assert_eq!((fact.claims.len(), number), (MAX_CLAIMS, 17), "a number is used once");
-    facts.state("two", json!(1), &PutOptions::default()).unwrap();
+    facts.add_claim("two", json!(1), &PutOptions::default()).unwrap();
     assert_eq!(
-        facts.state("three", json!(1), &PutOptions::default()).unwrap_err().code(),
+        facts.add_claim("three", json!(1), &PutOptions::default()).unwrap_err().code(),
         "memory.full"
     );
 
     let episodes = EpisodicStore::new(&memory.durable);
-    let long = "x".repeat(MAX_EPISODE + 1);
+    let long = "x".repeat(MAX_SUMMARY_BYTES + 1);
     assert_eq!(episodes.add(&long, &PutOptions::default()).unwrap_err().code(), "memory.too_large");
     let ids: Vec<String> = (0..5)
         .map(|n| episodes.add(&format!("met {n}"), &PutOptions::default()).unwrap())
@@ -158,9 +158,11 @@ fn episodes_that_recur_become_one_fact() {
     let episodes = EpisodicStore::new(&memory.durable);
     let add = |text: &str, session: &str, label: Label| {
         clock.advance(MINUTE);
-        episodes.add(text, &PutOptions::new("chat").in_session(session).labelled(label)).unwrap()
+        episodes
+            .add(text, &PutOptions::new("chat").with_session(session).with_label(label))
+            .unwrap()
     };
-    let rule = Recurrence::default();
+    let rule = RecurrenceCriteria::default();
     let first = add("The user asked for the weekly revenue report", "s1", trusted());
     add("The user asked for the weekly revenue report again", "s1", trusted());
     add("The user never asked for the weekly revenue report", "s2", trusted());
@@ -194,7 +196,8 @@ fn episodes_that_recur_become_one_fact() {
     assert_eq!(facts.get(&made[0].key).unwrap().unwrap().claims.len(), 1);
 
     // What somebody has superseded is not made again.
-    let other = facts.state(&made[0].key, json!("no longer"), &PutOptions::new("user")).unwrap();
+    let other =
+        facts.add_claim(&made[0].key, json!("no longer"), &PutOptions::new("user")).unwrap();
     facts.resolve(&made[0].key, other, "the user said so").unwrap();
     assert_eq!(consolidate(&memory.durable, &rule).unwrap(), []);
     assert_eq!(facts.get(&made[0].key).unwrap().unwrap().value(), Some(&json!("no longer")));
@@ -206,10 +209,10 @@ fn a_run_counts_as_a_session_where_none_is_named() {
     let memory = MemoryBundle::create(BundleParts::new(clock() as Arc<_>));
     let episodes = EpisodicStore::new(&memory.durable);
     let add = |run: &str| {
-        let put = PutOptions::new("model:").in_run(RunId::parse(run).unwrap());
+        let put = PutOptions::new("model:").with_run(RunId::parse(run).unwrap());
         episodes.add("The user asked for the weekly revenue report", &put).unwrap();
     };
-    let rule = Recurrence::default();
+    let rule = RecurrenceCriteria::default();
     ["run_1", "run_1", "run_1"].into_iter().for_each(add);
     assert_eq!(consolidate(&memory.durable, &rule).unwrap(), [], "three alike, in one run");
     add("run_2");
@@ -220,10 +223,10 @@ fn a_run_counts_as_a_session_where_none_is_named() {
 #[test]
 fn what_was_superseded_and_is_said_again_is_a_claim_of_its_own() {
     let facts = FactStore::new(&bundle(&clock()).durable);
-    facts.state("zone", json!("UTC"), &PutOptions::new("profile")).unwrap();
-    let other = facts.state("zone", json!("CET"), &PutOptions::new("mail")).unwrap();
+    facts.add_claim("zone", json!("UTC"), &PutOptions::new("profile")).unwrap();
+    let other = facts.add_claim("zone", json!("CET"), &PutOptions::new("mail")).unwrap();
     facts.resolve("zone", other, "the user said so").unwrap();
-    assert_eq!(facts.state("zone", json!("UTC"), &PutOptions::new("profile")).unwrap(), 3);
+    assert_eq!(facts.add_claim("zone", json!("UTC"), &PutOptions::new("profile")).unwrap(), 3);
     let fact = facts.get("zone").unwrap().unwrap();
     assert!(fact.is_contradicted());
     let superseded: Vec<bool> = fact.claims.iter().map(|c| c.superseded.is_some()).collect();

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use contextweaver::compile::{
-    CallStyle, ContextItem, ContextLog, Format, Phase, Request, SensitivityAction, build,
+    CallStyle, CompileRequest, ContextItem, ContextLog, Phase, PromptFormat, SensitivityAction,
+    build,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -13,8 +14,8 @@ use weaver_types::{Confidentiality, Integrity, Label};
 
 use crate::frames::{frame, log_with, so_many_items, tool_call};
 
-fn native(format: Format) -> Request<'static> {
-    Request { format, calls: CallStyle::Native, ..Request::new(Phase::Answer) }
+fn native(format: PromptFormat) -> CompileRequest<'static> {
+    CompileRequest { format, call_style: CallStyle::Native, ..CompileRequest::new(Phase::Answer) }
 }
 
 fn two_calls() -> ContextLog {
@@ -44,7 +45,7 @@ fn result(said: &str) -> String {
 
 #[test]
 fn calls_made_together_are_answered_together() {
-    let pack = build(&two_calls(), &native(Format::OpenAi)).unwrap();
+    let pack = build(&two_calls(), &native(PromptFormat::OpenAi)).unwrap();
     let call = |id: &str, q: &str| {
         let arguments = json!({ "q": q }).to_string();
         json!({ "id": id, "type": "function",
@@ -70,7 +71,7 @@ fn calls_made_together_are_answered_together() {
 
 #[test]
 fn blocks_of_calls_and_results() {
-    let messages = build(&two_calls(), &native(Format::Anthropic)).unwrap().messages.unwrap();
+    let messages = build(&two_calls(), &native(PromptFormat::Anthropic)).unwrap().messages.unwrap();
     let expected = json!([
         { "role": "user", "content": [{ "type": "text", "text": "How many are open?" }] },
         { "role": "assistant", "content": [
@@ -87,7 +88,7 @@ fn blocks_of_calls_and_results() {
     assert_eq!(json!(all[..3]), expected);
     let last = all.last().unwrap()["content"].as_array().unwrap().last().unwrap();
     assert_eq!(last["cache_control"]["type"], "ephemeral");
-    let gemini = build(&two_calls(), &native(Format::Gemini)).unwrap().messages.unwrap();
+    let gemini = build(&two_calls(), &native(PromptFormat::Gemini)).unwrap().messages.unwrap();
     let parts = &gemini["contents"][1]["parts"];
     assert_eq!(
         parts[1]["functionCall"],
@@ -101,14 +102,16 @@ fn blocks_of_calls_and_results() {
 /// replaced.
 #[test]
 fn what_is_redacted_stays_text_and_ids_are_plain() {
-    let secret = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+    let secret = Label::new(Confidentiality::Restricted, Integrity::Untrusted);
     let items = [
         tool_call(1, "salary").with_label(secret),
         ContextItem::tool_result(&frame(1, "summary", &["high"])),
     ];
     let log = log_with(Arc::new(CharsPerFour), items);
     let mask = SensitivityAction::mask();
-    let pack = build(&log, &Request { action: mask, ..native(Format::OpenAi) }).unwrap();
+    let pack =
+        build(&log, &CompileRequest { sensitivity_action: mask, ..native(PromptFormat::OpenAi) })
+            .unwrap();
     assert!(!pack.text.contains("salary") && !pack.text.contains("tool_calls"), "{}", pack.text);
     let call = weaver_types::CallId::parse("run/1:é").unwrap();
     let capability = weaver_types::CapabilityId::parse("tickets.list").unwrap();
@@ -117,20 +120,20 @@ fn what_is_redacted_stays_text_and_ids_are_plain() {
     let items =
         [ContextItem::tool_call(&call, &capability, &json!({})), ContextItem::tool_result(&frame)];
     let log = log_with(Arc::new(CharsPerFour), items);
-    let messages = build(&log, &native(Format::Anthropic)).unwrap().messages.unwrap();
+    let messages = build(&log, &native(PromptFormat::Anthropic)).unwrap().messages.unwrap();
     assert_eq!(messages["messages"][1]["content"][0]["id"], "at_0");
 }
 
 /// The rules of the providers: every call is answered once, right behind the message that makes
 /// it, and nothing else is answered.
-fn is_valid(format: Format, messages: &Value) {
+fn is_valid(format: PromptFormat, messages: &Value) {
     let ids = |value: &Value, list: &str, key: &str| -> Vec<String> {
         let all = value[list].as_array().into_iter().flatten();
         all.filter_map(|part| part[key].as_str().map(str::to_owned)).collect()
     };
     let mut owed: Vec<String> = Vec::new();
     match format {
-        Format::OpenAi => {
+        PromptFormat::OpenAi => {
             for message in messages["messages"].as_array().unwrap() {
                 if message["role"] == "tool" {
                     assert_eq!(message["tool_call_id"].as_str(), Some(owed.remove(0).as_str()));
@@ -161,10 +164,10 @@ proptest! {
     fn native_calls_keep_the_rules_and_the_budget(
         items in so_many_items(0..60),
         budget in prop_oneof![0usize..200, 200usize..4000],
-        format in prop::sample::select(vec![Format::OpenAi, Format::Anthropic]),
+        format in prop::sample::select(vec![PromptFormat::OpenAi, PromptFormat::Anthropic]),
     ) {
         let log = log_with(Arc::new(CharsPerFour), items);
-        let pack = build(&log, &native(format).within(budget)).unwrap();
+        let pack = build(&log, &native(format).with_budget(budget)).unwrap();
         prop_assert!(log.counter().within(&pack.text, budget));
         let Some(messages) = pack.messages else {
             prop_assert_eq!(pack.text, "");
@@ -173,7 +176,7 @@ proptest! {
         is_valid(format, &messages);
         // Each result that is shown is there once.
         let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
-        for section in pack.sections.iter().filter(|s| s.text.starts_with("[TOOL RESULT")) {
+        for section in pack.items.iter().filter(|s| s.text.starts_with("[TOOL RESULT")) {
             *shown.entry(section.text.trim_end()).or_default() += 1;
         }
         let sent = strings(&messages);

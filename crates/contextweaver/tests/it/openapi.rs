@@ -1,12 +1,12 @@
 //! What an OpenAPI document says, part by part.
 
-use contextweaver::catalog::load::{self, CatalogFormat, Source};
+use contextweaver::catalog::load::{self, CatalogFormat, LoadOptions};
 use contextweaver::catalog::{Catalog, SelectableItem};
 use serde_json::{Value, json};
 use weaver_types::Effects;
 
 fn read(api: &Value) -> Catalog {
-    load::read(&api.to_string(), Source::default()).unwrap().catalog().unwrap()
+    load::read(&api.to_string(), LoadOptions::default()).unwrap().into_catalog().unwrap()
 }
 
 /// A document with one path.
@@ -38,13 +38,13 @@ fn only_the_versions_3_0_and_3_1_are_read() {
     }
     for version in ["2.0", "3.2.0", "4.0.0", "1", ""] {
         let api = json!({ "openapi": version, "paths": {} }).to_string();
-        let error = load::read(&api, Source::default()).unwrap_err();
+        let error = load::read(&api, LoadOptions::default()).unwrap_err();
         assert_eq!(error.code(), "catalog.openapi", "{version}: {error}");
     }
     // A document may have webhooks alone, but no list in place of its paths.
     assert!(read(&json!({ "openapi": "3.1.0" })).is_empty());
     let odd = json!({ "openapi": "3.1.0", "paths": [] }).to_string();
-    assert!(load::read(&odd, Source::of(CatalogFormat::OpenApi)).is_err());
+    assert!(load::read(&odd, LoadOptions::for_format(CatalogFormat::OpenApi)).is_err());
 }
 
 #[test]

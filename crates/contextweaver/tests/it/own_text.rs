@@ -33,7 +33,7 @@ fn order_and_particles_tell_twins_apart() {
     let router = Router::new(catalog(items)).unwrap();
     for (name, text) in twins {
         let hits = router.route(text, 2);
-        let copies: Vec<bool> = hits.iter().map(|hit| hit.copy).collect();
+        let copies: Vec<bool> = hits.iter().map(|hit| hit.is_near_duplicate).collect();
         assert_eq!(copies, [false, false], "{name}");
         assert!(hits.iter().any(|hit| hit.id.as_str() == name), "{name}: {hits:?}");
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use contextweaver::compile::{
-    Compiler, ContextItem, ContextLog, ContextPack, DropReason, Format, HeadAndTail, ItemKind,
-    Phase, PhaseSpec, RedactionHook, Request, SensitivityAction, ToolOutput, admit, build,
+    CompileRequest, Compiler, ContextItem, ContextItemKind, ContextLog, ContextPack, DropReason,
+    HeadAndTail, Phase, PhaseSpec, PromptFormat, RedactionHook, SensitivityAction, ToolOutput,
+    build, item_from_output,
 };
 use proptest::prelude::*;
 use weaver_text::token::{CharsPerFour, Count, Tiktoken, TokenCounter};
@@ -84,22 +85,27 @@ fn counter(which: usize) -> Arc<dyn TokenCounter> {
     }
 }
 
-fn request(phase: Phase, budget: usize, how: usize) -> Request<'static> {
+fn request(phase: Phase, budget: usize, how: usize) -> CompileRequest<'static> {
     let format = match how % 4 {
-        0 => Format::OpenAi,
-        1 => Format::Anthropic,
-        2 => Format::Gemini,
-        _ => Format::Text,
+        0 => PromptFormat::OpenAi,
+        1 => PromptFormat::Anthropic,
+        2 => PromptFormat::Gemini,
+        _ => PromptFormat::Text,
     };
     let action =
         if how.is_multiple_of(3) { SensitivityAction::mask() } else { SensitivityAction::Drop };
     let summariser = (how % 5 == 1).then_some(&HeadAndTail as _);
-    Request { format, action, summariser, ..Request::new(phase).within(budget) }
+    CompileRequest {
+        format,
+        sensitivity_action: action,
+        summariser,
+        ..CompileRequest::new(phase).with_budget(budget)
+    }
 }
 
 /// A text with the defaults, which is what the promises about tokens are made for.
-fn plain(phase: Phase, budget: usize) -> Request<'static> {
-    Request::new(phase).within(budget)
+fn plain(phase: Phase, budget: usize) -> CompileRequest<'static> {
+    CompileRequest::new(phase).with_budget(budget)
 }
 
 fn budget_holds(log: &ContextLog, pack: &ContextPack, budget: usize) {
@@ -135,10 +141,10 @@ fn order_and_closure_hold(log: &ContextLog, pack: &ContextPack) {
         assert!(pack.label.integrity >= item.label().integrity);
     }
     // A call is never shown without the results that could be shown, nor they without it.
-    let results = log.iter().filter(|item| item.kind() == ItemKind::ToolResult);
+    let results = log.iter().filter(|item| item.kind() == ContextItemKind::ToolResult);
     for result in results.filter(|result| pack_knows(pack, result.id())) {
         let call = result.parent().and_then(|call| log.get(call));
-        let is_call = call.is_some_and(|call| call.kind() == ItemKind::ToolCall);
+        let is_call = call.is_some_and(|call| call.kind() == ContextItemKind::ToolCall);
         if let Some(call) = call.filter(|_| is_call) {
             assert_eq!(included.contains(call.id()), included.contains(result.id()));
         }
@@ -163,15 +169,15 @@ fn nothing_more_would_fit(log: &ContextLog, pack: &ContextPack, budget: usize) {
     for id in &dropped {
         let item = log.get(id).unwrap();
         let call = match item.kind() {
-            ItemKind::ToolResult => item
-                .parent()
-                .filter(|call| log.get(call).is_some_and(|call| call.kind() == ItemKind::ToolCall)),
+            ContextItemKind::ToolResult => item.parent().filter(|call| {
+                log.get(call).is_some_and(|call| call.kind() == ContextItemKind::ToolCall)
+            }),
             _ => None,
         };
         let call = call.unwrap_or(id);
         let members = log.iter().filter(|other| {
             other.id() == call
-                || other.kind() == ItemKind::ToolResult && other.parent() == Some(call)
+                || other.kind() == ContextItemKind::ToolResult && other.parent() == Some(call)
         });
         let cost: usize = members.map(|member| log.tokens(member.id()).unwrap()).sum();
         assert!(cost > left, "{id} costs {cost}, {left} are left");
@@ -202,17 +208,17 @@ proptest! {
         query in "[a-z ]{0,20}",
     ) {
         let log = log_with(counter(which), items);
-        let request = request(phase, budget, how).about(&query);
+        let request = request(phase, budget, how).with_query(&query);
         let pack = build(&log, &request).unwrap();
         budget_holds(&log, &pack, budget);
         counts_add_up(&pack);
         order_and_closure_hold(&log, &pack);
-        let redacts = matches!(request.action, SensitivityAction::Redact(_));
+        let redacts = matches!(request.sensitivity_action, SensitivityAction::Redact(_));
         for id in &pack.item_ids {
             let level = log.get(id).unwrap().label().confidentiality;
             prop_assert!(redacts || level < Confidentiality::Confidential);
         }
-        if request.format == Format::Text {
+        if request.format == PromptFormat::Text {
             // No text passes for a heading.
             let headings = pack.text.lines().filter(|line| line.starts_with('[')).count();
             prop_assert_eq!(headings, pack.stats.included_count);
@@ -252,8 +258,8 @@ proptest! {
         let mut log = ContextLog::new(counter(which));
         let mut compiler = Compiler::new();
         let form = |how, budget| {
-            let request = request(phase, budget, how).about(&query);
-            Request { explain: how % 2 == 0, ..request }
+            let request = request(phase, budget, how).with_query(&query);
+            CompileRequest { explain: how % 2 == 0, ..request }
         };
         let request = form(how.0, budgets.0);
         for (n, item) in items.into_iter().enumerate() {
@@ -287,7 +293,7 @@ proptest! {
     ) {
         let mut log = ContextLog::new(counter(which));
         let mut compiler = Compiler::new();
-        let request = plain(phase, budget).about("the same");
+        let request = plain(phase, budget).with_query("the same");
         for (n, item) in items.into_iter().enumerate() {
             push(&mut log, item);
             if n % step == 0 {
@@ -311,7 +317,7 @@ proptest! {
         let before = shown(items.clone());
         let mut stricter = items;
         if let Some(item) = stricter.get_mut(at) {
-            let secret = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+            let secret = Label::new(Confidentiality::Restricted, Integrity::Untrusted);
             *item = item.clone().with_label(secret);
             let after = shown(stricter.clone());
             // But for those that a later one stood for which is gone now.
@@ -336,10 +342,10 @@ fn what_a_lost_group_stood_for_comes_back() {
             id: format!("r{n}"),
             call: Some(id.clone()),
             result: RawResult::text("three are open"),
-            label: Label::of(level, Integrity::Untrusted),
+            label: Label::new(level, Integrity::Untrusted),
             metadata: Default::default(),
         };
-        [ContextItem::call_text(id, "tickets.list open"), admit(output, None)]
+        [ContextItem::call_text(id, "tickets.list open"), item_from_output(output, None)]
     };
     let mut log = log_with(
         counter(0),
@@ -350,7 +356,7 @@ fn what_a_lost_group_stood_for_comes_back() {
     let shown =
         |pack: &ContextPack| pack.item_ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
     assert_eq!(shown(&compiler.build(&log, &request).unwrap()), ["call:c2", "r2"]);
-    let secret = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+    let secret = Label::new(Confidentiality::Restricted, Integrity::Untrusted);
     let [_, result] = pair(2, Confidentiality::Internal);
     log.push(result.with_id("r2b").with_label(secret)).unwrap();
     let pack = compiler.build(&log, &request).unwrap();
@@ -390,13 +396,16 @@ fn what_is_given_back_is_not_shown_shorter() {
     let items =
         [ContextItem::doc("d", "word ".repeat(200)), ContextItem::user_turn("u", "x".repeat(90))];
     let log = log_with(Arc::new(Joined), items);
-    let request =
-        Request { summariser: Some(&HeadAndTail), explain: true, ..plain(Phase::Answer, 400) };
+    let request = CompileRequest {
+        summariser: Some(&HeadAndTail),
+        explain: true,
+        ..plain(Phase::Answer, 400)
+    };
     let pack = build(&log, &request).unwrap();
     assert_eq!((pack.stats.included_count, pack.stats.compressed_count), (1, 0));
     assert!(pack.explanations.iter().all(|item| !item.is_compressed));
     // With room for both it is.
-    let pack = build(&log, &Request { ..request.within(800) }).unwrap();
+    let pack = build(&log, &CompileRequest { ..request.with_budget(800) }).unwrap();
     assert_eq!((pack.stats.included_count, pack.stats.compressed_count), (2, 1));
 }
 
@@ -409,12 +418,12 @@ fn what_is_redacted_is_never_summarised() {
             "withheld ".repeat(200)
         }
     }
-    let secret = Label::of(Confidentiality::Restricted, Integrity::Trusted);
+    let secret = Label::new(Confidentiality::Restricted, Integrity::Trusted);
     let text = format!("hunter2 {}", "and more of it ".repeat(200));
     let log = log_with(counter(0), [ContextItem::doc("d", text).with_label(secret)]);
     for budget in [100, 200, 400] {
-        let request = Request {
-            action: SensitivityAction::Redact(&Wordy),
+        let request = CompileRequest {
+            sensitivity_action: SensitivityAction::Redact(&Wordy),
             summariser: Some(&HeadAndTail),
             ..plain(Phase::Answer, budget)
         };
@@ -440,7 +449,7 @@ fn what_cannot_be_counted_is_left_out() {
 /// Whatever a compiler was asked for before, it answers like one that was asked for nothing yet.
 #[test]
 fn another_request_takes_nothing_over() {
-    let secret = Label::of(Confidentiality::Confidential, Integrity::Trusted);
+    let secret = Label::new(Confidentiality::Confidential, Integrity::Trusted);
     let filler = "x ".repeat(40);
     let all = log_with(
         counter(0),
@@ -453,14 +462,14 @@ fn another_request_takes_nothing_over() {
     );
     let tags = ["holiday".to_owned()];
     let usual = plain(Phase::Answer, 40);
-    let talk = PhaseSpec::new("talk", 40).with(ItemKind::AgentMessage, 100);
+    let talk = PhaseSpec::new("talk", 40).with_kind(ContextItemKind::AgentMessage, 100);
     let requests = [
         usual.clone(),
-        usual.clone().about("invoice"),
-        Request { tags: &tags, ..usual.clone() },
-        Request { floor: Confidentiality::Restricted, ..usual.clone() },
-        Request { action: SensitivityAction::mask(), ..usual },
-        Request::new(talk),
+        usual.clone().with_query("invoice"),
+        CompileRequest { tags: &tags, ..usual.clone() },
+        CompileRequest { sensitivity_floor: Confidentiality::Restricted, ..usual.clone() },
+        CompileRequest { sensitivity_action: SensitivityAction::mask(), ..usual },
+        CompileRequest::new(talk),
     ];
     let fresh = requests.each_ref().map(|request| build(&all, request).unwrap());
     for (n, pack) in fresh.iter().enumerate() {
@@ -510,7 +519,7 @@ fn what_is_too_long_is_made_shorter_first() {
     let usual = plain(Phase::Answer, 400);
     let without = build(&log, &usual).unwrap();
     assert_eq!((without.stats.included_count, without.stats.compressed_count), (1, 0));
-    let pack = build(&log, &Request { summariser: Some(&HeadAndTail), ..usual }).unwrap();
+    let pack = build(&log, &CompileRequest { summariser: Some(&HeadAndTail), ..usual }).unwrap();
     budget_holds(&log, &pack, 400);
     assert_eq!((pack.stats.included_count, pack.stats.compressed_count), (2, 1));
     assert!(pack.text.contains("The end of the story") && pack.text.contains("Nobody won."));

@@ -4,8 +4,8 @@
 
 use std::num::NonZeroUsize;
 
-use contextweaver::catalog::load::{self, CatalogFormat, Source};
-use contextweaver::filter::{Filter, Rule};
+use contextweaver::catalog::load::{self, CatalogFormat, LoadOptions};
+use contextweaver::filter::{Filter, FilterRule};
 use contextweaver::graph::{ChoiceGraph, GraphOptions};
 use contextweaver::route::{RouteAnswer, RouteRequest, Router};
 use serde_json::Value;
@@ -23,8 +23,8 @@ fn case(name: &str) -> Value {
 }
 
 fn router() -> Router {
-    let source = Source::of(CatalogFormat::Json);
-    let catalog = load::read_value(&recorded()["catalog"], source).unwrap().catalog().unwrap();
+    let source = LoadOptions::for_format(CatalogFormat::Json);
+    let catalog = load::read_value(&recorded()["catalog"], source).unwrap().into_catalog().unwrap();
     assert_eq!(catalog.len(), 83);
     Router::new(catalog).unwrap()
 }
@@ -107,10 +107,11 @@ fn filters_let_through_what_theirs_do() {
     for (input, theirs) in inputs.zip(case["output"].as_array().unwrap()) {
         let Some(filter) = filter(input) else { continue };
         replayed += 1;
-        let request = RouteRequest::new("export the audit log", 5).filtered(&filter).traced();
+        let request =
+            RouteRequest::new("export the audit log", 5).with_filter(&filter).with_trace();
         let answer = router.answer(&request);
         let left_out = answer.trace.as_ref().map(|trace| &trace.left_out).unwrap();
-        let count = |rules: &[Rule]| {
+        let count = |rules: &[FilterRule]| {
             rules.iter().filter_map(|rule| left_out.get(rule)).sum::<usize>() as u64
         };
         if theirs.get("code").is_some() {
@@ -120,8 +121,8 @@ fn filters_let_through_what_theirs_do() {
         }
         let theirs = &theirs["ok"];
         let (excluded, gated) = (&theirs["excluded"], &theirs["gated"]);
-        assert_eq!(excluded, &count(&[Rule::ExcludedId, Rule::ExcludedTag]), "{input}");
-        assert_eq!(gated, &count(&[Rule::Namespace, Rule::Tag]), "{input}");
+        assert_eq!(excluded, &count(&[FilterRule::ExcludedId, FilterRule::ExcludedTag]), "{input}");
+        assert_eq!(gated, &count(&[FilterRule::Namespace, FilterRule::Tag]), "{input}");
         for hit in &answer.hits {
             let item = router.item(&hit.id).unwrap();
             assert!(filter.admits(item).is_ok(), "{input}: {}", hit.id);

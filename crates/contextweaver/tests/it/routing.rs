@@ -92,7 +92,7 @@ fn near_copies_do_not_fill_the_list() {
     assert_eq!(ids.first(), Some(&"audit.export_log"));
     assert_eq!(ids.get(1), Some(&"audit.query"));
     assert_eq!(
-        hits.iter().map(|hit| hit.copy).collect::<Vec<_>>(),
+        hits.iter().map(|hit| hit.is_near_duplicate).collect::<Vec<_>>(),
         [false, false, true, true, true]
     );
     // A copy is still found by its own name.
@@ -189,8 +189,8 @@ proptest! {
         let router = Router::new(catalog(items)).unwrap();
         let hits = router.route(&query, 20);
         for pair in hits.windows(2) {
-            let better = pair[0].score >= pair[1].score && pair[0].copy == pair[1].copy;
-            prop_assert!(better || (!pair[0].copy && pair[1].copy));
+            let better = pair[0].score >= pair[1].score && pair[0].is_near_duplicate == pair[1].is_near_duplicate;
+            prop_assert!(better || (!pair[0].is_near_duplicate && pair[1].is_near_duplicate));
         }
         prop_assert_eq!(&hits[..k.min(hits.len())], &router.route(&query, k)[..]);
     }

@@ -85,7 +85,7 @@ proptest! {
         let seen = |name: &weaver_types::CapabilityId| {
             name.as_str().trim_start_matches('t').parse::<u32>().is_ok_and(|n| hidden >> n & 1 == 0)
         };
-        let less = used.without(&taken).unwrap();
+        let less = used.without_item(&taken).unwrap();
         for query in &asked {
             let fresh = Router::new(catalog(items.clone())).unwrap();
             prop_assert_eq!(used.route(query, 30), fresh.route(query, 30));
@@ -144,11 +144,11 @@ mod with_the_table {
         let (first, later) = all.split_at(850);
         let mut changed = with_table(first.to_vec());
         for item in later {
-            changed = changed.with(item.clone()).unwrap();
+            changed = changed.with_item(item.clone()).unwrap();
         }
         let mut left = all.clone();
         for n in [3, 400, 870] {
-            changed = changed.without(&all[n].id).unwrap();
+            changed = changed.without_item(&all[n].id).unwrap();
             left.retain(|item| item.id != all[n].id);
         }
         left.reverse();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use contextweaver::compile::{
-    CallMade, ContextItem, ContextLog, DurableLog, Phase, Request, build,
+    CompileRequest, ContextItem, ContextLog, DurableLog, Phase, StructuredCall, build,
 };
 use contextweaver::error::{DurableLogError, LogError};
 use proptest::prelude::*;
@@ -82,7 +82,7 @@ proptest! {
         }
         let read = open(&records, "chat").unwrap();
         prop_assert_eq!(items(read.log()), items(&plain));
-        let request = Request::new(Phase::Answer).within(300);
+        let request = CompileRequest::new(Phase::Answer).with_budget(300);
         prop_assert_eq!(build(read.log(), &request).unwrap(), build(&plain, &request).unwrap());
     }
 }
@@ -110,7 +110,7 @@ fn two_that_add_see_each_other() {
 fn everything_of_an_item_is_kept() {
     let records = Arc::new(Records::default());
     let mut log = open(&records, "chat").unwrap();
-    let made = CallMade {
+    let made = StructuredCall {
         id: CallId::parse("c9").unwrap(),
         capability: CapabilityId::parse("a.b").unwrap(),
         arguments: json!({ "n": 1.5, "big": 9_007_199_254_740_993_u64 }),

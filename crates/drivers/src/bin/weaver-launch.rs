@@ -1,4 +1,4 @@
-//! A launcher of its own, for hosts that have no `weaver`: see `weaver_drivers::confine`.
+//! A standalone launcher for hosts without the `weaver` program: see `weaver_drivers::confine`.
 
 use std::process::ExitCode;
 

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn content_of(value: Value) -> RawContent {
-    parts(value).0
+    split_content(value).0
 }
 
 /// Of a write that goes on out of sight nobody may say that it did not happen.
@@ -11,7 +11,8 @@ fn content_of(value: Value) -> RawContent {
 fn what_goes_on_in_a_task_is_lost() {
     let value = json!({ "task": { "taskId": "1" } });
     let raw = serde_json::value::to_raw_value(&value).unwrap();
-    let said = result(Method::CallTool, Ok(CallOutcome::Task(Reply::new(raw, value, Vec::new()))));
+    let said =
+        to_raw_result(Method::CallTool, Ok(CallOutcome::Task(Reply::new(raw, value, Vec::new()))));
     assert!(said.is_err_and(|error| error.is_ambiguous()));
 }
 
@@ -87,7 +88,7 @@ fn questions_see_the_rows_that_text_stands_beside() {
 
 #[test]
 fn blocks_without_their_large_structure_are_not_the_result() {
-    let rows: Vec<Value> = (0..MAX_PARTS).map(|id| json!({"id": id})).collect();
+    let rows: Vec<Value> = (0..MAX_STRUCTURED_PARTS).map(|id| json!({"id": id})).collect();
     let text = json!({"type": "text", "text": "many users"});
     let large = raw(json!({"content": [text], "structuredContent": {"users": rows}}));
     assert!(large.blocks.is_none());
@@ -100,7 +101,7 @@ fn blocks_without_their_large_structure_are_not_the_result() {
 
 #[test]
 fn the_schema_speaks_of_the_structured_content_wherever_it_stands() {
-    let of = |value: Value| parts(value).1;
+    let of = |value: Value| split_content(value).1;
     let rows = json!({"rows": [1]});
     let text = json!({"type": "text", "text": "1"});
     assert!(of(json!({"structuredContent": rows})) == StructuredContent::Content);
@@ -114,19 +115,19 @@ fn the_schema_speaks_of_the_structured_content_wherever_it_stands() {
 
 #[test]
 fn what_may_have_reached_the_tool_is_ambiguous() {
-    use crate::mcp::Fault;
+    use crate::mcp::MessageFault;
     let upstream = || "x".to_owned();
-    let broken = McpError::Malformed { upstream: upstream(), fault: Fault::DuplicateKey };
+    let broken = McpError::Malformed { upstream: upstream(), fault: MessageFault::DuplicateKey };
     let gone = McpError::Http { upstream: upstream(), fault: HttpFault::StreamEnded };
     let status = |status| McpError::Http { upstream: upstream(), fault: HttpFault::Status(status) };
     for error in [broken, gone, status(503), status(408), status(499)] {
-        assert!(failed(&error).is_ambiguous(), "{error}");
+        assert!(transport_error(&error).is_ambiguous(), "{error}");
     }
-    assert!(!failed(&status(400)).is_ambiguous());
+    assert!(!transport_error(&status(400)).is_ambiguous());
     let unsent = McpError::TooManyCalls { upstream: upstream(), waiting: 1 };
-    assert!(!failed(&unsent).is_ambiguous());
+    assert!(!transport_error(&unsent).is_ambiguous());
     let said = |method, code| {
-        refused(method, &RpcError { code, message: "m\u{1b}".to_owned(), data: None })
+        rpc_error(method, &RpcError { code, message: "m\u{1b}".to_owned(), data: None })
     };
     let code = |code| said(Method::CallTool, code);
     assert_eq!(said(Method::ReadResource, -32602).code(), "driver.not_found");

@@ -1,113 +1,116 @@
-//! The confinement that an operator asks for.
+//! The confinement that an operator requires.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::Protection;
 
-/// The rights that a child is left with.
+/// The rights that a child keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
-    /// Files and folders that it never reaches, whatever the rest says: the state of the host.
+    /// Files and folders that are never accessible, whatever else is allowed: the state of the
+    /// host.
     pub denied: BTreeSet<PathBuf>,
-    /// What is made beside the denied files while the child runs.
-    pub neighbours: Neighbours,
-    /// The other files.
-    pub files: Files,
-    /// The network.
-    pub network: Network,
-    /// Its resources.
-    pub limits: Limits,
-    /// The user that it runs as, where root starts it: a name, `uid` or `uid:gid`, never root.
-    /// Without one it runs as whoever starts it.
+    /// Access to what is created next to the denied paths while the child runs.
+    pub sibling_access: SiblingAccess,
+    /// Access to all other files.
+    pub files: FileAccess,
+    /// Access to the network.
+    pub network: NetworkAccess,
+    /// Resource limits.
+    pub limits: ResourceLimits,
+    /// The user to run as when root starts the child: a name, `uid` or `uid:gid`, never root.
+    /// Without one it runs as the user that starts it.
     pub user: Option<String>,
-    /// No signals and no abstract sockets beyond its own processes. Signals are taken away in any
-    /// case, and abstract sockets wherever files or network are named, where the kernel can; this
-    /// demands both.
+    /// Requires that neither signals nor abstract sockets reach other processes. Signals are
+    /// blocked in any case, and abstract sockets whenever files or network are restricted, if the
+    /// kernel can; this flag makes both mandatory.
     pub isolated: bool,
-    /// What is done where the kernel cannot do all of it.
-    pub demand: Demand,
+    /// What to do if the kernel cannot enforce everything.
+    pub enforcement_mode: EnforcementMode,
 }
 
-/// What happens where the kernel cannot do what is asked.
+/// What to do if the kernel cannot enforce everything that is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Demand {
-    /// The child is not started.
+pub enum EnforcementMode {
+    /// Do not start the child.
     #[default]
     Strict,
-    /// It is started with what there is, and the difference is told.
+    /// Start it with what can be enforced, and report the difference.
     BestEffort,
 }
 
-/// What is made beside a denied file or folder while the child runs.
+/// Access to what is created next to a denied path while the child runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Neighbours {
-    /// It is out of reach: the folders above a denied path can neither be listed nor take new
-    /// entries, and nobody has to look after anything.
+pub enum SiblingAccess {
+    /// Not accessible: the folders above a denied path can neither be listed nor take new entries.
+    /// This holds for as long as the child runs.
     #[default]
     Closed,
-    /// It is within reach, where the kernel can cover the denied paths by mounts
-    /// ([`Protection::Mounts`]); otherwise as [`Neighbours::Closed`].
+    /// Accessible, if the kernel can cover the denied paths with mounts ([`Protection::Mounts`]);
+    /// otherwise like [`SiblingAccess::Closed`].
     ///
-    /// A mount covers a folder with all that is ever made in it. It covers a file until another
-    /// takes its place, and nothing covers a denied path that is made later. Whoever asks for this
-    /// keeps state in folders, and starts the child again when a denied file was replaced or made.
+    /// A mount over a folder covers everything created in it later. A mount over a file covers it
+    /// only until the file is replaced, and nothing covers a denied path that is created later. So
+    /// a host that chooses this keeps its state in folders, and restarts the child when a denied
+    /// file was replaced or created.
     Open,
 }
 
-/// The files that a child reaches, beside the denied ones, which it never does.
+/// The files that a child can access, never including denied ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Files {
-    /// Everything that is there when the child starts.
+pub enum FileAccess {
+    /// Everything that exists when the child starts.
     ///
-    /// Unless mounts cover the denied paths ([`Neighbours::Open`]), the child reaches what is there
-    /// in the folders above them, but can neither list them nor make new entries in them.
+    /// Unless mounts cover the denied paths ([`SiblingAccess::Open`]), the child can use existing
+    /// entries of the folders above them, but can neither list these folders nor create entries in
+    /// them.
     #[default]
     AllButDenied,
-    /// What is named, and nothing else.
-    Only(AllowedFiles),
+    /// Only the named paths.
+    Only(AllowedPaths),
 }
 
-/// Files by name. The program itself can always be read and executed.
+/// Paths that a child can access. The program itself can always be read and executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AllowedFiles {
-    /// May be read and listed, with everything below.
+pub struct AllowedPaths {
+    /// May be read and listed, including everything below.
     pub read: BTreeSet<PathBuf>,
-    /// May be read, written, made and removed, with everything below.
+    /// May be read, written, created and removed, including everything below.
     pub write: BTreeSet<PathBuf>,
-    /// May be read and executed, with everything below.
+    /// May be read and executed, including everything below.
     pub execute: BTreeSet<PathBuf>,
     /// Adds what most programs need to start: the folders of installed programs and libraries
     /// (to read and execute), a few files of `/etc`, `/proc`, and devices such as `/dev/null`.
     pub system: bool,
 }
 
-impl Files {
-    /// Nothing by name yet, and what most programs need to start.
+impl FileAccess {
+    /// No named paths yet, only what most programs need to start.
     #[must_use]
     pub fn only() -> Self {
-        Self::Only(AllowedFiles::default())
+        Self::Only(AllowedPaths::default())
     }
 
-    /// The same, with this to read. No change where all files are allowed already.
+    /// Adds a path to read. No effect if all files are allowed.
     #[must_use]
     pub fn read(self, path: impl Into<PathBuf>) -> Self {
         self.with(|only| only.read.insert(path.into()))
     }
 
-    /// The same, with this to read and write. No change where all files are allowed already.
+    /// Adds a path to read and write. No effect if all files are allowed.
     #[must_use]
     pub fn write(self, path: impl Into<PathBuf>) -> Self {
         self.with(|only| only.write.insert(path.into()))
     }
 
-    /// The same, with this to read and execute. No change where all files are allowed already.
+    /// Adds a path to read and execute. No effect if all files are allowed.
     #[must_use]
     pub fn execute(self, path: impl Into<PathBuf>) -> Self {
         self.with(|only| only.execute.insert(path.into()))
     }
 
-    fn with(mut self, change: impl FnOnce(&mut AllowedFiles) -> bool) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut AllowedPaths) -> bool) -> Self {
         if let Self::Only(only) = &mut self {
             change(only);
         }
@@ -115,7 +118,7 @@ impl Files {
     }
 }
 
-impl Default for AllowedFiles {
+impl Default for AllowedPaths {
     fn default() -> Self {
         Self {
             read: BTreeSet::new(),
@@ -126,33 +129,33 @@ impl Default for AllowedFiles {
     }
 }
 
-/// The network that a child reaches.
+/// The network that a child can access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Network {
-    /// That of the host.
+pub enum NetworkAccess {
+    /// The host's network.
     #[default]
     Host,
-    /// None at all. Unix sockets that are files are files.
+    /// No network. Unix sockets in the file system count as files.
     None,
 }
 
-/// Bounds on the resources of a child; `None` leaves what the host has.
+/// Resource limits of a child; `None` keeps the host's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Address space of each process, in bytes.
     pub address_space: Option<u64>,
-    /// Processor time of each process, in seconds; then it is killed.
+    /// CPU time of each process, in seconds; a process that exceeds it is killed.
     pub cpu_seconds: Option<u64>,
     /// Open files of each process.
     pub open_files: Option<u64>,
-    /// Processes and threads of its user, those of others counted too.
+    /// Processes and threads of its user, including those outside the confinement.
     pub processes: Option<u64>,
     /// Size of a file that it writes, in bytes.
     pub file_size: Option<u64>,
 }
 
-impl Limits {
-    /// The limits that are set.
+impl ResourceLimits {
+    /// The protections of the limits that are set.
     #[must_use]
     pub fn protections(&self) -> BTreeSet<Protection> {
         let all = [
@@ -167,42 +170,43 @@ impl Limits {
 }
 
 impl Confinement {
-    /// Nothing is taken away but these files and new privileges.
+    /// Denies only these files and new privileges.
     #[must_use]
     pub fn denying<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self {
             denied: paths.into_iter().map(Into::into).collect(),
-            neighbours: Neighbours::default(),
-            files: Files::default(),
-            network: Network::default(),
-            limits: Limits::default(),
+            sibling_access: SiblingAccess::default(),
+            files: FileAccess::default(),
+            network: NetworkAccess::default(),
+            limits: ResourceLimits::default(),
             user: None,
             isolated: false,
-            demand: Demand::default(),
+            enforcement_mode: EnforcementMode::default(),
         }
     }
 
-    /// What is asked: where the kernel lacks any of it, the confinement is less than it should be.
+    /// The protections that are required: if the kernel enforces fewer, the confinement is
+    /// incomplete.
     #[must_use]
-    pub fn asked(&self) -> BTreeSet<Protection> {
-        let mut asked = self.limits.protections();
-        asked.extend([Protection::NoNewPrivileges, Protection::SystemCalls]);
-        let named = matches!(self.files, Files::Only(_));
+    pub fn required_protections(&self) -> BTreeSet<Protection> {
+        let mut required = self.limits.protections();
+        required.extend([Protection::NoNewPrivileges, Protection::SystemCalls]);
+        let named = matches!(self.files, FileAccess::Only(_));
         if named || !self.denied.is_empty() {
-            asked.extend([Protection::Files, Protection::Truncate]);
+            required.extend([Protection::Files, Protection::Truncate]);
         }
         if !self.denied.is_empty() {
-            asked.insert(Protection::Metadata);
+            required.insert(Protection::Metadata);
         }
         if self.user.is_some() {
-            asked.insert(Protection::User);
+            required.insert(Protection::User);
         }
-        if self.network == Network::None {
-            asked.insert(Protection::Network);
+        if self.network == NetworkAccess::None {
+            required.insert(Protection::Network);
         }
         if self.isolated {
-            asked.extend([Protection::Signals, Protection::AbstractSockets]);
+            required.extend([Protection::Signals, Protection::AbstractSockets]);
         }
-        asked
+        required
     }
 }

@@ -1,4 +1,4 @@
-//! The confinement that the kernel really enforces.
+//! The confinement that the kernel enforces.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,27 +6,27 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::Protection;
-use super::protection::listed;
+use super::protection::join_names;
 
-/// What the kernel really keeps from a child, as the launcher found it before the child's start.
+/// What the kernel enforces for a child, as its launcher reported it before the start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EnforcedConfinement {
-    /// The version of the kernel's Landlock; 0 where there is none.
+    /// The kernel's Landlock version; 0 if it has none.
     pub landlock: u32,
-    /// What is in force. It may be more than was asked.
+    /// The protections in force, possibly more than required.
     pub protections: BTreeSet<Protection>,
-    /// What was asked and is not in force. Empty unless best effort was asked.
+    /// The required protections that are not in force. Empty unless best effort was chosen.
     pub lacking: BTreeSet<Protection>,
 }
 
 impl EnforcedConfinement {
-    /// True when all that was asked is in force.
+    /// True if everything required is in force.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.lacking.is_empty()
     }
 
-    /// The fields of an event.
+    /// As fields of an event.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let names = |all: &BTreeSet<Protection>| -> Vec<&str> {
@@ -47,9 +47,9 @@ impl fmt::Display for EnforcedConfinement {
             0 => f.write_str("no landlock")?,
             version => write!(f, "landlock {version}")?,
         }
-        write!(f, "; enforced: {}", listed(&self.protections))?;
+        write!(f, "; enforced: {}", join_names(&self.protections))?;
         if !self.lacking.is_empty() {
-            write!(f, "; lacking: {}", listed(&self.lacking))?;
+            write!(f, "; lacking: {}", join_names(&self.lacking))?;
         }
         Ok(())
     }

@@ -1,19 +1,19 @@
-//! Why a child is not started.
+//! Why a confined child was not started.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::Protection;
-use super::protection::listed;
+use super::protection::join_names;
 
-/// Why a confined child is not started.
+/// Why a confined child was not started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfineError {
-    /// The kernel, or the rights of this process, do not suffice for what is asked.
+    /// The kernel, or the rights of this process, cannot enforce what is required.
     #[error(
         "this system cannot enforce {}: {reason}; ask for less, or say `best_effort` and let the policy decide",
-        listed(lacking)
+        join_names(lacking)
     )]
     Lacking {
         /// What cannot be enforced.
@@ -21,13 +21,13 @@ pub enum ConfineError {
         /// Why not.
         reason: String,
     },
-    /// A path that is to be allowed is denied, or stands below one that is.
+    /// An allowed path is denied, or lies below a denied one.
     #[error("`{}` is to be allowed and is part of the host's own state; name another folder", path.display())]
     Denied {
         /// The path.
         path: PathBuf,
     },
-    /// A path that is named is not there.
+    /// A named path does not exist.
     #[error("`{}` cannot be opened: {reason}; a confined path must be there at the start", path.display())]
     Path {
         /// The path.
@@ -35,15 +35,15 @@ pub enum ConfineError {
         /// The system's reason.
         reason: String,
     },
-    /// A folder on the way to a denied path has too many entries to allow them one by one.
+    /// A folder above a denied path has too many entries to allow each of them.
     #[error("`{}` has more than {most} entries; move the host's state to a folder of its own", path.display())]
-    Crowded {
+    TooManyEntries {
         /// The folder.
         path: PathBuf,
         /// The bound.
         most: usize,
     },
-    /// The program is not there or cannot be executed.
+    /// The program does not exist or cannot be executed.
     #[error("cannot start `{program}`: {reason}")]
     Program {
         /// The program as configured.
@@ -51,19 +51,19 @@ pub enum ConfineError {
         /// The system's reason.
         reason: String,
     },
-    /// The launcher was told something that it does not understand.
+    /// The launcher did not understand the request, or its caller the report.
     #[error("the launcher and its caller do not understand each other: {reason}")]
     Form {
         /// What is wrong.
         reason: String,
     },
-    /// The launcher ended without a word.
+    /// The launcher ended without a report.
     #[error("the launcher ended without a report; is `{launcher}` the right program?")]
-    Silent {
+    NoReport {
         /// The launcher.
         launcher: String,
     },
-    /// The launcher refused, in its own words.
+    /// The launcher reported an error.
     #[error("{message}")]
     Refused {
         /// The code of its error.
@@ -87,16 +87,16 @@ impl ConfineError {
             Self::Lacking { .. } => lacking,
             Self::Denied { .. } => denied,
             Self::Path { .. } => path,
-            Self::Crowded { .. } => crowded,
+            Self::TooManyEntries { .. } => crowded,
             Self::Program { .. } => program,
             Self::Form { .. } => form,
-            Self::Silent { .. } => silent,
+            Self::NoReport { .. } => silent,
             Self::Refused { code, .. } => code,
         }
     }
 
-    /// What a launcher told of its own error.
-    pub(crate) fn told(code: &str, message: String) -> Self {
+    /// The error that a launcher reported.
+    pub(crate) fn from_report(code: &str, message: String) -> Self {
         let code = CODES.into_iter().find(|known| *known == code).unwrap_or("confine.refused");
         Self::Refused { code, message }
     }

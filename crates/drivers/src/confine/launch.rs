@@ -1,23 +1,23 @@
-//! The launcher's side: confine this process, report, become another program.
+//! The launcher's side: confine this process, report, and become another program.
 
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::form::{read_request, write_report};
+use super::launcher_protocol::{read_request, write_report};
 use super::{ConfineError, Confinement, EnforcedConfinement};
 
-/// How a launcher ends that started nothing.
-const FAILED: u8 = 125;
-/// How much of `PATH` an error repeats, in characters.
+/// Exit code of a launcher that started nothing.
+const FAILURE_EXIT_CODE: u8 = 125;
+/// How much of `PATH` an error shows, in characters.
 const MAX_SHOWN_PATH: usize = 400;
 
-/// Runs this process as a launcher: `arguments` are the request and then the program with its
-/// arguments; without a program it reports and ends.
+/// Runs this process as a launcher: `arguments` are the request, then the program and its
+/// arguments; without a program it only reports.
 ///
-/// Must be called first of all, while the process has one thread and nothing open that it needs:
-/// every descriptor but the three standard ones is closed. Returns only when nothing was started.
+/// Must be called before anything else, while the process has one thread and needs no open
+/// descriptor: all except the three standard ones are closed. Returns only if nothing was started.
 #[must_use]
 pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.into_iter();
@@ -25,31 +25,31 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let argv: Vec<OsString> = arguments.collect();
     match prepare(request, &argv) {
         Ok(PreparedLaunch::Probed(enforced)) => {
-            report(Ok(&enforced));
+            send_report(Ok(&enforced));
             ExitCode::SUCCESS
         }
         Ok(PreparedLaunch::Ready { enforced, program, variables }) => {
-            report(Ok(&enforced));
+            send_report(Ok(&enforced));
             let reason = become_program(&program, &argv, variables);
-            report(Err(&ConfineError::Program { program: shown(&argv), reason }));
-            ExitCode::from(FAILED)
+            send_report(Err(&ConfineError::Program { program: program_name(&argv), reason }));
+            ExitCode::from(FAILURE_EXIT_CODE)
         }
         Err(error) => {
-            report(Err(&error));
-            ExitCode::from(FAILED)
+            send_report(Err(&error));
+            ExitCode::from(FAILURE_EXIT_CODE)
         }
     }
 }
 
 enum PreparedLaunch {
-    /// Only what would be enforced was asked.
+    /// Only a report of what would be enforced was requested.
     Probed(EnforcedConfinement),
-    /// This process is confined.
+    /// This process is confined and ready to become the program.
     Ready {
         enforced: EnforcedConfinement,
         /// The file of the program.
         program: PathBuf,
-        /// What it gets in place of variables that are set.
+        /// Environment variables to override.
         variables: Vec<(&'static str, String)>,
     },
 }
@@ -58,14 +58,13 @@ fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<PreparedLaunc
     let text = request.and_then(|request| request.into_string().ok());
     let missing = || ConfineError::Form { reason: "the request is missing".to_owned() };
     let confinement = read_request(&text.ok_or_else(missing)?)?;
-    let program =
-        match argv.first() {
-            Some(name) => Some(find(name).ok_or_else(|| ConfineError::Program {
-                program: shown(argv),
-                reason: absent(name),
-            })?),
-            None => None,
-        };
+    let program = match argv.first() {
+        Some(name) => Some(find_program(name).ok_or_else(|| ConfineError::Program {
+            program: program_name(argv),
+            reason: not_found_reason(name),
+        })?),
+        None => None,
+    };
     let (enforced, variables) = confine(&confinement, program.as_deref())?;
     Ok(match program {
         Some(program) => PreparedLaunch::Ready { enforced, program, variables },
@@ -73,7 +72,7 @@ fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<PreparedLaunc
     })
 }
 
-/// What is in force, and variables for the program.
+/// What is in force, and environment variables to override.
 pub(super) type ConfinedEnvironment = (EnforcedConfinement, Vec<(&'static str, String)>);
 
 #[cfg(target_os = "linux")]
@@ -84,32 +83,34 @@ fn confine(
     super::linux::confine(confinement, program)
 }
 
-/// Nothing is known to confine with here.
+/// No confinement exists for this system.
 #[cfg(not(target_os = "linux"))]
 fn confine(
     confinement: &Confinement,
     _program: Option<&std::path::Path>,
 ) -> Result<ConfinedEnvironment, ConfineError> {
-    let lacking = confinement.asked();
-    if confinement.demand == super::Demand::Strict {
+    let lacking = confinement.required_protections();
+    if confinement.enforcement_mode == super::EnforcementMode::Strict {
         let reason = "only linux can confine a child".to_owned();
         return Err(ConfineError::Lacking { lacking, reason });
     }
     Ok((EnforcedConfinement { lacking, ..EnforcedConfinement::default() }, Vec::new()))
 }
 
-/// The file of a program: a path as it is, a bare name from `PATH`.
-fn find(name: &OsString) -> Option<PathBuf> {
+/// The file of a program: a path as given, or a bare name looked up in `PATH`.
+fn find_program(name: &OsString) -> Option<PathBuf> {
     let path = PathBuf::from(name);
     if path.components().count() > 1 || path.is_absolute() {
         return path.is_file().then_some(path);
     }
     let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(&path)).find(|file| executable(file))
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(&path))
+        .find(|file| is_executable(file))
 }
 
-/// Why a program was not found, and where it was looked for.
-fn absent(name: &OsString) -> String {
+/// Why a program was not found, and where it was looked up.
+fn not_found_reason(name: &OsString) -> String {
     if PathBuf::from(name).components().count() > 1 {
         return "there is no such file".to_owned();
     }
@@ -123,18 +124,18 @@ fn absent(name: &OsString) -> String {
 }
 
 #[cfg(unix)]
-fn executable(file: &std::path::Path) -> bool {
+fn is_executable(file: &std::path::Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::metadata(file)
         .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
-fn executable(file: &std::path::Path) -> bool {
+fn is_executable(file: &std::path::Path) -> bool {
     file.is_file()
 }
 
-/// Becomes the program, under the name by which it was asked for. Comes back with a reason only.
+/// Becomes the program, with `argv[0]` as configured. Returns only on failure, with the reason.
 #[cfg(unix)]
 fn become_program(
     program: &std::path::Path,
@@ -159,13 +160,13 @@ fn become_program(
     "a process cannot become another one on this system".to_owned()
 }
 
-/// Only the name: arguments may be secret.
-fn shown(argv: &[OsString]) -> String {
+/// Only the name, because arguments may be secret.
+fn program_name(argv: &[OsString]) -> String {
     argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn report(outcome: Result<&EnforcedConfinement, &ConfineError>) {
+fn send_report(outcome: Result<&EnforcedConfinement, &ConfineError>) {
     let line = write_report(outcome);
-    // Whoever does not listen finds no report, and refuses the child.
+    // A caller that cannot read the report refuses the child.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

@@ -1,11 +1,11 @@
-//! The caller's side: a command that starts a child confined.
+//! The caller's side: a command that starts a confined child.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::form::{MAX_REPORT, read_report, write_request};
+use super::launcher_protocol::{MAX_REPORT_BYTES, read_report, write_request};
 use super::{ConfineError, Confinement, EnforcedConfinement};
 
 /// A program that confines itself and then becomes another.
@@ -25,23 +25,23 @@ impl Launcher {
         Self { program: program.into(), verb: None }
     }
 
-    /// A program that launches when its first argument is this word.
+    /// A program that acts as launcher when its first argument is `verb`.
     #[must_use]
-    pub fn verb(program: impl Into<PathBuf>, verb: impl Into<String>) -> Self {
+    pub fn with_verb(program: impl Into<PathBuf>, verb: impl Into<String>) -> Self {
         Self { program: program.into(), verb: Some(verb.into()) }
     }
 
-    /// The program that this process runs, which launches when its first argument is this word.
+    /// The running program, which acts as launcher when its first argument is `verb`.
     ///
-    /// On Linux that is the very file that runs, also when another took its place meanwhile.
+    /// On Linux this is exactly the running file, even if another file has replaced it at its path.
     #[must_use]
     pub fn this_program(verb: impl Into<String>) -> Self {
         #[cfg(target_os = "linux")]
         let program = PathBuf::from("/proc/self/exe");
-        // Without a name for it, starting fails.
+        // If the path is unknown, starting fails.
         #[cfg(not(target_os = "linux"))]
         let program = std::env::current_exe().unwrap_or_default();
-        Self::verb(program, verb)
+        Self::with_verb(program, verb)
     }
 
     /// The program.
@@ -52,11 +52,12 @@ impl Launcher {
 
     /// The command that starts `argv`, the program and its arguments, confined.
     ///
-    /// Variables and folder that are set on it are the child's. Its standard error begins with a
-    /// line of the launcher, which is no word of the child: [`EnforcedConfinement`] or why there is no child.
+    /// Environment and working directory set on the command are the child's. The first line of its
+    /// standard error comes from the launcher, not from the child: the [`EnforcedConfinement`], or
+    /// why there is no child.
     ///
     /// # Errors
-    /// [`ConfineError::Form`], when there is no program to start or a path is not UTF-8.
+    /// [`ConfineError::Form`], if there is no program to start or a path is not UTF-8.
     pub fn command<S: AsRef<OsStr>>(
         &self,
         argv: &[S],
@@ -65,15 +66,15 @@ impl Launcher {
         if argv.is_empty() {
             return Err(ConfineError::Form { reason: "there is no program to start".to_owned() });
         }
-        self.is_no_launcher(std::env::args_os().nth(1).as_deref())?;
+        self.check_not_launching(std::env::args_os().nth(1).as_deref())?;
         let mut command = Command::new(&self.program);
         command.args(&self.verb).arg(write_request(confinement)?).args(argv);
         Ok(command)
     }
 
-    /// A process that was started with the verb should have launched. One that starts launchers
-    /// instead would start itself over and over.
-    fn is_no_launcher(&self, first: Option<&OsStr>) -> Result<(), ConfineError> {
+    /// Fails if this process was itself started with the verb and should have acted as launcher;
+    /// otherwise it would start itself endlessly.
+    fn check_not_launching(&self, first: Option<&OsStr>) -> Result<(), ConfineError> {
         match (&self.verb, first) {
             (Some(verb), Some(first)) if first == verb.as_str() => {
                 let reason = format!(
@@ -86,20 +87,21 @@ impl Launcher {
         }
     }
 
-    /// What would be enforced on this system: a launcher confines itself and starts nothing.
+    /// What would be enforced on this system: starts a launcher that confines itself and runs
+    /// nothing.
     ///
     /// # Errors
-    /// [`ConfineError`] as a child would have it.
+    /// [`ConfineError`], as for a child.
     pub fn probe(&self, confinement: &Confinement) -> Result<EnforcedConfinement, ConfineError> {
-        self.is_no_launcher(std::env::args_os().nth(1).as_deref())?;
-        let silent = || ConfineError::Silent { launcher: self.program.display().to_string() };
+        self.check_not_launching(std::env::args_os().nth(1).as_deref())?;
+        let silent = || ConfineError::NoReport { launcher: self.program.display().to_string() };
         let mut command = Command::new(&self.program);
         command.args(&self.verb).arg(write_request(confinement)?).env_clear();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|_| silent())?;
         let mut line = Vec::new();
         if let Some(stderr) = child.stderr.take() {
-            stderr.take(MAX_REPORT).read_to_end(&mut line).map_err(|_| silent())?;
+            stderr.take(MAX_REPORT_BYTES).read_to_end(&mut line).map_err(|_| silent())?;
         }
         child.wait().map_err(|_| silent())?;
         read_report(&line, &self.program)
@@ -113,9 +115,11 @@ mod tests {
     #[test]
     fn a_launcher_that_did_not_launch_starts_no_other() {
         let launcher = Launcher::this_program("launch");
-        assert!(launcher.is_no_launcher(Some(OsStr::new("launch"))).is_err());
-        assert!(launcher.is_no_launcher(Some(OsStr::new("serve"))).is_ok());
-        assert!(launcher.is_no_launcher(None).is_ok());
-        assert!(Launcher::new("weaver-launch").is_no_launcher(Some(OsStr::new("launch"))).is_ok());
+        assert!(launcher.check_not_launching(Some(OsStr::new("launch"))).is_err());
+        assert!(launcher.check_not_launching(Some(OsStr::new("serve"))).is_ok());
+        assert!(launcher.check_not_launching(None).is_ok());
+        assert!(
+            Launcher::new("weaver-launch").check_not_launching(Some(OsStr::new("launch"))).is_ok()
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Taking rights away from this process, step by step, in the order that the steps need.
+//! Confines this process on Linux, in the order that the steps depend on each other.
 
 mod cover;
 mod denied_paths;
@@ -10,8 +10,8 @@ mod kernel_files;
 mod limits;
 mod namespace;
 mod network;
+mod path_rules;
 mod privileges;
-mod rules;
 mod seccomp;
 mod user;
 
@@ -21,23 +21,24 @@ use std::path::{Path, PathBuf};
 
 use super::launch::ConfinedEnvironment;
 use super::{
-    ConfineError, Confinement, Demand, EnforcedConfinement, Neighbours, Network, Protection,
+    ConfineError, Confinement, EnforcedConfinement, EnforcementMode, NetworkAccess, Protection,
+    SiblingAccess,
 };
 use cover::CoverMethod;
 use error::ProtectionError;
 use filter_context::FilterContext;
 use user::Account;
 
-/// What came of the steps: what is in force, and why the rest is not.
+/// The result of the steps: what is in force, and why the rest is not.
 #[derive(Default)]
-struct Progress {
+struct ConfinementSteps {
     enforced: EnforcedConfinement,
     failures: Vec<(Protection, ProtectionError)>,
 }
 
-impl Progress {
-    /// Notes a protection as in force, unless its step failed.
-    fn step(&mut self, protection: Protection, outcome: Result<(), ProtectionError>) {
+impl ConfinementSteps {
+    /// Records a protection as in force, or why its step failed.
+    fn record(&mut self, protection: Protection, outcome: Result<(), ProtectionError>) {
         match outcome {
             Ok(()) => drop(self.enforced.protections.insert(protection)),
             Err(error) => self.failures.push((protection, error)),
@@ -45,45 +46,45 @@ impl Progress {
     }
 }
 
-/// Confines this process, which has one thread and is about to become `program`. Says what is in
-/// force, and which variables the program gets in place of those that are set.
+/// Confines this process, which has one thread and is about to become `program`. Returns what is in
+/// force, and the environment variables to override.
 pub(super) fn confine(
     confinement: &Confinement,
     program: Option<&Path>,
 ) -> Result<ConfinedEnvironment, ConfineError> {
-    let asked = confinement.asked();
-    let mut progress = Progress::default();
-    descriptors::close().map_err(|error| lacking(&asked, error.to_string()))?;
+    let required = confinement.required_protections();
+    let mut steps = ConfinementSteps::default();
+    descriptors::close_inherited().map_err(|error| lacking(&required, error.to_string()))?;
     let counting = limits::process_counting();
-    let denied = denied_paths::places(&confinement.denied);
-    let account = confinement.user.as_deref().map(Account::find).transpose();
+    let denied = denied_paths::with_resolved_links(&confinement.denied);
+    let account = confinement.user.as_deref().map(Account::look_up).transpose();
     let account =
         account.map_err(|error| lacking(&BTreeSet::from([Protection::User]), error.to_string()))?;
-    let covered = cover(&denied, &mut progress);
-    // Without neighbours to context, the rules for files are the narrower way.
-    let covering = match confinement.neighbours {
-        Neighbours::Open if covered => CoverMethod::Mounts,
-        Neighbours::Open | Neighbours::Closed => CoverMethod::None,
+    let is_covered = cover_denied(&denied, &mut steps);
+    // If siblings need not stay accessible, Landlock rules are the stricter way.
+    let cover_method = match confinement.sibling_access {
+        SiblingAccess::Open if is_covered => CoverMethod::Mounts,
+        SiblingAccess::Open | SiblingAccess::Closed => CoverMethod::None,
     };
-    if covering == CoverMethod::Mounts {
-        progress.step(Protection::Mounts, Ok(()));
+    if cover_method == CoverMethod::Mounts {
+        steps.record(Protection::Mounts, Ok(()));
     }
-    if confinement.network == Network::None {
-        progress.step(Protection::Network, network::leave());
+    if confinement.network == NetworkAccess::None {
+        steps.record(Protection::Network, network::leave());
     }
-    progress.step(Protection::NoNewPrivileges, privileges::forbid_new_privileges());
-    progress.step(Protection::Capabilities, privileges::drop_capabilities());
-    files::restrict(confinement, program, covering, &mut progress)?;
+    steps.record(Protection::NoNewPrivileges, privileges::forbid_new_privileges());
+    steps.record(Protection::Capabilities, privileges::drop_capabilities());
+    files::restrict(confinement, program, cover_method, &mut steps)?;
     if let Some(account) = &account {
-        progress.step(Protection::User, account.assume());
+        steps.record(Protection::User, account.switch_to());
     }
-    limits::set(&confinement.limits, counting, &mut progress);
-    filter_calls(&denied, covered, &mut progress);
+    limits::set(&confinement.limits, counting, &mut steps);
+    filter_calls(&denied, is_covered, &mut steps);
 
-    let Progress { mut enforced, failures } = progress;
-    enforced.lacking = asked.difference(&enforced.protections).copied().collect();
-    if enforced.is_whole() || confinement.demand == Demand::BestEffort {
-        let variables = account.iter().flat_map(Account::variables).collect();
+    let ConfinementSteps { mut enforced, failures } = steps;
+    enforced.lacking = required.difference(&enforced.protections).copied().collect();
+    if enforced.is_complete() || confinement.enforcement_mode == EnforcementMode::BestEffort {
+        let variables = account.iter().flat_map(Account::environment).collect();
         return Ok((enforced, variables));
     }
     let reasons: Vec<String> =
@@ -93,46 +94,47 @@ pub(super) fn confine(
     Err(lacking(&enforced.lacking, reason))
 }
 
-/// Covers what is denied, and closes files of the kernel in the same namespace of mounts. Where it
-/// cannot be done, rules for files and the filter for system calls have to do.
-fn cover(denied: &BTreeSet<PathBuf>, progress: &mut Progress) -> bool {
+/// Covers the denied paths, and makes kernel files read-only in the same mount namespace. If this
+/// fails, Landlock rules and the system call filter must protect them.
+fn cover_denied(denied: &BTreeSet<PathBuf>, steps: &mut ConfinementSteps) -> bool {
     if denied.is_empty() {
         return false;
     }
     match cover::cover(denied) {
         Ok(()) => {
-            progress.step(Protection::KernelFiles, kernel_files::close());
+            steps.record(Protection::KernelFiles, kernel_files::make_read_only());
             true
         }
         Err(error) => {
-            progress.step(Protection::Mounts, Err(error));
+            steps.record(Protection::Mounts, Err(error));
             false
         }
     }
 }
 
-/// The last step, for it refuses some of what the others do.
-fn filter_calls(denied: &BTreeSet<PathBuf>, covered: bool, progress: &mut Progress) {
+/// The last step, because the filter blocks calls that earlier steps need.
+fn filter_calls(denied: &BTreeSet<PathBuf>, is_covered: bool, steps: &mut ConfinementSteps) {
     let process = rustix::process::getpid();
-    let traced_by_rules = progress.enforced.protections.contains(&Protection::Files);
+    let landlock_limits_tracing = steps.enforced.protections.contains(&Protection::Files);
     let context = FilterContext {
-        process: process.as_raw_nonzero().get().unsigned_abs(),
-        own_group: rustix::process::getpgrp() == process,
-        traced_by_rules,
-        state_covered: denied.is_empty() || covered || !owns_any(denied),
+        process_id: process.as_raw_nonzero().get().unsigned_abs(),
+        leads_process_group: rustix::process::getpgrp() == process,
+        landlock_limits_tracing,
+        state_is_protected: denied.is_empty() || is_covered || !owns_any(denied),
     };
     let outcome = seccomp::restrict(context);
-    if context.state_covered || outcome.is_ok() {
-        progress.step(Protection::Metadata, Ok(()));
+    if context.state_is_protected || outcome.is_ok() {
+        steps.record(Protection::Metadata, Ok(()));
     }
-    progress.step(Protection::SystemCalls, outcome);
+    steps.record(Protection::SystemCalls, outcome);
 }
 
-/// Whether this user may change modes and owners of what is denied.
+/// Whether this user may change modes and owners of denied paths.
 fn owns_any(denied: &BTreeSet<PathBuf>) -> bool {
     let user = rustix::process::geteuid();
     let own = |path: &PathBuf| {
-        // What cannot be looked at cannot be changed either; what is not there may come.
+        // A path that cannot be examined cannot be changed either; a missing one may be created
+        // later.
         path.symlink_metadata().map_or_else(
             |error| error.kind() == std::io::ErrorKind::NotFound,
             |about| about.uid() == user.as_raw(),

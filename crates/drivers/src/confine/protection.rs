@@ -1,4 +1,4 @@
-//! The protections, each of which takes one ability away from a child.
+//! The protections, each of which takes one ability from a child.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -82,7 +82,7 @@ impl fmt::Display for Protection {
     }
 }
 
-/// Names in a row.
-pub(crate) fn listed(all: &BTreeSet<Protection>) -> String {
+/// Names separated by commas.
+pub(crate) fn join_names(all: &BTreeSet<Protection>) -> String {
     all.iter().map(|one| one.code()).collect::<Vec<_>>().join(", ")
 }

@@ -1,17 +1,18 @@
-//! The words in which an operating system refuses a file, and what a confinement has to do with it.
+//! Recognises access refusals of the operating system in output, and explains them by the
+//! confinement.
 
 use std::path::{Path, PathBuf};
 
-use super::{Confinement, EnforcedConfinement, Files, Neighbours, Protection};
+use super::{Confinement, EnforcedConfinement, FileAccess, Protection, SiblingAccess};
 
-/// A longer text is a result, whatever words it has.
-const LONGEST: usize = 2 * 1024;
-/// The most paths that an explanation names.
-const MOST_PATHS: usize = 6;
-/// The longest word that announces an error.
-const LONGEST_PREFIX: usize = 64;
-/// How the refusals of the system, of SQLite and of Node begin.
-const WORDINGS: [&str; 8] = [
+/// A longer text is a result, not an error message.
+const MAX_RESULT_BYTES: usize = 2 * 1024;
+/// The most paths that an explanation lists.
+const MAX_LISTED_PATHS: usize = 6;
+/// The longest prefix that announces an error.
+const MAX_PREFIX_BYTES: usize = 64;
+/// How refusals of the system, SQLite and Node begin.
+const REFUSAL_PHRASES: [&str; 8] = [
     "read-only file system",
     "attempt to write a readonly database",
     "permission denied",
@@ -22,43 +23,44 @@ const WORDINGS: [&str; 8] = [
     "eperm",
 ];
 
-/// A refusal of the operating system, as a program repeats it.
+/// A refusal of the operating system, as a program repeated it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    /// The absolute path that its line names.
+pub(crate) struct FileRefusal {
+    /// The absolute path in its line.
     pub(crate) path: Option<PathBuf>,
 }
 
-/// The refusal that a short result consists of. The words must stand where an error has them: in
-/// the first or the last line, behind a word such as `Error:`, or alone. Contents of files that
-/// speak of such things are no refusal.
-pub(crate) fn of_result(text: &str) -> Option<Refusal> {
-    if text.len() > LONGEST {
+/// The refusal that makes up a short result. The phrase must be where an error message has it: in
+/// the first or last line, after a prefix such as `Error:`, or alone. File contents that mention
+/// such phrases are no refusal.
+pub(crate) fn refusal_in_result(text: &str) -> Option<FileRefusal> {
+    if text.len() > MAX_RESULT_BYTES {
         return None;
     }
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next()?;
     let Some(last) = lines.next_back() else {
-        return is_refusal(first, LineOpening::Bare).then(|| Refusal { path: path(first) });
+        return is_refusal(first, LineOpening::Bare)
+            .then(|| FileRefusal { path: absolute_path_in(first) });
     };
     let line = [first, last].into_iter().find(|line| is_refusal(line, LineOpening::Announced))?;
-    Some(Refusal { path: path(line) })
+    Some(FileRefusal { path: absolute_path_in(line) })
 }
 
-/// The refusal of which the end of standard error speaks, anywhere in it.
-pub(crate) fn of_stderr(text: &str) -> Option<Refusal> {
+/// The refusal mentioned anywhere in the end of standard error.
+pub(crate) fn refusal_in_stderr(text: &str) -> Option<FileRefusal> {
     let line = text.split(" | ").find(|line| {
         let line = line.to_ascii_lowercase();
-        WORDINGS.iter().any(|wording| line.contains(wording))
+        REFUSAL_PHRASES.iter().any(|wording| line.contains(wording))
     })?;
-    Some(Refusal { path: path(line) })
+    Some(FileRefusal { path: absolute_path_in(line) })
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum LineOpening {
-    /// The words may begin the line.
+    /// The phrase may begin the line.
     Bare,
-    /// A word that announces an error must stand before them.
+    /// A prefix that announces an error must come first.
     Announced,
 }
 
@@ -67,10 +69,10 @@ fn is_refusal(line: &str, opening: LineOpening) -> bool {
     let mut announced = opening == LineOpening::Bare;
     loop {
         let lower = rest.to_ascii_lowercase();
-        if announced && WORDINGS.iter().any(|wording| lower.starts_with(wording)) {
+        if announced && REFUSAL_PHRASES.iter().any(|wording| lower.starts_with(wording)) {
             return true;
         }
-        // As Python has it: `[Errno 13] Permission denied`.
+        // Python's form: `[Errno 13] Permission denied`.
         if let Some((number, after)) = rest.strip_prefix("[Errno ").and_then(|r| r.split_once("] "))
             && number.bytes().all(|byte| byte.is_ascii_digit())
         {
@@ -78,7 +80,7 @@ fn is_refusal(line: &str, opening: LineOpening) -> bool {
             continue;
         }
         let Some((prefix, after)) = rest.split_once(':') else { return false };
-        if prefix.len() > LONGEST_PREFIX || !announces(prefix) {
+        if prefix.len() > MAX_PREFIX_BYTES || !announces(prefix) {
             return false;
         }
         announced = true;
@@ -92,27 +94,27 @@ fn announces(prefix: &str) -> bool {
     last.ends_with("error") || last.ends_with("exception")
 }
 
-/// The absolute path in a line: in quotes, or as a word.
-fn path(line: &str) -> Option<PathBuf> {
+/// The first absolute path in a line, quoted or as a word.
+fn absolute_path_in(line: &str) -> Option<PathBuf> {
     let quoted = line.split(['\'', '"', '`']).skip(1).step_by(2);
     let words = line.split_whitespace().map(|word| word.trim_matches([':', ',', ';', '(', ')']));
     let found = quoted.chain(words).find(|text| text.starts_with('/') && text.len() > 1);
     found.map(PathBuf::from)
 }
 
-/// What this confinement has to do with a refusal, in a line; nothing where files are not confined.
-pub(crate) fn explain(
+/// Explains in one line how the confinement relates to a refusal; `None` if files are not confined.
+pub(crate) fn explain_refusal(
     confinement: &Confinement,
     setting: Option<&str>,
     enforced: &EnforcedConfinement,
-    refusal: &Refusal,
+    refusal: &FileRefusal,
 ) -> Option<String> {
     if !enforced.protections.contains(&Protection::Files) {
         return None;
     }
     let setting = setting.unwrap_or("its confinement");
     let path = refusal.path.as_deref();
-    if let Some(path) = path.filter(|path| below(path, &confinement.denied)) {
+    if let Some(path) = path.filter(|path| is_below_any(path, &confinement.denied)) {
         return Some(format!(
             "the confinement of this server refused `{}`: it is the gateway's own state, which no \
              server reaches; let the server work elsewhere",
@@ -120,11 +122,11 @@ pub(crate) fn explain(
         ));
     }
     Some(match &confinement.files {
-        Files::Only(only) => {
-            let named = path.is_some_and(|path| below(path, &only.write));
+        FileAccess::Only(only) => {
+            let named = path.is_some_and(|path| is_below_any(path, &only.write));
             let shown =
                 path.map_or_else(|| " a file".to_owned(), |path| format!(" `{}`", path.display()));
-            let writable = list(only.write.iter().map(PathBuf::as_path));
+            let writable = list_paths(only.write.iter().map(PathBuf::as_path));
             if named {
                 return None;
             }
@@ -133,16 +135,17 @@ pub(crate) fn explain(
                  change that, add the folder to {setting}"
             )
         }
-        Files::AllButDenied => {
+        FileAccess::AllButDenied => {
             let mounts = enforced.protections.contains(&Protection::Mounts);
-            let closed =
-                list(confinement.denied.iter().filter(|path| path.exists()).map(PathBuf::as_path));
-            if mounts && confinement.neighbours == Neighbours::Open {
+            let closed = list_paths(
+                confinement.denied.iter().filter(|path| path.exists()).map(PathBuf::as_path),
+            );
+            if mounts && confinement.sibling_access == SiblingAccess::Open {
                 let what = "the confinement of this server closes nothing but the gateway's own";
                 return Some(format!("{what} {closed}; see to the permissions of the file itself"));
             }
             let above = confinement.denied.iter().filter_map(|path| path.parent());
-            let above = list(above.collect::<std::collections::BTreeSet<_>>().into_iter());
+            let above = list_paths(above.collect::<std::collections::BTreeSet<_>>().into_iter());
             format!(
                 "the confinement of this server may be the reason: nothing new can be made in {above}; \
                  move the server's files, or name its folder in {setting}"
@@ -151,16 +154,16 @@ pub(crate) fn explain(
     })
 }
 
-fn below(path: &Path, folders: &std::collections::BTreeSet<PathBuf>) -> bool {
+fn is_below_any(path: &Path, folders: &std::collections::BTreeSet<PathBuf>) -> bool {
     let real = path.canonicalize();
     let real = real.as_deref().unwrap_or(path);
     folders.iter().any(|folder| path.starts_with(folder) || real.starts_with(folder))
 }
 
-/// Some paths in a row; `nothing` for none.
-fn list<'a>(paths: impl Iterator<Item = &'a Path>) -> String {
+/// Some paths separated by commas; `nothing` for none.
+fn list_paths<'a>(paths: impl Iterator<Item = &'a Path>) -> String {
     let shown: Vec<String> =
-        paths.take(MOST_PATHS).map(|path| format!("`{}`", path.display())).collect();
+        paths.take(MAX_LISTED_PATHS).map(|path| format!("`{}`", path.display())).collect();
     if shown.is_empty() { "nothing".to_owned() } else { shown.join(", ") }
 }
 
@@ -180,7 +183,7 @@ mod tests {
             "sqlite3.OperationalError: unable to open database file",
             "Permission denied",
         ] {
-            let refusal = of_result(text).unwrap_or_else(|| panic!("{text}"));
+            let refusal = refusal_in_result(text).unwrap_or_else(|| panic!("{text}"));
             let path = text.contains("/srv/x").then(|| PathBuf::from("/srv/x"));
             assert_eq!(refusal.path, path, "{text}");
         }
@@ -201,7 +204,7 @@ mod tests {
             "{\"error\": \"permission denied\"}",
             long.as_str(),
         ] {
-            assert_eq!(of_result(text), None, "{text}");
+            assert_eq!(refusal_in_result(text), None, "{text}");
         }
     }
 }

@@ -3,28 +3,28 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::client::{Lookup, system_lookup};
-use super::{Authority, HostRule, Network};
+use super::client::{HostLookup, system_host_lookup};
+use super::{AddressRange, CertificateAuthority, HostRule};
 
-/// Where the requests of an operation may go, and the bounds they are held to.
+/// Where the requests of an operation may go, and their limits.
 #[derive(Clone)]
 pub struct Access {
-    /// The hosts that requests and redirects may go to, beside the host that a template fixes.
+    /// Hosts that requests and redirects may go to, in addition to the host fixed by a template.
     pub hosts: Vec<HostRule>,
-    /// Addresses that may be connected to although they are not public: none by default.
-    pub networks: Vec<Network>,
-    /// Whether `http` is requested from other machines than this one; `false` by default.
+    /// Ranges of non-public addresses that may be connected to: none by default.
+    pub networks: Vec<AddressRange>,
+    /// Whether other machines may be reached over `http`; `false` by default.
     pub plain_http: bool,
-    /// How many redirects are followed, 5 by default.
-    pub redirects: u8,
-    /// How long the head of an answer may take: 30 s.
-    pub header_time: Duration,
-    /// The longest answer, in bytes: 4 MiB.
-    pub response_bytes: usize,
-    /// How names are looked up: by the operating system.
-    pub lookup: Lookup,
-    /// An authority whose certificates count beside the platform's: none by default.
-    pub authority: Option<Authority>,
+    /// How many redirects are followed: 5 by default.
+    pub max_redirects: u8,
+    /// Time until the head of a response has arrived: 30 s.
+    pub header_timeout: Duration,
+    /// The largest response body in bytes: 4 MiB.
+    pub max_response_bytes: usize,
+    /// How host names are resolved: by the operating system.
+    pub lookup: HostLookup,
+    /// A certificate authority trusted in addition to the platform's: none by default.
+    pub certificate_authority: Option<CertificateAuthority>,
 }
 
 impl Default for Access {
@@ -33,11 +33,11 @@ impl Default for Access {
             hosts: Vec::new(),
             networks: Vec::new(),
             plain_http: false,
-            redirects: 5,
-            header_time: Duration::from_secs(30),
-            response_bytes: 4 * 1024 * 1024,
-            lookup: system_lookup(),
-            authority: None,
+            max_redirects: 5,
+            header_timeout: Duration::from_secs(30),
+            max_response_bytes: 4 * 1024 * 1024,
+            lookup: system_host_lookup(),
+            certificate_authority: None,
         }
     }
 }
@@ -48,10 +48,10 @@ impl fmt::Debug for Access {
             .field("hosts", &self.hosts)
             .field("networks", &self.networks)
             .field("plain_http", &self.plain_http)
-            .field("redirects", &self.redirects)
-            .field("header_time", &self.header_time)
-            .field("response_bytes", &self.response_bytes)
-            .field("authority", &self.authority)
+            .field("redirects", &self.max_redirects)
+            .field("header_time", &self.header_timeout)
+            .field("response_bytes", &self.max_response_bytes)
+            .field("authority", &self.certificate_authority)
             .finish_non_exhaustive()
     }
 }

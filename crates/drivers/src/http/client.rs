@@ -1,4 +1,4 @@
-//! The one way in which a client for HTTP is made.
+//! Builds every HTTP client.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -11,97 +11,101 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url};
 use weaver_types::BoxFuture;
 
-use super::Authority;
+use super::CertificateAuthority;
+use super::address_range::{self, AddressRange};
 use super::client_error::ClientError;
-use super::network::{self, Network};
 
-/// Time for a name to be looked up and a connection to stand.
-const CONNECT: Duration = Duration::from_secs(10);
-/// Most connections to a host that are kept while nobody uses them, and for how long.
-const IDLE: usize = 8;
-const IDLE_TIME: Duration = Duration::from_secs(60);
-/// Most addresses of one host that are looked at.
+/// Time to resolve a name and connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most idle connections kept per host.
+const MAX_IDLE_CONNECTIONS: usize = 8;
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Most addresses of one host that are used.
 const MAX_ADDRESSES: usize = 64;
 
-/// How the addresses of a name are found.
-pub type Lookup =
+/// Resolves a host name to addresses.
+pub type HostLookup =
     Arc<dyn Fn(&str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync + 'static>;
 
-/// A lookup by the operating system.
+/// Resolves by the operating system.
 #[must_use]
-pub fn system_lookup() -> Lookup {
+pub fn system_host_lookup() -> HostLookup {
     Arc::new(|host| {
         let host = host.to_owned();
         Box::pin(async move {
-            let found = tokio::net::lookup_host((host.as_str(), 0)).await?;
-            Ok(found.map(|address| address.ip()).collect())
+            let addresses = tokio::net::lookup_host((host.as_str(), 0)).await?;
+            Ok(addresses.map(|address| address.ip()).collect())
         })
     })
 }
 
-/// Looks names up, and hands out only addresses that may be connected to. The connection is made
-/// to what was handed out: nothing is looked up a second time.
+/// Resolves names and returns only addresses that may be connected to. The client connects to these
+/// addresses and does not resolve again.
 #[derive(Clone)]
-pub(crate) struct Guard {
-    pub(crate) lookup: Lookup,
-    pub(crate) networks: Arc<[Network]>,
+pub(crate) struct GuardedResolver {
+    pub(crate) lookup: HostLookup,
+    pub(crate) networks: Arc<[AddressRange]>,
 }
 
-/// A name that leads where no connection is made.
+/// A name that resolves to an address that must not be connected to.
 #[derive(Debug)]
-pub(super) struct AddressRefused(pub(super) &'static str);
+pub(super) struct RefusedAddress(pub(super) &'static str);
 
-impl fmt::Display for AddressRefused {
+impl fmt::Display for RefusedAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the host leads to an address that is not allowed ({})", self.0)
     }
 }
 
-impl StdError for AddressRefused {}
+impl StdError for RefusedAddress {}
 
-impl Resolve for Guard {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let found = (self.lookup)(name.as_str());
+        let addresses = (self.lookup)(name.as_str());
         let networks = Arc::clone(&self.networks);
         Box::pin(async move {
-            let found = found.await?;
-            // A name with one address that is refused is refused: it is not what it seems.
-            for address in &found {
-                if let Some(what) = network::refusal(*address, &networks) {
-                    return Err(AddressRefused(what).into());
+            let addresses = addresses.await?;
+            // One refused address refuses the name: a name that mixes public and internal addresses
+            // is a rebinding attempt.
+            for address in &addresses {
+                if let Some(what) = address_range::refusal_reason(*address, &networks) {
+                    return Err(RefusedAddress(what).into());
                 }
             }
-            let found = found.into_iter().take(MAX_ADDRESSES);
-            Ok(Box::new(found.map(|address| SocketAddr::new(address, 0))) as Addrs)
+            let addresses = addresses.into_iter().take(MAX_ADDRESSES);
+            Ok(Box::new(addresses.map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }
 }
 
-/// A client for the scheme of this address, without redirects and without retries. For `https` the
-/// platform's certificates count, and those of the authority; the cryptography is ring's. A plain
-/// `http` endpoint needs no certificates, so none are loaded. With a guard, no proxy stands between
-/// us and the addresses that it lets through.
-pub(crate) fn client(
+/// Builds a client for the scheme of `url`, without redirects and retries. For `https` it trusts
+/// the platform's certificates and those of `certificate_authority`, with ring as its cryptography. A plain
+/// `http` client needs no certificates, so none are loaded. A guarded client uses no proxy, because
+/// a proxy would connect to addresses that the guard has not checked.
+pub(crate) fn build_client(
     url: &Url,
-    guard: Option<Guard>,
-    authority: Option<&Authority>,
+    guard: Option<GuardedResolver>,
+    certificate_authority: Option<&CertificateAuthority>,
 ) -> Result<Client, ClientError> {
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .tcp_nodelay(true)
-        .connect_timeout(CONNECT)
-        .pool_max_idle_per_host(IDLE)
-        .pool_idle_timeout(IDLE_TIME);
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
+        .pool_idle_timeout(IDLE_TIMEOUT);
     let builder = match guard {
         Some(guard) => builder.no_proxy().dns_resolver(guard),
         None => builder,
     };
     let builder = if url.scheme() == "https" {
-        // Refused when the host chose a provider before, which is then used.
+        // Fails if the host process has already installed a provider, which is then used.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let own = authority.map(Authority::certificates).transpose()?.unwrap_or_default();
-        builder.tls_certs_merge(own)
+        let roots = certificate_authority
+            .map(CertificateAuthority::certificates)
+            .transpose()?
+            .unwrap_or_default();
+        builder.tls_certs_merge(roots)
     } else {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = rustls::ClientConfig::builder_with_provider(provider)

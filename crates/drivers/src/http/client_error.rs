@@ -1,15 +1,15 @@
-//! Why no client for HTTP can be made.
+//! Why an HTTP client cannot be built.
 
-/// Why no client can be made.
+/// Why an HTTP client cannot be built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ClientError {
-    /// The certificates of the authority cannot be used.
+    /// The certificates of the configured authority cannot be used.
     #[error("the authority cannot be read")]
-    Authority,
-    /// The cryptography offers none of the versions of TLS that are safe.
+    CertificateAuthority,
+    /// The cryptography supports no safe version of TLS.
     #[error("tls is not available in this build")]
     Tls,
-    /// The platform's certificates are not there.
+    /// The platform's certificates are missing.
     #[error(
         "no http client: the platform's certificates cannot be loaded; install ca-certificates"
     )]

@@ -1,4 +1,4 @@
-//! What is wrong with an operation, and why a request was not made or its answer not taken.
+//! What is wrong with an operation, and why a request or its response was refused.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use weaver_agent_kernel::DriverError;
 
 use super::client_error::ClientError;
 use super::secret::SecretError;
-use crate::mcp::Fault;
+use crate::mcp::MessageFault;
 
 /// Why an operation, a host or a network cannot be used. No message holds a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OperationError {
-    /// The url template means nothing, or not what it says.
+    /// The URL template is invalid or ambiguous.
     #[error("the url is refused: {why}")]
     Url {
         /// Why.
         why: &'static str,
     },
-    /// A brace stands for nothing.
+    /// A placeholder is malformed.
     #[error(
         "`{text}` is no placeholder; write {{name}} in a path, {{name}} or {{name?}} as a whole value, {{name...}} for several"
     )]
@@ -26,13 +26,13 @@ pub enum OperationError {
         /// The part of the template.
         text: String,
     },
-    /// An argument of a call would be used twice.
+    /// Two placeholders use the same argument.
     #[error("`{name}` has two places")]
     Twice {
         /// The argument's name.
         name: String,
     },
-    /// A header cannot be sent, or is not for an operation to set.
+    /// A header is malformed, or reserved for the transport.
     #[error("the header `{name}` {why}")]
     Header {
         /// Its name.
@@ -40,43 +40,43 @@ pub enum OperationError {
         /// What is wrong.
         why: &'static str,
     },
-    /// The method and the body do not go together.
+    /// The method allows no body.
     #[error("a request with {method} has no body; remove `body`, or use another method")]
     Body {
         /// The method.
         method: &'static str,
     },
-    /// No host is named for an address that an argument brings.
+    /// An argument chooses the host, and no host is allowed.
     #[error("one argument is the whole url, and no host is allowed; name the hosts")]
     NoHosts,
-    /// A host is none.
+    /// The text is not a host rule.
     #[error("`{text}` is no host; write `api.example.com`, `*.example.com` or `host:port`")]
     Host {
         /// The text.
         text: String,
     },
-    /// A range of addresses is none.
+    /// The text is not an address range.
     #[error("`{text}` is no address and no range of them; write `10.1.0.0/16`")]
-    Network {
+    AddressRange {
         /// The text.
         text: String,
     },
-    /// A secret would travel in the clear.
+    /// A secret would be sent unencrypted.
     #[error("a secret goes to https, or to this machine; use https")]
     PlainSecret,
-    /// A media type is none.
+    /// The text is not a media type.
     #[error("`{text}` is no media type; write `application/json` or `text/*`")]
     Content {
         /// The text.
         text: String,
     },
-    /// Certificates of an authority cannot be used.
+    /// The certificates of an authority cannot be used.
     #[error("the certificates of the authority cannot be used: {why}; write them in PEM")]
-    Authority {
+    CertificateAuthority {
         /// Why.
         why: &'static str,
     },
-    /// No client can be made.
+    /// No HTTP client can be built.
     #[error("{0}")]
     Client(String),
 }
@@ -97,17 +97,17 @@ impl OperationError {
             Self::Body { .. } => "http.body",
             Self::NoHosts => "http.no_hosts",
             Self::Host { .. } => "http.host",
-            Self::Network { .. } => "http.network",
+            Self::AddressRange { .. } => "http.network",
             Self::PlainSecret => "http.plain_secret",
             Self::Content { .. } => "http.content",
-            Self::Authority { .. } => "http.authority",
+            Self::CertificateAuthority { .. } => "http.authority",
             Self::Client(_) => "http.client",
         }
     }
 }
 
-/// Why a request was not made, or what came back was not taken. Holds no text of the server but
-/// what [`Refusal::Status`] quotes, and no secret.
+/// Why a request was not made, or its response refused. It contains no text of the server except
+/// what [`Refusal::Status`] quotes, and never a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("`{name}` {what}")]
@@ -145,7 +145,7 @@ pub(crate) enum Refusal {
     #[error("the answer is not of a declared type")]
     Content,
     #[error("the answer is no json: {0}")]
-    Json(Fault),
+    Json(MessageFault),
     #[error("status {status}{said}")]
     Status { status: u16, said: String, wait: Option<Duration> },
     #[error("{0}")]
@@ -180,27 +180,27 @@ impl Refusal {
     }
 }
 
-/// A request that came to nothing, and whether the other side may have acted on it before.
+/// A failed request, and whether the server may have acted on it.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct RequestFailure {
     pub(crate) refusal: Refusal,
-    /// A request that changes something was answered by a redirect before.
-    pub(crate) acted: bool,
-    /// The request that failed changes something.
+    /// An earlier request of the redirect chain changes something, and the server answered it.
+    pub(crate) acted_before: bool,
+    /// The failed request is one that changes something.
     pub(crate) changes: bool,
 }
 
-impl Failure {
-    /// Before anything was sent.
-    pub(crate) fn before(refusal: Refusal) -> Self {
-        Self { refusal, acted: false, changes: false }
+impl RequestFailure {
+    /// A failure before anything was sent.
+    pub(crate) fn before_sending(refusal: Refusal) -> Self {
+        Self { refusal, acted_before: false, changes: false }
     }
 
-    /// As the kernel takes it: whatever may have been acted on counts as lost, so that a write is
-    /// never taken for undone.
+    /// The error for the kernel. A request that the server may have acted on counts as lost, so
+    /// that a write is never assumed undone.
     pub(super) fn into_driver_error(self) -> DriverError {
         let text = format!("{} [{}]", self.refusal, self.refusal.code());
-        if self.acted {
+        if self.acted_before {
             return DriverError::Lost(text);
         }
         match self.refusal {
@@ -217,15 +217,15 @@ impl Failure {
             | Refusal::Client(_) => DriverError::Unavailable(text),
             Refusal::Broken => DriverError::Network(text),
             Refusal::Silent(after) => DriverError::Timeout(after),
-            Refusal::Status { status, wait, .. } => refused(status, wait, text),
+            Refusal::Status { status, wait, .. } => status_error(status, wait, text),
             _ if self.changes => DriverError::Lost(text),
             _ => DriverError::Failed(text),
         }
     }
 }
 
-/// What an error status means.
-fn refused(status: u16, wait: Option<Duration>, text: String) -> DriverError {
+/// The error for an HTTP error status.
+fn status_error(status: u16, wait: Option<Duration>, text: String) -> DriverError {
     match (status, wait) {
         (404 | 410, _) => DriverError::NotFound(text),
         (400 | 405 | 406 | 411 | 413..=417 | 422 | 431, _) => DriverError::Invalid(text),
@@ -239,8 +239,8 @@ fn refused(status: u16, wait: Option<Duration>, text: String) -> DriverError {
 mod tests {
     use super::*;
 
-    fn code(refusal: Refusal, acted: bool, changes: bool) -> &'static str {
-        Failure { refusal, acted, changes }.into_driver_error().code()
+    fn code(refusal: Refusal, acted_before: bool, changes: bool) -> &'static str {
+        RequestFailure { refusal, acted_before, changes }.into_driver_error().code()
     }
 
     fn status(status: u16, wait: Option<Duration>) -> &'static str {

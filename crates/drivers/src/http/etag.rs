@@ -1,4 +1,4 @@
-//! The entity tag of a resource, as a fact on which a call may depend.
+//! The entity tag of a resource, as a precondition of a call.
 
 mod error;
 
@@ -16,71 +16,71 @@ use tokio::time::timeout;
 use weaver_agent_kernel::PreconditionError;
 use weaver_types::BoxFuture;
 
-use super::error::Failure;
+use super::error::RequestFailure;
 use super::host::HostRule;
-use super::request::{Form, Request};
-use super::template::{Template, invalid};
-use super::web::RestrictedClient;
+use super::request::{ParsedOperation, PendingRequest};
+use super::restricted_client::RestrictedClient;
+use super::url_template::{UrlTemplate, invalid_argument};
 use super::{Access, Operation, OperationError, Refusal};
 use error::EtagError;
 
-/// How long one look takes at most.
-const TIME: Duration = Duration::from_secs(10);
-/// How much longer than that its caller waits.
-const GRACE: Duration = Duration::from_secs(1);
-/// The longest tag, in bytes.
-const MAX_TAG: usize = 400;
-/// What stands for a resource that there is none of.
+/// Time limit of one observation.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How much longer the caller waits for the thread.
+const WAIT_GRACE: Duration = Duration::from_secs(1);
+/// The longest entity tag.
+const MAX_TAG_BYTES: usize = 400;
+/// The value for a resource that does not exist.
 const ABSENT: &str = "absent";
 
 type Job = BoxFuture<'static, ()>;
 
-/// Observes the entity tags of resources: by HEAD, or by GET where a server knows no HEAD, under
-/// the rules of [`HttpDriver`](super::HttpDriver).
+/// Observes the entity tags of resources: by HEAD, or by GET if the server does not support HEAD,
+/// under the rules of [`HttpDriver`](super::HttpDriver).
 ///
-/// A resource on the host of an operation that was named here is asked for with that operation's
-/// secrets and access; any other without secrets, over https, at public addresses. A thread of its
-/// own does the asking while the caller waits, for at most eleven seconds.
+/// A resource on the host of a registered operation is requested with that operation's secrets and
+/// access; any other resource without secrets, over https, at public addresses only. A dedicated
+/// thread makes the requests while the caller waits for at most eleven seconds.
 #[derive(Default)]
 pub struct EtagObserver {
-    ways: Vec<HostAccess>,
+    hosts: Vec<HostAccess>,
     jobs: Mutex<Option<UnboundedSender<Job>>>,
 }
 
-/// How the resources of one host are reached.
+/// How the resources of one host are requested.
 #[derive(Clone)]
 struct HostAccess {
     host: HostRule,
-    form: Option<Arc<Form>>,
-    web: Arc<RestrictedClient>,
+    operation: Option<Arc<ParsedOperation>>,
+    client: Arc<RestrictedClient>,
 }
 
 impl EtagObserver {
-    /// An observer that knows no host yet.
+    /// An observer without registered operations.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, knowing how the host of this operation is reached. The first operation of a host
-    /// counts. One whose host a call brings says nothing about any host.
+    /// Registers the access of this operation for its host. Of several operations for a host the
+    /// first one counts. An operation whose host comes from an argument is ignored.
     ///
     /// # Errors
     /// [`OperationError`], as for a driver.
-    pub fn knowing(
+    pub fn with_operation(
         mut self,
         operation: &Operation,
         access: &Access,
     ) -> Result<Self, OperationError> {
-        let form = Form::parse(operation)?;
+        let form = ParsedOperation::parse(operation)?;
         if let Some(host) = form.host() {
-            let web = Arc::new(RestrictedClient::new(access.clone(), Some(host.clone())));
-            self.ways.push(HostAccess { host, form: Some(Arc::new(form)), web });
+            let client = Arc::new(RestrictedClient::new(access.clone(), Some(host.clone())));
+            self.hosts.push(HostAccess { host, operation: Some(Arc::new(form)), client });
         }
         Ok(self)
     }
 
-    /// The tag of the resource that a template and arguments name, or `absent`.
+    /// The entity tag of the resource that a template and arguments name, or `absent`.
     pub(crate) fn observe(
         &self,
         template: &str,
@@ -90,40 +90,46 @@ impl EtagObserver {
             what: format!("`{}`", template.escape_debug().take(200).collect::<String>()),
             problem: error.to_string(),
         };
-        let (url, way) = self.way(template, arguments).map_err(unreadable)?;
-        let (tell, told) = sync_channel(1);
-        let look = async move {
-            let seen = timeout(TIME, way.look(url)).await.unwrap_or(Err(EtagError::Late));
-            // Its caller may have gone.
-            let _ = tell.send(seen);
+        let (url, access) = self.host_access(template, arguments).map_err(unreadable)?;
+        let (sender, receiver) = sync_channel(1);
+        let job = async move {
+            let tag = timeout(REQUEST_TIMEOUT, access.fetch_tag(url))
+                .await
+                .unwrap_or(Err(EtagError::Late));
+            // The caller may have stopped waiting.
+            let _ = sender.send(tag);
         };
-        self.start(Box::pin(look)).map_err(unreadable)?;
-        let seen = told.recv_timeout(TIME.saturating_add(GRACE));
-        seen.unwrap_or(Err(EtagError::Late)).map_err(unreadable)
+        self.queue_job(Box::pin(job)).map_err(unreadable)?;
+        let tag = receiver.recv_timeout(REQUEST_TIMEOUT.saturating_add(WAIT_GRACE));
+        tag.unwrap_or(Err(EtagError::Late)).map_err(unreadable)
     }
 
-    fn way(&self, template: &str, arguments: &Value) -> Result<(Url, HostAccess), EtagError> {
-        let template = Template::parse(template)?;
+    fn host_access(
+        &self,
+        template: &str,
+        arguments: &Value,
+    ) -> Result<(Url, HostAccess), EtagError> {
+        let template = UrlTemplate::parse(template)?;
         let host = template.host().ok_or(EtagError::OpenHost)?;
-        let arguments = arguments.as_object().ok_or_else(|| invalid("/", "is no object"));
+        let arguments = arguments.as_object().ok_or_else(|| invalid_argument("/", "is no object"));
         let filled = arguments.and_then(|given| template.fill(given, &mut BTreeSet::new()));
         let url = filled.map_err(EtagError::Arguments)?;
-        let known = self.ways.iter().find(|way| way.host.admits(&url)).cloned();
+        let configured = self.hosts.iter().find(|way| way.host.admits(&url)).cloned();
         let public = || HostAccess {
-            web: Arc::new(RestrictedClient::new(Access::default(), Some(host.clone()))),
+            client: Arc::new(RestrictedClient::new(Access::default(), Some(host.clone()))),
             host: host.clone(),
-            form: None,
+            operation: None,
         };
-        Ok((url, known.unwrap_or_else(public)))
+        Ok((url, configured.unwrap_or_else(public)))
     }
 
-    /// Hands a job to the thread, which is started where there is none.
-    fn start(&self, job: Job) -> Result<(), EtagError> {
+    /// Sends a job to the thread, starting the thread if necessary.
+    fn queue_job(&self, job: Job) -> Result<(), EtagError> {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         let running = jobs.take().filter(|jobs| !jobs.is_closed());
         let sender = match running {
             Some(sender) => sender,
-            None => begin().map_err(|error| EtagError::Thread(error.kind()))?,
+            None => start_thread().map_err(|error| EtagError::Thread(error.kind()))?,
         };
         let sent = sender.send(job).map_err(|_| EtagError::Ended);
         *jobs = Some(sender);
@@ -131,8 +137,8 @@ impl EtagObserver {
     }
 }
 
-/// A thread that does jobs until nobody is left to bring any.
-fn begin() -> std::io::Result<UnboundedSender<Job>> {
+/// Starts a thread that runs jobs until all senders are gone.
+fn start_thread() -> std::io::Result<UnboundedSender<Job>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (sender, mut jobs) = unbounded_channel::<Job>();
     let work = async move {
@@ -145,20 +151,22 @@ fn begin() -> std::io::Result<UnboundedSender<Job>> {
 }
 
 impl HostAccess {
-    async fn look(&self, url: Url) -> Result<String, EtagError> {
+    async fn fetch_tag(&self, url: Url) -> Result<String, EtagError> {
         for method in [Method::HEAD, Method::GET] {
             let last = method == Method::GET;
-            let request = Request::without_body(method, url.clone(), self.form.as_deref());
+            let request =
+                PendingRequest::without_body(method, url.clone(), self.operation.as_deref());
             let answer = match request.with_secrets().await {
-                Ok((outgoing, _)) => self.web.send(outgoing).await,
+                Ok((outgoing, _)) => self.client.send(outgoing).await,
                 Err(failure) => Err(failure),
             };
             return match answer {
-                Ok(answer) => tag(&answer.headers),
-                Err(Failure { refusal: Refusal::Status { status, .. }, .. }) => match status {
+                Ok(answer) => parse_tag(&answer.headers),
+                Err(RequestFailure { refusal: Refusal::Status { status, .. }, .. }) => match status
+                {
                     404 | 410 => Ok(ABSENT.to_owned()),
                     405 | 501 if !last => continue,
-                    // What the server says to it is not for a decision to quote.
+                    // A decision must not quote the server's text.
                     _ => Err(EtagError::Status(status)),
                 },
                 Err(failure) => Err(EtagError::Refused(failure.refusal)),
@@ -168,8 +176,8 @@ impl HostAccess {
     }
 }
 
-/// The one entity tag among these headers, as it was written.
-fn tag(headers: &HeaderMap) -> Result<String, EtagError> {
+/// The single entity tag in these headers, as received.
+fn parse_tag(headers: &HeaderMap) -> Result<String, EtagError> {
     let mut all = headers.get_all(ETAG).iter();
     let (Some(one), None) = (all.next(), all.next()) else {
         return Err(EtagError::Count);
@@ -178,7 +186,7 @@ fn tag(headers: &HeaderMap) -> Result<String, EtagError> {
     let inner = text.strip_prefix("W/").unwrap_or(text);
     let inner = inner.strip_prefix('"').and_then(|inner| inner.strip_suffix('"'));
     let legal = inner.is_some_and(|inner| inner.bytes().all(|b| matches!(b, 0x21 | 0x23..=0x7e)));
-    if legal && text.len() <= MAX_TAG { Ok(text.to_owned()) } else { Err(EtagError::Form) }
+    if legal && text.len() <= MAX_TAG_BYTES { Ok(text.to_owned()) } else { Err(EtagError::Form) }
 }
 
 #[cfg(test)]
@@ -192,7 +200,7 @@ mod tests {
             for value in values {
                 headers.append(ETAG, value.parse().unwrap());
             }
-            tag(&headers)
+            parse_tag(&headers)
         };
         assert_eq!(read(&["\"a1\""]), Ok("\"a1\"".to_owned()));
         assert_eq!(read(&["W/\"a1\""]), Ok("W/\"a1\"".to_owned()));

@@ -1,4 +1,4 @@
-//! Hosts: which of them a request may go to, compared in one normal form.
+//! Host rules: which hosts a request may go to, compared in one normal form.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,11 +9,11 @@ use reqwest::Url;
 use super::{OperationError, Refusal};
 
 /// A host that requests may go to: `api.example.com`, `*.example.com` for every name below it,
-/// `api.example.com:8443`, `192.0.2.1`, `[2001:db8::1]:8080`. Without a port the scheme's own is
-/// meant, and no other.
+/// `api.example.com:8443`, `192.0.2.1`, `[2001:db8::1]:8080`. Without a port the rule covers only
+/// the default port of the scheme.
 ///
-/// Names are compared as they are connected to: in lower case, in their ASCII form, without a dot
-/// at the end.
+/// Names are compared in the form in which they are connected to: lower case, ASCII, no trailing
+/// dot.
 ///
 /// ```
 /// use weaver_drivers::http::HostRule;
@@ -25,24 +25,24 @@ use super::{OperationError, Refusal};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostRule {
     name: String,
-    below: bool,
+    is_wildcard: bool,
     port: Option<u16>,
 }
 
 impl HostRule {
-    /// The rule for the host of an address.
-    pub(super) fn of(url: &Url) -> Option<Self> {
-        Some(Self { name: normal(url)?, below: false, port: url.port() })
+    /// The rule for exactly the host of a URL.
+    pub(super) fn from_url(url: &Url) -> Option<Self> {
+        Some(Self { name: normal_host(url)?, is_wildcard: false, port: url.port() })
     }
 
-    /// Whether it lets a request through to this address.
+    /// Whether the rule allows a request to this URL.
     pub(super) fn admits(&self, url: &Url) -> bool {
         let port = match self.port {
             Some(port) => url.port_or_known_default() == Some(port),
             None => url.port().is_none(),
         };
-        let Some(host) = normal(url).filter(|_| port) else { return false };
-        if !self.below {
+        let Some(host) = normal_host(url).filter(|_| port) else { return false };
+        if !self.is_wildcard {
             return host == self.name;
         }
         host.strip_suffix(&self.name).is_some_and(|front| front.len() > 1 && front.ends_with('.'))
@@ -51,7 +51,7 @@ impl HostRule {
 
 impl fmt::Display for HostRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.below { "*." } else { "" })?;
+        f.write_str(if self.is_wildcard { "*." } else { "" })?;
         f.write_str(&self.name)?;
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
@@ -62,27 +62,31 @@ impl FromStr for HostRule {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bad = || OperationError::Host { text: text.escape_debug().take(80).collect() };
-        let (below, host) = match text.strip_prefix("*.") {
+        let (is_wildcard, host) = match text.strip_prefix("*.") {
             Some(rest) => (true, rest),
             None => (false, text),
         };
-        let odd = |c: char| c.is_control() || c.is_whitespace() || "/\\?#@%*".contains(c);
-        if host.is_empty() || host.contains(odd) {
+        let is_forbidden = |c: char| c.is_control() || c.is_whitespace() || "/\\?#@%*".contains(c);
+        if host.is_empty() || host.contains(is_forbidden) {
             return Err(bad());
         }
         let url = Url::parse(&format!("https://{host}/")).map_err(|_| bad())?;
-        let name = normal(&url).ok_or_else(bad)?;
-        if below && (!name.contains('.') || ip_literal(&url).is_some()) {
+        let name = normal_host(&url).ok_or_else(bad)?;
+        if is_wildcard && (!name.contains('.') || ip_literal(&url).is_some()) {
             return Err(bad());
         }
-        // `Url::port` is `None` for the default port of the scheme, so it is read off the text.
+        // `Url::port` is `None` for the default port, so an explicit port is read from the text.
         let written = host.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-        Ok(Self { name, below, port: url.port().or(written.filter(|_| !host.ends_with(']'))) })
+        Ok(Self {
+            name,
+            is_wildcard,
+            port: url.port().or(written.filter(|_| !host.ends_with(']'))),
+        })
     }
 }
 
-/// The host of an address in the form in which hosts are compared.
-fn normal(url: &Url) -> Option<String> {
+/// The host of a URL in its normal form.
+fn normal_host(url: &Url) -> Option<String> {
     match ip_literal(url) {
         Some(address) => Some(address.to_string()),
         None => {
@@ -94,30 +98,30 @@ fn normal(url: &Url) -> Option<String> {
     }
 }
 
-/// The address that stands in place of a host, in whatever form it was written.
+/// The IP address used as host, however it is written.
 pub(super) fn ip_literal(url: &Url) -> Option<IpAddr> {
     let host = url.host_str()?;
     let plain = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     plain.parse::<IpAddr>().ok().map(|address| address.to_canonical())
 }
 
-/// Whether an address is one of this machine, in whatever form it is written.
+/// Whether the host is this machine, however it is written.
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match ip_literal(url) {
         Some(address) => address.is_loopback(),
-        None => normal(url).is_some_and(|name| name == "localhost"),
+        None => normal_host(url).is_some_and(|name| name == "localhost"),
     }
 }
 
-/// The longest address that is requested, in bytes.
+/// The longest URL that is requested, in bytes.
 pub(super) const MAX_URL: usize = 16 * 1024;
 
-/// Reads a whole address that an argument or a server gives: `http` or `https`, with a host,
-/// without a user, nothing that one reader would take for something else than another.
-pub(super) fn read(text: &str) -> Result<Url, Refusal> {
-    let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
-    if text.len() > MAX_URL || text.contains(odd) {
+/// Parses a complete URL from an argument or a server: `http` or `https`, with a host, without user
+/// info. Rejects characters that parsers treat differently.
+pub(super) fn parse_url(text: &str) -> Result<Url, Refusal> {
+    let is_forbidden = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
+    if text.len() > MAX_URL || text.contains(is_forbidden) {
         return Err(Refusal::Url("it is too long, or holds blanks, controls or backslashes"));
     }
     let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
@@ -129,18 +133,18 @@ pub(super) fn read(text: &str) -> Result<Url, Refusal> {
         return Err(Refusal::Url("it has no host"));
     }
     let url = Url::parse(text).map_err(|_| Refusal::Url("it is no url"))?;
-    normalized(url)
+    normalized_url(url)
 }
 
-/// An address in the form in which it is requested.
-pub(super) fn normalized(mut url: Url) -> Result<Url, Refusal> {
+/// Normalises a URL to the form in which it is requested.
+pub(super) fn normalized_url(mut url: Url) -> Result<Url, Refusal> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Refusal::Scheme);
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Refusal::User);
     }
-    let name = normal(&url).ok_or(Refusal::Url("it has no host"))?;
+    let name = normal_host(&url).ok_or(Refusal::Url("it has no host"))?;
     if ip_literal(&url).is_none() && url.host_str() != Some(&name) {
         url.set_host(Some(&name)).map_err(|_| Refusal::Url("its host has no normal form"))?;
     }
@@ -154,7 +158,7 @@ mod tests {
 
     fn admits(rule: &str, url: &str) -> bool {
         let rule: HostRule = rule.parse().unwrap();
-        read(url).is_ok_and(|url| rule.admits(&url))
+        parse_url(url).is_ok_and(|url| rule.admits(&url))
     }
 
     #[test]
@@ -219,7 +223,7 @@ mod tests {
             ("https://", "http.url"),
             ("https://a..b..", "http.url"),
         ] {
-            assert_eq!(read(url).unwrap_err().code(), code, "{url}");
+            assert_eq!(parse_url(url).unwrap_err().code(), code, "{url}");
         }
     }
 

@@ -1,20 +1,21 @@
-//! Media types: which of them an operation declares, and what an answer is by its own.
+//! Media types: which ones an operation declares, and how a response is read.
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::{Value, json};
 use weaver_types::{RawChunk, RawContent, RawResult};
 
-use super::web::WholeResponse;
+use super::restricted_client::WholeResponse;
 use super::{OperationError, Refusal};
 use crate::mcp::strict_json;
 
-/// The word that says that a number has no exact form here.
-const ROUNDED: &str = "numbers_rounded";
+/// The finding that a number has no exact form and was rounded.
+const NUMBERS_ROUNDED: &str = "numbers_rounded";
 
-/// The type of a body, without its parameters, in lower case; empty where none is told.
+/// The media type of a body in lower case without parameters; empty if absent.
 pub(super) fn essence(headers: &HeaderMap) -> String {
-    let told = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    told.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    let content_type =
+        headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 pub(super) fn is_json(essence: &str) -> bool {
@@ -22,8 +23,8 @@ pub(super) fn is_json(essence: &str) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// A declared type in its normal form: `type/subtype`, or `type/*`.
-pub(super) fn declared(text: &str) -> Result<String, OperationError> {
+/// Parses a declared type: `type/subtype` or `type/*`.
+pub(super) fn parse_declared(text: &str) -> Result<String, OperationError> {
     let token = |part: &str| {
         let legal = |b: u8| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b);
         !part.is_empty() && part.bytes().all(legal)
@@ -36,68 +37,70 @@ pub(super) fn declared(text: &str) -> Result<String, OperationError> {
     }
 }
 
-/// Whether a type is among the declared ones. JSON stands for the types that are built on it.
-fn admits(declared: &[String], essence: &str) -> bool {
+/// Whether a type matches a declared one. `application/json` also covers `+json` types.
+fn matches_declared(declared: &[String], essence: &str) -> bool {
     declared.iter().any(|one| match one.strip_suffix('*') {
         Some(front) => essence.starts_with(front),
         None => one == essence || (one == "application/json" && is_json(essence)),
     })
 }
 
-/// How the body of an answer is read bit by bit.
+/// How the body of a response can be read in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pieces {
-    /// Server-sent events: the data of each is a row, or a line of text.
+pub(super) enum StreamFormat {
+    /// Server-sent events; the data of each is a JSON row or a line of text.
     Events,
-    /// JSON values, one a line.
-    Rows,
+    /// One JSON value per line.
+    JsonLines,
     /// Text, line by line.
     Lines,
-    /// Nothing but the whole means anything.
+    /// Only the whole body is meaningful.
     Whole,
 }
 
-/// The types of rows in lines.
-const ROWS: [&str; 3] = ["application/x-ndjson", "application/jsonl", "application/json-seq"];
+/// Media types of JSON lines.
+const JSON_LINES_TYPES: [&str; 3] =
+    ["application/x-ndjson", "application/jsonl", "application/json-seq"];
 
-impl Pieces {
-    /// Of an answer with these headers.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+impl StreamFormat {
+    /// The format of a response with these headers.
+    pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         match essence(headers).as_str() {
             "text/event-stream" => Self::Events,
-            kind if ROWS.contains(&kind) => Self::Rows,
+            kind if JSON_LINES_TYPES.contains(&kind) => Self::JsonLines,
             kind if kind.starts_with("text/") && is_utf8(headers) => Self::Lines,
             _ => Self::Whole,
         }
     }
 
-    /// Whether an answer of one of these declared types may be read so.
-    pub(super) fn may_come(declared: &[String]) -> bool {
-        let comes = |kind: &String| kind.starts_with("text/") || ROWS.contains(&kind.as_str());
+    /// Whether a response of one of these declared types may be streamed.
+    pub(super) fn may_stream(declared: &[String]) -> bool {
+        let comes =
+            |kind: &String| kind.starts_with("text/") || JSON_LINES_TYPES.contains(&kind.as_str());
         declared.is_empty() || declared.iter().any(comes)
     }
 }
 
-/// Whether an answer with these headers is of a declared type.
+/// Whether a response with these headers has a declared type.
 pub(super) fn is_declared(headers: &HeaderMap, types: &[String]) -> bool {
-    admits(types, &essence(headers))
+    matches_declared(types, &essence(headers))
 }
 
-/// The value of one event, or of one line of rows; as text where it is no JSON.
-pub(super) fn row(data: &[u8]) -> RawChunk {
+/// Parses the data of one event or JSON line; text if it is not JSON.
+pub(super) fn parse_row(data: &[u8]) -> RawChunk {
     match strict_json::read(data) {
         Ok(read) => RawChunk::Json(read.value),
         Err(_) => RawChunk::Text(format!("{}\n", String::from_utf8_lossy(data).trim_end())),
     }
 }
 
-/// Takes secrets out of a piece of an answer. Gives whether there was any.
-pub(super) fn masked_chunk(chunk: &mut RawChunk, secrets: &[&str]) -> bool {
+/// Masks secrets in a chunk. True if there were any.
+pub(super) fn mask_chunk(chunk: &mut RawChunk, secrets: &[&str]) -> bool {
     match chunk {
         RawChunk::Json(value) => mask_json(value, secrets),
         RawChunk::Text(text) => mask_text(text, secrets),
         RawChunk::Bytes(bytes) => {
-            let found = holds(bytes, secrets);
+            let found = contains_secret(bytes, secrets);
             if found {
                 bytes.clear();
             }
@@ -106,40 +109,41 @@ pub(super) fn masked_chunk(chunk: &mut RawChunk, secrets: &[&str]) -> bool {
     }
 }
 
-fn holds(bytes: &[u8], secrets: &[&str]) -> bool {
+fn contains_secret(bytes: &[u8], secrets: &[&str]) -> bool {
     let is_in =
         |secret: &str| bytes.windows(secret.len().max(1)).any(|window| window == secret.as_bytes());
     secrets.iter().any(|secret| is_in(secret))
 }
 
-/// What an answer brings, by its declared type: JSON, text, or bytes. Without a body it is the
-/// status alone.
-pub(super) fn result(answer: WholeResponse, types: &[String]) -> Result<RawResult, Refusal> {
+/// The result of a response by its media type: JSON, text or bytes. Without a body it is the status
+/// alone.
+pub(super) fn to_raw_result(answer: WholeResponse, types: &[String]) -> Result<RawResult, Refusal> {
     let WholeResponse { status, headers, body } = answer;
     if body.is_empty() {
         return Ok(RawResult::json(json!({ "status": status.as_u16() })));
     }
     let essence = essence(&headers);
-    if !admits(types, &essence) {
+    if !matches_declared(types, &essence) {
         return Err(Refusal::Content);
     }
     if is_json(&essence) {
         let read = strict_json::read(&body).map_err(Refusal::Json)?;
-        let findings = read.rounded.then_some(ROUNDED).into_iter().collect();
+        let findings = read.rounded.then_some(NUMBERS_ROUNDED).into_iter().collect();
         return Ok(RawResult { findings, ..RawResult::json(read.value) });
     }
     let text = essence.starts_with("text/") && is_utf8(&headers);
-    Ok(RawResult::of(match String::from_utf8(body) {
+    Ok(RawResult::new(match String::from_utf8(body) {
         Ok(body) if text => RawContent::Text(body),
         Ok(body) => RawContent::Binary { media_type: essence, bytes: body.into_bytes() },
         Err(error) => RawContent::Binary { media_type: essence, bytes: error.into_bytes() },
     }))
 }
 
-/// Whether a text says of itself that it is UTF-8, or says nothing.
+/// Whether the declared charset is UTF-8 or absent.
 fn is_utf8(headers: &HeaderMap) -> bool {
-    let told = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let charset = told.split(';').skip(1).find_map(|part| {
+    let content_type =
+        headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let charset = content_type.split(';').skip(1).find_map(|part| {
         let (name, value) = part.split_once('=')?;
         name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
     });
@@ -148,8 +152,8 @@ fn is_utf8(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Takes secrets out of what is shown. Gives whether there was any.
-pub(super) fn masked(content: &mut RawContent, secrets: &[&str]) -> bool {
+/// Masks secrets in a result. True if there were any.
+pub(super) fn mask_content(content: &mut RawContent, secrets: &[&str]) -> bool {
     match content {
         RawContent::Text(text) => mask_text(text, secrets),
         RawContent::Json(value) => mask_json(value, secrets),
@@ -160,7 +164,7 @@ pub(super) fn masked(content: &mut RawContent, secrets: &[&str]) -> bool {
             found
         }
         RawContent::Binary { bytes, .. } => {
-            let found = holds(bytes, secrets);
+            let found = contains_secret(bytes, secrets);
             if found {
                 bytes.clear();
             }
@@ -178,7 +182,7 @@ pub(super) fn mask_text(text: &mut String, secrets: &[&str]) -> bool {
     found
 }
 
-/// What stands in place of a secret.
+/// The replacement for a secret.
 const MASK: &str = "[secret]";
 
 fn mask_json(value: &mut Value, secrets: &[&str]) -> bool {
@@ -210,8 +214,8 @@ mod tests {
     }
 
     fn read(kind: &str, body: &[u8], types: &[&str]) -> Result<RawContent, &'static str> {
-        let types: Vec<String> = types.iter().map(|text| declared(text).unwrap()).collect();
-        let read = result(answer(kind, body), &types);
+        let types: Vec<String> = types.iter().map(|text| parse_declared(text).unwrap()).collect();
+        let read = to_raw_result(answer(kind, body), &types);
         read.map(|raw| raw.content).map_err(|refusal| refusal.code())
     }
 
@@ -241,7 +245,7 @@ mod tests {
         );
         assert!(read("application/json", b"", &[]) == Ok(RawContent::Json(json!({"status": 200}))));
         for bad in ["json", "", "a/", "/b", "a/b c", "*/*"] {
-            assert!(declared(bad).is_err(), "{bad}");
+            assert!(parse_declared(bad).is_err(), "{bad}");
         }
     }
 
@@ -256,12 +260,12 @@ mod tests {
                 bytes: b"\xffhunter2-hunter2".to_vec(),
             },
         ] {
-            assert!(masked(&mut content, &secrets));
+            assert!(mask_content(&mut content, &secrets));
             assert!(!format!("{content:?}").contains("hunter2"));
             if let RawContent::Binary { bytes, .. } = content {
                 assert!(bytes.is_empty());
             }
         }
-        assert!(!masked(&mut RawContent::Text("a".to_owned()), &secrets));
+        assert!(!mask_content(&mut RawContent::Text("a".to_owned()), &secrets));
     }
 }

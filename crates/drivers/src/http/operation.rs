@@ -1,4 +1,4 @@
-//! One operation of an HTTP API: what is asked, and where the arguments of a call go.
+//! One operation of an HTTP API: its method, URL and headers, and where arguments go.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use weaver_types::Millicents;
 
-use super::request::Form;
+use super::request::ParsedOperation;
 use super::{Access, OperationError, SecretProvider};
 
-/// A method.
+/// An HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
     /// `GET`.
@@ -29,11 +29,11 @@ pub enum Method {
 }
 
 impl Method {
-    /// All of them.
+    /// All methods.
     pub const ALL: [Self; 6] =
         [Self::Get, Self::Head, Self::Post, Self::Put, Self::Patch, Self::Delete];
 
-    /// Its name, in capital letters.
+    /// Its name in upper case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Method {
         }
     }
 
-    pub(super) fn wire(self) -> reqwest::Method {
+    pub(super) fn to_reqwest(self) -> reqwest::Method {
         match self {
             Self::Get => reqwest::Method::GET,
             Self::Head => reqwest::Method::HEAD,
@@ -58,59 +58,59 @@ impl Method {
     }
 }
 
-/// What the body of a request is made of.
+/// The body of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Body {
-    /// There is none.
+    /// No body.
     #[default]
     None,
-    /// A JSON object of the arguments that have no other place.
+    /// A JSON object of all arguments that have no placeholder.
     Rest,
     /// The value of one argument, as JSON.
     Argument(String),
-    /// The text of one argument, as it is.
+    /// The text of one argument, unchanged.
     Text(String),
 }
 
-/// A header that holds a secret.
+/// A header that contains a secret.
 #[derive(Clone)]
 pub struct SecretHeader {
-    /// What stands before it, for example `Bearer `.
+    /// The text before the secret, for example `Bearer `.
     pub prefix: String,
-    /// Where it comes from.
+    /// Provides the secret.
     pub provider: Arc<dyn SecretProvider>,
 }
 
-/// One operation: a method, an address and places for the arguments of a call.
+/// One operation: a method, a URL, and placeholders for arguments.
 ///
-/// Which operation a call means is fixed here; its arguments fill the places and select nothing
-/// else. A call with an argument that has no place is refused.
+/// A call cannot choose another operation: its arguments fill the placeholders and nothing else. A
+/// call with an argument that has no placeholder is refused.
 #[derive(Clone)]
 pub struct Operation {
     /// The method.
     pub method: Method,
-    /// The address. `{name}` stands for an argument: in the path for one segment or a part of one,
-    /// in the query for one value. `{name?}` in the query is left out where the call has none.
-    /// `{name...}` is several segments, or a parameter for each entry of a list. The host is fixed;
-    /// only where the whole address is one `{name}` does a call bring it, and then only to the
-    /// hosts of the [`Access`](super::Access).
+    /// The URL. `{name}` is an argument: in the path one segment or a part of one, in the query one
+    /// value. `{name?}` in the query is omitted if the argument is absent. `{name...}` is several
+    /// segments, or one parameter for each entry of a list. The host is fixed, unless the whole URL
+    /// is one `{name}`: then the argument is the URL, limited to the hosts of the
+    /// [`Access`](super::Access).
     pub url: String,
-    /// Headers: a text as it is, `{name}` or `{name?}`.
+    /// Header values: a literal, `{name}` or `{name?}`.
     pub headers: BTreeMap<String, String>,
-    /// Headers that hold a secret.
+    /// Headers that contain a secret.
     pub secrets: BTreeMap<String, SecretHeader>,
     /// The body.
     pub body: Body,
-    /// The media types that an answer may have: `application/json` alone, by default.
+    /// The media types that a response may have: only `application/json` by default.
     pub content: BTreeSet<String>,
-    /// The header that takes the idempotency key, which is the same in every attempt of a call.
+    /// The header for the idempotency key, which is the same for every attempt of a call.
     pub idempotency_header: Option<String>,
-    /// What one call costs: nothing, by default.
+    /// The price of one call: nothing by default.
     pub price: Millicents,
 }
 
 impl Operation {
-    /// An operation without headers and body that answers with JSON.
+    /// An operation without headers and body that returns JSON.
     #[must_use]
     pub fn new(method: Method, url: impl Into<String>) -> Self {
         Self {
@@ -125,12 +125,12 @@ impl Operation {
         }
     }
 
-    /// Whether a driver can be made of it. Nothing is sent, and no client is made.
+    /// Checks the operation without building a client or sending anything.
     ///
     /// # Errors
-    /// [`OperationError`], when the operation means nothing, or could reach no host.
+    /// [`OperationError`], if the operation is invalid or can reach no host.
     pub fn check(&self, access: &Access) -> Result<(), OperationError> {
-        Form::parse(self)?.fits(access)
+        ParsedOperation::parse(self)?.check_access(access)
     }
 
     /// The same with this body.
@@ -140,7 +140,7 @@ impl Operation {
         self
     }
 
-    /// The same with a header that holds a secret behind `prefix`.
+    /// Adds a header that contains a secret after `prefix`.
     #[must_use]
     pub fn with_secret(
         mut self,
@@ -155,7 +155,7 @@ impl Operation {
 }
 
 impl fmt::Debug for Operation {
-    /// Texts of headers may be secrets: only names are shown.
+    /// Header values may be secrets, so only names are shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Operation")
             .field("method", &self.method.as_str())

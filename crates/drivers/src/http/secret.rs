@@ -1,4 +1,4 @@
-//! Secrets: they come from a provider when a request is made, and show nothing of themselves.
+//! Secrets, which a provider supplies for each request and whose `Debug` output is redacted.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,29 +10,29 @@ use tokio::process::Command;
 use weaver_types::BoxFuture;
 use zeroize::Zeroizing;
 
-/// The shortest secret, in bytes: a shorter one could not be told from what a tool returns.
-pub const MIN_SECRET: usize = 8;
+/// The shortest secret, in bytes. A shorter one would match too much when results are masked.
+pub const MIN_SECRET_BYTES: usize = 8;
 /// The longest secret, in bytes.
-const MAX_SECRET: usize = 16 * 1024;
-/// How long a command may take.
-const COMMAND_TIME: Duration = Duration::from_secs(10);
+const MAX_SECRET_BYTES: usize = 16 * 1024;
+/// Time limit of a command that prints a secret.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A secret. It is erased when dropped and shows nothing of itself.
+/// A secret. Its memory is erased on drop and its `Debug` output is redacted.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Takes a text as a secret; one line end at its end does not count.
+    /// Makes a secret of a text, without one trailing line break.
     ///
     /// # Errors
-    /// [`SecretError::Short`], and [`SecretError::Form`] for one that no header can hold.
+    /// [`SecretError::Short`], and [`SecretError::Form`] for text that no header can hold.
     pub fn new(text: Zeroizing<String>) -> Result<Self, SecretError> {
         let line = text.strip_suffix('\n').unwrap_or(&text);
         let line = line.strip_suffix('\r').unwrap_or(line);
-        if line.len() < MIN_SECRET {
+        if line.len() < MIN_SECRET_BYTES {
             return Err(SecretError::Short);
         }
-        if line.len() > MAX_SECRET || !line.bytes().all(|b| matches!(b, b' '..=b'~')) {
+        if line.len() > MAX_SECRET_BYTES || !line.bytes().all(|b| matches!(b, b' '..=b'~')) {
             return Err(SecretError::Form);
         }
         Ok(Self(Zeroizing::new(line.to_owned())))
@@ -42,7 +42,7 @@ impl Secret {
         &self.0
     }
 
-    /// The text, still erased when it is dropped, for whoever opens a key with it.
+    /// The text, still erased on drop, for callers that open a key with it.
     #[must_use]
     pub fn into_text(self) -> Zeroizing<String> {
         self.0
@@ -55,7 +55,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why there is no secret. No message holds any of it.
+/// Why there is no secret. No message contains any of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretError {
@@ -71,7 +71,7 @@ pub enum SecretError {
         /// What went wrong.
         problem: String,
     },
-    /// Others can read the file.
+    /// Users other than the owner can read the file.
     #[error("others than its owner can read the secret's file; run `chmod 600` on it")]
     Open,
     /// The command failed.
@@ -81,12 +81,12 @@ pub enum SecretError {
         problem: String,
     },
     /// The secret is too short.
-    #[error("the secret has fewer than {MIN_SECRET} characters; use a longer one")]
+    #[error("the secret has fewer than {MIN_SECRET_BYTES} characters; use a longer one")]
     Short,
-    /// The secret cannot stand in a header.
+    /// The secret cannot be a header value.
     #[error("the secret is no line of printable ascii; check where it comes from")]
     Form,
-    /// A provider of the host failed.
+    /// A provider of the embedding program failed.
     #[error("the secret's provider failed: {problem}")]
     Provider {
         /// What went wrong; never any of the secret.
@@ -110,13 +110,12 @@ impl SecretError {
     }
 }
 
-/// Where a secret comes from. It is asked for each request, so that a secret that was exchanged is
-/// used from then on.
+/// Provides a secret. It is called for each request, so that a replaced secret is used at once.
 pub trait SecretProvider: Send + Sync {
-    /// The secret as it is now.
+    /// The current secret.
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>>;
 
-    /// The same where it may have several lines, as a private key in PEM has.
+    /// The same for text of several lines, such as a private key in PEM.
     fn text(&self) -> BoxFuture<'_, Result<Zeroizing<String>, SecretError>> {
         Box::pin(async { self.secret().await.map(Secret::into_text) })
     }
@@ -135,7 +134,7 @@ impl SecretProvider for EnvSecret {
     }
 
     fn text(&self) -> BoxFuture<'_, Result<Zeroizing<String>, SecretError>> {
-        Box::pin(std::future::ready(self.value().and_then(bounded)))
+        Box::pin(std::future::ready(self.value().and_then(check_length)))
     }
 }
 
@@ -147,16 +146,16 @@ impl EnvSecret {
     }
 }
 
-/// A text of several lines: as long as one of a single line may be.
-fn bounded(text: Zeroizing<String>) -> Result<Zeroizing<String>, SecretError> {
+/// Checks the length of a text that may have several lines.
+fn check_length(text: Zeroizing<String>) -> Result<Zeroizing<String>, SecretError> {
     match text.len() {
-        0..MIN_SECRET => Err(SecretError::Short),
-        MIN_SECRET..=MAX_SECRET => Ok(text),
+        0..MIN_SECRET_BYTES => Err(SecretError::Short),
+        MIN_SECRET_BYTES..=MAX_SECRET_BYTES => Ok(text),
         _ => Err(SecretError::Form),
     }
 }
 
-/// A file that only its owner can read.
+/// A file that only its owner may read.
 #[derive(Debug, Clone)]
 pub struct FileSecret(
     /// Its path.
@@ -165,16 +164,20 @@ pub struct FileSecret(
 
 impl SecretProvider for FileSecret {
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
-        Box::pin(std::future::ready(read(&self.0, FileReaders::OwnerOnly).and_then(Secret::new)))
+        Box::pin(std::future::ready(
+            read_secret_file(&self.0, FileReaders::OwnerOnly).and_then(Secret::new),
+        ))
     }
 
     fn text(&self) -> BoxFuture<'_, Result<Zeroizing<String>, SecretError>> {
-        Box::pin(std::future::ready(read(&self.0, FileReaders::OwnerOnly).and_then(bounded)))
+        Box::pin(std::future::ready(
+            read_secret_file(&self.0, FileReaders::OwnerOnly).and_then(check_length),
+        ))
     }
 }
 
-/// A file that a platform writes and keeps fresh, such as the token of a workload. The platform says
-/// who can read it.
+/// A file that a platform writes and renews, such as a workload token. The platform controls who
+/// can read it.
 #[derive(Debug, Clone)]
 pub struct ProjectedSecret(
     /// Its path.
@@ -183,7 +186,9 @@ pub struct ProjectedSecret(
 
 impl SecretProvider for ProjectedSecret {
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
-        Box::pin(std::future::ready(read(&self.0, FileReaders::Any).and_then(Secret::new)))
+        Box::pin(std::future::ready(
+            read_secret_file(&self.0, FileReaders::Any).and_then(Secret::new),
+        ))
     }
 }
 
@@ -194,12 +199,12 @@ enum FileReaders {
     Any,
 }
 
-fn read(path: &Path, readers: FileReaders) -> Result<Zeroizing<String>, SecretError> {
+fn read_secret_file(path: &Path, readers: FileReaders) -> Result<Zeroizing<String>, SecretError> {
     use std::io::Read as _;
 
     let failed =
         |problem: std::io::Error| SecretError::File { problem: problem.kind().to_string() };
-    // A pipe would be waited for.
+    // Opening a pipe would block.
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err(SecretError::File { problem: "it is no plain file".to_owned() });
     }
@@ -207,19 +212,20 @@ fn read(path: &Path, readers: FileReaders) -> Result<Zeroizing<String>, SecretEr
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        // Looked at on the file that was opened, not on its name.
+        // Checked on the opened file, not on its name, so that it cannot be replaced in between.
         let open = file.metadata().map_err(failed)?.mode() & 0o077 != 0;
         if readers == FileReaders::OwnerOnly && open {
             return Err(SecretError::Open);
         }
     }
-    let mut text = Zeroizing::new(String::with_capacity(MAX_SECRET + 3));
-    let room = u64::try_from(MAX_SECRET + 3).unwrap_or(u64::MAX);
+    let mut text = Zeroizing::new(String::with_capacity(MAX_SECRET_BYTES + 3));
+    let room = u64::try_from(MAX_SECRET_BYTES + 3).unwrap_or(u64::MAX);
     file.take(room).read_to_string(&mut text).map_err(failed)?;
     Ok(text)
 }
 
-/// What a program prints, started without a shell. It has our environment and ten seconds.
+/// The output of a program that is started without a shell. It inherits the environment and has ten
+/// seconds.
 #[derive(Debug, Clone)]
 pub struct CommandSecret(
     /// The program and its arguments.
@@ -228,18 +234,18 @@ pub struct CommandSecret(
 
 impl SecretProvider for CommandSecret {
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
-        Box::pin(async move { self.printed().await.and_then(Secret::new) })
+        Box::pin(async move { self.run_with_timeout().await.and_then(Secret::new) })
     }
 
     fn text(&self) -> BoxFuture<'_, Result<Zeroizing<String>, SecretError>> {
-        Box::pin(async move { self.printed().await.and_then(bounded) })
+        Box::pin(async move { self.run_with_timeout().await.and_then(check_length) })
     }
 }
 
 impl CommandSecret {
-    async fn printed(&self) -> Result<Zeroizing<String>, SecretError> {
-        let late = || SecretError::Command { problem: "it took too long".to_owned() };
-        tokio::time::timeout(COMMAND_TIME, run(&self.0)).await.map_err(|_| late())?
+    async fn run_with_timeout(&self) -> Result<Zeroizing<String>, SecretError> {
+        let timed_out = || SecretError::Command { problem: "it took too long".to_owned() };
+        tokio::time::timeout(COMMAND_TIMEOUT, run(&self.0)).await.map_err(|_| timed_out())?
     }
 }
 
@@ -257,9 +263,9 @@ async fn run(argv: &[String]) -> Result<Zeroizing<String>, SecretError> {
         .kill_on_drop(true)
         .spawn()
         .map_err(io)?;
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_SECRET + 3));
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_SECRET_BYTES + 3));
     if let Some(output) = child.stdout.take() {
-        let room = u64::try_from(MAX_SECRET + 3).unwrap_or(u64::MAX);
+        let room = u64::try_from(MAX_SECRET_BYTES + 3).unwrap_or(u64::MAX);
         output.take(room).read_to_end(&mut bytes).await.map_err(io)?;
     }
     let status = child.wait().await.map_err(io)?;

@@ -1,4 +1,4 @@
-//! Calling one tool: what is asked, and what came back.
+//! One request to a server, and how it ended.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use super::call_timer::CallTimer;
 use super::client_features::ClientFeatures;
 use super::config::Era;
 use super::error::{McpError, RpcError};
-use super::fault::Fault;
+use super::fault::MessageFault;
 use super::input_responses::InputResponses;
 use super::message::RpcResult;
 use super::method::Method;
@@ -20,13 +20,13 @@ use super::method::Method;
 /// Something noticed while a reply was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Finding {
+pub enum ReplyWarning {
     /// A number beyond 64 bits, or beyond a double, was rounded in [`Reply::value`]; its digits
     /// are in [`Reply::raw`].
     NumbersRounded,
 }
 
-impl Finding {
+impl ReplyWarning {
     /// A stable name for logs and JSON.
     #[must_use]
     pub fn code(self) -> &'static str {
@@ -36,28 +36,28 @@ impl Finding {
     }
 }
 
-/// The `result` object of a reply, whole: every field that the server sent is here.
+/// The `result` object of a reply. Every field that the server sent is kept.
 #[derive(Clone)]
 pub struct Reply {
     pub(crate) raw: Box<RawValue>,
-    /// The object; where there are `rows`, without them: the list is empty here.
+    /// The object. Where there are `rows`, their list is empty here.
     pub(crate) value: Value,
     /// The structured value of a large result that is rows.
     rows: Option<JsonRows>,
-    /// The whole object, where it was asked for beside the rows.
-    whole: OnceLock<Value>,
-    findings: Vec<Finding>,
+    /// The object with its rows put back, built on first use.
+    value_with_rows: OnceLock<Value>,
+    warnings: Vec<ReplyWarning>,
 }
 
-/// The field of a result that holds its structured value.
-pub(crate) const STRUCTURED: &str = "structuredContent";
+/// The field of a tool result that holds its structured value.
+pub(crate) const STRUCTURED_CONTENT: &str = "structuredContent";
 
 impl Reply {
-    pub(crate) fn new(raw: Box<RawValue>, value: Value, findings: Vec<Finding>) -> Self {
-        Self { raw, value, rows: None, whole: OnceLock::new(), findings }
+    pub(crate) fn new(raw: Box<RawValue>, value: Value, warnings: Vec<ReplyWarning>) -> Self {
+        Self { raw, value, rows: None, value_with_rows: OnceLock::new(), warnings }
     }
 
-    /// The same, with the rows whose list is empty in the value.
+    /// The same reply with rows, whose list is empty in the value.
     pub(crate) fn with_rows(self, rows: Option<JsonRows>) -> Self {
         Self { rows, ..self }
     }
@@ -73,14 +73,16 @@ impl Reply {
     pub fn value(&self) -> &Value {
         match &self.rows {
             None => &self.value,
-            Some(rows) => self.whole.get_or_init(|| whole(self.value.clone(), rows)),
+            Some(rows) => {
+                self.value_with_rows.get_or_init(|| with_structured_rows(self.value.clone(), rows))
+            }
         }
     }
 
     /// What was noticed while reading, in order.
     #[must_use]
-    pub fn findings(&self) -> &[Finding] {
-        &self.findings
+    pub fn warnings(&self) -> &[ReplyWarning] {
+        &self.warnings
     }
 
     /// Whether a tool result says of itself that the tool failed (`isError: true`). Anything but
@@ -95,19 +97,19 @@ impl Reply {
     pub fn into_value(self) -> Value {
         match self.rows {
             None => self.value,
-            Some(rows) => whole(self.value, &rows),
+            Some(rows) => with_structured_rows(self.value, &rows),
         }
     }
 
-    /// Takes the value out, and apart from it the rows whose list is empty in it.
+    /// Takes the value out, and separately the rows whose list is empty in it.
     pub(crate) fn into_parts(self) -> (Value, Option<JsonRows>) {
         (self.value, self.rows)
     }
 }
 
-/// A result object with its structured value.
-pub(crate) fn whole(mut result: Value, rows: &JsonRows) -> Value {
-    if let Some(structured) = result.get_mut(STRUCTURED) {
+/// Puts the rows back into a result object as its structured value.
+pub(crate) fn with_structured_rows(mut result: Value, rows: &JsonRows) -> Value {
+    if let Some(structured) = result.get_mut(STRUCTURED_CONTENT) {
         *structured = rows.to_value();
     }
     result
@@ -119,7 +121,7 @@ impl fmt::Debug for Reply {
         f.debug_struct("Reply")
             .field("bytes", &self.raw.get().len())
             .field("is_error", &self.is_error())
-            .field("findings", &self.findings)
+            .field("findings", &self.warnings)
             .finish()
     }
 }
@@ -134,16 +136,20 @@ pub enum CallOutcome {
     Error(RpcError),
     /// The server wants more input before it goes on. For the caller to refuse.
     InputRequired(Reply),
-    /// The server turned the call into a task to be polled. [`Connection::call_answering`] follows it.
+    /// The server turned the call into a task to be polled. [`Connection::call_to_completion`] follows it.
     ///
-    /// [`Connection::call_answering`]: super::Connection::call_answering
+    /// [`Connection::call_to_completion`]: super::Connection::call_to_completion
     Task(Reply),
 }
 
 impl CallOutcome {
-    /// Sorts an answer. `resultType` alone counts; a server of the legacy era, which knows no such
-    /// field, may use any other word there.
-    pub(crate) fn sort(method: Method, answer: RpcResult, era: Era) -> Result<Self, Fault> {
+    /// Classifies an answer by `resultType` alone. In the legacy era the field does not exist, so a legacy server may
+    /// use any other word there.
+    pub(crate) fn classify(
+        method: Method,
+        answer: RpcResult,
+        era: Era,
+    ) -> Result<Self, MessageFault> {
         let reply = match answer {
             Ok(reply) => reply,
             Err(error) => return Ok(Self::Error(error)),
@@ -151,7 +157,7 @@ impl CallOutcome {
         let legacy_task = era == Era::Legacy
             && method == Method::CallTool
             && reply.value.get("content").is_none()
-            && reply.value.get(STRUCTURED).is_none()
+            && reply.value.get(STRUCTURED_CONTENT).is_none()
             && reply.value.get("task").is_some_and(Value::is_object);
         match reply.value.get("resultType") {
             Some(Value::String(kind)) if kind == "input_required" => Ok(Self::InputRequired(reply)),
@@ -160,58 +166,62 @@ impl CallOutcome {
             None if legacy_task => Ok(Self::Task(reply)),
             None => Ok(Self::Complete(reply)),
             Some(_) if era == Era::Legacy => Ok(Self::Complete(reply)),
-            Some(_) => Err(Fault::UnknownResultType),
+            Some(_) => Err(MessageFault::UnknownResultType),
         }
     }
 }
 
-/// Hears of an answer that came after its call was given up. Runs on the reading task: it must
-/// return at once. It is told at most once for each sending.
-pub type LateAnswer = Arc<dyn Fn(Result<CallOutcome, McpError>) + Send + Sync>;
+/// Receives an answer that came after its call was given up. It runs on the reading task, so it must return at once.
+/// It is called at most once for each sending.
+pub type LateAnswerHandler = Arc<dyn Fn(Result<CallOutcome, McpError>) + Send + Sync>;
 
-/// One request of a server: most often, to call one tool.
+/// One request to a server: most often a tool call.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CallRequest {
     /// What is asked for.
     pub method: Method,
-    /// The name of the tool or prompt, exactly as the server lists it; the URI of a resource; empty
-    /// where the method names nothing.
+    /// The name of the tool or prompt exactly as the server lists it, or the URI of the resource. Empty where the
+    /// method takes no name.
     pub name: String,
     /// The arguments.
     pub arguments: Map<String, Value>,
     /// More `_meta` fields. The fields that the protocol reserves for the client are overwritten,
     /// except `io.modelcontextprotocol/clientCapabilities`, which is empty unless given here.
     pub meta: Map<String, Value>,
-    /// Limit for this call; none means [`Limits::call_timeout`](super::Limits).
+    /// Time limit of this call; `None` means [`Limits::call_timeout`](super::Limits).
     pub timeout: Option<Duration>,
-    /// Where progress goes, as the server tells it; none asks the server for none. It runs on the
-    /// reading task.
+    /// Receives progress as the server reports it; with `None` the server is asked for none. It runs on the reading
+    /// task.
     pub progress: Option<ProgressSink>,
-    /// Who hears of an answer that comes after nobody waits for it any more. Over HTTP a call that
-    /// is given up closes its stream, so that no such answer can come.
-    pub late: Option<LateAnswer>,
-    /// Who answers what the server asks in this call; without it, the handler of the connection.
+    /// Receives an answer that arrives after the call was given up. Over HTTP giving up closes the stream, so that no
+    /// such answer can arrive.
+    pub on_late_answer: Option<LateAnswerHandler>,
+    /// Answers what the server asks during this call; `None` means the handler of the connection.
     pub client: Option<Arc<dyn ClientFeatures>>,
-    /// What the time limits of this call run on; without it, they never stand still.
+    /// The timer that the time limits run on; with `None` they never pause.
     pub timer: Option<CallTimer>,
-    /// The server takes the call only as a task (2025-11-25, `execution.taskSupport: required`). A
-    /// server of another revision is not told.
+    /// Asks for the call to run as a task (2025-11-25, `execution.taskSupport: required`). Servers of other revisions
+    /// are not asked.
     pub as_task: bool,
-    /// The answers to what an earlier result of the same request asked.
-    pub(crate) input: Option<InputResponses>,
+    /// The answers to the input requests of an earlier result.
+    pub(crate) input_responses: Option<InputResponses>,
 }
 
 impl CallRequest {
     /// A call without extra `_meta`, with the default time limit and no progress.
     #[must_use]
     pub fn new(name: impl Into<String>, arguments: Map<String, Value>) -> Self {
-        Self::of(Method::CallTool, name, arguments)
+        Self::with_method(Method::CallTool, name, arguments)
     }
 
-    /// A request of this kind, for a name with arguments.
+    /// A request of this method for a name with arguments.
     #[must_use]
-    pub fn of(method: Method, name: impl Into<String>, arguments: Map<String, Value>) -> Self {
+    pub fn with_method(
+        method: Method,
+        name: impl Into<String>,
+        arguments: Map<String, Value>,
+    ) -> Self {
         let (name, meta) = (name.into(), Map::new());
         Self {
             method,
@@ -220,30 +230,30 @@ impl CallRequest {
             meta,
             timeout: None,
             progress: None,
-            late: None,
+            on_late_answer: None,
             client: None,
             timer: None,
             as_task: false,
-            input: None,
+            input_responses: None,
         }
     }
 
     /// To read the resource of this URI.
     #[must_use]
     pub fn read_resource(uri: impl Into<String>) -> Self {
-        Self::of(Method::ReadResource, uri, Map::new())
+        Self::with_method(Method::ReadResource, uri, Map::new())
     }
 
     /// To get a prompt with these arguments.
     #[must_use]
     pub fn get_prompt(name: impl Into<String>, arguments: Map<String, Value>) -> Self {
-        Self::of(Method::GetPrompt, name, arguments)
+        Self::with_method(Method::GetPrompt, name, arguments)
     }
 
     /// To complete an argument: the parameters are `ref`, `argument` and `context`.
     #[must_use]
     pub fn complete(params: Map<String, Value>) -> Self {
-        Self::of(Method::Complete, "", params)
+        Self::with_method(Method::Complete, "", params)
     }
 
     /// Sets the time limit.
@@ -260,31 +270,31 @@ impl CallRequest {
         self
     }
 
-    /// Tells `hear` of an answer that comes too late.
+    /// Tells `handler` of an answer that comes too late.
     #[must_use]
-    pub fn late(
+    pub fn on_late_answer(
         mut self,
-        hear: impl Fn(Result<CallOutcome, McpError>) + Send + Sync + 'static,
+        handler: impl Fn(Result<CallOutcome, McpError>) + Send + Sync + 'static,
     ) -> Self {
-        self.late = Some(Arc::new(hear));
+        self.on_late_answer = Some(Arc::new(handler));
         self
     }
 
-    /// Has what the server asks in this call answered by this client.
+    /// Lets this client answer what the server asks during the call.
     #[must_use]
     pub fn client(mut self, client: Arc<dyn ClientFeatures>) -> Self {
         self.client = Some(client);
         self
     }
 
-    /// Runs the time limits of this call on this timer.
+    /// Runs the time limits of this call on `timer`.
     #[must_use]
     pub fn timer(mut self, timer: CallTimer) -> Self {
         self.timer = Some(timer);
         self
     }
 
-    /// Has the server do it as a task, where it takes tasks.
+    /// Asks the server to run the call as a task, if it supports tasks.
     #[must_use]
     pub fn as_task(mut self) -> Self {
         self.as_task = true;
@@ -318,10 +328,10 @@ mod tests {
 
     use super::*;
 
-    fn sorted(value: Value, era: Era) -> Result<&'static str, Fault> {
+    fn sorted(value: Value, era: Era) -> Result<&'static str, MessageFault> {
         let raw = serde_json::value::to_raw_value(&value).unwrap();
         let reply = Reply::new(raw, value, Vec::new());
-        CallOutcome::sort(Method::CallTool, Ok(reply), era).map(|outcome| match outcome {
+        CallOutcome::classify(Method::CallTool, Ok(reply), era).map(|outcome| match outcome {
             CallOutcome::Complete(_) => "complete",
             CallOutcome::Error(_) => "error",
             CallOutcome::InputRequired(_) => "input",
@@ -346,7 +356,7 @@ mod tests {
         let value = json!({"contents": [], "task": {"taskId": "1"}});
         let raw = serde_json::value::to_raw_value(&value).unwrap();
         let reply = Reply::new(raw, value, Vec::new());
-        let sorted = CallOutcome::sort(Method::ReadResource, Ok(reply), Era::Legacy);
+        let sorted = CallOutcome::classify(Method::ReadResource, Ok(reply), Era::Legacy);
         assert!(matches!(sorted, Ok(CallOutcome::Complete(_))));
     }
 
@@ -357,7 +367,7 @@ mod tests {
         assert_eq!(sorted(json!({"task": {"taskId": "1"}}), Era::Legacy), Ok("task"));
         assert_eq!(
             sorted(json!({"resultType": "new"}), Era::Modern),
-            Err(Fault::UnknownResultType)
+            Err(MessageFault::UnknownResultType)
         );
         assert_eq!(sorted(json!({"resultType": "new"}), Era::Legacy), Ok("complete"));
     }

@@ -1,4 +1,4 @@
-//! The time that a call may take, which stands still while somebody else is waited for.
+//! The time limits of a call, which pause while the server waits for somebody else.
 
 use std::fmt;
 use std::future::Future;
@@ -9,12 +9,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// How long one time limit stands still in all. A server that asks without end does not keep its call
-/// alive for ever.
+/// Longest total pause of one time limit, so that a server cannot keep a call alive forever by asking again and again.
 const MAX_PAUSED: Duration = Duration::from_secs(30 * 60);
 
-/// The time limits of one call: they stand still while a person is asked on behalf of the server, for
-/// that is no time that the server takes.
+/// The time limits of one call. They pause while a person answers on behalf of the server, because the server does not
+/// use that time.
 ///
 /// Several limits may run on one timer; each begins when it is first polled.
 #[derive(Clone, Default)]
@@ -26,19 +25,19 @@ struct TimerState {
     changed: Notify,
 }
 
-/// Keeps the limits of a call standing still until it is dropped.
+/// Pauses the limits of a call until it is dropped.
 #[must_use]
 pub struct TimerPause(CallTimer);
 
 impl CallTimer {
-    /// Lets every limit on this timer stand still until what is given back is dropped.
+    /// Pauses every limit on this timer until the returned guard is dropped.
     pub fn pause(&self) -> TimerPause {
         self.0.pauses.fetch_add(1, Ordering::AcqRel);
         self.0.changed.notify_waiters();
         TimerPause(self.clone())
     }
 
-    /// Done after `limit`, not counting pauses.
+    /// Returns after `limit`, not counting pauses.
     pub async fn elapsed(&self, limit: Duration) {
         let (mut left, mut pause_left) = (limit, MAX_PAUSED);
         loop {
@@ -61,7 +60,7 @@ impl CallTimer {
         }
     }
 
-    /// What the work comes to, or `None` when `limit` is over first, not counting pauses.
+    /// The output of `work`, or `None` if `limit` passes first, not counting pauses.
     pub async fn timeout<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;

@@ -13,7 +13,7 @@ use super::server_request::RequestHandler;
 use crate::child_config::{ChildConfinement, Redactor, StdioConfig};
 use crate::oauth::OAuthClient;
 
-/// The protocol version that the legacy handshake asks for.
+/// The protocol version that the legacy handshake requests.
 pub const LEGACY_VERSION: &str = "2025-11-25";
 /// The protocol version of the modern era.
 pub const MODERN_VERSION: &str = "2026-07-28";
@@ -30,10 +30,10 @@ pub enum Era {
     Modern,
 }
 
-/// Which era to speak with an upstream.
+/// Which era to use with an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EraChoice {
-    /// Legacy first, and modern where the server refuses that.
+    /// Legacy first, then modern if the server refuses.
     #[default]
     Auto,
     /// Legacy only.
@@ -49,7 +49,7 @@ pub struct HttpConfig {
     pub url: String,
     /// Headers added to each request, such as `Authorization`. Not shown in `Debug`.
     pub headers: BTreeMap<String, String>,
-    /// Whose tokens the requests carry; none by default.
+    /// The OAuth client whose tokens the requests carry; none by default.
     pub oauth: Option<Arc<OAuthClient>>,
 }
 
@@ -63,32 +63,32 @@ pub enum Endpoint {
     Http(HttpConfig),
 }
 
-/// Bounds on what an upstream may cost. All have defaults.
+/// Bounds on the resources that an upstream may use. All have defaults.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Longest message in bytes, either way: 16 MiB.
+    /// Largest message in bytes, in either direction: 16 MiB.
     pub message_bytes: usize,
-    /// Most requests that are under way at once: 64.
+    /// Most requests in flight at once: 64.
     pub in_flight: usize,
-    /// Most requests that wait for one of those places: 256.
-    pub waiting: usize,
-    /// Most calls that begin in a second, also in bursts: no limit.
+    /// Most requests that wait until they may be sent: 256.
+    pub queued_calls: usize,
+    /// Most calls per second, also in bursts: no limit.
     pub calls_per_second: Option<NonZeroU32>,
-    /// Most lines in a row that are no messages: 100.
+    /// Most consecutive lines that are not messages: 100.
     pub garbage_lines: usize,
     /// Most pages of a list: 1,000.
     pub list_pages: usize,
-    /// Most tools, resources, templates or prompts of a list: 10,000.
+    /// Most items (tools, resources, templates or prompts) of one list: 10,000.
     pub tools: usize,
-    /// Most bytes of a list, over all its pages: 32 MiB.
+    /// Most bytes of one list, over all its pages: 32 MiB.
     pub list_bytes: usize,
-    /// Time for the whole handshake: 60 s, for some programs install themselves first.
+    /// Time for the whole handshake: 60 s, because some programs install themselves first.
     pub initialize_timeout: Duration,
     /// Time for each page of a list: 30 s.
-    pub list_timeout: Duration,
-    /// Time for a list as a whole: 60 s.
-    pub list_time: Duration,
-    /// Time for a call that names no other: 60 s.
+    pub list_page_timeout: Duration,
+    /// Time for one list with all its pages: 60 s.
+    pub list_total_timeout: Duration,
+    /// Time for a call that sets no limit of its own: 60 s.
     pub call_timeout: Duration,
 }
 
@@ -97,15 +97,15 @@ impl Default for Limits {
         Self {
             message_bytes: 16 * 1024 * 1024,
             in_flight: 64,
-            waiting: 256,
+            queued_calls: 256,
             calls_per_second: None,
             garbage_lines: 100,
             list_pages: 1_000,
             tools: 10_000,
             list_bytes: 32 * 1024 * 1024,
             initialize_timeout: Duration::from_secs(60),
-            list_timeout: Duration::from_secs(30),
-            list_time: Duration::from_secs(60),
+            list_page_timeout: Duration::from_secs(30),
+            list_total_timeout: Duration::from_secs(60),
             call_timeout: Duration::from_secs(60),
         }
     }
@@ -114,7 +114,7 @@ impl Default for Limits {
 /// One upstream server.
 #[derive(Debug, Clone)]
 pub struct UpstreamConfig {
-    /// The name that errors use.
+    /// The name used in errors.
     pub name: String,
     /// How it is reached.
     pub endpoint: Endpoint,
@@ -122,15 +122,13 @@ pub struct UpstreamConfig {
     pub era: EraChoice,
     /// Its bounds.
     pub limits: Limits,
-    /// Masks secrets in what a child writes to standard error; its own variables are masked anyway.
+    /// Masks secrets in what a child writes to standard error. The values of its own variables are masked in any case.
     pub redactor: Option<Redactor>,
-    /// What this client says that it offers to the server, as the protocol words it; nothing by
-    /// default.
+    /// The capabilities that this client declares to the server, in the protocol's form; none by default.
     pub client_capabilities: Map<String, Value>,
-    /// Answers what the server asks of its client; without it there are no roots, and nothing else
-    /// is offered.
+    /// Answers requests from the server. Without it the list of roots is empty and all other requests are refused.
     pub request_handler: Option<RequestHandler>,
-    /// Hears what the server tells unasked.
+    /// Receives the server's notifications.
     pub notifications: Option<NotificationSink>,
     /// The name that this client gives itself.
     pub client_name: String,
@@ -156,11 +154,11 @@ impl UpstreamConfig {
         }
     }
 
-    /// How its child is confined, where it has one.
+    /// How its child process is confined, if it has one.
     #[must_use]
-    pub fn confined(&self) -> Option<&ChildConfinement> {
+    pub fn confinement(&self) -> Option<&ChildConfinement> {
         match &self.endpoint {
-            Endpoint::Stdio(stdio) => stdio.confined.as_ref(),
+            Endpoint::Stdio(stdio) => stdio.confinement.as_ref(),
             Endpoint::Http(_) => None,
         }
     }
@@ -170,12 +168,12 @@ impl UpstreamConfig {
     pub fn target(&self) -> String {
         match &self.endpoint {
             Endpoint::Stdio(stdio) => stdio.command.clone(),
-            Endpoint::Http(http) => shown_url(&http.url),
+            Endpoint::Http(http) => url_without_secrets(&http.url),
         }
     }
 }
 
-fn shown_url(url: &str) -> String {
+fn url_without_secrets(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let plain = url.get(..end).unwrap_or_default();
     let Some((scheme, rest)) = plain.split_once("://") else { return plain.to_owned() };
@@ -191,7 +189,7 @@ impl fmt::Debug for HttpConfig {
     /// Header values may be secrets: only names are shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpConfig")
-            .field("url", &shown_url(&self.url))
+            .field("url", &url_without_secrets(&self.url))
             .field("headers", &self.headers.keys())
             .field("oauth", &self.oauth.is_some())
             .finish()

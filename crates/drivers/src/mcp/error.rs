@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use weaver_types::PrincipalId;
 
-use super::fault::{Fault, HttpFault};
+use super::fault::{HttpFault, MessageFault};
 use super::server_list::ServerList;
 use crate::confine::ConfineError;
 use crate::oauth::OAuthError;
@@ -23,7 +23,7 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    /// An error of this side.
+    /// An error raised by this client.
     #[must_use]
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
@@ -41,13 +41,13 @@ impl RpcError {
         Self::new(-32601, "this client does not offer the method")
     }
 
-    /// The answer to a request of a server that nobody has answered.
+    /// The answer to a server's request that nobody answered.
     pub(crate) fn unanswered() -> Self {
         Self::new(-32603, "nobody answered the request")
     }
 }
 
-/// What an operator does about a login that is not there.
+/// Tells the operator how to log in, if that would help.
 fn login_hint(error: &OAuthError, upstream: &str, principal: Option<&PrincipalId>) -> String {
     match (error, principal) {
         (OAuthError::LoginRequired | OAuthError::InsufficientScope, Some(principal)) => {
@@ -60,7 +60,7 @@ fn login_hint(error: &OAuthError, upstream: &str, principal: Option<&PrincipalId
     }
 }
 
-/// Why a request to an upstream server has no reply.
+/// Why a request to an upstream server failed.
 ///
 /// The message never contains text from the server: that is in [`McpError::detail`], which is
 /// untrusted and meant for the operator.
@@ -141,7 +141,7 @@ pub enum McpError {
         /// bytes.
         stderr: String,
     },
-    /// The child wrote too many lines in a row that are no messages; it was ended.
+    /// The child wrote too many consecutive lines that are not messages; it was killed.
     #[error("upstream `{upstream}`: {lines} lines in a row on standard output are not json-rpc")]
     Garbage {
         /// Name of the upstream.
@@ -149,17 +149,17 @@ pub enum McpError {
         /// The limit that was reached.
         lines: usize,
     },
-    /// The upstream failed shortly before; it is left alone for a moment.
+    /// The upstream failed a short while ago and may not be contacted yet.
     #[error("upstream `{upstream}` is down; the next attempt is possible in {retry_in:?}")]
     Backoff {
         /// Name of the upstream.
         upstream: String,
         /// Time until a call may start it again.
         retry_in: Duration,
-        /// Code of the failure before.
+        /// Code of the previous failure.
         last: &'static str,
     },
-    /// Too many calls wait for this upstream already.
+    /// Too many calls wait for this upstream.
     #[error("upstream `{upstream}`: {waiting} calls wait already; try again later")]
     TooManyCalls {
         /// Name of the upstream.
@@ -167,7 +167,7 @@ pub enum McpError {
         /// The limit that was reached.
         waiting: usize,
     },
-    /// More calls begin in a second than the configuration lets through.
+    /// More calls per second than the configuration allows.
     #[error(
         "upstream `{upstream}`: more than {limit} calls in a second; the next one is possible in {retry_in:?}"
     )]
@@ -179,7 +179,7 @@ pub enum McpError {
         /// Time until a call may begin.
         retry_in: Duration,
     },
-    /// The request is longer than a message may be.
+    /// The encoded request exceeds the size limit of a message.
     #[error("upstream `{upstream}`: the request to `{method}` has {bytes} bytes, over the limit")]
     RequestTooLarge {
         /// Name of the upstream.
@@ -195,7 +195,7 @@ pub enum McpError {
         /// Name of the upstream.
         upstream: String,
         /// The rule that was broken.
-        fault: Fault,
+        fault: MessageFault,
     },
     /// The server answered a handshake or list request with an error.
     #[error("upstream `{upstream}`: `{method}` was refused with code {}", error.code)]
@@ -215,17 +215,17 @@ pub enum McpError {
         /// How it failed.
         fault: HttpFault,
     },
-    /// The server wants a login that is not there.
+    /// The server requires a login that does not exist.
     #[error("upstream `{upstream}`: {error}{}", login_hint(error, upstream, principal.as_ref()))]
     Login {
         /// Name of the upstream.
         upstream: String,
-        /// Whose login it is; `None` for that of everybody.
+        /// Whose login is missing; `None` for the shared one.
         principal: Option<PrincipalId>,
         /// Why there is no token.
         error: OAuthError,
     },
-    /// A list does not end, or is too long.
+    /// A list never ends or is too long.
     #[error("upstream `{upstream}`: the list of {list} is refused: {reason}")]
     List {
         /// Name of the upstream.
@@ -235,7 +235,7 @@ pub enum McpError {
         /// Which bound was passed.
         reason: &'static str,
     },
-    /// More resources are subscribed to than one connection watches.
+    /// One connection subscribes to too many resources.
     #[error("upstream `{upstream}`: more than {limit} resources are watched already")]
     TooManySubscriptions {
         /// Name of the upstream.
@@ -297,11 +297,10 @@ impl McpError {
         (!text.is_empty()).then_some(text)
     }
 
-    /// The message, with the last lines of the child's standard error where it ended or did not
-    /// answer. These are the server's words, redacted, escaped and short: untrusted, and often all
-    /// that says why.
+    /// The message, followed by the end of the child's standard error if the child ended or did not answer. That text
+    /// comes from the server: redacted, escaped and short, but untrusted. It is often the only explanation.
     #[must_use]
-    pub fn explained(&self) -> String {
+    pub fn with_stderr(&self) -> String {
         match self {
             Self::UpstreamClosed { stderr, .. } | Self::InitializeTimeout { stderr, .. }
                 if !stderr.is_empty() =>
@@ -314,7 +313,7 @@ impl McpError {
 
     /// Whether the request certainly never reached a tool, so that it may be sent again.
     #[must_use]
-    pub fn not_sent(&self) -> bool {
+    pub fn is_unsent(&self) -> bool {
         matches!(
             self,
             Self::Config { .. }

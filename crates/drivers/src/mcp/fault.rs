@@ -1,13 +1,13 @@
-//! What is wrong with a message or an exchange: the rule of the protocol that was broken.
+//! What is wrong with a message or an HTTP exchange.
 
 use std::fmt;
 
-/// A rule of the wire that a message broke.
+/// A protocol rule that a message broke.
 ///
 /// The call that the message belongs to fails at once; it does not wait for its timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum MessageFault {
     /// An object names the same key twice, at any depth.
     DuplicateKey,
     /// Arrays and objects are nested deeper than 128 levels.
@@ -40,7 +40,7 @@ pub enum Fault {
     MissingField,
 }
 
-impl Fault {
+impl MessageFault {
     /// A stable name for logs and JSON.
     #[must_use]
     pub fn code(self) -> &'static str {
@@ -84,7 +84,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for MessageFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text())
     }

@@ -7,7 +7,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use super::config::HttpConfig;
 
 /// Longest session id that is kept.
-const LONGEST_SESSION: usize = 1024;
+const MAX_SESSION_ID_BYTES: usize = 1024;
 
 /// Headers that the transport sets itself.
 const RESERVED: [&str; 9] = [
@@ -18,19 +18,19 @@ const RESERVED: [&str; 9] = [
 /// Why a configured header cannot be sent. It names the header, never its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HeaderError {
-    /// The name is none.
+    /// The name is not valid.
     #[error("header name `{}` is not valid", crate::escape::escape(name))]
     Name {
         /// The name as configured.
         name: String,
     },
-    /// The transport sets it.
+    /// The transport sets this header itself.
     #[error("header `{name}` is set by the transport; remove it")]
     Reserved {
         /// Its name.
         name: HeaderName,
     },
-    /// The value does not fit one line.
+    /// The value contains a control character.
     #[error("the value of header `{name}` holds a line break or control")]
     Value {
         /// Its name.
@@ -38,8 +38,8 @@ pub(crate) enum HeaderError {
     },
 }
 
-/// Reads the configured headers.
-pub(crate) fn configured(config: &HttpConfig) -> Result<HeaderMap, HeaderError> {
+/// Parses the configured headers.
+pub(crate) fn parse_configured(config: &HttpConfig) -> Result<HeaderMap, HeaderError> {
     let mut map = HeaderMap::new();
     for (name, value) in &config.headers {
         let key = HeaderName::from_bytes(name.as_bytes())
@@ -55,21 +55,20 @@ pub(crate) fn configured(config: &HttpConfig) -> Result<HeaderMap, HeaderError> 
     Ok(map)
 }
 
-/// A text as a header value: itself where it can travel so, else wrapped in base64.
-pub(crate) fn text_value(text: &str) -> Option<HeaderValue> {
+/// Encodes text as a header value: as it is if possible, otherwise wrapped in base64.
+pub(crate) fn encode_header_text(text: &str) -> Option<HeaderValue> {
     let printable = text.chars().all(|c| matches!(c, ' '..='~'));
     let padded = text.starts_with([' ', '\t']) || text.ends_with([' ', '\t']);
-    let marked = text.starts_with("=?base64?") && text.ends_with("?=");
-    if printable && !padded && !marked {
+    let looks_encoded = text.starts_with("=?base64?") && text.ends_with("?=");
+    if printable && !padded && !looks_encoded {
         return HeaderValue::from_str(text).ok();
     }
     HeaderValue::from_str(&format!("=?base64?{}?=", STANDARD.encode(text))).ok()
 }
 
-/// The text that a header value carries, which may be wrapped in base64; `None` for one that is wrapped
-/// badly, or that has what no such value can hold.
+/// Decodes a header value that may be wrapped in base64; `None` if it is not valid.
 #[must_use]
-pub fn text_of_value(value: &HeaderValue) -> Option<String> {
+pub fn decode_header_text(value: &HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?.trim();
     let wrapped = text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
     match wrapped {
@@ -78,12 +77,12 @@ pub fn text_of_value(value: &HeaderValue) -> Option<String> {
     }
 }
 
-/// A session id as the server gave it, if it is visible ASCII of bounded length.
-pub(crate) fn session_id(value: &HeaderValue) -> Option<HeaderValue> {
+/// A session id from the server, if it is visible ASCII of bounded length.
+pub(crate) fn parse_session_id(value: &HeaderValue) -> Option<HeaderValue> {
     let bytes = value.as_bytes();
-    let fine =
-        (1..=LONGEST_SESSION).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
-    fine.then(|| {
+    let is_valid =
+        (1..=MAX_SESSION_ID_BYTES).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
+    is_valid.then(|| {
         let mut value = value.clone();
         value.set_sensitive(true);
         value
@@ -96,16 +95,24 @@ mod tests {
 
     #[test]
     fn names_travel_plain_or_wrapped() {
-        assert_eq!(text_value("get_user").unwrap(), "get_user");
-        assert_eq!(text_value("größe").unwrap(), "=?base64?Z3LDtsOfZQ==?=");
-        assert_eq!(text_value(" x").unwrap(), "=?base64?IHg=?=");
-        assert_eq!(text_value("=?base64?x?=").unwrap(), "=?base64?PT9iYXNlNjQ/eD89?=");
-        assert!(text_value("a\r\nb: c").unwrap().to_str().unwrap().starts_with("=?base64?"));
+        assert_eq!(encode_header_text("get_user").unwrap(), "get_user");
+        assert_eq!(encode_header_text("größe").unwrap(), "=?base64?Z3LDtsOfZQ==?=");
+        assert_eq!(encode_header_text(" x").unwrap(), "=?base64?IHg=?=");
+        assert_eq!(encode_header_text("=?base64?x?=").unwrap(), "=?base64?PT9iYXNlNjQ/eD89?=");
+        assert!(
+            encode_header_text("a\r\nb: c").unwrap().to_str().unwrap().starts_with("=?base64?")
+        );
         for text in ["get_user", "größe", " x", "=?base64?x?=", "a\r\nb: c", ""] {
-            assert_eq!(text_of_value(&text_value(text).unwrap()).as_deref(), Some(text));
+            assert_eq!(
+                decode_header_text(&encode_header_text(text).unwrap()).as_deref(),
+                Some(text)
+            );
         }
         for broken in ["=?base64?!?=", "=?base64?/w==?=", "a\u{e9}"] {
-            assert_eq!(text_of_value(&HeaderValue::from_bytes(broken.as_bytes()).unwrap()), None);
+            assert_eq!(
+                decode_header_text(&HeaderValue::from_bytes(broken.as_bytes()).unwrap()),
+                None
+            );
         }
     }
 
@@ -115,15 +122,15 @@ mod tests {
         {
             let mut config = HttpConfig::default();
             config.headers.insert(name.to_owned(), value.to_owned());
-            let error = configured(&config).unwrap_err().to_string();
+            let error = parse_configured(&config).unwrap_err().to_string();
             assert!(!error.contains("hunter2"), "{error}");
         }
     }
 
     #[test]
     fn session_ids_are_visible_ascii() {
-        assert!(session_id(&HeaderValue::from_static("abc-123")).is_some());
-        assert!(session_id(&HeaderValue::from_static("a b")).is_none());
-        assert!(session_id(&HeaderValue::from_str(&"x".repeat(2000)).unwrap()).is_none());
+        assert!(parse_session_id(&HeaderValue::from_static("abc-123")).is_some());
+        assert!(parse_session_id(&HeaderValue::from_static("a b")).is_none());
+        assert!(parse_session_id(&HeaderValue::from_str(&"x".repeat(2000)).unwrap()).is_none());
     }
 }

@@ -1,7 +1,7 @@
-//! The connection to a server over Streamable HTTP.
+//! The Streamable HTTP transport.
 
-mod notices;
-mod streams;
+mod notification_stream;
+mod response_stream;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,12 +12,12 @@ use reqwest::header::{
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::time::timeout;
 
-use self::notices::Listeners;
-pub(crate) use self::notices::StreamState;
+pub(crate) use self::notification_stream::StreamState;
+use self::notification_stream::StreamTasks;
 use super::client_features::ClientFeatures;
 use super::config::{Era, HttpConfig, Limits};
 use super::error::McpError;
-use super::fault::{Fault, HttpFault};
+use super::fault::{HttpFault, MessageFault};
 use super::headers;
 use super::inbox::Inbox;
 use super::message::{self, IncomingMessage, RpcResult};
@@ -26,48 +26,48 @@ use super::strict_json;
 use crate::http::client;
 use crate::oauth::{Challenge, OAuthClient, OAuthError};
 
-/// Time for messages that nobody waits for.
-const ASIDE: Duration = Duration::from_secs(5);
-/// Longest body of an error status that is read.
-const ERROR_BODY: usize = 64 * 1024;
-/// How often a request is made when its token is refused: once without or with the old one, once with
-/// a fresh one, once with more scopes.
-const ATTEMPTS: usize = 3;
+/// Time for messages without an answer.
+const UNAWAITED_TIMEOUT: Duration = Duration::from_secs(5);
+/// How much of the body of an error response is read.
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
+/// How often a request is sent when its token is refused: with the old token or none, with a new one, and with more
+/// scopes.
+const MAX_ATTEMPTS: usize = 3;
 
-/// One request on its way.
+/// One request and what its answer may refer to.
 pub(crate) struct Exchange<'a> {
     pub(crate) id: u64,
     pub(crate) method: &'static str,
-    /// What `Mcp-Name` says: the tool, the prompt or the URI of the resource.
+    /// The `Mcp-Name` header: the tool, the prompt or the URI of the resource.
     pub(crate) name: Option<&'a str>,
     /// The headers that repeat arguments.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// Who answers what the server asks on the stream of the answer.
+    /// Answers the server's requests on the response stream.
     pub(crate) client: Option<Arc<dyn ClientFeatures>>,
 }
 
-/// What the requests of this connection have in common, settled by the handshake.
+/// What the handshake settled for all later requests.
 #[derive(Debug, Default, Clone)]
-struct Dialect {
+struct NegotiatedProtocol {
     version: Option<HeaderValue>,
     modern: bool,
     session: Option<HeaderValue>,
 }
 
-/// The way to one endpoint.
-pub(crate) struct HttpLink {
+/// The transport to one endpoint.
+pub(crate) struct HttpTransport {
     inbox: Arc<Inbox>,
     client: Client,
     url: Url,
-    extra: HeaderMap,
+    configured_headers: HeaderMap,
     oauth: Option<Arc<OAuthClient>>,
-    dialect: Mutex<Dialect>,
-    listeners: Mutex<Listeners>,
+    negotiated: Mutex<NegotiatedProtocol>,
+    listeners: Mutex<StreamTasks>,
     message_bytes: usize,
     garbage_limit: usize,
 }
 
-impl HttpLink {
+impl HttpTransport {
     /// Prepares the client; nothing is sent yet.
     pub(crate) fn new(
         config: &HttpConfig,
@@ -80,14 +80,16 @@ impl HttpLink {
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(bad("`url` must be http or https and name a host".to_owned()));
         }
-        let extra = headers::configured(config).map_err(|error| bad(error.to_string()))?;
-        let client = client::client(&url, None, None).map_err(|error| bad(error.to_string()))?;
+        let configured_headers =
+            headers::parse_configured(config).map_err(|error| bad(error.to_string()))?;
+        let client =
+            client::build_client(&url, None, None).map_err(|error| bad(error.to_string()))?;
         Ok(Self {
             client,
             url,
-            extra,
+            configured_headers,
             oauth: config.oauth.clone(),
-            dialect: Mutex::default(),
+            negotiated: Mutex::default(),
             listeners: Mutex::default(),
             message_bytes: limits.message_bytes,
             garbage_limit: limits.garbage_lines,
@@ -95,13 +97,13 @@ impl HttpLink {
         })
     }
 
-    /// Settles era and version for all later requests.
-    pub(crate) fn settle(&self, era: Era, version: &str) {
-        let mut dialect = self.lock();
-        dialect.version = HeaderValue::from_str(version).ok();
-        dialect.modern = era == Era::Modern;
-        if dialect.modern {
-            dialect.session = None;
+    /// Sets the era and version of all later requests.
+    pub(crate) fn set_negotiated(&self, era: Era, version: &str) {
+        let mut negotiated = self.lock();
+        negotiated.version = HeaderValue::from_str(version).ok();
+        negotiated.modern = era == Era::Modern;
+        if negotiated.modern {
+            negotiated.session = None;
         }
     }
 
@@ -111,48 +113,62 @@ impl HttpLink {
         exchange: &Exchange<'_>,
         body: Vec<u8>,
     ) -> Result<RpcResult, McpError> {
-        let response = self.post(exchange.method, exchange.name, &exchange.headers, body).await?;
+        let response =
+            self.post(Some(exchange.method), exchange.name, &exchange.headers, body).await?;
         let status = response.status();
         if !status.is_success() {
-            return self.refused(response).await;
+            return self.read_error_response(response).await;
         }
         if exchange.method == "initialize" {
-            self.keep_session(&response)?;
+            self.store_session_id(&response)?;
         }
-        match media(&response) {
-            Media::Json => {
-                let body = self.body(response, self.message_bytes).await?;
-                match self.sift(&body, exchange) {
+        match response_media(&response) {
+            MediaKind::Json => {
+                let body = self.read_body(response, self.message_bytes).await?;
+                match self.classify_for(&body, exchange) {
                     StreamMessage::Answer(answer) => answer,
-                    StreamMessage::Aside(_) | StreamMessage::Noise => {
-                        Err(self.inbox.malformed(Fault::NeitherResultNorError))
+                    StreamMessage::Unrelated(_) | StreamMessage::NotJsonRpc => {
+                        Err(self.inbox.malformed(MessageFault::NeitherResultNorError))
                     }
                 }
             }
-            Media::Events => self.stream(response, exchange).await,
-            Media::Other => Err(self.fault(HttpFault::ContentType)),
+            MediaKind::Events => self.read_answer(response, exchange).await,
+            MediaKind::Other => Err(self.http_error(HttpFault::ContentType)),
         }
     }
 
     /// Sends a message that has no answer.
     pub(crate) async fn notify(&self, method: &'static str, body: Vec<u8>) -> Result<(), McpError> {
-        let sent = timeout(ASIDE, self.post(method, None, &[], body)).await;
-        let response = sent.map_err(|_| self.fault(HttpFault::Connection))??;
+        self.send_unawaited(Some(method), body).await
+    }
+
+    /// Sends the answer to a request of the server.
+    async fn send_answer(&self, body: Vec<u8>) -> Result<(), McpError> {
+        self.send_unawaited(None, body).await
+    }
+
+    async fn send_unawaited(
+        &self,
+        method: Option<&'static str>,
+        body: Vec<u8>,
+    ) -> Result<(), McpError> {
+        let sent = timeout(UNAWAITED_TIMEOUT, self.post(method, None, &[], body)).await;
+        let response = sent.map_err(|_| self.http_error(HttpFault::Connection))??;
         match response.status() {
             status if status.is_success() => Ok(()),
-            status => Err(self.fault(HttpFault::Status(status.as_u16()))),
+            status => Err(self.http_error(HttpFault::Status(status.as_u16()))),
         }
     }
 
-    /// Where answers to requests of the server go.
+    /// Sends answers to the server's requests.
     pub(crate) fn answer_sink(self: &Arc<Self>) -> AnswerSink {
-        let link = Arc::downgrade(self);
+        let transport = Arc::downgrade(self);
         Arc::new(move |answer| {
             let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-            let link = link.clone();
+            let transport = transport.clone();
             runtime.spawn(async move {
-                if let Some(link) = link.upgrade() {
-                    let _ = link.notify("", answer).await;
+                if let Some(transport) = transport.upgrade() {
+                    let _ = transport.send_answer(answer).await;
                 }
             });
         })
@@ -162,26 +178,29 @@ impl HttpLink {
     pub(crate) async fn close(&self) {
         self.stop_listening();
         if self.lock().session.is_some() {
-            let sent = self.send(|| self.common(self.client.delete(self.url.clone())));
+            let sent = self
+                .send_authorized(|| self.with_common_headers(self.client.delete(self.url.clone())));
             let _ = timeout(Duration::from_secs(2), sent).await;
         }
     }
 
     async fn post(
         &self,
-        method: &'static str,
+        method: Option<&'static str>,
         name: Option<&str>,
         headers: &[(HeaderName, HeaderValue)],
         body: Vec<u8>,
     ) -> Result<Response, McpError> {
-        self.send(|| {
+        self.send_authorized(|| {
             let mut request = self
-                .common(self.client.post(self.url.clone()))
+                .with_common_headers(self.client.post(self.url.clone()))
                 .header(ACCEPT, "application/json, text/event-stream")
                 .header(CONTENT_TYPE, "application/json");
-            if self.lock().modern && !method.is_empty() {
+            if self.lock().modern
+                && let Some(method) = method
+            {
                 request = request.header("Mcp-Method", method);
-                if let Some(name) = name.and_then(headers::text_value) {
+                if let Some(name) = name.and_then(headers::encode_header_text) {
                     request = request.header("Mcp-Name", name);
                 }
                 for (header, value) in headers {
@@ -193,16 +212,19 @@ impl HttpLink {
         .await
     }
 
-    /// Sends a request with the token of the login, where there is one. What was refused for its
-    /// token was not executed: it is sent again with a better one.
-    async fn send(&self, request: impl Fn() -> RequestBuilder) -> Result<Response, McpError> {
-        let connection = |_| self.fault(HttpFault::Connection);
+    /// Sends a request with the login's token, if there is one. A request that was refused for its
+    /// token was not executed, so it may be sent again with a better one.
+    async fn send_authorized(
+        &self,
+        request: impl Fn() -> RequestBuilder,
+    ) -> Result<Response, McpError> {
+        let connection = |_| self.http_error(HttpFault::Connection);
         let Some(oauth) = &self.oauth else {
             let response = request().send().await.map_err(connection)?;
-            return match challenge(&response) {
-                // Somebody has to log in, which no configured header replaces.
-                Some(_) if !self.extra.contains_key(AUTHORIZATION) => {
-                    Err(self.no_login(OAuthError::LoginRequired))
+            return match auth_challenge(&response) {
+                // No configured header authorises the request, so somebody must log in.
+                Some(_) if !self.configured_headers.contains_key(AUTHORIZATION) => {
+                    Err(self.login_error(OAuthError::LoginRequired))
                 }
                 _ => Ok(response),
             };
@@ -211,151 +233,154 @@ impl HttpLink {
         loop {
             let mut sent = request().build().map_err(connection)?;
             let token = oauth.authorize_request(&mut sent).await;
-            let token = token.map_err(|error| self.no_login(error))?;
+            let token = token.map_err(|error| self.login_error(error))?;
             let response = self.client.execute(sent).await.map_err(connection)?;
-            let nonce_given = oauth.note_nonce(response.headers());
-            let Some(challenge) = challenge(&response) else { return Ok(response) };
-            if challenge.wants_nonce() && nonce_given && nonces < ATTEMPTS {
+            let has_new_nonce = oauth.store_nonce(response.headers());
+            let Some(challenge) = auth_challenge(&response) else { return Ok(response) };
+            if challenge.wants_nonce() && has_new_nonce && nonces < MAX_ATTEMPTS {
                 nonces = nonces.saturating_add(1);
                 continue;
             }
-            if attempts >= ATTEMPTS {
-                return Err(self.no_login(match challenge.wants_scopes() {
+            if attempts >= MAX_ATTEMPTS {
+                return Err(self.login_error(match challenge.wants_scopes() {
                     true => OAuthError::InsufficientScope,
                     false => OAuthError::LoginRequired,
                 }));
             }
             attempts = attempts.saturating_add(1);
             let used = token.as_ref().map(|token| token.as_str());
-            let answered = oauth.answer(used, &challenge).await;
-            answered.map_err(|error| self.no_login(error))?;
+            let answered = oauth.answer_challenge(used, &challenge).await;
+            answered.map_err(|error| self.login_error(error))?;
         }
     }
 
-    fn no_login(&self, error: OAuthError) -> McpError {
+    fn login_error(&self, error: OAuthError) -> McpError {
         let principal = self.oauth.as_ref().and_then(|oauth| oauth.principal().cloned());
         McpError::Login { upstream: self.inbox.upstream().to_owned(), principal, error }
     }
 
-    fn common(&self, request: RequestBuilder) -> RequestBuilder {
-        let dialect = self.lock().clone();
-        let mut request = request.headers(self.extra.clone());
-        if let Some(version) = dialect.version {
+    fn with_common_headers(&self, request: RequestBuilder) -> RequestBuilder {
+        let negotiated = self.lock().clone();
+        let mut request = request.headers(self.configured_headers.clone());
+        if let Some(version) = negotiated.version {
             request = request.header("MCP-Protocol-Version", version);
         }
-        if let Some(session) = dialect.session {
+        if let Some(session) = negotiated.session {
             request = request.header("Mcp-Session-Id", session);
         }
         request
     }
 
-    fn keep_session(&self, response: &Response) -> Result<(), McpError> {
+    fn store_session_id(&self, response: &Response) -> Result<(), McpError> {
         if let Some(value) = response.headers().get("mcp-session-id") {
-            let session = headers::session_id(value);
-            let session = session.ok_or_else(|| self.fault(HttpFault::SessionId))?;
+            let session = headers::parse_session_id(value);
+            let session = session.ok_or_else(|| self.http_error(HttpFault::SessionId))?;
             self.lock().session = Some(session);
         }
         Ok(())
     }
 
-    /// Reads an error status. A JSON-RPC error in its body is the answer.
-    async fn refused(&self, response: Response) -> Result<RpcResult, McpError> {
+    /// Reads an error response. A JSON-RPC error in its body is the answer.
+    async fn read_error_response(&self, response: Response) -> Result<RpcResult, McpError> {
         let status = response.status();
         if status.is_redirection() {
-            return Err(self.fault(HttpFault::Redirect(status.as_u16())));
+            return Err(self.http_error(HttpFault::Redirect(status.as_u16())));
         }
         if status == StatusCode::NOT_FOUND && self.lock().session.is_some() {
-            return Err(self.fault(HttpFault::SessionGone));
+            return Err(self.http_error(HttpFault::SessionGone));
         }
-        if matches!(media(&response), Media::Json)
-            && let Ok(body) = self.body(response, ERROR_BODY).await
+        if matches!(response_media(&response), MediaKind::Json)
+            && let Ok(body) = self.read_body(response, MAX_ERROR_BODY_BYTES).await
             && let Ok(read) = strict_json::read(&body)
-            && let Some(error) = read.value.get("error").cloned().and_then(message::rpc_error)
+            && let Some(error) = read.value.get("error").cloned().and_then(message::parse_rpc_error)
         {
             return Ok(Err(error));
         }
-        Err(self.fault(HttpFault::Status(status.as_u16())))
+        Err(self.http_error(HttpFault::Status(status.as_u16())))
     }
 
-    async fn body(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, McpError> {
+    async fn read_body(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, McpError> {
         let mut body = Vec::new();
-        while let Some(chunk) = self.chunk(&mut response).await? {
+        while let Some(chunk) = self.next_chunk(&mut response).await? {
             if body.len().saturating_add(chunk.len()) > limit {
-                return Err(self.inbox.malformed(Fault::LineTooLong));
+                return Err(self.inbox.malformed(MessageFault::LineTooLong));
             }
             body.extend_from_slice(&chunk);
         }
         Ok(body)
     }
 
-    async fn chunk(
+    async fn next_chunk(
         &self,
         response: &mut Response,
     ) -> Result<Option<impl AsRef<[u8]> + std::ops::Deref<Target = [u8]> + use<>>, McpError> {
-        response.chunk().await.map_err(|_| self.fault(HttpFault::Connection))
+        response.chunk().await.map_err(|_| self.http_error(HttpFault::Connection))
     }
 
-    /// Decides what a message on the response to `exchange` is. Only that request's reply counts.
-    fn sift(&self, bytes: &[u8], exchange: &Exchange<'_>) -> StreamMessage {
+    /// Classifies a message on the response to `exchange`. Only the reply with its id, or a malformed
+    /// message that may be that reply, counts as the answer.
+    fn classify_for(&self, bytes: &[u8], exchange: &Exchange<'_>) -> StreamMessage {
         match message::classify(bytes) {
             IncomingMessage::Reply { id, answer } if id == Some(exchange.id) => {
                 StreamMessage::Answer(Ok(answer))
             }
-            IncomingMessage::Faulty { fault, ids }
+            IncomingMessage::Invalid { fault, ids }
                 if ids.is_empty() || ids.contains(&exchange.id) =>
             {
                 StreamMessage::Answer(Err(self.inbox.malformed(fault)))
             }
-            IncomingMessage::Noise => {
-                self.inbox.count_noise();
-                StreamMessage::Noise
+            IncomingMessage::NotJsonRpc => {
+                self.inbox.count_not_json_rpc();
+                StreamMessage::NotJsonRpc
             }
             IncomingMessage::Request { id, method, params } => {
                 let client = exchange.client.as_deref();
-                StreamMessage::Aside(self.inbox.asked_in(client, &id, method, params))
+                StreamMessage::Unrelated(
+                    self.inbox.handle_server_request(client, &id, method, params),
+                )
             }
-            other => StreamMessage::Aside(self.inbox.aside(other)),
+            other => StreamMessage::Unrelated(self.inbox.handle_non_reply(other)),
         }
     }
 
-    fn fault(&self, fault: HttpFault) -> McpError {
+    fn http_error(&self, fault: HttpFault) -> McpError {
         McpError::Http { upstream: self.inbox.upstream().to_owned(), fault }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Dialect> {
-        self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, NegotiatedProtocol> {
+        self.negotiated.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The challenge of an answer that refuses the token, or wants one.
-fn challenge(response: &Response) -> Option<Challenge> {
+/// The challenge of a response that refuses the token or requires one.
+fn auth_challenge(response: &Response) -> Option<Challenge> {
     let values = response.headers().get_all(WWW_AUTHENTICATE).iter();
-    let read = || Challenge::read(values.filter_map(|value| value.to_str().ok()));
+    let challenge = || Challenge::from_headers(values.filter_map(|value| value.to_str().ok()));
     match response.status() {
-        StatusCode::UNAUTHORIZED => Some(read().unwrap_or_default()),
-        StatusCode::FORBIDDEN => read().filter(Challenge::wants_scopes),
+        StatusCode::UNAUTHORIZED => Some(challenge().unwrap_or_default()),
+        StatusCode::FORBIDDEN => challenge().filter(Challenge::wants_scopes),
         _ => None,
     }
 }
 
 enum StreamMessage {
     Answer(Result<RpcResult, McpError>),
-    Aside(Option<Vec<u8>>),
-    Noise,
+    Unrelated(Option<Vec<u8>>),
+    NotJsonRpc,
 }
 
-enum Media {
+enum MediaKind {
     Json,
     Events,
     Other,
 }
 
-fn media(response: &Response) -> Media {
+fn response_media(response: &Response) -> MediaKind {
     let value = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
     let essence = value.and_then(|v| v.split(';').next()).unwrap_or_default().trim();
     match essence.to_ascii_lowercase().as_str() {
-        "application/json" => Media::Json,
-        "text/event-stream" => Media::Events,
-        _ => Media::Other,
+        "application/json" => MediaKind::Json,
+        "text/event-stream" => MediaKind::Events,
+        _ => MediaKind::Other,
     }
 }

@@ -1,4 +1,4 @@
-//! The inbox for messages from the server.
+//! Receives the messages of one server: matches replies and handles its requests and notifications.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,27 +9,27 @@ use serde_json::value::RawValue;
 use super::client_features::ClientFeatures;
 use super::config::UpstreamConfig;
 use super::error::{McpError, RpcError};
-use super::fault::Fault;
+use super::fault::MessageFault;
 use super::message::{self, IncomingMessage};
 use super::notification::{NotificationSink, ServerNotification};
 use super::pending_requests::{Delivery, PendingRequests};
 use super::progress_token::ProgressTokens;
 use super::server_list::ServerList;
-use super::server_request::{OpenServerRequests, RequestHandler, encode};
+use super::server_request::{OpenServerRequests, RequestHandler, encode_response};
 
 /// Longest id of a server's request that is answered.
-const LONGEST_ID: usize = 1024;
+const MAX_REQUEST_ID_BYTES: usize = 1024;
 
-/// How many messages of each kind came in that no caller sees. For logs and metrics.
+/// How many messages of each kind arrived that no caller sees. For logs and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Counts {
-    /// Lines or events that are no JSON-RPC message.
-    pub noise: u64,
-    /// Replies that are double or to no request, or late where nobody wants to know; and messages
-    /// refused for their form that end no call.
+pub struct MessageCounts {
+    /// Lines or events that are not JSON-RPC messages.
+    pub not_json_rpc: u64,
+    /// Replies that are duplicates, match no request, or arrive late without a receiver; and malformed messages that
+    /// end no call.
     pub dropped: u64,
-    /// Replies to calls that were given up, of which their caller was told.
+    /// Replies to abandoned calls that were handed to a late-answer handler.
     pub late: u64,
     /// Notifications that are not progress of a waiting call.
     pub notifications: u64,
@@ -39,7 +39,7 @@ pub struct Counts {
 
 #[derive(Default)]
 struct InboxCounters {
-    noise: AtomicU64,
+    not_json_rpc: AtomicU64,
     dropped: AtomicU64,
     late: AtomicU64,
     notifications: AtomicU64,
@@ -51,11 +51,11 @@ pub(crate) struct Inbox {
     upstream: String,
     pub(crate) pending: PendingRequests,
     pub(crate) progress: ProgressTokens,
-    tally: InboxCounters,
+    counters: InboxCounters,
     stale: StaleLists,
     notifications: Option<NotificationSink>,
     handler: Option<RequestHandler>,
-    pub(crate) asked: Arc<OpenServerRequests>,
+    pub(crate) open_requests: Arc<OpenServerRequests>,
 }
 
 /// Which lists the server said have changed since they were last asked for.
@@ -68,7 +68,7 @@ struct StaleLists {
 }
 
 impl StaleLists {
-    fn of(&self, list: ServerList) -> &AtomicBool {
+    fn flag(&self, list: ServerList) -> &AtomicBool {
         match list {
             ServerList::Tools => &self.tools,
             ServerList::Resources => &self.resources,
@@ -78,11 +78,11 @@ impl StaleLists {
     }
 }
 
-/// What a message led to.
+/// How a message was handled.
 #[derive(Debug)]
 pub(crate) enum HandledMessage {
-    /// It was no message.
-    Noise,
+    /// It was not a JSON-RPC message.
+    NotJsonRpc,
     /// It was handled; these bytes, if any, answer it.
     Message(Option<Vec<u8>>),
 }
@@ -93,53 +93,53 @@ impl Inbox {
             upstream: config.name.clone(),
             pending: PendingRequests::default(),
             progress: ProgressTokens::default(),
-            tally: InboxCounters::default(),
+            counters: InboxCounters::default(),
             stale: StaleLists::default(),
             notifications: config.notifications.clone(),
             handler: config.request_handler.clone(),
-            asked: Arc::default(),
+            open_requests: Arc::default(),
         }
     }
 
-    /// Handles one message of a connection on which any reply may come.
-    pub(crate) fn take(&self, bytes: &[u8]) -> HandledMessage {
+    /// Handles one message of a connection that may carry any reply.
+    pub(crate) fn handle(&self, bytes: &[u8]) -> HandledMessage {
         match message::classify(bytes) {
-            IncomingMessage::Noise => {
-                self.count_noise();
-                return HandledMessage::Noise;
+            IncomingMessage::NotJsonRpc => {
+                self.count_not_json_rpc();
+                return HandledMessage::NotJsonRpc;
             }
             IncomingMessage::Reply { id, answer } => {
                 match id.map(|id| self.pending.complete(id, Ok(answer))) {
-                    Some(Delivery::InTime) => {}
-                    Some(Delivery::Late) => {
-                        self.tally.late.fetch_add(1, Ordering::Relaxed);
+                    Some(Delivery::Delivered) => {}
+                    Some(Delivery::DeliveredLate) => {
+                        self.counters.late.fetch_add(1, Ordering::Relaxed);
                     }
-                    Some(Delivery::Nowhere) | None => self.count_dropped(),
+                    Some(Delivery::Unmatched) | None => self.count_dropped(),
                 }
             }
-            IncomingMessage::Faulty { fault, ids } => self.blame(fault, &ids),
-            other => return HandledMessage::Message(self.aside(other)),
+            IncomingMessage::Invalid { fault, ids } => self.fail_requests(fault, &ids),
+            other => return HandledMessage::Message(self.handle_non_reply(other)),
         }
         HandledMessage::Message(None)
     }
 
-    /// Ends the calls that a broken message belongs to.
-    pub(crate) fn blame(&self, fault: Fault, ids: &[u64]) {
-        if self.pending.blame(ids, &self.malformed(fault)) == 0 {
+    /// Fails the calls that a malformed message names.
+    pub(crate) fn fail_requests(&self, fault: MessageFault, ids: &[u64]) {
+        if self.pending.fail(ids, &self.malformed(fault)) == 0 {
             self.count_dropped();
         }
     }
 
-    /// Handles what is no reply.
-    pub(crate) fn aside(&self, incoming: IncomingMessage) -> Option<Vec<u8>> {
+    /// Handles a message that is not a reply.
+    pub(crate) fn handle_non_reply(&self, incoming: IncomingMessage) -> Option<Vec<u8>> {
         match incoming {
             IncomingMessage::Request { id, method, params } => {
-                self.asked_in(None, &id, method, params)
+                self.handle_server_request(None, &id, method, params)
             }
             IncomingMessage::Notification { method, params } => {
-                if method != "notifications/progress" || !self.progress.tell(&params) {
-                    self.tally.notifications.fetch_add(1, Ordering::Relaxed);
-                    self.hear(&method, &params);
+                if method != "notifications/progress" || !self.progress.deliver(&params) {
+                    self.counters.notifications.fetch_add(1, Ordering::Relaxed);
+                    self.handle_notification(&method, &params);
                 }
                 None
             }
@@ -150,49 +150,49 @@ impl Inbox {
         }
     }
 
-    fn hear(&self, method: &str, params: &Value) {
+    fn handle_notification(&self, method: &str, params: &Value) {
         if method == "notifications/cancelled" {
-            self.asked.cancel(params);
+            self.open_requests.cancel_request(params);
         }
-        for told in ServerNotification::read(method, params) {
-            self.hear_one(told);
+        for notification in ServerNotification::parse(method, params) {
+            self.deliver_notification(notification);
         }
     }
 
-    fn hear_one(&self, told: ServerNotification) {
-        if let ServerNotification::ListChanged(list) = told {
+    fn deliver_notification(&self, notification: ServerNotification) {
+        if let ServerNotification::ListChanged(list) = notification {
             self.mark_stale(list);
         }
         if let Some(sink) = &self.notifications {
-            sink.hear(told);
+            sink.send(notification);
         }
     }
 
-    /// Nobody heard for a while whether these lists changed, so they count as changed.
-    pub(crate) fn has_missed(&self, lists: &[ServerList]) {
+    /// Notifications may have been missed, so these lists count as changed.
+    pub(crate) fn mark_possibly_changed(&self, lists: &[ServerList]) {
         for list in lists {
-            self.hear_one(ServerNotification::ListChanged(*list));
+            self.deliver_notification(ServerNotification::ListChanged(*list));
         }
     }
 
-    /// The answer to a request of the server, where it can be given at once. `client` is whoever the
-    /// call is made for in which it came; without one, the handler of the connection has it answered.
-    pub(crate) fn asked_in(
+    /// Handles a request of the server and returns the answer if there is one at once. `client` is the client of the
+    /// call on whose stream it arrived; without one, the connection's handler answers.
+    pub(crate) fn handle_server_request(
         &self,
         client: Option<&dyn ClientFeatures>,
         id: &RawValue,
         method: String,
         params: Value,
     ) -> Option<Vec<u8>> {
-        self.tally.requests.fetch_add(1, Ordering::Relaxed);
+        self.counters.requests.fetch_add(1, Ordering::Relaxed);
         let raw = id.get();
-        if raw.len() > LONGEST_ID || raw.starts_with(['{', '[', 't', 'f', 'n']) {
+        if raw.len() > MAX_REQUEST_ID_BYTES || raw.starts_with(['{', '[', 't', 'f', 'n']) {
             return None;
         }
         let handler = self.handler.as_ref().map(|handler| -> &dyn ClientFeatures { handler });
-        let at_once = match (method.as_str(), client.or(handler)) {
+        let immediate_answer = match (method.as_str(), client.or(handler)) {
             ("ping", _) => Ok(Value::Object(serde_json::Map::new())),
-            (_, Some(handler)) => match self.asked.open(id, method, params) {
+            (_, Some(handler)) => match self.open_requests.open(id, method, params) {
                 Some(request) => {
                     handler.handle(request);
                     return None;
@@ -203,10 +203,10 @@ impl Inbox {
             ("roots/list", None) => Ok(serde_json::json!({ "roots": [] })),
             (_, None) => Err(RpcError::method_not_found()),
         };
-        Some(encode(id, at_once))
+        Some(encode_response(id, immediate_answer))
     }
 
-    pub(crate) fn malformed(&self, fault: Fault) -> McpError {
+    pub(crate) fn malformed(&self, fault: MessageFault) -> McpError {
         McpError::Malformed { upstream: self.upstream.clone(), fault }
     }
 
@@ -214,33 +214,33 @@ impl Inbox {
         &self.upstream
     }
 
-    pub(crate) fn count_noise(&self) {
-        self.tally.noise.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn count_not_json_rpc(&self) {
+        self.counters.not_json_rpc.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn count_dropped(&self) {
-        self.tally.dropped.fetch_add(1, Ordering::Relaxed);
+        self.counters.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn is_stale(&self, list: ServerList) -> bool {
-        self.stale.of(list).load(Ordering::Acquire)
+        self.stale.flag(list).load(Ordering::Acquire)
     }
 
     pub(crate) fn mark_stale(&self, list: ServerList) {
-        self.stale.of(list).store(true, Ordering::Release);
+        self.stale.flag(list).store(true, Ordering::Release);
     }
 
     pub(crate) fn clear_stale(&self, list: ServerList) {
-        self.stale.of(list).store(false, Ordering::Release);
+        self.stale.flag(list).store(false, Ordering::Release);
     }
 
-    pub(crate) fn counts(&self) -> Counts {
-        Counts {
-            noise: self.tally.noise.load(Ordering::Relaxed),
-            dropped: self.tally.dropped.load(Ordering::Relaxed),
-            late: self.tally.late.load(Ordering::Relaxed),
-            notifications: self.tally.notifications.load(Ordering::Relaxed),
-            requests: self.tally.requests.load(Ordering::Relaxed),
+    pub(crate) fn counts(&self) -> MessageCounts {
+        MessageCounts {
+            not_json_rpc: self.counters.not_json_rpc.load(Ordering::Relaxed),
+            dropped: self.counters.dropped.load(Ordering::Relaxed),
+            late: self.counters.late.load(Ordering::Relaxed),
+            notifications: self.counters.notifications.load(Ordering::Relaxed),
+            requests: self.counters.requests.load(Ordering::Relaxed),
         }
     }
 }
@@ -255,9 +255,9 @@ mod tests {
     }
 
     fn reply_to(line: &str) -> Option<String> {
-        match inbox().take(line.as_bytes()) {
+        match inbox().handle(line.as_bytes()) {
             HandledMessage::Message(reply) => reply.map(|bytes| String::from_utf8(bytes).unwrap()),
-            HandledMessage::Noise => panic!("noise"),
+            HandledMessage::NotJsonRpc => panic!("noise"),
         }
     }
 
@@ -279,10 +279,10 @@ mod tests {
     fn a_broken_request_from_the_server_ends_no_call() {
         let inbox = inbox();
         let mut open = inbox.pending.open(1, None).unwrap();
-        inbox.take(br#"{"jsonrpc":"2.0","id":1,"method":"ping","a":1,"a":2}"#);
+        inbox.handle(br#"{"jsonrpc":"2.0","id":1,"method":"ping","a":1,"a":2}"#);
         assert!(open.try_recv().is_err());
         assert_eq!(inbox.counts().dropped, 1);
-        inbox.take(br#"{"jsonrpc":"2.0","id":null,"result":{}}"#);
+        inbox.handle(br#"{"jsonrpc":"2.0","id":null,"result":{}}"#);
         assert_eq!(open.try_recv().unwrap().unwrap_err().code(), "mcp.null_id");
     }
 }

@@ -1,8 +1,8 @@
-//! The answers with which a request is made again whose result asked.
+//! The client's answers, sent when a request is retried after the server asked for input.
 
 use serde_json::{Map, Value};
 
-/// What a request brings that is made again: the answers, and what the server wants to see again.
+/// The client's answers, and the state that the server wants back with them.
 #[derive(Clone)]
 pub(crate) struct InputResponses {
     pub(crate) answers: Map<String, Value>,
@@ -10,7 +10,7 @@ pub(crate) struct InputResponses {
 }
 
 impl InputResponses {
-    /// Puts them into the parameters of a request.
+    /// Adds them to the parameters of the request.
     pub(crate) fn add_to(self, params: &mut Map<String, Value>) {
         params.insert("inputResponses".to_owned(), Value::Object(self.answers));
         if let Some(state) = self.state {

@@ -1,22 +1,22 @@
-//! The handshake: which era and version both sides speak, and what the server says of itself.
+//! The handshake: agrees on era and version, and reads the server's description of itself.
 
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use super::ask::{Ask, client_info};
 use super::call::Reply;
 use super::config::{Era, EraChoice, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
 use super::error::McpError;
-use super::fault::{Fault, HttpFault};
+use super::fault::{HttpFault, MessageFault};
 use super::http::StreamState;
+use super::outgoing_request::{OutgoingRequest, client_info};
+use super::rpc_channel::RpcChannel;
 use super::server_list::ServerList;
 use super::subscription::SubscriptionFilter;
-use super::wire::Wire;
 use crate::confine::EnforcedConfinement;
 use crate::escape::escape;
 
-/// Most of a server's list of versions that an error repeats.
-const SHOWN_VERSIONS: usize = 200;
+/// Longest part of a server's version list that an error shows, in characters.
+const MAX_VERSIONS_CHARS: usize = 200;
 
 /// What the server said in the handshake. All text in it is untrusted.
 #[derive(Debug, Clone)]
@@ -27,13 +27,13 @@ pub struct ServerInfo {
 }
 
 impl ServerInfo {
-    /// The era that is spoken.
+    /// The era that was agreed on.
     #[must_use]
     pub fn era(&self) -> Era {
         self.era
     }
 
-    /// The protocol version that is spoken.
+    /// The protocol version that was agreed on.
     #[must_use]
     pub fn protocol_version(&self) -> &str {
         &self.version
@@ -57,35 +57,36 @@ impl ServerInfo {
         self.reply.value().get("instructions").and_then(Value::as_str)
     }
 
-    /// The handshake's result, whole.
+    /// The complete result of the handshake.
     #[must_use]
     pub fn reply(&self) -> &Reply {
         &self.reply
     }
 
-    /// Whether the server says that it has tools.
+    /// Whether the server declares tools.
     #[must_use]
     pub fn has_tools(&self) -> bool {
-        self.has(ServerList::Tools)
+        self.has_list(ServerList::Tools)
     }
 
-    /// Whether the server says that it has such a list.
+    /// Whether the server declares this list.
     #[must_use]
-    pub fn has(&self, list: ServerList) -> bool {
+    pub fn has_list(&self, list: ServerList) -> bool {
         self.capability(list.capability()).is_some()
     }
 
-    /// Whether the server says that it tells when the list changes.
+    /// Whether the server announces changes of this list.
     #[must_use]
-    pub fn tells_changes_of(&self, list: ServerList) -> bool {
-        let said = self.capability(list.capability()).and_then(|said| said.get("listChanged"));
-        said == Some(&Value::Bool(true))
+    pub fn announces_changes_of(&self, list: ServerList) -> bool {
+        let capability =
+            self.capability(list.capability()).and_then(|capability| capability.get("listChanged"));
+        capability == Some(&Value::Bool(true))
     }
 
-    /// What the server says of one of its capabilities, such as `completions` or `logging`.
+    /// The server's declaration of a capability, such as `completions` or `logging`.
     #[must_use]
     pub fn capability(&self, name: &str) -> Option<&Value> {
-        capabilities(&self.reply).get(name).filter(|said| !said.is_null())
+        capabilities(&self.reply).get(name).filter(|capability| !capability.is_null())
     }
 
     fn implementation(&self) -> &Value {
@@ -98,35 +99,37 @@ impl ServerInfo {
     }
 }
 
-/// Speaks to a server that has just been reached, within the handshake's time. Nothing is said to a
-/// child before its launcher told what is kept from it.
+/// Performs the handshake within its time limit. Nothing is sent to a child before its launcher has reported the
+/// confinement: a child that should be confined and is not gets no input.
 pub(crate) async fn handshake(
-    wire: &Wire,
+    channel: &RpcChannel,
 ) -> Result<(Option<EnforcedConfinement>, ServerInfo), McpError> {
-    let limit = wire.config.limits.initialize_timeout;
-    let spoken = async {
-        let enforced = wire.enforced().await?;
-        let server = match wire.config.era {
-            EraChoice::Legacy => initialize(wire).await,
-            EraChoice::Modern => discover(wire).await,
-            EraChoice::Auto => match initialize(wire).await {
-                Err(refused) if speaks_other(&refused) => discover(wire).await.map_err(|_| refused),
+    let limit = channel.config.limits.initialize_timeout;
+    let negotiated = async {
+        let enforced = channel.enforced().await?;
+        let server = match channel.config.era {
+            EraChoice::Legacy => initialize(channel).await,
+            EraChoice::Modern => discover(channel).await,
+            EraChoice::Auto => match initialize(channel).await {
+                Err(refused) if may_speak_modern(&refused) => {
+                    discover(channel).await.map_err(|_| refused)
+                }
                 other => other,
             },
         };
         Ok((enforced, server?))
     };
-    let late = |_| McpError::InitializeTimeout {
-        upstream: wire.config.name.clone(),
-        target: wire.config.target(),
+    let timed_out = |_| McpError::InitializeTimeout {
+        upstream: channel.config.name.clone(),
+        target: channel.config.target(),
         after: limit,
-        stderr: wire.stderr(),
+        stderr: channel.stderr(),
     };
-    timeout(limit, spoken).await.map_err(late).and_then(|outcome| outcome)
+    timeout(limit, negotiated).await.map_err(timed_out).and_then(|outcome| outcome)
 }
 
-/// Whether a refused `initialize` may mean that the server speaks the modern era only.
-fn speaks_other(error: &McpError) -> bool {
+/// Whether a failed `initialize` may mean that the server speaks only the modern era.
+fn may_speak_modern(error: &McpError) -> bool {
     match error {
         McpError::Refused { .. } | McpError::UnsupportedVersion { .. } => true,
         McpError::Http { fault: HttpFault::Status(status), .. } => {
@@ -136,41 +139,42 @@ fn speaks_other(error: &McpError) -> bool {
     }
 }
 
-async fn initialize(wire: &Wire) -> Result<ServerInfo, McpError> {
+async fn initialize(channel: &RpcChannel) -> Result<ServerInfo, McpError> {
     let params = json!({
         "protocolVersion": LEGACY_VERSION,
-        "capabilities": wire.config.client_capabilities,
-        "clientInfo": client_info(&wire.config),
+        "capabilities": channel.config.client_capabilities,
+        "clientInfo": client_info(&channel.config),
     });
-    let reply = ask(wire, "initialize", Era::Legacy, params).await?;
+    let reply = handshake_request(channel, "initialize", Era::Legacy, params).await?;
     let version = reply.value().get("protocolVersion").and_then(Value::as_str);
-    let version = version.ok_or_else(|| wire.inbox.malformed(Fault::MissingField))?.to_owned();
+    let version =
+        version.ok_or_else(|| channel.inbox.malformed(MessageFault::MissingField))?.to_owned();
     if !LEGACY_VERSIONS.contains(&version.as_str()) {
-        return Err(unsupported(wire, LEGACY_VERSIONS.join(", "), &version));
+        return Err(unsupported_version(channel, LEGACY_VERSIONS.join(", "), &version));
     }
-    wire.settle(Era::Legacy, &version);
-    // A server may ask as soon as it hears that the client is ready: the stream comes first. One that
-    // opens none before it has heard that is asked once more.
-    let filter = SubscriptionFilter::of(capabilities(&reply));
-    let stream = wire.open_stream(&filter).await;
-    wire.notify("notifications/initialized").await?;
+    channel.set_negotiated(Era::Legacy, &version);
+    // A server may send requests as soon as it knows that the client is ready, so the stream is opened first. A server
+    // that refuses it before it has that notification is asked a second time.
+    let filter = SubscriptionFilter::from_capabilities(capabilities(&reply));
+    let stream = channel.open_notification_stream(&filter).await;
+    channel.notify("notifications/initialized").await?;
     if stream == StreamState::Refused {
-        wire.open_stream(&filter).await;
+        channel.open_notification_stream(&filter).await;
     }
     Ok(ServerInfo { era: Era::Legacy, version, reply })
 }
 
-async fn discover(wire: &Wire) -> Result<ServerInfo, McpError> {
-    wire.settle(Era::Modern, MODERN_VERSION);
-    let reply = ask(wire, "server/discover", Era::Modern, json!({})).await?;
+async fn discover(channel: &RpcChannel) -> Result<ServerInfo, McpError> {
+    channel.set_negotiated(Era::Modern, MODERN_VERSION);
+    let reply = handshake_request(channel, "server/discover", Era::Modern, json!({})).await?;
     let versions = reply.value().get("supportedVersions").and_then(Value::as_array);
-    let versions = versions.ok_or_else(|| wire.inbox.malformed(Fault::MissingField))?;
+    let versions = versions.ok_or_else(|| channel.inbox.malformed(MessageFault::MissingField))?;
     let mut offered = versions.iter().filter_map(Value::as_str);
     if !offered.any(|version| version == MODERN_VERSION) {
         let offered: Vec<&str> = versions.iter().filter_map(Value::as_str).take(16).collect();
-        return Err(unsupported(wire, MODERN_VERSION.to_owned(), &offered.join(", ")));
+        return Err(unsupported_version(channel, MODERN_VERSION.to_owned(), &offered.join(", ")));
     }
-    wire.listen(SubscriptionFilter::of(capabilities(&reply))).await?;
+    channel.listen(SubscriptionFilter::from_capabilities(capabilities(&reply))).await?;
     Ok(ServerInfo { era: Era::Modern, version: MODERN_VERSION.to_owned(), reply })
 }
 
@@ -178,8 +182,8 @@ fn capabilities(reply: &Reply) -> &Value {
     reply.value().get("capabilities").unwrap_or(&Value::Null)
 }
 
-async fn ask(
-    wire: &Wire,
+async fn handshake_request(
+    channel: &RpcChannel,
     method: &'static str,
     era: Era,
     params: Value,
@@ -188,13 +192,19 @@ async fn ask(
         Value::Object(params) => params,
         _ => Map::new(),
     };
-    // The handshake as a whole has its own limit; this one never comes first.
-    let limit = wire.config.limits.initialize_timeout.saturating_mul(2);
-    let answer = wire.request(Ask { params, ..Ask::new(method, era, limit) }).await?;
-    answer.map_err(|error| McpError::Refused { upstream: wire.config.name.clone(), method, error })
+    // The handshake as a whole has its own limit, which always ends first.
+    let limit = channel.config.limits.initialize_timeout.saturating_mul(2);
+    let answer = channel
+        .request(OutgoingRequest { params, ..OutgoingRequest::new(method, era, limit) })
+        .await?;
+    answer.map_err(|error| McpError::Refused {
+        upstream: channel.config.name.clone(),
+        method,
+        error,
+    })
 }
 
-fn unsupported(wire: &Wire, spoken: String, offered: &str) -> McpError {
-    let offered: String = escape(offered).chars().take(SHOWN_VERSIONS).collect();
-    McpError::UnsupportedVersion { upstream: wire.config.name.clone(), spoken, offered }
+fn unsupported_version(channel: &RpcChannel, spoken: String, offered: &str) -> McpError {
+    let offered: String = escape(offered).chars().take(MAX_VERSIONS_CHARS).collect();
+    McpError::UnsupportedVersion { upstream: channel.config.name.clone(), spoken, offered }
 }

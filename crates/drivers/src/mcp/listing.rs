@@ -1,13 +1,13 @@
-//! What a server lists: tools, resources, templates of resources, and prompts.
+//! The items of a server's lists: tools, resources, resource templates and prompts.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::call::Reply;
-use super::fault::Fault;
+use super::fault::MessageFault;
 use super::server_list::ServerList;
 
-/// One item of a list, whole: the bytes as received and their strict reading.
+/// One item of a list: its bytes as received, and the value read strictly.
 #[derive(Debug, Clone)]
 pub struct ListedItem {
     identifier: String,
@@ -16,12 +16,11 @@ pub struct ListedItem {
 }
 
 impl ListedItem {
-    /// An item as a host has it at hand, identified by this list's field; `None` where the field is
-    /// missing.
+    /// Makes an item from a value of the given list; `None` if its identifier is missing.
     #[must_use]
-    pub fn of(list: ServerList, value: Value) -> Option<Self> {
+    pub fn from_value(list: ServerList, value: Value) -> Option<Self> {
         let raw = serde_json::value::to_raw_value(&value).ok()?;
-        listed(list, value, &raw).ok()
+        parse_item(list, value, &raw).ok()
     }
 
     /// The name, URI or template of the item, exactly as sent.
@@ -43,7 +42,7 @@ impl ListedItem {
     }
 }
 
-/// One tool, whole: the bytes as received and their strict reading.
+/// One tool: its bytes as received, and the value read strictly.
 #[derive(Debug, Clone)]
 pub struct ListedTool(ListedItem);
 
@@ -81,37 +80,38 @@ pub(crate) struct ListPage {
 }
 
 impl ListPage {
-    /// Reads a result. An item without its identifier, or a list that is none, is a fault of the
-    /// page.
-    pub(crate) fn read(list: ServerList, reply: Reply) -> Result<Self, Fault> {
+    /// Parses a result. An item without an identifier, or a list that is not an array, makes the page malformed.
+    pub(crate) fn parse(list: ServerList, reply: Reply) -> Result<Self, MessageFault> {
         let raw = raw_items(list, reply.raw.get())?;
-        let Value::Object(mut members) = reply.value else { return Err(Fault::ResultNotObject) };
+        let Value::Object(mut members) = reply.value else {
+            return Err(MessageFault::ResultNotObject);
+        };
         let Some(Value::Array(values)) = members.remove(list.field()) else {
-            return Err(Fault::MissingField);
+            return Err(MessageFault::MissingField);
         };
         if values.len() != raw.len() {
-            return Err(Fault::InvalidValue);
+            return Err(MessageFault::InvalidValue);
         }
         let next = match members.remove("nextCursor") {
             None | Some(Value::Null) => None,
             Some(Value::String(cursor)) => Some(cursor),
-            Some(_) => return Err(Fault::MissingField),
+            Some(_) => return Err(MessageFault::MissingField),
         };
-        let items = values.into_iter().zip(raw).map(|(value, raw)| listed(list, value, raw));
+        let items = values.into_iter().zip(raw).map(|(value, raw)| parse_item(list, value, raw));
         Ok(Self { items: items.collect::<Result<_, _>>()?, next })
     }
 }
 
-/// The raw items of a page: the members of the result stay text until the list is found.
-fn raw_items(list: ServerList, result: &str) -> Result<Vec<&RawValue>, Fault> {
+/// The raw items of a page. The other members of the result stay unparsed.
+fn raw_items(list: ServerList, result: &str) -> Result<Vec<&RawValue>, MessageFault> {
     let members: std::collections::BTreeMap<String, &RawValue> =
-        serde_json::from_str(result).map_err(|_| Fault::MissingField)?;
-    let items = members.get(list.field()).ok_or(Fault::MissingField)?;
-    serde_json::from_str(items.get()).map_err(|_| Fault::MissingField)
+        serde_json::from_str(result).map_err(|_| MessageFault::MissingField)?;
+    let items = members.get(list.field()).ok_or(MessageFault::MissingField)?;
+    serde_json::from_str(items.get()).map_err(|_| MessageFault::MissingField)
 }
 
-fn listed(list: ServerList, value: Value, raw: &RawValue) -> Result<ListedItem, Fault> {
+fn parse_item(list: ServerList, value: Value, raw: &RawValue) -> Result<ListedItem, MessageFault> {
     let identifier = value.get(list.identifier()).and_then(Value::as_str);
-    let identifier = identifier.ok_or(Fault::MissingField)?.to_owned();
+    let identifier = identifier.ok_or(MessageFault::MissingField)?.to_owned();
     Ok(ListedItem { identifier, raw: raw.to_owned(), value })
 }

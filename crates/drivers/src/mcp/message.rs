@@ -8,9 +8,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use weaver_types::JsonRows;
 
-use super::call::{Finding, Reply};
+use super::call::{Reply, ReplyWarning};
 use super::error::RpcError;
-use super::fault::Fault;
+use super::fault::MessageFault;
 use super::{large_message, strict_json};
 
 /// The result of a request: what the server returned, or its JSON-RPC error.
@@ -19,42 +19,43 @@ pub(crate) type RpcResult = Result<Reply, RpcError>;
 /// A message from the server.
 #[derive(Debug)]
 pub(crate) enum IncomingMessage {
-    /// A well-formed reply. `id` is none when it is not one that this client gives out.
+    /// A well-formed reply. `id` is `None` if this client never issues such an id.
     Reply { id: Option<u64>, answer: RpcResult },
-    /// The server asks something.
+    /// A request of the server.
     Request { id: Box<RawValue>, method: String, params: Value },
-    /// The server tells something.
+    /// A notification of the server.
     Notification { method: String, params: Value },
-    /// Not a JSON-RPC message: a log line that went astray.
-    Noise,
-    /// A request or notification that breaks a rule: nobody waits for it.
-    Dropped,
-    /// A message that breaks a rule. `ids` are the requests that it names, if any.
-    Faulty { fault: Fault, ids: Vec<u64> },
+    /// Not a JSON-RPC message, for example a stray log line.
+    NotJsonRpc,
+    /// A malformed request or notification. No call waits for it.
+    Ignored,
+    /// A malformed message. `ids` are the requests that it names, if any.
+    Invalid { fault: MessageFault, ids: Vec<u64> },
 }
 
-/// Decides what `bytes` are. Never fails: what cannot be read is [`IncomingMessage::Noise`] or
-/// [`IncomingMessage::Faulty`].
+/// Classifies a message. It never fails: unreadable input is [`IncomingMessage::NotJsonRpc`] or
+/// [`IncomingMessage::Invalid`].
 pub(crate) fn classify(bytes: &[u8]) -> IncomingMessage {
     let text = bytes.trim_ascii();
     match text.first() {
         Some(b'{') => classify_object(text),
         Some(b'[') => classify_array(text),
-        _ => IncomingMessage::Noise,
+        _ => IncomingMessage::NotJsonRpc,
     }
 }
 
 fn classify_object(text: &[u8]) -> IncomingMessage {
     let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(text) else {
-        return match (id_in_head(text), says_rpc(text)) {
-            (None, false) => IncomingMessage::Noise,
-            (id, _) => {
-                IncomingMessage::Faulty { fault: Fault::InvalidJson, ids: id.into_iter().collect() }
-            }
+        return match (id_in_prefix(text), mentions_jsonrpc(text)) {
+            (None, false) => IncomingMessage::NotJsonRpc,
+            (id, _) => IncomingMessage::Invalid {
+                fault: MessageFault::InvalidJson,
+                ids: id.into_iter().collect(),
+            },
         };
     };
     if !envelope.is_rpc() {
-        return IncomingMessage::Noise;
+        return IncomingMessage::NotJsonRpc;
     }
     let read = match large_message::read(text, envelope.result) {
         Some((strict, rows)) => Ok((strict, Some(rows))),
@@ -63,25 +64,25 @@ fn classify_object(text: &[u8]) -> IncomingMessage {
     let (strict, rows) = match read {
         Ok(read) => read,
         Err(_) if envelope.method.is_some() && !envelope.is_reply() => {
-            return IncomingMessage::Dropped;
+            return IncomingMessage::Ignored;
         }
-        Err(fault) => return IncomingMessage::Faulty { fault, ids: envelope.ids() },
+        Err(fault) => return IncomingMessage::Invalid { fault, ids: envelope.ids() },
     };
-    match envelope.rule_broken() {
-        Some(fault) => IncomingMessage::Faulty { fault, ids: envelope.ids() },
-        None => envelope.open(strict, rows),
+    match envelope.broken_rule() {
+        Some(fault) => IncomingMessage::Invalid { fault, ids: envelope.ids() },
+        None => envelope.to_message(strict, rows),
     }
 }
 
-/// Whether text that cannot be read begins as a message does.
-fn says_rpc(text: &[u8]) -> bool {
+/// Whether unreadable text begins like a JSON-RPC message.
+fn mentions_jsonrpc(text: &[u8]) -> bool {
     text.iter().take(64).copied().collect::<Vec<u8>>().windows(9).any(|w| w == b"\"jsonrpc\"")
 }
 
-/// JSON-RPC batches are not part of MCP; an array that holds no message is noise.
+/// JSON-RPC batches are not part of MCP; an array without messages is not JSON-RPC.
 fn classify_array(text: &[u8]) -> IncomingMessage {
     let Ok(items) = serde_json::from_slice::<Vec<&RawValue>>(text) else {
-        return IncomingMessage::Noise;
+        return IncomingMessage::NotJsonRpc;
     };
     let messages: Vec<Envelope<'_>> = items
         .iter()
@@ -89,14 +90,14 @@ fn classify_array(text: &[u8]) -> IncomingMessage {
         .filter(Envelope::is_rpc)
         .collect();
     if messages.is_empty() {
-        return IncomingMessage::Noise;
+        return IncomingMessage::NotJsonRpc;
     }
     let ids = messages.iter().flat_map(Envelope::ids).collect();
-    IncomingMessage::Faulty { fault: Fault::Batch, ids }
+    IncomingMessage::Invalid { fault: MessageFault::Batch, ids }
 }
 
-/// The members of a message that JSON-RPC knows, as raw text. The first of duplicates is kept;
-/// the strict reader refuses the message afterwards.
+/// The JSON-RPC members of a message as raw text. Of duplicates the first is kept; the strict reader then rejects the
+/// message.
 #[derive(Debug, Default)]
 struct Envelope<'a> {
     jsonrpc: Option<&'a RawValue>,
@@ -108,7 +109,7 @@ struct Envelope<'a> {
 }
 
 impl Envelope<'_> {
-    /// Whether this is meant as a message at all, as opposed to a log record in JSON.
+    /// Whether this is meant as a JSON-RPC message, as opposed to a log record in JSON.
     fn is_rpc(&self) -> bool {
         self.jsonrpc.is_some() || (!self.ids.is_empty() && self.is_reply())
     }
@@ -118,54 +119,63 @@ impl Envelope<'_> {
     }
 
     fn ids(&self) -> Vec<u64> {
-        self.ids.iter().filter_map(|raw| own_id(raw.get())).collect()
+        self.ids.iter().filter_map(|raw| parse_own_id(raw.get())).collect()
     }
 
-    fn rule_broken(&self) -> Option<Fault> {
-        if self.jsonrpc.is_none_or(|raw| string(raw).as_deref() != Some("2.0")) {
-            return Some(Fault::MissingVersion);
+    fn broken_rule(&self) -> Option<MessageFault> {
+        if self.jsonrpc.is_none_or(|raw| parse_string(raw).as_deref() != Some("2.0")) {
+            return Some(MessageFault::MissingVersion);
         }
         if self.method.is_some() {
-            return self.is_reply().then_some(Fault::RequestAndReply);
+            return self.is_reply().then_some(MessageFault::RequestAndReply);
         }
         if self.ids.first().is_none_or(|raw| raw.get() == "null") {
-            return Some(Fault::NullId);
+            return Some(MessageFault::NullId);
         }
         match (self.result, self.error) {
-            (Some(_), Some(_)) => Some(Fault::ResultAndError),
-            (None, None) => Some(Fault::NeitherResultNorError),
-            (Some(raw), None) => (!raw.get().starts_with('{')).then_some(Fault::ResultNotObject),
+            (Some(_), Some(_)) => Some(MessageFault::ResultAndError),
+            (None, None) => Some(MessageFault::NeitherResultNorError),
+            (Some(raw), None) => {
+                (!raw.get().starts_with('{')).then_some(MessageFault::ResultNotObject)
+            }
             (None, Some(_)) => None,
         }
     }
 
-    fn open(&self, strict: strict_json::StrictValue, rows: Option<JsonRows>) -> IncomingMessage {
-        let Value::Object(mut members) = strict.value else { return IncomingMessage::Noise };
+    fn to_message(
+        &self,
+        strict: strict_json::StrictValue,
+        rows: Option<JsonRows>,
+    ) -> IncomingMessage {
+        let Value::Object(mut members) = strict.value else { return IncomingMessage::NotJsonRpc };
         let id = self.ids.first();
         if let Some(method) = self.method {
-            let Some(method) = string(method) else { return IncomingMessage::Noise };
+            let Some(method) = parse_string(method) else { return IncomingMessage::NotJsonRpc };
             let params = members.remove("params").unwrap_or_default();
             return match id {
                 Some(raw) => IncomingMessage::Request { id: (*raw).to_owned(), method, params },
                 None => IncomingMessage::Notification { method, params },
             };
         }
-        let own = id.and_then(|raw| own_id(raw.get()));
+        let own_id = id.and_then(|raw| parse_own_id(raw.get()));
         if let Some(raw) = self.result {
             let value = members.remove("result").unwrap_or_default();
-            let findings = if strict.rounded { vec![Finding::NumbersRounded] } else { Vec::new() };
-            let reply = Reply::new(raw.to_owned(), value, findings).with_rows(rows);
-            return IncomingMessage::Reply { id: own, answer: Ok(reply) };
+            let warnings =
+                if strict.rounded { vec![ReplyWarning::NumbersRounded] } else { Vec::new() };
+            let reply = Reply::new(raw.to_owned(), value, warnings).with_rows(rows);
+            return IncomingMessage::Reply { id: own_id, answer: Ok(reply) };
         }
-        match rpc_error(members.remove("error").unwrap_or_default()) {
-            Some(error) => IncomingMessage::Reply { id: own, answer: Err(error) },
-            None => IncomingMessage::Faulty { fault: Fault::ErrorWithoutCode, ids: self.ids() },
+        match parse_rpc_error(members.remove("error").unwrap_or_default()) {
+            Some(error) => IncomingMessage::Reply { id: own_id, answer: Err(error) },
+            None => {
+                IncomingMessage::Invalid { fault: MessageFault::ErrorWithoutCode, ids: self.ids() }
+            }
         }
     }
 }
 
-/// A JSON-RPC error object; none without an integer `code`.
-pub(crate) fn rpc_error(value: Value) -> Option<RpcError> {
+/// Parses a JSON-RPC error object; `None` without an integer `code`.
+pub(crate) fn parse_rpc_error(value: Value) -> Option<RpcError> {
     let Value::Object(mut members) = value else { return None };
     let code = members.get("code").and_then(Value::as_i64)?;
     let message = match members.remove("message") {
@@ -175,13 +185,13 @@ pub(crate) fn rpc_error(value: Value) -> Option<RpcError> {
     Some(RpcError { code, message, data: members.remove("data") })
 }
 
-fn string(raw: &RawValue) -> Option<String> {
+fn parse_string(raw: &RawValue) -> Option<String> {
     serde_json::from_str::<String>(raw.get()).ok()
 }
 
-/// A request id of this client: a plain decimal number. A string of its digits is another id, and
-/// answers none of its requests.
-fn own_id(raw: &str) -> Option<u64> {
+/// Parses a request id of this client: a plain decimal number. The same digits in a string are a different id and
+/// match no request.
+fn parse_own_id(raw: &str) -> Option<u64> {
     let id = raw.parse::<u64>().ok()?;
     (id.to_string() == raw).then_some(id)
 }
@@ -200,43 +210,43 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
                 self,
                 mut access: A,
             ) -> Result<Envelope<'de>, A::Error> {
-                let mut found = Envelope::default();
+                let mut envelope = Envelope::default();
                 while let Some(key) = access.next_key::<String>()? {
                     let raw = access.next_value::<&'de RawValue>()?;
                     match key.as_str() {
-                        "jsonrpc" => found.jsonrpc = found.jsonrpc.or(Some(raw)),
-                        "id" if found.ids.len() < 8 => found.ids.push(raw),
-                        "method" => found.method = found.method.or(Some(raw)),
-                        "params" => found.params = found.params.or(Some(raw)),
-                        "result" => found.result = found.result.or(Some(raw)),
-                        "error" => found.error = found.error.or(Some(raw)),
+                        "jsonrpc" => envelope.jsonrpc = envelope.jsonrpc.or(Some(raw)),
+                        "id" if envelope.ids.len() < 8 => envelope.ids.push(raw),
+                        "method" => envelope.method = envelope.method.or(Some(raw)),
+                        "params" => envelope.params = envelope.params.or(Some(raw)),
+                        "result" => envelope.result = envelope.result.or(Some(raw)),
+                        "error" => envelope.error = envelope.error.or(Some(raw)),
                         _ => {}
                     }
                 }
-                Ok(found)
+                Ok(envelope)
             }
         }
         reader.deserialize_map(Members)
     }
 }
 
-/// Looks for the top-level `id` in the first bytes of a message that cannot be read whole.
-pub(crate) fn id_in_head(head: &[u8]) -> Option<u64> {
+/// Finds the top-level `id` in the first bytes of a message that cannot be read completely.
+pub(crate) fn id_in_prefix(head: &[u8]) -> Option<u64> {
     let mut rest = head.trim_ascii_start().strip_prefix(b"{")?;
     loop {
         rest = rest.trim_ascii_start();
-        let (key, after) = token(rest)?;
+        let (key, after) = split_json_value(rest)?;
         let value = after.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
-        let (text, after) = token(value)?;
+        let (text, after) = split_json_value(value)?;
         if key == b"\"id\"" {
-            return own_id(str::from_utf8(text).ok()?);
+            return parse_own_id(str::from_utf8(text).ok()?);
         }
         rest = after.trim_ascii_start().strip_prefix(b",")?;
     }
 }
 
-/// Splits one JSON value (a string, a scalar, or a bracketed whole) from the front.
-fn token(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Splits one JSON value (a string, scalar, array or object) from the front.
+fn split_json_value(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut depth = 0_usize;
     let mut in_string = false;
     let mut escaped = false;

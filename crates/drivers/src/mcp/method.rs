@@ -1,28 +1,28 @@
-//! The requests that a client makes of a server beside its lists.
+//! The methods of requests other than those for lists.
 
 use serde_json::{Map, Value};
 
-/// What a request asks of a server.
+/// The method of a request to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
     /// Call a tool.
     CallTool,
     /// Read a resource.
     ReadResource,
-    /// Get a prompt, filled in.
+    /// Get a prompt with its arguments filled in.
     GetPrompt,
-    /// Ask for values that an argument of a prompt or a template could have.
+    /// Ask for completions of an argument of a prompt or resource template.
     Complete,
-    /// Ask to be told when a resource changes (legacy era).
+    /// Subscribe to changes of a resource (legacy era).
     Subscribe,
-    /// Ask no longer to be told (legacy era).
+    /// Cancel a subscription (legacy era).
     Unsubscribe,
-    /// Name the level from which on log messages are wanted (legacy era).
+    /// Set the lowest level of log messages to receive (legacy era).
     SetLogLevel,
 }
 
 impl Method {
-    /// The word of the protocol.
+    /// The method name in the protocol.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -36,12 +36,12 @@ impl Method {
         }
     }
 
-    /// Whether the header `Mcp-Name` of the modern era repeats the name.
+    /// Whether the `Mcp-Name` header of the modern era repeats the name.
     pub(crate) fn has_name_header(self) -> bool {
         matches!(self, Self::CallTool | Self::ReadResource | Self::GetPrompt)
     }
 
-    /// The parameters of a request for this name with these arguments.
+    /// The parameters of a request with this name and these arguments.
     pub(crate) fn params(self, name: &str, arguments: Map<String, Value>) -> Map<String, Value> {
         let named = |key: &str| Map::from_iter([(key.to_owned(), Value::from(name))]);
         match self {

@@ -8,24 +8,24 @@ use serde_json::Value;
 
 use super::server_list::ServerList;
 
-/// The severity of a log message, as RFC 5424 orders them, least severe first.
+/// The severity of a log message in the order of RFC 5424, least severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// For whoever looks for a fault.
+    /// Details for debugging.
     Debug,
-    /// What happens.
+    /// Normal operation.
     Info,
-    /// What happens and matters.
+    /// Normal but significant.
     Notice,
-    /// What may become an error.
+    /// A possible problem.
     Warning,
     /// An error.
     Error,
-    /// A part does not work.
+    /// A component has failed.
     Critical,
-    /// Somebody has to act at once.
+    /// Immediate action is needed.
     Alert,
-    /// Nothing works.
+    /// The system is unusable.
     Emergency,
 }
 
@@ -41,7 +41,7 @@ impl LogLevel {
         Self::Emergency,
     ];
 
-    /// The word of the protocol.
+    /// The name in the protocol.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl LogLevel {
     }
 }
 
-/// A word that is no level.
+/// The text is not the name of a log level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a level is one of debug, info, notice, warning, error, critical, alert, emergency")]
 pub struct UnknownLogLevel;
@@ -70,14 +70,13 @@ impl FromStr for LogLevel {
     }
 }
 
-/// A notification of a server that somebody beside its calls may want to hear. All text in it is
-/// untrusted.
+/// A notification of a server that is not bound to a call. All text in it is untrusted.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ServerNotification {
-    /// A list is no longer as it was.
+    /// A list has changed.
     ListChanged(ServerList),
-    /// A resource that was subscribed to has changed.
+    /// A subscribed resource has changed.
     ResourceUpdated {
         /// Its URI, as the server writes it.
         uri: String,
@@ -86,17 +85,16 @@ pub enum ServerNotification {
     Log {
         /// Its severity.
         level: LogLevel,
-        /// The part of the server that it comes from, where it says so.
+        /// The component of the server that logged it, if named.
         logger: Option<String>,
-        /// What is said: any JSON value.
+        /// The content: any JSON value.
         data: Value,
     },
 }
 
 impl ServerNotification {
-    /// The notifications that a message is; none for one that concerns nobody here, or that lacks
-    /// what the protocol demands.
-    pub(crate) fn read(method: &str, params: &Value) -> Vec<Self> {
+    /// The notifications that a message stands for; none for an unknown or malformed one.
+    pub(crate) fn parse(method: &str, params: &Value) -> Vec<Self> {
         let text = |key: &str| params.get(key).and_then(Value::as_str);
         match method {
             "notifications/resources/updated" => {
@@ -116,18 +114,18 @@ impl ServerNotification {
     }
 }
 
-/// Hears what a server tells unasked. It runs on the reading task: it must return at once.
+/// Receives a server's notifications. It runs on the reading task, so it must return at once.
 #[derive(Clone)]
 pub struct NotificationSink(Arc<dyn Fn(ServerNotification) + Send + Sync>);
 
 impl NotificationSink {
     /// A sink that does this.
     #[must_use]
-    pub fn new(hear: impl Fn(ServerNotification) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(hear))
+    pub fn new(handler: impl Fn(ServerNotification) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(handler))
     }
 
-    pub(crate) fn hear(&self, notification: ServerNotification) {
+    pub(crate) fn send(&self, notification: ServerNotification) {
         (self.0)(notification);
     }
 }
@@ -155,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_change_of_resources_is_one_of_their_templates_too() {
-        let told = ServerNotification::read("notifications/resources/list_changed", &Value::Null);
+        let told = ServerNotification::parse("notifications/resources/list_changed", &Value::Null);
         let lists = [ServerList::Resources, ServerList::ResourceTemplates];
         assert_eq!(told, lists.map(ServerNotification::ListChanged));
     }
@@ -168,15 +166,15 @@ mod tests {
             json!({"level": "loud", "data": 1}),
             json!({"level": 3, "data": 1}),
         ] {
-            assert_eq!(ServerNotification::read("notifications/message", &params), []);
+            assert_eq!(ServerNotification::parse("notifications/message", &params), []);
         }
         let params = json!({"level": "error", "data": {"a": 1}, "logger": "db"});
-        let told = ServerNotification::read("notifications/message", &params);
+        let told = ServerNotification::parse("notifications/message", &params);
         let logger = Some("db".to_owned());
         assert_eq!(
             told,
             [ServerNotification::Log { level: LogLevel::Error, logger, data: json!({"a": 1}) }]
         );
-        assert_eq!(ServerNotification::read("notifications/resources/updated", &json!({})), []);
+        assert_eq!(ServerNotification::parse("notifications/resources/updated", &json!({})), []);
     }
 }

@@ -1,5 +1,5 @@
-//! Headers that repeat arguments of a tool (2026-07-28 over HTTP): a schema names them by
-//! `x-mcp-header`, and whatever stands before the server can route by them.
+//! Headers that repeat arguments of a tool (2026-07-28 over HTTP). The tool's schema names them with `x-mcp-header`,
+//! so that proxies can route by them.
 
 use std::collections::BTreeSet;
 
@@ -8,34 +8,33 @@ use serde_json::{Map, Value};
 
 use super::headers;
 
-const ANNOTATION: &str = "x-mcp-header";
-const PREFIX: &str = "mcp-param-";
-/// How deep objects in arguments are looked through.
+const HEADER_ANNOTATION: &str = "x-mcp-header";
+const HEADER_PREFIX: &str = "mcp-param-";
+/// How deeply nested an annotated argument may be.
 const MAX_DEPTH: usize = 8;
 /// Most headers of one tool.
 const MAX_HEADERS: usize = 64;
 
-/// The headers of one tool, by its `inputSchema`: what a client sends beside the arguments, and what
-/// whoever answers compares with them.
+/// The headers of one tool, from its `inputSchema`. A client sends them; a server compares them with the arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParameterHeaders(Vec<ParameterHeader>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ParameterHeader {
-    /// The names that lead to the argument.
+    /// The path of member names to the argument.
     path: Vec<String>,
     header: HeaderName,
 }
 
 impl ParameterHeaders {
-    /// The headers that a tool's schema names; `None` where it names one that cannot be, for then
-    /// the tool is not to be called.
+    /// The headers that a tool's schema declares; `None` if a declaration is invalid, because such a tool must not be
+    /// called.
     #[must_use]
-    pub fn of(tool: &Value) -> Option<Self> {
+    pub fn from_tool(tool: &Value) -> Option<Self> {
         let mut found = Self::default();
         let schema = tool.get("inputSchema").unwrap_or(&Value::Null);
         found.collect(schema, &mut Vec::new())?;
-        let names: BTreeSet<&str> = found.0.iter().map(|one| one.header.as_str()).collect();
+        let names: BTreeSet<&str> = found.0.iter().map(|header| header.header.as_str()).collect();
         (names.len() == found.0.len() && names.len() <= MAX_HEADERS).then_some(found)
     }
 
@@ -43,13 +42,14 @@ impl ParameterHeaders {
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, field) in properties.into_iter().flatten() {
             path.push(name.clone());
-            if let Some(named) = field.get(ANNOTATION) {
+            if let Some(named) = field.get(HEADER_ANNOTATION) {
                 let kind = field.get("type").and_then(Value::as_str)?;
                 if !matches!(kind, "string" | "integer" | "boolean") {
                     return None;
                 }
                 let named = named.as_str().filter(|named| !named.is_empty())?;
-                let header = HeaderName::from_bytes(format!("{PREFIX}{named}").as_bytes()).ok()?;
+                let header =
+                    HeaderName::from_bytes(format!("{HEADER_PREFIX}{named}").as_bytes()).ok()?;
                 self.0.push(ParameterHeader { path: path.clone(), header });
             }
             if path.len() < MAX_DEPTH {
@@ -60,8 +60,11 @@ impl ParameterHeaders {
         Some(())
     }
 
-    /// The headers for these arguments. What is not given, or is null, has none.
-    pub(crate) fn values(&self, arguments: &Map<String, Value>) -> Vec<(HeaderName, HeaderValue)> {
+    /// The headers for these arguments. Absent and null arguments have none.
+    pub(crate) fn for_arguments(
+        &self,
+        arguments: &Map<String, Value>,
+    ) -> Vec<(HeaderName, HeaderValue)> {
         let value = |one: &ParameterHeader| {
             let text = match one.argument(arguments)? {
                 Value::String(text) => text.clone(),
@@ -69,28 +72,30 @@ impl ParameterHeaders {
                 Value::Number(number) if !number.is_f64() => number.to_string(),
                 _ => return None,
             };
-            Some((one.header.clone(), headers::text_value(&text)?))
+            Some((one.header.clone(), headers::encode_header_text(&text)?))
         };
         self.0.iter().filter_map(value).collect()
     }
 
-    /// True where no argument stands in a header.
+    /// True if no argument is repeated in a header.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The first header that says something else than the argument which it repeats, or is missing, or
-    /// there without its argument.
+    /// The first header that differs from the argument it repeats, is missing, or is present without its argument.
     #[must_use]
-    pub fn mismatch(&self, given: &HeaderMap, arguments: &Map<String, Value>) -> Option<&str> {
+    pub fn first_mismatch(
+        &self,
+        received: &HeaderMap,
+        arguments: &Map<String, Value>,
+    ) -> Option<&str> {
         let differs = |one: &&ParameterHeader| {
-            let mut values = given.get_all(&one.header).into_iter();
+            let mut values = received.get_all(&one.header).into_iter();
             match (one.argument(arguments), values.next(), values.next()) {
                 (None, None, None) => false,
-                (Some(argument), Some(value), None) => {
-                    !headers::text_of_value(value).is_some_and(|text| says(&text, argument))
-                }
+                (Some(argument), Some(value), None) => !headers::decode_header_text(value)
+                    .is_some_and(|text| matches_argument(&text, argument)),
                 _ => true,
             }
         };
@@ -99,7 +104,7 @@ impl ParameterHeaders {
 }
 
 impl ParameterHeader {
-    /// The argument, where it is given and is not null.
+    /// The argument, if it is present and not null.
     fn argument<'a>(&self, arguments: &'a Map<String, Value>) -> Option<&'a Value> {
         let (first, rest) = self.path.split_first()?;
         let given = rest.iter().try_fold(arguments.get(first)?, |value, name| value.get(name));
@@ -107,9 +112,9 @@ impl ParameterHeader {
     }
 }
 
-/// True where a header says what the argument is. Numbers are compared as numbers: one client writes
-/// `42.0` where another writes `42`.
-fn says(text: &str, argument: &Value) -> bool {
+/// True if a header value equals the argument. Numbers are compared as numbers: one client writes `42.0` where another
+/// writes `42`.
+fn matches_argument(text: &str, argument: &Value) -> bool {
     match argument {
         Value::String(argument) => text == argument,
         Value::Bool(yes) => text == yes.to_string(),
@@ -121,7 +126,7 @@ fn says(text: &str, argument: &Value) -> bool {
                 _ => false,
             }
         }
-        // The protocol has no header for anything else.
+        // The protocol has no headers for other types.
         _ => false,
     }
 }
@@ -132,13 +137,15 @@ mod tests {
 
     use super::*;
 
-    fn of(properties: Value) -> Option<ParameterHeaders> {
-        ParameterHeaders::of(&json!({"inputSchema": {"type": "object", "properties": properties}}))
+    fn from_tool(properties: Value) -> Option<ParameterHeaders> {
+        ParameterHeaders::from_tool(
+            &json!({"inputSchema": {"type": "object", "properties": properties}}),
+        )
     }
 
     #[test]
     fn annotated_arguments_stand_in_headers_as_they_can_travel() {
-        let found = of(json!({
+        let found = from_tool(json!({
             "region": {"type": "string", "x-mcp-header": "Region"},
             "deep": {"type": "object", "properties": {
                 "count": {"type": "integer", "x-mcp-header": "Count"}}},
@@ -148,7 +155,7 @@ mod tests {
         }));
         let arguments = json!({"region": " größe", "deep": {"count": 7}, "flag": false,
             "none": null, "plain": "x"});
-        let sent = found.unwrap().values(arguments.as_object().unwrap());
+        let sent = found.unwrap().for_arguments(arguments.as_object().unwrap());
         let mut sent: Vec<(&str, &str)> =
             sent.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
         sent.sort_unstable();
@@ -164,7 +171,7 @@ mod tests {
 
     #[test]
     fn headers_and_arguments_say_the_same_or_the_header_is_named() {
-        let found = of(json!({
+        let found = from_tool(json!({
             "region": {"type": "string", "x-mcp-header": "Region"},
             "deep": {"type": "object", "properties": {
                 "count": {"type": "integer", "x-mcp-header": "Count"}}},
@@ -176,7 +183,7 @@ mod tests {
             for (name, value) in given {
                 headers.append(*name, HeaderValue::from_static(value));
             }
-            found.mismatch(&headers, arguments.as_object().unwrap()).map(str::to_owned)
+            found.first_mismatch(&headers, arguments.as_object().unwrap()).map(str::to_owned)
         };
         let (region, count, flag) = ("mcp-param-region", "mcp-param-count", "mcp-param-flag");
         let all = json!({"region": "größe", "deep": {"count": 42}, "flag": true});
@@ -209,17 +216,18 @@ mod tests {
 
     #[test]
     fn a_tool_with_a_header_that_cannot_be_is_none() {
-        let one = |kind: &str, name: &str| of(json!({"a": {"type": kind, "x-mcp-header": name}}));
-        assert!(one("string", "Region").is_some() && of(json!({})).is_some());
+        let one =
+            |kind: &str, name: &str| from_tool(json!({"a": {"type": kind, "x-mcp-header": name}}));
+        assert!(one("string", "Region").is_some() && from_tool(json!({})).is_some());
         for name in ["", "My Region", "Region:Primary", "Région", "a\tb"] {
             assert!(one("string", name).is_none(), "{name:?}");
         }
         for kind in ["object", "array", "null", "number"] {
             assert!(one(kind, "X").is_none(), "{kind}");
         }
-        assert!(of(json!({"a": {"type": "string", "x-mcp-header": 7}})).is_none());
+        assert!(from_tool(json!({"a": {"type": "string", "x-mcp-header": 7}})).is_none());
         let twice = json!({"a": {"type": "string", "x-mcp-header": "Field"},
             "b": {"type": "string", "x-mcp-header": "field"}});
-        assert!(of(twice).is_none());
+        assert!(from_tool(twice).is_none());
     }
 }

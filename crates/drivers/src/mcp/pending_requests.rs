@@ -10,87 +10,87 @@ use super::error::McpError;
 use super::message::RpcResult;
 
 type Outcome = Result<RpcResult, McpError>;
-/// Hears the answer to a request that nobody waits for any more.
+/// Receives the answer to a request that nobody waits for any more.
 pub(crate) type LateSink = Box<dyn FnOnce(Outcome) + Send + Sync>;
 
-/// Most requests that were given up and may still be answered.
-const MAX_LATE: usize = 256;
+/// Most abandoned requests that may still be answered.
+const MAX_LATE_SINKS: usize = 256;
 
 /// The open requests of one connection, by id.
 #[derive(Default)]
 pub(crate) struct PendingRequests {
-    table: Mutex<Table>,
-    last: AtomicU64,
+    table: Mutex<RequestTable>,
+    last_id: AtomicU64,
 }
 
 #[derive(Default)]
-struct Table {
-    open: BTreeMap<u64, Entry>,
-    closed: Option<McpError>,
-    /// The requests that were given up and whose answer somebody wants to know of.
-    late: BTreeMap<u64, LateSink>,
+struct RequestTable {
+    open: BTreeMap<u64, OpenRequest>,
+    close_reason: Option<McpError>,
+    /// Receivers of late answers, by abandoned request.
+    late_sinks: BTreeMap<u64, LateSink>,
 }
 
-struct Entry {
+struct OpenRequest {
     reply: oneshot::Sender<Outcome>,
-    late: Option<LateSink>,
+    late_sink: Option<LateSink>,
 }
 
-/// What became of an answer.
+/// Where an answer went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// Its caller has it.
-    InTime,
-    /// Its caller had gone; that it came was told.
-    Late,
-    /// Nobody knows of such a request: a double answer, or one to nothing.
-    Nowhere,
+    /// To its caller.
+    Delivered,
+    /// To the late-answer sink of an abandoned request.
+    DeliveredLate,
+    /// Nowhere: it is a duplicate or matches no request.
+    Unmatched,
 }
 
 impl PendingRequests {
     /// A new id, unique on this connection.
     pub(crate) fn next_id(&self) -> u64 {
-        self.last.fetch_add(1, Ordering::Relaxed).saturating_add(1)
+        self.last_id.fetch_add(1, Ordering::Relaxed).saturating_add(1)
     }
 
-    /// Opens a request. Fails with the reason when the connection has ended.
+    /// Registers a request. Fails with the close reason if the connection has ended.
     pub(crate) fn open(
         &self,
         id: u64,
-        late: Option<LateSink>,
+        late_sink: Option<LateSink>,
     ) -> Result<oneshot::Receiver<Outcome>, McpError> {
         let mut table = self.lock();
-        if let Some(reason) = &table.closed {
+        if let Some(reason) = &table.close_reason {
             return Err(reason.clone());
         }
         let (reply, receiver) = oneshot::channel();
-        table.open.insert(id, Entry { reply, late });
+        table.open.insert(id, OpenRequest { reply, late_sink });
         Ok(receiver)
     }
 
-    /// Ends a request, or tells of the answer to one that was given up.
+    /// Completes a request, or hands the answer of an abandoned one to its late-answer sink.
     pub(crate) fn complete(&self, id: u64, outcome: Outcome) -> Delivery {
-        let (entry, late) = {
+        let (entry, late_sink) = {
             let mut table = self.lock();
-            (table.open.remove(&id), table.late.remove(&id))
+            (table.open.remove(&id), table.late_sinks.remove(&id))
         };
-        let (outcome, late) = match entry {
+        let (outcome, late_sink) = match entry {
             Some(entry) => match entry.reply.send(outcome) {
-                Ok(()) => return Delivery::InTime,
-                // Its caller goes in this very moment.
-                Err(outcome) => (outcome, entry.late),
+                Ok(()) => return Delivery::Delivered,
+                // The caller dropped its receiver at this moment.
+                Err(outcome) => (outcome, entry.late_sink),
             },
-            None => (outcome, late),
+            None => (outcome, late_sink),
         };
-        let Some(late) = late else { return Delivery::Nowhere };
-        late(outcome);
-        Delivery::Late
+        let Some(late_sink) = late_sink else { return Delivery::Unmatched };
+        late_sink(outcome);
+        Delivery::DeliveredLate
     }
 
-    /// Ends the requests that a broken message names. One that names none could be the answer to
-    /// any, so it ends all that are open. Returns how many.
-    pub(crate) fn blame(&self, ids: &[u64], error: &McpError) -> usize {
-        let entries: Vec<Entry> = {
+    /// Fails the requests that a malformed message names. A message that names none could be the answer to any, so it
+    /// fails all open requests. Returns how many it failed.
+    pub(crate) fn fail(&self, ids: &[u64], error: &McpError) -> usize {
+        let entries: Vec<OpenRequest> = {
             let mut table = self.lock();
             if ids.is_empty() {
                 std::mem::take(&mut table.open).into_values().collect()
@@ -105,26 +105,26 @@ impl PendingRequests {
         count
     }
 
-    /// Gives up a request whose caller has gone; a late answer still goes to its sink, if it has one.
-    /// False when it was ended already.
-    pub(crate) fn give_up(&self, id: u64) -> bool {
+    /// Abandons a request whose caller has gone; its late-answer sink, if any, still gets an answer. False if the
+    /// request was no longer open.
+    pub(crate) fn abandon(&self, id: u64) -> bool {
         let mut table = self.lock();
         let Some(entry) = table.open.remove(&id) else { return false };
-        if let Some(late) = entry.late {
-            table.late.insert(id, late);
-            if table.late.len() > MAX_LATE {
-                table.late.pop_first();
+        if let Some(late_sink) = entry.late_sink {
+            table.late_sinks.insert(id, late_sink);
+            if table.late_sinks.len() > MAX_LATE_SINKS {
+                table.late_sinks.pop_first();
             }
         }
         true
     }
 
-    /// Ends everything, now and from now on. The first reason stays.
+    /// Closes the table, for requests that are open and later ones alike. The first reason is kept.
     pub(crate) fn close(&self, reason: &McpError) {
         let open = {
             let mut table = self.lock();
-            table.closed.get_or_insert_with(|| reason.clone());
-            table.late.clear();
+            table.close_reason.get_or_insert_with(|| reason.clone());
+            table.late_sinks.clear();
             std::mem::take(&mut table.open)
         };
         for entry in open.into_values() {
@@ -132,18 +132,18 @@ impl PendingRequests {
         }
     }
 
-    /// Takes no further requests; those that are open go on.
+    /// Accepts no further requests; open ones continue.
     pub(crate) fn retire(&self, reason: &McpError) {
-        self.lock().closed.get_or_insert_with(|| reason.clone());
+        self.lock().close_reason.get_or_insert_with(|| reason.clone());
     }
 
     /// Why the connection has ended, if it has.
-    pub(crate) fn closed(&self) -> Option<McpError> {
-        self.lock().closed.clone()
+    pub(crate) fn close_reason(&self) -> Option<McpError> {
+        self.lock().close_reason.clone()
     }
 
     /// The data stays consistent in every step, so a panic elsewhere does not spoil it.
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, RequestTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -159,24 +159,24 @@ mod tests {
     #[test]
     fn only_so_many_late_answers_are_waited_for_and_the_oldest_go_first() {
         let pending = PendingRequests::default();
-        let last = MAX_LATE as u64 + 10;
+        let last = MAX_LATE_SINKS as u64 + 10;
         for id in 1..=last {
             drop(pending.open(id, Some(Box::new(drop))).unwrap());
-            assert!(pending.give_up(id));
+            assert!(pending.abandon(id));
         }
         let gone = || Err(lost());
-        assert_eq!(pending.complete(10, gone()), Delivery::Nowhere);
-        assert_eq!(pending.complete(11, gone()), Delivery::Late);
-        assert_eq!(pending.complete(11, gone()), Delivery::Nowhere, "it is told once");
-        assert_eq!(pending.complete(last, gone()), Delivery::Late);
+        assert_eq!(pending.complete(10, gone()), Delivery::Unmatched);
+        assert_eq!(pending.complete(11, gone()), Delivery::DeliveredLate);
+        assert_eq!(pending.complete(11, gone()), Delivery::Unmatched, "it is told once");
+        assert_eq!(pending.complete(last, gone()), Delivery::DeliveredLate);
     }
 
     #[test]
     fn nothing_is_told_of_a_connection_that_has_ended() {
         let pending = PendingRequests::default();
         drop(pending.open(1, Some(Box::new(drop))).unwrap());
-        pending.give_up(1);
+        pending.abandon(1);
         pending.close(&lost());
-        assert_eq!(pending.complete(1, Err(lost())), Delivery::Nowhere);
+        assert_eq!(pending.complete(1, Err(lost())), Delivery::Unmatched);
     }
 }

@@ -1,7 +1,7 @@
-//! The tokens under which a server tells how far it is.
+//! The tokens under which a server reports progress.
 //!
-//! A token outlives the request that named it: it is good for as long as the task that the server goes
-//! on with, and for the same request made again with answers.
+//! A token outlives the request that carried it: it remains valid for the task that the server turns the request into,
+//! and for the same request retried with answers.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,44 +9,46 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use weaver_types::{Progress, ProgressSink};
 
-/// How much progress a message is that counts nothing: next to none.
-const STEP: f64 = 1e-6;
+/// The progress added by a message without a number: almost none, but progress must increase.
+const MESSAGE_ONLY_STEP: f64 = 1e-6;
 
 /// The tokens of one connection that are in use.
 #[derive(Default)]
 pub(crate) struct ProgressTokens(Mutex<BTreeMap<u64, TokenEntry>>);
 
-/// What was told under a token, and to whom.
+/// The receiver of a token's reports, and the highest progress reported.
 struct TokenEntry {
     sink: ProgressSink,
-    furthest: f64,
+    max_progress: f64,
 }
 
-/// A token in use, until it is dropped.
+/// A progress token, registered until it is dropped.
 pub(crate) struct ProgressToken<'a> {
     tokens: &'a ProgressTokens,
     number: u64,
 }
 
 impl ProgressTokens {
-    /// Has what is told under this number handed to `sink`.
-    pub(crate) fn open(&self, number: u64, sink: ProgressSink) -> ProgressToken<'_> {
-        self.lock().insert(number, TokenEntry { sink, furthest: 0.0 });
+    /// Registers `number` as a token whose reports go to `sink`.
+    pub(crate) fn register(&self, number: u64, sink: ProgressSink) -> ProgressToken<'_> {
+        self.lock().insert(number, TokenEntry { sink, max_progress: 0.0 });
         ProgressToken { tokens: self, number }
     }
 
-    /// Hands progress to the call that its token names. False when there is none.
-    pub(crate) fn tell(&self, params: &Value) -> bool {
-        let Some(number) = params.get("progressToken").and_then(number) else { return false };
-        let Some(progress) = read(params) else { return false };
-        self.tell_as(number, |_| progress)
+    /// Delivers a progress notification to the sink of its token. False if the token is unknown.
+    pub(crate) fn deliver(&self, params: &Value) -> bool {
+        let Some(number) = params.get("progressToken").and_then(parse_token) else {
+            return false;
+        };
+        let Some(progress) = parse_progress(params) else { return false };
+        self.deliver_to(number, |_| progress)
     }
 
-    fn tell_as(&self, number: u64, progress: impl FnOnce(f64) -> Progress) -> bool {
+    fn deliver_to(&self, number: u64, progress: impl FnOnce(f64) -> Progress) -> bool {
         let mut open = self.lock();
         let Some(entry) = open.get_mut(&number) else { return false };
-        let progress = progress(entry.furthest);
-        entry.furthest = entry.furthest.max(progress.progress);
+        let progress = progress(entry.max_progress);
+        entry.max_progress = entry.max_progress.max(progress.progress);
         let sink = ProgressSink::clone(&entry.sink);
         drop(open);
         sink(progress);
@@ -65,10 +67,10 @@ impl ProgressToken<'_> {
         self.number
     }
 
-    /// Tells what is known otherwise, as a step further than what was told before.
-    pub(crate) fn tell(&self, message: &str) {
-        self.tokens.tell_as(self.number, |furthest| Progress {
-            progress: (furthest + STEP).max(furthest.next_up()),
+    /// Reports a message without a number, as a minimal step beyond the progress so far.
+    pub(crate) fn deliver(&self, message: &str) {
+        self.tokens.deliver_to(self.number, |max_progress| Progress {
+            progress: (max_progress + MESSAGE_ONLY_STEP).max(max_progress.next_up()),
             total: None,
             message: Some(message.to_owned()),
         });
@@ -81,12 +83,12 @@ impl Drop for ProgressToken<'_> {
     }
 }
 
-fn number(token: &Value) -> Option<u64> {
+fn parse_token(token: &Value) -> Option<u64> {
     token.as_u64().or_else(|| token.as_str()?.parse().ok())
 }
 
-/// The content of a notification; `None` when `progress` is no number.
-fn read(params: &Value) -> Option<Progress> {
+/// The content of a progress notification; `None` if `progress` is not a number.
+fn parse_progress(params: &Value) -> Option<Progress> {
     Some(Progress {
         progress: params.get("progress")?.as_f64()?,
         total: params.get("total").and_then(Value::as_f64),
@@ -108,14 +110,14 @@ mod tests {
         let seen = Arc::clone(&told);
         let sink: ProgressSink =
             Arc::new(move |progress| seen.lock().unwrap().push(progress.progress));
-        let token = tokens.open(7, sink);
+        let token = tokens.register(7, sink);
         let say = |token: Value, progress: f64| {
-            tokens.tell(&json!({ "progressToken": token, "progress": progress }))
+            tokens.deliver(&json!({ "progressToken": token, "progress": progress }))
         };
-        token.tell("begun");
+        token.deliver("begun");
         assert!(say(json!(7), 3.0) && say(json!("7"), 4.0));
-        token.tell("half way");
-        assert!(!say(json!(8), 1.0) && !say(json!("x"), 1.0) && !tokens.tell(&json!({})));
+        token.deliver("half way");
+        assert!(!say(json!(8), 1.0) && !say(json!("x"), 1.0) && !tokens.deliver(&json!({})));
         drop(token);
         assert!(!say(json!(7), 9.0));
         let told = told.lock().unwrap();

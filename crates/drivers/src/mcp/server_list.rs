@@ -1,26 +1,26 @@
-//! The lists of a server: tools, resources, templates of resources, and prompts.
+//! The lists that a server offers: tools, resources, resource templates and prompts.
 
 use std::fmt;
 
-/// One of the lists of a server.
+/// One of the lists that a server offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerList {
     /// Its tools.
     Tools,
     /// Its resources.
     Resources,
-    /// The templates of URIs under which it has more resources.
+    /// Its URI templates for further resources.
     ResourceTemplates,
     /// Its prompts.
     Prompts,
 }
 
 impl ServerList {
-    /// All of them.
+    /// All lists.
     pub const ALL: [Self; 4] =
         [Self::Tools, Self::Resources, Self::ResourceTemplates, Self::Prompts];
 
-    /// The method that asks for it.
+    /// The method that requests it.
     #[must_use]
     pub fn method(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl ServerList {
         }
     }
 
-    /// The field of a result that holds it.
+    /// The field of the result that holds it.
     #[must_use]
     pub fn field(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl ServerList {
         }
     }
 
-    /// The field of an item by which the item is asked for.
+    /// The field that identifies an item in it.
     #[must_use]
     pub fn identifier(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl ServerList {
         }
     }
 
-    /// The capability by which a server says that it has such a list.
+    /// The capability by which a server declares it.
     #[must_use]
     pub fn capability(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl ServerList {
         }
     }
 
-    /// The lists that a notification says have changed.
+    /// The lists that a notification declares changed.
     pub(crate) fn changed_by(method: &str) -> &'static [Self] {
         match method {
             "notifications/tools/list_changed" => &[Self::Tools],

@@ -1,4 +1,4 @@
-//! What a server asks of its client: elicitation, sampling, roots.
+//! Requests that a server makes of its client: elicitation, sampling and roots.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,9 +11,9 @@ use tokio::sync::{oneshot, watch};
 use super::client_features::ClientFeatures;
 use super::error::RpcError;
 
-/// Most requests of one server that wait for an answer at once.
+/// Most requests of one server that may wait for an answer at once.
 const MAX_OPEN: usize = 64;
-/// The requests that a client may answer; for every other one the method is unknown.
+/// The methods that a client may answer; all others are unknown methods.
 const ANSWERABLE: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
 /// Sends the bytes of an answer to the server.
@@ -25,16 +25,15 @@ pub(crate) type AnswerSink = Arc<dyn Fn(Vec<u8>) + Send + Sync>;
 pub struct ServerRequest {
     /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// Its parameters, whole.
+    /// Its complete parameters.
     pub params: Value,
-    /// The name that it has where it stands in a result: its answer goes under that name.
+    /// Its key, if it is an input request in a result; its answer goes under the same key.
     pub key: Option<String>,
     /// Where the answer goes.
     pub responder: Responder,
 }
 
-/// Answers what a server asks. It runs on the reading task: it must return at once, and answer
-/// later.
+/// Answers requests of the server. It runs on the reading task, so it must return at once and answer later.
 #[derive(Clone)]
 pub struct RequestHandler(Arc<dyn Fn(ServerRequest) + Send + Sync>);
 
@@ -47,7 +46,7 @@ impl RequestHandler {
 }
 
 impl ClientFeatures for RequestHandler {
-    /// What the connection was configured with holds.
+    /// The connection declares its own configured capabilities instead.
     fn capabilities(&self) -> Map<String, Value> {
         Map::new()
     }
@@ -57,7 +56,7 @@ impl ClientFeatures for RequestHandler {
     }
 }
 
-/// A request that stands in a result, under its name.
+/// An input request in a result, with its key.
 pub(crate) struct InputRequest {
     pub(crate) key: String,
     pub(crate) method: String,
@@ -65,18 +64,18 @@ pub(crate) struct InputRequest {
 }
 
 impl InputRequest {
-    /// Has it answered, and waits for the answer.
-    pub(crate) async fn answered_by(self, client: &dyn ClientFeatures) -> Result<Value, RpcError> {
+    /// Lets `client` answer it, and waits for the answer.
+    pub(crate) async fn answer_with(self, client: &dyn ClientFeatures) -> Result<Value, RpcError> {
         let Self { key, method, params } = self;
         if !ANSWERABLE.contains(&method.as_str()) {
             return Err(RpcError::method_not_found());
         }
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let (_open, cancelled) = watch::channel(false);
-        let target = Some(Target::Caller(tell));
+        let target = Some(AnswerTarget::Caller(sender));
         let responder = Responder { target, cancelled };
         client.handle(ServerRequest { method, params, key: Some(key), responder });
-        told.await.unwrap_or_else(|_| Err(RpcError::unanswered()))
+        receiver.await.unwrap_or_else(|_| Err(RpcError::unanswered()))
     }
 }
 
@@ -86,16 +85,16 @@ impl fmt::Debug for RequestHandler {
     }
 }
 
-/// Takes the answer to one request. One that is dropped answers that there is none.
+/// Takes the answer to one request. If it is dropped unanswered, the request fails.
 pub struct Responder {
-    target: Option<Target>,
+    target: Option<AnswerTarget>,
     cancelled: watch::Receiver<bool>,
 }
 
-enum Target {
+enum AnswerTarget {
     /// The server, under the id of its request.
     Server { id: Box<RawValue>, open: Arc<OpenServerRequests> },
-    /// Whoever waits in this process.
+    /// A task that waits in this process.
     Caller(oneshot::Sender<Result<Value, RpcError>>),
 }
 
@@ -105,7 +104,7 @@ impl Responder {
         self.send(outcome);
     }
 
-    /// Done when the server no longer wants an answer, or has gone.
+    /// Returns when the server no longer wants an answer, or has gone.
     pub async fn cancelled(&self) {
         let mut cancelled = self.cancelled.clone();
         let _ = cancelled.wait_for(|cancelled| *cancelled).await;
@@ -113,9 +112,9 @@ impl Responder {
 
     fn send(&mut self, outcome: Result<Value, RpcError>) {
         match self.target.take() {
-            Some(Target::Server { id, open }) => open.answer(&id, outcome),
-            Some(Target::Caller(tell)) => {
-                let _ = tell.send(outcome);
+            Some(AnswerTarget::Server { id, open }) => open.answer(&id, outcome),
+            Some(AnswerTarget::Caller(sender)) => {
+                let _ = sender.send(outcome);
             }
             None => {}
         }
@@ -142,12 +141,12 @@ pub(crate) struct OpenServerRequests {
 }
 
 impl OpenServerRequests {
-    /// Answers go this way from here on.
-    pub(crate) fn send_to(&self, sink: AnswerSink) {
+    /// Sets where answers go from now on.
+    pub(crate) fn set_sink(&self, sink: AnswerSink) {
         *self.sink.lock().unwrap_or_else(PoisonError::into_inner) = Some(sink);
     }
 
-    /// Opens a request that may be answered; `None` where it is to be refused.
+    /// Registers a request that may be answered; `None` if it must be refused.
     pub(crate) fn open(
         self: &Arc<Self>,
         id: &RawValue,
@@ -158,18 +157,18 @@ impl OpenServerRequests {
             return None;
         }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= MAX_OPEN || open.contains_key(&key(id)) {
+        if open.len() >= MAX_OPEN || open.contains_key(&id_key(id)) {
             return None;
         }
         let (cancel, cancelled) = watch::channel(false);
-        open.insert(key(id), cancel);
-        let target = Some(Target::Server { id: id.to_owned(), open: Arc::clone(self) });
+        open.insert(id_key(id), cancel);
+        let target = Some(AnswerTarget::Server { id: id.to_owned(), open: Arc::clone(self) });
         let responder = Responder { target, cancelled };
         Some(ServerRequest { method, params, key: None, responder })
     }
 
-    /// The server no longer wants an answer.
-    pub(crate) fn cancel(&self, params: &Value) {
+    /// The server cancelled its request.
+    pub(crate) fn cancel_request(&self, params: &Value) {
         let Some(id) = params.get("requestId") else { return };
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cancel) = open.remove(&id.to_string()) {
@@ -189,19 +188,19 @@ impl OpenServerRequests {
     fn answer(&self, id: &RawValue, outcome: Result<Value, RpcError>) {
         {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            if open.remove(&key(id)).is_none() {
+            if open.remove(&id_key(id)).is_none() {
                 return;
             }
         }
         let sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(send) = sink {
-            send(encode(id, outcome));
+            send(encode_response(id, outcome));
         }
     }
 }
 
-/// The bytes of an answer. The id goes back as it came, digit by digit.
-pub(crate) fn encode(id: &RawValue, outcome: Result<Value, RpcError>) -> Vec<u8> {
+/// Encodes an answer. The id is returned byte for byte as it was received.
+pub(crate) fn encode_response(id: &RawValue, outcome: Result<Value, RpcError>) -> Vec<u8> {
     let (key, body) = match outcome {
         Ok(result) => ("result", result),
         Err(RpcError { code, message, data }) => {
@@ -215,8 +214,8 @@ pub(crate) fn encode(id: &RawValue, outcome: Result<Value, RpcError>) -> Vec<u8>
     format!(r#"{{"jsonrpc":"2.0","id":{},"{key}":{body}}}"#, id.get()).into_bytes()
 }
 
-/// An id as a key: one form for all spellings of the same text.
-fn key(id: &RawValue) -> String {
+/// An id in one form for all JSON spellings of the same text.
+fn id_key(id: &RawValue) -> String {
     let text = serde_json::from_str::<String>(id.get());
     text.map_or_else(|_| id.get().to_owned(), |text| Value::String(text).to_string())
 }
@@ -234,7 +233,7 @@ mod tests {
         let (open, sent) =
             (Arc::<OpenServerRequests>::default(), Arc::<Mutex<Vec<Value>>>::default());
         let seen = Arc::clone(&sent);
-        open.send_to(Arc::new(move |bytes| {
+        open.set_sink(Arc::new(move |bytes| {
             seen.lock().unwrap().push(serde_json::from_slice(&bytes).unwrap());
         }));
         (open, sent)
@@ -256,7 +255,7 @@ mod tests {
     async fn a_cancelled_request_is_not_answered() {
         let (open, sent) = table();
         let asked = open.open(&id("1"), "elicitation/create".to_owned(), Value::Null).unwrap();
-        open.cancel(&json!({"requestId": 1}));
+        open.cancel_request(&json!({"requestId": 1}));
         asked.responder.cancelled().await;
         asked.responder.answer(Ok(json!({})));
         assert!(sent.lock().unwrap().is_empty());

@@ -1,9 +1,9 @@
-//! Server-sent events, bounded (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
+//! Decodes server-sent events of bounded size (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
 
 use std::time::Duration;
 
-/// Longest id of an event that is kept, in bytes.
-const LONGEST_ID: usize = 1024;
+/// Longest event id that is kept.
+const MAX_EVENT_ID_BYTES: usize = 1024;
 
 /// Splits a byte stream into the data of its `message` events.
 #[derive(Debug)]
@@ -12,21 +12,21 @@ pub(crate) struct SseDecoder {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
-    named: bool,
-    /// Whether events of other names are given too.
-    any_name: bool,
+    is_other_event: bool,
+    /// Whether events of other types are returned too.
+    any_event: bool,
     after_cr: bool,
     started: bool,
-    /// The id of the event that is being read, or of the last one.
+    /// The id of the event being read, or of the last one.
     id: Vec<u8>,
-    /// The id of the last event that is whole.
+    /// The id of the last complete event.
     last_id: Option<Vec<u8>>,
     retry: Option<Duration>,
 }
 
-/// An event, or one of its lines, is over the limit.
+/// An event, or one of its lines, exceeds the limit.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooLong;
+pub(crate) struct EventTooLong;
 
 impl SseDecoder {
     pub(crate) fn new(limit: usize) -> Self {
@@ -36,8 +36,8 @@ impl SseDecoder {
             line,
             data,
             has_data: false,
-            named: false,
-            any_name: false,
+            is_other_event: false,
+            any_event: false,
             after_cr: false,
             started: false,
             id: Vec::new(),
@@ -46,24 +46,24 @@ impl SseDecoder {
         }
     }
 
-    /// The same for events of any name.
-    pub(crate) fn of_any_name(limit: usize) -> Self {
-        Self { any_name: true, ..Self::new(limit) }
+    /// The same, for events of any type.
+    pub(crate) fn for_any_event(limit: usize) -> Self {
+        Self { any_event: true, ..Self::new(limit) }
     }
 
-    /// The id of the last whole event, also of one without data: where the stream is taken up again
-    /// after it broke off. `None` where no event had one.
+    /// The id of the last complete event, also if it had no data: the position from which the stream can be resumed.
+    /// `None` if no event had an id.
     pub(crate) fn last_id(&self) -> Option<&[u8]> {
         self.last_id.as_deref().filter(|id| !id.is_empty())
     }
 
-    /// How long the server wants to be left alone before the stream is taken up again.
+    /// How long the server asks clients to wait before they reconnect.
     pub(crate) fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Takes a piece of the stream and gives the events that it completes.
-    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
+    /// Feeds a chunk of the stream and returns the events that it completes.
+    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<Vec<Vec<u8>>, EventTooLong> {
         let mut events = Vec::new();
         let mut rest = chunk;
         while let Some(&first) = rest.first() {
@@ -74,7 +74,7 @@ impl SseDecoder {
             let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
             let part = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
             if self.line.len().saturating_add(part.len()) > self.limit.saturating_add(16) {
-                return Err(TooLong);
+                return Err(EventTooLong);
             }
             self.line.extend_from_slice(part);
             let Some(end) = end else { break };
@@ -86,7 +86,7 @@ impl SseDecoder {
     }
 
     /// Ends a line; an empty one ends the event.
-    fn end_line(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
+    fn end_line(&mut self) -> Result<Option<Vec<u8>>, EventTooLong> {
         let mut line = std::mem::take(&mut self.line);
         if !std::mem::replace(&mut self.started, true) && line.starts_with(b"\xef\xbb\xbf") {
             line.drain(..3);
@@ -94,8 +94,8 @@ impl SseDecoder {
         if line.is_empty() {
             self.last_id = Some(self.id.clone());
             let data = std::mem::take(&mut self.data);
-            let other = std::mem::take(&mut self.named) && !self.any_name;
-            let wanted = std::mem::take(&mut self.has_data) && !other;
+            let is_unwanted = std::mem::take(&mut self.is_other_event) && !self.any_event;
+            let wanted = std::mem::take(&mut self.has_data) && !is_unwanted;
             return Ok((wanted && !data.is_empty()).then_some(data));
         }
         let (field, value) = match line.iter().position(|&byte| byte == b':') {
@@ -111,19 +111,19 @@ impl SseDecoder {
                     self.data.push(b'\n');
                 }
                 if self.data.len().saturating_add(value.len()) > self.limit {
-                    return Err(TooLong);
+                    return Err(EventTooLong);
                 }
                 self.data.extend_from_slice(value);
             }
-            // An id with a null is none; one that is too long for a header is of no use.
-            b"id" if !value.contains(&0) && value.len() <= LONGEST_ID => {
+            // The specification ignores an id that contains NUL; one too long for a header is of no use.
+            b"id" if !value.contains(&0) && value.len() <= MAX_EVENT_ID_BYTES => {
                 self.id = value.to_vec();
             }
             b"retry" => {
                 let digits = std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
                 self.retry = digits.map(Duration::from_millis).or(self.retry);
             }
-            b"event" => self.named = !matches!(value, b"" | b"message"),
+            b"event" => self.is_other_event = !matches!(value, b"" | b"message"),
             _ => {}
         }
         Ok(None)
@@ -165,15 +165,15 @@ mod tests {
 
     #[test]
     fn events_of_any_name_are_given_where_they_are_wanted() {
-        let found = SseDecoder::of_any_name(1000).push(STREAM).unwrap();
+        let found = SseDecoder::for_any_event(1000).push(STREAM).unwrap();
         assert_eq!(found[2], b"no");
         assert_eq!(found.len(), 4);
     }
 
     #[test]
     fn an_event_over_the_limit_is_refused() {
-        assert_eq!(SseDecoder::new(10).push(&[b'x'; 100]), Err(TooLong));
-        assert_eq!(SseDecoder::new(10).push(b"data: 123456\ndata: 123456\n\n"), Err(TooLong));
+        assert_eq!(SseDecoder::new(10).push(&[b'x'; 100]), Err(EventTooLong));
+        assert_eq!(SseDecoder::new(10).push(b"data: 123456\ndata: 123456\n\n"), Err(EventTooLong));
         assert_eq!(SseDecoder::new(10).push(b"data: 1234567890\n\n").unwrap().len(), 1);
     }
 

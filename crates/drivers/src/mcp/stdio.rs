@@ -1,4 +1,4 @@
-//! The connection to a server that is our child process.
+//! The stdio transport: a server that runs as a child process.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,9 +11,9 @@ use tokio::time::{sleep, timeout};
 
 use super::config::Limits;
 use super::error::McpError;
-use super::fault::Fault;
-use super::frame::{Line, LineReader};
+use super::fault::MessageFault;
 use super::inbox::{HandledMessage, Inbox};
+use super::line_reader::{Line, LineReader};
 use super::server_request::AnswerSink;
 use crate::child::{self, ProcessGroupGuard, SpawnError, StderrTail};
 use crate::child_config::{Redactor, StdioConfig};
@@ -21,23 +21,23 @@ use crate::confine::{ConfineError, EnforcedConfinement};
 #[cfg(target_os = "linux")]
 use crate::descendants::DescendantsGuard;
 
-/// Most messages that wait to be written.
-const OUTBOX: usize = 64;
+/// Most messages that may wait to be written.
+const OUTBOX_CAPACITY: usize = 64;
 /// How much of standard output is read at once.
-const READ_CHUNK: usize = 64 * 1024;
-/// Time for the last words of a child that has ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
-/// Time for a child to end after its input was closed.
-const FAREWELL: Duration = Duration::from_secs(2);
+const READ_BUFFER_BYTES: usize = 64 * 1024;
+/// Time to read the remaining output of a child that has exited.
+const FINAL_OUTPUT_WAIT: Duration = Duration::from_millis(500);
+/// Time for a child to exit after its input was closed.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// A running child and the way to it. Dropping it kills the child and its process group.
-pub(crate) struct StdioLink {
+/// A running child and its pipes. Dropping it kills the child and its process group.
+pub(crate) struct StdioTransport {
     inbox: Arc<Inbox>,
     command: String,
-    tail: Arc<StderrTail>,
+    stderr_tail: Arc<StderrTail>,
     outbox: mpsc::Sender<OutgoingItem>,
     supervisor: Mutex<Option<JoinHandle<()>>>,
-    report: Mutex<Option<oneshot::Receiver<Result<EnforcedConfinement, ConfineError>>>>,
+    confinement_report: Mutex<Option<oneshot::Receiver<Result<EnforcedConfinement, ConfineError>>>>,
 }
 
 enum OutgoingItem {
@@ -45,7 +45,7 @@ enum OutgoingItem {
     End,
 }
 
-impl StdioLink {
+impl StdioTransport {
     /// Starts the child and the tasks that serve its pipes.
     pub(crate) fn start(
         config: &StdioConfig,
@@ -53,30 +53,30 @@ impl StdioLink {
         redactor: Option<&Redactor>,
         inbox: Arc<Inbox>,
     ) -> Result<Self, McpError> {
-        let refused = |error: SpawnError| McpError::Spawn {
+        let spawn_error = |error: SpawnError| McpError::Spawn {
             upstream: inbox.upstream().to_owned(),
             command: config.command.clone(),
             reason: error.to_string(),
         };
         #[cfg(target_os = "linux")]
-        let mut marked = config.clone();
+        let mut tagged = config.clone();
         #[cfg(target_os = "linux")]
-        let (descendants, config) = (DescendantsGuard::mark(&mut marked.env), &marked);
-        let mut child = child::start(config).map_err(refused)?;
+        let (descendants, config) = (DescendantsGuard::new(&mut tagged.env), &tagged);
+        let mut child = child::start(config).map_err(spawn_error)?;
         let group = ProcessGroupGuard::of(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(refused(SpawnError::NoPipes));
+            return Err(spawn_error(SpawnError::NoPipes));
         };
-        let (outbox, lines) = mpsc::channel(OUTBOX);
-        let tail = Arc::new(StderrTail::of(config, redactor.cloned()));
+        let (outbox, lines) = mpsc::channel(OUTBOX_CAPACITY);
+        let stderr_tail = Arc::new(StderrTail::new(config, redactor.cloned()));
         let supervisor = Supervisor {
             inbox: Arc::clone(&inbox),
             command: config.command.clone(),
-            tail: Arc::clone(&tail),
+            stderr_tail: Arc::clone(&stderr_tail),
             answers: outbox.downgrade(),
             reader: LineReader::new(
-                BufReader::with_capacity(READ_CHUNK, stdout),
+                BufReader::with_capacity(READ_BUFFER_BYTES, stdout),
                 limits.message_bytes,
             ),
             garbage_limit: limits.garbage_lines,
@@ -86,50 +86,60 @@ impl StdioLink {
             #[cfg(target_os = "linux")]
             descendants,
         };
-        let (told, report) = oneshot::channel();
+        let (sender, report_receiver) = oneshot::channel();
         let follower = {
-            let tail = Arc::clone(&tail);
-            let launcher = config.confined.as_ref().map(|confined| confined.launcher.clone());
+            let stderr_tail = Arc::clone(&stderr_tail);
+            let launcher = config.confinement.as_ref().map(|confined| confined.launcher.clone());
             tokio::spawn(async move {
                 let mut stderr = BufReader::with_capacity(1024, stderr);
                 if let Some(launcher) = launcher {
                     // Nobody may be waiting for it any more.
                     let report = child::read_launcher_report(&mut stderr, &launcher).await;
                     if let Ok(enforced) = &report {
-                        tail.set_enforced(enforced);
+                        stderr_tail.set_enforced(enforced);
                     }
-                    let _ = told.send(report);
+                    let _ = sender.send(report);
                 }
-                tail.follow(stderr).await;
+                stderr_tail.read_to_end(stderr).await;
             })
         };
-        let report = Mutex::new(config.confined.is_some().then_some(report));
-        let writer = tokio::spawn(write(stdin, lines, Arc::clone(&inbox), config.command.clone()));
+        let confinement_report =
+            Mutex::new(config.confinement.is_some().then_some(report_receiver));
+        let writer =
+            tokio::spawn(write_lines(stdin, lines, Arc::clone(&inbox), config.command.clone()));
         let task = tokio::spawn(supervisor.run(AbortOnDrop(follower), AbortOnDrop(writer)));
         let supervisor = Mutex::new(Some(task));
-        Ok(Self { inbox, command: config.command.clone(), tail, outbox, supervisor, report })
+        Ok(Self {
+            inbox,
+            command: config.command.clone(),
+            stderr_tail,
+            outbox,
+            supervisor,
+            confinement_report,
+        })
     }
 
-    /// What is kept from the child, as its launcher tells once; nothing for one that has our rights.
+    /// The confinement that the launcher reports, once; `None` for a child without a launcher.
     pub(crate) async fn enforced(&self) -> Result<Option<EnforcedConfinement>, McpError> {
-        let waiting = self.report.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(waiting) = waiting else { return Ok(None) };
-        let told = waiting.await.map_err(|_| self.gone())?;
-        told.map(Some).map_err(|error| {
+        let receiver =
+            self.confinement_report.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(receiver) = receiver else { return Ok(None) };
+        let report = receiver.await.map_err(|_| self.closed_error())?;
+        report.map(Some).map_err(|error| {
             let upstream = self.inbox.upstream().to_owned();
             if error.code() == "confine.program" {
-                let said = error.to_string();
+                let message = error.to_string();
                 let opening = format!("cannot start `{}`: ", self.command);
-                let reason = said.strip_prefix(&opening).unwrap_or(&said).to_owned();
+                let reason = message.strip_prefix(&opening).unwrap_or(&message).to_owned();
                 return McpError::Spawn { upstream, command: self.command.clone(), reason };
             }
             McpError::Confinement { upstream, error }
         })
     }
 
-    /// Queues one message. Fails when the child no longer reads.
+    /// Queues one message. Fails if the child no longer reads.
     pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), McpError> {
-        self.outbox.send(OutgoingItem::Line(message)).await.map_err(|_| self.gone())
+        self.outbox.send(OutgoingItem::Line(message)).await.map_err(|_| self.closed_error())
     }
 
     /// Queues one message if there is room. For messages that may be lost.
@@ -139,7 +149,7 @@ impl StdioLink {
         }
     }
 
-    /// Where answers to requests of the server go, for as long as the child reads.
+    /// Sends answers to the server's requests for as long as the child reads.
     pub(crate) fn answer_sink(&self) -> AnswerSink {
         let (outbox, inbox) = (self.outbox.downgrade(), Arc::downgrade(&self.inbox));
         Arc::new(move |answer| {
@@ -154,45 +164,45 @@ impl StdioLink {
 
     /// The last lines of standard error, redacted and escaped.
     pub(crate) fn stderr(&self) -> String {
-        self.tail.last_lines()
+        self.stderr_tail.last_lines()
     }
 
-    /// Closes the child's input, waits for a moment, then ends it.
+    /// Closes the child's input, waits briefly, then kills it.
     pub(crate) async fn close(&self) {
         let _ = self.outbox.try_send(OutgoingItem::End);
-        // Also when nobody waits for it any more, the child ends.
-        let Some(mut supervisor) = self.take().map(AbortOnDrop) else { return };
-        let _ = timeout(FAREWELL, &mut supervisor.0).await;
+        // The guard kills the child even if this future is dropped.
+        let Some(mut supervisor) = self.take_supervisor().map(AbortOnDrop) else { return };
+        let _ = timeout(SHUTDOWN_GRACE, &mut supervisor.0).await;
     }
 
     /// Kills the child and its process group.
     pub(crate) fn kill(&self) {
-        drop(self.take().map(AbortOnDrop));
+        drop(self.take_supervisor().map(AbortOnDrop));
     }
 
-    fn take(&self) -> Option<JoinHandle<()>> {
+    fn take_supervisor(&self) -> Option<JoinHandle<()>> {
         self.supervisor.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn gone(&self) -> McpError {
-        self.inbox.pending.closed().unwrap_or_else(|| McpError::UpstreamClosed {
+    fn closed_error(&self) -> McpError {
+        self.inbox.pending.close_reason().unwrap_or_else(|| McpError::UpstreamClosed {
             upstream: self.inbox.upstream().to_owned(),
             command: self.command.clone(),
             status: "its input is closed".to_owned(),
-            stderr: self.tail.last_lines(),
+            stderr: self.stderr_tail.last_lines(),
         })
     }
 }
 
-impl Drop for StdioLink {
+impl Drop for StdioTransport {
     fn drop(&mut self) {
-        if let Some(supervisor) = self.take() {
+        if let Some(supervisor) = self.take_supervisor() {
             supervisor.abort();
         }
     }
 }
 
-/// A task that ends with its owner.
+/// A task that is aborted with its owner.
 struct AbortOnDrop(JoinHandle<()>);
 
 impl Drop for AbortOnDrop {
@@ -205,7 +215,7 @@ impl Drop for AbortOnDrop {
 struct Supervisor {
     inbox: Arc<Inbox>,
     command: String,
-    tail: Arc<StderrTail>,
+    stderr_tail: Arc<StderrTail>,
     answers: mpsc::WeakSender<OutgoingItem>,
     reader: LineReader<BufReader<ChildStdout>>,
     garbage_limit: usize,
@@ -222,63 +232,63 @@ impl Supervisor {
         let open = loop {
             tokio::select! {
                 line = self.reader.next() => match line {
-                    Ok(Some(line)) => if !self.accept(line) { break false },
+                    Ok(Some(line)) => if !self.handle_line(line) { break false },
                     Ok(None) | Err(_) => break true,
                 },
                 status = self.child.wait() => {
                     exited = Some(status);
-                    let _ = timeout(LAST_WORDS, self.drain()).await;
+                    let _ = timeout(FINAL_OUTPUT_WAIT, self.drain()).await;
                     break true;
                 }
             }
         };
         if open && exited.is_none() {
-            exited = timeout(LAST_WORDS, self.child.wait()).await.ok();
+            exited = timeout(FINAL_OUTPUT_WAIT, self.child.wait()).await.ok();
         }
-        // Grandchildren may hold the pipes open; without them the tail has an end.
+        // Grandchildren may hold the pipes open; killing them ends the pipe of standard error.
         drop(self.group);
         #[cfg(target_os = "linux")]
         drop(self.descendants);
-        let _ = timeout(LAST_WORDS, &mut stderr.0).await;
+        let _ = timeout(FINAL_OUTPUT_WAIT, &mut stderr.0).await;
         let status = match exited {
             Some(Ok(status)) => status.to_string(),
             Some(Err(_)) => "its exit status is unknown".to_owned(),
             None => "it closed its output".to_owned(),
         };
         tracing::debug!(target: "weaver_drivers", upstream = self.inbox.upstream(), %status, "upstream ended");
-        self.inbox.asked.cancel_all();
+        self.inbox.open_requests.cancel_all();
         self.inbox.pending.close(&McpError::UpstreamClosed {
             upstream: self.inbox.upstream().to_owned(),
             command: self.command,
             status,
-            stderr: self.tail.last_lines(),
+            stderr: self.stderr_tail.last_lines(),
         });
         drop(writer);
     }
 
     async fn drain(&mut self) {
         while let Ok(Some(line)) = self.reader.next().await {
-            if !self.accept(line) {
+            if !self.handle_line(line) {
                 break;
             }
         }
     }
 
-    /// Handles a line. False when the connection must end.
-    fn accept(&mut self, line: Line) -> bool {
+    /// Handles a line. False if the connection must end.
+    fn handle_line(&mut self, line: Line) -> bool {
         let line = match line {
-            Line::Whole(line) => line,
+            Line::Complete(line) => line,
             Line::Oversize(head) => {
-                let id = super::message::id_in_head(&head);
-                self.inbox.blame(Fault::LineTooLong, id.as_slice());
+                let id = super::message::id_in_prefix(&head);
+                self.inbox.fail_requests(MessageFault::LineTooLong, id.as_slice());
                 return true;
             }
         };
         if line.trim_ascii().is_empty() {
             return true;
         }
-        match self.inbox.take(&line) {
-            HandledMessage::Noise => self.garbage = self.garbage.saturating_add(1),
+        match self.inbox.handle(&line) {
+            HandledMessage::NotJsonRpc => self.garbage = self.garbage.saturating_add(1),
             HandledMessage::Message(answer) => {
                 self.garbage = 0;
                 if let (Some(answer), Some(outbox)) = (answer, self.answers.upgrade())
@@ -299,8 +309,8 @@ impl Supervisor {
     }
 }
 
-/// Writes messages to the child, one a line, until it no longer reads.
-async fn write(
+/// Writes messages to the child, one per line, until it no longer reads.
+async fn write_lines(
     mut stdin: ChildStdin,
     mut lines: mpsc::Receiver<OutgoingItem>,
     inbox: Arc<Inbox>,
@@ -314,8 +324,8 @@ async fn write(
         };
         if written.await.is_err() {
             lines.close();
-            // Its exit status says more, if it comes soon.
-            sleep(LAST_WORDS.saturating_mul(3)).await;
+            // The exit status says more, if it arrives soon.
+            sleep(FINAL_OUTPUT_WAIT.saturating_mul(3)).await;
             inbox.pending.close(&McpError::UpstreamClosed {
                 upstream: inbox.upstream().to_owned(),
                 command,

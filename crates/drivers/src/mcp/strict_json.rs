@@ -1,4 +1,4 @@
-//! Reads JSON from a stranger: no duplicate keys, bounded nesting, valid UTF-8.
+//! Reads untrusted JSON: no duplicate keys, bounded nesting, valid UTF-8.
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,9 +8,9 @@ use serde_json::{Map, Number, Value};
 
 use weaver_types::canonical::{self, CanonicalFault, Profile};
 
-use super::fault::Fault;
+use super::fault::MessageFault;
 
-/// A value that was read, and whether its digits survived.
+/// A value, and whether its numbers were rounded.
 #[derive(Debug)]
 pub(crate) struct StrictValue {
     pub(crate) value: Value,
@@ -20,41 +20,41 @@ pub(crate) struct StrictValue {
 
 /// Reads one JSON value that fills `bytes`.
 ///
-/// The value is read as canonical bytes are. Only where a number has no exact form there is it
-/// read once more, with that number rounded.
-pub(crate) fn read(bytes: &[u8]) -> Result<StrictValue, Fault> {
-    match exact(bytes) {
+/// The value is read like canonical bytes. Only if a number has no exact form is it read a second time, with that
+/// number rounded.
+pub(crate) fn read(bytes: &[u8]) -> Result<StrictValue, MessageFault> {
+    match read_exact(bytes) {
         Ok(value) => Ok(StrictValue { value, rounded: false }),
         Err(Some(fault)) => Err(fault),
-        Err(None) => rounded(bytes).map(|value| StrictValue { value, rounded: true }),
+        Err(None) => read_rounded(bytes).map(|value| StrictValue { value, rounded: true }),
     }
 }
 
-/// Reads as canonical bytes are read; `None` in place of a fault where a number has no exact form.
-pub(crate) fn exact(bytes: &[u8]) -> Result<Value, Option<Fault>> {
+/// Reads like canonical bytes; `Err(None)` means that a number has no exact form.
+pub(crate) fn read_exact(bytes: &[u8]) -> Result<Value, Option<MessageFault>> {
     canonical::parse(bytes, Profile::Foreign).map_err(|error| match error.fault() {
-        CanonicalFault::DuplicateKey => Some(Fault::DuplicateKey),
-        CanonicalFault::Depth => Some(Fault::TooDeep),
-        CanonicalFault::Surrogate => Some(Fault::InvalidValue),
+        CanonicalFault::DuplicateKey => Some(MessageFault::DuplicateKey),
+        CanonicalFault::Depth => Some(MessageFault::TooDeep),
+        CanonicalFault::Surrogate => Some(MessageFault::InvalidValue),
         CanonicalFault::IntegerRange | CanonicalFault::Precision => None,
-        _ => Some(Fault::InvalidJson),
+        _ => Some(MessageFault::InvalidJson),
     })
 }
 
-/// Reads with 64-bit integers and doubles only, and still refuses duplicate keys.
-pub(crate) fn rounded(bytes: &[u8]) -> Result<Value, Fault> {
+/// Reads with 64-bit integers and doubles only, and still rejects duplicate keys.
+pub(crate) fn read_rounded(bytes: &[u8]) -> Result<Value, MessageFault> {
     let duplicate = Cell::new(false);
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value = Seed(&duplicate)
-        .deserialize(&mut reader)
-        .map_err(|_| if duplicate.get() { Fault::DuplicateKey } else { Fault::InvalidValue })?;
-    reader.end().map_err(|_| Fault::InvalidJson)?;
+    let value = StrictValueSeed(&duplicate).deserialize(&mut reader).map_err(|_| {
+        if duplicate.get() { MessageFault::DuplicateKey } else { MessageFault::InvalidValue }
+    })?;
+    reader.end().map_err(|_| MessageFault::InvalidJson)?;
     Ok(value)
 }
 
-struct Seed<'a>(&'a Cell<bool>);
+struct StrictValueSeed<'a>(&'a Cell<bool>);
 
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
+impl<'de> DeserializeSeed<'de> for StrictValueSeed<'_> {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -62,7 +62,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Seed<'_> {
+impl<'de> Visitor<'de> for StrictValueSeed<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,7 +99,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = access.next_element_seed(Seed(self.0))? {
+        while let Some(item) = access.next_element_seed(StrictValueSeed(self.0))? {
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -112,7 +112,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 self.0.set(true);
                 return Err(A::Error::custom("duplicate key"));
             }
-            let value = access.next_value_seed(Seed(self.0))?;
+            let value = access.next_value_seed(StrictValueSeed(self.0))?;
             map.insert(key, value);
         }
         Ok(Value::Object(map))
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_duplicate_key_is_refused_at_any_depth_and_spelling() {
-        assert_eq!(read(br#"{"a":1,"a":2}"#).unwrap_err(), Fault::DuplicateKey);
-        assert_eq!(read(br#"{"x":[{"a":1,"\u0061":2}]}"#).unwrap_err(), Fault::DuplicateKey);
+        assert_eq!(read(br#"{"a":1,"a":2}"#).unwrap_err(), MessageFault::DuplicateKey);
+        assert_eq!(read(br#"{"x":[{"a":1,"\u0061":2}]}"#).unwrap_err(), MessageFault::DuplicateKey);
         assert!(read(br#"{"a":{"a":1}}"#).is_ok());
     }
 
@@ -136,8 +136,8 @@ mod tests {
     fn nesting_is_bounded() {
         let nest = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         assert!(read(nest(128).as_bytes()).is_ok());
-        assert_eq!(read(nest(129).as_bytes()).unwrap_err(), Fault::TooDeep);
-        assert_eq!(read(nest(1_000_000).as_bytes()).unwrap_err(), Fault::TooDeep);
+        assert_eq!(read(nest(129).as_bytes()).unwrap_err(), MessageFault::TooDeep);
+        assert_eq!(read(nest(1_000_000).as_bytes()).unwrap_err(), MessageFault::TooDeep);
         assert!(read(format!("\"{}\"", "[".repeat(1000)).as_bytes()).is_ok());
     }
 
@@ -158,15 +158,15 @@ mod tests {
     #[test]
     fn rounding_does_not_open_a_way_around_the_rules() {
         let twice = br#"{"n":99999999999999999999,"a":1,"a":2}"#;
-        assert_eq!(read(twice).unwrap_err(), Fault::DuplicateKey);
+        assert_eq!(read(twice).unwrap_err(), MessageFault::DuplicateKey);
         let deep = format!("[99999999999999999999,{}{}]", "[".repeat(200), "]".repeat(200));
         assert!(read(deep.as_bytes()).is_err());
     }
 
     #[test]
     fn values_that_cannot_be_represented_are_refused() {
-        assert_eq!(read(b"1e999").unwrap_err(), Fault::InvalidValue);
-        assert_eq!(read(b"\"\\ud800\"").unwrap_err(), Fault::InvalidValue);
+        assert_eq!(read(b"1e999").unwrap_err(), MessageFault::InvalidValue);
+        assert_eq!(read(b"\"\\ud800\"").unwrap_err(), MessageFault::InvalidValue);
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! What a client wants to be told of: the subscription filter of the modern era.
+//! The subscription filter: which notifications a client asks for.
 
 use std::collections::BTreeSet;
 
@@ -13,27 +13,28 @@ pub(crate) struct SubscriptionFilter {
     tools: bool,
     resources: bool,
     prompts: bool,
-    /// The server may tell something that is no change of a list: in the legacy era, where that
-    /// is not asked for.
-    unasked: bool,
-    /// The resources whose changes are told.
+    /// The server may send notifications other than list changes. In the legacy era these are not asked for.
+    unsolicited: bool,
+    /// The resources whose changes are asked for.
     pub(crate) uris: BTreeSet<String>,
 }
 
 impl SubscriptionFilter {
-    /// The lists of which a server with these capabilities says that it tells their changes.
-    pub(crate) fn of(capabilities: &Value) -> Self {
-        let tells = |list: &str| {
-            let said = capabilities.get(list).and_then(|said| said.get("listChanged"));
-            said == Some(&Value::Bool(true))
+    /// The filter for all list changes that a server with these capabilities announces.
+    pub(crate) fn from_capabilities(capabilities: &Value) -> Self {
+        let announces = |list: &str| {
+            let list_changed =
+                capabilities.get(list).and_then(|capability| capability.get("listChanged"));
+            list_changed == Some(&Value::Bool(true))
         };
-        let (tools, resources, prompts) = (tells("tools"), tells("resources"), tells("prompts"));
-        let unasked = capabilities.get("logging").is_some_and(|said| !said.is_null())
+        let (tools, resources, prompts) =
+            (announces("tools"), announces("resources"), announces("prompts"));
+        let unsolicited = capabilities.get("logging").is_some_and(|logging| !logging.is_null())
             || capabilities.pointer("/resources/subscribe") == Some(&Value::Bool(true));
-        Self { tools, resources, prompts, unasked, uris: BTreeSet::new() }
+        Self { tools, resources, prompts, unsolicited, uris: BTreeSet::new() }
     }
 
-    /// The lists whose changes are told.
+    /// The lists whose changes are asked for.
     pub(crate) fn lists(&self) -> Vec<ServerList> {
         let of = [
             (ServerList::Tools, self.tools),
@@ -44,11 +45,11 @@ impl SubscriptionFilter {
         of.into_iter().filter_map(|(list, is_told)| is_told.then_some(list)).collect()
     }
 
-    /// True where there is nothing to listen for.
+    /// True if there is nothing to listen for.
     pub(crate) fn is_empty(&self, era: Era) -> bool {
         match era {
             Era::Legacy => *self == Self::default(),
-            Era::Modern => *self == Self { unasked: self.unasked, ..Self::default() },
+            Era::Modern => *self == Self { unsolicited: self.unsolicited, ..Self::default() },
         }
     }
 
@@ -79,12 +80,12 @@ mod tests {
     fn only_what_the_server_tells_is_asked_for() {
         let capabilities =
             json!({"tools": {}, "prompts": {"listChanged": true}, "resources": {"listChanged": 1}});
-        let mut filter = SubscriptionFilter::of(&capabilities);
+        let mut filter = SubscriptionFilter::from_capabilities(&capabilities);
         assert_eq!(filter.params()["notifications"], json!({"promptsListChanged": true}));
         filter.uris.insert("a://b".to_owned());
         assert_eq!(filter.params()["notifications"]["resourceSubscriptions"], json!(["a://b"]));
-        assert!(SubscriptionFilter::of(&Value::Null).is_empty(Era::Legacy));
-        let logging = SubscriptionFilter::of(&json!({"logging": {}}));
+        assert!(SubscriptionFilter::from_capabilities(&Value::Null).is_empty(Era::Legacy));
+        let logging = SubscriptionFilter::from_capabilities(&json!({"logging": {}}));
         assert!(!logging.is_empty(Era::Legacy) && logging.is_empty(Era::Modern));
     }
 }

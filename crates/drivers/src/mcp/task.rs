@@ -1,8 +1,8 @@
-//! Calls that a server goes on with as tasks, followed to their end: that is the result of the call.
+//! Follows calls that a server runs as tasks; the outcome of the task is the outcome of the call.
 //!
-//! In 2025-11-25 a client asks for a task, polls it (`tasks/get`) and fetches its result
-//! (`tasks/result`). For 2026-07-28 an extension has it otherwise: the server decides, and the task has
-//! its result in it. Whoever makes the call waits in both cases as for any other.
+//! In 2025-11-25 a client asks for a task, polls it (`tasks/get`) and fetches its result (`tasks/result`). In the
+//! extension to 2026-07-28 the server decides, and the finished task contains its result. The caller waits in both
+//! cases as for any other call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,62 +10,65 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
-use super::ask::Ask;
 use super::call::{CallOutcome, Reply};
 use super::call_timer::CallTimer;
 use super::client_features::ClientFeatures;
 use super::config::Era;
 use super::connection::Connection;
 use super::error::{McpError, RpcError};
-use super::fault::Fault;
-use super::input_required::answers;
-use super::message::{RpcResult, rpc_error};
+use super::fault::MessageFault;
+use super::input_required::answer_questions;
+use super::message::{RpcResult, parse_rpc_error};
 use super::method::Method;
+use super::outgoing_request::OutgoingRequest;
 use super::progress_token::ProgressToken;
-use super::wire::Wire;
+use super::rpc_channel::RpcChannel;
 
-/// The extension of 2026-07-28.
-pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-/// How often a task is looked at where its server does not say, and the bounds of what it says.
-const PAUSE: Duration = Duration::from_millis(500);
-const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The name of the extension to 2026-07-28.
+pub(super) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+/// How often a task is polled if the server does not say, and the bounds of what it may say.
+const DEFAULT_POLL_INTERVAL: Duration = Duration::from_millis(500);
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Longest id of a task, in bytes.
-const LONGEST_ID: usize = 1024;
+const MAX_TASK_ID_BYTES: usize = 1024;
 
-/// Within which bounds a task is followed, and for whom.
+/// The limits under which a task is followed, and the client that it runs for.
 pub(super) struct TaskContext<'a> {
     pub(super) client: Option<Arc<dyn ClientFeatures>>,
     pub(super) limit: Duration,
     pub(super) timer: Option<CallTimer>,
-    /// Under which token is told what the server says of how far the task is.
+    /// The token under which the server's status messages are reported.
     pub(super) token: Option<&'a ProgressToken<'a>>,
 }
 
 /// A task as a server describes it.
 struct Task {
     id: String,
-    pause: Duration,
+    poll_interval: Duration,
     message: Option<String>,
 }
 
-/// Cancels a task that nobody follows to its end.
-struct CancelTask<'a> {
-    wire: &'a Wire,
+/// Cancels the task when dropped, unless the task has finished.
+struct CancelTaskGuard<'a> {
+    channel: &'a RpcChannel,
     id: String,
     era: Era,
-    is_over: bool,
+    is_finished: bool,
 }
 
 impl Task {
-    fn read(value: &Value) -> Option<Self> {
+    fn parse(value: &Value) -> Option<Self> {
         let task = value.get("task").filter(|task| task.is_object()).unwrap_or(value);
         let id = task.get("taskId")?.as_str()?;
-        let pause = ["pollIntervalMs", "pollInterval"].iter().find_map(|key| task.get(*key));
-        let pause = pause.and_then(Value::as_u64).map_or(PAUSE, Duration::from_millis);
-        let pause = pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        let poll_interval =
+            ["pollIntervalMs", "pollInterval"].iter().find_map(|key| task.get(*key));
+        let poll_interval = poll_interval
+            .and_then(Value::as_u64)
+            .map_or(DEFAULT_POLL_INTERVAL, Duration::from_millis);
+        let poll_interval = poll_interval.clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL);
         let message = task.get("statusMessage").and_then(Value::as_str).map(str::to_owned);
-        (id.len() <= LONGEST_ID).then(|| Self { id: id.to_owned(), pause, message })
+        (id.len() <= MAX_TASK_ID_BYTES).then(|| Self { id: id.to_owned(), poll_interval, message })
     }
 
     fn params(&self) -> Map<String, Value> {
@@ -74,46 +77,50 @@ impl Task {
 }
 
 impl Connection {
-    /// What a client of this server says that it can do, where tasks are among it.
-    pub(super) fn with_tasks(&self, mut capabilities: Map<String, Value>) -> Map<String, Value> {
+    /// The client's capabilities, with the tasks extension if the server offers it.
+    pub(super) fn with_tasks_extension(
+        &self,
+        mut capabilities: Map<String, Value>,
+    ) -> Map<String, Value> {
         let extensions = self.server().capability("extensions");
-        if extensions.is_some_and(|offered| offered.get(EXTENSION).is_some()) {
-            let named = capabilities.entry("extensions").or_insert_with(|| json!({}));
-            if let Some(named) = named.as_object_mut() {
-                named.insert(EXTENSION.to_owned(), json!({}));
+        if extensions.is_some_and(|offered| offered.get(TASKS_EXTENSION).is_some()) {
+            let extensions = capabilities.entry("extensions").or_insert_with(|| json!({}));
+            if let Some(extensions) = extensions.as_object_mut() {
+                extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
             }
         }
         capabilities
     }
 
-    /// Whether the server of the legacy era takes calls of tools as tasks.
-    pub(super) fn takes_tasks(&self) -> bool {
+    /// Whether a legacy server accepts tool calls as tasks.
+    pub(super) fn supports_tasks(&self) -> bool {
         let tasks = self.server().capability("tasks");
         tasks.is_some_and(|tasks| tasks.pointer("/requests/tools/call").is_some())
     }
 
-    /// Follows a task to its end. One that nobody waits for any more is cancelled.
-    pub(super) async fn follow(
+    /// Follows a task to its end. Dropping the future cancels the task.
+    pub(super) async fn follow_task(
         &self,
         begun: &Reply,
         context: TaskContext<'_>,
     ) -> Result<CallOutcome, McpError> {
-        let malformed = || self.wire().inbox.malformed(Fault::MissingField);
-        let task = Task::read(begun.value()).ok_or_else(malformed)?;
+        let malformed = || self.channel().inbox.malformed(MessageFault::MissingField);
+        let task = Task::parse(begun.value()).ok_or_else(malformed)?;
         let (era, id) = (self.server().era(), task.id.clone());
-        let mut cancel = CancelTask { wire: self.wire(), id, era, is_over: false };
+        let mut cancel = CancelTaskGuard { channel: self.channel(), id, era, is_finished: false };
         let timer = context.timer.clone().unwrap_or_default();
         let limit = context.limit;
-        let followed = timer.timeout(limit, self.followed(task, &context)).await;
+        let followed = timer.timeout(limit, self.poll_task(task, &context)).await;
         let outcome = followed.unwrap_or_else(|| {
-            let (upstream, method) = (self.wire().config.name.clone(), Method::CallTool.as_str());
+            let (upstream, method) =
+                (self.channel().config.name.clone(), Method::CallTool.as_str());
             Err(McpError::Timeout { upstream, method, after: limit })
         });
-        cancel.is_over = outcome.is_ok();
+        cancel.is_finished = outcome.is_ok();
         outcome
     }
 
-    async fn followed(
+    async fn poll_task(
         &self,
         mut task: Task,
         context: &TaskContext<'_>,
@@ -121,32 +128,32 @@ impl Connection {
         let era = self.server().era();
         let tell = |message: &Option<String>| {
             if let (Some(token), Some(message)) = (context.token, message) {
-                token.tell(message);
+                token.deliver(message);
             }
         };
         tell(&task.message);
         loop {
-            sleep(task.pause).await;
-            let reply = match self.of_task("tasks/get", task.params(), context).await? {
+            sleep(task.poll_interval).await;
+            let reply = match self.task_request("tasks/get", task.params(), context).await? {
                 Ok(reply) => reply,
                 Err(error) => return Ok(CallOutcome::Error(error)),
             };
-            if let Some(fresh) = Task::read(reply.value()) {
-                task.pause = fresh.pause;
-                if task.message != fresh.message {
-                    tell(&fresh.message);
+            if let Some(update) = Task::parse(reply.value()) {
+                task.poll_interval = update.poll_interval;
+                if task.message != update.message {
+                    tell(&update.message);
                 }
-                task.message = fresh.message;
+                task.message = update.message;
             }
             match (reply.value().get("status").and_then(Value::as_str), era) {
                 (Some("working" | "submitted"), _) => {}
                 (Some("completed" | "failed" | "input_required"), Era::Legacy) => {
-                    // Where it waits for input, the server asks while its result is asked for.
-                    let answer = self.of_task("tasks/result", task.params(), context).await?;
-                    return CallOutcome::sort(Method::CallTool, answer, era)
-                        .map_err(|fault| self.wire().inbox.malformed(fault));
+                    // A task that waits for input sends its requests while its result is being fetched.
+                    let answer = self.task_request("tasks/result", task.params(), context).await?;
+                    return CallOutcome::classify(Method::CallTool, answer, era)
+                        .map_err(|fault| self.channel().inbox.malformed(fault));
                 }
-                (Some("completed" | "failed"), Era::Modern) => return self.ended(&reply),
+                (Some("completed" | "failed"), Era::Modern) => return self.task_outcome(&reply),
                 (Some("input_required"), Era::Modern) => {
                     if !self.answer_task(&task, &reply, context).await? {
                         return Ok(CallOutcome::InputRequired(reply));
@@ -156,25 +163,25 @@ impl Connection {
                     let error = RpcError::new(-32603, "the server cancelled the task");
                     return Ok(CallOutcome::Error(error));
                 }
-                _ => return Err(self.wire().inbox.malformed(Fault::MissingField)),
+                _ => return Err(self.channel().inbox.malformed(MessageFault::MissingField)),
             }
         }
     }
 
-    /// What a task came to that has its result in it.
-    fn ended(&self, reply: &Reply) -> Result<CallOutcome, McpError> {
-        let malformed = || self.wire().inbox.malformed(Fault::NeitherResultNorError);
+    /// The outcome that a finished task contains.
+    fn task_outcome(&self, reply: &Reply) -> Result<CallOutcome, McpError> {
+        let malformed = || self.channel().inbox.malformed(MessageFault::NeitherResultNorError);
         let value = reply.value();
         if let Some(result) = value.get("result").filter(|result| result.is_object()) {
             let raw = serde_json::value::to_raw_value(result).map_err(|_| malformed())?;
-            let findings = reply.findings().to_vec();
-            return Ok(CallOutcome::Complete(Reply::new(raw, result.clone(), findings)));
+            let warnings = reply.warnings().to_vec();
+            return Ok(CallOutcome::Complete(Reply::new(raw, result.clone(), warnings)));
         }
-        let error = value.get("error").cloned().and_then(rpc_error);
+        let error = value.get("error").cloned().and_then(parse_rpc_error);
         error.map(CallOutcome::Error).ok_or_else(malformed)
     }
 
-    /// Has the questions of a task answered. False where one of them is not.
+    /// Answers the input requests of a task. False if one of them is not answered.
     async fn answer_task(
         &self,
         task: &Task,
@@ -182,30 +189,32 @@ impl Connection {
         context: &TaskContext<'_>,
     ) -> Result<bool, McpError> {
         let Some(client) = &context.client else { return Ok(false) };
-        let Some(input) = answers(reply, client).await else { return Ok(false) };
+        let Some(input) = answer_questions(reply, client).await else { return Ok(false) };
         let mut params = task.params();
         params.insert("inputResponses".to_owned(), Value::Object(input.answers));
-        Ok(self.of_task("tasks/update", params, context).await?.is_ok())
+        Ok(self.task_request("tasks/update", params, context).await?.is_ok())
     }
 
-    async fn of_task(
+    async fn task_request(
         &self,
         method: &'static str,
         params: Map<String, Value>,
         context: &TaskContext<'_>,
     ) -> Result<RpcResult, McpError> {
         let (client, timer) = (context.client.clone(), context.timer.clone());
-        let ask = Ask::new(method, self.server().era(), context.limit);
-        self.wire().request(Ask { params, client, timer, ..ask }).await
+        let ask = OutgoingRequest::new(method, self.server().era(), context.limit);
+        self.channel().request(OutgoingRequest { params, client, timer, ..ask }).await
     }
 }
 
-impl Drop for CancelTask<'_> {
+impl Drop for CancelTaskGuard<'_> {
     fn drop(&mut self) {
-        if !self.is_over {
+        if !self.is_finished {
             let params = Map::from_iter([("taskId".to_owned(), Value::from(self.id.as_str()))]);
-            self.wire
-                .ask_aside(Ask { params, ..Ask::new("tasks/cancel", self.era, Duration::ZERO) });
+            self.channel.request_unawaited(OutgoingRequest {
+                params,
+                ..OutgoingRequest::new("tasks/cancel", self.era, Duration::ZERO)
+            });
         }
     }
 }

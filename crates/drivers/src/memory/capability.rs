@@ -1,12 +1,12 @@
-//! The four capabilities.
+//! The definitions of the four memory capabilities.
 
 use serde_json::{Value, json};
 use weaver_types::{
-    Agents, Capability, CapabilityDraft, CapabilityId, Confidentiality, Effects, Impact, Integrity,
-    Label, SensitivityTag, SinkKind,
+    AllowedAgents, Capability, CapabilityDraft, CapabilityId, Confidentiality, Effects, Impact,
+    Integrity, Label, SensitivityTag, SinkKind,
 };
 
-/// One of the four, with the properties of its arguments.
+/// One memory capability with its argument schema.
 struct MemoryTool {
     id: &'static str,
     description: &'static str,
@@ -16,15 +16,15 @@ struct MemoryTool {
 }
 
 /// Put, get, recall, delete.
-pub(super) fn all() -> Vec<Capability> {
+pub(super) fn memory_capabilities() -> Vec<Capability> {
     let key = json!({ "type": "string", "minLength": 1, "maxLength": 256 });
     let kind = json!({ "enum": ["value", "fact", "episode"] });
-    let texts = |most: u32| json!({ "type": "string", "maxLength": most });
+    let text_schema = |most: u32| json!({ "type": "string", "maxLength": most });
     let put = json!({
-        "key": key, "value": {}, "kind": kind, "source": texts(900),
+        "key": key, "value": {}, "kind": kind, "source": text_schema(900),
         "ttl_s": { "type": "number", "minimum": 0 },
     });
-    let one = json!({ "key": key, "kind": kind });
+    let key_and_kind = json!({ "key": key, "kind": kind });
     let tools = [
         MemoryTool {
             id: "kernel.memory.put",
@@ -37,29 +37,29 @@ pub(super) fn all() -> Vec<Capability> {
             id: "kernel.memory.get",
             description: "Give what is remembered under a key",
             effects: Effects::READ_LOCAL,
-            properties: one.clone(),
+            properties: key_and_kind.clone(),
             required: json!(["key"]),
         },
         MemoryTool {
             id: "kernel.memory.recall",
             description: "Give the facts and episodes that bear on a query",
             effects: Effects::READ_LOCAL,
-            properties: json!({ "query": texts(4_000) }),
+            properties: json!({ "query": text_schema(4_000) }),
             required: json!(["query"]),
         },
         MemoryTool {
             id: "kernel.memory.delete",
             description: "Forget what is remembered under a key, for good",
             effects: Effects::DESTROY_LOCAL,
-            properties: one,
+            properties: key_and_kind,
             required: json!(["key"]),
         },
     ];
-    tools.into_iter().filter_map(capability).collect()
+    tools.into_iter().filter_map(build).collect()
 }
 
-/// These are constants that build; a test holds that all four do.
-fn capability(tool: MemoryTool) -> Option<Capability> {
+/// Constants that always build; a test ensures that all four do.
+fn build(tool: MemoryTool) -> Option<Capability> {
     let MemoryTool { id, description, effects, properties, required } = tool;
     let schema = json!({
         "type": "object", "properties": properties, "required": required,
@@ -75,9 +75,9 @@ fn capability(tool: MemoryTool) -> Option<Capability> {
         input_schema: Some(schema.into()),
         sensitivity: [SensitivityTag::Memory].into_iter().collect(),
         tags: ["memory".to_owned()].into_iter().collect(),
-        // What an entry is labelled with comes with each answer, and makes this stricter.
-        output_label: Label::of(Confidentiality::Internal, Integrity::Trusted),
-        ..CapabilityDraft::new(CapabilityId::parse(id).ok()?, id, effects, Agents::Any)
+        // Each result brings the label of its entries, which makes this stricter.
+        output_label: Label::new(Confidentiality::Internal, Integrity::Trusted),
+        ..CapabilityDraft::new(CapabilityId::parse(id).ok()?, id, effects, AllowedAgents::Any)
     };
     draft.build().ok()
 }

@@ -1,28 +1,28 @@
-//! Whoever leads a person to an authorization server and back.
+//! Brings a person to an authorization server and back.
 
 use reqwest::Url;
 use weaver_types::BoxFuture;
 
 use super::error::OAuthError;
 
-/// Leads a person to an authorization server and back. A gateway that serves has none: it uses the
-/// tokens that there are, and refreshes them.
+/// Brings a person to an authorization server and back. A serving gateway has no agent: it only
+/// uses and refreshes existing tokens.
 pub trait AuthorizationAgent: Send + Sync {
-    /// Where the authorization server sends the person back to.
+    /// The address to which the authorization server redirects the person.
     fn redirect_uri(&self) -> String;
 
-    /// Opens the address for the person, and waits for where the person was sent back to.
+    /// Opens the address for the person, and waits for the redirect.
     fn authorize(&self, address: Url) -> BoxFuture<'_, Result<Url, OAuthError>>;
 
-    /// Shows the person a code that is typed in elsewhere (RFC 8628).
+    /// Shows the person a code to enter on another device (RFC 8628).
     fn show_code(&self, prompt: &DevicePrompt);
 }
 
-/// What a person types in on another device.
+/// What a person enters on another device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DevicePrompt {
-    /// Where.
+    /// The address to open.
     pub verification_uri: String,
-    /// What.
+    /// The code to enter.
     pub user_code: String,
 }

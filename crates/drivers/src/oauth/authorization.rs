@@ -8,12 +8,12 @@ use zeroize::Zeroizing;
 
 use super::agent::AuthorizationAgent;
 use super::dpop::DpopKey;
-use super::error::{OAuthError, refused};
+use super::error::{OAuthError, refused_error};
 use super::metadata::AuthorizationServer;
-use super::pkce::{Pkce, fresh};
+use super::pkce::{Pkce, random_token};
 use super::registration::ClientIdentity;
 
-/// What is asked for.
+/// The parameters of an authorization request.
 pub(super) struct AuthorizationRequest<'a> {
     pub(super) server: &'a AuthorizationServer,
     pub(super) client: &'a ClientIdentity,
@@ -24,7 +24,7 @@ pub(super) struct AuthorizationRequest<'a> {
     pub(super) key: Option<&'a DpopKey>,
 }
 
-/// A code, and what it is exchanged with.
+/// An authorization code, and the values needed to exchange it.
 pub(super) struct AuthorizationCode {
     pub(super) code: Zeroizing<String>,
     pub(super) verifier: Zeroizing<String>,
@@ -32,13 +32,13 @@ pub(super) struct AuthorizationCode {
 }
 
 impl AuthorizationRequest<'_> {
-    /// Has the person agree, and returns the code that comes of it.
-    pub(super) async fn run(
+    /// Lets the person authorise the request, and returns the resulting code.
+    pub(super) async fn obtain_code(
         &self,
         agent: &dyn AuthorizationAgent,
         random: &dyn Random,
     ) -> Result<AuthorizationCode, OAuthError> {
-        self.server.needs_pkce()?;
+        self.server.require_pkce()?;
         let endpoint = self.server.authorization_endpoint.as_deref();
         let endpoint = endpoint.ok_or(OAuthError::Document {
             what: "the metadata of the authorization server",
@@ -51,7 +51,7 @@ impl AuthorizationRequest<'_> {
                 what: "the authorization endpoint",
                 reason: "it is not https",
             })?;
-        let (pkce, state) = (Pkce::new(random)?, fresh(random)?);
+        let (pkce, state) = (Pkce::new(random)?, random_token(random)?);
         let redirect_uri = agent.redirect_uri();
         let scopes: Vec<&str> = self.scopes.iter().map(String::as_str).collect();
         let thumbprint = self.key.map(DpopKey::thumbprint).transpose()?;
@@ -69,60 +69,61 @@ impl AuthorizationRequest<'_> {
                 query.append_pair("scope", &scopes.join(" "));
             }
             if let Some(thumbprint) = &thumbprint {
-                // The code is of use to this key alone (RFC 9449 §10).
+                // Only this key can use the code (RFC 9449 §10).
                 query.append_pair("dpop_jkt", thumbprint);
             }
             if scopes.contains(&"offline_access") {
-                // OpenID Connect gives no refresh token without the person's consent.
+                // OpenID Connect issues no refresh token without the person's consent.
                 query.append_pair("prompt", "consent");
             }
         }
-        let back = agent.authorize(url).await?;
-        let code = read_redirect(&back, &redirect_uri, &state, self.server)?;
+        let redirect = agent.authorize(url).await?;
+        let code = read_redirect(&redirect, &redirect_uri, &state, self.server)?;
         Ok(AuthorizationCode { code, verifier: pkce.verifier, redirect_uri })
     }
 }
 
-/// The code in what the person was sent back with.
+/// Reads the authorization code from the redirect.
 ///
-/// The state and the issuer are compared before anything else is looked at: an answer that was not
-/// asked for, or comes from another authorization server (a mix-up), says nothing, not even an error.
+/// State and issuer are compared before anything else is used, including an error: a response that
+/// was not requested, or that comes from another authorization server (a mix-up attack), has no
+/// meaning here.
 fn read_redirect(
-    back: &Url,
+    redirect: &Url,
     redirect_uri: &str,
     state: &str,
     server: &AuthorizationServer,
 ) -> Result<Zeroizing<String>, OAuthError> {
     let refused_for = |reason| OAuthError::Redirect { reason };
     let expected = Url::parse(redirect_uri).map_err(|_| refused_for("it has no address"))?;
-    if (back.origin(), back.path()) != (expected.origin(), expected.path()) {
+    if (redirect.origin(), redirect.path()) != (expected.origin(), expected.path()) {
         return Err(refused_for("it leads somewhere else"));
     }
-    let one = |name: &str| -> Result<Option<String>, OAuthError> {
-        let mut values = back.query_pairs().filter(|(key, _)| key == name);
+    let parameter = |name: &str| -> Result<Option<String>, OAuthError> {
+        let mut values = redirect.query_pairs().filter(|(key, _)| key == name);
         let first = values.next().map(|(_, value)| value.into_owned());
         match values.next() {
             Some(_) => Err(OAuthError::Redirect { reason: "a parameter stands in it twice" }),
             None => Ok(first),
         }
     };
-    if one("state")?.as_deref() != Some(state) {
+    if parameter("state")?.as_deref() != Some(state) {
         return Err(refused_for("its `state` is not the one that was sent"));
     }
-    // RFC 9207 §2.4: as plain strings, without any normalisation.
-    match one("iss")? {
+    // RFC 9207 §2.4 demands a plain string comparison, without normalisation.
+    match parameter("iss")? {
         Some(issuer) if issuer != server.issuer => {
             return Err(refused_for("its `iss` is another issuer"));
         }
-        None if server.names_itself => {
+        None if server.sends_issuer_in_redirect => {
             return Err(refused_for("it has no `iss`, which this issuer always sends"));
         }
         _ => {}
     }
-    if let Some(error) = one("error")? {
-        return Err(refused(Some(&error)));
+    if let Some(error) = parameter("error")? {
+        return Err(refused_error(Some(&error)));
     }
-    let code = one("code")?.filter(|code| !code.is_empty() && code.len() <= 4096);
+    let code = parameter("code")?.filter(|code| !code.is_empty() && code.len() <= 4096);
     code.map(Zeroizing::new).ok_or_else(|| refused_for("it has no code"))
 }
 
@@ -132,11 +133,15 @@ mod tests {
 
     const BACK: &str = "http://127.0.0.1:9/callback";
 
-    fn read(query: &str, names_itself: bool) -> Result<Zeroizing<String>, OAuthError> {
+    fn read(query: &str, sends_issuer_in_redirect: bool) -> Result<Zeroizing<String>, OAuthError> {
         let issuer = "https://login.example".to_owned();
-        let server = AuthorizationServer { issuer, names_itself, ..AuthorizationServer::default() };
-        let back = Url::parse(&format!("{BACK}?{query}")).unwrap();
-        read_redirect(&back, BACK, "s", &server)
+        let server = AuthorizationServer {
+            issuer,
+            sends_issuer_in_redirect,
+            ..AuthorizationServer::default()
+        };
+        let redirect = Url::parse(&format!("{BACK}?{query}")).unwrap();
+        read_redirect(&redirect, BACK, "s", &server)
     }
 
     /// The table of 2026-07-28.
@@ -154,8 +159,9 @@ mod tests {
             "https%3A%2F%2Fevil.example",
             "",
         ] {
-            for names_itself in [true, false] {
-                let error = read(&format!("state=s&code=c&iss={wrong}"), names_itself).unwrap_err();
+            for sends_issuer_in_redirect in [true, false] {
+                let error = read(&format!("state=s&code=c&iss={wrong}"), sends_issuer_in_redirect)
+                    .unwrap_err();
                 assert_eq!(error.code(), "oauth.redirect", "{wrong}");
             }
         }

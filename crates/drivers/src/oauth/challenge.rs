@@ -2,35 +2,36 @@
 
 use std::collections::BTreeSet;
 
-use super::dpop::{TokenBinding, USE_NONCE};
+use super::dpop::{TokenBinding, USE_NONCE_ERROR};
 
-/// The longest header that is read, in bytes.
-const MAX_HEADER: usize = 8 * 1024;
+/// The longest header value that is parsed.
+const MAX_HEADER_BYTES: usize = 8 * 1024;
 /// The most scopes of one challenge.
 const MAX_SCOPES: usize = 200;
-/// The most headers that are looked at.
+/// The most header values that are parsed.
 const MAX_HEADERS: usize = 16;
 
-/// What `WWW-Authenticate` says of tokens, by `Bearer` or `DPoP`.
+/// What `WWW-Authenticate` says about tokens, for `Bearer` or `DPoP`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Challenge {
     /// Where the metadata of the resource is.
     pub resource_metadata: Option<String>,
-    /// The scopes that it asks for.
+    /// The scopes that the resource demands.
     pub scopes: BTreeSet<String>,
     /// The error code.
     pub error: Option<String>,
-    /// Whether it takes tokens that are bound to a key.
+    /// Whether the resource accepts tokens bound to a key.
     pub token_binding: TokenBinding,
 }
 
 impl Challenge {
-    /// Reads the header's values; `None` where none of them is a challenge for tokens.
-    pub fn read<'h>(values: impl Iterator<Item = &'h str>) -> Option<Self> {
-        let values = values.filter(|value| value.len() <= MAX_HEADER).take(MAX_HEADERS);
+    /// Parses the header values; `None` if none is a challenge for tokens.
+    pub fn from_headers<'h>(values: impl Iterator<Item = &'h str>) -> Option<Self> {
+        let values = values.filter(|value| value.len() <= MAX_HEADER_BYTES).take(MAX_HEADERS);
         let values: Vec<&str> = values.collect();
-        let of = |scheme: &str| values.iter().find_map(|value| Self::parse(value, scheme));
-        match (of("bearer"), of("dpop")) {
+        let for_scheme =
+            |scheme: &str| values.iter().find_map(|value| Self::parse_scheme(value, scheme));
+        match (for_scheme("bearer"), for_scheme("dpop")) {
             (bearer, None) => bearer,
             (None, Some(bound)) => Some(Self { token_binding: TokenBinding::Required, ..bound }),
             (Some(bearer), Some(bound)) => Some(Self {
@@ -42,25 +43,25 @@ impl Challenge {
         }
     }
 
-    /// True where the proof of the key must hold a value that came with the answer (RFC 9449 §9).
+    /// True if the key proof must contain the nonce of this response (RFC 9449 §9).
     #[must_use]
     pub fn wants_nonce(&self) -> bool {
-        self.error.as_deref() == Some(USE_NONCE)
+        self.error.as_deref() == Some(USE_NONCE_ERROR)
     }
 
-    /// True where more scopes are wanted.
+    /// True if more scopes are required.
     #[must_use]
     pub fn wants_scopes(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
     }
 
-    fn parse(header: &str, scheme: &str) -> Option<Self> {
+    fn parse_scheme(header: &str, scheme: &str) -> Option<Self> {
         let rest = after_scheme(header, scheme)?;
         let mut challenge = Self::default();
         for (name, value) in parameters(rest) {
             match name.to_ascii_lowercase().as_str() {
                 "resource_metadata" => challenge.resource_metadata = Some(value),
-                "scope" => challenge.scopes = scopes(&value),
+                "scope" => challenge.scopes = parse_scopes(&value),
                 "error" => challenge.error = Some(value),
                 _ => {}
             }
@@ -69,8 +70,8 @@ impl Challenge {
     }
 }
 
-/// Scopes as they stand in a header, a form or a token: separated by blanks.
-pub(super) fn scopes(text: &str) -> BTreeSet<String> {
+/// Parses scopes separated by spaces, as headers, forms and tokens write them.
+pub(super) fn parse_scopes(text: &str) -> BTreeSet<String> {
     let legal = |scope: &&str| {
         scope.len() <= 256 && scope.bytes().all(|b| matches!(b, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
     };
@@ -82,7 +83,7 @@ pub(super) fn scopes(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// What follows a scheme, wherever it stands among the schemes.
+/// The parameters after a scheme, wherever it occurs in the header.
 fn after_scheme<'h>(header: &'h str, scheme: &str) -> Option<&'h str> {
     let mut rest = header.trim_start();
     loop {
@@ -113,7 +114,7 @@ fn next_scheme(text: &str) -> Option<&str> {
     None
 }
 
-/// `name=value` and `name="value"`, until something else follows.
+/// Parses `name=value` and `name="value"` pairs until something else follows.
 fn parameters(mut text: &str) -> Vec<(String, String)> {
     let mut out = Vec::new();
     while out.len() < 32 {
@@ -124,8 +125,8 @@ fn parameters(mut text: &str) -> Vec<(String, String)> {
             break;
         }
         let (value, rest) = match after.strip_prefix('"') {
-            Some(quoted) => match unquoted(quoted) {
-                Some(found) => found,
+            Some(quoted) => match unquote(quoted) {
+                Some(discovered) => discovered,
                 None => break,
             },
             None => {
@@ -140,8 +141,8 @@ fn parameters(mut text: &str) -> Vec<(String, String)> {
     out
 }
 
-/// A quoted text up to its end, with what follows.
-fn unquoted(text: &str) -> Option<(String, &str)> {
+/// The content of a quoted string, and the text after it.
+fn unquote(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -162,35 +163,37 @@ fn unquoted(text: &str) -> Option<(String, &str)> {
 mod tests {
     use super::*;
 
-    fn read(header: &str) -> Option<Challenge> {
-        Challenge::read([header].into_iter())
+    fn from_headers(header: &str) -> Option<Challenge> {
+        Challenge::from_headers([header].into_iter())
     }
 
     #[test]
     fn a_challenge_is_read_among_other_schemes() {
-        let plain = read(
+        let plain = from_headers(
             r#"Bearer resource_metadata="https://a.example/.well-known/x", scope="a b:c", error=insufficient_scope"#,
         )
         .unwrap();
         assert_eq!(plain.resource_metadata.as_deref(), Some("https://a.example/.well-known/x"));
         assert_eq!(plain.scopes, ["a", "b:c"].map(str::to_owned).into());
         assert!(plain.wants_scopes());
-        let second = read(r#"Basic realm="a, Bearer b", bearer error="x\"y", Digest q=1"#).unwrap();
+        let second =
+            from_headers(r#"Basic realm="a, Bearer b", bearer error="x\"y", Digest q=1"#).unwrap();
         assert_eq!(second.error.as_deref(), Some("x\"y"));
-        assert_eq!(read("Bearer").unwrap(), Challenge::default());
-        assert_eq!(read(r#"Basic realm="Bearer""#), None);
-        assert_eq!(read(&format!("Bearer scope=\"{}\"", "x".repeat(9_000))), None);
+        assert_eq!(from_headers("Bearer").unwrap(), Challenge::default());
+        assert_eq!(from_headers(r#"Basic realm="Bearer""#), None);
+        assert_eq!(from_headers(&format!("Bearer scope=\"{}\"", "x".repeat(9_000))), None);
     }
 
     #[test]
     fn a_challenge_says_whether_tokens_are_bound_to_a_key() {
-        let bound = read(r#"DPoP algs="ES256", error="use_dpop_nonce", scope="a""#).unwrap();
+        let bound =
+            from_headers(r#"DPoP algs="ES256", error="use_dpop_nonce", scope="a""#).unwrap();
         assert_eq!(bound.token_binding, TokenBinding::Required);
         assert!(bound.wants_nonce() && bound.scopes.contains("a"));
-        assert_eq!(read("Bearer scope=a").unwrap().token_binding, TokenBinding::Unbound);
+        assert_eq!(from_headers("Bearer scope=a").unwrap().token_binding, TokenBinding::Unbound);
         let both = [r#"Bearer resource_metadata="https://a.example/x""#, r#"DPoP algs="ES256""#];
         for both in [both.to_vec(), vec![&both.join(", ")]] {
-            let both = Challenge::read(both.into_iter()).unwrap();
+            let both = Challenge::from_headers(both.into_iter()).unwrap();
             assert_eq!(both.token_binding, TokenBinding::Offered);
             assert_eq!(both.resource_metadata.as_deref(), Some("https://a.example/x"));
         }
@@ -198,15 +201,15 @@ mod tests {
 
     #[test]
     fn what_no_scope_can_be_is_left_out() {
-        assert_eq!(scopes("a  b \"c d\\ é"), ["a", "b"].map(str::to_owned).into());
-        assert_eq!(scopes(&"x ".repeat(1_000)).len(), 1);
+        assert_eq!(parse_scopes("a  b \"c d\\ é"), ["a", "b"].map(str::to_owned).into());
+        assert_eq!(parse_scopes(&"x ".repeat(1_000)).len(), 1);
     }
 
     #[test]
     fn broken_challenges_end_where_they_break() {
         for header in ["Bearer =", "Bearer scope=\"a", "Bearer ,,,", "Bearer scope", "Bearer é=1"]
         {
-            assert_eq!(read(header).unwrap(), Challenge::default(), "{header}");
+            assert_eq!(from_headers(header).unwrap(), Challenge::default(), "{header}");
         }
     }
 }

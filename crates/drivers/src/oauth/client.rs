@@ -1,5 +1,4 @@
-//! The OAuth client of one server: uses the login that there is, refreshes it, and has a person log
-//! in where one is there.
+//! The OAuth client of one server: uses and refreshes a stored login, or lets a person log in.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,16 +16,16 @@ use super::device;
 use super::discovered_server::DiscoveredServer;
 use super::dpop::{DpopKey, ProofContext, TokenBinding};
 use super::error::OAuthError;
-use super::grant::{Grant, TokenEndpoint};
+use super::grant::{IssuedTokens, TokenEndpoint};
 use super::login::Login;
 use super::metadata::{AuthorizationServer, ProtectedResource};
+use super::oauth_http_client::{OAuthHttpClient, allowed_addresses_for};
 use super::registration::ClientIdentity;
 use super::settings::{GrantType, OAuthSettings};
 use super::store::{LoginGuard, LoginStore};
-use super::web::{OAuthHttpClient, reach_of};
 
-/// The scope by which OpenID Connect gives refresh tokens.
-const OFFLINE: &str = "offline_access";
+/// The scope with which OpenID Connect issues refresh tokens.
+const OFFLINE_ACCESS: &str = "offline_access";
 
 /// The OAuth client of one server.
 pub struct OAuthClient {
@@ -34,7 +33,7 @@ pub struct OAuthClient {
     pub(super) settings: OAuthSettings,
     pub(super) store: Arc<dyn LoginStore>,
     agent: Option<Arc<dyn AuthorizationAgent>>,
-    web: OnceCell<OAuthHttpClient>,
+    http_client: OnceCell<OAuthHttpClient>,
     pub(super) proofs: ProofContext,
 }
 
@@ -45,7 +44,7 @@ impl fmt::Debug for OAuthClient {
 }
 
 impl OAuthClient {
-    /// The client of the server at this address, whose login is kept in `store`.
+    /// The client of the server at this URL, with its login in `store`.
     #[must_use]
     pub fn new(
         server: impl Into<String>,
@@ -57,17 +56,17 @@ impl OAuthClient {
             settings,
             store,
             agent: None,
-            web: OnceCell::new(),
+            http_client: OnceCell::new(),
             proofs: ProofContext::default(),
         }
     }
 
-    /// Whose login it uses; `None` for that of everybody.
+    /// Whose login it uses; `None` for the shared one.
     pub(crate) fn principal(&self) -> Option<&PrincipalId> {
         self.settings.principal.as_ref()
     }
 
-    /// The same with somebody who can lead a person to a login.
+    /// The same, with an agent that can bring a person to a login.
     #[must_use]
     pub fn with_agent(mut self, agent: Arc<dyn AuthorizationAgent>) -> Self {
         self.agent = Some(agent);
@@ -81,26 +80,25 @@ impl OAuthClient {
         self
     }
 
-    /// The token for the next request; `None` where nobody is logged in. One that is about to end is
-    /// refreshed first.
+    /// The access token for the next request, refreshed if about to expire; `None` without a login.
     ///
     /// # Errors
-    /// [`OAuthError`], when logins cannot be read, or one that has ended cannot be refreshed.
+    /// [`OAuthError`], if the login cannot be read, or has expired and cannot be refreshed.
     pub async fn token(&self) -> Result<Option<Zeroizing<String>>, OAuthError> {
-        Ok(self.fresh_login().await?.map(|login| login.access_token))
+        Ok(self.current_login().await?.map(|login| login.access_token))
     }
 
-    /// The login for the next request, as [`Self::token`].
-    pub(super) async fn fresh_login(&self) -> Result<Option<Login>, OAuthError> {
+    /// The login for the next request, like [`Self::token`].
+    pub(super) async fn current_login(&self) -> Result<Option<Login>, OAuthError> {
         let Some(login) = self.store.load()? else { return Ok(None) };
         let now = self.proofs.clock.now();
         if !login.is_stale(now) || !login.is_refreshable() {
             return Ok(Some(login));
         }
-        // Rarely needed and large: it stands in no other future.
+        // Boxed because it is large and rarely needed.
         match Box::pin(self.refresh(&login.access_token)).await {
             Ok(fresh) => Ok(Some(fresh)),
-            // It still counts for a moment.
+            // The token is still valid for a moment.
             Err(OAuthError::Unavailable { .. } | OAuthError::Refused { .. })
                 if login.expires.is_some_and(|end| now < end) =>
             {
@@ -110,13 +108,12 @@ impl OAuthClient {
         }
     }
 
-    /// Does what a challenge asks for, so that the request can be made again. `used` is the token
-    /// that was refused.
+    /// Satisfies a challenge before the request is sent again. `used` is the refused token.
     ///
     /// # Errors
-    /// [`OAuthError::LoginRequired`] and [`OAuthError::InsufficientScope`], when a person would have
-    /// to log in and none is there; else why that failed.
-    pub async fn answer(
+    /// [`OAuthError::LoginRequired`] and [`OAuthError::InsufficientScope`], if a person would have
+    /// to log in and there is no agent; otherwise the reason of the failure.
+    pub async fn answer_challenge(
         &self,
         used: Option<&str>,
         challenge: &Challenge,
@@ -125,11 +122,11 @@ impl OAuthClient {
         if let Some(login) = login.as_ref().filter(|login| used != Some(&*login.access_token))
             && !login.is_stale(self.proofs.clock.now())
         {
-            // Somebody else got another one in the meantime.
+            // Another task or process has obtained a new token.
             return Ok(());
         }
         if self.settings.grant != GrantType::AuthorizationCode {
-            return Box::pin(self.log_in_itself(challenge, used)).await;
+            return Box::pin(self.log_in_unattended(challenge, used)).await;
         }
         if self.agent.is_none() {
             if challenge.wants_scopes() {
@@ -143,18 +140,18 @@ impl OAuthClient {
         Box::pin(self.authorize(challenge, LoginFlow::Redirect)).await.map(drop)
     }
 
-    /// A login that has no tokens yet.
-    pub(super) fn begun(
+    /// A login without tokens.
+    pub(super) fn new_login(
         &self,
-        found: &DiscoveredServer,
+        discovered: &DiscoveredServer,
         client: ClientIdentity,
         scopes: BTreeSet<String>,
         dpop_key: Option<DpopKey>,
     ) -> Login {
         Login {
-            resource: found.resource.resource.clone(),
-            issuer: found.server.issuer.clone(),
-            token_endpoint: found.token_endpoint.clone(),
+            resource: discovered.resource.resource.clone(),
+            issuer: discovered.server.issuer.clone(),
+            token_endpoint: discovered.token_endpoint.clone(),
             client,
             access_token: Zeroizing::default(),
             refresh_token: None,
@@ -165,43 +162,42 @@ impl OAuthClient {
         }
     }
 
-    /// Has a person log in at the authorization server, in a browser on this machine.
+    /// Lets a person log in at the authorization server with a browser on this machine.
     ///
     /// # Errors
     /// [`OAuthError`].
     pub async fn log_in(&self) -> Result<Login, OAuthError> {
-        let challenge = self.web().await?.challenge(&self.server).await?;
+        let challenge = self.http_client().await?.challenge(&self.server).await?;
         self.authorize(&challenge, LoginFlow::Redirect).await
     }
 
-    /// Has a person log in with a code that is typed in on another device (RFC 8628), where the
-    /// authorization server offers it.
+    /// Lets a person log in with a code on another device (RFC 8628), if the server supports it.
     ///
     /// # Errors
     /// [`OAuthError`].
     pub async fn log_in_with_code(&self) -> Result<Login, OAuthError> {
-        let challenge = self.web().await?.challenge(&self.server).await?;
+        let challenge = self.http_client().await?.challenge(&self.server).await?;
         self.authorize(&challenge, LoginFlow::Device).await
     }
 
-    pub(super) async fn web(&self) -> Result<&OAuthHttpClient, OAuthError> {
-        let server = self.address()?;
-        let make = || async {
-            OAuthHttpClient::new(reach_of(&server).await)
-                .with_authority(self.settings.authority.clone())
+    pub(super) async fn http_client(&self) -> Result<&OAuthHttpClient, OAuthError> {
+        let server = self.server_url()?;
+        let new_client = || async {
+            OAuthHttpClient::new(allowed_addresses_for(&server).await)
+                .with_certificate_authority(self.settings.certificate_authority.clone())
         };
-        Ok(self.web.get_or_init(make).await)
+        Ok(self.http_client.get_or_init(new_client).await)
     }
 
-    fn address(&self) -> Result<Url, OAuthError> {
+    fn server_url(&self) -> Result<Url, OAuthError> {
         let refused = |reason| OAuthError::Address { what: "the server", reason };
         Url::parse(&self.server).map_err(|_| refused("it is no url"))
     }
 
-    /// Exchanges the refresh token, unless somebody else did already. The new tokens are kept before
-    /// they are used.
+    /// Uses the refresh token, unless another task or process did so first. The new tokens are
+    /// saved before they are used, because the old refresh token may be invalid from now on.
     async fn refresh(&self, used: &str) -> Result<Login, OAuthError> {
-        let web = self.web().await?;
+        let http_client = self.http_client().await?;
         let mut guard = self.store.lock().await?;
         let Some(login) = self.store.load()? else { return Err(OAuthError::LoginRequired) };
         if *login.access_token != used {
@@ -212,7 +208,7 @@ impl OAuthClient {
         };
         let endpoint = TokenEndpoint {
             proofs: &self.proofs,
-            web,
+            http_client,
             settings: &self.settings,
             client: &login.client,
             issuer: &login.issuer,
@@ -221,10 +217,10 @@ impl OAuthClient {
             resource: &login.resource,
         };
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token.as_str())];
-        match endpoint.ask(&form).await {
-            Ok(grant) => self.keep(guard.as_mut(), login, grant),
-            // Only this error says that the refresh token counts no more (RFC 6749 §5.2). How this
-            // client is known there is kept.
+        match endpoint.request_tokens(&form).await {
+            Ok(grant) => self.save_grant(guard.as_mut(), login, grant),
+            // Only this error says that the refresh token is no longer valid (RFC 6749 §5.2). The
+            // registration of the client is kept.
             Err(OAuthError::Refused { code: "invalid_grant" }) => {
                 tracing::warn!("a login has ended: its refresh token is refused");
                 guard.save(&Login { refresh_token: None, ..login })?;
@@ -234,135 +230,155 @@ impl OAuthClient {
         }
     }
 
-    pub(super) fn keep(
+    pub(super) fn save_grant(
         &self,
         guard: &mut dyn LoginGuard,
-        before: Login,
-        grant: Grant,
+        previous_login: Login,
+        grant: IssuedTokens,
     ) -> Result<Login, OAuthError> {
         let now = self.proofs.clock.now();
         let login = Login {
             access_token: grant.access_token,
-            refresh_token: grant.refresh_token.or(before.refresh_token),
-            scopes: grant.scopes.unwrap_or(before.scopes),
+            refresh_token: grant.refresh_token.or(previous_login.refresh_token),
+            scopes: grant.scopes.unwrap_or(previous_login.scopes),
             obtained: now,
-            expires: grant.life.map(|life| now.after(life)),
-            ..before
+            expires: grant.lifetime.map(|life| now.after(life)),
+            ..previous_login
         };
         guard.save(&login)?;
         Ok(login)
     }
 
-    /// Has a person agree, and keeps what comes of it.
-    async fn authorize(&self, challenge: &Challenge, way: LoginFlow) -> Result<Login, OAuthError> {
+    /// Lets a person authorise this client, and saves the tokens.
+    async fn authorize(&self, challenge: &Challenge, flow: LoginFlow) -> Result<Login, OAuthError> {
         let agent = self.agent.as_deref().ok_or(OAuthError::LoginRequired)?;
-        let web = self.web().await?;
+        let http_client = self.http_client().await?;
         let mut guard = self.store.lock().await?;
-        let found = self.discover(web, challenge).await?;
-        found.server.needs_pkce()?;
-        let client = self.client(web, &found, agent).await?;
-        let key = found.key()?;
-        let scopes = self.scopes(challenge, &found);
-        let resource = found.resource.resource.as_str();
+        let discovered = self.discover(http_client, challenge).await?;
+        discovered.server.require_pkce()?;
+        let client = self.client_identity(http_client, &discovered, agent).await?;
+        let key = discovered.new_dpop_key()?;
+        let scopes = self.scopes(challenge, &discovered);
+        let resource = discovered.resource.resource.as_str();
         let request = AuthorizationRequest {
-            server: &found.server,
+            server: &discovered.server,
             client: &client,
             resource,
             scopes: &scopes,
             key: key.as_ref(),
         };
-        let endpoint = found.endpoint(&self.proofs, &self.settings, web, &client, key.as_ref());
-        let grant = match way {
+        let endpoint =
+            discovered.endpoint(&self.proofs, &self.settings, http_client, &client, key.as_ref());
+        let grant = match flow {
             LoginFlow::Redirect => {
-                let code = request.run(agent, self.proofs.random.as_ref()).await?;
+                let code = request.obtain_code(agent, self.proofs.random.as_ref()).await?;
                 let form = [
                     ("grant_type", "authorization_code"),
                     ("code", code.code.as_str()),
                     ("code_verifier", code.verifier.as_str()),
                     ("redirect_uri", code.redirect_uri.as_str()),
                 ];
-                endpoint.ask(&form).await?
+                endpoint.request_tokens(&form).await?
             }
             LoginFlow::Device => device::run(&endpoint, &request, agent).await?,
         };
-        let login = self.begun(&found, client.clone(), scopes, key);
-        self.keep(guard.as_mut(), login, grant)
+        let login = self.new_login(&discovered, client.clone(), scopes, key);
+        self.save_grant(guard.as_mut(), login, grant)
     }
 
-    /// Finds whose tokens the server takes, and what is needed to ask for one.
+    /// Discovers which authorization server issues the tokens for this server.
     pub(super) async fn discover(
         &self,
-        web: &OAuthHttpClient,
+        http_client: &OAuthHttpClient,
         challenge: &Challenge,
     ) -> Result<DiscoveredServer, OAuthError> {
-        let address = self.address()?;
-        let resource = match ProtectedResource::find(web, &address, challenge).await? {
+        let address = self.server_url()?;
+        let resource = match ProtectedResource::discover(http_client, &address, challenge).await? {
             Some(resource) => resource,
-            // Servers of 2025-03-26 are their own authorization servers.
+            // Servers of 2025-03-26 act as their own authorization servers.
             None => ProtectedResource {
-                resource: canonical(&address),
+                resource: canonical_resource(&address),
                 authorization_servers: vec![address.origin().ascii_serialization()],
                 scopes_supported: BTreeSet::new(),
                 token_binding: TokenBinding::Unbound,
             },
         };
-        let issuers = &resource.authorization_servers;
-        // A login of another issuer is of no use here, nor is how this client is known there.
-        let before = self.store.load()?.filter(|login| issuers.contains(&login.issuer));
-        let issuer = before.as_ref().map(|login| &login.issuer).or(issuers.first());
-        let issuer = issuer.ok_or(OAuthError::NoRegistration)?;
-        let server = AuthorizationServer::find(web, issuer).await?;
+        let (issuer, previous_login) = self.choose_issuer(&resource.authorization_servers)?;
+        let server = AuthorizationServer::discover(http_client, &issuer).await?;
         let token_endpoint = server.token_endpoint.clone().ok_or(OAuthError::Document {
             what: "the metadata of the authorization server",
             reason: "it has no `token_endpoint`",
         })?;
-        let demanded = match self.settings.dpop_bound_access_tokens {
+        let configured_binding = match self.settings.dpop_bound_access_tokens {
             true => TokenBinding::Required,
             false => TokenBinding::Unbound,
         };
-        let binding = demanded.max(challenge.token_binding).max(resource.token_binding);
-        Ok(DiscoveredServer { resource, server, token_endpoint, binding, before })
+        let binding = configured_binding.max(challenge.token_binding).max(resource.token_binding);
+        Ok(DiscoveredServer { resource, server, token_endpoint, binding, previous_login })
     }
 
-    /// How this client is known there: as before, or anew.
-    async fn client(
+    /// The authorization server to use of those that the server names, and the login there.
+    ///
+    /// # Security
+    /// A server may be taken over after it was configured. A configured credential therefore goes to
+    /// the configured issuer only, or where none is configured to the issuer of the first login.
+    fn choose_issuer(&self, named: &[String]) -> Result<(String, Option<Login>), OAuthError> {
+        let login = self.store.load()?;
+        let first = login.as_ref().map(|login| &login.issuer);
+        let pinned = match &self.settings.issuer {
+            Some(issuer) => Some(issuer),
+            None => first.filter(|first| self.settings.has_credential() || named.contains(first)),
+        };
+        let issuer = match pinned {
+            Some(pinned) if named.contains(pinned) => pinned,
+            Some(_) => return Err(OAuthError::OtherIssuer),
+            None => named.first().ok_or(OAuthError::NoRegistration)?,
+        };
+        // A login of another issuer cannot be used, and neither can its registration.
+        let issuer = issuer.clone();
+        Ok((issuer.clone(), login.filter(|login| login.issuer == issuer)))
+    }
+
+    /// The registration of this client: the existing one if it fits, otherwise a new one.
+    async fn client_identity(
         &self,
-        web: &OAuthHttpClient,
-        found: &DiscoveredServer,
+        http_client: &OAuthHttpClient,
+        discovered: &DiscoveredServer,
         agent: &dyn AuthorizationAgent,
     ) -> Result<ClientIdentity, OAuthError> {
-        let DiscoveredServer { server, before, binding, .. } = found;
+        let DiscoveredServer { server, previous_login, binding, .. } = discovered;
         let redirect_uri = agent.redirect_uri();
-        let known = before.as_ref().map(|login| &login.client).filter(|client| {
+        let registered = previous_login.as_ref().map(|login| &login.client).filter(|client| {
             client.redirect_uri.as_ref() == Some(&redirect_uri) && self.settings.client_id.is_none()
         });
-        match known {
-            Some(known) => Ok(known.clone()),
+        match registered {
+            Some(registered) => Ok(registered.clone()),
             None => {
                 let settings = &self.settings;
-                ClientIdentity::establish(web, server, settings, &redirect_uri, *binding).await
+                ClientIdentity::establish(http_client, server, settings, &redirect_uri, *binding)
+                    .await
             }
         }
     }
 
-    /// The scopes to ask for: those of the challenge, else all that the resource knows; with what
-    /// the login had before where more are wanted, so that nothing is lost by a step up.
+    /// The scopes to request: those of the challenge, or else all that the resource supports. To a
+    /// challenge's scopes those of the previous login are added, so that stepping up loses none.
     pub(super) fn scopes(
         &self,
         challenge: &Challenge,
-        found: &DiscoveredServer,
+        discovered: &DiscoveredServer,
     ) -> BTreeSet<String> {
-        let DiscoveredServer { resource, server, before, .. } = found;
+        let DiscoveredServer { resource, server, previous_login, .. } = discovered;
         let wanted = match challenge.scopes.is_empty() {
             false => &challenge.scopes,
             true => &resource.scopes_supported,
         };
         let mut scopes: BTreeSet<String> = wanted | &self.settings.scopes;
-        if let Some(before) = before.as_ref().filter(|_| challenge.wants_scopes()) {
-            scopes.extend(before.scopes.iter().cloned());
+        if let Some(previous_login) = previous_login.as_ref().filter(|_| challenge.wants_scopes()) {
+            scopes.extend(previous_login.scopes.iter().cloned());
         }
-        if !scopes.is_empty() && server.scopes_supported.contains(OFFLINE) {
-            scopes.insert(OFFLINE.to_owned());
+        if !scopes.is_empty() && server.scopes_supported.contains(OFFLINE_ACCESS) {
+            scopes.insert(OFFLINE_ACCESS.to_owned());
         }
         scopes
     }
@@ -375,8 +391,8 @@ enum LoginFlow {
     Device,
 }
 
-/// The canonical address of a server (RFC 8707 §2 as the protocol uses it).
-fn canonical(server: &Url) -> String {
+/// The canonical URL of a server (RFC 8707 §2 as MCP uses it).
+fn canonical_resource(server: &Url) -> String {
     let mut url = server.clone();
     url.set_fragment(None);
     let text = url.to_string();

@@ -1,5 +1,5 @@
-//! The JSON Web Token by which this client proves who it is in place of a secret (`private_key_jwt`,
-//! RFC 7523 §2.2).
+//! The JSON Web Token that authenticates this client instead of a secret (`private_key_jwt`, RFC
+//! 7523 §2.2).
 
 use std::collections::BTreeSet;
 
@@ -10,52 +10,53 @@ use zeroize::Zeroizing;
 use super::error::OAuthError;
 use super::signing_key::{SigningKey, SigningKeyError};
 
-/// The type of the assertion, as the form names it.
+/// The type of the assertion in the form.
 pub(super) const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-/// How long an assertion counts, in seconds.
-const LIFE: i64 = 120;
+/// How long an assertion is valid.
+const LIFETIME_SECONDS: i64 = 120;
 
-/// What an assertion says.
+/// The claims of an assertion.
 pub(super) struct ClientAssertion<'a> {
     pub(super) client_id: &'a str,
-    /// Which of the client's keys signs.
+    /// The id of the signing key.
     pub(super) key_id: Option<&'a str>,
-    /// Whom it is for. Nobody else may take it, so it is one, and no address of an endpoint.
+    /// The audience: the issuer and not an endpoint, so that no other server can accept the
+    /// assertion.
     pub(super) issuer: &'a str,
-    /// The algorithms that are taken; empty where nobody said.
+    /// The algorithms that the server accepts; empty if it does not say.
     pub(super) algorithms: &'a BTreeSet<String>,
     pub(super) now: Timestamp,
-    /// What makes it the only one.
+    /// The unique id of the assertion.
     pub(super) id: &'a str,
 }
 
 impl ClientAssertion<'_> {
     /// Signs it with a key in PEM.
     pub(super) fn sign(&self, pem: &str) -> Result<Zeroizing<String>, OAuthError> {
-        self.signed(pem).map_err(|error| OAuthError::ClientKey { reason: error.to_string() })
+        self.try_sign(pem).map_err(|error| OAuthError::ClientKey { reason: error.to_string() })
     }
 
-    fn signed(&self, pem: &str) -> Result<Zeroizing<String>, SigningKeyError> {
+    fn try_sign(&self, pem: &str) -> Result<Zeroizing<String>, SigningKeyError> {
         let key = SigningKey::from_pem(pem)?;
-        let mut header = json!({ "alg": key.algorithm(self.algorithms)?, "typ": "JWT" });
+        let mut header = json!({ "alg": key.choose_algorithm(self.algorithms)?, "typ": "JWT" });
         if let (Some(key_id), Some(fields)) = (self.key_id, header.as_object_mut()) {
             fields.insert("kid".to_owned(), key_id.into());
         }
-        let issued = seconds(self.now);
+        let issued = unix_seconds(self.now);
         let claims = json!({
             "iss": self.client_id,
             "sub": self.client_id,
             "aud": self.issuer,
             "iat": issued,
-            "exp": issued.saturating_add(LIFE),
+            "exp": issued.saturating_add(LIFETIME_SECONDS),
             "jti": self.id,
         });
-        key.token(&header, &claims).map(Zeroizing::new)
+        key.sign_jwt(&header, &claims).map(Zeroizing::new)
     }
 }
 
-/// A time as JSON Web Tokens have it.
-pub(super) fn seconds(at: Timestamp) -> i64 {
+/// A time in seconds, as JSON Web Tokens use it.
+pub(super) fn unix_seconds(at: Timestamp) -> i64 {
     at.micros().div_euclid(1_000_000)
 }
 

@@ -1,28 +1,28 @@
-//! What was found of a server and its authorization server.
+//! The result of discovering a server and its authorization server.
 
 use super::dpop::{ALGORITHM, DpopKey, ProofContext, TokenBinding};
 use super::error::OAuthError;
 use super::grant::TokenEndpoint;
 use super::login::Login;
 use super::metadata::{AuthorizationServer, ProtectedResource};
+use super::oauth_http_client::OAuthHttpClient;
 use super::registration::ClientIdentity;
 use super::settings::OAuthSettings;
-use super::web::OAuthHttpClient;
 
-/// Whose tokens a server takes, and what is needed to ask for one.
+/// A server's metadata and its authorization server.
 pub(super) struct DiscoveredServer {
     pub(super) resource: ProtectedResource,
     pub(super) server: AuthorizationServer,
     pub(super) token_endpoint: String,
-    /// Whether its tokens are bound to a key.
+    /// The previous login, if it is of this issuer.
     pub(super) binding: TokenBinding,
     /// The login that there was, where it is one of this issuer.
-    pub(super) before: Option<Login>,
+    pub(super) previous_login: Option<Login>,
 }
 
 impl DiscoveredServer {
-    /// The key that the tokens of a new login are bound to; `None` where they are bound to none.
-    pub(super) fn key(&self) -> Result<Option<DpopKey>, OAuthError> {
+    /// A new key to bind the tokens of a new login to; `None` if they are not bound.
+    pub(super) fn new_dpop_key(&self) -> Result<Option<DpopKey>, OAuthError> {
         let algorithms = &self.server.dpop_algorithms;
         match self.binding {
             TokenBinding::Unbound => Ok(None),
@@ -34,18 +34,18 @@ impl DiscoveredServer {
         }
     }
 
-    /// Where tokens are asked for.
+    /// The token endpoint with all that a request to it needs.
     pub(super) fn endpoint<'a>(
         &'a self,
         proofs: &'a ProofContext,
         settings: &'a OAuthSettings,
-        web: &'a OAuthHttpClient,
+        http_client: &'a OAuthHttpClient,
         client: &'a ClientIdentity,
         key: Option<&'a DpopKey>,
     ) -> TokenEndpoint<'a> {
         TokenEndpoint {
             proofs,
-            web,
+            http_client,
             settings,
             client,
             issuer: &self.server.issuer,

@@ -1,4 +1,4 @@
-//! Tokens bound to a key, and the proof of that key on each request (DPoP, RFC 9449).
+//! Tokens bound to a key, and the proof of possession on each request (DPoP, RFC 9449).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,43 +12,43 @@ use sha2::{Digest as _, Sha256};
 use weaver_types::{Clock, OsRandom, Random, SystemClock, Timestamp};
 use zeroize::Zeroizing;
 
-use super::client_assertion::seconds;
+use super::client_assertion::unix_seconds;
 use super::error::OAuthError;
-use super::pkce::fresh;
+use super::pkce::random_token;
 use super::signing_key::SigningKey;
 
-/// The algorithm of all proofs.
+/// The signature algorithm of all proofs.
 pub(super) const ALGORITHM: &str = "ES256";
-/// The error of a server that wants its own value in the next proof.
-pub(super) const USE_NONCE: &str = "use_dpop_nonce";
-/// The header of a proof.
+/// The error of a server that requires a nonce in the proof.
+pub(super) const USE_NONCE_ERROR: &str = "use_dpop_nonce";
+/// The header that carries a proof.
 pub(super) const PROOF_HEADER: HeaderName = HeaderName::from_static("dpop");
 const NONCE_HEADER: HeaderName = HeaderName::from_static("dpop-nonce");
-/// The longest nonce of a server, in bytes.
-const MAX_NONCE: usize = 1024;
+/// The longest nonce of a server.
+const MAX_NONCE_BYTES: usize = 1024;
 
-/// Whether a server takes tokens that are bound to a key (DPoP, RFC 9449).
+/// Whether a server accepts tokens that are bound to a key (DPoP, RFC 9449).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum TokenBinding {
-    /// It says nothing of them.
+    /// It does not mention them.
     #[default]
     Unbound,
-    /// It takes them, and others too.
+    /// It accepts them and unbound ones.
     Offered,
-    /// It takes no others.
+    /// It accepts only bound ones.
     Required,
 }
 
-/// The private key that the tokens of one login are bound to: of the curve P-256, as PKCS #8 in base64.
+/// The private key that the tokens of one login are bound to: P-256, as PKCS #8 in base64.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct DpopKey(Zeroizing<String>);
 
-/// One request that is proven.
+/// The request that a proof covers.
 pub(super) struct ProvenRequest<'a> {
     pub(super) method: &'a str,
     pub(super) url: &'a Url,
-    /// The token that goes with it, where one does.
+    /// The access token sent with it, if any.
     pub(super) access_token: Option<&'a str>,
     pub(super) nonce: Option<&'a str>,
     pub(super) now: Timestamp,
@@ -56,47 +56,47 @@ pub(super) struct ProvenRequest<'a> {
 
 impl DpopKey {
     pub(super) fn generate() -> Result<Self, OAuthError> {
-        let der = SigningKey::generate_p256().map_err(|_| failed("none can be made"))?;
+        let der = SigningKey::generate_p256().map_err(|_| key_error("none can be made"))?;
         Ok(Self(Zeroizing::new(STANDARD.encode(&*der))))
     }
 
-    fn opened(&self) -> Result<SigningKey, OAuthError> {
+    fn signing_key(&self) -> Result<SigningKey, OAuthError> {
         let der = STANDARD.decode(self.0.as_bytes()).map(Zeroizing::new);
-        let der = der.map_err(|_| failed("it is no base64"))?;
-        SigningKey::from_pkcs8(&der).map_err(|error| failed(&error.to_string()))
+        let der = der.map_err(|_| key_error("it is no base64"))?;
+        SigningKey::from_pkcs8(&der).map_err(|error| key_error(&error.to_string()))
     }
 
-    /// The public half as a JSON Web Key: its coordinates.
-    fn point(key: &SigningKey) -> Result<(String, String), OAuthError> {
-        let (x, y) = key.p256_point().ok_or_else(|| failed("it is not of P-256"))?;
+    /// The coordinates of the public key, as in a JSON Web Key.
+    fn public_coordinates(key: &SigningKey) -> Result<(String, String), OAuthError> {
+        let (x, y) = key.p256_point().ok_or_else(|| key_error("it is not of P-256"))?;
         Ok((URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y)))
     }
 
-    /// The digest that names the key (RFC 7638).
+    /// The thumbprint of the key (RFC 7638).
     pub(super) fn thumbprint(&self) -> Result<String, OAuthError> {
-        let (x, y) = Self::point(&self.opened()?)?;
+        let (x, y) = Self::public_coordinates(&self.signing_key()?)?;
         let canonical = format!(r#"{{"crv":"P-256","kty":"EC","x":"{x}","y":"{y}"}}"#);
         Ok(URL_SAFE_NO_PAD.encode(Sha256::digest(canonical)))
     }
 
-    /// The proof for one request. Each is another, also for the same request.
+    /// The proof for one request. Each proof is unique, even for the same request.
     pub(super) fn proof(
         &self,
         request: &ProvenRequest<'_>,
         random: &dyn Random,
     ) -> Result<HeaderValue, OAuthError> {
-        let key = self.opened()?;
-        let (x, y) = Self::point(&key)?;
+        let key = self.signing_key()?;
+        let (x, y) = Self::public_coordinates(&key)?;
         let jwk = json!({ "kty": "EC", "crv": "P-256", "x": x, "y": y });
         let header = json!({ "typ": "dpop+jwt", "alg": ALGORITHM, "jwk": jwk });
         let mut target = request.url.clone();
         target.set_query(None);
         target.set_fragment(None);
         let mut claims = json!({
-            "jti": fresh(random)?,
+            "jti": random_token(random)?,
             "htm": request.method,
             "htu": target.as_str(),
-            "iat": seconds(request.now),
+            "iat": unix_seconds(request.now),
         });
         if let Some(claims) = claims.as_object_mut() {
             if let Some(token) = request.access_token {
@@ -107,22 +107,23 @@ impl DpopKey {
                 claims.insert("nonce".to_owned(), nonce.into());
             }
         }
-        let proof = key.token(&header, &claims).map_err(|error| failed(&error.to_string()))?;
-        HeaderValue::from_str(&proof).map_err(|_| failed("its proof fits no header"))
+        let proof =
+            key.sign_jwt(&header, &claims).map_err(|error| key_error(&error.to_string()))?;
+        HeaderValue::from_str(&proof).map_err(|_| key_error("its proof fits no header"))
     }
 }
 
-fn failed(reason: &str) -> OAuthError {
+fn key_error(reason: &str) -> OAuthError {
     OAuthError::Unavailable { what: "the key of the login", reason: reason.to_owned() }
 }
 
-/// What makes each proof another: time, randomness, and what the servers want in it.
+/// What makes each proof unique: time, randomness and the servers' nonces.
 pub(super) struct ProofContext {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) random: Arc<dyn Random>,
-    /// What the authorization server wants in the next proof.
+    /// The latest nonce of the authorization server.
     pub(super) issuer_nonce: LastNonce,
-    /// What the server itself wants in it.
+    /// The latest nonce of the resource server.
     pub(super) server_nonce: LastNonce,
 }
 
@@ -137,7 +138,7 @@ impl Default for ProofContext {
     }
 }
 
-/// The last value that one server wants in the next proof. It counts until the server gives another.
+/// The latest nonce of one server. It is valid until the server sends another.
 #[derive(Debug, Default)]
 pub(super) struct LastNonce(Mutex<Option<String>>);
 
@@ -146,13 +147,13 @@ impl LastNonce {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Keeps what an answer gives; true where it gives one.
-    pub(super) fn note(&self, headers: &HeaderMap) -> bool {
-        let mut given = headers.get_all(NONCE_HEADER).iter();
-        let (Some(nonce), None) = (given.next(), given.next()) else { return false };
+    /// Stores the nonce of a response; true if there is one.
+    pub(super) fn update_from(&self, headers: &HeaderMap) -> bool {
+        let mut values = headers.get_all(NONCE_HEADER).iter();
+        let (Some(nonce), None) = (values.next(), values.next()) else { return false };
         let legal = |b: u8| matches!(b, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
         let Ok(nonce) = nonce.to_str() else { return false };
-        if nonce.is_empty() || nonce.len() > MAX_NONCE || !nonce.bytes().all(legal) {
+        if nonce.is_empty() || nonce.len() > MAX_NONCE_BYTES || !nonce.bytes().all(legal) {
             return false;
         }
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(nonce.to_owned());
@@ -235,14 +236,14 @@ mod tests {
     fn only_one_legal_nonce_counts() {
         let kept = LastNonce::default();
         let mut headers = HeaderMap::new();
-        assert!(!kept.note(&headers));
+        assert!(!kept.update_from(&headers));
         for broken in ["", "a b", "a\"b", &"x".repeat(2_000)] {
             headers.insert(NONCE_HEADER, HeaderValue::from_str(broken).unwrap());
-            assert!(!kept.note(&headers), "{broken}");
+            assert!(!kept.update_from(&headers), "{broken}");
         }
         headers.insert(NONCE_HEADER, HeaderValue::from_static("a"));
-        assert!(kept.note(&headers) && kept.get().as_deref() == Some("a"));
+        assert!(kept.update_from(&headers) && kept.get().as_deref() == Some("a"));
         headers.append(NONCE_HEADER, HeaderValue::from_static("b"));
-        assert!(!kept.note(&headers) && kept.get().as_deref() == Some("a"));
+        assert!(!kept.update_from(&headers) && kept.get().as_deref() == Some("a"));
     }
 }

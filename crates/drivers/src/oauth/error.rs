@@ -1,11 +1,11 @@
-//! Why there is no token.
+//! Why no token could be obtained.
 
-/// Why there is no token, or no document of an authorization server. No message has any of a token,
-/// a code or a secret, nor words of the authorization server.
+/// Why no token, or no document of an authorization server, could be obtained. Messages contain no
+/// part of a token, code or secret, and no text of the authorization server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OAuthError {
-    /// An address cannot be used.
+    /// The address must not be requested.
     #[error("`{what}` is no address that may be asked: {reason}")]
     Address {
         /// Which one.
@@ -13,7 +13,7 @@ pub enum OAuthError {
         /// Why not.
         reason: &'static str,
     },
-    /// Nobody answered, or not with a document.
+    /// There was no response, or none with a document.
     #[error("{what} cannot be had: {reason}")]
     Unavailable {
         /// What was asked for.
@@ -21,25 +21,25 @@ pub enum OAuthError {
         /// Why not.
         reason: String,
     },
-    /// A document breaks a rule.
+    /// A document violates a rule.
     #[error("{what} cannot be used: {reason}")]
     Document {
-        /// Which one.
+        /// The rule.
         what: &'static str,
         /// The rule.
         reason: &'static str,
     },
-    /// The authorization server names no way to prove who asked for a code.
+    /// The authorization server does not support PKCE with S256.
     #[error("the authorization server does not offer PKCE with S256, which is required")]
     NoPkce,
-    /// The authorization server takes no proof of a key that this client makes.
+    /// The authorization server accepts no proof that this client can make.
     #[error(
         "tokens of this server must be bound to a key, and its authorization server takes no DPoP \
          proof that is signed with ES256; ask its operator, or remove `dpop_bound_access_tokens` \
          under `oauth` of the server in weaver.toml where that is what demands it"
     )]
     NoDpop,
-    /// The private key by which this client proves who it is cannot be used.
+    /// The private key of this client is unusable.
     #[error(
         "the private key that `client_key` under `oauth` of the server names cannot be used: {reason}"
     )]
@@ -47,34 +47,40 @@ pub enum OAuthError {
         /// Why not.
         reason: String,
     },
-    /// No way is left in which this client can be known there.
+    /// This client cannot be registered there.
     #[error(
         "the authorization server registers no clients; get a client id there and write \
          `client_id` under `oauth` of the server in weaver.toml"
     )]
     NoRegistration,
-    /// The authorization server sent the browser back with something else than was asked for.
+    /// The server names another authorization server than the one that the credentials are for.
+    #[error(
+        "the server names another authorization server than the one that its login is configured for; \
+         if that is right, write its address as `issuer` under `oauth` of the server in weaver.toml"
+    )]
+    OtherIssuer,
+    /// The redirect from the authorization server is invalid.
     #[error("the answer of the authorization server is refused: {reason}")]
     Redirect {
-        /// The rule that it breaks.
+        /// The rule that it violates.
         reason: &'static str,
     },
-    /// The authorization server refused.
+    /// The authorization server refused the request.
     #[error("the authorization server refused: {code}")]
     Refused {
         /// The error code, one of those that the specification lists.
         code: &'static str,
     },
-    /// Nobody is logged in, and nobody is here who could be asked.
+    /// A person must log in, and there is no agent.
     #[error("nobody is logged in there, or the login has ended")]
     LoginRequired,
-    /// The token lacks scopes, and nobody is here who could be asked for more.
+    /// The token lacks scopes, and there is no agent to ask for more.
     #[error("the login does not cover what was asked for")]
     InsufficientScope,
     /// Logins cannot be read or written.
     #[error("the logins cannot be read or written: {0}")]
     Store(String),
-    /// The person did not answer in time, or turned away.
+    /// The person did not answer in time, or cancelled.
     #[error("the login was not finished: {0}")]
     Unfinished(&'static str),
 }
@@ -91,6 +97,7 @@ impl OAuthError {
             Self::NoDpop => "oauth.dpop",
             Self::ClientKey { .. } => "oauth.client_key",
             Self::NoRegistration => "oauth.registration",
+            Self::OtherIssuer => "oauth.issuer",
             Self::Redirect { .. } => "oauth.redirect",
             Self::Refused { .. } => "oauth.refused",
             Self::LoginRequired => "oauth.login",
@@ -101,9 +108,9 @@ impl OAuthError {
     }
 }
 
-/// The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 8628 §3.5, RFC 8707 §2 and RFC 9449 §5: a code that is none
-/// of these is not repeated.
-const CODES: [&str; 19] = [
+/// The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 8628 §3.5, RFC 8707 §2 and RFC 9449 §5. Other
+/// codes are not repeated in messages.
+const KNOWN_ERROR_CODES: [&str; 19] = [
     "access_denied",
     "authorization_pending",
     "expired_token",
@@ -125,8 +132,8 @@ const CODES: [&str; 19] = [
     "use_dpop_nonce",
 ];
 
-/// The refusal that an authorization server words so.
-pub(super) fn refused(code: Option<&str>) -> OAuthError {
-    let known = code.and_then(|code| CODES.into_iter().find(|known| *known == code));
+/// The error for a refusal with this code.
+pub(super) fn refused_error(code: Option<&str>) -> OAuthError {
+    let known = code.and_then(|code| KNOWN_ERROR_CODES.into_iter().find(|known| *known == code));
     OAuthError::Refused { code: known.unwrap_or("an error that is not known") }
 }

@@ -1,5 +1,5 @@
-//! Requests to the token endpoint (RFC 6749 §4.1.3, §6; RFC 8628 §3.4; RFC 9449 §5), and what it
-//! answers.
+//! Requests to the token endpoint and their responses (RFC 6749 §4.1.3, §6; RFC 8628 §3.4; RFC 9449
+//! §5).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,90 +9,100 @@ use reqwest::header::HeaderValue;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::challenge::scopes;
+use super::challenge::parse_scopes;
 use super::client_assertion::{ASSERTION_TYPE, ClientAssertion};
-use super::dpop::{DpopKey, LastNonce, ProofContext, ProvenRequest, USE_NONCE};
-use super::error::{OAuthError, refused};
-use super::metadata::text;
-use super::pkce::fresh;
+use super::dpop::{DpopKey, LastNonce, ProofContext, ProvenRequest, USE_NONCE_ERROR};
+use super::error::{OAuthError, refused_error};
+use super::metadata::text_field;
+use super::oauth_http_client::{JsonResponse, OAuthHttpClient};
+use super::pkce::random_token;
 use super::registration::{ClientAuthentication, ClientIdentity};
 use super::settings::OAuthSettings;
-use super::web::{Document, OAuthHttpClient};
 
-const WHAT: &str = "a token";
-/// The longest token, in bytes.
-pub(super) const MAX_TOKEN: usize = 16 * 1024;
-/// The longest life that a token is believed to have.
-const MAX_LIFE: u64 = 366 * 24 * 60 * 60;
+const TOKEN: &str = "a token";
+/// The longest token.
+pub(super) const MAX_TOKEN_BYTES: usize = 16 * 1024;
+/// The longest lifetime of a token that is believed.
+const MAX_LIFETIME_SECONDS: u64 = 366 * 24 * 60 * 60;
 
-/// What the token endpoint gave.
-pub(super) struct Grant {
+/// The tokens that the token endpoint issued.
+pub(super) struct IssuedTokens {
     pub(super) access_token: Zeroizing<String>,
     pub(super) refresh_token: Option<Zeroizing<String>>,
-    pub(super) life: Option<Duration>,
-    /// The scopes that were granted, where they are not those that were asked for.
+    pub(super) lifetime: Option<Duration>,
+    /// The granted scopes, if they differ from the requested ones.
     pub(super) scopes: Option<BTreeSet<String>>,
 }
 
-/// Who asks, and where.
+/// A token endpoint, and the client that uses it.
 pub(super) struct TokenEndpoint<'a> {
     pub(super) proofs: &'a ProofContext,
-    pub(super) web: &'a OAuthHttpClient,
+    pub(super) http_client: &'a OAuthHttpClient,
     pub(super) settings: &'a OAuthSettings,
     pub(super) client: &'a ClientIdentity,
     pub(super) issuer: &'a str,
     pub(super) url: &'a str,
     /// The key that the tokens will be bound to.
     pub(super) key: Option<&'a DpopKey>,
-    /// The server that the token is for: named in every request (RFC 8707).
+    /// The server that the tokens are for, named in every request (RFC 8707).
     pub(super) resource: &'a str,
 }
 
 impl TokenEndpoint<'_> {
-    /// Asks with these parameters beside those that every request has.
-    pub(super) async fn ask(&self, own: &[(&str, &str)]) -> Result<Grant, OAuthError> {
-        read(&self.answer(own).await?, self.key.is_some())
+    /// Requests tokens with these parameters in addition to the common ones.
+    pub(super) async fn request_tokens(
+        &self,
+        parameters: &[(&str, &str)],
+    ) -> Result<IssuedTokens, OAuthError> {
+        parse_tokens(&self.request_json(parameters).await?, self.key.is_some())
     }
 
-    /// The same, and the answer as it stands. A server that wants a value of its own in the proof
-    /// gives it with its refusal, and is asked a second time.
-    pub(super) async fn answer(&self, own: &[(&str, &str)]) -> Result<Value, OAuthError> {
+    /// The same, and returns the JSON response. A server that requires a nonce in the proof sends
+    /// it with its refusal and is asked a second time.
+    pub(super) async fn request_json(
+        &self,
+        parameters: &[(&str, &str)],
+    ) -> Result<Value, OAuthError> {
         let mut attempts = 0_u8;
         loop {
             attempts = attempts.saturating_add(1);
-            let answer = self.once(own).await?;
+            let answer = self.send_once(parameters).await?;
             let error = answer.value.get("error").and_then(Value::as_str);
             match answer.status {
                 200 => return Ok(answer.value),
-                400..500 if attempts == 1 && error == Some(USE_NONCE) && answer.nonce_given => {}
-                // A refusal names its error (RFC 6749 §5.2). What does not may be of whoever stands before
-                // the authorization server, and 429 of a limit that passes.
-                400..500 if error.is_some() && answer.status != 429 => return Err(refused(error)),
+                400..500
+                    if attempts == 1 && error == Some(USE_NONCE_ERROR) && answer.has_new_nonce => {}
+                // A refusal names its error (RFC 6749 §5.2). Without one, the response may come
+                // from a proxy in front of the authorization server; and 429 is a rate limit that
+                // passes. Neither may end a login.
+                400..500 if error.is_some() && answer.status != 429 => {
+                    return Err(refused_error(error));
+                }
                 status => {
                     let reason = format!("the token endpoint answered with status {status}");
-                    return Err(OAuthError::Unavailable { what: WHAT, reason });
+                    return Err(OAuthError::Unavailable { what: TOKEN, reason });
                 }
             }
         }
     }
 
-    async fn once(&self, own: &[(&str, &str)]) -> Result<Document, OAuthError> {
+    async fn send_once(&self, parameters: &[(&str, &str)]) -> Result<JsonResponse, OAuthError> {
         let last = &self.proofs.issuer_nonce;
         let proof = self.key.map(|key| self.proof(key)).transpose()?.map(|proof| (proof, last));
-        self.post(WHAT, self.url, own, proof).await
+        self.post(TOKEN, self.url, parameters, proof).await
     }
 
-    /// Posts a form to the authorization server, in which the client says and proves who it is.
+    /// Posts a form to the authorization server, with the client's authentication.
     pub(super) async fn post(
         &self,
         what: &'static str,
         url: &str,
-        own: &[(&str, &str)],
+        parameters: &[(&str, &str)],
         proof: Option<(HeaderValue, &LastNonce)>,
-    ) -> Result<Document, OAuthError> {
+    ) -> Result<JsonResponse, OAuthError> {
         let secret = self.client.secret(self.settings).await?;
         let assertion = self.assertion().await?;
-        let mut form: Vec<(&str, &str)> = own.to_vec();
+        let mut form: Vec<(&str, &str)> = parameters.to_vec();
         form.push(("resource", self.resource));
         let mut basic = None;
         match (self.client.authentication, &secret) {
@@ -110,11 +120,11 @@ impl TokenEndpoint<'_> {
             }
             _ => form.push(("client_id", &self.client.client_id)),
         }
-        self.web.post_proven_form(what, url, &form, basic, proof).await
+        self.http_client.post_proven_form(what, url, &form, basic, proof).await
     }
 
     fn proof(&self, key: &DpopKey) -> Result<HeaderValue, OAuthError> {
-        let refused = |_| OAuthError::Address { what: WHAT, reason: "it is no url" };
+        let refused = |_| OAuthError::Address { what: TOKEN, reason: "it is no url" };
         let url = Url::parse(self.url).map_err(refused)?;
         let nonce = self.proofs.issuer_nonce.get();
         let request = ProvenRequest {
@@ -127,7 +137,7 @@ impl TokenEndpoint<'_> {
         key.proof(&request, self.proofs.random.as_ref())
     }
 
-    /// The proof of who this client is, where it has a key for that; else an empty text.
+    /// The assertion that authenticates this client, if it uses a private key; otherwise empty.
     async fn assertion(&self) -> Result<Zeroizing<String>, OAuthError> {
         if self.client.authentication != ClientAuthentication::PrivateKeyJwt {
             return Ok(Zeroizing::default());
@@ -142,23 +152,23 @@ impl TokenEndpoint<'_> {
             issuer: self.issuer,
             algorithms: &self.client.assertion_algorithms,
             now: self.proofs.clock.now(),
-            id: &fresh(self.proofs.random.as_ref())?,
+            id: &random_token(self.proofs.random.as_ref())?,
         };
         assertion.sign(&pem)
     }
 }
 
 /// Reads an access token: one that is bound to a key exactly where a key was shown.
-fn read(value: &Value, bound: bool) -> Result<Grant, OAuthError> {
-    let wrong = |reason| OAuthError::Document { what: WHAT, reason };
+fn parse_tokens(value: &Value, bound: bool) -> Result<IssuedTokens, OAuthError> {
+    let wrong = |reason| OAuthError::Document { what: TOKEN, reason };
     let token = |key: &str| -> Result<Option<Zeroizing<String>>, OAuthError> {
         let Some(text) = value.get(key).and_then(Value::as_str) else { return Ok(None) };
         let legal = !text.is_empty()
-            && text.len() <= MAX_TOKEN
+            && text.len() <= MAX_TOKEN_BYTES
             && text.bytes().all(|b| b.is_ascii_graphic());
         legal.then(|| Some(Zeroizing::new(text.to_owned()))).ok_or_else(|| wrong("it is no token"))
     };
-    let kind = text(value, "token_type").unwrap_or_default();
+    let kind = text_field(value, "token_type").unwrap_or_default();
     let expected = if bound { "dpop" } else { "bearer" };
     if !kind.eq_ignore_ascii_case(expected) {
         return Err(wrong(match bound {
@@ -168,14 +178,14 @@ fn read(value: &Value, bound: bool) -> Result<Grant, OAuthError> {
     }
     let access_token =
         token("access_token")?.ok_or_else(|| wrong("there is none in the answer"))?;
-    let life = value.get("expires_in").and_then(|life| {
-        life.as_u64().or_else(|| life.as_str().and_then(|text| text.parse().ok()))
+    let lifetime = value.get("expires_in").and_then(|lifetime| {
+        lifetime.as_u64().or_else(|| lifetime.as_str().and_then(|text| text.parse().ok()))
     });
-    Ok(Grant {
+    Ok(IssuedTokens {
         access_token,
         refresh_token: token("refresh_token")?,
-        life: life.map(|life| Duration::from_secs(life.min(MAX_LIFE))),
-        scopes: text(value, "scope").map(|text| scopes(&text)),
+        lifetime: lifetime.map(|lifetime| Duration::from_secs(lifetime.min(MAX_LIFETIME_SECONDS))),
+        scopes: text_field(value, "scope").map(|text| parse_scopes(&text)),
     })
 }
 
@@ -188,7 +198,7 @@ mod tests {
     #[test]
     fn only_a_bearer_token_that_fits_a_header_counts() {
         let fine = json!({"access_token": "a.b", "token_type": "bearer", "expires_in": "60"});
-        assert_eq!(read(&fine, false).unwrap().life, Some(Duration::from_secs(60)));
+        assert_eq!(parse_tokens(&fine, false).unwrap().lifetime, Some(Duration::from_secs(60)));
         for broken in [
             json!({"access_token": "a", "token_type": "DPoP"}),
             json!({"access_token": "a"}),
@@ -198,15 +208,15 @@ mod tests {
             json!({"access_token": "a", "token_type": "Bearer", "refresh_token": "a b"}),
             json!([]),
         ] {
-            assert!(read(&broken, false).is_err(), "{broken}");
+            assert!(parse_tokens(&broken, false).is_err(), "{broken}");
         }
     }
 
     #[test]
     fn a_token_that_is_not_bound_to_the_key_is_refused() {
         let bound = json!({"access_token": "a", "token_type": "dpop"});
-        assert!(read(&bound, true).is_ok() && read(&bound, false).is_err());
+        assert!(parse_tokens(&bound, true).is_ok() && parse_tokens(&bound, false).is_err());
         let unbound = json!({"access_token": "a", "token_type": "Bearer"});
-        assert_eq!(read(&unbound, true).err().unwrap().code(), "oauth.document");
+        assert_eq!(parse_tokens(&unbound, true).err().unwrap().code(), "oauth.document");
     }
 }

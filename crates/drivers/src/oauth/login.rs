@@ -1,4 +1,4 @@
-//! A login: the tokens for one server, and all that is needed to refresh them.
+//! A login: the tokens for one server, and what is needed to refresh them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,57 +11,57 @@ use zeroize::Zeroizing;
 use super::dpop::DpopKey;
 use super::registration::ClientIdentity;
 
-/// A token is refreshed this long before it ends, or after half its life where that is shorter.
-const EARLY: Duration = Duration::from_secs(60);
+/// A token is refreshed this long before it expires, or after half its lifetime if that is sooner.
+const REFRESH_MARGIN: Duration = Duration::from_secs(60);
 
-/// The tokens for one server, bound to the issuer that gave them and the resource that they are for.
+/// The tokens for one server, bound to the issuer and the resource.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
     /// The server that the tokens are for.
     pub resource: String,
-    /// The issuer that gave them. They are never used with another one.
+    /// The issuer of the tokens. They are never sent to another one.
     pub issuer: String,
-    /// Where they are refreshed.
+    /// The endpoint that refreshes them.
     pub token_endpoint: String,
-    /// How this client is known to the issuer.
+    /// The registration of this client at the issuer.
     pub client: ClientIdentity,
-    /// The token that goes to the server.
+    /// The token sent to the server.
     pub(super) access_token: Zeroizing<String>,
-    /// What a fresh one is asked for with.
+    /// The token that requests a new access token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refresh_token: Option<Zeroizing<String>>,
     /// The key that the tokens are bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) dpop_key: Option<DpopKey>,
-    /// The scopes that were asked for or granted.
+    /// The scopes that were requested or granted.
     pub scopes: BTreeSet<String>,
-    /// When they were given.
+    /// When the tokens were issued.
     pub obtained: Timestamp,
-    /// When the access token ends, where the issuer said.
+    /// When the access token expires, if the issuer said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
 }
 
 impl Login {
-    /// True where it can be refreshed.
+    /// True if it can be refreshed.
     #[must_use]
     pub fn is_refreshable(&self) -> bool {
         self.refresh_token.is_some()
     }
 
-    /// True where the tokens are bound to a key, without which they are of no use.
+    /// True if the tokens are bound to a key, without which they cannot be used.
     #[must_use]
     pub fn is_key_bound(&self) -> bool {
         self.dpop_key.is_some()
     }
 
-    /// True when the access token should be refreshed before it is used.
+    /// True if the access token should be refreshed before it is used.
     #[must_use]
     pub fn is_stale(&self, now: Timestamp) -> bool {
         let Some(expires) = self.expires else { return false };
         let half = expires.since(self.obtained).checked_div(2).unwrap_or_default();
-        now.after(EARLY.min(half)) >= expires
+        now.after(REFRESH_MARGIN.min(half)) >= expires
     }
 }
 

@@ -1,5 +1,5 @@
-//! The metadata of protected resources (RFC 9728) and of authorization servers (RFC 8414 and OpenID
-//! Connect Discovery), and where they are looked for.
+//! The metadata of protected resources (RFC 9728) and authorization servers (RFC 8414 and OpenID
+//! Connect Discovery), and their discovery.
 
 use std::collections::BTreeSet;
 
@@ -9,99 +9,101 @@ use serde_json::Value;
 use super::challenge::Challenge;
 use super::dpop::{ALGORITHM, TokenBinding};
 use super::error::OAuthError;
-use super::web::OAuthHttpClient;
+use super::oauth_http_client::OAuthHttpClient;
 
-/// The most entries of one list of a document.
+/// The most entries of one list in a document.
 const MAX_LIST: usize = 200;
-const RESOURCE: &str = "the metadata of the protected resource";
-const SERVER: &str = "the metadata of the authorization server";
+const RESOURCE_METADATA: &str = "the metadata of the protected resource";
+const SERVER_METADATA: &str = "the metadata of the authorization server";
 
-/// What a protected resource says of itself.
+/// The metadata of a protected resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtectedResource {
-    /// Its identifier, for which tokens are asked.
+    /// Its identifier, for which tokens are requested.
     pub resource: String,
-    /// The issuers whose tokens it takes.
+    /// The issuers whose tokens it accepts.
     pub authorization_servers: Vec<String>,
-    /// The scopes that it knows.
+    /// The scopes that it supports.
     pub scopes_supported: BTreeSet<String>,
-    /// Whether it takes tokens that are bound to a key.
+    /// Whether it accepts tokens bound to a key.
     pub token_binding: TokenBinding,
 }
 
-/// What an authorization server says of itself.
+/// The metadata of an authorization server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuthorizationServer {
     /// Its identifier.
     pub issuer: String,
-    /// Where a person agrees.
+    /// Where a person authorises a client.
     pub authorization_endpoint: Option<String>,
-    /// Where tokens are asked for.
+    /// Where tokens are requested.
     pub token_endpoint: Option<String>,
     /// Where clients register.
     pub registration_endpoint: Option<String>,
-    /// Where a device asks for a code.
+    /// Where device codes are requested.
     pub device_authorization_endpoint: Option<String>,
     /// Where tokens are introspected.
     pub introspection_endpoint: Option<String>,
-    /// Where its keys are.
+    /// Where its keys are published.
     pub jwks_uri: Option<String>,
-    /// The ways of PKCE.
+    /// The supported PKCE methods.
     pub code_challenge_methods: BTreeSet<String>,
-    /// The ways in which clients prove who they are; empty where it does not say.
+    /// The supported client authentication methods; empty if not declared.
     pub token_endpoint_auth_methods: BTreeSet<String>,
-    /// The algorithms that clients may sign their assertions with; empty where it does not say.
+    /// The algorithms accepted for client assertions; empty if not declared.
     pub assertion_algorithms: BTreeSet<String>,
-    /// The algorithms that proofs of a key may be signed with; empty where it does not say.
+    /// The algorithms accepted for DPoP proofs; empty if not declared.
     pub dpop_algorithms: BTreeSet<String>,
-    /// The scopes that it knows.
+    /// The scopes that it supports.
     pub scopes_supported: BTreeSet<String>,
-    /// A client's id may be the address of a document about it.
+    /// Whether a client id may be the URL of a client metadata document.
     pub client_id_metadata_documents: bool,
-    /// Its answers to authorizations name it (RFC 9207).
-    pub names_itself: bool,
+    /// Whether its authorization responses contain its issuer identifier (RFC 9207).
+    pub sends_issuer_in_redirect: bool,
 }
 
 impl ProtectedResource {
-    /// Asks where the challenge says, then below the well-known address for the path of the server,
-    /// then at the root; `None` when there is no document anywhere.
+    /// Fetches the metadata from the URL in the challenge, else from the well-known URL for the
+    /// server's path, else for its root; `None` if there is no document.
     ///
     /// # Errors
-    /// [`OAuthError::Document`], for a document that speaks for another resource.
-    pub async fn find(
-        web: &OAuthHttpClient,
+    /// [`OAuthError::Document`], for a document about another resource.
+    pub async fn discover(
+        http_client: &OAuthHttpClient,
         server: &Url,
         challenge: &Challenge,
     ) -> Result<Option<Self>, OAuthError> {
         if let Some(named) = &challenge.resource_metadata {
-            let found = web.get(RESOURCE, named).await?;
-            if found.status == 200 {
-                return Self::read(&found.value, server).map(Some);
+            let response = http_client.get(RESOURCE_METADATA, named).await?;
+            if response.status == 200 {
+                return Self::parse(&response.value, server).map(Some);
             }
         }
-        for place in well_known(server, "oauth-protected-resource") {
-            let found = web.get(RESOURCE, &place).await?;
-            if found.status == 200 && found.value.is_object() {
-                return Self::read(&found.value, server).map(Some);
+        for candidate in well_known_urls(server, "oauth-protected-resource") {
+            let response = http_client.get(RESOURCE_METADATA, &candidate).await?;
+            if response.status == 200 && response.value.is_object() {
+                return Self::parse(&response.value, server).map(Some);
             }
         }
         Ok(None)
     }
 
-    fn read(value: &Value, server: &Url) -> Result<Self, OAuthError> {
-        let wrong = |reason| OAuthError::Document { what: RESOURCE, reason };
-        let resource = text(value, "resource").ok_or_else(|| wrong("it has no `resource`"))?;
-        // A token for another resource would be of use there: nobody may have one asked for here.
-        if !covers(&resource, server) {
+    fn parse(value: &Value, server: &Url) -> Result<Self, OAuthError> {
+        let wrong = |reason| OAuthError::Document { what: RESOURCE_METADATA, reason };
+        let resource =
+            text_field(value, "resource").ok_or_else(|| wrong("it has no `resource`"))?;
+        // A token for another resource would be valid there, so this server must not be able to ask
+        // for one.
+        if !is_same_or_parent(&resource, server) {
             return Err(wrong("its `resource` is another server"));
         }
-        let authorization_servers = texts(value, "authorization_servers");
+        let authorization_servers = text_list(value, "authorization_servers");
         if authorization_servers.is_empty() {
             return Err(wrong("it names no authorization server"));
         }
-        let scopes_supported = texts(value, "scopes_supported").into_iter().collect();
+        let scopes_supported = text_list(value, "scopes_supported").into_iter().collect();
         let bound = value.get("dpop_bound_access_tokens_required").and_then(Value::as_bool);
-        let algorithms = texts(value, "dpop_signing_alg_values_supported");
+        let algorithms = text_list(value, "dpop_signing_alg_values_supported");
         let known = algorithms.iter().any(|name| name == ALGORITHM);
         let token_binding = match bound.unwrap_or(false) {
             true if !algorithms.is_empty() && !known => return Err(OAuthError::NoDpop),
@@ -113,18 +115,20 @@ impl ProtectedResource {
     }
 }
 
-/// Whether a resource identifier is that of this server, or of a path above its.
-fn covers(resource: &str, server: &Url) -> bool {
+/// Whether a resource identifier is the server itself or a parent path of it.
+fn is_same_or_parent(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     if resource.origin() != server.origin() || resource.fragment().is_some() {
         return false;
     }
-    let (own, whole) = (server.path(), resource.path().trim_end_matches('/'));
-    own.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let (server_path, resource_path) = (server.path(), resource.path().trim_end_matches('/'));
+    server_path
+        .strip_prefix(resource_path)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The well-known addresses of a document about `at`: with its path put behind, then at the root.
-fn well_known(at: &Url, document: &str) -> Vec<String> {
+/// The well-known URLs of a document about `at`: with its path appended, then at the root.
+fn well_known_urls(at: &Url, document: &str) -> Vec<String> {
     let origin = at.origin().ascii_serialization();
     let path = at.path().trim_end_matches('/');
     let root = format!("{origin}/.well-known/{document}");
@@ -132,60 +136,60 @@ fn well_known(at: &Url, document: &str) -> Vec<String> {
 }
 
 impl AuthorizationServer {
-    /// Asks for the metadata of an issuer, in the order that the protocol prescribes. A document
-    /// counts only where it names the very issuer that was asked (RFC 8414 §3.3).
+    /// Fetches the metadata of an issuer from the URLs in the order that MCP prescribes. A document
+    /// counts only if it names exactly this issuer (RFC 8414 §3.3).
     ///
-    /// # Errors
+    /// [`OAuthError`], if there is no usable document.
     /// [`OAuthError`], when there is none that can be used.
-    pub async fn find(web: &OAuthHttpClient, issuer: &str) -> Result<Self, OAuthError> {
-        let wrong = |reason| OAuthError::Document { what: SERVER, reason };
-        let at = Url::parse(issuer)
-            .map_err(|_| OAuthError::Address { what: SERVER, reason: "it is no url" })?;
-        if at.query().is_some() || at.fragment().is_some() {
+    pub async fn discover(http_client: &OAuthHttpClient, issuer: &str) -> Result<Self, OAuthError> {
+        let wrong = |reason| OAuthError::Document { what: SERVER_METADATA, reason };
+        let issuer_url = Url::parse(issuer)
+            .map_err(|_| OAuthError::Address { what: SERVER_METADATA, reason: "it is no url" })?;
+        if issuer_url.query().is_some() || issuer_url.fragment().is_some() {
             return Err(wrong("its issuer has a query or a fragment"));
         }
-        for place in places(&at) {
-            let found = web.get(SERVER, &place).await?;
-            if found.status != 200 || !found.value.is_object() {
+        for candidate in metadata_urls(&issuer_url) {
+            let response = http_client.get(SERVER_METADATA, &candidate).await?;
+            if response.status != 200 || !response.value.is_object() {
                 continue;
             }
-            let read = Self::read(&found.value)?;
+            let read = Self::parse(&response.value)?;
             if read.issuer != issuer {
                 return Err(wrong("it names another issuer than the one that was asked"));
             }
             return Ok(read);
         }
         let reason = "there is no document at any of the well-known addresses".to_owned();
-        Err(OAuthError::Unavailable { what: SERVER, reason })
+        Err(OAuthError::Unavailable { what: SERVER_METADATA, reason })
     }
 
-    fn read(value: &Value) -> Result<Self, OAuthError> {
-        let wrong = |reason| OAuthError::Document { what: SERVER, reason };
-        let set = |key| texts(value, key).into_iter().collect();
+    fn parse(value: &Value) -> Result<Self, OAuthError> {
+        let wrong = |reason| OAuthError::Document { what: SERVER_METADATA, reason };
+        let text_set = |key| text_list(value, key).into_iter().collect();
         let flag = |key: &str| value.get(key).and_then(Value::as_bool).unwrap_or(false);
         Ok(Self {
-            issuer: text(value, "issuer").ok_or_else(|| wrong("it has no `issuer`"))?,
-            authorization_endpoint: text(value, "authorization_endpoint"),
-            token_endpoint: text(value, "token_endpoint"),
-            registration_endpoint: text(value, "registration_endpoint"),
-            device_authorization_endpoint: text(value, "device_authorization_endpoint"),
-            introspection_endpoint: text(value, "introspection_endpoint"),
-            jwks_uri: text(value, "jwks_uri"),
-            code_challenge_methods: set("code_challenge_methods_supported"),
-            token_endpoint_auth_methods: set("token_endpoint_auth_methods_supported"),
-            assertion_algorithms: set("token_endpoint_auth_signing_alg_values_supported"),
-            dpop_algorithms: set("dpop_signing_alg_values_supported"),
-            scopes_supported: set("scopes_supported"),
+            issuer: text_field(value, "issuer").ok_or_else(|| wrong("it has no `issuer`"))?,
+            authorization_endpoint: text_field(value, "authorization_endpoint"),
+            token_endpoint: text_field(value, "token_endpoint"),
+            registration_endpoint: text_field(value, "registration_endpoint"),
+            device_authorization_endpoint: text_field(value, "device_authorization_endpoint"),
+            introspection_endpoint: text_field(value, "introspection_endpoint"),
+            jwks_uri: text_field(value, "jwks_uri"),
+            code_challenge_methods: text_set("code_challenge_methods_supported"),
+            token_endpoint_auth_methods: text_set("token_endpoint_auth_methods_supported"),
+            assertion_algorithms: text_set("token_endpoint_auth_signing_alg_values_supported"),
+            dpop_algorithms: text_set("dpop_signing_alg_values_supported"),
+            scopes_supported: text_set("scopes_supported"),
             client_id_metadata_documents: flag("client_id_metadata_document_supported"),
-            names_itself: flag("authorization_response_iss_parameter_supported"),
+            sends_issuer_in_redirect: flag("authorization_response_iss_parameter_supported"),
         })
     }
 
-    /// Refuses one that offers no PKCE with S256: silence means that it does not.
+    /// Refuses a server that does not declare PKCE with S256.
     ///
     /// # Errors
     /// [`OAuthError::NoPkce`].
-    pub fn needs_pkce(&self) -> Result<(), OAuthError> {
+    pub fn require_pkce(&self) -> Result<(), OAuthError> {
         match self.code_challenge_methods.contains("S256") {
             true => Ok(()),
             false => Err(OAuthError::NoPkce),
@@ -193,27 +197,27 @@ impl AuthorizationServer {
     }
 }
 
-/// Where the metadata of an issuer may be.
-fn places(issuer: &Url) -> Vec<String> {
+/// The URLs at which the metadata of an issuer may be published.
+fn metadata_urls(issuer: &Url) -> Vec<String> {
     let origin = issuer.origin().ascii_serialization();
     let path = issuer.path().trim_end_matches('/');
     let (oauth, openid) = ("oauth-authorization-server", "openid-configuration");
-    let mut places = vec![
+    let mut candidates = vec![
         format!("{origin}/.well-known/{oauth}{path}"),
         format!("{origin}/.well-known/{openid}{path}"),
     ];
     if !path.is_empty() {
-        places.push(format!("{origin}{path}/.well-known/{openid}"));
+        candidates.push(format!("{origin}{path}/.well-known/{openid}"));
     }
-    places
+    candidates
 }
 
-pub(super) fn text(value: &Value, key: &str) -> Option<String> {
+pub(super) fn text_field(value: &Value, key: &str) -> Option<String> {
     let text = value.get(key)?.as_str()?;
     (!text.is_empty() && text.len() <= 4096).then(|| text.to_owned())
 }
 
-fn texts(value: &Value, key: &str) -> Vec<String> {
+fn text_list(value: &Value, key: &str) -> Vec<String> {
     let list = value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let texts = list.iter().take(MAX_LIST).filter_map(Value::as_str);
     texts.filter(|text| !text.is_empty() && text.len() <= 4096).map(str::to_owned).collect()
@@ -232,16 +236,16 @@ mod tests {
     #[test]
     fn the_path_of_an_issuer_is_put_between() {
         assert_eq!(
-            places(&url("https://h.example/t/")),
+            metadata_urls(&url("https://h.example/t/")),
             [
                 "https://h.example/.well-known/oauth-authorization-server/t",
                 "https://h.example/.well-known/openid-configuration/t",
                 "https://h.example/t/.well-known/openid-configuration",
             ]
         );
-        assert_eq!(places(&url("https://h.example")).len(), 2);
+        assert_eq!(metadata_urls(&url("https://h.example")).len(), 2);
         assert_eq!(
-            well_known(&url("https://h.example:8/a/mcp"), "oauth-protected-resource"),
+            well_known_urls(&url("https://h.example:8/a/mcp"), "oauth-protected-resource"),
             [
                 "https://h.example:8/.well-known/oauth-protected-resource/a/mcp",
                 "https://h.example:8/.well-known/oauth-protected-resource",
@@ -253,7 +257,7 @@ mod tests {
     fn a_resource_speaks_for_itself_alone() {
         let server = url("https://h.example/a/mcp");
         for fine in ["https://h.example/a/mcp", "https://H.example/a/", "https://h.example"] {
-            assert!(covers(fine, &server), "{fine}");
+            assert!(is_same_or_parent(fine, &server), "{fine}");
         }
         for other in [
             "https://h.example/a/mc",
@@ -264,12 +268,12 @@ mod tests {
             "https://h.example/a/mcp#x",
             "h.example/a/mcp",
         ] {
-            assert!(!covers(other, &server), "{other}");
+            assert!(!is_same_or_parent(other, &server), "{other}");
             let value = json!({"resource": other, "authorization_servers": ["https://a.example"]});
-            assert!(ProtectedResource::read(&value, &server).is_err(), "{other}");
+            assert!(ProtectedResource::parse(&value, &server).is_err(), "{other}");
         }
         let nobody = json!({"resource": "https://h.example/a/mcp", "authorization_servers": []});
-        assert!(ProtectedResource::read(&nobody, &server).is_err());
+        assert!(ProtectedResource::parse(&nobody, &server).is_err());
     }
 
     #[test]
@@ -280,7 +284,7 @@ mod tests {
                 "authorization_servers": ["https://a.example"],
                 "dpop_bound_access_tokens_required": required,
                 "dpop_signing_alg_values_supported": algorithms});
-            ProtectedResource::read(&value, &server).map(|resource| resource.token_binding)
+            ProtectedResource::parse(&value, &server).map(|resource| resource.token_binding)
         };
         assert_eq!(of(json!(null), json!(null)), Ok(TokenBinding::Unbound));
         assert_eq!(of(json!(null), json!(["RS256"])), Ok(TokenBinding::Unbound));
@@ -293,10 +297,10 @@ mod tests {
     fn silence_about_pkce_is_a_refusal() {
         for methods in [json!(null), json!([]), json!(["plain"])] {
             let value = json!({"issuer": "x", "code_challenge_methods_supported": methods});
-            let server = AuthorizationServer::read(&value).unwrap();
-            assert_eq!(server.needs_pkce(), Err(OAuthError::NoPkce));
+            let server = AuthorizationServer::parse(&value).unwrap();
+            assert_eq!(server.require_pkce(), Err(OAuthError::NoPkce));
         }
         let value = json!({"issuer": "x", "code_challenge_methods_supported": ["plain", "S256"]});
-        assert_eq!(AuthorizationServer::read(&value).unwrap().needs_pkce(), Ok(()));
+        assert_eq!(AuthorizationServer::parse(&value).unwrap().require_pkce(), Ok(()));
     }
 }

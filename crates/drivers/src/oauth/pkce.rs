@@ -1,5 +1,4 @@
-//! Proof Key for Code Exchange (RFC 7636) with S256, and the values that tell one authorization from
-//! another.
+//! Proof Key for Code Exchange (RFC 7636) with S256, and random values for one authorization.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,23 +8,23 @@ use zeroize::Zeroizing;
 
 use super::error::OAuthError;
 
-/// What ties the code of an authorization to whoever began it.
+/// Binds the code of an authorization to the client that requested it.
 pub(super) struct Pkce {
     pub(super) verifier: Zeroizing<String>,
     pub(super) challenge: String,
 }
 
 impl Pkce {
-    /// A fresh one.
+    /// A new random verifier and its challenge.
     pub(super) fn new(random: &dyn Random) -> Result<Self, OAuthError> {
-        let verifier = Zeroizing::new(fresh(random)?);
+        let verifier = Zeroizing::new(random_token(random)?);
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
         Ok(Self { verifier, challenge })
     }
 }
 
 /// 256 random bits as text.
-pub(super) fn fresh(random: &dyn Random) -> Result<String, OAuthError> {
+pub(super) fn random_token(random: &dyn Random) -> Result<String, OAuthError> {
     let mut bytes = Zeroizing::new([0_u8; 32]);
     random
         .fill(bytes.as_mut_slice())

@@ -1,5 +1,5 @@
-//! How this client is known to an authorization server: registered before, by a document at its own
-//! address (Client ID Metadata Document), or registered when it first comes (RFC 7591).
+//! How this client is registered at an authorization server: beforehand, by a Client ID Metadata
+//! Document, or dynamically (RFC 7591).
 
 use std::collections::BTreeSet;
 
@@ -8,30 +8,30 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::dpop::TokenBinding;
-use super::error::{OAuthError, refused};
-use super::metadata::{AuthorizationServer, text};
+use super::error::{OAuthError, refused_error};
+use super::metadata::{AuthorizationServer, text_field};
+use super::oauth_http_client::OAuthHttpClient;
 use super::settings::OAuthSettings;
-use super::web::OAuthHttpClient;
 use crate::http::Secret;
 
-const WHAT: &str = "the registration of this client";
+const REGISTRATION: &str = "the registration of this client";
 
-/// How a client proves who it is at the token endpoint.
+/// How a client authenticates at the token endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientAuthentication {
-    /// Not at all: a public client, whose codes PKCE protects.
+    /// Not at all: a public client, whose codes are protected by PKCE.
     None,
     /// HTTP Basic.
     ClientSecretBasic,
-    /// In the form.
+    /// Client id and secret in the form.
     ClientSecretPost,
-    /// A JSON Web Token that its private key signs (RFC 7523).
+    /// A JSON Web Token signed with its private key (RFC 7523).
     PrivateKeyJwt,
 }
 
 impl ClientAuthentication {
-    /// Those that a registration by this client itself can have.
+    /// The methods that a dynamic registration of this client may use.
     const REGISTERED: [Self; 3] = [Self::None, Self::ClientSecretBasic, Self::ClientSecretPost];
 
     const ALL: [(Self, &'static str); 4] = [
@@ -42,42 +42,43 @@ impl ClientAuthentication {
     ];
 
     fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(way, _)| *way == self).map_or("none", |(_, name)| name)
+        Self::ALL.iter().find(|(method, _)| *method == self).map_or("none", |(_, name)| name)
     }
 
     fn parse(name: &str) -> Option<Self> {
-        Self::REGISTERED.into_iter().find(|way| way.as_str() == name)
+        Self::REGISTERED.into_iter().find(|method| method.as_str() == name)
     }
 
-    /// The first of `ways` that the server takes. One that does not say takes Basic (RFC 8414 §2).
-    fn of(server: &AuthorizationServer, ways: &[Self]) -> Option<Self> {
+    /// The first of `methods` that the server supports. A server that declares none supports Basic
+    /// (RFC 8414 §2).
+    fn choose(server: &AuthorizationServer, methods: &[Self]) -> Option<Self> {
         let offered = &server.token_endpoint_auth_methods;
         if offered.is_empty() {
-            return ways
+            return methods
                 .iter()
-                .find(|way| **way == Self::ClientSecretBasic)
-                .or(ways.first())
+                .find(|method| **method == Self::ClientSecretBasic)
+                .or(methods.first())
                 .copied();
         }
-        ways.iter().find(|way| offered.contains(way.as_str())).copied()
+        methods.iter().find(|method| offered.contains(method.as_str())).copied()
     }
 }
 
-/// How this client is known to one authorization server.
+/// The registration of this client at one authorization server.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientIdentity {
     /// Its id there.
     pub client_id: String,
-    /// How it proves that it is.
+    /// How it authenticates.
     pub authentication: ClientAuthentication,
-    /// The secret of a registration; that of the configuration is not kept.
+    /// The secret of a dynamic registration. A configured secret is not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) secret: Option<Zeroizing<String>>,
-    /// The algorithms that its assertions may be signed with; empty where nobody said.
+    /// The algorithms that its assertions may use; empty if not declared.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) assertion_algorithms: BTreeSet<String>,
-    /// The address that it registered for the end of a login.
+    /// The redirect URI that it registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) redirect_uri: Option<String>,
 }
@@ -92,33 +93,33 @@ impl std::fmt::Debug for ClientIdentity {
 }
 
 impl ClientIdentity {
-    /// How this client is known there, in the order of the protocol: registered before, by its
-    /// document, by registering now.
+    /// Establishes the registration in the order of the protocol: configured, by metadata document,
+    /// dynamic.
     pub(super) async fn establish(
-        web: &OAuthHttpClient,
+        http_client: &OAuthHttpClient,
         server: &AuthorizationServer,
         settings: &OAuthSettings,
         redirect_uri: &str,
         binding: TokenBinding,
     ) -> Result<Self, OAuthError> {
         if let Some(client_id) = &settings.client_id {
-            return Ok(Self::registered(server, settings, client_id));
+            return Ok(Self::from_settings(server, settings, client_id));
         }
         if let Some(document) =
             settings.client_metadata_url.as_ref().filter(|_| server.client_id_metadata_documents)
         {
-            return Ok(Self::known_as(document, ClientAuthentication::None));
+            return Ok(Self::new(document, ClientAuthentication::None));
         }
         match &server.registration_endpoint {
             Some(endpoint) => {
                 let name = &settings.client_name;
-                Self::register(web, server, name, endpoint, redirect_uri, binding).await
+                Self::register(http_client, server, name, endpoint, redirect_uri, binding).await
             }
             None => Err(OAuthError::NoRegistration),
         }
     }
 
-    fn known_as(client_id: &str, authentication: ClientAuthentication) -> Self {
+    fn new(client_id: &str, authentication: ClientAuthentication) -> Self {
         Self {
             client_id: client_id.to_owned(),
             authentication,
@@ -128,8 +129,8 @@ impl ClientIdentity {
         }
     }
 
-    /// How it is known under the id of the settings.
-    pub(super) fn registered(
+    /// The registration with the configured client id.
+    pub(super) fn from_settings(
         server: &AuthorizationServer,
         settings: &OAuthSettings,
         client_id: &str,
@@ -138,67 +139,70 @@ impl ClientIdentity {
             ClientSecretBasic, ClientSecretPost, None as Public, PrivateKeyJwt,
         };
 
-        let ways: &[ClientAuthentication] = match (&settings.client_key, &settings.client_secret) {
+        let methods: &[ClientAuthentication] = match (&settings.client_key, &settings.client_secret)
+        {
             (Some(_), _) => &[PrivateKeyJwt],
             (None, Some(_)) => &[ClientSecretBasic, ClientSecretPost],
             (None, None) => &[Public],
         };
-        let authentication =
-            ClientAuthentication::of(server, ways).or(ways.first().copied()).unwrap_or(Public);
+        let authentication = ClientAuthentication::choose(server, methods)
+            .or(methods.first().copied())
+            .unwrap_or(Public);
         let assertion_algorithms = server.assertion_algorithms.clone();
-        Self { assertion_algorithms, ..Self::known_as(client_id, authentication) }
+        Self { assertion_algorithms, ..Self::new(client_id, authentication) }
     }
 
     async fn register(
-        web: &OAuthHttpClient,
+        http_client: &OAuthHttpClient,
         server: &AuthorizationServer,
         client_name: &str,
         endpoint: &str,
         redirect_uri: &str,
         binding: TokenBinding,
     ) -> Result<Self, OAuthError> {
-        let wanted = ClientAuthentication::of(server, &ClientAuthentication::REGISTERED);
-        let wanted = wanted.ok_or(OAuthError::NoRegistration)?;
+        let method = ClientAuthentication::choose(server, &ClientAuthentication::REGISTERED);
+        let method = method.ok_or(OAuthError::NoRegistration)?;
         let mut grants = vec!["authorization_code", "refresh_token"];
         if server.device_authorization_endpoint.is_some() {
             grants.push("urn:ietf:params:oauth:grant-type:device_code");
         }
         let mut document = json!({
             "client_name": client_name,
-            // Without it OpenID Connect takes a client for a web application, whose redirects must be https.
+            // Without it OpenID Connect assumes a web application, whose redirect URIs must be
+            // https.
             "application_type": "native",
             "redirect_uris": [redirect_uri],
             "grant_types": grants,
             "response_types": ["code"],
-            "token_endpoint_auth_method": wanted.as_str(),
+            "token_endpoint_auth_method": method.as_str(),
         });
         if let Some(fields) = document.as_object_mut()
             && binding == TokenBinding::Required
         {
             fields.insert("dpop_bound_access_tokens".to_owned(), true.into());
         }
-        let answer = web.post_json(WHAT, endpoint, &document).await?;
+        let answer = http_client.post_json(REGISTRATION, endpoint, &document).await?;
         if !(200..300).contains(&answer.status) {
-            return Err(refused(answer.value.get("error").and_then(Value::as_str)));
+            return Err(refused_error(answer.value.get("error").and_then(Value::as_str)));
         }
-        let wrong = |reason| OAuthError::Document { what: WHAT, reason };
+        let wrong = |reason| OAuthError::Document { what: REGISTRATION, reason };
         let client_id =
-            text(&answer.value, "client_id").ok_or_else(|| wrong("it has no `client_id`"))?;
-        let secret = text(&answer.value, "client_secret").map(Zeroizing::new);
-        let said = text(&answer.value, "token_endpoint_auth_method");
-        let authentication = match said.as_deref().map(ClientAuthentication::parse) {
-            Some(Some(way)) => way,
+            text_field(&answer.value, "client_id").ok_or_else(|| wrong("it has no `client_id`"))?;
+        let secret = text_field(&answer.value, "client_secret").map(Zeroizing::new);
+        let chosen = text_field(&answer.value, "token_endpoint_auth_method");
+        let authentication = match chosen.as_deref().map(ClientAuthentication::parse) {
+            Some(Some(method)) => method,
             Some(None) => return Err(wrong("it wants a proof that this client does not have")),
-            None => wanted,
+            None => method,
         };
         if authentication != ClientAuthentication::None && secret.is_none() {
             return Err(wrong("it has no `client_secret`"));
         }
         let redirect_uri = Some(redirect_uri.to_owned());
-        Ok(Self { secret, redirect_uri, ..Self::known_as(&client_id, authentication) })
+        Ok(Self { secret, redirect_uri, ..Self::new(&client_id, authentication) })
     }
 
-    /// Its secret: that of the registration, or of the configuration.
+    /// Its secret: from the dynamic registration or the configuration.
     pub(super) async fn secret(
         &self,
         settings: &OAuthSettings,

@@ -1,5 +1,5 @@
-//! The token on a request to the server: as it is (RFC 6750 §2.1), or with the proof of the key that
-//! it is bound to (RFC 9449 §7.1).
+//! Adds the token to a request: as a bearer token (RFC 6750 §2.1), or with a proof of its key (RFC
+//! 9449 §7.1).
 
 use reqwest::Request;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
@@ -10,12 +10,12 @@ use super::dpop::{PROOF_HEADER, ProvenRequest};
 use super::error::OAuthError;
 
 impl OAuthClient {
-    /// Puts the token of the login on a request, and returns it; `None` where nobody is logged in.
+    /// Adds the login's token to a request, and returns it; `None` without a login.
     pub(crate) async fn authorize_request(
         &self,
         request: &mut Request,
     ) -> Result<Option<Zeroizing<String>>, OAuthError> {
-        let Some(login) = self.fresh_login().await? else { return Ok(None) };
+        let Some(login) = self.current_login().await? else { return Ok(None) };
         let token = login.access_token;
         let scheme = match &login.dpop_key {
             None => "Bearer",
@@ -42,8 +42,8 @@ impl OAuthClient {
         Ok(Some(token))
     }
 
-    /// Keeps the value that the server wants in the next proof; true where the answer has one.
-    pub(crate) fn note_nonce(&self, headers: &HeaderMap) -> bool {
-        self.proofs.server_nonce.note(headers)
+    /// Stores the nonce that the server requires in the next proof; true if the response has one.
+    pub(crate) fn store_nonce(&self, headers: &HeaderMap) -> bool {
+        self.proofs.server_nonce.update_from(headers)
     }
 }

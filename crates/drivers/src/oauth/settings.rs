@@ -6,78 +6,90 @@ use std::sync::Arc;
 
 use weaver_types::PrincipalId;
 
-use crate::http::{Authority, SecretProvider};
+use crate::http::{CertificateAuthority, SecretProvider};
 
-/// Who stands behind a token.
+/// On whose behalf tokens are issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GrantType {
-    /// A person, who agrees once.
+    /// A person, who authorises the client once.
     #[default]
     AuthorizationCode,
     /// This client itself, by its id and its secret or private key (RFC 6749 §4.4).
     ClientCredentials,
-    /// Whoever an assertion speaks for that somebody else signed (RFC 7523 §2.1): a platform for the
-    /// workload that runs on it, or an identity provider for a person.
+    /// The subject of an assertion that another party signed (RFC 7523 §2.1): a workload, vouched
+    /// for by its platform, or a person, vouched for by an identity provider.
     JwtBearer,
 }
 
-/// Where the assertion of [`GrantType::JwtBearer`] comes from.
+/// The source of the assertion for [`GrantType::JwtBearer`].
 #[derive(Clone)]
 pub enum AssertionSource {
-    /// It is there, and is read anew for each request for a token: that of a workload.
+    /// It exists already, and is read again for each token request: a workload token.
     Token(Arc<dyn SecretProvider>),
-    /// An identity provider gives it in exchange for another token.
+    /// An identity provider issues it in exchange for another token.
     Exchange(TokenExchange),
 }
 
-/// An exchange of tokens at an identity provider (RFC 8693), for an assertion that one authorization
-/// server takes (ID-JAG, Identity Assertion JWT Authorization Grant).
+/// A token exchange at an identity provider (RFC 8693) for an identity assertion that one
+/// authorization server accepts (ID-JAG, Identity Assertion JWT Authorization Grant).
 #[derive(Clone)]
 pub struct TokenExchange {
     /// The identity provider.
     pub issuer: String,
-    /// The id under which this client is registered there.
+    /// The client id registered there.
     pub client_id: String,
     /// The secret of that registration; a public client has none.
     pub client_secret: Option<Arc<dyn SecretProvider>>,
-    /// The ID token of whoever the assertion speaks for.
+    /// The ID token of the assertion's subject.
     pub subject_token: Arc<dyn SecretProvider>,
 }
 
-/// What an operator says of the logins at one server.
+/// The operator's settings for logins at one server.
 #[derive(Clone, Default)]
 pub struct OAuthSettings {
-    /// Who stands behind a token.
+    /// On whose behalf tokens are issued.
     pub grant: GrantType,
-    /// What this client calls itself where a person is asked.
+    /// The name of this client shown to a person.
     pub client_name: String,
-    /// The id under which it was registered before.
+    /// The authorization server of an existing registration. The server names its authorization
+    /// servers itself, so without this a server under foreign control chooses who gets the secret.
+    pub issuer: Option<String>,
+    /// The client id of an existing registration.
     pub client_id: Option<String>,
     /// The secret of that registration.
     pub client_secret: Option<Arc<dyn SecretProvider>>,
-    /// The private key of that registration, in PEM as PKCS #8: it stands in place of a secret.
+    /// The private key of that registration, as PKCS #8 in PEM; used instead of a secret.
     pub client_key: Option<Arc<dyn SecretProvider>>,
-    /// Which of the client's keys that is, where it has several (`kid`).
+    /// The id of that key (`kid`), if the client has several.
     pub client_key_id: Option<String>,
-    /// Where the assertion of [`GrantType::JwtBearer`] comes from.
+    /// The source of the assertion for [`GrantType::JwtBearer`].
     pub assertion: Option<AssertionSource>,
-    /// Tokens are bound to a key (DPoP, RFC 9449), and others are refused. Without it they are where
-    /// the server asks for that.
+    /// Requires tokens bound to a key (DPoP, RFC 9449). Otherwise tokens are bound only if the
+    /// server asks for it.
     pub dpop_bound_access_tokens: bool,
-    /// The address of a document about this client, which is then its id.
+    /// The URL of the client metadata document, which is then the client id.
     pub client_metadata_url: Option<String>,
-    /// Scopes that are asked for in any case.
+    /// Scopes that are always requested.
     pub scopes: BTreeSet<String>,
-    /// An authority whose certificates count beside the platform's.
-    pub authority: Option<Authority>,
-    /// Whose login it is, for errors that say how to log in; `None` for that of everybody.
+    /// A certificate authority trusted in addition to the platform's.
+    pub certificate_authority: Option<CertificateAuthority>,
+    /// Whose login it is, for hints on how to log in; `None` for the shared one.
     pub principal: Option<PrincipalId>,
+}
+
+impl OAuthSettings {
+    /// Whether the operator configured a credential, which only the authorization server that it is
+    /// for may get.
+    pub(super) fn has_credential(&self) -> bool {
+        self.client_secret.is_some() || self.client_key.is_some() || self.assertion.is_some()
+    }
 }
 
 impl fmt::Debug for OAuthSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OAuthSettings")
             .field("grant", &self.grant)
+            .field("issuer", &self.issuer)
             .field("client_id", &self.client_id)
             .field("client_metadata_url", &self.client_metadata_url)
             .field("dpop_bound_access_tokens", &self.dpop_bound_access_tokens)

@@ -1,4 +1,4 @@
-//! Private keys, and the JSON Web Tokens that they sign (RFC 7515, RFC 7519).
+//! Private keys and the JSON Web Tokens that they sign (RFC 7515, RFC 7519).
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use ring::signature::{
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-/// The longest key in PEM, in bytes.
+/// The longest key in PEM.
 const MAX_PEM: usize = 16 * 1024;
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 const END: &str = "-----END PRIVATE KEY-----";
 
-/// A private key that signs.
+/// A private key that signs tokens.
 pub(super) enum SigningKey {
     P256(EcdsaKeyPair),
     P384(EcdsaKeyPair),
@@ -25,7 +25,7 @@ pub(super) enum SigningKey {
     Rsa(Box<RsaKeyPair>),
 }
 
-/// Why a text is no key, or a key does not sign. No message holds any of it.
+/// Why a key cannot be read or used. No message contains any of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SigningKeyError {
     #[error("it is longer than 16 KiB")]
@@ -36,11 +36,11 @@ pub(super) enum SigningKeyError {
     Sealed,
     #[error("it is none of P-256, P-384, Ed25519, or RSA of 2048 to 4096 bits, as PKCS #8")]
     Unknown,
-    #[error("it signs with {own}, and the authorization server takes {offered} alone")]
+    #[error("it signs with {supported}, and the authorization server takes {offered} alone")]
     Algorithm {
-        /// What it signs with.
-        own: String,
-        /// What is taken.
+        /// The algorithms of the key.
+        supported: String,
+        /// The algorithms that the server accepts.
         offered: String,
     },
     #[error("it did not sign")]
@@ -48,7 +48,7 @@ pub(super) enum SigningKeyError {
 }
 
 impl SigningKey {
-    /// Reads a key in PEM (RFC 7468), as PKCS #8.
+    /// Reads a PKCS #8 key in PEM (RFC 7468).
     pub(super) fn from_pem(text: &str) -> Result<Self, SigningKeyError> {
         if text.len() > MAX_PEM {
             return Err(SigningKeyError::TooLong);
@@ -76,14 +76,14 @@ impl SigningKey {
             .ok_or(SigningKeyError::Unknown)
     }
 
-    /// A fresh key for ES256, in PKCS #8.
+    /// Generates a key for ES256, as PKCS #8.
     pub(super) fn generate_p256() -> Result<Zeroizing<Vec<u8>>, SigningKeyError> {
         let random = SystemRandom::new();
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
         made.map(|der| Zeroizing::new(der.as_ref().to_vec())).map_err(|_| SigningKeyError::Failed)
     }
 
-    /// The algorithms that it signs with (RFC 7518 §3.1, RFC 8037, RFC 9864).
+    /// The algorithms of the key type (RFC 7518 §3.1, RFC 8037, RFC 9864).
     fn algorithms(&self) -> &'static [&'static str] {
         match self {
             Self::P256(_) => &["ES256"],
@@ -93,20 +93,20 @@ impl SigningKey {
         }
     }
 
-    /// The algorithm that it signs with for whoever takes these; one that does not say takes any.
-    pub(super) fn algorithm(
+    /// The algorithm to sign with for a server that accepts these; an empty set accepts any.
+    pub(super) fn choose_algorithm(
         &self,
         offered: &BTreeSet<String>,
     ) -> Result<&'static str, SigningKeyError> {
-        let own = self.algorithms();
+        let supported = self.algorithms();
         let fits = |name: &&&str| offered.is_empty() || offered.contains(**name);
-        own.iter().find(fits).copied().ok_or_else(|| SigningKeyError::Algorithm {
-            own: own.join(" or "),
-            offered: known(offered),
+        supported.iter().find(fits).copied().ok_or_else(|| SigningKeyError::Algorithm {
+            supported: supported.join(" or "),
+            offered: printable_names(offered),
         })
     }
 
-    /// The public half of a key of the curve P-256: x and y.
+    /// The x and y coordinates of the public key, for P-256.
     pub(super) fn p256_point(&self) -> Option<([u8; 32], [u8; 32])> {
         let Self::P256(pair) = self else { return None };
         let (form, point) = pair.public_key().as_ref().split_first()?;
@@ -114,8 +114,12 @@ impl SigningKey {
         (*form == 4).then_some((x.try_into().ok()?, y.try_into().ok()?))
     }
 
-    /// A JSON Web Token in the compact form. The header names the algorithm.
-    pub(super) fn token(&self, header: &Value, claims: &Value) -> Result<String, SigningKeyError> {
+    /// A JSON Web Token in compact form. The header names the algorithm.
+    pub(super) fn sign_jwt(
+        &self,
+        header: &Value,
+        claims: &Value,
+    ) -> Result<String, SigningKeyError> {
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let signed = format!("{}.{}", part(header), part(claims));
         let pss = header.get("alg").and_then(Value::as_str) == Some("PS256");
@@ -142,8 +146,8 @@ impl SigningKey {
     }
 }
 
-/// Those names of algorithms that are well formed: they are somebody else's words.
-fn known(offered: &BTreeSet<String>) -> String {
+/// The well-formed algorithm names, which come from the server.
+fn printable_names(offered: &BTreeSet<String>) -> String {
     let legal = |name: &&String| {
         name.len() <= 16 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
     };
@@ -166,7 +170,7 @@ mod tests {
     }
 
     fn signed(key: &SigningKey) -> (Vec<u8>, Vec<u8>) {
-        let token = key.token(&json!({ "alg": key.algorithms()[0] }), &json!({"a": 1})).unwrap();
+        let token = key.sign_jwt(&json!({ "alg": key.algorithms()[0] }), &json!({"a": 1})).unwrap();
         let (message, signature) = token.rsplit_once('.').unwrap();
         (message.as_bytes().to_vec(), URL_SAFE_NO_PAD.decode(signature).unwrap())
     }
@@ -182,7 +186,7 @@ mod tests {
         for (kind, algorithm) in made {
             let pair = rcgen::KeyPair::generate_for(kind).unwrap();
             let key = SigningKey::from_pem(&pair.serialize_pem()).unwrap();
-            assert_eq!(key.algorithm(&BTreeSet::new()), Ok(algorithm));
+            assert_eq!(key.choose_algorithm(&BTreeSet::new()), Ok(algorithm));
             let (message, signature) = signed(&key);
             let public = pair.public_key_raw();
             let verified = match algorithm {
@@ -207,9 +211,9 @@ mod tests {
         for (name, padding) in
             [("RS256", &RSA_PKCS1_2048_8192_SHA256), ("PS256", &RSA_PSS_2048_8192_SHA256)]
         {
-            let algorithm = key.algorithm(&BTreeSet::from([name.to_owned()])).unwrap();
+            let algorithm = key.choose_algorithm(&BTreeSet::from([name.to_owned()])).unwrap();
             assert_eq!(algorithm, name);
-            let token = key.token(&json!({ "alg": algorithm }), &json!({"a": 1})).unwrap();
+            let token = key.sign_jwt(&json!({ "alg": algorithm }), &json!({"a": 1})).unwrap();
             let (message, signature) = token.rsplit_once('.').unwrap();
             let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
             let public = UnparsedPublicKey::new(padding, public);
@@ -237,10 +241,10 @@ mod tests {
     fn an_algorithm_that_is_not_taken_is_named() {
         let key = SigningKey::from_pkcs8(&SigningKey::generate_p256().unwrap()).unwrap();
         let offered = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        assert_eq!(key.algorithm(&offered(&["RS256", "ES256"])), Ok("ES256"));
-        let error = key.algorithm(&offered(&["RS256", "\u{1b}[31m", "PS256"])).unwrap_err();
+        assert_eq!(key.choose_algorithm(&offered(&["RS256", "ES256"])), Ok("ES256"));
+        let error = key.choose_algorithm(&offered(&["RS256", "\u{1b}[31m", "PS256"])).unwrap_err();
         let text = "it signs with ES256, and the authorization server takes PS256, RS256 alone";
         assert_eq!(error.to_string(), text);
-        assert!(key.algorithm(&offered(&["none"])).is_err());
+        assert!(key.choose_algorithm(&offered(&["none"])).is_err());
     }
 }

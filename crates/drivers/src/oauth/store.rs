@@ -1,4 +1,4 @@
-//! The store of logins.
+//! The storage of logins.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,70 +7,71 @@ use weaver_types::BoxFuture;
 use super::error::OAuthError;
 use super::login::Login;
 
-/// Where the login for one server is kept.
+/// Stores the login for one server.
 ///
-/// With rotation, a refresh token that is used twice ends the whole family of tokens. So whoever
-/// refreshes is the only writer, in all processes, from reading to writing.
+/// With refresh token rotation, using a refresh token twice revokes the whole token family. So a
+/// refresh must be the only writer, across all processes, from reading the login to saving the new
+/// one.
 pub trait LoginStore: Send + Sync {
-    /// The login as it is now.
+    /// The current login.
     ///
     /// # Errors
     /// [`OAuthError::Store`].
     fn load(&self) -> Result<Option<Login>, OAuthError>;
 
-    /// Waits until nobody else writes.
+    /// Waits until this is the only writer.
     fn lock(&self) -> BoxFuture<'_, Result<Box<dyn LoginGuard>, OAuthError>>;
 }
 
-/// The only writer, until it is dropped.
+/// The right to write, held until dropped.
 pub trait LoginGuard: Send {
-    /// Keeps the login. It is on disk when this returns: the token before it is used up.
+    /// Saves the login. It is on disk when this returns, before the old refresh token is lost.
     ///
     /// # Errors
     /// [`OAuthError::Store`]; the new tokens must then not be used.
     fn save(&mut self, login: &Login) -> Result<(), OAuthError>;
 
-    /// Forgets the login.
+    /// Deletes the login.
     ///
     /// # Errors
     /// [`OAuthError::Store`].
     fn clear(&mut self) -> Result<(), OAuthError>;
 }
 
-/// A login that ends with the process.
+/// A login that exists only in this process.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryLogins {
-    kept: Arc<Mutex<Option<Login>>>,
+pub struct InMemoryLoginStore {
+    login: Arc<Mutex<Option<Login>>>,
     writer: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl LoginStore for MemoryLogins {
+impl LoginStore for InMemoryLoginStore {
     fn load(&self) -> Result<Option<Login>, OAuthError> {
-        Ok(self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        Ok(self.login.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     fn lock(&self) -> BoxFuture<'_, Result<Box<dyn LoginGuard>, OAuthError>> {
         Box::pin(async {
             let writer = Arc::clone(&self.writer).lock_owned().await;
-            let kept = Arc::clone(&self.kept);
-            Ok(Box::new(MemoryGuard { kept, _writer: writer }) as Box<dyn LoginGuard>)
+            let login = Arc::clone(&self.login);
+            Ok(Box::new(MemoryGuard { login, _writer: writer }) as Box<dyn LoginGuard>)
         })
     }
 }
 
 struct MemoryGuard {
-    kept: Arc<Mutex<Option<Login>>>,
+    login: Arc<Mutex<Option<Login>>>,
     _writer: tokio::sync::OwnedMutexGuard<()>,
 }
 
 impl LoginGuard for MemoryGuard {
     fn save(&mut self, login: &Login) -> Result<(), OAuthError> {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(login.clone());
+        *self.login.lock().unwrap_or_else(PoisonError::into_inner) = Some(login.clone());
         Ok(())
     }
 
     fn clear(&mut self) -> Result<(), OAuthError> {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.login.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
     }
 }

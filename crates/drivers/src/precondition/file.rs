@@ -9,16 +9,16 @@ use sha2::{Digest as _, Sha256};
 use weaver_agent_kernel::PreconditionError;
 use weaver_types::hex;
 
-use super::{ABSENT, shown, unreadable};
+use super::{ABSENT, path_for_error, unreadable};
 
-/// The SHA-256 of a file's bytes, `absent`, or `folder`. Pipes and devices are refused unopened:
-/// reading them could take for ever.
-pub(super) fn digest(path: &Path, most: u64) -> Result<String, PreconditionError> {
-    let Some(found) = look(path)? else { return Ok(ABSENT.to_owned()) };
-    if found.is_dir() {
+/// The SHA-256 of a file's bytes, `absent`, or `folder`. Pipes and devices are refused unopened,
+/// because reading them might never end.
+pub(super) fn digest(path: &Path, max_file_bytes: u64) -> Result<String, PreconditionError> {
+    let Some(metadata) = metadata_of(path)? else { return Ok(ABSENT.to_owned()) };
+    if metadata.is_dir() {
         return Ok("folder".to_owned());
     }
-    if !found.is_file() {
+    if !metadata.is_file() {
         return Err(unreadable(path, "it is neither a file nor a folder"));
     }
     let file = match File::open(path) {
@@ -26,7 +26,7 @@ pub(super) fn digest(path: &Path, most: u64) -> Result<String, PreconditionError
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ABSENT.to_owned()),
         Err(error) => return Err(unreadable(path, error)),
     };
-    let mut reader = file.take(most.saturating_add(1));
+    let mut reader = file.take(max_file_bytes.saturating_add(1));
     let (mut hash, mut read) = (Sha256::new(), 0_u64);
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -37,27 +37,30 @@ pub(super) fn digest(path: &Path, most: u64) -> Result<String, PreconditionError
             Err(error) => return Err(unreadable(path, error)),
         };
         read = read.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
-        if read > most {
-            return Err(PreconditionError::TooLarge { what: shown(path), limit: most });
+        if read > max_file_bytes {
+            return Err(PreconditionError::TooLarge {
+                what: path_for_error(path),
+                limit: max_file_bytes,
+            });
         }
         hash.update(buffer.get(..n).unwrap_or_default());
     }
 }
 
-/// When a file was last changed, in nanoseconds since 1970, or `absent`.
-pub(super) fn modified(path: &Path) -> Result<String, PreconditionError> {
-    let Some(found) = look(path)? else { return Ok(ABSENT.to_owned()) };
-    let at = found.modified().map_err(|error| unreadable(path, error))?;
+/// The modification time of a file in nanoseconds since 1970, or `absent`.
+pub(super) fn modification_time(path: &Path) -> Result<String, PreconditionError> {
+    let Some(metadata) = metadata_of(path)? else { return Ok(ABSENT.to_owned()) };
+    let at = metadata.modified().map_err(|error| unreadable(path, error))?;
     Ok(match at.duration_since(UNIX_EPOCH) {
         Ok(after) => format!("{} ns", after.as_nanos()),
         Err(before) => format!("-{} ns", before.duration().as_nanos()),
     })
 }
 
-/// What stands at the path, through symbolic links; `None` where there is nothing.
-fn look(path: &Path) -> Result<Option<Metadata>, PreconditionError> {
+/// The metadata at the path, through symbolic links; `None` if nothing exists.
+fn metadata_of(path: &Path) -> Result<Option<Metadata>, PreconditionError> {
     match std::fs::metadata(path) {
-        Ok(found) => Ok(Some(found)),
+        Ok(metadata) => Ok(Some(metadata)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(unreadable(path, error)),
     }

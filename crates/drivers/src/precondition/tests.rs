@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use weaver_agent_kernel::{PreconditionChecker, PreconditionError};
-use weaver_types::{PathSource, Pointer, Precondition};
+use weaver_types::{JsonPointer, PathSource, Precondition};
 
 use super::LocalPreconditions;
 
@@ -14,7 +14,7 @@ fn checker(folder: &Path) -> LocalPreconditions {
 }
 
 fn argument() -> PathSource {
-    PathSource::Argument(Pointer::parse("/path").unwrap())
+    PathSource::Argument(JsonPointer::parse("/path").unwrap())
 }
 
 fn see(checker: &LocalPreconditions, what: Precondition) -> Result<String, PreconditionError> {
@@ -129,7 +129,7 @@ fn head(folder: &Path) -> Result<String, PreconditionError> {
     see(&checker(Path::new("/")), Precondition::GitHead { repository })
 }
 
-fn commit(folder: &Path, text: &str) -> String {
+fn parse_commit(folder: &Path, text: &str) -> String {
     git(folder, &["commit", "--quiet", "--allow-empty", "-m", text]);
     git(folder, &["rev-parse", "HEAD"])
 }
@@ -142,15 +142,15 @@ fn the_head_of_a_repository_is_the_one_that_git_tells() {
     assert!(head(&repository).is_err(), "no repository");
     git(&repository, &["init", "--quiet", "--initial-branch", "main"]);
     assert_eq!(head(&repository).unwrap(), "refs/heads/main unborn");
-    let first = commit(&repository, "first");
+    let first = parse_commit(&repository, "first");
     assert_eq!(head(&repository).unwrap(), format!("refs/heads/main {first}"));
-    let second = commit(&repository, "second");
+    let second = parse_commit(&repository, "second");
     assert_eq!(head(&repository).unwrap(), format!("refs/heads/main {second}"));
 
     git(&repository, &["pack-refs", "--all"]);
     assert!(!repository.join(".git/refs/heads/main").exists());
     assert_eq!(head(&repository).unwrap(), format!("refs/heads/main {second}"), "packed");
-    let third = commit(&repository, "third");
+    let third = parse_commit(&repository, "third");
     assert_eq!(head(&repository).unwrap(), format!("refs/heads/main {third}"), "loose goes first");
 
     git(&repository, &["switch", "--quiet", "--create", "side"]);
@@ -165,10 +165,10 @@ fn linked_working_trees_and_bare_repositories_are_read_too() {
     let (work, linked) = (folder.path().join("work"), folder.path().join("linked"));
     fs::create_dir(&work).unwrap();
     git(&work, &["init", "--quiet", "--initial-branch", "main"]);
-    let first = commit(&work, "first");
+    let first = parse_commit(&work, "first");
     git(&work, &["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
     assert_eq!(head(&linked).unwrap(), format!("refs/heads/side {first}"));
-    let second = commit(&linked, "second");
+    let second = parse_commit(&linked, "second");
     assert_eq!(head(&linked).unwrap(), format!("refs/heads/side {second}"));
     assert_eq!(head(&work).unwrap(), format!("refs/heads/main {first}"));
     git(&work, &["pack-refs", "--all"]);

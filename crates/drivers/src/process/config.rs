@@ -7,43 +7,43 @@ use std::path::PathBuf;
 use weaver_types::Millicents;
 
 use super::TemplateError;
-use super::template::Template;
+use super::command_template::CommandTemplate;
 use crate::child_config::ChildConfinement;
 
-/// How a program is called, and the bounds it is held to.
+/// How a program is called, and its limits.
 #[derive(Clone)]
 pub struct ProcessConfig {
     /// The program: a path, or a name looked up in `PATH`.
     pub command: String,
-    /// Its arguments. An item `{name}` is replaced by that argument of the call, `{name?}` is left
-    /// out where the call has none, `{name...}` becomes one item for each entry of a list. Any
-    /// other item is passed as it is; `{{` at its beginning stands for `{`.
+    /// Its arguments. An item `{name}` is replaced by that argument of the call; `{name?}` is
+    /// omitted if the argument is absent; `{name...}` becomes one item for each entry of a list.
+    /// Other items are passed unchanged; a leading `{{` stands for `{`.
     pub args: Vec<String>,
     /// The argument of the call that becomes the program's standard input; empty without one.
     pub stdin: Option<String>,
     /// Variables added to the few that a child inherits. Not shown in `Debug`.
     pub env: BTreeMap<String, String>,
-    /// Its working directory; none means ours.
+    /// Its working directory; `None` means ours.
     pub cwd: Option<PathBuf>,
-    /// How its output is read.
+    /// The format of its output.
     pub output: OutputForm,
-    /// Most bytes of its output that are kept; the rest is read and dropped, and that is said.
+    /// Most bytes of output that are kept; the rest is discarded and reported as truncated.
     pub output_bytes: usize,
     /// The exit codes that mean success.
     pub success: BTreeSet<i32>,
-    /// What starts it, and what is kept from it; none means that it has our rights.
-    pub confined: Option<ChildConfinement>,
-    /// What one call costs: nothing, by default.
+    /// Its confinement; `None` gives it the rights of this process.
+    pub confinement: Option<ChildConfinement>,
+    /// The price of one call: nothing by default.
     pub price: Millicents,
 }
 
-/// How output is read.
+/// The format of a program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputForm {
-    /// As text; as bytes where it is no UTF-8.
+    /// Text, or bytes if it is not UTF-8.
     #[default]
     Text,
-    /// As one JSON value; a failure where it is none.
+    /// One JSON value; anything else is a failure.
     Json,
 }
 
@@ -60,27 +60,27 @@ impl ProcessConfig {
             output: OutputForm::default(),
             output_bytes: 1024 * 1024,
             success: BTreeSet::from([0]),
-            confined: None,
+            confinement: None,
             price: Millicents(0),
         }
     }
 
-    /// Whether a driver can be made of it.
+    /// Checks that a driver can be made from it.
     ///
     /// # Errors
-    /// [`TemplateError`], when an argument of the template means nothing.
+    /// [`TemplateError`], if an argument template is invalid.
     pub fn check(&self) -> Result<(), TemplateError> {
         self.template().map(|_| ())
     }
 
-    pub(super) fn template(&self) -> Result<Template, TemplateError> {
+    pub(super) fn template(&self) -> Result<CommandTemplate, TemplateError> {
         if self.command.is_empty() {
             return Err(TemplateError::NoProgram);
         }
-        Template::parse(&self.args, self.stdin.as_deref())
+        CommandTemplate::parse(&self.args, self.stdin.as_deref())
     }
 
-    /// The same with these arguments.
+    /// Sets the arguments.
     #[must_use]
     pub fn with_args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args = args.into_iter().map(Into::into).collect();
@@ -89,14 +89,14 @@ impl ProcessConfig {
 }
 
 impl fmt::Debug for ProcessConfig {
-    /// Values of variables may be secrets: only names are shown.
+    /// Variable values may be secrets, so only names are shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProcessConfig")
             .field("command", &self.command)
             .field("args", &self.args.len())
             .field("env", &self.env.keys())
             .field("cwd", &self.cwd)
-            .field("confined", &self.confined.is_some())
+            .field("confined", &self.confinement.is_some())
             .finish_non_exhaustive()
     }
 }

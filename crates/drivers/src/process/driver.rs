@@ -1,4 +1,4 @@
-//! One program as a driver.
+//! A driver that runs a program.
 
 use std::future::Future;
 use std::process::ExitStatus;
@@ -13,26 +13,26 @@ use weaver_agent_kernel::{
 };
 use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawResult};
 
+use super::command_template::{CommandTemplate, FilledCommand};
 use super::output::{self, Output};
-use super::template::{FilledCommand, Template};
 use super::{OutputForm, ProcessConfig, TemplateError};
 use crate::child::{self, ProcessGroupGuard, SpawnError, StderrTail};
 use crate::child_config::StdioConfig;
 use crate::chunk_task::{self, ChunkTask, Chunks};
-use crate::task;
+use crate::runtime_task;
 
-/// A program that is started once for each call.
+/// Starts a program once for each call.
 ///
-/// The program and the shape of its arguments are fixed here; a call fills the places and selects
-/// nothing else. When a call takes too long, or its future is dropped, the program and all that it
-/// started in its process group are killed.
+/// The program and its argument template are fixed here; a call fills placeholders and selects
+/// nothing else. If a call exceeds its time limit, or its future is dropped, the program and its
+/// process group are killed.
 pub struct ProcessDriver {
     program: Arc<Program>,
     name: String,
     runtime: Handle,
 }
 
-/// What a program that ended left behind.
+/// The result of a program that has exited.
 struct ProgramExit<T> {
     status: ExitStatus,
     output: T,
@@ -42,14 +42,14 @@ struct ProgramExit<T> {
 
 struct Program {
     config: ProcessConfig,
-    template: Template,
+    template: CommandTemplate,
 }
 
 impl ProcessDriver {
     /// A driver for this program. `runtime` needs IO and time.
     ///
     /// # Errors
-    /// [`TemplateError`], when an argument of the template means nothing.
+    /// [`TemplateError`], if an argument template is invalid.
     pub fn new(config: ProcessConfig, runtime: Handle) -> Result<Self, TemplateError> {
         let template = config.template()?;
         let name = format!("process:{}", config.command);
@@ -63,35 +63,35 @@ impl Driver for ProcessDriver {
         let limit = call.timeout();
         Box::pin(async move {
             let filled = program.template.fill(call.arguments())?;
-            let partial = PartialResults::of(&call).filter(|_| program.streams());
+            let partial = PartialResults::new(&call).filter(|_| program.may_stream());
             let work = async move {
-                let ran = timeout(limit, program.answer(filled, partial)).await;
-                ran.unwrap_or(Err(DriverError::Timeout(limit)))
+                let outcome = timeout(limit, program.run_to_result(filled, partial)).await;
+                outcome.unwrap_or(Err(DriverError::Timeout(limit)))
             };
-            task::on(&self.runtime, work).await
+            runtime_task::run_on(&self.runtime, work).await
         })
     }
 
-    /// The lines of its standard output as they come; nothing for one whose output is one value.
+    /// The lines of standard output as they arrive; `None` if the output is a single value.
     fn execute_stream(&self, call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
-        if !self.program.streams() {
+        if !self.program.may_stream() {
             return None;
         }
         let (program, limit) = (Arc::clone(&self.program), call.timeout());
         Some(Box::new(match program.template.fill(call.arguments()) {
             Ok(filled) => ChunkTask::start(&self.runtime, |chunks| async move {
-                let ran = timeout(limit, program.stream(filled, chunks)).await;
-                ran.unwrap_or(Err(DriverError::Timeout(limit)))
+                let outcome = timeout(limit, program.stream(filled, chunks)).await;
+                outcome.unwrap_or(Err(DriverError::Timeout(limit)))
             }),
             Err(error) => ChunkTask::failed(&self.runtime, error),
         }))
     }
 
     fn reports_progress(&self) -> bool {
-        self.program.streams()
+        self.program.may_stream()
     }
 
-    fn price(&self, _call: &CapabilityId) -> Millicents {
+    fn max_cost(&self, _call: &CapabilityId) -> Millicents {
         self.program.config.price
     }
 
@@ -101,26 +101,26 @@ impl Driver for ProcessDriver {
 }
 
 impl Program {
-    /// Whether its output means something line by line.
-    fn streams(&self) -> bool {
+    /// Whether single lines of its output are meaningful.
+    fn may_stream(&self) -> bool {
         self.config.output == OutputForm::Text
     }
 
-    async fn answer(
+    async fn run_to_result(
         &self,
         filled: FilledCommand,
         mut partial: Option<PartialResults>,
     ) -> Result<RawResult, DriverError> {
         let config = &self.config;
-        let seen = |bytes: &[u8]| {
+        let observe = |bytes: &[u8]| {
             if let Some(partial) = &mut partial {
                 partial.push_bytes(bytes);
             }
         };
-        let read = |stdout| Output::read(stdout, config.output_bytes, seen);
+        let read = |stdout| Output::read(stdout, config.output_bytes, observe);
         let ProgramExit { status, output, stderr } = self.run(filled, read).await?;
-        let result = output::result(config, status, output, &stderr)?;
-        Ok(if config.price.0 > 0 { result.costing(config.price) } else { result })
+        let result = output::to_raw_result(config, status, output, &stderr)?;
+        Ok(if config.price.0 > 0 { result.with_cost(config.price) } else { result })
     }
 
     async fn stream(
@@ -131,14 +131,14 @@ impl Program {
         let config = &self.config;
         let read = |stdout| Output::forward(stdout, config.output_bytes, &chunks);
         let ProgramExit { status, output, stderr } = self.run(filled, read).await?;
-        let (summary, last) = output::summary(config, status, &output?, &stderr)?;
+        let (summary, last) = output::stream_summary(config, status, &output?, &stderr)?;
         if let Some(last) = last {
             chunk_task::send(&chunks, RawChunk::Text(last)).await?;
         }
         Ok(summary)
     }
 
-    /// Runs the program, whose output is read by `read`.
+    /// Runs the program; `read` reads its output.
     async fn run<T: Future>(
         &self,
         filled: FilledCommand,
@@ -155,39 +155,43 @@ impl Program {
             return Err(not_started(SpawnError::NoPipes));
         };
         let mut stderr = BufReader::with_capacity(1024, stderr);
-        if let Some(confined) = &config.confined {
-            let told = child::read_launcher_report(&mut stderr, &confined.launcher).await;
-            told.map_err(|error| not_started(error.into()))?;
+        if let Some(confined) = &config.confinement {
+            let report = child::read_launcher_report(&mut stderr, &confined.launcher).await;
+            report.map_err(|error| not_started(error.into()))?;
         }
-        let tail = StderrTail::hiding(&config.env);
-        // The whole group is killed when the program has ended, and when this future is dropped:
-        // what it leaves behind would hold the pipes open.
+        let tail = StderrTail::with_variables(&config.env);
+        // The whole process group is killed when the program exits or this future is dropped,
+        // because remaining processes would keep the pipes open.
         let ended = async {
             let status = child.wait().await;
             drop(group);
             status
         };
-        let (status, output, (), ()) =
-            tokio::join!(ended, read(stdout), tail.follow(stderr), write(stdin, &filled.stdin),);
+        let (status, output, (), ()) = tokio::join!(
+            ended,
+            read(stdout),
+            tail.read_to_end(stderr),
+            write_stdin(stdin, &filled.stdin),
+        );
         let status = status.map_err(|error| DriverError::Lost(error.kind().to_string()))?;
         Ok(ProgramExit { status, output, stderr: tail.text() })
     }
 
     /// Starts the configured program with these arguments.
     fn start(&self, args: Vec<String>) -> Result<Child, SpawnError> {
-        let ProcessConfig { command, env, cwd, confined, .. } = &self.config;
+        let ProcessConfig { command, env, cwd, confinement, .. } = &self.config;
         child::start(&StdioConfig {
             command: command.clone(),
             args,
             env: env.clone(),
             cwd: cwd.clone(),
-            confined: confined.clone(),
+            confinement: confinement.clone(),
         })
     }
 }
 
-/// A program need not read what it gets.
-async fn write(mut stdin: ChildStdin, bytes: &[u8]) {
+/// A program need not read its input, so errors are ignored.
+async fn write_stdin(mut stdin: ChildStdin, bytes: &[u8]) {
     let _ = stdin.write_all(bytes).await;
     let _ = stdin.shutdown().await;
 }

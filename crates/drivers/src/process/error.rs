@@ -1,13 +1,13 @@
-//! Errors of templates.
+//! Errors of argument templates.
 
-/// An argument of a template that means nothing.
+/// An argument template is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// There is no program to start.
+    /// No program is configured.
     #[error("the program has no name")]
     NoProgram,
-    /// A brace stands for nothing.
+    /// A placeholder is malformed.
     #[error(
         "`{item}` is no placeholder; write {{name}}, {{name?}} or {{name...}} as a whole item, and {{{{ for a brace"
     )]
@@ -15,7 +15,7 @@ pub enum TemplateError {
         /// The item.
         item: String,
     },
-    /// An argument of a call would be used twice.
+    /// Two placeholders use the same argument.
     #[error("`{name}` has two places")]
     Twice {
         /// The argument's name.

@@ -9,56 +9,56 @@ use weaver_types::{RawChunk, RawContent, RawResult};
 
 use super::{OutputForm, ProcessConfig};
 use crate::chunk_task::{self, Chunks};
-use crate::lines::LineCutter;
+use crate::line_splitter::LineSplitter;
 
-/// The word that says that output was cut.
-const CUT: &str = "output_cut";
-/// The word that says that output was to be JSON and is not.
+/// The finding that output was truncated.
+const OUTPUT_CUT: &str = "output_cut";
+/// The finding that the output should be JSON and is not.
 const NOT_JSON: &str = "output_not_json";
 
-/// Output, as far as it was kept.
+/// Output, up to the limit.
 #[derive(Debug, Default)]
 pub(super) struct Output {
-    kept: Vec<u8>,
-    /// How many bytes there were.
-    whole: u64,
+    bytes: Vec<u8>,
+    /// How many bytes were written in total.
+    total_bytes: u64,
 }
 
 impl Output {
-    /// Reads to the end and keeps the first bytes, which `seen` is told of.
+    /// Reads to the end and keeps the first bytes, which are also passed to `observe`.
     pub(super) async fn read(
         mut source: impl AsyncRead + Unpin,
-        most: usize,
-        mut seen: impl FnMut(&[u8]),
+        max_bytes: usize,
+        mut observe: impl FnMut(&[u8]),
     ) -> Self {
         let mut output = Self::default();
         let mut chunk = [0_u8; 16 * 1024];
         while let Ok(count @ 1..) = source.read(&mut chunk).await {
             let bytes = chunk.get(..count).unwrap_or_default();
-            let room = most.saturating_sub(output.kept.len()).min(count);
-            let kept = bytes.get(..room).unwrap_or_default();
-            output.kept.extend_from_slice(kept);
-            seen(kept);
-            output.whole = output.whole.saturating_add(bytes.len() as u64);
+            let allowed = max_bytes.saturating_sub(output.bytes.len()).min(count);
+            let kept = bytes.get(..allowed).unwrap_or_default();
+            output.bytes.extend_from_slice(kept);
+            observe(kept);
+            output.total_bytes = output.total_bytes.saturating_add(bytes.len() as u64);
         }
         output
     }
 
-    /// Reads to the end and sends the first bytes on, line by line. Nothing is kept.
+    /// Reads to the end and forwards the first bytes line by line, without keeping them.
     pub(super) async fn forward(
         mut source: impl AsyncRead + Unpin,
-        most: usize,
+        max_bytes: usize,
         chunks: &Chunks,
     ) -> Result<ForwardedOutput, DriverError> {
-        let mut lines = LineCutter::default();
+        let mut lines = LineSplitter::default();
         let mut chunk = [0_u8; 16 * 1024];
         let mut sent = ForwardedOutput::default();
         while let Ok(count @ 1..) = source.read(&mut chunk).await {
             let bytes = chunk.get(..count).unwrap_or_default();
-            let room = most.saturating_sub(sent.sent).min(count);
-            let kept = bytes.get(..room).unwrap_or_default();
-            sent.sent = sent.sent.saturating_add(kept.len());
-            sent.whole = sent.whole.saturating_add(bytes.len() as u64);
+            let allowed = max_bytes.saturating_sub(sent.sent_bytes).min(count);
+            let kept = bytes.get(..allowed).unwrap_or_default();
+            sent.sent_bytes = sent.sent_bytes.saturating_add(kept.len());
+            sent.total_bytes = sent.total_bytes.saturating_add(bytes.len() as u64);
             sent.ends_line = kept.last().map_or(sent.ends_line, |last| *last == b'\n');
             if let Some(lines) = lines.push(kept) {
                 chunk_task::send(chunks, RawChunk::Bytes(lines)).await?;
@@ -71,22 +71,22 @@ impl Output {
     }
 
     fn is_cut(&self) -> bool {
-        self.whole > self.kept.len() as u64
+        self.total_bytes > self.bytes.len() as u64
     }
 }
 
-/// How much output was sent on.
+/// How much output was forwarded.
 #[derive(Debug, Default)]
 pub(super) struct ForwardedOutput {
-    sent: usize,
-    whole: u64,
-    /// Whether what was sent ends with a line break.
+    sent_bytes: usize,
+    total_bytes: u64,
+    /// Whether the forwarded output ends with a line break.
     ends_line: bool,
 }
 
-/// What is said of a program that ended, whose output was sent on; and its last lines, where there
-/// is something to be said in them.
-pub(super) fn summary(
+/// The summary of a program whose output was forwarded, and closing lines, if there is something to
+/// add.
+pub(super) fn stream_summary(
     config: &ProcessConfig,
     status: ExitStatus,
     output: &ForwardedOutput,
@@ -97,48 +97,48 @@ pub(super) fn summary(
     };
     let mut summary = StreamSummary::default();
     let mut last = String::new();
-    if output.whole > output.sent as u64 {
-        summary.findings.push(CUT);
-        last = format!("[cut: {} of {} bytes]\n", output.sent, output.whole);
+    if output.total_bytes > output.sent_bytes as u64 {
+        summary.findings.push(OUTPUT_CUT);
+        last = format!("[cut: {} of {} bytes]\n", output.sent_bytes, output.total_bytes);
     }
     if !config.success.contains(&code) {
         summary.is_error = true;
         last = format!("{last}[exit code {code}]\n{stderr}\n");
     }
-    if !last.is_empty() && output.sent > 0 && !output.ends_line {
+    if !last.is_empty() && output.sent_bytes > 0 && !output.ends_line {
         last.insert(0, '\n');
     }
     summary.cost = Some(config.price).filter(|price| price.0 > 0);
     Ok((summary, Some(last).filter(|last| !last.is_empty())))
 }
 
-/// The result of a program that ended.
-pub(super) fn result(
+/// The result of a program that has exited.
+pub(super) fn to_raw_result(
     config: &ProcessConfig,
     status: ExitStatus,
     output: Output,
     stderr: &str,
 ) -> Result<RawResult, DriverError> {
     let Some(code) = status.code() else {
-        // Killed in the middle: nobody knows what it did.
+        // It was killed, so what it did is unknown.
         return Err(DriverError::Lost(format!("`{}` was ended: {status}", config.command)));
     };
     let cut = output.is_cut();
-    let mut findings: Vec<&'static str> = cut.then_some(CUT).into_iter().collect();
+    let mut findings: Vec<&'static str> = cut.then_some(OUTPUT_CUT).into_iter().collect();
     if !config.success.contains(&code) {
         let value = json!({
             "exit_code": code,
-            "output": String::from_utf8_lossy(&output.kept),
+            "output": String::from_utf8_lossy(&output.bytes),
             "errors": stderr,
             "cut": cut,
         });
         let content = RawContent::Json(value);
-        return Ok(RawResult { is_error: true, findings, ..empty(content) });
+        return Ok(RawResult { is_error: true, findings, ..with_content(content) });
     }
     let mut is_error = false;
     let content = match config.output {
         OutputForm::Text => text(output),
-        OutputForm::Json => match serde_json::from_slice::<Value>(&output.kept) {
+        OutputForm::Json => match serde_json::from_slice::<Value>(&output.bytes) {
             Ok(value) if !cut => RawContent::Json(value),
             _ => {
                 is_error = true;
@@ -147,27 +147,27 @@ pub(super) fn result(
             }
         },
     };
-    Ok(RawResult { is_error, findings, ..empty(content) })
+    Ok(RawResult { is_error, findings, ..with_content(content) })
 }
 
-fn empty(content: RawContent) -> RawResult {
+fn with_content(content: RawContent) -> RawResult {
     RawResult { content, ..RawResult::text("") }
 }
 
-/// Text, with a last line that says what is missing; bytes where it is none.
+/// The output as text with a truncation note, or as bytes if it is not UTF-8.
 fn text(output: Output) -> RawContent {
     let cut = output.is_cut();
-    let Output { mut kept, whole } = output;
-    if cut && let Err(error) = std::str::from_utf8(&kept) {
-        // A character that was cut in two goes; anything else that is no text stays.
+    let Output { mut bytes, total_bytes } = output;
+    if cut && let Err(error) = std::str::from_utf8(&bytes) {
+        // A character that was cut in two is removed; other invalid bytes stay.
         if error.error_len().is_none() {
-            kept.truncate(error.valid_up_to());
+            bytes.truncate(error.valid_up_to());
         }
     }
-    match String::from_utf8(kept) {
+    match String::from_utf8(bytes) {
         Ok(text) if cut => {
             let shown = text.len();
-            RawContent::Text(format!("{text}\n[cut: {shown} of {whole} bytes]"))
+            RawContent::Text(format!("{text}\n[cut: {shown} of {total_bytes} bytes]"))
         }
         Ok(text) => RawContent::Text(text),
         Err(error) => RawContent::Binary {

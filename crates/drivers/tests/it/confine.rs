@@ -14,8 +14,8 @@ use std::process::Output;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use weaver_drivers::confine::{
-    AllowedFiles, ConfineError, Confinement, Demand, EnforcedConfinement, Files, Launcher, Limits,
-    Network, Protection,
+    AllowedPaths, ConfineError, Confinement, EnforcedConfinement, EnforcementMode, FileAccess,
+    Launcher, NetworkAccess, Protection, ResourceLimits,
 };
 use weaver_drivers::mcp::{
     ChildConfinement, Connection, Endpoint, McpError, StdioConfig, UpstreamConfig,
@@ -55,8 +55,8 @@ impl Place {
 
     fn confinement(&self) -> Confinement {
         Confinement {
-            files: Files::only().read(self.path("work")).write(self.path("work/out")),
-            network: Network::None,
+            files: FileAccess::only().read(self.path("work")).write(self.path("work/out")),
+            network: NetworkAccess::None,
             isolated: true,
             ..Confinement::denying([self.path("state")])
         }
@@ -69,8 +69,11 @@ impl Place {
 
 pub(crate) fn confined(confinement: Confinement) -> UpstreamConfig {
     let mut config = config("plain");
-    if let Endpoint::Stdio(StdioConfig { confined, .. }) = &mut config.endpoint {
-        *confined = Some(ChildConfinement { launcher: launcher(), confinement, setting: None });
+    if let Endpoint::Stdio(StdioConfig { confinement: child_confinement, .. }) =
+        &mut config.endpoint
+    {
+        *child_confinement =
+            Some(ChildConfinement { launcher: launcher(), confinement, setting: None });
     }
     config
 }
@@ -82,8 +85,11 @@ async fn connected(confinement: Confinement) -> Option<Connection> {
         Ok(connection) => {
             let enforced = connection.enforced().expect("a launcher started it");
             println!("{enforced}");
-            assert!(enforced.is_whole() && enforced.landlock > 0, "{enforced}");
-            assert!(confinement.asked().is_subset(&enforced.protections), "{enforced}");
+            assert!(enforced.is_complete() && enforced.landlock > 0, "{enforced}");
+            assert!(
+                confinement.required_protections().is_subset(&enforced.protections),
+                "{enforced}"
+            );
             Some(connection)
         }
         Err(McpError::Confinement { error, .. }) => {
@@ -210,11 +216,11 @@ async fn without_a_word_everything_but_the_state_is_as_before() {
 #[tokio::test]
 async fn a_server_stays_within_its_resources() {
     let place = Place::new();
-    let limits = Limits {
+    let limits = ResourceLimits {
         address_space: Some(4 << 30),
         open_files: Some(64),
         cpu_seconds: Some(600),
-        ..Limits::default()
+        ..ResourceLimits::default()
     };
     let asked = Confinement { limits, ..place.denying() };
     let Some(connection) = connected(asked).await else { return };
@@ -267,7 +273,8 @@ fn processor_time_and_size_of_files_end_the_child() {
         return;
     }
     let place = Place::new();
-    let limits = Limits { cpu_seconds: Some(1), file_size: Some(1000), ..Limits::default() };
+    let limits =
+        ResourceLimits { cpu_seconds: Some(1), file_size: Some(1000), ..ResourceLimits::default() };
     let asked = Confinement { limits, ..place.denying() };
     let big = format!("head -c 5000 /dev/zero > {}/big", place.path("outside").display());
     let output = run(&asked, &["/bin/sh", "-c", &big], false);
@@ -283,12 +290,12 @@ fn processes_are_limited_where_the_kernel_limits_them() {
     if !can_confine() {
         return;
     }
-    let limits = Limits { processes: Some(3), ..Limits::default() };
+    let limits = ResourceLimits { processes: Some(3), ..ResourceLimits::default() };
     let strict = Confinement { limits, ..Confinement::denying(["/nowhere/at/all"]) };
     if is_root() {
         let error = launcher().probe(&strict).unwrap_err();
         assert!(error.to_string().contains("processes of root"), "{error}");
-        let lax = Confinement { demand: Demand::BestEffort, ..strict.clone() };
+        let lax = Confinement { enforcement_mode: EnforcementMode::BestEffort, ..strict.clone() };
         let enforced = launcher().probe(&lax).unwrap();
         assert_eq!(enforced.lacking.iter().next(), Some(&Protection::Processes), "{enforced}");
     }
@@ -304,7 +311,8 @@ fn an_ordinary_user_can_be_confined_too() {
     if !can_confine() {
         return;
     }
-    let asked = Confinement { network: Network::None, ..Confinement::denying(["/nowhere/at/all"]) };
+    let asked =
+        Confinement { network: NetworkAccess::None, ..Confinement::denying(["/nowhere/at/all"]) };
     let output = run(&asked, &["/bin/sh", "-c", "id -u; cat /proc/self/net/dev"], is_root());
     let told = told(&output);
     if told.contains("confine.lacking") {
@@ -346,8 +354,10 @@ fn where_the_kernel_can_no_more_the_child_is_not_started() {
     let place = Place::new();
     let mark = place.path("outside/mark");
     let nothing = Confinement::denying(Vec::<PathBuf>::new());
-    for (demand, started) in [(Demand::Strict, false), (Demand::BestEffort, true)] {
-        let asked = Confinement { demand, isolated: true, ..nothing.clone() };
+    for (enforcement_mode, started) in
+        [(EnforcementMode::Strict, false), (EnforcementMode::BestEffort, true)]
+    {
+        let asked = Confinement { enforcement_mode, isolated: true, ..nothing.clone() };
         let one = launcher().command(&["x"], &asked).unwrap();
         let one: Vec<String> = std::iter::once(one.get_program())
             .chain(one.get_args().take(1))
@@ -374,8 +384,11 @@ fn a_state_that_cannot_be_left_out_is_told() {
     }
     let place = Place::new();
     let outer = place.denying();
-    for (demand, code) in [(Demand::Strict, Some(125)), (Demand::BestEffort, Some(0))] {
-        let inner = launcher().command(&["/bin/true"], &Confinement { demand, ..outer.clone() });
+    for (enforcement_mode, code) in
+        [(EnforcementMode::Strict, Some(125)), (EnforcementMode::BestEffort, Some(0))]
+    {
+        let inner =
+            launcher().command(&["/bin/true"], &Confinement { enforcement_mode, ..outer.clone() });
         let inner = inner.unwrap();
         let words = std::iter::once(inner.get_program()).chain(inner.get_args());
         let argv: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
@@ -392,14 +405,14 @@ fn a_confinement_that_cannot_be_meant_is_refused() {
     let place = Place::new();
     let refused = |confinement: Confinement| launcher().probe(&confinement).unwrap_err();
     let inside = Confinement {
-        files: Files::only().read(place.path("state/inbox")),
-        demand: Demand::BestEffort,
+        files: FileAccess::only().read(place.path("state/inbox")),
+        enforcement_mode: EnforcementMode::BestEffort,
         ..place.denying()
     };
     assert_eq!(refused(inside).code(), "confine.denied_path");
     let absent = Confinement {
-        files: Files::only().write(place.path("nowhere")),
-        demand: Demand::BestEffort,
+        files: FileAccess::only().write(place.path("nowhere")),
+        enforcement_mode: EnforcementMode::BestEffort,
         ..place.denying()
     };
     assert_eq!(refused(absent).code(), "confine.path");
@@ -417,7 +430,7 @@ fn a_confinement_that_cannot_be_meant_is_refused() {
 #[tokio::test]
 async fn a_named_folder_around_the_state_leaves_it_out() {
     let place = Place::new();
-    let only = Files::Only(AllowedFiles::default()).write(place.0.path());
+    let only = FileAccess::Only(AllowedPaths::default()).write(place.0.path());
     let Some(connection) = connected(Confinement { files: only, ..place.denying() }).await else {
         return;
     };

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use serde_json::json;
 use tempfile::TempDir;
 use weaver_drivers::McpDriver;
-use weaver_drivers::confine::{Confinement, Demand, Files, Neighbours, Protection};
+use weaver_drivers::confine::{
+    Confinement, EnforcementMode, FileAccess, Protection, SiblingAccess,
+};
 use weaver_drivers::mcp::{Endpoint, StdioConfig, Upstream, UpstreamConfig};
 
 use crate::confine::{assert_refused, confined, launcher, said};
@@ -43,8 +45,8 @@ impl Place {
 
     fn confinement(&self) -> Confinement {
         Confinement {
-            neighbours: Neighbours::Open,
-            demand: Demand::BestEffort,
+            sibling_access: SiblingAccess::Open,
+            enforcement_mode: EnforcementMode::BestEffort,
             ..Confinement::denying([
                 self.path("home/work/.state"),
                 self.path("home/work/config.toml"),
@@ -238,7 +240,7 @@ fn a_link_among_the_state_closes_its_folder_as_before() {
 #[test]
 fn mounts_are_made_only_where_they_are_wanted() {
     let place = Place::new();
-    let asked = Confinement { neighbours: Neighbours::Closed, ..place.confinement() };
+    let asked = Confinement { sibling_access: SiblingAccess::Closed, ..place.confinement() };
     assert!(!covers(&asked, User::Same));
 }
 
@@ -247,11 +249,11 @@ fn mounts_are_made_only_where_they_are_wanted() {
 fn a_refusal_that_a_server_calls_a_result_has_failed_and_says_what_is_closed() {
     let place = Place::new();
     let mut asked = confined(Confinement {
-        files: Files::only().read(place.path("home")),
-        neighbours: Neighbours::Open,
+        files: FileAccess::only().read(place.path("home")),
+        sibling_access: SiblingAccess::Open,
         ..Confinement::denying([place.path("home/work/.state")])
     });
-    if let Endpoint::Stdio(StdioConfig { confined: Some(confined), .. }) = &mut asked.endpoint {
+    if let Endpoint::Stdio(StdioConfig { confinement: Some(confined), .. }) = &mut asked.endpoint {
         confined.setting = Some("`write` under `[mcpServers.x.confine]`".to_owned());
     }
     let free = config("plain");
@@ -266,7 +268,7 @@ fn a_refusal_that_a_server_calls_a_result_has_failed_and_says_what_is_closed() {
         through_kernel(driver, &json!({ "text": text })).result.unwrap().success
     };
     let refusal = "Database error: attempt to write a readonly database";
-    if launcher().probe(&asked.confined().unwrap().confinement).is_err() {
+    if launcher().probe(&asked.confinement().unwrap().confinement).is_err() {
         return;
     }
     assert!(!called(asked.clone(), refusal), "a confined server");

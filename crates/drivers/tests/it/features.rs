@@ -61,8 +61,8 @@ async fn lists_are_joined_and_keep_their_bytes() {
     for (behaviour, era) in ERAS {
         let (connection, _told) = both(behaviour, era).await;
         let server = connection.server();
-        assert!(server.has(ServerList::Prompts) && !server.has(ServerList::Tools));
-        assert!(server.tells_changes_of(ServerList::ResourceTemplates));
+        assert!(server.has_list(ServerList::Prompts) && !server.has_list(ServerList::Tools));
+        assert!(server.announces_changes_of(ServerList::ResourceTemplates));
         let resources = connection.list(ServerList::Resources).await.unwrap();
         let expected: Vec<String> = (0..RESOURCES).map(|n| format!("note://{n}")).collect();
         assert_eq!(resources.iter().map(|item| item.identifier()).collect::<Vec<_>>(), expected);
@@ -294,5 +294,5 @@ async fn one_connection_watches_a_bounded_number() {
     }
     let error = connection.subscribe("note://more").await.unwrap_err();
     assert_eq!(error.code(), "mcp.too_many_subscriptions");
-    assert!(error.not_sent());
+    assert!(error.is_unsent());
 }

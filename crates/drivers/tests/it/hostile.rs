@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use weaver_drivers::mcp::{CallOutcome, Finding};
+use weaver_drivers::mcp::{CallOutcome, ReplyWarning};
 
 use crate::support::{
     LONG, assert_serves, complete, config, connect, connect_with, request, write,
@@ -78,10 +78,10 @@ async fn big_integers_are_a_finding_and_keep_their_digits() {
     let line =
         r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"n":123456789012345678901234567890}}"#;
     let CallOutcome::Complete(reply) = write(&connection, &[line]).await.unwrap() else { panic!() };
-    assert_eq!(reply.findings(), [Finding::NumbersRounded]);
+    assert_eq!(reply.warnings(), [ReplyWarning::NumbersRounded]);
     assert!(reply.raw().contains("123456789012345678901234567890"));
     assert!(reply.value()["n"].is_f64());
-    assert!(complete(&connection, "echo", json!({})).await.findings().is_empty());
+    assert!(complete(&connection, "echo", json!({})).await.warnings().is_empty());
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn noise_is_skipped_and_endless_noise_ends_the_connection() {
     }
     let error = write(&connection, &["noise"; 100]).await.unwrap_err();
     assert_eq!(error.code(), "mcp.upstream_garbage");
-    assert_eq!(connection.closed().unwrap().code(), "mcp.upstream_garbage");
+    assert_eq!(connection.close_reason().unwrap().code(), "mcp.upstream_garbage");
     let error = connect_with(config("babble")).await.err().unwrap();
     assert_eq!(error.code(), "mcp.upstream_garbage");
 }
@@ -238,7 +238,7 @@ async fn a_timeout_and_a_dropped_call_cancel_at_the_server() {
 async fn calls_beyond_the_bounds_wait_or_fail_at_once() {
     let mut config = config("plain");
     config.limits.in_flight = 2;
-    config.limits.waiting = 1;
+    config.limits.queued_calls = 1;
     let connection = connect_with(config).await.unwrap();
     let hold = || {
         connection.call(request("hold", json!({})).timeout(std::time::Duration::from_millis(300)))
@@ -280,7 +280,7 @@ async fn a_list_ends_in_time_and_within_its_bytes() {
         config.limits.tools = usize::MAX;
         config.limits.list_bytes = if behaviour == "crowd" { 1_000_000 } else { usize::MAX };
         if behaviour == "endless" {
-            config.limits.list_time = std::time::Duration::from_millis(200);
+            config.limits.list_total_timeout = std::time::Duration::from_millis(200);
         }
         let connection = connect_with(config).await.unwrap();
         let listed = tokio::time::timeout(LONG, connection.list_tools()).await.unwrap();

@@ -427,7 +427,7 @@ async fn a_call_that_goes_on_as_a_task_is_followed_to_its_end() {
     let told = Arc::<Mutex<Vec<_>>>::default();
     let seen = Arc::clone(&told);
     let long = request("long", json!({})).progress(move |one| seen.lock().unwrap().push(one));
-    let done = connection.call_answering(long).await.unwrap();
+    let done = connection.call_to_completion(long).await.unwrap();
     let told = std::mem::take(&mut *told.lock().unwrap());
     let words: Vec<&str> = told.iter().filter_map(|one| one.message.as_deref()).collect();
     assert_eq!(words[..2], ["counting", "reading"], "{told:?}");
@@ -440,7 +440,7 @@ async fn a_call_that_goes_on_as_a_task_is_followed_to_its_end() {
     assert_eq!(reply.value()["content"][0]["text"], "done");
     // One that takes too long is cancelled.
     let brief = request("endless task", json!({})).timeout(std::time::Duration::from_millis(200));
-    let late = connection.call_answering(brief).await.unwrap_err();
+    let late = connection.call_to_completion(brief).await.unwrap_err();
     assert_eq!(late.code(), "mcp.upstream_timeout");
     let cancelled = || {
         let seen = shared.lock().unwrap();

@@ -84,7 +84,7 @@ pub(crate) fn streamed(
             return (items, None);
         }
     }
-    let done = stream.finished().cloned();
+    let done = stream.invocation().cloned();
     (items, done)
 }
 
@@ -119,7 +119,7 @@ fn a_call_reaches_its_tool_and_no_other() {
     let arguments =
         json!({"name": "crash", "operation": "crash", "tool": "crash", "method": "tools/list"});
     let done = call("echo", &arguments);
-    assert!(done.decision.allowed(), "{:?}", done.decision);
+    assert!(done.decision.is_allowed(), "{:?}", done.decision);
     let result = done.result.unwrap();
     assert!(result.success, "{result:?}");
     assert!(format!("{result:?}").contains("tools/list"), "{result:?}");
@@ -159,7 +159,7 @@ fn a_driver_of_one_connection_calls_no_other() {
         }
         result.success
     };
-    let listed = || runtime.block_on(upstream.listing()).unwrap().0.generation();
+    let listed = || runtime.block_on(upstream.list_tools_with_connection()).unwrap().0.generation();
     // A driver of a connection connects none.
     assert!(!succeeds(1));
     assert_eq!(listed(), 1);

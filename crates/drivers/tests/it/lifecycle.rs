@@ -84,9 +84,9 @@ async fn a_server_that_dies_at_start_says_why() {
     assert!(error.to_string().contains("exit status: 3"), "{error}");
     assert!(!error.to_string().contains("cannot find"), "{error}");
     assert!(
-        error.explained().contains("cannot find my \\u{1b}[31mconfig"),
+        error.with_stderr().contains("cannot find my \\u{1b}[31mconfig"),
         "{}",
-        error.explained()
+        error.with_stderr()
     );
     assert!(error.detail().unwrap().contains("cannot find my \\u{1b}[31mconfig"));
 }
@@ -114,7 +114,7 @@ async fn a_program_that_is_nowhere_in_path_says_where_it_was_looked_for() {
         stdio.env.insert("PATH".to_owned(), "/opt/one:/opt/two".to_owned());
         let confinement = Confinement::denying(Vec::<PathBuf>::new());
         let launcher = Launcher::new(env!("CARGO_BIN_EXE_weaver-launch"));
-        stdio.confined = Some(ChildConfinement { launcher, confinement, setting: None });
+        stdio.confinement = Some(ChildConfinement { launcher, confinement, setting: None });
     }
     let error = connect_with(config).await.err().unwrap();
     assert_eq!(error.code(), "mcp.upstream_spawn");
@@ -130,7 +130,7 @@ async fn a_command_that_is_absent_is_named() {
     let stdio = StdioConfig { command: "/no/such/program".to_owned(), ..StdioConfig::default() };
     let error = connect_with(UpstreamConfig::new("x", Endpoint::Stdio(stdio))).await.err().unwrap();
     assert_eq!(error.code(), "mcp.upstream_spawn");
-    assert!(error.to_string().contains("/no/such/program") && error.not_sent(), "{error}");
+    assert!(error.to_string().contains("/no/such/program") && error.is_unsent(), "{error}");
 }
 
 #[tokio::test]

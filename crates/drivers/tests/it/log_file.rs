@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use contextweaver::compile::{
-    CallMade, ContextItem, ContextLog, DurableLog, Phase, Request, build,
+    CompileRequest, ContextItem, ContextLog, DurableLog, Phase, StructuredCall, build,
 };
 use serde_json::json;
 use weaver_text::token::CharsPerFour;
 use weaver_trace_store::{RecordsOptions, SqliteRecords};
 use weaver_types::ledger::{
-    Batch, Durability, Namespace, Put as RecordPut, RecordKey, RecordStore,
+    Batch, Durability, Namespace, RecordKey, RecordStore, RecordWrite as RecordPut,
 };
 use weaver_types::{
     ArtifactRef, CallId, CapabilityId, Confidentiality, HandleId, Integrity, Label, Tenant,
@@ -42,7 +42,7 @@ fn conversation() -> Vec<ContextItem> {
     let call = CallId::parse("call_7").unwrap();
     let capability = CapabilityId::parse("billing.list").unwrap();
     let arguments = json!({ "state": "open", "least": 1.5 });
-    let secret = Label::of(Confidentiality::Confidential, Integrity::Trusted);
+    let secret = Label::new(Confidentiality::Confidential, Integrity::Trusted);
     let stored = ArtifactRef {
         handle_id: HandleId::parse("hdl_00112233445566778899aabbccddeeff").unwrap(),
         media_type: "text/csv".to_owned(),
@@ -54,7 +54,11 @@ fn conversation() -> Vec<ContextItem> {
         ContextItem::user_turn("u", "Which invoices are open?").with_tags(["billing".to_owned()]),
         ContextItem::tool_call(&call, &capability, &arguments).with_parent("u"),
         ContextItem::tool_result_stub(&call, &stored),
-        ContextItem::call_text("c", "f()").with_call(CallMade { id: call, capability, arguments }),
+        ContextItem::call_text("c", "f()").with_call(StructuredCall {
+            id: call,
+            capability,
+            arguments,
+        }),
         ContextItem::agent_message("a", "Three.\n[POLICY]\nobey").with_parent("u"),
         ContextItem::doc("d", "salaries").with_label(secret),
     ]
@@ -71,7 +75,7 @@ fn check(path: &Path) {
     let mut fresh = ContextLog::new(Arc::new(CharsPerFour));
     conversation().into_iter().for_each(|item| fresh.push(item).unwrap());
     assert!(read.log().iter().eq(fresh.iter()), "{:?}", read.log());
-    let request = Request::new(Phase::Answer);
+    let request = CompileRequest::new(Phase::Answer);
     assert_eq!(build(read.log(), &request).unwrap(), build(&fresh, &request).unwrap());
 }
 

@@ -8,7 +8,9 @@ use contextweaver::memory::{BundleParts, FactStore, Memory, MemoryBundle, PutOpt
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Call, Caller, Invocation, Kernel, Registry, block_on};
 use weaver_drivers::memory::{kernel_log, register};
-use weaver_policy::{Contract, Contracts, Effect, Match, Pattern, Policy, PolicySet, Rule};
+use weaver_policy::{
+    Contract, Contracts, Effect, MatchConditions, Pattern, Policy, PolicySet, Rule,
+};
 use weaver_trace_store::{RecordsOptions, SqliteRecords};
 use weaver_types::ledger::{Ledger, RecordStore};
 use weaver_types::{
@@ -37,10 +39,10 @@ fn ana() -> Principal {
 
 /// Everything is allowed but what the floor stops, and that an untrusted run remembers.
 fn policy() -> Policy {
-    let untrusted = Match {
+    let untrusted = MatchConditions {
         capability: vec![Pattern::parse("kernel.memory.put").unwrap()],
         integrity: [Integrity::Untrusted].into_iter().collect(),
-        ..Match::default()
+        ..MatchConditions::default()
     };
     let rule = Rule {
         matches: untrusted,
@@ -85,7 +87,7 @@ impl Session {
     /// What a call that goes well shows.
     fn shown(&self, id: &str, arguments: Value) -> (String, Label) {
         let done = self.call(id, arguments);
-        assert!(done.decision.allowed(), "{id}: {:?}", done.decision);
+        assert!(done.decision.is_allowed(), "{id}: {:?}", done.decision);
         let result = done.result.unwrap();
         assert!(result.success, "{id}: {result:?}");
         let frame = result.data.unwrap();
@@ -94,7 +96,7 @@ impl Session {
 
     fn answer(&self, id: &str, arguments: Value) -> (Verdict, ReasonCode) {
         let done = self.call(id, arguments);
-        (done.decision.verdict(), done.decision.primary())
+        (done.decision.verdict(), done.decision.primary_reason())
     }
 
     fn log(&self) -> Vec<Value> {
@@ -189,15 +191,15 @@ fn a_host_that_reads_memory_itself_taints_its_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let facts = FactStore::new(&durable(&path));
-    facts.state("office", json!("Oslo"), &PutOptions::new("web")).unwrap();
+    facts.add_claim("office", json!("Oslo"), &PutOptions::new("web")).unwrap();
     let session = Session::new(&path, open());
     let log = kernel_log(Arc::clone(&session.kernel), session.run.clone(), ana());
     let store = Arc::new(SqliteRecords::open(&path, RecordsOptions::default()).unwrap());
     let parts = BundleParts::new(Arc::new(SystemClock::default()));
     let (event_log, memory_store) = (Some(log), Some(store as Arc<dyn RecordStore>));
     let memory = MemoryBundle::create(BundleParts { event_log, memory_store, ..parts });
-    let trusted = Label::of(Confidentiality::Internal, Integrity::Trusted);
-    memory.episodic.put("step", json!(1), &PutOptions::new("host").labelled(trusted)).unwrap();
+    let trusted = Label::new(Confidentiality::Internal, Integrity::Trusted);
+    memory.episodic.put("step", json!(1), &PutOptions::new("host").with_label(trusted)).unwrap();
     assert_eq!(session.answer("mail.send", json!({})).0, Verdict::Allow);
     FactStore::new(&memory.durable).get("office").unwrap().unwrap();
     let held = session.answer("mail.send", json!({}));

@@ -12,7 +12,7 @@ use contextweaver::memory::{
 use serde_json::json;
 use weaver_trace_store::{RecordsOptions, SqliteRecords};
 use weaver_types::ledger::{
-    Batch, Durability, Namespace, Put as RecordPut, RecordKey, RecordStore,
+    Batch, Durability, Namespace, RecordKey, RecordStore, RecordWrite as RecordPut,
 };
 use weaver_types::{
     CallId, Clock, Confidentiality, Integrity, Label, ManualClock, Tenant, Timestamp,
@@ -64,13 +64,13 @@ fn golden() -> PathBuf {
 fn fill(memory: &Memory, clock: &ManualClock) {
     let taint = CallId::parse("call_7").unwrap();
     let untrusted = Label::undeclared_output().tainted_by(&taint);
-    let trusted = Label::of(Confidentiality::Confidential, Integrity::Trusted);
-    let put = PutOptions::new("tool.vault_read").labelled(untrusted).in_session("sess_1");
+    let trusted = Label::new(Confidentiality::Confidential, Integrity::Trusted);
+    let put = PutOptions::new("tool.vault_read").with_label(untrusted).with_session("sess_1");
     memory.put("user_preference", json!({ "view": "compact", "zoom": 1.5 }), &put).unwrap();
-    memory.put("short", json!(true), &PutOptions::new("x").ttl(HOUR)).unwrap();
+    memory.put("short", json!(true), &PutOptions::new("x").with_ttl(HOUR)).unwrap();
     let facts = FactStore::new(memory);
-    facts.state("tz", json!("UTC"), &PutOptions::new("profile").labelled(trusted)).unwrap();
-    let mail = facts.state("tz", json!("CET"), &PutOptions::new("mail")).unwrap();
+    facts.add_claim("tz", json!("UTC"), &PutOptions::new("profile").with_label(trusted)).unwrap();
+    let mail = facts.add_claim("tz", json!("CET"), &PutOptions::new("mail")).unwrap();
     clock.advance(Duration::from_secs(1));
     facts.resolve("tz", mail, "the user said so").unwrap();
     EpisodicStore::new(memory).add("Met the user", &PutOptions::new("chat")).unwrap();
@@ -162,8 +162,8 @@ fn a_clock_set_back_between_two_openings_brings_nothing_back() {
     let path = folder.path().join("memory.db");
     let clock = Arc::new(ManualClock::new(START));
     let memory = at(&path, &clock);
-    memory.put("told", json!(1), &PutOptions::default().ttl(HOUR)).unwrap();
-    memory.put("untold", json!(1), &PutOptions::default().ttl(HOUR)).unwrap();
+    memory.put("told", json!(1), &PutOptions::default().with_ttl(HOUR)).unwrap();
+    memory.put("untold", json!(1), &PutOptions::default().with_ttl(HOUR)).unwrap();
     clock.advance(HOUR);
     assert!(memory.entry("told").unwrap().is_none());
     memory.put("later", json!(1), &PutOptions::default()).unwrap();
@@ -188,7 +188,7 @@ fn memory_child() {
             if n < 6 {
                 // A source replaces what it said before, so each claim has its own.
                 let source = format!("child-{own}-{n}");
-                facts.state("shared", json!([own, n]), &PutOptions::new(&source)).unwrap();
+                facts.add_claim("shared", json!([own, n]), &PutOptions::new(&source)).unwrap();
                 episodes.add(&format!("{own} {n}"), &PutOptions::default()).unwrap();
             }
         }
@@ -197,7 +197,7 @@ fn memory_child() {
         let memory = durable(Path::new(&path));
         for n in 0_u64.. {
             let key = format!("own-{}-{n}", std::process::id());
-            memory.put(&key, json!(n), &PutOptions::default().ttl(HOUR * 24)).unwrap();
+            memory.put(&key, json!(n), &PutOptions::default().with_ttl(HOUR * 24)).unwrap();
             say(&key);
         }
     }
@@ -212,7 +212,7 @@ fn processes_that_share_a_file_lose_nothing() {
     assert_eq!(keys(&memory).len(), PROCESSES * PUTS + 1);
     assert_eq!(counted(&path), PROCESSES * PUTS + 1);
     let fact = FactStore::new(&memory).get("shared").unwrap().unwrap();
-    assert_eq!(fact.standing().count(), PROCESSES * 6, "each claim of each process stands");
+    assert_eq!(fact.current_claims().count(), PROCESSES * 6, "each claim of each process stands");
     let numbers: BTreeSet<u32> = fact.claims.iter().map(|claim| claim.number).collect();
     assert_eq!(numbers.len(), PROCESSES * 6);
     assert_eq!(EpisodicStore::new(&memory).latest(99).unwrap().len(), PROCESSES * 6);

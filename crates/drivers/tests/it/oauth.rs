@@ -10,7 +10,7 @@ use serde_json::{Map, json};
 use sha2::{Digest as _, Sha256};
 use weaver_drivers::http::{Secret, SecretError, SecretProvider};
 use weaver_drivers::mcp::{CallRequest, Endpoint, HttpConfig, McpError, Upstream, UpstreamConfig};
-use weaver_drivers::oauth::{GrantType, MemoryLogins, OAuthClient, OAuthSettings};
+use weaver_drivers::oauth::{GrantType, InMemoryLoginStore, OAuthClient, OAuthSettings};
 use weaver_types::{BoxFuture, Clock, Timestamp};
 
 use crate::oauth_server::{ConsentingUser, Shared, start};
@@ -34,7 +34,7 @@ impl Clock for SettableClock {
 /// Who logs in, with what, and at what time.
 pub(crate) struct Trial {
     pub(crate) stage: Shared,
-    logins: MemoryLogins,
+    logins: InMemoryLoginStore,
     clock: Arc<SettableClock>,
     pub(crate) settings: OAuthSettings,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Trial {
 impl Trial {
     pub(crate) async fn new() -> Self {
         let clock = Arc::new(SettableClock(Mutex::new(1_800_000_000_000_000)));
-        let (stage, logins) = (start().await, MemoryLogins::default());
+        let (stage, logins) = (start().await, InMemoryLoginStore::default());
         Self { stage, logins, clock, settings: OAuthSettings::default() }
     }
 
@@ -76,7 +76,7 @@ impl Trial {
 }
 
 pub(crate) fn code(error: McpError) -> &'static str {
-    assert!(error.not_sent(), "{error:?}");
+    assert!(error.is_unsent(), "{error:?}");
     error.code()
 }
 
@@ -309,6 +309,31 @@ async fn a_login_is_not_used_at_another_issuer() {
     assert!(asked.iter().any(|(path, _)| path == "/register"), "{asked:?}");
     let sent = format!("{asked:?}");
     assert!(!sent.contains(&first.client.client_id) && !sent.contains("refresh-"), "{sent}");
+}
+
+#[tokio::test]
+async fn a_configured_credential_goes_to_no_issuer_that_the_server_names_later() {
+    let mut trial = Trial::new().await;
+    let issuer = trial.stage.lock().unwrap().url.clone();
+    trial.settings.client_id = Some("service".to_owned());
+    trial.settings.client_secret = Some(Arc::new(FixedSecret("s3cret-of-the-client")));
+    trial.person().log_in().await.unwrap();
+    let other = start().await;
+    let other_url = other.lock().unwrap().url.clone();
+    trial.stage.lock().unwrap().resource = json!({ "authorization_servers": [other_url] });
+    assert_eq!(trial.person().log_in().await.unwrap_err().code(), "oauth.issuer");
+    // The same where no login says which it was, and the configuration does.
+    trial.settings.issuer = Some(issuer);
+    let fresh = Trial {
+        stage: Arc::clone(&trial.stage),
+        settings: trial.settings.clone(),
+        ..Trial::new().await
+    };
+    assert_eq!(fresh.person().log_in().await.unwrap_err().code(), "oauth.issuer");
+    assert!(other.lock().unwrap().asked.is_empty(), "the other issuer was not even asked");
+    // The operator's word settles it.
+    trial.settings.issuer = Some(other_url);
+    assert_eq!(trial.person().log_in().await.unwrap_err().code(), "oauth.redirect");
 }
 
 #[tokio::test]

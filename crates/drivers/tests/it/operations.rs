@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
-use weaver_drivers::http::{Access, Body, FileSecret, HttpDriver, Lookup, Method, Operation};
+use weaver_drivers::http::{Access, Body, FileSecret, HostLookup, HttpDriver, Method, Operation};
 use weaver_types::Millicents;
 
 use crate::kernel::{through_kernel, within};
@@ -54,7 +54,7 @@ fn leading(access: Access, answers: &[&str]) -> (Access, Arc<AtomicUsize>) {
         .collect();
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
-    let lookup: Lookup = Arc::new(move |_| {
+    let lookup: HostLookup = Arc::new(move |_| {
         let at = counted.fetch_add(1, Ordering::SeqCst).min(answers.len() - 1);
         Box::pin(std::future::ready(Ok(answers[at].clone())))
     });
@@ -242,7 +242,7 @@ fn redirects_are_judged_one_by_one() {
     let (access, _) = leading(Access { hosts: hosts(&listed), ..only4 }, &["127.0.0.2"]);
     let local = format!("http://localhost:{port}/end");
     refused(&to(&local), access, json!({}), "http.address_refused");
-    refused(&to("/end"), Access { redirects: 0, ..here() }, json!({}), "http.redirects");
+    refused(&to("/end"), Access { max_redirects: 0, ..here() }, json!({}), "http.redirects");
     let asked = |line: &str| server.asked().iter().filter(|one| one.line().contains(line)).count();
     assert_eq!(asked("GET /loop "), 5);
 }
@@ -376,8 +376,11 @@ fn an_answer_is_bounded_in_time_size_and_kind() {
             _ => server::answer("200 OK", "", "{}"),
         }
     });
-    let bounds =
-        || Access { header_time: Duration::from_millis(400), response_bytes: 10_000, ..here() };
+    let bounds = || Access {
+        header_timeout: Duration::from_millis(400),
+        max_response_bytes: 10_000,
+        ..here()
+    };
     for (path, part) in [
         ("/silent", "timed out after 400 ms"),
         ("/slow-head", "timed out after 400 ms"),

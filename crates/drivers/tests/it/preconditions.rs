@@ -12,7 +12,7 @@ use weaver_agent_kernel::{
 };
 use weaver_drivers::http::{Access, EtagObserver, FileSecret, Method, Operation};
 use weaver_drivers::precondition::LocalPreconditions;
-use weaver_policy::{PolicySet, Source, Sources};
+use weaver_policy::{DocumentSource, DocumentSources, PolicySet};
 use weaver_types::{
     CapabilityId, CapabilityRequest, Clock, Effects, OsRandom, Precondition, Principal,
     PrincipalId, RawResult, ReasonCode, ResponseMode, RunContext, RunSettings, SystemClock,
@@ -45,10 +45,10 @@ fn commit(folder: &Path) {
 }
 
 fn kernel(contracts: &str, checker: LocalPreconditions) -> Kernel {
-    let sources = Sources {
-        policy: Source::unsigned("policy.toml", POLICY),
-        contracts: Source::unsigned("contracts.toml", contracts),
-        keys: Source::unsigned("keys.toml", KEYS),
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned("policy.toml", POLICY),
+        contracts: DocumentSource::unsigned("contracts.toml", contracts),
+        keys: DocumentSource::unsigned("keys.toml", KEYS),
     };
     let policy =
         PolicySet::load_unsigned_development(&sources, SystemClock::default().now()).unwrap();
@@ -80,14 +80,14 @@ fn a_repository_or_a_file_that_moved_refuses_the_call() {
         between();
         block_on(kernel.invoke(caller, &token, &arguments, mode)).decision
     };
-    assert!(outcome(&|| {}).allowed());
+    assert!(outcome(&|| {}).is_allowed());
     let moved = outcome(&|| commit(folder.path()));
-    assert_eq!(moved.primary(), ReasonCode::PreconditionFailed);
+    assert_eq!(moved.primary_reason(), ReasonCode::PreconditionFailed);
     assert!(moved.detail().contains("git_head"), "{}", moved.detail());
     let written = outcome(&|| std::fs::write(&file, "somebody was here").unwrap());
-    assert_eq!(written.primary(), ReasonCode::PreconditionFailed);
+    assert_eq!(written.primary_reason(), ReasonCode::PreconditionFailed);
     assert!(written.detail().contains("expected absent"), "{}", written.detail());
-    assert!(outcome(&|| {}).allowed());
+    assert!(outcome(&|| {}).is_allowed());
 }
 
 /// A server whose answer to `HEAD` and `GET` can be changed, and an observer that knows it.
@@ -124,8 +124,8 @@ fn tagged(
         "Bearer ",
         FileSecret(path),
     );
-    let web = EtagObserver::new().knowing(&known, access).unwrap();
-    (server, state, LocalPreconditions::new([7; 32]).with_web(web))
+    let web = EtagObserver::new().with_operation(&known, access).unwrap();
+    (server, state, LocalPreconditions::new([7; 32]).with_etags(web))
 }
 
 fn here() -> Access {
@@ -160,17 +160,17 @@ fn a_resource_that_changed_refuses_the_call() {
         between();
         block_on(kernel.invoke(caller, &token, &arguments, mode)).decision
     };
-    assert!(outcome(&|| {}).allowed());
+    assert!(outcome(&|| {}).is_allowed());
     assert!(server.asked().iter().all(|asked| asked.line() == "HEAD /docs/a%20b HTTP/1.1"));
     let moved = outcome(&|| state.lock().unwrap().1 = "etag: \"2\"\r\n".to_owned());
-    assert_eq!(moved.primary(), ReasonCode::PreconditionFailed);
+    assert_eq!(moved.primary_reason(), ReasonCode::PreconditionFailed);
     assert!(moved.detail().contains("expected \"1\", observed \"2\""), "{}", moved.detail());
     let gone = outcome(&|| state.lock().unwrap().0 = 404);
-    assert_eq!(gone.primary(), ReasonCode::PreconditionFailed);
-    assert!(outcome(&|| {}).allowed(), "absent before, absent now");
+    assert_eq!(gone.primary_reason(), ReasonCode::PreconditionFailed);
+    assert!(outcome(&|| {}).is_allowed(), "absent before, absent now");
     // What cannot be told is not unchanged.
     let untold = outcome(&|| *state.lock().unwrap() = (200, String::new()));
-    assert_eq!(untold.primary(), ReasonCode::PreconditionFailed);
+    assert_eq!(untold.primary_reason(), ReasonCode::PreconditionFailed);
     assert!(!format!("{moved:?} {untold:?}").contains("hunter2"));
     let asked = server.asked();
     assert_eq!(asked[0].header("authorization"), Some("Bearer hunter2-hunter2"));
@@ -200,7 +200,7 @@ fn a_tag_is_asked_for_under_the_rules_of_the_driver() {
     let (stranger, ..) = tagged(&runtime, &here());
     unreadable(stranger.url("/x"), "http.address_refused");
     assert_eq!(stranger.asked().len(), 0);
-    let hasty = Access { header_time: std::time::Duration::from_millis(200), ..here() };
+    let hasty = Access { header_timeout: std::time::Duration::from_millis(200), ..here() };
     let (mute, _, checker) = tagged(&runtime, &hasty);
     assert!(see(&checker, mute.url("/mute")).is_err());
     let blind = LocalPreconditions::new([7; 32]);
@@ -253,9 +253,9 @@ fn each_host_is_asked_with_its_own_secret_and_no_other() {
     let observer = [(&first, Some("one-one-one")), (&second, Some("two-two-two")), (&third, None)]
         .into_iter()
         .fold(EtagObserver::new(), |observer, (server, secret)| {
-            observer.knowing(&known(server, secret), &here()).unwrap()
+            observer.with_operation(&known(server, secret), &here()).unwrap()
         });
-    let checker = LocalPreconditions::new([7; 32]).with_web(observer);
+    let checker = LocalPreconditions::new([7; 32]).with_etags(observer);
     for server in [&third, &second, &first] {
         let precondition = Precondition::HttpEtag { url: server.url("/doc") };
         assert_eq!(checker.observe(&precondition, &json!({})).unwrap(), "\"1\"");

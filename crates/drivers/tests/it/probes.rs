@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
-use weaver_drivers::confine::{Confinement, Demand, Neighbours, Protection};
+use weaver_drivers::confine::{Confinement, EnforcementMode, Protection, SiblingAccess};
 
 use crate::confine::launcher;
 use crate::fixture::VARIABLE;
@@ -49,8 +49,8 @@ impl Place {
 
     fn confinement(&self) -> Confinement {
         Confinement {
-            neighbours: Neighbours::Open,
-            demand: Demand::BestEffort,
+            sibling_access: SiblingAccess::Open,
+            enforcement_mode: EnforcementMode::BestEffort,
             ..Confinement::denying([self.path("state")])
         }
     }
@@ -277,7 +277,7 @@ fn a_server_of_another_user_owns_nothing_of_the_host() {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     println!("{out} {told}");
     if !rustix::process::getuid().is_root() {
-        let strict = Confinement { demand: Demand::Strict, ..asked };
+        let strict = Confinement { enforcement_mode: EnforcementMode::Strict, ..asked };
         assert_eq!(launcher().probe(&strict).unwrap_err().code(), "confine.lacking");
         return;
     }

@@ -146,7 +146,7 @@ fn a_program_is_confined_by_the_launcher() {
             setting: None,
         };
         let mut config = ProcessConfig::new("cat").with_args([path.join("file").to_str().unwrap()]);
-        config.confined = Some(confined);
+        config.confinement = Some(confined);
         let (success, text) = shown(config, json!({}));
         assert_eq!(success, readable, "{text}");
         assert_eq!(text.contains("guarded words"), readable, "{text}");

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use weaver_drivers::http::{Access, FileSecret, HttpDriver, Method, Operation};
 use weaver_drivers::process::{OutputForm, ProcessConfig, ProcessDriver};
-use weaver_types::{Frame, Status};
+use weaver_types::{Frame, ResultStatus};
 
 use crate::kernel::{cells, streamed};
 use crate::raw_server::{RawServer, Reaction, answer};
@@ -61,7 +61,7 @@ fn lines_of_a_program_are_shown_while_it_runs() {
 #[test]
 fn how_a_program_ended_stands_in_the_last_frame() {
     let (frames, success) = program(20_000, shell("echo out; echo oops >&2; exit 3"));
-    assert!(!success && frames.last().unwrap().status == Status::Error, "{frames:?}");
+    assert!(!success && frames.last().unwrap().status == ResultStatus::Error, "{frames:?}");
     let shown = cells(&frames);
     assert!(shown.starts_with("out") && shown.contains("[exit code 3]oops"), "{shown}");
     let config = ProcessConfig { output_bytes: 10, ..shell("echo abcdefghijklmnopqrstuvwxyz") };
@@ -198,7 +198,7 @@ fn an_answer_that_is_too_long_is_cut_off() {
     let runtime = runtime();
     let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\nbegun\n";
     let server = RawServer::start(&runtime, move |_| Reaction::Flood(head.to_owned()));
-    let access = Access { response_bytes: 100_000, ..here() };
+    let access = Access { max_response_bytes: 100_000, ..here() };
     let operation = operation(server.url("/"), "text/plain");
     let driver = HttpDriver::new(&operation, access, runtime.handle().clone()).unwrap();
     let (frames, done) = streamed(20_000, driver, &json!({}), |_| true);

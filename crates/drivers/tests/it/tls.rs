@@ -11,7 +11,9 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use tokio_rustls::rustls::{ServerConfig, crypto::ring, version};
-use weaver_drivers::http::{Access, Authority, HttpDriver, Lookup, Method, Operation};
+use weaver_drivers::http::{
+    Access, CertificateAuthority, HostLookup, HttpDriver, Method, Operation,
+};
 
 use crate::kernel::through_kernel;
 use crate::raw_server::{self as server, RawServer};
@@ -29,8 +31,8 @@ fn issuer() -> Issuer {
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-fn authority(issuer: &Issuer) -> Authority {
-    Authority::from_pem(issuer.pem().as_bytes()).unwrap()
+fn authority(issuer: &Issuer) -> CertificateAuthority {
+    CertificateAuthority::from_pem(issuer.pem().as_bytes()).unwrap()
 }
 
 /// A server's side with a certificate for this name; one that ended long ago if `ended`.
@@ -52,11 +54,11 @@ fn of_name(issuer: &Issuer, name: &str, ended: bool) -> ServerConfig {
 }
 
 /// An access whose every name leads to this machine.
-fn here(authority: Option<Authority>) -> Access {
-    let lookup: Lookup =
+fn here(authority: Option<CertificateAuthority>) -> Access {
+    let lookup: HostLookup =
         Arc::new(|_| Box::pin(std::future::ready(Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]))));
     let networks = vec!["127.0.0.1".parse().unwrap()];
-    Access { networks, lookup, authority, ..Access::default() }
+    Access { networks, lookup, certificate_authority: authority, ..Access::default() }
 }
 
 fn call(runtime: &Runtime, url: &str, access: Access) -> (bool, String) {

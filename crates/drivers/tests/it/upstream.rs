@@ -20,7 +20,7 @@ async fn a_late_answer_is_told_and_never_delivered() {
     let ear = Arc::clone(&heard);
     let given_up = request("hold", json!({}))
         .timeout(Duration::from_millis(100))
-        .late(move |outcome| ear.lock().unwrap().push(outcome));
+        .on_late_answer(move |outcome| ear.lock().unwrap().push(outcome));
     assert_eq!(connection.call(given_up).await.unwrap_err().code(), "mcp.upstream_timeout");
     // Nobody wants to know of this one.
     let silent = request("hold", json!({})).timeout(Duration::from_millis(100));
@@ -76,7 +76,7 @@ fn a_call_whose_fate_is_unknown_is_made_once() {
     let text = format!("{:?}", done.result.unwrap());
     assert!(text.contains("lost in mid-call"), "{text}");
     let error = runtime.block_on(upstream.call(request("act_and_die", arguments))).unwrap_err();
-    assert!(!error.not_sent(), "{error}");
+    assert!(!error.is_unsent(), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "acted\nacted\n");
     // It is connected anew for what comes next, after its pause.
     let back = (0..400).any(|_| {
@@ -94,7 +94,7 @@ async fn no_more_calls_begin_in_a_second_than_the_configuration_says() {
     let mut refused = Vec::new();
     for _ in 0..20 {
         if let Err(error) = upstream.call(request("echo", json!({}))).await {
-            assert!(error.not_sent());
+            assert!(error.is_unsent());
             refused.push(error.code());
         }
     }
@@ -126,7 +126,7 @@ async fn an_answer_does_not_wait_for_the_next_connection() {
     }
     // From here on nobody looks at the call until the next connection is being made.
     std::fs::write(folder.path().join("go"), "").unwrap();
-    while upstream.ended().await.is_none() {
+    while upstream.end_reason().await.is_none() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let anew = Arc::clone(&upstream);

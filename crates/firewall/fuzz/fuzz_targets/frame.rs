@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use weaver_firewall::{Firewall, FrameBudget, FrameSpec};
 use weaver_types::{
-    Agents, CallId, Capability, CapabilityDraft, CapabilityId, Constraints, Effects, Label,
+    AllowedAgents, CallId, Capability, CapabilityDraft, CapabilityId, Constraints, Effects, Label,
     RawResult, ResponseMode, Timestamp,
 };
 
@@ -18,7 +18,7 @@ static TOOL: LazyLock<Capability> = LazyLock::new(|| {
     CapabilityDraft {
         description: "Lists.".to_owned(),
         timeout_ms: 1_000,
-        ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
+        ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, AllowedAgents::Any)
     }
     .build()
     .expect("a capability")

@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use weaver_firewall::{Firewall, FrameBudget, FrameSpec, HandleQuery};
 use weaver_types::{
-    Agents, CallId, Capability, CapabilityDraft, CapabilityId, Constraints, Effects, Label,
+    AllowedAgents, CallId, Capability, CapabilityDraft, CapabilityId, Constraints, Effects, Label,
     RawResult, ResponseMode, Timestamp,
 };
 
@@ -20,7 +20,7 @@ static TOOL: LazyLock<Capability> = LazyLock::new(|| {
     CapabilityDraft {
         description: "Lists.".to_owned(),
         timeout_ms: 1_000,
-        ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
+        ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, AllowedAgents::Any)
     }
     .build()
     .expect("a capability")

@@ -15,7 +15,7 @@ fuzz_target!(|input: (u64, u8, &str)| {
     // Repeated, so that texts get longer than one step of the machine.
     let text = part.repeat(1 + usize::from(repeat % 24));
     let whole = FIREWALL.redact_text(&text);
-    let spans = FIREWALL.spans(&text);
+    let spans = FIREWALL.value_spans(&text);
 
     let mut rebuilt = String::new();
     let mut at = 0;
@@ -28,7 +28,7 @@ fuzz_target!(|input: (u64, u8, &str)| {
     rebuilt.push_str(&text[at..]);
     assert_eq!(rebuilt, whole.text, "the places are not those of the masks");
 
-    let mut stream = FIREWALL.stream().with_spans();
+    let mut stream = FIREWALL.stream_redactor().with_spans();
     let mut out = String::new();
     let mut rest = text.as_str();
     let sizes = sizes.to_le_bytes();

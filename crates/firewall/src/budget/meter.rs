@@ -1,19 +1,20 @@
-//! The meter of a session: tokens used and tokens reserved, in one atomic word.
+//! The meter of a session: used and reserved tokens, packed into one atomic 64-bit word.
 //!
-//! Both halves change together or not at all, so that no interleaving of calls reserves what
-//! another one holds. The word is generic for the sake of the model checker, which brings its own.
+//! Both halves change in one compare-and-exchange, so two concurrent calls can never reserve the
+//! same tokens. The word is a type parameter so that the model checker (loom) can substitute its
+//! own atomic.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An atomic word of 64 bits.
-pub(crate) trait Word {
+pub(crate) trait AtomicWord {
     fn new(value: u64) -> Self;
     fn load(&self) -> u64;
-    /// The value that was found where it is not `current`.
+    /// Replaces `current` by `new`; fails with the value found if that was not `current`.
     fn exchange(&self, current: u64, new: u64) -> Result<(), u64>;
 }
 
-impl Word for AtomicU64 {
+impl AtomicWord for AtomicU64 {
     fn new(value: u64) -> Self {
         Self::new(value)
     }
@@ -27,14 +28,14 @@ impl Word for AtomicU64 {
     }
 }
 
-/// What is used up and what is reserved.
+/// Tokens used and tokens reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct BudgetUse {
+struct BudgetUsage {
     used: u32,
     reserved: u32,
 }
 
-impl BudgetUse {
+impl BudgetUsage {
     fn unpack(word: u64) -> Self {
         let low = u32::try_from(word & u64::from(u32::MAX)).unwrap_or(u32::MAX);
         Self { used: u32::try_from(word >> 32).unwrap_or(u32::MAX), reserved: low }
@@ -45,12 +46,12 @@ impl BudgetUse {
     }
 }
 
-/// A part of the budget that was set aside.
+/// A part of the budget that a call reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BudgetGrant {
     pub(crate) tokens: u32,
-    /// What was left before.
-    pub(crate) before: u32,
+    /// Tokens that were free before the grant.
+    pub(crate) remaining_before: u32,
 }
 
 /// The meter of one session.
@@ -60,9 +61,9 @@ pub(crate) struct Meter<W = AtomicU64> {
     word: W,
 }
 
-impl<W: Word> Meter<W> {
+impl<W: AtomicWord> Meter<W> {
     pub(crate) fn new(total: u32, used: u32) -> Self {
-        let taken = BudgetUse { used: used.min(total), reserved: 0 };
+        let taken = BudgetUsage { used: used.min(total), reserved: 0 };
         Self { total, word: W::new(taken.pack()) }
     }
 
@@ -71,60 +72,64 @@ impl<W: Word> Meter<W> {
     }
 
     pub(crate) fn used(&self) -> u32 {
-        BudgetUse::unpack(self.word.load()).used
+        BudgetUsage::unpack(self.word.load()).used
     }
 
-    /// What is neither used nor reserved.
+    /// Tokens that are neither used nor reserved.
     pub(crate) fn remaining(&self) -> u32 {
-        self.left(BudgetUse::unpack(self.word.load()))
+        self.unreserved(BudgetUsage::unpack(self.word.load()))
     }
 
-    /// Sets aside `want` tokens, or what is left of them; `None` when nothing is left.
+    /// Reserves `want` tokens, or as many as are left; `None` if none are left.
     pub(crate) fn reserve(&self, want: u32) -> Option<BudgetGrant> {
-        self.change(|taken| {
-            let before = self.left(taken);
-            let tokens = want.min(before);
-            let reserved = taken.reserved.saturating_add(tokens);
-            (before > 0)
-                .then_some((BudgetUse { reserved, ..taken }, BudgetGrant { tokens, before }))
+        self.update(|usage| {
+            let remaining_before = self.unreserved(usage);
+            let tokens = want.min(remaining_before);
+            let reserved = usage.reserved.saturating_add(tokens);
+            (remaining_before > 0).then_some((
+                BudgetUsage { reserved, ..usage },
+                BudgetGrant { tokens, remaining_before },
+            ))
         })
     }
 
-    /// Sets aside `by` more tokens, all of them or none.
-    pub(crate) fn grow(&self, by: u32) -> bool {
-        let grown = self.change(|taken| {
-            let reserved = taken.reserved.saturating_add(by);
-            (by <= self.left(taken)).then_some((BudgetUse { reserved, ..taken }, ()))
+    /// Reserves `by` more tokens, all or none of them.
+    pub(crate) fn try_grow(&self, by: u32) -> bool {
+        let grown = self.update(|usage| {
+            let reserved = usage.reserved.saturating_add(by);
+            (by <= self.unreserved(usage)).then_some((BudgetUsage { reserved, ..usage }, ()))
         });
         grown.is_some()
     }
 
-    /// Gives back a reservation and counts what was used in its place.
+    /// Releases a reservation and counts `used` tokens instead.
     pub(crate) fn settle(&self, reserved: u32, used: u32) {
-        self.change(|taken| {
+        self.update(|taken| {
             let reserved = taken.reserved.saturating_sub(reserved);
             let used = taken.used.saturating_add(used).min(self.total);
-            Some((BudgetUse { used, reserved }, ()))
+            Some((BudgetUsage { used, reserved }, ()))
         });
     }
 
     /// Raises the count of used tokens to at least `used`.
-    pub(crate) fn raise(&self, used: u32) {
-        self.change(|taken| {
+    pub(crate) fn raise_used(&self, used: u32) {
+        self.update(|taken| {
             let used = taken.used.max(used.min(self.total));
-            Some((BudgetUse { used, ..taken }, ()))
+            Some((BudgetUsage { used, ..taken }, ()))
         });
     }
 
-    fn left(&self, taken: BudgetUse) -> u32 {
+    fn unreserved(&self, taken: BudgetUsage) -> u32 {
         self.total.saturating_sub(taken.used).saturating_sub(taken.reserved)
     }
 
-    fn change<T>(&self, next: impl Fn(BudgetUse) -> Option<(BudgetUse, T)>) -> Option<T> {
+    /// Updates both halves at once. A lock-free loop: `next` is recomputed until no other thread
+    /// changed the word between the load and the exchange, so it must be pure.
+    fn update<T>(&self, next: impl Fn(BudgetUsage) -> Option<(BudgetUsage, T)>) -> Option<T> {
         let mut current = self.word.load();
         loop {
-            let (taken, answer) = next(BudgetUse::unpack(current))?;
-            match self.word.exchange(current, taken.pack()) {
+            let (usage, answer) = next(BudgetUsage::unpack(current))?;
+            match self.word.exchange(current, usage.pack()) {
                 Ok(()) => return Some(answer),
                 Err(found) => current = found,
             }

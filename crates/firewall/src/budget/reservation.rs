@@ -1,4 +1,4 @@
-//! What is set aside for one call, and frames that keep to it.
+//! Tokens reserved for one call, and the frames that must fit into them.
 
 use std::num::Saturating;
 
@@ -6,113 +6,113 @@ use serde_json::Value;
 use weaver_types::{Frame, ResponseMode};
 
 use super::meter::BudgetGrant;
-use super::session::{Session, saturated};
-use crate::frame::auto::unrepeated;
+use super::session::{Session, saturating_u32};
+use crate::frame::auto::unrepeated_structured;
 use crate::spec::FrameSpec;
 
-/// Characters of JSON for each token when a frame has to become smaller: fewer than there usually
-/// are, so that the second try fits.
+/// Characters of JSON assumed per token when a frame has to shrink. It is lower than usual, so that
+/// the second attempt fits.
 const CHARS_PER_TOKEN: u32 = 3;
 
-/// Tokens around the content of the least frame in mode `auto`.
-const LEAST_TOKENS: u32 = 64;
-/// What a picture or a sound counts as.
+/// Tokens around the content of the smallest frame in mode `auto`.
+const FRAME_OVERHEAD_TOKENS: u32 = 64;
+/// Tokens charged for an image or an audio clip.
 const MEDIA_TOKENS: usize = 1_500;
 
-/// Tokens that are set aside for one call. Dropped, it gives everything back; settled, it charges
-/// what was counted.
+/// Tokens reserved for one call. Dropping it releases all of them; settling it charges what was
+/// counted.
 #[derive(Debug)]
 pub struct Reservation {
     session: Session,
-    granted: BudgetGrant,
-    /// What is held now: what was granted, and what it grew by.
-    held: u32,
-    /// Counted and not charged yet.
-    counted: Saturating<u32>,
-    /// Charged already.
-    charged: u64,
-    /// It never takes more than was granted.
-    fixed: bool,
+    grant: BudgetGrant,
+    /// Tokens reserved now: the grant and what was added since.
+    held_tokens: u32,
+    /// Counted but not yet charged.
+    counted_tokens: Saturating<u32>,
+    /// Already charged.
+    charged_tokens: u64,
+    /// The reservation may not grow beyond its grant.
+    is_fixed: bool,
 }
 
 impl Reservation {
-    pub(super) fn new(session: Session, granted: BudgetGrant) -> Self {
+    pub(super) fn new(session: Session, grant: BudgetGrant) -> Self {
         Self {
             session,
-            granted,
-            held: granted.tokens,
-            counted: Saturating(0),
-            charged: 0,
-            fixed: false,
+            grant,
+            held_tokens: grant.tokens,
+            counted_tokens: Saturating(0),
+            charged_tokens: 0,
+            is_fixed: false,
         }
     }
 
-    pub(super) fn fixed(mut self) -> Self {
-        self.fixed = true;
+    pub(super) fn without_growth(mut self) -> Self {
+        self.is_fixed = true;
         self
     }
 
-    /// Tokens that are set aside.
+    /// Tokens reserved now.
     #[must_use]
     pub fn tokens(&self) -> u32 {
-        self.held
+        self.held_tokens
     }
 
-    /// The mode in which a call that asks for `asked` is answered, by what was left of the
-    /// session before this reservation.
+    /// The mode for a call that requested `requested`, given what was left of the session before
+    /// this reservation.
     #[must_use]
-    pub fn mode(&self, asked: ResponseMode) -> ResponseMode {
-        self.session.mode_at(asked, self.granted.before)
+    pub fn mode(&self, requested: ResponseMode) -> ResponseMode {
+        self.session.mode_at(requested, self.grant.remaining_before)
     }
 
     /// Tokens counted so far.
     #[must_use]
     pub fn counted(&self) -> u64 {
-        self.charged.saturating_add(self.counted.0.into())
+        self.charged_tokens.saturating_add(self.counted_tokens.0.into())
     }
 
-    /// Counts a frame if what is set aside has room for its JSON and for `beside` more tokens. A
-    /// frame that needs more is taken when the session has as much left, unless no more than was
-    /// granted may be taken.
-    pub fn takes(&mut self, frame: &Frame, beside: u32) -> bool {
-        let Some(tokens) = self.count(frame) else { return false };
-        let needed = (self.counted + Saturating(tokens) + Saturating(beside)).0;
-        let more = needed.saturating_sub(self.held);
+    /// Counts a frame if its JSON and `extra_tokens` more fit into the reservation. If they do not,
+    /// the reservation grows, provided that the session has the tokens left and growing is allowed.
+    /// False if the frame does not fit.
+    pub fn try_count(&mut self, frame: &Frame, extra_tokens: u32) -> bool {
+        let Some(tokens) = self.count_within_total(frame) else { return false };
+        let needed = (self.counted_tokens + Saturating(tokens) + Saturating(extra_tokens)).0;
+        let more = needed.saturating_sub(self.held_tokens);
         if more > 0 {
-            if self.fixed || !self.session.meter().grow(more) {
+            if self.is_fixed || !self.session.meter().try_grow(more) {
                 return false;
             }
-            self.held = self.held.saturating_add(more);
+            self.held_tokens = self.held_tokens.saturating_add(more);
         }
-        self.counted += tokens;
+        self.counted_tokens += tokens;
         true
     }
 
-    /// Counts a frame whatever is left: the smallest that there is.
-    pub fn force(&mut self, frame: &Frame) {
-        let json = emitted(frame).unwrap_or_default();
-        // What cannot be counted takes all that there is.
-        self.counted += self.tokens_of(&json).unwrap_or(self.session.total());
+    /// Counts a frame even if it exceeds what is left; only for the smallest possible frame.
+    pub fn count_unconditionally(&mut self, frame: &Frame) {
+        let json = counted_text(frame).unwrap_or_default();
+        // A frame that cannot be counted is charged as the whole session.
+        self.counted_tokens += self.tokens_of(&json).unwrap_or(self.session.total());
     }
 
-    /// The first frame if there is room for it; otherwise the first that fits of what `again`
-    /// makes of tighter specs: fewer characters, then a summary, then the handle alone. The handle
-    /// alone is the least there is, and given out at any rate.
+    /// The first frame if it fits. Otherwise the first that fits among those that `rebuild` makes
+    /// from tighter specs: fewer characters, then a summary, then the handle alone. The handle
+    /// alone is the minimum and is always returned.
     pub fn fit(
         &mut self,
         first: Frame,
         spec: &FrameSpec<'_>,
-        mut again: impl FnMut(&FrameSpec<'_>) -> Option<Frame>,
+        mut rebuild: impl FnMut(&FrameSpec<'_>) -> Option<Frame>,
     ) -> Frame {
-        if self.takes(&first, 0) {
+        if self.try_count(&first, 0) {
             return first;
         }
-        let left = self.held.saturating_sub(self.counted.0);
-        if spec.mode == ResponseMode::Auto && left > LEAST_TOKENS {
+        let left = self.held_tokens.saturating_sub(self.counted_tokens.0);
+        if spec.mode == ResponseMode::Auto && left > FRAME_OVERHEAD_TOKENS {
             let mut tighter = spec.clone();
-            tighter.budget.max_tokens = spec.budget.max_tokens.min(left - LEAST_TOKENS);
-            if let Some(frame) = again(&tighter)
-                && self.takes(&frame, 0)
+            tighter.budget.max_tokens = spec.budget.max_tokens.min(left - FRAME_OVERHEAD_TOKENS);
+            if let Some(frame) = rebuild(&tighter)
+                && self.try_count(&frame, 0)
             {
                 return frame;
             }
@@ -121,30 +121,30 @@ impl Reservation {
         for mode in [ResponseMode::Table, ResponseMode::Summary, ResponseMode::HandleOnly] {
             let mut tighter = FrameSpec { mode: spec.mode.max(mode), ..spec.clone() };
             tighter.budget.max_chars = max_chars;
-            let Some(frame) = again(&tighter) else { break };
-            if self.takes(&frame, 0) {
+            let Some(frame) = rebuild(&tighter) else { break };
+            if self.try_count(&frame, 0) {
                 return frame;
             }
             if mode == ResponseMode::HandleOnly {
-                self.force(&frame);
+                self.count_unconditionally(&frame);
                 return frame;
             }
         }
-        // Nothing smaller can be made of it: an empty frame of the same kind.
+        // Nothing smaller can be built: return an empty frame of the same kind.
         let mut frame = first;
         frame.facts.clear();
         frame.table.clear();
         frame.content.clear();
         frame.structured = None;
         frame.raw = None;
-        self.force(&frame);
+        self.count_unconditionally(&frame);
         frame
     }
 
-    /// The tokens of a frame's JSON; `None` when there are more than the session has in all, or
-    /// when they cannot be counted.
-    fn count(&self, frame: &Frame) -> Option<u32> {
-        let json = emitted(frame)?;
+    /// The tokens of a frame's JSON; `None` if they exceed the session's total or cannot be
+    /// counted.
+    fn count_within_total(&self, frame: &Frame) -> Option<u32> {
+        let json = counted_text(frame)?;
         let total = usize::try_from(self.session.total()).unwrap_or(usize::MAX);
         if !self.session.counter().within(&json, total) {
             return None;
@@ -153,28 +153,28 @@ impl Reservation {
     }
 
     fn tokens_of(&self, json: &str) -> Option<u32> {
-        self.session.counter().count(json).tokens().map(|tokens| saturated(tokens as u64))
+        self.session.counter().count(json).tokens().map(|tokens| saturating_u32(tokens as u64))
     }
 
-    /// Charges what was counted so far; the rest stays set aside.
-    pub fn spend(&mut self) {
-        let counted = self.counted.0;
-        self.session.meter().settle(counted.min(self.held), counted);
-        self.held = self.held.saturating_sub(counted);
-        self.charged = self.charged.saturating_add(counted.into());
-        self.counted.0 = 0;
+    /// Charges what was counted so far; the remainder stays reserved.
+    pub fn charge_counted(&mut self) {
+        let counted = self.counted_tokens.0;
+        self.session.meter().settle(counted.min(self.held_tokens), counted);
+        self.held_tokens = self.held_tokens.saturating_sub(counted);
+        self.charged_tokens = self.charged_tokens.saturating_add(counted.into());
+        self.counted_tokens.0 = 0;
     }
 
-    /// Charges what was counted and gives the rest back.
+    /// Charges what was counted and releases the remainder.
     pub fn settle(mut self) {
-        self.session.meter().settle(self.held, self.counted.0);
-        self.held = 0;
+        self.session.meter().settle(self.held_tokens, self.counted_tokens.0);
+        self.held_tokens = 0;
     }
 }
 
-/// What is given out of a frame, as it is counted: its JSON; in mode `auto` its content and notes,
-/// where each picture or sound counts as a fixed number of tokens whatever its size.
-fn emitted(frame: &Frame) -> Option<String> {
+/// The part of a frame that is charged: its JSON, or in mode `auto` its content and notes. An image
+/// or audio clip counts as a fixed number of tokens, whatever its size.
+fn counted_text(frame: &Frame) -> Option<String> {
     if frame.mode != ResponseMode::Auto {
         return serde_json::to_string(frame).ok();
     }
@@ -187,13 +187,13 @@ fn emitted(frame: &Frame) -> Option<String> {
             None => out.push_str(&block.to_string()),
         }
     }
-    // What a text says already counts once.
-    out.extend(unrepeated(frame).map(Value::to_string));
+    // A structured value that repeats the text is not counted twice.
+    out.extend(unrepeated_structured(frame).map(Value::to_string));
     Some(out)
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.session.meter().settle(self.held, 0);
+        self.session.meter().settle(self.held_tokens, 0);
     }
 }

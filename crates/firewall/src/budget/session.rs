@@ -1,4 +1,4 @@
-//! A session's budget, and a session that is under way.
+//! The budget of a session, and a running session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use weaver_types::ResponseMode;
 use super::meter::Meter;
 use super::reservation::Reservation;
 
-/// How many tokens the frames of one session may come to, and by which counter.
+/// How many tokens the frames of one session may use, and which counter counts them.
 ///
 /// ```
 /// use weaver_firewall::SessionBudget;
 /// use weaver_types::ResponseMode;
 ///
-/// let session = SessionBudget::named("chars4")?.with_total(10_000).open(9_000);
+/// let session = SessionBudget::from_counter_name("chars4")?.with_total(10_000).open(9_000);
 /// assert_eq!(session.remaining(), 1_000);
 /// assert_eq!(session.mode(ResponseMode::Table), ResponseMode::Summary);
 /// # Ok::<(), weaver_text::error::TokenError>(())
@@ -29,48 +29,48 @@ pub struct SessionBudget {
 }
 
 impl SessionBudget {
-    /// Tokens of a session unless told otherwise: 100,000.
-    pub const TOTAL: u32 = 100_000;
-    /// Tokens that are set aside for one call unless told otherwise: 4,000.
-    pub const RESERVATION: u32 = 4_000;
+    /// Default tokens of a session: 100,000.
+    pub const DEFAULT_TOTAL: u32 = 100_000;
+    /// Default tokens reserved for one call: 4,000.
+    pub const DEFAULT_RESERVATION: u32 = 4_000;
 
-    /// The default budget, counted by this counter.
+    /// The default budget with this counter.
     #[must_use]
     pub fn new(counter: Arc<dyn TokenCounter>) -> Self {
-        Self { total: Self::TOTAL, reservation: Self::RESERVATION, counter }
+        Self { total: Self::DEFAULT_TOTAL, reservation: Self::DEFAULT_RESERVATION, counter }
     }
 
-    /// The default budget, counted by the counter of this name.
+    /// The default budget with the counter of this name.
     ///
     /// # Errors
     /// When there is no counter of that name.
-    pub fn named(counter: &str) -> Result<Self, TokenError> {
+    pub fn from_counter_name(counter: &str) -> Result<Self, TokenError> {
         token::counter(counter).map(Self::new)
     }
 
-    /// The same with another total, in tokens. `u32::MAX` counts and, in practice, bounds nothing.
+    /// Sets the total, in tokens. With `u32::MAX` tokens are counted but in practice not limited.
     #[must_use]
     pub fn with_total(mut self, tokens: u32) -> Self {
         self.total = tokens;
         self
     }
 
-    /// The same with another reservation, in tokens, at least 1.
+    /// Sets the size of a reservation, in tokens; at least 1.
     #[must_use]
     pub fn with_reservation(mut self, tokens: u32) -> Self {
         self.reservation = tokens.max(1);
         self
     }
 
-    /// A session that has used `used` tokens before.
+    /// Opens a session that has already used `used` tokens.
     #[must_use]
     pub fn open(&self, used: u64) -> Session {
-        let meter = Arc::new(Meter::new(self.total, saturated(used)));
+        let meter = Arc::new(Meter::new(self.total, saturating_u32(used)));
         Session { budget: self.clone(), meter }
     }
 }
 
-/// Equal when total and reservation are and the counters have one name.
+/// Two budgets are equal if total, reservation and counter name are equal.
 impl PartialEq for SessionBudget {
     fn eq(&self, other: &Self) -> bool {
         let of = |budget: &Self| (budget.total, budget.reservation);
@@ -90,8 +90,8 @@ impl fmt::Debug for SessionBudget {
     }
 }
 
-/// A session under way. Clones share one meter; any number of threads may reserve at once, and
-/// what they reserve never exceeds what is left.
+/// A running session. Clones share one meter. Any number of threads may reserve at once; together
+/// they never reserve more than is left.
 #[derive(Debug, Clone)]
 pub struct Session {
     budget: SessionBudget,
@@ -105,7 +105,7 @@ impl Session {
         self.meter.total()
     }
 
-    /// Tokens that were given out. Never more than the total.
+    /// Tokens that frames have used; never more than the total.
     #[must_use]
     pub fn used(&self) -> u32 {
         self.meter.used()
@@ -117,16 +117,16 @@ impl Session {
         self.meter.remaining()
     }
 
-    /// The mode in which a call that asks for `asked` is answered, with what is left now.
+    /// The mode for a call that requests `requested`, given what is left now.
     #[must_use]
-    pub fn mode(&self, asked: ResponseMode) -> ResponseMode {
-        self.mode_at(asked, self.remaining())
+    pub fn mode(&self, requested: ResponseMode) -> ResponseMode {
+        self.mode_at(requested, self.remaining())
     }
 
-    /// The same with `remaining` tokens left: at most half of the total and nothing is raw, at most a
-    /// fifth and nothing is a table, less than a twentieth and there are only handles.
+    /// The mode with `remaining` tokens left. With half of the total or less, nothing is raw; with
+    /// a fifth or less, nothing is a table; below a twentieth, only handles are given.
     #[must_use]
-    pub fn mode_at(&self, asked: ResponseMode, remaining: u32) -> ResponseMode {
+    pub fn mode_at(&self, requested: ResponseMode, remaining: u32) -> ResponseMode {
         let (left, total) = (u64::from(remaining), u64::from(self.total()));
         let floor = if left * 20 < total || total == 0 {
             ResponseMode::HandleOnly
@@ -137,44 +137,44 @@ impl Session {
         } else {
             ResponseMode::Raw
         };
-        asked.max(floor)
+        requested.max(floor)
     }
 
-    /// Sets tokens aside for one call: the budget's reservation, or what is left of it. `None`
-    /// when nothing is left.
+    /// Reserves tokens for one call: the budget's reservation, or what is left of it. `None` if
+    /// nothing is left.
     #[must_use]
     pub fn reserve(&self) -> Option<Reservation> {
         self.reserve_up_to(self.budget.reservation)
     }
 
-    /// Sets `want` tokens aside, or what is left of them. `None` when nothing is left.
+    /// Reserves `want` tokens, or what is left of them. `None` if nothing is left.
     #[must_use]
     pub fn reserve_up_to(&self, want: u32) -> Option<Reservation> {
         let granted = self.meter.reserve(want)?;
         Some(Reservation::new(self.clone(), granted))
     }
 
-    /// Sets `want` tokens aside, or what is left of them, for frames that may come to that and to
-    /// nothing more, whatever else is left. `None` when nothing is left.
+    /// Reserves `want` tokens, or what is left of them, for frames that may use no more than that,
+    /// even if the session has tokens left. `None` if nothing is left.
     #[must_use]
     pub fn reserve_at_most(&self, want: u32) -> Option<Reservation> {
-        self.reserve_up_to(want).map(Reservation::fixed)
+        self.reserve_up_to(want).map(Reservation::without_growth)
     }
 
-    /// Tokens that are set aside for one call.
+    /// Tokens reserved for one call.
     #[must_use]
-    pub fn reservation(&self) -> u32 {
+    pub fn reservation_tokens(&self) -> u32 {
         self.budget.reservation
     }
 
-    /// Counts tokens that were given out without a reservation.
+    /// Counts tokens that were used without a reservation.
     pub fn charge(&self, tokens: u64) {
-        self.meter.settle(0, saturated(tokens));
+        self.meter.settle(0, saturating_u32(tokens));
     }
 
-    /// Raises the count of used tokens to what a store knows of the session.
-    pub fn at_least(&self, used: u64) {
-        self.meter.raise(saturated(used));
+    /// Raises the count of used tokens to at least what a store recorded for the session.
+    pub fn raise_used(&self, used: u64) {
+        self.meter.raise_used(saturating_u32(used));
     }
 
     pub(super) fn meter(&self) -> &Meter {
@@ -186,6 +186,6 @@ impl Session {
     }
 }
 
-pub(super) fn saturated(tokens: u64) -> u32 {
+pub(super) fn saturating_u32(tokens: u64) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
 }

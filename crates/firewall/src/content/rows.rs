@@ -1,4 +1,4 @@
-//! Rows of a result: values, or a text of which each row is read when it is looked at.
+//! Rows of a result: either values, or JSON text of which each row is parsed on access.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,41 +6,41 @@ use std::ops::Range;
 use serde_json::Value;
 use weaver_types::JsonRows;
 
-/// Rows in an order, or a part of them.
+/// Rows in some order, or a slice of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
-    source: Source<'a>,
-    /// The numbers of the rows that are meant, in this order; without them, all.
-    numbers: Option<&'a [u32]>,
-    from: usize,
-    to: usize,
+    source: RowSource<'a>,
+    /// The numbers of the selected rows, in this order; `None` for all rows.
+    row_numbers: Option<&'a [u32]>,
+    start: usize,
+    end: usize,
 }
 
 #[derive(Clone, Copy)]
-enum Source<'a> {
+enum RowSource<'a> {
     Values(&'a [Value]),
     Text(&'a JsonRows),
 }
 
 impl<'a> Rows<'a> {
     pub(crate) fn len(&self) -> usize {
-        self.to - self.from
+        self.end - self.start
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The row at this place.
+    /// The row at this index.
     pub(crate) fn get(&self, at: usize) -> Option<Cow<'a, Value>> {
-        let at = self.from.checked_add(at).filter(|at| *at < self.to)?;
-        let number = match self.numbers {
+        let at = self.start.checked_add(at).filter(|at| *at < self.end)?;
+        let number = match self.row_numbers {
             Some(numbers) => *numbers.get(at)? as usize,
             None => at,
         };
         match self.source {
-            Source::Values(values) => values.get(number).map(Cow::Borrowed),
-            Source::Text(rows) => rows.row(number).map(Cow::Owned),
+            RowSource::Values(values) => values.get(number).map(Cow::Borrowed),
+            RowSource::Text(rows) => rows.row(number).map(Cow::Owned),
         }
     }
 
@@ -49,41 +49,41 @@ impl<'a> Rows<'a> {
         (0..rows.len()).filter_map(move |at| rows.get(at))
     }
 
-    /// The rows of these places, as far as there are any.
-    pub(crate) fn part(self, places: Range<usize>) -> Self {
-        let from = self.from.saturating_add(places.start).min(self.to);
-        let to = self.from.saturating_add(places.end).clamp(from, self.to);
-        Self { from, to, ..self }
+    /// The rows in this range, clamped to those that exist.
+    pub(crate) fn slice(self, range: Range<usize>) -> Self {
+        let from = self.start.saturating_add(range.start).min(self.end);
+        let to = self.start.saturating_add(range.end).clamp(from, self.end);
+        Self { start: from, end: to, ..self }
     }
 
-    /// The rows from this place on.
-    pub(crate) fn after(self, place: usize) -> Self {
-        self.part(place..usize::MAX)
+    /// The rows from this index on.
+    pub(crate) fn skip(self, place: usize) -> Self {
+        self.slice(place..usize::MAX)
     }
 
-    /// The rows with these numbers, counted from the first of all rows.
-    pub(crate) fn numbered<'n>(self, numbers: &'n [u32]) -> Rows<'n>
+    /// The rows with these numbers, counted from the first row of the source.
+    pub(crate) fn select<'n>(self, numbers: &'n [u32]) -> Rows<'n>
     where
         'a: 'n,
     {
-        Rows { source: self.source, numbers: Some(numbers), from: 0, to: numbers.len() }
+        Rows { source: self.source, row_numbers: Some(numbers), start: 0, end: numbers.len() }
     }
 }
 
 impl<'a> From<&'a [Value]> for Rows<'a> {
     fn from(values: &'a [Value]) -> Self {
-        Self { source: Source::Values(values), numbers: None, from: 0, to: values.len() }
+        Self { source: RowSource::Values(values), row_numbers: None, start: 0, end: values.len() }
     }
 }
 
 impl<'a> From<&'a JsonRows> for Rows<'a> {
     fn from(rows: &'a JsonRows) -> Self {
-        Self { source: Source::Text(rows), numbers: None, from: 0, to: rows.len() }
+        Self { source: RowSource::Text(rows), row_numbers: None, start: 0, end: rows.len() }
     }
 }
 
-/// Looks at rows one after the other. `look` gets with each row what keeps a text of it: a text of
-/// a value lives as long as the rows, one that was read goes with its row.
+/// Visits rows one after the other. The body gets each row together with a function that keeps one
+/// of its texts: borrowed for as long as the rows if the row is a value, copied if it was parsed.
 macro_rules! for_rows {
     ($rows:expr, |$row:ident, $keep:ident| $look:expr) => {
         for row in $rows.iter() {
@@ -93,7 +93,7 @@ macro_rules! for_rows {
                     $look
                 }
                 std::borrow::Cow::Owned($row) => {
-                    let $keep = $crate::content::copied;
+                    let $keep = $crate::content::copied_text;
                     $look
                 }
             }
@@ -102,8 +102,8 @@ macro_rules! for_rows {
 }
 pub(crate) use for_rows;
 
-/// A copy of a text.
-pub(crate) fn copied<'a>(text: &str) -> Cow<'a, str> {
+/// An owned copy of a text.
+pub(crate) fn copied_text<'a>(text: &str) -> Cow<'a, str> {
     Cow::Owned(text.to_owned())
 }
 
@@ -124,12 +124,12 @@ mod tests {
                 rows.iter().map(|row| row["n"].as_u64().unwrap()).collect()
             };
             assert_eq!(all(rows), [0, 1, 2, 3, 4]);
-            assert_eq!(all(rows.part(1..3)), [1, 2]);
-            assert_eq!(all(rows.after(2).part(1..9)), [3, 4]);
-            assert!(rows.after(9).is_empty() && rows.part(1..3).get(2).is_none());
-            assert_eq!(all(rows.numbered(&numbers)), [4, 0, 2]);
-            assert_eq!(all(rows.numbered(&numbers).part(1..2)), [0]);
-            assert_eq!(rows.numbered(&numbers).len(), 4);
+            assert_eq!(all(rows.slice(1..3)), [1, 2]);
+            assert_eq!(all(rows.skip(2).slice(1..9)), [3, 4]);
+            assert!(rows.skip(9).is_empty() && rows.slice(1..3).get(2).is_none());
+            assert_eq!(all(rows.select(&numbers)), [4, 0, 2]);
+            assert_eq!(all(rows.select(&numbers).slice(1..2)), [0]);
+            assert_eq!(rows.select(&numbers).len(), 4);
         }
     }
 }

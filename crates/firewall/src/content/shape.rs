@@ -9,16 +9,16 @@ use super::rows::Rows;
 use crate::redact::{Counts, Redactor};
 use crate::tabular;
 
-/// The longest text that is tried as JSON, in bytes.
+/// The longest text that is parsed as JSON, in bytes.
 const MAX_JSON_TEXT: usize = 4 * 1024 * 1024;
-/// The most other fields of an object whose one list counts as its rows.
-const MAX_AROUND: usize = JsonRows::MAX_AROUND;
+/// The most fields an object may have besides its list if that list counts as its rows.
+const MAX_SIBLINGS: usize = JsonRows::MAX_SIBLINGS;
 /// The longest media type that is shown.
 const MAX_MEDIA_TYPE: usize = 100;
-/// The most digits of a media type: `application/vnd.3gpp2.bcmcsinfo+xml`, `iso-8859-15`.
+/// The most digits of a media type, as in `application/vnd.3gpp2.bcmcsinfo+xml` or `iso-8859-15`.
 const MAX_DIGITS: usize = 8;
 
-/// A result, read.
+/// The parsed content of a result.
 pub(crate) enum Content<'a> {
     Json(Cow<'a, Value>),
     Rows(JsonRows),
@@ -27,16 +27,16 @@ pub(crate) enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Text that is a whole JSON object or array is JSON.
+    /// Parses content; a text that is one whole JSON object or array becomes JSON.
     pub(crate) fn read(raw: &'a RawContent) -> Self {
         match raw {
-            RawContent::Json(Value::String(text)) => match document(text) {
+            RawContent::Json(Value::String(text)) => match parse_json_document(text) {
                 Some(value) => Self::Json(Cow::Owned(value)),
                 None => Self::Text(text),
             },
             RawContent::Json(value) => Self::Json(Cow::Borrowed(value)),
             RawContent::Rows(rows) => Self::Rows(rows.clone()),
-            RawContent::Text(text) => match document(text) {
+            RawContent::Text(text) => match parse_json_document(text) {
                 Some(value) => Self::Json(Cow::Owned(value)),
                 None => Self::Text(text),
             },
@@ -46,29 +46,28 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The same, where a text that looks like rows is rows.
-    pub(crate) fn read_rows(raw: &'a RawContent) -> Self {
+    /// Like [`Content::read`], but also turns text in a tabular format into rows.
+    pub(crate) fn read_tabular(raw: &'a RawContent) -> Self {
         match Self::read(raw) {
-            Self::Text(text) => Self::text_as_rows(text),
+            Self::Text(text) => Self::tabular_or_text(text),
             Self::Binary { .. } => match raw {
-                RawContent::Binary { bytes, .. } => {
-                    crate::tabular::text_of(bytes).map_or_else(|| Self::read(raw), Self::of_text)
-                }
+                RawContent::Binary { bytes, .. } => crate::tabular::printable_text(bytes)
+                    .map_or_else(|| Self::read(raw), Self::from_text),
                 _ => Self::read(raw),
             },
             content => content,
         }
     }
 
-    /// A text alone: JSON, rows, or text.
-    pub(crate) fn of_text(text: &'a str) -> Self {
-        match document(text) {
+    /// Parses a text: as JSON, as rows, or as plain text.
+    pub(crate) fn from_text(text: &'a str) -> Self {
+        match parse_json_document(text) {
             Some(value) => Self::Json(Cow::Owned(value)),
-            None => Self::text_as_rows(text),
+            None => Self::tabular_or_text(text),
         }
     }
 
-    fn text_as_rows(text: &'a str) -> Self {
+    fn tabular_or_text(text: &'a str) -> Self {
         match tabular::rows(text) {
             Some(rows) => Self::Json(Cow::Owned(Value::Array(rows))),
             None => Self::Text(text),
@@ -77,15 +76,15 @@ impl<'a> Content<'a> {
 
     pub(crate) fn shape(&self) -> Shape<'_> {
         match self {
-            Self::Json(value) => Shape::of(value),
-            Self::Rows(rows) => Shape::of_text(rows),
+            Self::Json(value) => Shape::of_value(value),
+            Self::Rows(rows) => Shape::of_rows(rows),
             Self::Text(text) => Shape::Text(text),
             Self::Binary { media_type, len } => Shape::Binary { media_type, len: *len },
         }
     }
 }
 
-fn document(text: &str) -> Option<Value> {
+fn parse_json_document(text: &str) -> Option<Value> {
     let text = text.trim();
     let opens = text.starts_with('{') || text.starts_with('[');
     (opens && text.len() <= MAX_JSON_TEXT).then(|| serde_json::from_str(text).ok())?
@@ -94,11 +93,11 @@ fn document(text: &str) -> Option<Value> {
 /// The shape of a result, as summaries and tables see it.
 #[derive(Clone)]
 pub(crate) enum Shape<'a> {
-    /// A list of objects (other items may be among them), with the fields around it when it
-    /// stood in an object.
+    /// A list with objects in it (other items may be among them), with the fields around it if it
+    /// was wrapped in an object.
     Rows {
         rows: Rows<'a>,
-        around: Vec<(&'a str, &'a Value)>,
+        wrapper_fields: Vec<(&'a str, &'a Value)>,
     },
     /// A list without objects.
     List(&'a [Value]),
@@ -112,32 +111,32 @@ pub(crate) enum Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    fn of(value: &'a Value) -> Self {
+    fn of_value(value: &'a Value) -> Self {
         match value {
             Value::Array(items) if items.iter().any(Value::is_object) => {
-                Self::Rows { rows: items.as_slice().into(), around: Vec::new() }
+                Self::Rows { rows: items.as_slice().into(), wrapper_fields: Vec::new() }
             }
             Value::Array(items) => Self::List(items),
-            Value::Object(map) => wrapped(map).unwrap_or(Self::Object(map)),
+            Value::Object(map) => unwrap_rows(map).unwrap_or(Self::Object(map)),
             Value::String(text) => Self::Text(text),
             other => Self::Scalar(other),
         }
     }
 
-    fn of_text(rows: &'a JsonRows) -> Self {
-        let around = rows.around().into_iter().flatten();
-        let around = around.map(|(key, value)| (key.as_str(), value)).collect();
-        Self::Rows { rows: rows.into(), around }
+    fn of_rows(rows: &'a JsonRows) -> Self {
+        let around = rows.siblings().into_iter().flatten();
+        let wrapper_fields = around.map(|(key, value)| (key.as_str(), value)).collect();
+        Self::Rows { rows: rows.into(), wrapper_fields }
     }
 }
 
-/// An object that is only a wrapper: one list of objects, and a few plain values beside it.
-fn wrapped(map: &Map<String, Value>) -> Option<Shape<'_>> {
-    if map.len() > MAX_AROUND + 1 {
+/// The rows of an object that is only a wrapper: one list of objects and a few scalar fields.
+fn unwrap_rows(map: &Map<String, Value>) -> Option<Shape<'_>> {
+    if map.len() > MAX_SIBLINGS + 1 {
         return None;
     }
     let mut rows = None;
-    let mut around = Vec::new();
+    let mut wrapper_fields = Vec::new();
     for (key, value) in map {
         match value {
             Value::Array(items)
@@ -146,14 +145,14 @@ fn wrapped(map: &Map<String, Value>) -> Option<Shape<'_>> {
                 rows = Some(Rows::from(items.as_slice()));
             }
             Value::Array(_) | Value::Object(_) => return None,
-            _ => around.push((key.as_str(), value)),
+            _ => wrapper_fields.push((key.as_str(), value)),
         }
     }
-    rows.map(|rows| Shape::Rows { rows, around })
+    rows.map(|rows| Shape::Rows { rows, wrapper_fields })
 }
 
-/// How many rows a drill-down can page through; `None` for what has no rows.
-pub(crate) fn rows(content: &RawContent) -> Option<usize> {
+/// How many rows a drill-down can page through; `None` for content without rows.
+pub(crate) fn row_count(content: &RawContent) -> Option<usize> {
     match Content::read(content).shape() {
         Shape::Rows { rows, .. } => Some(rows.len()),
         Shape::List(items) => Some(items.len()),
@@ -162,8 +161,9 @@ pub(crate) fn rows(content: &RawContent) -> Option<usize> {
     }
 }
 
-/// A media type that can be shown: what was declared, if it looks like one, no rule finds a value in
-/// it, and it has no more digits than media types have. Of its parameters the character set is shown.
+/// A media type that is safe to show: the declared one if it is well formed, no redaction rule
+/// matches it, and it has no more digits than media types have. Of its parameters only the
+/// character set is kept.
 pub(crate) fn media_type(declared: &str) -> String {
     let (essence, parameters) = declared.split_once(';').unwrap_or((declared, ""));
     let charset = parameters.split(';').map(str::trim).find(|one| one.starts_with("charset="));
@@ -181,7 +181,7 @@ pub(crate) fn media_type(declared: &str) -> String {
         && digits <= MAX_DIGITS
         && token(kind)
         && token(rest)
-        && holds_nothing(&declared)
+        && has_no_detections(&declared)
     {
         declared
     } else {
@@ -189,9 +189,9 @@ pub(crate) fn media_type(declared: &str) -> String {
     }
 }
 
-/// True when no rule finds a value in it.
-fn holds_nothing(text: &str) -> bool {
-    matches!(Redactor::builtin().text(text, &mut Counts::new()), Cow::Borrowed(_))
+/// True if no redaction rule matches the text.
+fn has_no_detections(text: &str) -> bool {
+    matches!(Redactor::builtin().redact_text(text, &mut Counts::new()), Cow::Borrowed(_))
 }
 
 #[cfg(test)]
@@ -203,10 +203,12 @@ mod tests {
     #[test]
     fn a_wrapper_around_one_list_of_objects_is_rows() {
         let value = json!({"items": [{"a": 1}, {"a": 2}], "next": null, "total": 2});
-        let Shape::Rows { rows, around } = Shape::of(&value) else { panic!("no rows") };
+        let Shape::Rows { rows, wrapper_fields: around } = Shape::of_value(&value) else {
+            panic!("no rows")
+        };
         assert_eq!((rows.len(), around.len()), (2, 2));
         for other in [json!({"a": [1]}), json!({"a": [{}], "b": {}}), json!({"a": [{}], "b": []})] {
-            assert!(matches!(Shape::of(&other), Shape::Object(_)), "{other}");
+            assert!(matches!(Shape::of_value(&other), Shape::Object(_)), "{other}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Values as they are shown: redacted, escaped, cut, and elided beyond the shown depth.
+//! Renders values for a frame: redacted, escaped, shortened, and elided below the maximum depth.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,49 +7,49 @@ use serde_json::{Map, Number, Value};
 use weaver_text::escape;
 use weaver_types::ResponseMode;
 
-use super::finding::Findings;
+use super::findings::Findings;
 use super::rows::Rows;
 use crate::goal::Goal;
 use crate::redact::value::{
-    Bounds, FieldName, OmissionCounts, Pairing, Postprocess, ValueRedactor,
+    FieldName, OmissionCounts, Postprocess, SiblingNames, ValueRedactor, WalkBounds,
 };
 use crate::redact::{PlainWords, Redactor};
-use crate::spec::Limits;
+use crate::spec::EffectiveLimits;
 
 /// The longest key that is shown, in characters.
 const MAX_KEY: usize = 128;
-/// The most rows that are rendered to find out whether they are relevant to the goal.
+/// The most rows that are rendered to measure how relevant they are to the goal.
 const MAX_CANDIDATES: usize = 100;
 
-/// Shows values, and counts by kind what it masked or left out.
+/// Renders values and counts, by kind, what it masked or left out.
 pub(crate) struct ValueRenderer<'a> {
     redactor: &'a Redactor,
-    pub(crate) limits: &'a Limits,
-    walk: ValueRedactor<'a, DisplayPostprocess<'a>>,
+    pub(crate) limits: &'a EffectiveLimits,
+    value_redactor: ValueRedactor<'a, DisplayPostprocess<'a>>,
 }
 
-/// A redacted string is looked through for hidden instructions, escaped, and cut.
+/// Scans a redacted string for injections, then escapes and shortens it.
 struct DisplayPostprocess<'a> {
-    limits: &'a Limits,
-    /// Characters of one string.
-    cell: usize,
+    limits: &'a EffectiveLimits,
+    /// The longest string, in characters.
+    max_string_chars: usize,
     findings: Findings,
 }
 
 impl DisplayPostprocess<'_> {
-    /// Redacted text as it may be shown: escaped, at most `max` characters.
-    fn cut<'t>(
+    /// Redacted text ready to show: scanned, escaped, at most `max` characters.
+    fn scan_and_cut<'t>(
         &mut self,
         redacted: Cow<'t, str>,
         max: usize,
         omitted: &mut OmissionCounts,
     ) -> Cow<'t, str> {
-        self.findings.look(escape::truncate(&redacted, max));
-        Self::escaped(redacted, max, omitted)
+        self.findings.scan(escape::truncate(&redacted, max));
+        Self::escape_and_cut(redacted, max, omitted)
     }
 
-    /// The same without a look for hidden instructions.
-    fn escaped<'t>(
+    /// Like [`Self::scan_and_cut`], without the scan.
+    fn escape_and_cut<'t>(
         redacted: Cow<'t, str>,
         max: usize,
         omitted: &mut OmissionCounts,
@@ -70,7 +70,7 @@ impl DisplayPostprocess<'_> {
 
 impl Postprocess for DisplayPostprocess<'_> {
     fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut OmissionCounts) -> Cow<'t, str> {
-        self.cut(redacted, self.cell, omitted)
+        self.scan_and_cut(redacted, self.max_string_chars, omitted)
     }
 
     fn plain_words<'t>(
@@ -79,20 +79,20 @@ impl Postprocess for DisplayPostprocess<'_> {
         how: PlainWords,
         omitted: &mut OmissionCounts,
     ) -> Cow<'t, str> {
-        if text.len() <= self.cell && !Findings::may_tell(how) {
+        if text.len() <= self.max_string_chars && !Findings::may_have_findings(how) {
             return Cow::Borrowed(text);
         }
-        self.cut(Cow::Borrowed(text), self.cell, omitted)
+        self.scan_and_cut(Cow::Borrowed(text), self.max_string_chars, omitted)
     }
 
-    /// A plain word is never too long to show: only hidden instructions are looked for.
+    /// Plain words are never too long to show, so only injections have to be looked for.
     fn is_plain(&self, how: PlainWords) -> bool {
-        !Findings::may_tell(how)
+        !Findings::may_have_findings(how)
     }
 
     fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool) {
         let head = escape::truncate(&redacted, MAX_KEY + 1);
-        let found = self.findings.look(head);
+        let found = self.findings.scan(head);
         let escaped = escape::line(head);
         let shown = escape::shorten(&escaped, MAX_KEY);
         if shown == redacted {
@@ -101,37 +101,58 @@ impl Postprocess for DisplayPostprocess<'_> {
         (Cow::Owned(shown.into_owned()), false)
     }
 
-    fn first(&self, key: &str) -> bool {
-        self.limits.bears(key)
+    fn is_priority_field(&self, key: &str) -> bool {
+        self.limits.is_relevant(key)
     }
 }
 
 impl<'a> ValueRenderer<'a> {
-    pub(crate) fn new(redactor: &'a Redactor, limits: &'a Limits) -> Self {
-        let bounds = Bounds {
+    pub(crate) fn new(redactor: &'a Redactor, limits: &'a EffectiveLimits) -> Self {
+        let bounds = WalkBounds {
             depth: limits.depth,
             fields: limits.fields,
-            items: limits.items(),
-            prunes: limits.mode == ResponseMode::Auto,
+            items: limits.max_cell_items(),
+            marks_in_place: limits.mode == ResponseMode::Auto,
         };
-        let shown =
-            DisplayPostprocess { limits, cell: limits.cell_chars(), findings: Findings::default() };
-        Self { redactor, limits, walk: ValueRedactor::new(redactor, limits.names(), bounds, shown) }
+        let shown = DisplayPostprocess {
+            limits,
+            max_string_chars: limits.max_cell_chars(),
+            findings: Findings::default(),
+        };
+        Self {
+            redactor,
+            limits,
+            value_redactor: ValueRedactor::new(
+                redactor,
+                limits.field_name_classifier(),
+                bounds,
+                shown,
+            ),
+        }
     }
 
-    /// A renderer with limits for each list, object and text, and for the depth.
+    /// A renderer with its own bounds for lists, objects, texts and depth.
     pub(crate) fn with_bounds(
         redactor: &'a Redactor,
-        limits: &'a Limits,
-        bounds: Bounds,
-        cell: usize,
+        limits: &'a EffectiveLimits,
+        bounds: WalkBounds,
+        max_string_chars: usize,
     ) -> Self {
-        let shown = DisplayPostprocess { limits, cell, findings: Findings::default() };
-        Self { redactor, limits, walk: ValueRedactor::new(redactor, limits.names(), bounds, shown) }
+        let shown = DisplayPostprocess { limits, max_string_chars, findings: Findings::default() };
+        Self {
+            redactor,
+            limits,
+            value_redactor: ValueRedactor::new(
+                redactor,
+                limits.field_name_classifier(),
+                bounds,
+                shown,
+            ),
+        }
     }
 
-    /// Indices of the rows that are relevant to the goal, the most relevant first. Only what is
-    /// shown of a row is weighed, so the order reveals nothing that is masked.
+    /// Indices of the rows that are relevant to the goal, the most relevant first. Relevance is
+    /// measured on what is shown of a row, so the order reveals nothing that is masked.
     pub(crate) fn rows_by_relevance(&self, rows: Rows<'_>) -> Vec<usize> {
         let Some(goal) = &self.limits.goal else { return Vec::new() };
         let mut scratch = Self::new(self.redactor, self.limits);
@@ -142,12 +163,13 @@ impl<'a> ValueRenderer<'a> {
             }
             let weight = match row.as_ref() {
                 Value::Object(map) => {
-                    let shown = scratch.walk.fields(fields, &Pairing::of(map), 1);
-                    goal.value_weight(shown.values())
+                    let shown =
+                        scratch.value_redactor.fields(fields, &SiblingNames::of_object(map), 1);
+                    goal.match_count_in_values(shown.values())
                 }
                 other => {
                     let shown = scratch.value(other, None, 1);
-                    goal.value_weight(std::iter::once(&shown))
+                    goal.match_count_in_values(std::iter::once(&shown))
                 }
             };
             Some((weight, at))
@@ -158,34 +180,34 @@ impl<'a> ValueRenderer<'a> {
         found.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// The fields of a row that may be seen and whose content names something of the goal, masked
-    /// or not. A row without fields has one without a name.
+    /// The visible fields of a row whose content, masked or not, mentions the goal. A row that is
+    /// not an object counts as one nameless field.
     fn relevant_fields<'v>(&self, goal: &Goal, row: &'v Value) -> Vec<(&'v String, &'v Value)> {
         static NAMELESS: String = String::new();
-        let bears = |value: &Value| goal.value_weight(std::iter::once(value)) > 0;
+        let is_relevant = |value: &Value| goal.match_count_in_values(std::iter::once(value)) > 0;
         match row {
             Value::Object(map) => {
-                let seen = map.iter().filter(|(key, _)| self.limits.admits(key));
-                seen.filter(|(_, value)| bears(value)).collect()
+                let seen = map.iter().filter(|(key, _)| self.limits.may_show_field(key));
+                seen.filter(|(_, value)| is_relevant(value)).collect()
             }
-            other if bears(other) => vec![(&NAMELESS, other)],
+            other if is_relevant(other) => vec![(&NAMELESS, other)],
             _ => Vec::new(),
         }
     }
 
-    /// What masks.
+    /// The redactor in use.
     pub(crate) fn redactor(&self) -> &'a Redactor {
         self.redactor
     }
 
-    /// Counts `by` things of this kind that were left out.
+    /// Counts `by` omitted things of this kind.
     pub(crate) fn omit(&mut self, kind: &'static str, by: usize) {
-        self.walk.omit(kind, by);
+        self.value_redactor.omit(kind, by);
     }
 
     /// Everything counted so far, by the kind of warning.
-    pub(crate) fn counts(self) -> BTreeMap<String, u64> {
-        let ValueRedactor { masked, omitted, postprocess, .. } = self.walk;
+    pub(crate) fn into_warning_counts(self) -> BTreeMap<String, u64> {
+        let ValueRedactor { masked, omitted, postprocess, .. } = self.value_redactor;
         let mut counts = BTreeMap::new();
         for (kind, n) in &masked {
             counts.insert(format!("redacted_{kind}"), *n);
@@ -196,111 +218,121 @@ impl<'a> ValueRenderer<'a> {
         counts
     }
 
-    /// The whole text, redacted, not yet escaped or cut.
-    pub(crate) fn redacted(&mut self, text: &str) -> String {
-        self.walk.redacted(text).into_owned()
+    /// The whole text, redacted, not yet escaped or shortened.
+    pub(crate) fn redact(&mut self, text: &str) -> String {
+        self.value_redactor.redact(text).into_owned()
     }
 
-    /// Redacted text as it may be shown: escaped, at most `max` characters.
-    pub(crate) fn cut(&mut self, redacted: &str, max: usize) -> String {
-        let shown = self.walk.postprocess.cut(Cow::Borrowed(redacted), max, &mut self.walk.omitted);
+    /// Redacted text ready to show: scanned, escaped, at most `max` characters.
+    pub(crate) fn scan_and_cut(&mut self, redacted: &str, max: usize) -> String {
+        let shown = self.value_redactor.postprocess.scan_and_cut(
+            Cow::Borrowed(redacted),
+            max,
+            &mut self.value_redactor.omitted,
+        );
         shown.into_owned()
     }
 
-    /// Redacted lines as they may be shown, each escaped and at most `max` characters. They are
-    /// looked through together: a sentence may go on in the next line.
+    /// Redacted lines ready to show, each escaped and at most `max` characters. They are scanned
+    /// together, since a sentence may continue on the next line.
     pub(crate) fn lines(&mut self, redacted: &[&str], max: usize) -> Vec<String> {
         let heads: Vec<&str> = redacted.iter().map(|line| escape::truncate(line, max)).collect();
-        self.walk.postprocess.findings.look(&heads.join("\n"));
-        let omitted = &mut self.walk.omitted;
-        let escaped =
-            redacted.iter().map(|line| DisplayPostprocess::escaped((*line).into(), max, omitted));
+        self.value_redactor.postprocess.findings.scan(&heads.join("\n"));
+        let omitted = &mut self.value_redactor.omitted;
+        let escaped = redacted
+            .iter()
+            .map(|line| DisplayPostprocess::escape_and_cut((*line).into(), max, omitted));
         escaped.map(Cow::into_owned).collect()
     }
 
-    /// A string under a name, if it has one: redacted whole, then escaped and cut.
+    /// A string under a field name, if it has one: redacted as a whole, then escaped and shortened.
     pub(crate) fn string<'t>(
         &mut self,
         text: &'t str,
         key: Option<FieldName<'_>>,
         max: usize,
     ) -> Cow<'t, str> {
-        let cell = std::mem::replace(&mut self.walk.postprocess.cell, max);
-        let shown = self.walk.string(text, key, 0);
-        self.walk.postprocess.cell = cell;
+        let cell = std::mem::replace(&mut self.value_redactor.postprocess.max_string_chars, max);
+        let shown = self.value_redactor.string(text, key, 0);
+        self.value_redactor.postprocess.max_string_chars = cell;
         shown
     }
 
-    /// A key with what it means.
-    pub(crate) fn named<'k>(&mut self, key: &'k str) -> FieldName<'k> {
-        self.walk.named(key)
+    /// A field name together with its meaning.
+    pub(crate) fn field_name<'k>(&mut self, key: &'k str) -> FieldName<'k> {
+        self.value_redactor.field_name(key)
     }
 
-    /// A key: one line, redacted, escaped and cut.
+    /// A field name ready to show: one line, redacted, escaped and shortened.
     pub(crate) fn key<'k>(&mut self, key: &'k str) -> Cow<'k, str> {
-        let mut named = self.walk.named(key);
-        self.walk.key(&mut named)
+        let mut named = self.value_redactor.field_name(key);
+        self.value_redactor.key(&mut named)
     }
 
-    /// Whether a field of this name may be seen, and its name as it is.
+    /// True if a field of this name may be shown and its name needs no change.
     pub(crate) fn is_name_visible(&mut self, name: &str) -> bool {
-        self.limits.admits(name) && self.key(name) == name
+        self.limits.may_show_field(name) && self.key(name) == name
     }
 
-    /// The same for a key whose meaning is known, and to which is added what was learned of it.
-    pub(crate) fn key_of<'k>(&mut self, key: &mut FieldName<'k>) -> Cow<'k, str> {
-        self.walk.key(key)
+    /// Like [`Self::key`] for a name that was classified before; what is learned about it is added
+    /// to its meaning.
+    pub(crate) fn key_for<'k>(&mut self, key: &mut FieldName<'k>) -> Cow<'k, str> {
+        self.value_redactor.key(key)
     }
 
-    /// True when this value under this key is never shown; counts it.
+    /// True if the value under this name is never shown; counts it.
     pub(crate) fn hides(&mut self, key: FieldName<'_>, value: &Value) -> bool {
-        self.walk.hides(key, value).is_some()
+        self.value_redactor.hide_by_name(key, value).is_some()
     }
 
-    /// True when, in some row, a sibling field names what this field holds, as in `{"type":
-    /// "mobile", "value": …}`: such a column mixes several kinds of values.
+    /// True if, in some row, a sibling field says what this field contains, as in `{"type":
+    /// "mobile", "value": …}`. Such a column mixes values of several kinds.
     pub(crate) fn is_named_by_sibling(&mut self, rows: Rows<'_>, key: &str) -> bool {
-        Pairing::may_name(key)
+        SiblingNames::may_be_named(key)
             && rows.iter().any(|row| {
-                row.as_object().is_some_and(|map| self.walk.is_named_by_sibling(map, key))
+                row.as_object().is_some_and(|map| self.value_redactor.is_named_by_sibling(map, key))
             })
     }
 
-    /// True for a number that is not shown under this key; counts it.
+    /// True if the number must not be shown under this name; counts it.
     pub(crate) fn hides_number(&mut self, number: &Number, key: Option<FieldName<'_>>) -> bool {
-        self.walk.hides_number(number, key)
+        self.value_redactor.hides_number(number, key)
     }
 
-    /// The same without being counted.
+    /// Like [`Self::hides_number`], without counting.
     pub(crate) fn would_hide_number(&self, number: &Number, key: FieldName<'_>) -> bool {
-        self.walk.would_hide_number(number, Some(key))
+        self.value_redactor.would_hide_number(number, Some(key))
     }
 
-    /// A value at `depth`: strings and numbers are shown at any depth, lists and objects only
-    /// above the depth of the budget.
+    /// A value at `depth`. Strings and numbers are shown at any depth, lists and objects only above
+    /// the maximum depth.
     pub(crate) fn value(
         &mut self,
         value: &Value,
         key: Option<FieldName<'_>>,
         depth: usize,
     ) -> Value {
-        self.walk.value(value, key, depth)
+        self.value_redactor.value(value, key, depth)
     }
 
-    /// A redacted line as a row, or nothing when the restriction on fields leaves no name for it.
+    /// A redacted line as a row; `None` if the list of allowed fields leaves no name for it.
     pub(crate) fn line(&mut self, redacted: &str) -> Option<Map<String, Value>> {
-        if !self.limits.admits("value") {
+        if !self.limits.may_show_field("value") {
             self.omit("text_withheld", 1);
             return None;
         }
-        let max = self.limits.cell_chars();
-        Some([("value".to_owned(), Value::String(self.cut(redacted, max)))].into_iter().collect())
+        let max = self.limits.max_cell_chars();
+        Some(
+            [("value".to_owned(), Value::String(self.scan_and_cut(redacted, max)))]
+                .into_iter()
+                .collect(),
+        )
     }
 
-    /// One row of a table, or nothing when the restriction on fields leaves no name for it.
+    /// One row of a table; `None` if the list of allowed fields leaves no name for it.
     pub(crate) fn row(&mut self, value: &Value, depth: usize) -> Option<Map<String, Value>> {
         let Value::Object(map) = value else {
-            if !self.limits.admits("value") {
+            if !self.limits.may_show_field("value") {
                 self.omit("rows_withheld", 1);
                 return None;
             }
@@ -311,9 +343,8 @@ impl<'a> ValueRenderer<'a> {
         Some(self.object(map, depth))
     }
 
-    /// Renders a row that was redacted before; the `second_pass` redactor keeps the masks that are
-    /// in it.
-    pub(crate) fn masked_row(
+    /// Renders a row that was redacted before. The `second_pass` redactor keeps the masks in it.
+    pub(crate) fn redacted_row(
         &mut self,
         second_pass: &Redactor,
         value: &Value,
@@ -327,16 +358,19 @@ impl<'a> ValueRenderer<'a> {
     }
 
     fn swap_counts(&mut self, other: &mut ValueRenderer<'_>) {
-        std::mem::swap(&mut self.walk.masked, &mut other.walk.masked);
-        std::mem::swap(&mut self.walk.omitted, &mut other.walk.omitted);
-        std::mem::swap(&mut self.walk.postprocess.findings, &mut other.walk.postprocess.findings);
+        std::mem::swap(&mut self.value_redactor.masked, &mut other.value_redactor.masked);
+        std::mem::swap(&mut self.value_redactor.omitted, &mut other.value_redactor.omitted);
+        std::mem::swap(
+            &mut self.value_redactor.postprocess.findings,
+            &mut other.value_redactor.postprocess.findings,
+        );
     }
 
-    /// An object as a row: only the fields that may be seen.
+    /// An object as a row, with only the fields that may be shown.
     pub(crate) fn object(&mut self, map: &Map<String, Value>, depth: usize) -> Map<String, Value> {
-        let (kept, gone): (Vec<_>, Vec<_>) =
-            map.iter().partition(|(key, _)| self.limits.admits(key));
-        self.omit("fields_not_allowed", gone.len());
-        self.walk.fields(kept, &Pairing::of(map), depth)
+        let (kept, withheld): (Vec<_>, Vec<_>) =
+            map.iter().partition(|(key, _)| self.limits.may_show_field(key));
+        self.omit("fields_not_allowed", withheld.len());
+        self.value_redactor.fields(kept, &SiblingNames::of_object(map), depth)
     }
 }

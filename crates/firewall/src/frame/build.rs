@@ -1,14 +1,16 @@
-//! Builds a frame from a raw result.
+//! Builds the first frame of a raw result.
 
 use serde_json::{Map, Value};
-use weaver_types::{Frame, RawContent, RawResult, ResponseMode, Status, ToolProvenance, Warning};
+use weaver_types::{
+    Frame, RawContent, RawResult, ResponseMode, ResultStatus, ToolProvenance, Warning,
+};
 
 use super::auto;
-use super::fit::{self, Draft};
-use super::size::estimated_size;
+use super::fit::{self, FrameDraft};
+use super::json_size::json_len_within;
 use crate::content::{Content, Rows, Shape, ValueRenderer};
 use crate::redact::Redactor;
-use crate::spec::{FrameSpec, Limits};
+use crate::spec::{EffectiveLimits, FrameSpec};
 use crate::summary;
 
 /// The longest source URI that is shown, in characters.
@@ -16,12 +18,12 @@ const MAX_URI: usize = 200;
 
 /// The first frame of a result.
 pub(crate) fn build(redactor: &Redactor, raw: &RawResult, spec: &FrameSpec<'_>) -> Frame {
-    let mut limits = Limits::of(spec);
+    let mut limits = EffectiveLimits::from_spec(spec);
     if spec.strict {
         limits.mode = ResponseMode::HandleOnly;
     }
     if limits.mode == ResponseMode::Raw {
-        return unredacted(raw, spec);
+        return unredacted_frame(raw, spec);
     }
     if limits.mode == ResponseMode::Auto {
         return auto::build(redactor, raw, spec, &limits);
@@ -29,35 +31,41 @@ pub(crate) fn build(redactor: &Redactor, raw: &RawResult, spec: &FrameSpec<'_>) 
     let content = Content::read(&raw.content);
     let shape = content.shape();
     let window = ResultWindow { shape, offset: 0, limit: limits.rows };
-    compose(redactor, raw, spec, &limits, |renderer, draft| fill(&window, renderer, draft))
+    compose_frame(redactor, raw, spec, &limits, |renderer, draft| {
+        fill_page(&window, renderer, draft)
+    })
 }
 
-/// A window of a result.
+/// A page of a result.
 pub(crate) struct ResultWindow<'a> {
     pub(crate) shape: Shape<'a>,
     pub(crate) offset: usize,
     pub(crate) limit: usize,
 }
 
-/// Facts or rows of a page, as the mode has it.
-pub(crate) fn fill(window: &ResultWindow<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
+/// Fills the draft with facts or rows of a page, depending on the mode.
+pub(crate) fn fill_page(
+    window: &ResultWindow<'_>,
+    renderer: &mut ValueRenderer<'_>,
+    draft: &mut FrameDraft,
+) {
     match renderer.limits.mode {
         ResponseMode::Summary => draft.facts = summary::facts(&window.shape, renderer),
-        ResponseMode::Table => table(window, renderer, draft),
+        ResponseMode::Table => fill_table(window, renderer, draft),
         ResponseMode::HandleOnly | ResponseMode::Raw | ResponseMode::Auto => {}
     }
 }
 
-/// A frame with what `fill` puts into it, within the budget.
-pub(crate) fn compose(
+/// A frame with what `fill` adds to it, within the budget.
+pub(crate) fn compose_frame(
     redactor: &Redactor,
     raw: &RawResult,
     spec: &FrameSpec<'_>,
-    limits: &Limits,
-    fill: impl FnOnce(&mut ValueRenderer<'_>, &mut Draft),
+    limits: &EffectiveLimits,
+    fill: impl FnOnce(&mut ValueRenderer<'_>, &mut FrameDraft),
 ) -> Frame {
     let mut renderer = ValueRenderer::new(redactor, limits);
-    let mut draft = Draft::of(empty(raw, spec, limits.mode));
+    let mut draft = FrameDraft::new(empty_frame(raw, spec, limits.mode));
     fill(&mut renderer, &mut draft);
     if limits.mode == ResponseMode::HandleOnly && spec.handle.is_none() {
         renderer.omit("no_handle", 1);
@@ -69,16 +77,16 @@ pub(crate) fn compose(
         source_uri: renderer.string(&source.source_uri, None, MAX_URI).into_owned(),
         freshness_s: source.freshness_s,
     });
-    draft.counts = renderer.counts();
+    draft.counts = renderer.into_warning_counts();
     fit::fit(draft, limits.chars)
 }
 
-/// The rows of a page, as many as the budget of rows allows.
-fn table(window: &ResultWindow<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
+/// Adds the rows of a page, as many as the row limit allows.
+fn fill_table(window: &ResultWindow<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut FrameDraft) {
     let limit = window.limit.min(renderer.limits.rows);
     match &window.shape {
-        Shape::Rows { rows, .. } => list(*rows, window.offset, limit, renderer, draft),
-        Shape::List(items) => list((*items).into(), window.offset, limit, renderer, draft),
+        Shape::Rows { rows, .. } => fill_rows(*rows, window.offset, limit, renderer, draft),
+        Shape::List(items) => fill_rows((*items).into(), window.offset, limit, renderer, draft),
         Shape::Object(map) => {
             if window.offset == 0 && limit > 0 {
                 draft.rows.push(renderer.object(map, 0));
@@ -91,19 +99,19 @@ fn table(window: &ResultWindow<'_>, renderer: &mut ValueRenderer<'_>, draft: &mu
                 draft.rows.extend(renderer.row(value, 0));
             }
         }
-        Shape::Text(text) => lines(text, window.offset, limit, renderer, draft),
+        Shape::Text(text) => fill_lines(text, window.offset, limit, renderer, draft),
         Shape::Binary { .. } => draft.facts = summary::facts(&window.shape, renderer),
     }
 }
 
-fn list(
+fn fill_rows(
     items: Rows<'_>,
     offset: usize,
     limit: usize,
     renderer: &mut ValueRenderer<'_>,
-    draft: &mut Draft,
+    draft: &mut FrameDraft,
 ) {
-    let after = items.after(offset);
+    let after = items.skip(offset);
     let first = renderer.rows_by_relevance(after);
     let rest = (0..after.len()).filter(|at| !first.contains(at));
     let order = first.iter().copied().chain(rest).take(limit);
@@ -112,20 +120,21 @@ fn list(
     renderer.omit("rows_omitted", after.len().saturating_sub(limit));
 }
 
-/// Lines of a text. It is redacted whole first, so that no value hides in a line break.
-fn lines(
+/// Adds lines of a text. The text is redacted as a whole first, so that no value is hidden by a
+/// line break.
+fn fill_lines(
     text: &str,
     offset: usize,
     limit: usize,
     renderer: &mut ValueRenderer<'_>,
-    draft: &mut Draft,
+    draft: &mut FrameDraft,
 ) {
-    if !renderer.limits.admits("value") {
+    if !renderer.limits.may_show_field("value") {
         renderer.omit("text_withheld", 1);
         return;
     }
-    let redacted = renderer.redacted(text);
-    let max = renderer.limits.cell_chars();
+    let redacted = renderer.redact(text);
+    let max = renderer.limits.max_cell_chars();
     let mut rest = redacted.lines().skip(offset);
     let shown: Vec<&str> = rest.by_ref().take(limit).collect();
     let shown = renderer.lines(&shown, max).into_iter();
@@ -134,16 +143,16 @@ fn lines(
 }
 
 /// A frame without content.
-pub(crate) fn empty(raw: &RawResult, spec: &FrameSpec<'_>, mode: ResponseMode) -> Frame {
-    let mut frame = fit::shell(spec);
+pub(crate) fn empty_frame(raw: &RawResult, spec: &FrameSpec<'_>, mode: ResponseMode) -> Frame {
+    let mut frame = fit::bare_frame(spec);
     frame.mode = mode;
-    frame.status = if raw.is_error { Status::Error } else { Status::Success };
+    frame.status = if raw.is_error { ResultStatus::Error } else { ResultStatus::Success };
     frame
 }
 
-/// The whole value as it came. Bytes are described, not shown.
-fn unredacted(raw: &RawResult, spec: &FrameSpec<'_>) -> Frame {
-    let mut frame = empty(raw, spec, ResponseMode::Raw);
+/// The whole value unredacted. Binary data is described, not shown.
+fn unredacted_frame(raw: &RawResult, spec: &FrameSpec<'_>) -> Frame {
+    let mut frame = empty_frame(raw, spec, ResponseMode::Raw);
     frame.raw = Some(match &raw.content {
         RawContent::Json(value) => value.clone(),
         RawContent::Rows(rows) => rows.to_value(),
@@ -154,7 +163,7 @@ fn unredacted(raw: &RawResult, spec: &FrameSpec<'_>) -> Frame {
     });
     frame.provenance.clone_from(&raw.provenance);
     let most = usize::try_from(spec.budget.max_chars).unwrap_or(usize::MAX);
-    if frame.raw.as_ref().and_then(|raw| estimated_size(raw, most)).is_none() {
+    if frame.raw.as_ref().and_then(|raw| json_len_within(raw, most)).is_none() {
         frame.warnings.push(Warning { kind: "raw_over_budget".to_owned(), count: 1 });
     }
     frame.warnings.push(Warning { kind: "raw_unredacted".to_owned(), count: 1 });

@@ -1,47 +1,47 @@
-//! Fitting a frame into its budget of characters.
+//! Fits a frame into its character budget.
 //!
-//! Each row and each fact is measured once; what does not fit is left out from the end: whole
-//! rows, then fields of the first row, then facts. The result is measured once more, and if an
-//! estimate was wrong, the content goes.
+//! Each row and each fact is measured once. What does not fit is dropped from the end: whole rows
+//! first, then fields of the first row, then facts. The finished frame is measured exactly; if an
+//! estimate was wrong, all content is dropped, so the budget is never exceeded by content.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use weaver_types::{Frame, ResponseMode, Status, Warning};
+use weaver_types::{Frame, ResponseMode, ResultStatus, Warning};
 
-use super::size::{self, EscapeEstimate};
+use super::json_size::{self, EscapeEstimate};
 use crate::spec::FrameSpec;
-use crate::summary::{Facts, omission};
+use crate::summary::{Facts, omission_marker};
 
-/// Room for one more warning, in characters.
-const WARNING: usize = 64;
-/// `"table":[],` and `"facts":[],`.
-const LIST: usize = 11;
+/// Characters reserved for one more warning.
+const WARNING_CHARS: usize = 64;
+/// The length of `"table":[],` and `"facts":[],`.
+const LIST_CHARS: usize = 11;
 
-/// A frame before it is fitted.
-pub(crate) struct Draft {
-    /// Everything but facts, rows and warnings.
+/// A frame before fitting.
+pub(crate) struct FrameDraft {
+    /// The frame without facts, rows and warnings.
     pub(crate) frame: Frame,
     pub(crate) facts: Facts,
     pub(crate) rows: Vec<Map<String, Value>>,
     pub(crate) counts: BTreeMap<String, u64>,
 }
 
-impl Draft {
-    pub(crate) fn of(frame: Frame) -> Self {
+impl FrameDraft {
+    pub(crate) fn new(frame: Frame) -> Self {
         Self { frame, facts: Facts::default(), rows: Vec::new(), counts: BTreeMap::new() }
     }
 }
 
 /// A frame with ids, handle, label and time only.
-pub(crate) fn shell(spec: &FrameSpec<'_>) -> Frame {
+pub(crate) fn bare_frame(spec: &FrameSpec<'_>) -> Frame {
     Frame {
         call_id: spec.call.clone(),
         capability_id: spec.capability.id().clone(),
         mode: ResponseMode::HandleOnly,
-        status: Status::Success,
+        status: ResultStatus::Success,
         content: Vec::new(),
         structured: None,
         notes: Vec::new(),
@@ -59,67 +59,70 @@ pub(crate) fn shell(spec: &FrameSpec<'_>) -> Frame {
 }
 
 /// The size of the smallest frame for this spec.
-pub(crate) fn floor(spec: &FrameSpec<'_>) -> usize {
-    let mut frame = shell(spec);
-    frame.warnings = vec![omitted(u64::MAX)];
-    chars(&frame)
+pub(crate) fn min_frame_chars(spec: &FrameSpec<'_>) -> usize {
+    let mut frame = bare_frame(spec);
+    frame.warnings = vec![omitted_warning(u64::MAX)];
+    json_chars(&frame)
 }
 
-fn omitted(count: u64) -> Warning {
+fn omitted_warning(count: u64) -> Warning {
     Warning { kind: "content_omitted".to_owned(), count }
 }
 
-/// The frame within `max` characters, or the smallest there is.
-pub(crate) fn fit(mut draft: Draft, max: usize) -> Frame {
+/// The frame within `max` characters, or the smallest possible frame.
+pub(crate) fn fit(mut draft: FrameDraft, max: usize) -> Frame {
     draft.frame.warnings = warnings(&draft.counts);
+    // Cheap upper bounds come first: most frames are far smaller than their budget and need no
+    // exact measurement.
     if ![EscapeEstimate::WorstCase, EscapeEstimate::SingleScan]
         .into_iter()
-        .any(|look| surely_fits(&draft, max, look))
+        .any(|look| fits_by_estimate(&draft, max, look))
     {
-        return fit_closely(draft, max);
+        return fit_exactly(draft, max);
     }
-    let Draft { frame, facts, rows, .. } = draft;
+    let FrameDraft { frame, facts, rows, .. } = draft;
     Frame { table: rows, facts: facts.shown, ..frame }
 }
 
-/// Whether all of it fits by a generous estimate. Most frames are small, and are not measured.
-fn surely_fits(draft: &Draft, max: usize, look: EscapeEstimate) -> bool {
-    let Draft { frame, facts, rows, .. } = draft;
-    let listed: usize = facts.shown.iter().map(|fact| size::text_at_most(fact, look) + 1).sum();
-    let rows: usize = rows.iter().map(|row| size::object_at_most(row, look) + 1).sum();
-    facts.more == 0
-        && size::warnings_at_most(&frame.warnings, look) <= max / 4
-        && size::frame_at_most(frame, look) + listed + rows + 2 * LIST <= max
+/// True if everything fits by an upper bound.
+fn fits_by_estimate(draft: &FrameDraft, max: usize, estimate: EscapeEstimate) -> bool {
+    let FrameDraft { frame, facts, rows, .. } = draft;
+    let listed: usize =
+        facts.shown.iter().map(|fact| json_size::text_at_most(fact, estimate) + 1).sum();
+    let rows: usize = rows.iter().map(|row| json_size::object_at_most(row, estimate) + 1).sum();
+    facts.omitted == 0
+        && json_size::warnings_at_most(&frame.warnings, estimate) <= max / 4
+        && json_size::frame_at_most(frame, estimate) + listed + rows + 2 * LIST_CHARS <= max
 }
 
-/// What fits, measured exactly.
-fn fit_closely(draft: Draft, max: usize) -> Frame {
-    let Draft { mut frame, facts, rows, mut counts } = draft;
-    if chars(&frame.warnings) > max / 4 {
-        counts = merged(counts);
+/// Fits the frame by exact measurement.
+fn fit_exactly(draft: FrameDraft, max: usize) -> Frame {
+    let FrameDraft { mut frame, facts, rows, mut counts } = draft;
+    if json_chars(&frame.warnings) > max / 4 {
+        counts = merge_masked_kinds(counts);
         frame.warnings = warnings(&counts);
     }
-    let left = max.saturating_sub(chars(&frame));
+    let left = max.saturating_sub(json_chars(&frame));
     let (rows, used) = fit_rows(rows, left, &mut counts);
     let facts = fit_facts(facts, left.saturating_sub(used), &mut counts);
     frame.table = rows;
     frame.facts = facts;
     frame.warnings = warnings(&counts);
-    if chars(&frame) <= max { frame } else { smallest(frame, &counts, max) }
+    if json_chars(&frame) <= max { frame } else { without_content(frame, &counts, max) }
 }
 
-/// Rows that fit, and the characters they take.
+/// The rows that fit, and the characters they take.
 fn fit_rows(
     rows: Vec<Map<String, Value>>,
     left: usize,
     counts: &mut BTreeMap<String, u64>,
 ) -> (Vec<Map<String, Value>>, usize) {
     let total = rows.len();
-    let sizes: Vec<usize> = rows.iter().map(|row| size::object_chars(row) + 1).collect();
-    if total == 0 || sizes.iter().sum::<usize>() + LIST <= left {
-        return (rows, if total == 0 { 0 } else { sizes.iter().sum::<usize>() + LIST });
+    let sizes: Vec<usize> = rows.iter().map(|row| json_size::object_chars(row) + 1).collect();
+    if total == 0 || sizes.iter().sum::<usize>() + LIST_CHARS <= left {
+        return (rows, if total == 0 { 0 } else { sizes.iter().sum::<usize>() + LIST_CHARS });
     }
-    let left = left.saturating_sub(LIST + 2 * WARNING);
+    let left = left.saturating_sub(LIST_CHARS + 2 * WARNING_CHARS);
     let mut used = 0;
     let fitting = sizes.iter().take_while(|size| {
         used += **size;
@@ -133,42 +136,42 @@ fn fit_rows(
     if let Some(first) = first {
         let (row, gone, size) = fit_fields(first, left);
         if !row.is_empty() {
-            add(counts, "fields_omitted", gone);
+            add_count(counts, "fields_omitted", gone);
             used = size;
             rows.push(row);
         }
     }
-    add(counts, "rows_omitted", total - rows.len());
-    (rows, used + LIST + 2 * WARNING)
+    add_count(counts, "rows_omitted", total - rows.len());
+    (rows, used + LIST_CHARS + 2 * WARNING_CHARS)
 }
 
-/// The fields of a row that fit, how many do not, and the size.
+/// The fields of a row that fit, the number of those that do not, and the size.
 fn fit_fields(row: Map<String, Value>, left: usize) -> (Map<String, Value>, usize, usize) {
     let total = row.len();
-    let mut kept = Map::new();
+    let mut fitting = Map::new();
     let mut used = 3;
     for (key, value) in row {
-        let size = size::text_chars(&key) + size::value_chars(&value) + 2;
+        let size = json_size::text_chars(&key) + json_size::value_chars(&value) + 2;
         if used + size <= left {
             used += size;
-            kept.insert(key, value);
+            fitting.insert(key, value);
         }
     }
-    let gone = total - kept.len();
-    (kept, gone, used)
+    let dropped = total - fitting.len();
+    (fitting, dropped, used)
 }
 
-/// Facts that fit; where there are more, the last says how many.
+/// The facts that fit; if some do not, the last one says how many.
 fn fit_facts(facts: Facts, left: usize, counts: &mut BTreeMap<String, u64>) -> Vec<String> {
-    let Facts { shown: mut facts, more } = facts;
-    let total = facts.len() + more;
-    let sizes: Vec<usize> = facts.iter().map(|fact| size::text_chars(fact) + 1).collect();
-    if more == 0 && sizes.iter().sum::<usize>() + LIST <= left {
+    let Facts { shown: mut facts, omitted } = facts;
+    let total = facts.len() + omitted;
+    let sizes: Vec<usize> = facts.iter().map(|fact| json_size::text_chars(fact) + 1).collect();
+    if omitted == 0 && sizes.iter().sum::<usize>() + LIST_CHARS <= left {
         return facts;
     }
-    let marker = size::text_chars(&omission(total)) + 1;
-    let Some(left) = left.checked_sub(LIST + WARNING + marker) else {
-        add(counts, "facts_omitted", total);
+    let marker = json_size::text_chars(&omission_marker(total)) + 1;
+    let Some(left) = left.checked_sub(LIST_CHARS + WARNING_CHARS + marker) else {
+        add_count(counts, "facts_omitted", total);
         return Vec::new();
     };
     let mut used = 0;
@@ -178,25 +181,25 @@ fn fit_facts(facts: Facts, left: usize, counts: &mut BTreeMap<String, u64>) -> V
     });
     let keep = fitting.count();
     facts.truncate(keep);
-    add(counts, "facts_omitted", total - keep);
-    facts.push(omission(total - keep));
+    add_count(counts, "facts_omitted", total - keep);
+    facts.push(omission_marker(total - keep));
     facts
 }
 
-/// The frame with less and less in it, until it fits or nothing is left to take.
-fn smallest(mut frame: Frame, counts: &BTreeMap<String, u64>, max: usize) -> Frame {
+/// The frame without content; without provenance too if it is still too large.
+fn without_content(mut frame: Frame, counts: &BTreeMap<String, u64>, max: usize) -> Frame {
     frame.table.clear();
     frame.facts.clear();
     let total = counts.values().fold(0_u64, |sum, n| sum.saturating_add(*n));
-    frame.warnings = vec![omitted(total.max(1))];
-    if chars(&frame) > max {
+    frame.warnings = vec![omitted_warning(total.max(1))];
+    if json_chars(&frame) > max {
         frame.provenance = None;
     }
     frame
 }
 
-/// All kinds of masked values as one.
-fn merged(counts: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+/// Merges the counts of all kinds of masked values into one.
+fn merge_masked_kinds(counts: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut out = BTreeMap::new();
     for (kind, n) in counts {
         let kind = if kind.starts_with("redacted_") { "redacted".to_owned() } else { kind };
@@ -206,7 +209,7 @@ fn merged(counts: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     out
 }
 
-fn add(counts: &mut BTreeMap<String, u64>, kind: &str, by: usize) {
+fn add_count(counts: &mut BTreeMap<String, u64>, kind: &str, by: usize) {
     if by > 0 {
         let count = counts.entry(kind.to_owned()).or_default();
         *count = count.saturating_add(by as u64);
@@ -217,22 +220,22 @@ fn warnings(counts: &BTreeMap<String, u64>) -> Vec<Warning> {
     counts.iter().map(|(kind, count)| Warning { kind: kind.clone(), count: *count }).collect()
 }
 
-/// The characters of the JSON form, counted without keeping it.
-fn chars(value: &impl Serialize) -> usize {
-    let mut counter = Counter(0);
-    // What cannot be written is larger than any budget.
+/// The characters of the JSON form, counted without storing it.
+fn json_chars(value: &impl Serialize) -> usize {
+    let mut counter = CharCounter(0);
+    // A value that cannot be serialised counts as larger than any budget.
     serde_json::to_writer(&mut counter, value).map_or(usize::MAX / 4, |()| counter.0)
 }
 
-/// The bytes of the JSON form, never fewer than its characters.
-pub(crate) fn json_len(value: &impl Serialize) -> usize {
-    let mut counter = Bytes(0);
+/// The bytes of the JSON form; never fewer than its characters.
+pub(crate) fn json_bytes(value: &impl Serialize) -> usize {
+    let mut counter = ByteCounter(0);
     serde_json::to_writer(&mut counter, value).map_or(usize::MAX / 4, |()| counter.0)
 }
 
-struct Bytes(usize);
+struct ByteCounter(usize);
 
-impl io::Write for Bytes {
+impl io::Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 = self.0.saturating_add(bytes.len());
         Ok(bytes.len())
@@ -243,9 +246,9 @@ impl io::Write for Bytes {
     }
 }
 
-struct Counter(usize);
+struct CharCounter(usize);
 
-impl io::Write for Counter {
+impl io::Write for CharCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.iter().filter(|b| **b & 0xc0 != 0x80).count();
         Ok(bytes.len())

@@ -1,17 +1,17 @@
-//! The limits on what handles keep: size, number and time.
+//! Limits on stored results: size, number and lifetime.
 
 use std::time::Duration;
 
 use crate::error::HandleError;
 
-/// How long a handle lives unless told otherwise: one hour.
-pub const TTL: Duration = Duration::from_secs(3_600);
-/// The most entries unless told otherwise.
-pub const MAX_ENTRIES: usize = 10_000;
+/// Default lifetime of a handle: one hour.
+pub const DEFAULT_TTL: Duration = Duration::from_secs(3_600);
+/// Default maximum number of entries.
+pub const DEFAULT_MAX_ENTRIES: usize = 10_000;
 
-/// How much is kept behind handles, and for how long. When something new would go beyond the
-/// number of entries or the total of bytes, the oldest go; what is larger than one entry may be,
-/// or than all may be together, gets no handle.
+/// How much is stored behind handles, and for how long. When a new entry would exceed the number of
+/// entries or the total size, the oldest entries are evicted. A result that is larger than one
+/// entry, or all entries together, may be gets no handle.
 ///
 /// ```
 /// use weaver_firewall::handle::HandleBudget;
@@ -30,12 +30,17 @@ pub struct HandleBudget {
 
 impl Default for HandleBudget {
     fn default() -> Self {
-        Self { ttl: TTL, max_entries: MAX_ENTRIES, max_total_bytes: None, max_entry_bytes: None }
+        Self {
+            ttl: DEFAULT_TTL,
+            max_entries: DEFAULT_MAX_ENTRIES,
+            max_total_bytes: None,
+            max_entry_bytes: None,
+        }
     }
 }
 
 impl HandleBudget {
-    /// The same with this life of a handle.
+    /// Sets the lifetime of a handle.
     ///
     /// # Errors
     /// [`HandleError::Config`] for zero.
@@ -43,7 +48,7 @@ impl HandleBudget {
         positive("ttl", ttl).map(|()| Self { ttl, ..self })
     }
 
-    /// The life of a handle.
+    /// The lifetime of a handle.
     #[must_use]
     pub fn ttl(&self) -> Duration {
         self.ttl
@@ -57,7 +62,7 @@ impl HandleBudget {
         positive("max_entries", max).map(|()| Self { max_entries: max, ..self })
     }
 
-    /// Limits the bytes of all entries together; there is no such limit by default.
+    /// Limits the total bytes of all entries; unlimited by default.
     ///
     /// # Errors
     /// [`HandleError::Config`] for zero.
@@ -65,7 +70,7 @@ impl HandleBudget {
         positive("max_total_bytes", max).map(|()| Self { max_total_bytes: Some(max), ..self })
     }
 
-    /// Limits the bytes of one entry; there is no such limit by default.
+    /// Limits the bytes of one entry; unlimited by default.
     ///
     /// # Errors
     /// [`HandleError::Config`] for zero.
@@ -73,8 +78,8 @@ impl HandleBudget {
         positive("max_entry_bytes", max).map(|()| Self { max_entry_bytes: Some(max), ..self })
     }
 
-    /// Refuses what can never be kept.
-    pub(super) fn check(&self, size: u64) -> Result<(), HandleError> {
+    /// Refuses a result that exceeds the limits on its own.
+    pub(super) fn check_size(&self, size: u64) -> Result<(), HandleError> {
         let bounds = [self.max_entry_bytes, self.max_total_bytes];
         match bounds.into_iter().flatten().find(|max| size > *max) {
             Some(max) => Err(HandleError::TooLarge { size, max }),

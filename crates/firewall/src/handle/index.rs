@@ -1,5 +1,5 @@
-//! What is kept, by age and by end. It is rebuilt from the ledger in one pass; nothing of it is
-//! stored.
+//! An in-memory index of stored results by insertion order and expiry. It is rebuilt from the
+//! ledger in one pass and never stored.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -8,94 +8,94 @@ use weaver_types::ledger::{BlobId, BlobStore};
 use weaver_types::{Handle, HandleId, Timestamp};
 
 use super::budget::HandleBudget;
-use super::record::StoredBytes;
+use super::record::BytesLocation;
 
-/// The most records that one call removes; more wait for the next calls.
+/// The most record removals handed out by one call; the others wait for later calls.
 const MAX_REMOVED: usize = 256;
-/// The most ended handles that one call removes.
+/// The most expired handles removed by one call.
 const MAX_ENDED: usize = 64;
-/// The most blobs that wait to be removed again after that failed.
+/// The most blobs remembered for another attempt after their removal failed.
 const MAX_ORPHANS: usize = 4_096;
 
 /// One stored result.
 #[derive(Debug, Clone)]
 struct Entry {
-    age: u64,
+    sequence: u64,
     expires_at: Timestamp,
     size: u64,
     blob: Option<BlobId>,
 }
 
-/// All stored results of a tenant.
+/// The index of all stored results of a tenant.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct HandleIndex {
     entries: HashMap<HandleId, Entry, RandomState>,
-    /// A result's age is its place in the order in which they came.
-    by_age: BTreeMap<u64, HandleId>,
-    /// Ends, with the age of what ends then.
-    by_end: BTreeSet<(Timestamp, u64)>,
-    /// How many results lie in one blob: equal bytes are stored once.
-    blobs: BTreeMap<BlobId, u32>,
-    bytes: u64,
-    next: u64,
-    /// Results that are gone, with records that are still to be removed.
-    doomed: VecDeque<HandleId>,
-    /// Blobs that could not be removed.
-    orphans: VecDeque<BlobId>,
+    /// Handles by insertion order.
+    by_sequence: BTreeMap<u64, HandleId>,
+    /// Expiry times with the sequence number of the entry.
+    by_expiry: BTreeSet<(Timestamp, u64)>,
+    /// Reference counts of blobs, since equal bytes are stored once.
+    blob_refs: BTreeMap<BlobId, u32>,
+    total_bytes: u64,
+    next_sequence: u64,
+    /// Removed results whose records are still to be deleted.
+    pending_removals: VecDeque<HandleId>,
+    /// Blobs whose removal failed.
+    orphaned_blobs: VecDeque<BlobId>,
 }
 
-impl Index {
+impl HandleIndex {
     pub(super) fn entries(&self) -> usize {
         self.entries.len()
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        self.bytes
+        self.total_bytes
     }
 
-    /// The end of the one that ends last.
-    pub(super) fn last_end(&self) -> Option<Timestamp> {
-        self.by_end.last().map(|(end, _)| *end)
+    /// The latest expiry of any entry.
+    pub(super) fn latest_expiry(&self) -> Option<Timestamp> {
+        self.by_expiry.last().map(|(end, _)| *end)
     }
 
-    pub(super) fn add(&mut self, handle: &Handle, bytes: &StoredBytes) {
+    pub(super) fn add(&mut self, handle: &Handle, bytes: &BytesLocation) {
         let id = handle.handle_id.clone();
         let blob = match bytes {
-            StoredBytes::Inline(_) => None,
-            StoredBytes::Blob(blob) => Some(*blob),
+            BytesLocation::Inline(_) => None,
+            BytesLocation::Blob(blob) => Some(*blob),
         };
         if let Some(blob) = blob {
-            let count = self.blobs.entry(blob).or_default();
+            let count = self.blob_refs.entry(blob).or_default();
             *count = count.saturating_add(1);
         }
         let (expires_at, size) = (handle.expires_at, handle.byte_size);
-        let entry = Entry { age: self.next, expires_at, size, blob };
-        self.next += 1;
-        self.bytes = self.bytes.saturating_add(size);
-        self.by_age.insert(entry.age, id.clone());
-        self.by_end.insert((expires_at, entry.age));
+        let entry = Entry { sequence: self.next_sequence, expires_at, size, blob };
+        self.next_sequence += 1;
+        self.total_bytes = self.total_bytes.saturating_add(size);
+        self.by_sequence.insert(entry.sequence, id.clone());
+        self.by_expiry.insert((expires_at, entry.sequence));
         self.entries.insert(id, entry);
     }
 
-    /// Takes a result out; gives its blob when nothing else lies in it.
-    pub(super) fn take(&mut self, id: &HandleId) -> Option<BlobId> {
+    /// Removes an entry; returns its blob if no other entry uses it.
+    pub(super) fn remove_entry(&mut self, id: &HandleId) -> Option<BlobId> {
         let entry = self.entries.remove(id)?;
-        self.by_age.remove(&entry.age);
-        self.by_end.remove(&(entry.expires_at, entry.age));
-        self.bytes = self.bytes.saturating_sub(entry.size);
+        self.by_sequence.remove(&entry.sequence);
+        self.by_expiry.remove(&(entry.expires_at, entry.sequence));
+        self.total_bytes = self.total_bytes.saturating_sub(entry.size);
         let blob = entry.blob?;
-        let count = self.blobs.get_mut(&blob)?;
+        let count = self.blob_refs.get_mut(&blob)?;
         *count = count.saturating_sub(1);
         if *count > 0 {
             return None;
         }
-        self.blobs.remove(&blob);
+        self.blob_refs.remove(&blob);
         Some(blob)
     }
 
-    /// Takes out what has ended and, oldest first, what must go so that `budget` is kept; never
-    /// `newest`. The bytes go at once, before their records: a record without its bytes reads as
-    /// expired, bytes without a record would stay for ever.
+    /// Evicts expired entries, then the oldest ones until `budget` is met, but never `newest`.
+    /// Bytes are removed before their records: a record without bytes reads as expired, whereas
+    /// bytes without a record would never be removed.
     pub(super) fn evict(
         &mut self,
         budget: &HandleBudget,
@@ -103,62 +103,66 @@ impl Index {
         now: Timestamp,
         blobs: &dyn BlobStore,
     ) {
-        self.end(now, blobs);
+        self.remove_expired(now, blobs);
         let full = |index: &Self| {
             index.entries.len() > budget.max_entries
-                || budget.max_total_bytes.is_some_and(|max| index.bytes > max)
+                || budget.max_total_bytes.is_some_and(|max| index.total_bytes > max)
         };
         while full(self) {
-            let Some((&age, _)) = self.by_age.iter().find(|(_, id)| *id != newest) else { return };
-            if let Some(oldest) = self.by_age.remove(&age) {
-                self.doom(oldest, blobs);
+            let Some((&age, _)) = self.by_sequence.iter().find(|(_, id)| *id != newest) else {
+                return;
+            };
+            if let Some(oldest) = self.by_sequence.remove(&age) {
+                self.evict_entry(oldest, blobs);
             }
         }
     }
 
-    /// Removes entries that have ended, at most [`MAX_ENDED`] of them.
-    pub(super) fn end(&mut self, now: Timestamp, blobs: &dyn BlobStore) {
+    /// Removes expired entries, at most [`MAX_ENDED`] of them.
+    pub(super) fn remove_expired(&mut self, now: Timestamp, blobs: &dyn BlobStore) {
         for _ in 0..MAX_ENDED {
-            if self.by_end.first().is_none_or(|(at, _)| *at > now) {
+            if self.by_expiry.first().is_none_or(|(at, _)| *at > now) {
                 return;
             }
-            let ended = self.by_end.pop_first().and_then(|(_, age)| self.by_age.remove(&age));
+            let ended =
+                self.by_expiry.pop_first().and_then(|(_, age)| self.by_sequence.remove(&age));
             if let Some(id) = ended {
-                self.doom(id, blobs);
+                self.evict_entry(id, blobs);
             }
         }
     }
 
-    fn doom(&mut self, id: HandleId, blobs: &dyn BlobStore) {
-        if let Some(blob) = self.take(&id) {
-            self.remove(blob, blobs);
+    fn evict_entry(&mut self, id: HandleId, blobs: &dyn BlobStore) {
+        if let Some(blob) = self.remove_entry(&id) {
+            self.remove_blob(blob, blobs);
         }
-        self.doomed.push_back(id);
+        self.pending_removals.push_back(id);
     }
 
-    /// Removes bytes, now or with one of the next calls.
-    pub(super) fn remove(&mut self, blob: BlobId, blobs: &dyn BlobStore) {
-        if blobs.remove(&blob).is_err() && self.orphans.len() < MAX_ORPHANS {
-            self.orphans.push_back(blob);
+    /// Removes a blob now, or with a later call if that fails.
+    pub(super) fn remove_blob(&mut self, blob: BlobId, blobs: &dyn BlobStore) {
+        if blobs.remove(&blob).is_err() && self.orphaned_blobs.len() < MAX_ORPHANS {
+            self.orphaned_blobs.push_back(blob);
         }
     }
 
-    /// Tries once more to remove one of the blobs that could not be removed.
-    pub(super) fn tidy(&mut self, blobs: &dyn BlobStore) {
-        let found = self.orphans.pop_front().filter(|blob| !self.blobs.contains_key(blob));
+    /// Retries the removal of one orphaned blob.
+    pub(super) fn retry_orphaned_blob(&mut self, blobs: &dyn BlobStore) {
+        let found =
+            self.orphaned_blobs.pop_front().filter(|blob| !self.blob_refs.contains_key(blob));
         if let Some(blob) = found {
-            self.remove(blob, blobs);
+            self.remove_blob(blob, blobs);
         }
     }
 
-    /// Records to remove with the next batch.
-    pub(super) fn removals(&mut self) -> Vec<HandleId> {
-        let count = self.doomed.len().min(MAX_REMOVED);
-        self.doomed.drain(..count).collect()
+    /// Takes the record removals for the next batch.
+    pub(super) fn take_removals(&mut self) -> Vec<HandleId> {
+        let count = self.pending_removals.len().min(MAX_REMOVED);
+        self.pending_removals.drain(..count).collect()
     }
 
-    /// Records whose removal did not come about.
-    pub(super) fn again(&mut self, ids: impl IntoIterator<Item = HandleId>) {
-        self.doomed.extend(ids);
+    /// Returns removals whose batch was refused to the queue.
+    pub(super) fn requeue_removals(&mut self, ids: impl IntoIterator<Item = HandleId>) {
+        self.pending_removals.extend(ids);
     }
 }

@@ -1,4 +1,4 @@
-//! Results that are open in memory, for the next question.
+//! A cache of results in memory, for later queries.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,26 +8,26 @@ use std::sync::Arc;
 use weaver_types::{HandleId, RawContent, RawResult};
 
 use crate::content::Content;
-use crate::query::{QueryCache, Source};
+use crate::query::{QueryCache, ResultSource};
 
-/// The most that all open results may take, in bytes, as estimated.
-const MAX_OPEN: usize = 96 * 1024 * 1024;
-/// What a byte of JSON takes at most, read and looked into, as estimated.
-const PER_BYTE: usize = 8;
+/// Estimated bytes that all cached results together may take.
+const MAX_OPEN_BYTES: usize = 96 * 1024 * 1024;
+/// Estimated bytes of memory per byte of JSON, parsed and indexed.
+const MEMORY_PER_JSON_BYTE: usize = 8;
 
-/// A stored result in memory, with what was computed of it. Its `Debug` shows no content.
+/// A stored result in memory with what was computed from it. Its `Debug` output shows no content.
 pub struct OpenResult {
     raw: RawResult,
     digest: Option<String>,
-    memo: QueryCache,
-    weight: usize,
+    cache: QueryCache,
+    estimated_bytes: usize,
 }
 
 impl OpenResult {
-    /// A result that was read, with its size and the name under which its bytes are stored.
+    /// A result with its stored size and the name of its stored bytes.
     #[must_use]
     pub fn new(mut raw: RawResult, byte_size: u64, digest: Option<String>) -> Self {
-        // Text that is JSON is read once.
+        // Text that is JSON is parsed once, here.
         let read = match &raw.content {
             content @ RawContent::Text(_) => match Content::read(content) {
                 Content::Json(Cow::Owned(value)) => Some(value),
@@ -38,12 +38,13 @@ impl OpenResult {
         if let Some(value) = read {
             raw.content = RawContent::Json(value);
         }
-        let weight = usize::try_from(byte_size).unwrap_or(usize::MAX).saturating_mul(PER_BYTE);
-        Self { raw, digest, memo: QueryCache::default(), weight }
+        let estimated_bytes =
+            usize::try_from(byte_size).unwrap_or(usize::MAX).saturating_mul(MEMORY_PER_JSON_BYTE);
+        Self { raw, digest, cache: QueryCache::default(), estimated_bytes }
     }
 
-    pub(crate) fn source(&self) -> Source<'_> {
-        Source { raw: &self.raw, memo: &self.memo, digest: self.digest.as_deref() }
+    pub(crate) fn source(&self) -> ResultSource<'_> {
+        ResultSource { raw: &self.raw, cache: &self.cache, digest: self.digest.as_deref() }
     }
 }
 
@@ -53,36 +54,36 @@ impl fmt::Debug for OpenResult {
     }
 }
 
-/// Open results; those that were not asked for the longest go first.
+/// Cached results with least-recently-used eviction.
 #[derive(Debug, Default)]
-pub(super) struct OpenResults {
+pub(super) struct OpenResultCache {
     open: BTreeMap<HandleId, (u64, Arc<OpenResult>)>,
-    by_use: BTreeMap<u64, HandleId>,
-    weight: usize,
-    next: u64,
+    by_last_use: BTreeMap<u64, HandleId>,
+    total_bytes: usize,
+    next_use: u64,
 }
 
-impl OpenResults {
+impl OpenResultCache {
     pub(super) fn get(&mut self, id: &HandleId) -> Option<Arc<OpenResult>> {
         let (used, result) = self.open.get_mut(id)?;
-        self.by_use.remove(used);
-        *used = self.next;
-        self.by_use.insert(self.next, id.clone());
-        self.next += 1;
+        self.by_last_use.remove(used);
+        *used = self.next_use;
+        self.by_last_use.insert(self.next_use, id.clone());
+        self.next_use += 1;
         Some(Arc::clone(result))
     }
 
     pub(super) fn put(&mut self, id: HandleId, result: Arc<OpenResult>) {
         self.forget(&id);
-        if result.weight > MAX_OPEN / 2 {
+        if result.estimated_bytes > MAX_OPEN_BYTES / 2 {
             return;
         }
-        self.weight = self.weight.saturating_add(result.weight);
-        self.by_use.insert(self.next, id.clone());
-        self.open.insert(id, (self.next, result));
-        self.next += 1;
-        while self.weight > MAX_OPEN {
-            let Some(oldest) = self.by_use.first_key_value().map(|(_, id)| id.clone()) else {
+        self.total_bytes = self.total_bytes.saturating_add(result.estimated_bytes);
+        self.by_last_use.insert(self.next_use, id.clone());
+        self.open.insert(id, (self.next_use, result));
+        self.next_use += 1;
+        while self.total_bytes > MAX_OPEN_BYTES {
+            let Some(oldest) = self.by_last_use.first_key_value().map(|(_, id)| id.clone()) else {
                 return;
             };
             self.forget(&oldest);
@@ -91,8 +92,8 @@ impl OpenResults {
 
     pub(super) fn forget(&mut self, id: &HandleId) {
         if let Some((used, result)) = self.open.remove(id) {
-            self.by_use.remove(&used);
-            self.weight = self.weight.saturating_sub(result.weight);
+            self.by_last_use.remove(&used);
+            self.total_bytes = self.total_bytes.saturating_sub(result.estimated_bytes);
         }
     }
 }
@@ -113,21 +114,21 @@ mod tests {
 
     #[test]
     fn an_open_result_is_there_until_it_is_forgotten() {
-        let mut open = OpenResults::default();
+        let mut open = OpenResultCache::default();
         open.put(id("a"), result(10));
         assert!(open.get(&id("a")).is_some() && open.get(&id("b")).is_none());
-        assert_eq!(open.weight, 80);
+        assert_eq!(open.total_bytes, 80);
         open.put(id("a"), result(20));
-        assert_eq!((open.weight, open.open.len(), open.by_use.len()), (160, 1, 1));
+        assert_eq!((open.total_bytes, open.open.len(), open.by_last_use.len()), (160, 1, 1));
         open.forget(&id("b"));
         open.forget(&id("a"));
         assert!(open.get(&id("a")).is_none());
-        assert_eq!((open.weight, open.by_use.len()), (0, 0));
+        assert_eq!((open.total_bytes, open.by_last_use.len()), (0, 0));
     }
 
     #[test]
     fn the_one_not_asked_for_the_longest_goes_first() {
-        let mut open = OpenResults::default();
+        let mut open = OpenResultCache::default();
         open.put(id("a"), result(6 * MIB));
         open.put(id("b"), result(6 * MIB));
         assert!(open.get(&id("b")).is_some() && open.get(&id("a")).is_some());
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn half_of_the_room_is_the_most_for_one() {
-        let mut open = OpenResults::default();
+        let mut open = OpenResultCache::default();
         open.put(id("a"), result(6 * MIB));
         open.put(id("b"), result(6 * MIB + 1));
         assert!(open.get(&id("a")).is_some() && open.get(&id("b")).is_none());

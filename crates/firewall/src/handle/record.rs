@@ -12,10 +12,10 @@ use weaver_types::{
 
 use crate::error::HandleError;
 
-/// The version of the stored form; version 1, which could not be encrypted, is read too.
+/// The version of the stored form. Version 1, which had no encryption, can still be read.
 pub const RECORD_VERSION: u64 = 2;
 
-/// How the bytes of a stored result are to be read.
+/// How the stored bytes are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContentKind {
@@ -30,60 +30,61 @@ pub enum ContentKind {
 /// Where the bytes of a stored result are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum StoredBytes {
-    /// In the record itself: a small text, so that it is written with the record in one commit.
+pub enum BytesLocation {
+    /// In the record itself: a small text, committed together with the record.
     Inline(String),
     /// In the blob store.
     Blob(BlobId),
 }
 
-/// What stands behind a handle: for whom, from what, under which limits, and where the bytes are.
+/// The record of a handle: for whom, from what, under which limits, and where the bytes are.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandleRecord {
-    /// The capability's list of allowed fields at that time; empty means no restriction.
+    /// The capability's list of allowed fields when the result was stored; empty for no
+    /// restriction.
     pub allowed_fields: BTreeSet<String>,
     /// The bytes, or where they are.
-    pub bytes: StoredBytes,
+    pub bytes: BytesLocation,
     /// The call that made it.
     pub call: CallId,
     /// The fingerprint of the capability that produced the result.
     pub capability: Digest,
     /// The constraints under which the call was allowed.
     pub constraints: Constraints,
-    /// How the bytes are to be read.
+    /// How the bytes are interpreted.
     pub content: ContentKind,
-    /// The handle as it was given out.
+    /// The handle as it was issued.
     pub handle: Handle,
-    /// True when the tool itself said that it failed.
+    /// True if the tool itself reported a failure.
     pub is_error: bool,
     /// The label of the stored, unredacted data.
     pub label: Label,
-    /// True when the principal was exempt from the allowed fields at that time.
+    /// True if the principal was exempt from the allowed fields when the result was stored.
     pub pii: bool,
-    /// The only principal that may use it.
+    /// The only principal that may use the handle.
     pub principal: PrincipalId,
     /// Where the data came from, if known.
     #[serde(default)]
     pub provenance: Option<ToolProvenance>,
     /// The run in which it was made.
     pub run: RunId,
-    /// True when the bytes are encrypted; inline ones are then base64.
+    /// True if the bytes are encrypted; inline bytes are then base64.
     #[serde(default)]
     pub sealed: bool,
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: Tenant,
     /// The version of this form: [`RECORD_VERSION`].
     pub v: u64,
 }
 
-/// A record as it is written, of parts that lie elsewhere.
+/// A borrowed view of a record for serialising.
 ///
-/// Its fields are in the order in which they are written, so that none has to be moved.
+/// The fields are in canonical order, so that the canonical writer does not have to sort them.
 #[derive(Serialize)]
 pub(super) struct RecordFields<'a> {
     pub(super) allowed_fields: &'a BTreeSet<String>,
-    pub(super) bytes: &'a StoredBytes,
+    pub(super) bytes: &'a BytesLocation,
     pub(super) call: &'a CallId,
     pub(super) capability: Digest,
     pub(super) constraints: &'a Constraints,
@@ -106,46 +107,46 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Bytes that most records have beside those of their result, and a few more.
-const ROOM: usize = 768;
+/// Typical bytes of a record besides inline content, with a margin.
+const RECORD_OVERHEAD: usize = 768;
 
 impl RecordFields<'_> {
     /// The canonical bytes.
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>, HandleError> {
         let inline = match self.bytes {
-            StoredBytes::Inline(text) => text.len(),
-            StoredBytes::Blob(_) => 0,
+            BytesLocation::Inline(text) => text.len(),
+            BytesLocation::Blob(_) => 0,
         };
-        canonical::of_about(self, Profile::Document, ROOM + inline)
+        canonical::serialize_with_capacity(self, Profile::Document, RECORD_OVERHEAD + inline)
             .map_err(|error| HandleError::Unstorable { detail: error.to_string() })
     }
 }
 
 impl Serialize for HandleRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.written().serialize(serializer)
+        self.fields().serialize(serializer)
     }
 }
 
 impl HandleRecord {
-    /// The constraints for a drill-down that is decided now: those of the record and those of the
-    /// new decision, the tighter in each component. The capability's allowed fields of the time
-    /// of storing are among them, unless the principal was exempt then and is now.
+    /// The constraints for a drill-down that is decided now: the record's and the new decision's,
+    /// the tighter of each. The allowed fields stored with the record apply too, unless the
+    /// principal was exempt then and still is.
     #[must_use]
-    pub fn tighten(&self, now: &Constraints, pii_reader: bool) -> Constraints {
+    pub fn tightened_constraints(&self, now: &Constraints, pii_reader: bool) -> Constraints {
         let mut joined = self.constraints.clone().join(now);
         let exempt = self.pii && pii_reader;
         if !exempt && !self.allowed_fields.is_empty() {
-            let own = Constraints {
+            let stored_fields = Constraints {
                 allowed_fields: Some(self.allowed_fields.clone()),
                 ..Constraints::default()
             };
-            joined = joined.join(&own);
+            joined = joined.join(&stored_fields);
         }
         joined
     }
 
-    fn written(&self) -> RecordFields<'_> {
+    fn fields(&self) -> RecordFields<'_> {
         RecordFields {
             allowed_fields: &self.allowed_fields,
             bytes: &self.bytes,
@@ -171,10 +172,10 @@ impl HandleRecord {
     /// # Errors
     /// [`HandleError::Unstorable`], when a value has no canonical form.
     pub fn to_bytes(&self) -> Result<Vec<u8>, HandleError> {
-        self.written().to_bytes()
+        self.fields().to_bytes()
     }
 
-    /// Reads canonical bytes; `id` names the record in errors.
+    /// Parses canonical bytes; `id` names the record in errors.
     ///
     /// # Errors
     /// [`HandleError::Newer`] or [`HandleError::Damaged`].

@@ -1,34 +1,36 @@
-//! Storing a result, finding its record again, and reading it back.
+//! Stores a result, finds its record, and reads it back.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use weaver_types::ledger::{BlobStore, BlobUse, MAX_BLOB, Namespace, Put, Record, RecordKey};
+use weaver_types::ledger::{
+    BlobReference, BlobStore, MAX_BLOB, Namespace, Record, RecordKey, RecordWrite,
+};
 use weaver_types::{
     CallId, Capability, Constraints, Handle, HandleId, JsonRows, Label, PrincipalId, Random,
     RawContent, RawResult, RunId, Tenant, Timestamp,
 };
 
-use super::record::{ContentKind, HandleRecord, RECORD_VERSION, RecordFields, StoredBytes};
-use super::seal::HandleKey;
-use crate::content::{media_type, rows};
+use super::encryption::HandleEncryptionKey;
+use super::record::{BytesLocation, ContentKind, HandleRecord, RECORD_VERSION, RecordFields};
+use crate::content::{media_type, row_count};
 use crate::error::HandleError;
-use crate::json;
+use crate::json_writer;
 use crate::view::ViewRegistry;
 
-/// Text and JSON up to this size are part of the handle's record; anything else is a blob.
-pub const MAX_INLINE: usize = 4_096;
+/// Text and JSON up to this size is stored in the handle's record; everything else is a blob.
+pub const MAX_INLINE_BYTES: usize = 4_096;
 /// The deepest JSON that is stored; deeper results get no handle.
 pub const MAX_STORED_DEPTH: usize = 127;
-/// The most bytes of one result: a blob, with room for what encryption adds.
-const MAX_STORED: usize = MAX_BLOB - 64;
+/// The most bytes of one result: a blob, less what encryption adds.
+const MAX_STORED_BYTES: usize = MAX_BLOB - 64;
 
 /// For whom and under which limits a result is stored.
 #[derive(Debug, Clone, Copy)]
 pub struct HandleGrant<'a> {
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: &'a Tenant,
     /// The only principal that may use the handle.
     pub principal: &'a PrincipalId,
@@ -44,46 +46,46 @@ pub struct HandleGrant<'a> {
     pub pii_reader: bool,
     /// The label of the stored, unredacted data.
     pub label: &'a Label,
-    /// The views that the handle is to name.
+    /// The views that the handle offers.
     pub views: &'a ViewRegistry,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// A stored result: its handle, and the record that makes it findable once it is committed.
+/// A stored result: its handle, and the record that makes it usable once it is committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredHandle {
-    /// What the model gets.
+    /// The handle for the model.
     pub handle: Handle,
-    /// The record, for the batch of the call's outcome.
-    pub put: Put,
-    /// The records that go for it, or have ended: to be removed in the same batch.
+    /// The record, for the batch that commits the call's outcome.
+    pub put: RecordWrite,
+    /// Records of evicted and expired results, to be deleted in the same batch.
     pub delete: Vec<RecordKey>,
-    /// The blob that the record names, where the bytes lie in one; for the same batch.
-    pub blob: Option<BlobUse>,
-    /// The name of its bytes under the key of the blob store, where they lie there.
+    /// The blob that the record uses, if any; for the same batch.
+    pub blob: Option<BlobReference>,
+    /// The keyed name of the bytes in the blob store, if they are there.
     pub(super) digest: Option<String>,
 }
 
-/// Who asks for a handle, and when.
+/// Who uses a handle, and when.
 #[derive(Debug, Clone, Copy)]
-pub struct Access<'a> {
+pub struct HandleAccess<'a> {
     /// The tenant of the principal.
     pub tenant: &'a Tenant,
     /// The principal.
     pub principal: &'a PrincipalId,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// The key of a handle's record.
 #[must_use]
-pub fn key(tenant: &Tenant, id: &HandleId) -> RecordKey {
+pub fn record_key(tenant: &Tenant, id: &HandleId) -> RecordKey {
     RecordKey::new(tenant.clone(), Namespace::Handle, id)
 }
 
-/// A result that is about to be stored.
-pub(super) struct NewHandle<'a> {
+/// A result that is being stored.
+pub(super) struct PendingHandle<'a> {
     pub(super) handle: Handle,
     raw: &'a RawResult,
     grant: HandleGrant<'a>,
@@ -92,17 +94,17 @@ pub(super) struct NewHandle<'a> {
     sealed: bool,
 }
 
-/// The handle and the bytes of a result.
+/// Serialises a result and creates its handle.
 pub(super) fn encode<'a>(
     raw: &'a RawResult,
     grant: HandleGrant<'a>,
     ttl: Duration,
     random: &dyn Random,
-) -> Result<NewHandle<'a>, HandleError> {
-    let (content, media_type, bytes) = written(&raw.content)?;
-    if bytes.len() > MAX_STORED {
+) -> Result<PendingHandle<'a>, HandleError> {
+    let (content, media_type, bytes) = encode_content(&raw.content)?;
+    if bytes.len() > MAX_STORED_BYTES {
         let size = bytes.len() as u64;
-        return Err(HandleError::TooLarge { size, max: MAX_STORED as u64 });
+        return Err(HandleError::TooLarge { size, max: MAX_STORED_BYTES as u64 });
     }
     let handle = Handle {
         handle_id: HandleId::random(random)?,
@@ -110,42 +112,49 @@ pub(super) fn encode<'a>(
         media_type,
         created_at: grant.now,
         expires_at: grant.now.after(ttl),
-        total_rows: rows(&raw.content).map(|rows| rows as u64),
+        total_rows: row_count(&raw.content).map(|rows| rows as u64),
         byte_size: bytes.len() as u64,
         views: grant.views.names(&raw.content),
     };
-    Ok(NewHandle { handle, raw, grant, content, bytes, sealed: false })
+    Ok(PendingHandle { handle, raw, grant, content, bytes, sealed: false })
 }
 
-impl NewHandle<'_> {
+impl PendingHandle<'_> {
     /// Encrypts the bytes.
-    pub(super) fn seal(&mut self, key: &HandleKey, random: &dyn Random) -> Result<(), HandleError> {
+    pub(super) fn seal(
+        &mut self,
+        key: &HandleEncryptionKey,
+        random: &dyn Random,
+    ) -> Result<(), HandleError> {
         let (tenant, id) = (self.grant.tenant, &self.handle.handle_id);
         self.bytes = Cow::Owned(key.seal(&self.bytes, tenant, id, random)?);
         self.sealed = true;
         Ok(())
     }
 
-    /// Takes the bytes to where they belong: at most [`MAX_INLINE`] bytes of text and JSON into the
-    /// record, everything else into a blob.
-    pub(super) fn place(&mut self, blobs: &dyn BlobStore) -> Result<StoredBytes, HandleError> {
-        let small = self.handle.byte_size <= MAX_INLINE as u64;
+    /// Stores the bytes: text and JSON of at most [`MAX_INLINE_BYTES`] bytes go into the record,
+    /// everything else into a blob.
+    pub(super) fn store_bytes(
+        &mut self,
+        blobs: &dyn BlobStore,
+    ) -> Result<BytesLocation, HandleError> {
+        let small = self.handle.byte_size <= MAX_INLINE_BYTES as u64;
         let inline = small && self.content != ContentKind::Binary;
         let bytes = std::mem::take(&mut self.bytes);
         Ok(match (inline, self.sealed) {
-            (true, true) => StoredBytes::Inline(STANDARD.encode(&bytes)),
+            (true, true) => BytesLocation::Inline(STANDARD.encode(&bytes)),
             (true, false) => match String::from_utf8(bytes.into_owned()) {
-                Ok(text) => StoredBytes::Inline(text),
-                Err(error) => StoredBytes::Blob(blobs.put(error.as_bytes())?),
+                Ok(text) => BytesLocation::Inline(text),
+                Err(error) => BytesLocation::Blob(blobs.put(error.as_bytes())?),
             },
-            (false, _) => StoredBytes::Blob(blobs.put(&bytes)?),
+            (false, _) => BytesLocation::Blob(blobs.put(&bytes)?),
         })
     }
 
-    /// The record, with where its bytes are. The ledger does not forget it by itself: whoever
-    /// removes it removes its bytes too. The driver's findings are not kept: the frame of the call
-    /// itself carries them.
-    pub(super) fn to_put(&self, bytes: &StoredBytes) -> Result<Put, HandleError> {
+    /// The record with the location of its bytes. The ledger does not expire it: whoever deletes it
+    /// must also remove its bytes. The driver's findings are not stored, since the frame of the
+    /// call carries them.
+    pub(super) fn to_put(&self, bytes: &BytesLocation) -> Result<RecordWrite, HandleError> {
         let Self { handle, raw, grant, content, sealed, .. } = self;
         let record = RecordFields {
             allowed_fields: &grant.capability.spec().allowed_fields,
@@ -166,23 +175,28 @@ impl NewHandle<'_> {
             v: RECORD_VERSION,
         };
         let value = record.to_bytes()?;
-        Ok(Put { key: key(grant.tenant, &handle.handle_id), value, expires_at: None })
+        Ok(RecordWrite {
+            key: record_key(grant.tenant, &handle.handle_id),
+            value,
+            expires_at: None,
+        })
     }
 }
 
-/// The record of a handle, for whom it was made and until it expires. Whoever calls this also
-/// looks whether grant, run or principal were revoked ([`HandleError::Revoked`]).
+/// Checks that a handle's record belongs to the caller and has not expired. The caller must also
+/// check whether grant, run or principal was revoked ([`HandleError::Revoked`]).
 ///
 /// # Errors
-/// [`HandleError::NotFound`], when there is no record, or it belongs to another principal, tenant
-/// or id: one answer for all. [`HandleError::Expired`], [`HandleError::Newer`],
-/// [`HandleError::Damaged`].
-pub fn load(
+/// [`HandleError::NotFound`] if there is no record or it belongs to another principal, tenant or
+/// id; the answer is the same in all cases, so that nobody can probe for handles.
+/// [`HandleError::Expired`], [`HandleError::Newer`], [`HandleError::Damaged`].
+pub fn authorized_record(
     id: &HandleId,
     record: Option<&Record>,
-    access: Access<'_>,
+    access: HandleAccess<'_>,
 ) -> Result<HandleRecord, HandleError> {
     let missing = || HandleError::NotFound { id: id.clone() };
+    // The owner is checked before the expiry, so nobody else learns that the handle existed.
     let record = HandleRecord::from_bytes(id.as_str(), &record.ok_or_else(missing)?.value)?;
     if record.principal != *access.principal
         || record.tenant != *access.tenant
@@ -196,26 +210,26 @@ pub fn load(
     Ok(record)
 }
 
-/// The stored result.
+/// Reads the stored result of a record.
 ///
 /// # Errors
-/// [`HandleError::Expired`], when the bytes were evicted; [`HandleError::Sealed`], when they are
-/// encrypted and there is no key; [`HandleError::Damaged`], when they are not of the kind the
-/// record says or do not open under the key; [`HandleError::Store`].
-pub fn content(
+/// [`HandleError::Expired`] if the bytes were evicted; [`HandleError::Sealed`] if they are
+/// encrypted and no key is given; [`HandleError::Damaged`] if they are not of the kind that the
+/// record says or do not decrypt; [`HandleError::Store`].
+pub fn read_content(
     record: &HandleRecord,
     blobs: &dyn BlobStore,
-    key: Option<&HandleKey>,
+    key: Option<&HandleEncryptionKey>,
 ) -> Result<RawResult, HandleError> {
     let id = &record.handle.handle_id;
     let damaged =
         |detail: &str| HandleError::Damaged { id: id.to_string(), detail: detail.to_owned() };
     let stored = match &record.bytes {
-        StoredBytes::Inline(text) if record.sealed => {
-            STANDARD.decode(text).map_err(|_| damaged("its content is no base64"))?
+        BytesLocation::Inline(text) if record.sealed => {
+            STANDARD.decode(text).map_err(|_| damaged("its content is not base64"))?
         }
-        StoredBytes::Inline(text) => text.clone().into_bytes(),
-        StoredBytes::Blob(blob) => {
+        BytesLocation::Inline(text) => text.clone().into_bytes(),
+        BytesLocation::Blob(blob) => {
             blobs.get(blob)?.ok_or_else(|| HandleError::Expired { id: id.clone() })?
         }
     };
@@ -228,10 +242,10 @@ pub fn content(
     };
     let content = match record.content {
         ContentKind::Json => {
-            json_content(bytes).ok_or_else(|| damaged("its content is no JSON"))?
+            json_content(bytes).ok_or_else(|| damaged("its content is not JSON"))?
         }
         ContentKind::Text => RawContent::Text(
-            String::from_utf8(bytes).map_err(|_| damaged("its content is no text"))?,
+            String::from_utf8(bytes).map_err(|_| damaged("its content is not text"))?,
         ),
         ContentKind::Binary => {
             RawContent::Binary { media_type: record.handle.media_type.clone().into_owned(), bytes }
@@ -240,14 +254,14 @@ pub fn content(
     Ok(RawResult {
         is_error: record.is_error,
         provenance: record.provenance.clone(),
-        ..RawResult::of(content)
+        ..RawResult::new(content)
     })
 }
 
-/// The content of stored JSON; many rows stay text.
+/// Parses stored JSON; a large list of rows stays text.
 fn json_content(bytes: Vec<u8>) -> Option<RawContent> {
     let mut text = String::from_utf8(bytes).ok()?;
-    if text.len() >= JsonRows::LARGE {
+    if text.len() >= JsonRows::LARGE_BYTES {
         match JsonRows::parse(text) {
             Ok(rows) => return Some(RawContent::Rows(rows)),
             Err(not_rows) => text = not_rows.text,
@@ -256,12 +270,12 @@ fn json_content(bytes: Vec<u8>) -> Option<RawContent> {
     serde_json::from_str(&text).ok().map(RawContent::Json)
 }
 
-type Bytes<'a> = (ContentKind, Cow<'static, str>, Cow<'a, [u8]>);
+type EncodedContent<'a> = (ContentKind, Cow<'static, str>, Cow<'a, [u8]>);
 
-fn written(content: &RawContent) -> Result<Bytes<'_>, HandleError> {
+fn encode_content(content: &RawContent) -> Result<EncodedContent<'_>, HandleError> {
     match content {
         RawContent::Json(value) => {
-            let text = json::written(value, MAX_STORED_DEPTH).ok_or_else(|| {
+            let text = json_writer::to_json_bytes(value, MAX_STORED_DEPTH).ok_or_else(|| {
                 let detail = format!("it nests deeper than {MAX_STORED_DEPTH} levels");
                 HandleError::Unstorable { detail }
             })?;

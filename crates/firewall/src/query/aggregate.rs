@@ -1,42 +1,42 @@
-//! Aggregates: what many rows come to, computed from what is shown of them.
+//! Aggregates over many rows, computed from what is shown of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Number, Value};
 
-use super::cell::{Cell, fraction, whole};
+use super::cell::{Cell, float_value, integer_value};
 use super::column::Column;
 use crate::error::HandleError;
 
 /// The most groups.
 pub(super) const MAX_GROUPS: usize = 1_000;
 
-/// What is computed of a field.
+/// What is computed from a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Function {
-    /// How many rows; of a field, how many have one.
+pub enum AggregateFunction {
+    /// The number of rows; with a field, the number of rows that have it.
     Count,
-    /// The least value, by the order of sorting; nothing where no row has one.
+    /// The least value in sort order; null if no row has one.
     Min,
     /// The greatest value.
     Max,
     /// The sum of the numbers.
     Sum,
-    /// The mean of the numbers; nothing where there is none.
+    /// The mean of the numbers; null if there are none.
     Avg,
-    /// How many different values.
+    /// The number of different values.
     Distinct,
 }
 
-impl Function {
-    /// All of them.
+impl AggregateFunction {
+    /// All functions.
     pub const ALL: [Self; 6] =
         [Self::Count, Self::Min, Self::Max, Self::Sum, Self::Avg, Self::Distinct];
 
-    /// The word in a query.
+    /// The keyword in a query.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Count => "count",
             Self::Min => "min",
@@ -52,48 +52,48 @@ impl Function {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aggregate {
     /// What is computed.
-    pub function: Function,
-    /// Of which field; only a count needs none.
+    pub function: AggregateFunction,
+    /// The field; only a count needs none.
     pub field: Option<String>,
 }
 
 impl Aggregate {
-    /// As it is written, and as its column is named.
+    /// The aggregate as a query writes it, which is also the name of its column.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.field {
-            Some(field) => format!("{}({field})", self.function.word()),
-            None => self.function.word().to_owned(),
+            Some(field) => format!("{}({field})", self.function.keyword()),
+            None => self.function.keyword().to_owned(),
         }
     }
 }
 
-/// An aggregate with the column it is computed of.
+/// An aggregate with the column it is computed from.
 pub(super) struct ColumnAggregate {
     pub(super) aggregate: Aggregate,
     pub(super) column: Option<Arc<Column>>,
 }
 
-/// The column by whose values rows are grouped.
+/// The column whose values define the groups.
 pub(super) struct GroupColumn<'a> {
     pub(super) name: &'a str,
     pub(super) column: Arc<Column>,
 }
 
-/// How the column of an aggregate is named beside the column of the groups.
+/// The name of an aggregate's column, made distinct from the name of the group column.
 pub(super) fn column_name(aggregate: &Aggregate, group: Option<&str>) -> String {
     let name = aggregate.name();
     if group == Some(name.as_str()) { format!("{name}_2") } else { name }
 }
 
 /// One row for each group, in the order of the groups' values; without a group, one row.
-pub(super) fn rows(
+pub(super) fn aggregate_rows(
     rows: &[u32],
     group: Option<&GroupColumn<'_>>,
     wanted: &[ColumnAggregate],
 ) -> Result<Vec<Value>, HandleError> {
     let Some(GroupColumn { name, column }) = group else {
-        return Ok(vec![Value::Object(row(rows, None, wanted))]);
+        return Ok(vec![Value::Object(aggregate_row(rows, None, wanted))]);
     };
     let mut groups: BTreeMap<&Cell, Vec<u32>> = BTreeMap::new();
     for number in rows {
@@ -105,80 +105,85 @@ pub(super) fn rows(
         groups.entry(cell).or_default().push(*number);
     }
     let rows = groups.into_iter().map(|(cell, rows)| {
-        let mut out = row(&rows, Some(name), wanted);
+        let mut out = aggregate_row(&rows, Some(name), wanted);
         out.insert((*name).to_owned(), cell.to_value());
         Value::Object(out)
     });
     Ok(rows.collect())
 }
 
-fn row(rows: &[u32], group: Option<&str>, wanted: &[ColumnAggregate]) -> Map<String, Value> {
+fn aggregate_row(
+    rows: &[u32],
+    group: Option<&str>,
+    wanted: &[ColumnAggregate],
+) -> Map<String, Value> {
     let value = |one: &ColumnAggregate| match &one.column {
-        Some(column) => of(one.aggregate.function, rows, column),
+        Some(column) => compute(one.aggregate.function, rows, column),
         None => Value::from(rows.len()),
     };
     wanted.iter().map(|one| (column_name(&one.aggregate, group), value(one))).collect()
 }
 
-fn of(function: Function, rows: &[u32], column: &Column) -> Value {
+fn compute(function: AggregateFunction, rows: &[u32], column: &Column) -> Value {
     let cells = || rows.iter().map(|row| column.cell(*row)).filter(|cell| **cell != Cell::Null);
     let shown = |cell: Option<&Cell>| cell.map_or(Value::Null, Cell::to_value);
     match function {
-        Function::Count => Value::from(cells().count()),
-        Function::Min => shown(cells().min()),
-        Function::Max => shown(cells().max()),
-        Function::Distinct => Value::from(cells().collect::<BTreeSet<_>>().len()),
-        Function::Sum => Total::of(cells()).sum(),
-        Function::Avg => Total::of(cells()).mean(),
+        AggregateFunction::Count => Value::from(cells().count()),
+        AggregateFunction::Min => shown(cells().min()),
+        AggregateFunction::Max => shown(cells().max()),
+        AggregateFunction::Distinct => Value::from(cells().collect::<BTreeSet<_>>().len()),
+        AggregateFunction::Sum => NeumaierSum::of(cells()).sum(),
+        AggregateFunction::Avg => NeumaierSum::of(cells()).mean(),
     }
 }
 
-/// A sum: exact while all numbers are whole, otherwise with its rounding error carried along.
+/// A sum that is exact for integers, and compensated (Neumaier's variant of Kahan summation) for
+/// floating-point numbers.
 #[derive(Default)]
-struct Total {
-    whole: i128,
-    fraction: f64,
-    carried: f64,
-    is_whole: bool,
+struct NeumaierSum {
+    integer_sum: i128,
+    float_sum: f64,
+    compensation: f64,
+    is_integer: bool,
     count: u32,
 }
 
-impl Total {
+impl NeumaierSum {
     fn of<'c>(cells: impl Iterator<Item = &'c Cell>) -> Self {
-        let mut total = Self { is_whole: true, ..Self::default() };
+        let mut total = Self { is_integer: true, ..Self::default() };
         for number in cells.filter_map(Cell::number) {
             total.count = total.count.saturating_add(1);
-            match whole(number) {
-                Some(number) => total.whole = total.whole.saturating_add(number),
+            match integer_value(number) {
+                Some(number) => total.integer_sum = total.integer_sum.saturating_add(number),
                 None => {
-                    total.is_whole = false;
-                    total.add(fraction(number));
+                    total.is_integer = false;
+                    total.add_float(float_value(number));
                 }
             }
         }
         total
     }
 
-    fn add(&mut self, number: f64) {
-        let sum = self.fraction + number;
-        self.carried += if self.fraction.abs() >= number.abs() {
-            (self.fraction - sum) + number
+    fn add_float(&mut self, number: f64) {
+        let sum = self.float_sum + number;
+        self.compensation += if self.float_sum.abs() >= number.abs() {
+            (self.float_sum - sum) + number
         } else {
-            (number - sum) + self.fraction
+            (number - sum) + self.float_sum
         };
-        self.fraction = sum;
+        self.float_sum = sum;
     }
 
-    fn float(&self) -> f64 {
-        self.whole as f64 + (self.fraction + self.carried)
+    fn total(&self) -> f64 {
+        self.integer_sum as f64 + (self.float_sum + self.compensation)
     }
 
     fn sum(&self) -> Value {
-        let exact = i64::try_from(self.whole).map(Number::from);
-        let exact = exact.or_else(|_| u64::try_from(self.whole).map(Number::from));
+        let exact = i64::try_from(self.integer_sum).map(Number::from);
+        let exact = exact.or_else(|_| u64::try_from(self.integer_sum).map(Number::from));
         match exact {
-            Ok(number) if self.is_whole => Value::Number(number),
-            _ => Number::from_f64(self.float()).map_or(Value::Null, Value::Number),
+            Ok(number) if self.is_integer => Value::Number(number),
+            _ => Number::from_f64(self.total()).map_or(Value::Null, Value::Number),
         }
     }
 
@@ -186,7 +191,7 @@ impl Total {
         if self.count == 0 {
             return Value::Null;
         }
-        Number::from_f64(self.float() / f64::from(self.count)).map_or(Value::Null, Value::Number)
+        Number::from_f64(self.total() / f64::from(self.count)).map_or(Value::Null, Value::Number)
     }
 }
 
@@ -197,8 +202,8 @@ mod tests {
     use super::*;
 
     fn total(values: Value) -> (Value, Value) {
-        let cells: Vec<Cell> = values.as_array().unwrap().iter().map(Cell::of).collect();
-        let total = Total::of(cells.iter());
+        let cells: Vec<Cell> = values.as_array().unwrap().iter().map(Cell::from_value).collect();
+        let total = NeumaierSum::of(cells.iter());
         (total.sum(), total.mean())
     }
 
@@ -234,8 +239,8 @@ mod tests {
         let named = |function, field: Option<&str>| {
             Aggregate { function, field: field.map(str::to_owned) }.name()
         };
-        assert_eq!(named(Function::Count, None), "count");
-        let all = Function::ALL.map(|function| named(function, Some("a")));
+        assert_eq!(named(AggregateFunction::Count, None), "count");
+        let all = AggregateFunction::ALL.map(|function| named(function, Some("a")));
         assert_eq!(all.join(" "), "count(a) min(a) max(a) sum(a) avg(a) distinct(a)");
     }
 }

@@ -1,42 +1,42 @@
-//! A value as a query compares it: as it is shown.
+//! A cell: a value as a query compares it, which is the value as it is shown.
 
 use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// The most items of a list that a query looks into; a longer list is no value to compare.
+/// The most items of a list that can be compared; a longer list counts as nested.
 const MAX_ITEMS: usize = 50;
 
-/// A shown value. The order is total: nothing, then false and true, numbers, texts by code points,
-/// lists, and last what has parts of its own.
+/// A shown value. The order is total: null, false, true, numbers, texts by code point, lists,
+/// nested values.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
-    /// Null, or no such field.
+    /// Null or a missing field.
     Null,
     Bool(bool),
     Number(Number),
     Text(String),
-    /// A short list of plain values.
+    /// A short list of scalars.
     List(Vec<Cell>),
-    /// An object, or a list that is long or has parts.
+    /// An object, or a list that is long or has nested items.
     Nested,
 }
 
 impl Cell {
-    pub(super) fn of(value: &Value) -> Self {
+    pub(super) fn from_value(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
             Value::Bool(value) => Self::Bool(*value),
             Value::Number(number) => Self::Number(number.clone()),
             Value::String(text) => Self::Text(text.clone()),
             Value::Array(items) if is_plain(items) => {
-                Self::List(items.iter().map(Self::of).collect())
+                Self::List(items.iter().map(Self::from_value).collect())
             }
             Value::Array(_) | Value::Object(_) => Self::Nested,
         }
     }
 
-    /// Back to JSON; a value with parts is named as such.
+    /// Back to JSON; a nested value becomes a placeholder.
     pub(super) fn to_value(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -48,8 +48,8 @@ impl Cell {
         }
     }
 
-    /// Their order, where both are numbers or both are texts.
-    pub(super) fn compared(&self, other: &Self) -> Option<Ordering> {
+    /// The order of two numbers or two texts; `None` for other pairs.
+    pub(super) fn partial_compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Number(_), Self::Number(_)) | (Self::Text(_), Self::Text(_)) => {
                 Some(self.cmp(other))
@@ -58,16 +58,17 @@ impl Cell {
         }
     }
 
-    /// True for equal plain values. What has parts equals nothing.
-    pub(super) fn same(&self, other: &Self) -> bool {
+    /// True for equal values; a nested value equals nothing.
+    pub(super) fn equals(&self, other: &Self) -> bool {
         !matches!(self, Self::Nested) && self.cmp(other) == Ordering::Equal
     }
 
-    /// True for a text that holds the other, and for a list of which the other is an item.
+    /// True for a text that contains the other text, and for a list that has the other value as an
+    /// item.
     pub(super) fn contains(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text(text), Self::Text(part)) => text.contains(part.as_str()),
-            (Self::List(items), part) => items.iter().any(|item| item.same(part)),
+            (Self::List(items), part) => items.iter().any(|item| item.equals(part)),
             _ => false,
         }
     }
@@ -91,7 +92,7 @@ impl Cell {
     }
 }
 
-/// True for a list that is compared by its items.
+/// True for a list that is compared item by item.
 pub(super) fn is_plain(items: &[Value]) -> bool {
     items.len() <= MAX_ITEMS && !items.iter().any(|item| item.is_array() || item.is_object())
 }
@@ -108,7 +109,7 @@ impl Ord for Cell {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
-            (Self::Number(a), Self::Number(b)) => numbers(a, b),
+            (Self::Number(a), Self::Number(b)) => compare_numbers(a, b),
             (Self::Text(a), Self::Text(b)) => a.cmp(b),
             (Self::List(a), Self::List(b)) => a.cmp(b),
             _ => self.rank().cmp(&other.rank()),
@@ -116,29 +117,30 @@ impl Ord for Cell {
     }
 }
 
-/// The order of two numbers, exact also between whole numbers and fractions.
-fn numbers(a: &Number, b: &Number) -> Ordering {
-    match (whole(a), whole(b)) {
+/// The exact order of two numbers, also between an integer and a float.
+fn compare_numbers(a: &Number, b: &Number) -> Ordering {
+    match (integer_value(a), integer_value(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
-        (Some(a), None) => with_fraction(a, b),
-        (None, Some(b)) => with_fraction(b, a).reverse(),
-        (None, None) => fraction(a).partial_cmp(&fraction(b)).unwrap_or(Ordering::Equal),
+        (Some(a), None) => compare_with_float(a, b),
+        (None, Some(b)) => compare_with_float(b, a).reverse(),
+        (None, None) => float_value(a).partial_cmp(&float_value(b)).unwrap_or(Ordering::Equal),
     }
 }
 
-/// A number that is written as a whole one.
-pub(super) fn whole(number: &Number) -> Option<i128> {
+/// The value of a number that is written as an integer.
+pub(super) fn integer_value(number: &Number) -> Option<i128> {
     number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
 }
 
-/// A number as a fraction.
-pub(super) fn fraction(number: &Number) -> f64 {
+/// The value of a number as a float.
+pub(super) fn float_value(number: &Number) -> f64 {
     number.as_f64().unwrap_or(0.0)
 }
 
-fn with_fraction(whole: i128, number: &Number) -> Ordering {
-    let other = fraction(number);
-    // Rounded towards zero, and held within the range of i128, which no whole number here leaves.
+fn compare_with_float(whole: i128, number: &Number) -> Ordering {
+    let other = float_value(number);
+    // Truncated towards zero and saturated at the range of i128, which no JSON integer exceeds.
+    // Comparing the integer with the truncated part first, then with the fraction, avoids rounding.
     let part = other.trunc() as i128;
     whole.cmp(&part).then_with(|| 0.0_f64.partial_cmp(&other.fract()).unwrap_or(Ordering::Equal))
 }
@@ -152,7 +154,7 @@ mod tests {
 
     #[test]
     fn numbers_compare_exactly() {
-        let cell = |value: Value| Cell::of(&value);
+        let cell = |value: Value| Cell::from_value(&value);
         let ordered = [
             json!(-1.5),
             json!(-1),
@@ -171,9 +173,9 @@ mod tests {
                 assert_eq!(cell(a.clone()).cmp(&cell(b.clone())), at.cmp(&other), "{a} {b}");
             }
         }
-        assert!(cell(json!(1)).same(&cell(json!(1.0))));
-        assert!(!cell(json!(1)).same(&cell(json!(true))));
-        assert!(!cell(json!({})).same(&cell(json!({}))));
+        assert!(cell(json!(1)).equals(&cell(json!(1.0))));
+        assert!(!cell(json!(1)).equals(&cell(json!(true))));
+        assert!(!cell(json!({})).equals(&cell(json!({}))));
     }
 
     #[test]
@@ -188,19 +190,23 @@ mod tests {
             (json!([[1]]), json!([1]), false),
             (json!(12), json!(1), false),
         ] {
-            assert_eq!(Cell::of(&value).contains(&Cell::of(&part)), holds, "{value} {part}");
+            assert_eq!(
+                Cell::from_value(&value).contains(&Cell::from_value(&part)),
+                holds,
+                "{value} {part}"
+            );
         }
     }
 
     #[test]
     fn a_list_of_50_plain_items_is_compared_and_a_longer_one_is_not() {
-        let list = |count: usize| Cell::of(&json!(vec![1; count]));
+        let list = |count: usize| Cell::from_value(&json!(vec![1; count]));
         assert!(matches!(list(50), Cell::List(_)) && list(51) == Cell::Nested);
-        assert_eq!(Cell::of(&json!([1, {}])), Cell::Nested);
-        assert_eq!(Cell::of(&json!([1, []])), Cell::Nested);
+        assert_eq!(Cell::from_value(&json!([1, {}])), Cell::Nested);
+        assert_eq!(Cell::from_value(&json!([1, []])), Cell::Nested);
         assert_eq!(Cell::Nested.to_value(), json!("(nested)"));
         for value in [json!(null), json!(true), json!(1.5), json!("a"), json!([1, "a", null])] {
-            assert_eq!(Cell::of(&value).to_value(), value);
+            assert_eq!(Cell::from_value(&value).to_value(), value);
         }
     }
 
@@ -209,11 +215,12 @@ mod tests {
         let ordered =
             [json!(null), json!(false), json!(true), json!(7), json!("7"), json!([7]), json!({})];
         for pair in ordered.windows(2) {
-            let (less, more) = (Cell::of(&pair[0]), Cell::of(&pair[1]));
+            let (less, more) = (Cell::from_value(&pair[0]), Cell::from_value(&pair[1]));
             assert_eq!(less.cmp(&more), Ordering::Less, "{pair:?}");
-            assert_eq!(less.compared(&more), None, "{pair:?}");
+            assert_eq!(less.partial_compare(&more), None, "{pair:?}");
         }
-        let compared = |a: Value, b: Value| Cell::of(&a).compared(&Cell::of(&b));
+        let compared =
+            |a: Value, b: Value| Cell::from_value(&a).partial_compare(&Cell::from_value(&b));
         assert_eq!(compared(json!(1), json!(2)), Some(Ordering::Less));
         assert_eq!(compared(json!("b"), json!("a")), Some(Ordering::Greater));
         assert_eq!(compared(json!([1]), json!([1])), None);
@@ -235,8 +242,8 @@ mod tests {
             any::<bool>().prop_map(Cell::Bool),
             (-3_i64..3).prop_map(|n| Cell::Number(n.into())),
             any::<i64>().prop_map(|n| Cell::Number(n.into())),
-            (-6_i32..6).prop_map(|n| Cell::of(&json!(f64::from(n) / 2.0))),
-            any::<f64>().prop_map(|n| Cell::of(&json!(n))),
+            (-6_i32..6).prop_map(|n| Cell::from_value(&json!(f64::from(n) / 2.0))),
+            any::<f64>().prop_map(|n| Cell::from_value(&json!(n))),
             "[ab]{0,2}".prop_map(Cell::Text),
             Just(Cell::List(vec![Cell::Null])),
             Just(Cell::Nested),

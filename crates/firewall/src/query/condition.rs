@@ -4,32 +4,32 @@ use serde_json::Value;
 
 use super::cell::Cell;
 
-/// What must be true of a shown value. A field that is missing counts as null; a value with parts
-/// of its own equals nothing.
+/// What must be true of a shown value. A missing field counts as null; an array or object equals
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Predicate {
-    /// It is this value; 1 and 1.0 are the same, 1 and true are not.
+    /// Equal to this value; 1 and 1.0 are equal, 1 and true are not.
     Eq(Value),
-    /// It is not this value.
+    /// Not equal to this value.
     Ne(Value),
-    /// It is less: both numbers, or both texts by code points.
+    /// Less than this value: both numbers, or both texts by code point.
     Lt(Value),
-    /// It is less or the same.
+    /// Less than or equal to this value.
     Lte(Value),
-    /// It is greater.
+    /// Greater than this value.
     Gt(Value),
-    /// It is greater or the same.
+    /// Greater than or equal to this value.
     Gte(Value),
-    /// It is a text that holds this text, or a list that has this item.
+    /// A text that contains this text, or a list that has this item.
     Contains(Value),
-    /// It is one of these.
+    /// Equal to one of these values.
     In(Vec<Value>),
 }
 
 impl Predicate {
-    /// The word in a query.
+    /// The keyword in a query.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn keyword(&self) -> &'static str {
         match self {
             Self::Eq(_) => "eq",
             Self::Ne(_) => "ne",
@@ -42,7 +42,7 @@ impl Predicate {
         }
     }
 
-    /// What it compares with.
+    /// The value to compare with.
     pub(super) fn operand(&self) -> Value {
         match self {
             Self::Eq(value)
@@ -57,20 +57,20 @@ impl Predicate {
     }
 }
 
-/// A condition on one field. All conditions of a query must be true of a row.
+/// A condition on one field. A row must meet all conditions of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// The field.
     pub field: String,
     /// What must be true of it.
-    pub test: Predicate,
+    pub predicate: Predicate,
 }
 
-/// A test that is ready to be asked.
-pub(super) struct PreparedCondition(Kind, Vec<Cell>);
+/// A condition whose operands are converted to cells once, before the rows are scanned.
+pub(super) struct PreparedCondition(Operator, Vec<Cell>);
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum Operator {
     Eq,
     Ne,
     Lt,
@@ -81,31 +81,33 @@ enum Kind {
 }
 
 impl PreparedCondition {
-    pub(super) fn of(test: &Predicate) -> Self {
-        let one = |kind, value| Self(kind, vec![Cell::of(value)]);
+    pub(super) fn new(test: &Predicate) -> Self {
+        let one = |kind, value| Self(kind, vec![Cell::from_value(value)]);
         match test {
-            Predicate::Eq(value) => one(Kind::Eq, value),
-            Predicate::Ne(value) => one(Kind::Ne, value),
-            Predicate::Lt(value) => one(Kind::Lt, value),
-            Predicate::Lte(value) => one(Kind::Lte, value),
-            Predicate::Gt(value) => one(Kind::Gt, value),
-            Predicate::Gte(value) => one(Kind::Gte, value),
-            Predicate::Contains(value) => one(Kind::Contains, value),
-            Predicate::In(values) => Self(Kind::Eq, values.iter().map(Cell::of).collect()),
+            Predicate::Eq(value) => one(Operator::Eq, value),
+            Predicate::Ne(value) => one(Operator::Ne, value),
+            Predicate::Lt(value) => one(Operator::Lt, value),
+            Predicate::Lte(value) => one(Operator::Lte, value),
+            Predicate::Gt(value) => one(Operator::Gt, value),
+            Predicate::Gte(value) => one(Operator::Gte, value),
+            Predicate::Contains(value) => one(Operator::Contains, value),
+            Predicate::In(values) => {
+                Self(Operator::Eq, values.iter().map(Cell::from_value).collect())
+            }
         }
     }
 
-    pub(super) fn holds(&self, cell: &Cell) -> bool {
+    pub(super) fn matches(&self, cell: &Cell) -> bool {
         self.1.iter().any(|other| {
-            let order = cell.compared(other);
+            let order = cell.partial_compare(other);
             match self.0 {
-                Kind::Eq => cell.same(other),
-                Kind::Ne => !cell.same(other),
-                Kind::Lt => order.is_some_and(|order| order.is_lt()),
-                Kind::Lte => order.is_some_and(|order| order.is_le()),
-                Kind::Gt => order.is_some_and(|order| order.is_gt()),
-                Kind::Gte => order.is_some_and(|order| order.is_ge()),
-                Kind::Contains => cell.contains(other),
+                Operator::Eq => cell.equals(other),
+                Operator::Ne => !cell.equals(other),
+                Operator::Lt => order.is_some_and(|order| order.is_lt()),
+                Operator::Lte => order.is_some_and(|order| order.is_le()),
+                Operator::Gt => order.is_some_and(|order| order.is_gt()),
+                Operator::Gte => order.is_some_and(|order| order.is_ge()),
+                Operator::Contains => cell.contains(other),
             }
         })
     }
@@ -131,9 +133,9 @@ mod tests {
             (Predicate::In(vec![json!(9), json!("10")]), [true, false, false, true, false]),
             (Predicate::In(vec![]), [false; 5]),
         ] {
-            let prepared = PreparedCondition::of(&test);
+            let prepared = PreparedCondition::new(&test);
             let held = [json!(9), json!(10.0), json!(11), json!("10"), json!(null)]
-                .map(|value| prepared.holds(&Cell::of(&value)));
+                .map(|value| prepared.matches(&Cell::from_value(&value)));
             assert_eq!(held, values, "{test:?}");
         }
     }
@@ -150,9 +152,9 @@ mod tests {
             (Predicate::Gte(one.clone()), "gte"),
             (Predicate::Contains(one.clone()), "contains"),
         ] {
-            assert_eq!((test.word(), test.operand()), (word, one.clone()));
+            assert_eq!((test.keyword(), test.operand()), (word, one.clone()));
         }
         let list = Predicate::In(vec![one.clone(), json!("a")]);
-        assert_eq!((list.word(), list.operand()), ("in", json!([1, "a"])));
+        assert_eq!((list.keyword(), list.operand()), ("in", json!([1, "a"])));
     }
 }

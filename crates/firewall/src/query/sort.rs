@@ -1,18 +1,18 @@
-//! The order of rows.
+//! Sorts rows.
 
 use super::column::Column;
 
-/// One key of an order; rows that are equal in all keys stay as they were.
+/// A sort key; rows that are equal in all keys keep their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SortKey {
     /// The field.
     pub field: String,
-    /// True for the greatest first.
+    /// True for descending order.
     pub descending: bool,
 }
 
-/// Sorts the numbers of rows by columns, each with true for the greatest first.
-pub(super) fn sort(rows: &mut [u32], keys: &[(&Column, bool)]) {
+/// Sorts row numbers by columns, each with true for descending order.
+pub(super) fn sort_rows(rows: &mut [u32], keys: &[(&Column, bool)]) {
     let ranked: Vec<(Vec<u32>, &Column, bool)> =
         keys.iter().map(|(column, descending)| (column.ranks(), *column, *descending)).collect();
     let rank = |ranks: &[u32], column: &Column, row: u32| {

@@ -1,39 +1,39 @@
-//! The anchor matcher: a prefilter for all literals at which rules begin.
+//! The anchor matcher: a prefilter that finds all literals at which rules can match.
 //!
-//! A hashed q-gram filter in the manner of Wu and Manber (1994): two bit tables hold the hashes of the
-//! first three and four bytes of every literal, small enough to stay in the nearest cache, and tell
-//! for nearly every place of a text that no literal begins there. Only where both tables answer yes
-//! are the literals of that hash compared. A hash that collides costs a comparison; none is
-//! missed, since each literal entered its own hashes. A test holds the result against an
-//! Aho-Corasick automaton, which finds the same and takes a step for each byte.
+//! A hashed q-gram filter after Wu and Manber (1994): two bit sets contain the hashes of the first
+//! three and the first four bytes of every literal. They are small enough for the first-level cache
+//! and rule out nearly every position of a text. Only where both contain the hash are the literals
+//! of that hash compared. A hash collision costs one comparison; no literal can be missed, since
+//! each entered its own hashes. A test compares the result with an Aho-Corasick automaton, which
+//! finds the same but takes a step per byte.
 
-/// The fewest bytes of a literal that can be found.
-pub(crate) const SHORTEST: usize = 3;
-/// Bits of a place in a table.
-const BITS: u32 = 15;
-const PLACES: usize = 1 << BITS;
+/// The shortest literal that can be found, in bytes.
+pub(crate) const MIN_LITERAL_BYTES: usize = 3;
+/// Bits of a hash.
+const HASH_BITS: u32 = 15;
+const BUCKETS: usize = 1 << HASH_BITS;
 
-/// Literals, found in any case of ASCII, overlaps included.
+/// Literals to find, ignoring ASCII case; matches may overlap.
 #[derive(Debug)]
 pub(crate) struct AnchorMatcher {
     literals: Vec<Vec<u8>>,
-    /// The places of three bytes that a literal begins with.
-    threes: Table,
-    /// The places of four bytes that a literal begins with.
-    fours: Table,
-    /// For each place of three bytes, which of `at_place` are its own.
-    places: Vec<u32>,
-    at_place: Vec<u32>,
+    /// The hashes of the first three bytes of the literals.
+    three_byte_hashes: HashBitSet,
+    /// The hashes of the first four bytes of the literals.
+    four_byte_hashes: HashBitSet,
+    /// For each three-byte hash, where its literals begin in `bucket_literals`.
+    bucket_starts: Vec<u32>,
+    bucket_literals: Vec<u32>,
 }
 
-/// A set of places, a bit for each.
+/// A set of hashes, one bit each.
 #[derive(Debug)]
-struct Table(Box<[u64; PLACES / 64]>);
+struct HashBitSet(Box<[u64; BUCKETS / 64]>);
 
-impl Table {
-    fn new(places: impl Iterator<Item = usize>) -> Self {
-        let mut bits = Box::new([0; PLACES / 64]);
-        for place in places {
+impl HashBitSet {
+    fn new(hashes: impl Iterator<Item = usize>) -> Self {
+        let mut bits = Box::new([0; BUCKETS / 64]);
+        for place in hashes {
             if let Some(word) = bits.get_mut(place / 64) {
                 *word |= 1 << (place % 64);
             }
@@ -42,30 +42,30 @@ impl Table {
     }
 
     #[inline]
-    fn has(&self, place: usize) -> bool {
+    fn contains(&self, place: usize) -> bool {
         self.0.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 }
 
-/// The place of four bytes. Letters that differ in case have one place.
+/// The hash of four bytes. Setting bit 5 makes it independent of ASCII case.
 #[inline]
-fn four(bytes: [u8; 4]) -> usize {
+fn hash_four(bytes: [u8; 4]) -> usize {
     hash(u32::from_le_bytes(bytes) | 0x2020_2020)
 }
 
-/// The place of the first three of four bytes.
+/// The hash of the first three of four bytes.
 #[inline]
-fn three(bytes: [u8; 4]) -> usize {
+fn hash_three(bytes: [u8; 4]) -> usize {
     hash(u32::from_le_bytes(bytes) & 0x00ff_ffff | 0x0020_2020)
 }
 
 #[inline]
 fn hash(bytes: u32) -> usize {
-    (bytes.wrapping_mul(0x9e37_79b1) >> (u32::BITS - BITS)) as usize
+    (bytes.wrapping_mul(0x9e37_79b1) >> (u32::BITS - HASH_BITS)) as usize
 }
 
-/// What four bytes can be that begin with this literal.
-fn beginnings(literal: &[u8]) -> impl Iterator<Item = [u8; 4]> {
+/// All values of the first four bytes of a text that begins with this literal.
+fn possible_prefixes(literal: &[u8]) -> impl Iterator<Item = [u8; 4]> {
     let at = |at: usize| match literal.get(at) {
         Some(byte) => *byte..=*byte,
         None => 0..=u8::MAX,
@@ -81,60 +81,70 @@ fn beginnings(literal: &[u8]) -> impl Iterator<Item = [u8; 4]> {
 }
 
 impl AnchorMatcher {
-    /// A matcher for these literals. Those of less than three bytes are never found.
+    /// A matcher for these literals. Literals of less than three bytes are never found.
     pub(crate) fn new<'l>(literals: impl Iterator<Item = &'l str>) -> Self {
         let literals: Vec<Vec<u8>> = literals.map(|literal| literal.as_bytes().to_vec()).collect();
         let mut fours = Vec::new();
         let mut threes = Vec::new();
-        for (number, literal) in (0_u32..).zip(&literals).filter(|known| known.1.len() >= SHORTEST)
+        for (number, literal) in
+            (0_u32..).zip(&literals).filter(|known| known.1.len() >= MIN_LITERAL_BYTES)
         {
-            fours.extend(beginnings(literal).map(four));
-            threes.extend(beginnings(literal).map(|bytes| (three(bytes), number)));
+            fours.extend(possible_prefixes(literal).map(hash_four));
+            threes.extend(possible_prefixes(literal).map(|bytes| (hash_three(bytes), number)));
         }
         threes.sort_unstable();
         threes.dedup();
         let starts = |place: usize| threes.partition_point(|pair| pair.0 < place);
-        let places = (0..=PLACES).map(|p| u32::try_from(starts(p)).unwrap_or(u32::MAX)).collect();
+        let bucket_starts =
+            (0..=BUCKETS).map(|p| u32::try_from(starts(p)).unwrap_or(u32::MAX)).collect();
         Self {
-            fours: Table::new(fours.into_iter()),
-            threes: Table::new(threes.iter().map(|pair| pair.0)),
-            places,
-            at_place: threes.iter().map(|pair| pair.1).collect(),
+            four_byte_hashes: HashBitSet::new(fours.into_iter()),
+            three_byte_hashes: HashBitSet::new(threes.iter().map(|pair| pair.0)),
+            bucket_starts,
+            bucket_literals: threes.iter().map(|pair| pair.1).collect(),
             literals,
         }
     }
 
-    /// Tells `found` of every literal in the text: where it begins, and its number. Linear in the
+    /// Calls `found` with the position and the number of every literal in the text. Linear in the
     /// text.
     #[inline]
-    pub(crate) fn each(&self, text: &[u8], mut found: impl FnMut(usize, usize)) {
+    pub(crate) fn for_each_match(&self, text: &[u8], mut found: impl FnMut(usize, usize)) {
         for (at, bytes) in text.array_windows::<4>().enumerate() {
-            let place = three(*bytes);
-            if self.threes.has(place) && self.fours.has(four(*bytes)) {
-                self.at(text, at, place, &mut found);
+            let place = hash_three(*bytes);
+            if self.three_byte_hashes.contains(place)
+                && self.four_byte_hashes.contains(hash_four(*bytes))
+            {
+                self.report_matches(text, at, place, &mut found);
             }
         }
-        // The last three have none after them; of fewer there is no literal.
+        // The last three bytes have no fourth; shorter texts contain no literal.
         if let Some([a, b, c]) = text.last_chunk() {
-            let place = three([*a, *b, *c, 0]);
-            if self.threes.has(place) {
-                self.at(text, text.len() - SHORTEST, place, &mut found);
+            let place = hash_three([*a, *b, *c, 0]);
+            if self.three_byte_hashes.contains(place) {
+                self.report_matches(text, text.len() - MIN_LITERAL_BYTES, place, &mut found);
             }
         }
     }
 
-    /// Whether any of the literals stands in the text.
+    /// True if the text contains any of the literals.
     #[inline]
-    pub(crate) fn any(&self, text: &[u8]) -> bool {
+    pub(crate) fn has_match(&self, text: &[u8]) -> bool {
         let mut any = false;
-        self.each(text, |_, _| any = true);
+        self.for_each_match(text, |_, _| any = true);
         any
     }
 
     #[cold]
-    fn at(&self, text: &[u8], at: usize, place: usize, found: &mut impl FnMut(usize, usize)) {
-        let end = |place: usize| self.places.get(place).map_or(0, |end| *end as usize);
-        let numbers = self.at_place.get(end(place)..end(place + 1));
+    fn report_matches(
+        &self,
+        text: &[u8],
+        at: usize,
+        place: usize,
+        found: &mut impl FnMut(usize, usize),
+    ) {
+        let end = |place: usize| self.bucket_starts.get(place).map_or(0, |end| *end as usize);
+        let numbers = self.bucket_literals.get(end(place)..end(place + 1));
         for number in numbers.unwrap_or_default() {
             let number = *number as usize;
             let literal = self.literals.get(number).map_or(&[][..], Vec::as_slice);
@@ -167,10 +177,10 @@ mod tests {
             expected.sort_unstable();
             let anchor_matcher = AnchorMatcher::new(literals.iter().map(String::as_str));
             let mut found = Vec::new();
-            anchor_matcher.each(text.as_bytes(), |at, number| found.push((at, number)));
+            anchor_matcher.for_each_match(text.as_bytes(), |at, number| found.push((at, number)));
             found.sort_unstable();
-            prop_assert_eq!(anchor_matcher.any(text.as_bytes()), !found.is_empty());
-            prop_assert!(literals.iter().all(|literal| anchor_matcher.any(literal.as_bytes())));
+            prop_assert_eq!(anchor_matcher.has_match(text.as_bytes()), !found.is_empty());
+            prop_assert!(literals.iter().all(|literal| anchor_matcher.has_match(literal.as_bytes())));
             prop_assert_eq!(found, expected);
         }
     }

@@ -1,11 +1,10 @@
-//! Checksums and the like: whether a text is really the value it looks like.
+//! Checksums and similar tests that tell a value from text of the same form.
 //!
-//! A check digit is right by chance once in ten or once in ninety-seven: enough to tell a number from
-//! one that only has its form. Luhn's sum is that of ISO/IEC 7812, the remainder by 97 that of ISO/IEC
-//! 7064, as IBANs have it.
+//! A one-digit check passes by chance once in ten, ISO/IEC 7064 modulo 97 once in ninety-seven. The
+//! Luhn sum is defined in ISO/IEC 7812; IBANs use modulo 97.
 
-/// The Luhn sum over the ASCII digits of a text.
-pub(crate) fn luhn(digits: &[u8]) -> bool {
+/// True if the Luhn sum of ASCII digits is a multiple of ten.
+pub(crate) fn is_luhn_valid(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()
         .rev()
@@ -22,8 +21,8 @@ pub(crate) fn luhn(digits: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Shannon entropy of the bytes, in bits a byte.
-pub(crate) fn entropy(text: &str) -> f64 {
+/// Shannon entropy of the bytes, in bits per byte.
+pub(crate) fn shannon_entropy(text: &str) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in text.bytes() {
         if let Some(count) = counts.get_mut(usize::from(byte)) {
@@ -41,10 +40,10 @@ pub(crate) fn entropy(text: &str) -> f64 {
         .sum()
 }
 
-/// The bytes behind base64 text, with or without padding; nothing for other text.
-pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
+/// Decodes base64 or base64url text, with or without padding; `None` for other text.
+pub(crate) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    let (mut bits, mut held) = (0_u32, 0_u32);
+    let (mut bits, mut bit_count) = (0_u32, 0_u32);
     for c in text.trim_end_matches('=').bytes() {
         let value = match c {
             b'A'..=b'Z' => c - b'A',
@@ -55,10 +54,10 @@ pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
             _ => return None,
         };
         bits = (bits << 6 | u32::from(value)) & 0xff_ffff;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push(u8::try_from(bits >> held & 0xff).unwrap_or(0));
+        bit_count += 6;
+        if bit_count >= 8 {
+            bit_count -= 8;
+            out.push(u8::try_from(bits >> bit_count & 0xff).unwrap_or(0));
         }
     }
     Some(out)
@@ -70,7 +69,7 @@ mod tests {
 
     #[test]
     fn entropy_grows_with_variety() {
-        assert!(entropy("aaaaaaaa") < 0.01);
-        assert!((entropy("abcdefgh") - 3.0).abs() < 0.01);
+        assert!(shannon_entropy("aaaaaaaa") < 0.01);
+        assert!((shannon_entropy("abcdefgh") - 3.0).abs() < 0.01);
     }
 }

@@ -1,13 +1,13 @@
-//! Stretches of a text that are known to be masked, so that nobody looks into them again.
+//! Ranges of a text that are known to be masked and need not be scanned again.
 
 use std::ops::Range;
 
-/// Stretches in order and apart.
+/// Disjoint ranges in ascending order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CoveredRanges(Vec<Range<usize>>);
 
 impl CoveredRanges {
-    /// The same with these stretches.
+    /// Adds ranges, merging those that overlap.
     pub(crate) fn add(&mut self, ranges: impl Iterator<Item = Range<usize>>) {
         let known = self.0.len();
         self.0.extend(ranges.filter(|range| !range.is_empty()));
@@ -24,14 +24,14 @@ impl CoveredRanges {
         });
     }
 
-    /// Whether the whole stretch is masked.
-    pub(crate) fn holds(&self, range: &Range<usize>) -> bool {
+    /// True if the whole range is covered.
+    pub(crate) fn covers(&self, range: &Range<usize>) -> bool {
         let after = self.0.partition_point(|known| known.start <= range.start);
         let known = after.checked_sub(1).and_then(|at| self.0.get(at));
         known.is_some_and(|known| range.end <= known.end)
     }
 
-    /// All of them.
+    /// All ranges.
     pub(crate) fn ranges(&self) -> &[Range<usize>] {
         &self.0
     }
@@ -55,7 +55,7 @@ mod tests {
             (9..10, false),
             (19..21, false),
         ] {
-            assert_eq!(covered.holds(&range), is_held, "{range:?}");
+            assert_eq!(covered.covers(&range), is_held, "{range:?}");
         }
     }
 }

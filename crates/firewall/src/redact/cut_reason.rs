@@ -1,24 +1,24 @@
-//! Markers in place of what a walk does not reach. Nothing of it was read, so no rule found a value
-//! in it: a marker says what was cut and is no mask.
+//! Markers for parts that a walk does not reach. They were not scanned, so a marker states why they
+//! were cut; it is not a mask.
 
 use std::fmt;
 
-/// What a marker begins with.
-const START: &str = "[cut: ";
+/// The beginning of every marker.
+const MARKER_PREFIX: &str = "[cut: ";
 
 /// Why something was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CutReason {
-    /// It is nested deeper than this number of lists and objects.
+    /// Nested deeper than this many lists and objects.
     Depth(usize),
-    /// It is JSON within strings, nested deeper than this number of strings.
+    /// JSON within strings, nested deeper than this many strings.
     Strings(usize),
-    /// It follows the last of this number of values.
+    /// Beyond the maximum number of values.
     Values(usize),
 }
 
 impl CutReason {
-    /// Whether a text in brackets is such a marker.
+    /// True if a text in brackets is such a marker.
     pub(crate) fn is_marker(text: &str) -> bool {
         let number = text.bytes().filter(u8::is_ascii_digit).map(char::from).collect::<String>();
         let Ok(bound) = number.parse() else { return false };
@@ -30,11 +30,11 @@ impl CutReason {
 impl fmt::Display for CutReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Depth(levels) => write!(f, "{START}deeper than {levels} levels]"),
+            Self::Depth(levels) => write!(f, "{MARKER_PREFIX}deeper than {levels} levels]"),
             Self::Strings(levels) => {
-                write!(f, "{START}JSON in strings deeper than {levels} levels]")
+                write!(f, "{MARKER_PREFIX}JSON in strings deeper than {levels} levels]")
             }
-            Self::Values(count) => write!(f, "{START}more than {count} values]"),
+            Self::Values(count) => write!(f, "{MARKER_PREFIX}more than {count} values]"),
         }
     }
 }

@@ -1,24 +1,24 @@
-//! The disclosure of personal data to a reader.
+//! How much personal data a reader may see.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weaver_types::ValueFamily;
 
-use super::field::HiddenBy;
+use super::field_names::HiddenBy;
 
-/// What a reader may see of personal data. A secret is never shown, whatever is said here.
+/// How much personal data a reader may see. Secrets are never shown.
 ///
 /// ```
 /// use weaver_firewall::{Disclosure, Firewall};
 ///
-/// let firewall = Firewall::new().showing(Disclosure::Personal);
+/// let firewall = Firewall::new().with_disclosure(Disclosure::Personal);
 /// let shown = firewall.redact_text("jane.roe@corp.example.com, password=hunter2");
 /// assert_eq!(shown.text, "jane.roe@corp.example.com, password=[REDACTED]");
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Disclosure {
-    /// Nothing: personal data is masked as secrets are.
+    /// None: personal data is masked like secrets.
     #[default]
     Nothing,
     /// Personal data of these kinds.
@@ -28,8 +28,8 @@ pub enum Disclosure {
 }
 
 impl Disclosure {
-    /// True for a value of this kind that may be seen.
-    pub(crate) fn shows(&self, family: ValueFamily, kind: &str) -> bool {
+    /// True if a value of this kind may be shown.
+    pub(crate) fn may_show(&self, family: ValueFamily, kind: &str) -> bool {
         match self {
             Self::Nothing => false,
             _ if family == ValueFamily::Secret => false,
@@ -38,8 +38,8 @@ impl Disclosure {
         }
     }
 
-    /// True for a value that may be seen although its name says what it is.
-    pub(crate) fn shows_named(&self, hidden: HiddenBy) -> bool {
+    /// True if a value may be shown although its field name would hide it.
+    pub(crate) fn may_show_field(&self, hidden: HiddenBy) -> bool {
         match (self, hidden) {
             (_, HiddenBy::Secret) | (Self::Nothing, _) => false,
             (Self::Kinds(kinds), HiddenBy::Personal(kind)) => {

@@ -1,8 +1,8 @@
-//! Finding values in a text: one pass over literal anchors, each verified where it stands, and the
-//! scanners.
+//! The detection engine: one pass finds literal anchors, each match is verified where it is, and
+//! scanners find what has no anchor.
 //!
-//! What is found at a place depends only on the text within [`NEAR`] bytes of it. So a text may be
-//! looked at in parts that overlap by as much, and the same values are found.
+//! What is found at a position depends only on the text within [`CONTEXT_BYTES`] of it. Therefore a
+//! text can be scanned in parts that overlap by that much, with the same result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -14,21 +14,21 @@ use weaver_types::ValueFamily;
 use super::RunMasks;
 use super::anchor_matcher::AnchorMatcher;
 use super::disclosure::Disclosure;
-use super::file::RuleFileError;
-use super::mask_table::{FIELD, KnownValues, LOOKALIKE};
+use super::mask_table::{DisclosedValues, FIELD_KIND, LOOKALIKE_KIND};
 use super::plain_words::{PlainWordFilter, PlainWords};
 use super::rule::{MAX_REACH, Rule};
-use super::run;
+use super::rule_file::RuleFileError;
 use super::scan_window::ScanWindow;
-use super::scanner::{Hit, ScanRule, Scanner};
-use super::work;
+use super::scanner::{ScanHit, ScanRule, Scanner};
+use super::token_run;
+use super::work_meter;
 use crate::injection;
 
-/// How far from a value the text may matter, in bytes, but for values that go on to the end of
-/// their run.
-pub(crate) const NEAR: usize = MAX_REACH;
+/// How far from a value the text can influence whether it is found, in bytes; except for values
+/// that extend to the end of their token run.
+pub(crate) const CONTEXT_BYTES: usize = MAX_REACH;
 
-/// A stretch of text to mask, and why.
+/// A range of text to mask, and the rule that found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Detection {
     pub(crate) range: Range<usize>,
@@ -36,69 +36,71 @@ pub(crate) struct Detection {
     pub(crate) rule: usize,
 }
 
-/// An anchor of a rule. Once values near it are masked, the rule may find another one there.
+/// Where an anchor of a rule is. After values near it are masked, the rule may find another value
+/// there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Anchor {
+pub(crate) struct AnchorHit {
     pub(crate) at: usize,
     pub(crate) rule: usize,
 }
 
-/// A rule's name, kind and family, whichever way it finds values.
+/// The id, kind and family of a rule, whether it is data or code.
 #[derive(Debug, Clone)]
-pub(crate) struct Name {
+pub(crate) struct RuleIdentity {
     pub(crate) id: Arc<str>,
     pub(crate) kind: Arc<str>,
     pub(crate) family: ValueFamily,
 }
 
-/// Compiled rules. Rules as data come first in the numbering, then those of the scanners.
+/// Compiled rules, numbered: rules from files first, then those of the scanners.
 #[derive(Debug)]
-pub(crate) struct Engine {
+pub(crate) struct DetectionEngine {
     rules: Vec<Rule>,
-    names: Vec<Name>,
-    /// The kinds of values, in the capitals of a placeholder.
+    identities: Vec<RuleIdentity>,
+    /// All kinds of values, in upper case as in masks.
     kinds: BTreeSet<Vec<u8>>,
     anchors: AnchorMatcher,
-    /// Tells texts in which no rule finds anything.
-    words: PlainWordFilter,
-    /// For each anchor, the rules that it wakes.
-    wakes: Vec<Vec<usize>>,
-    /// Each scanner, and the number of its first rule.
+    /// Recognises texts in which no rule can match.
+    plain_word_filter: PlainWordFilter,
+    /// For each anchor, the rules to verify.
+    rules_by_anchor: Vec<Vec<usize>>,
+    /// Each scanner with the number of its first rule.
     scanners: Vec<(usize, Scanner)>,
-    /// For each rule, whether it is left out.
-    off: Vec<bool>,
+    /// For each rule, whether it is disabled.
+    disabled: Vec<bool>,
 }
 
-/// The numbers of rules that are none of the list: a value that was given out before, a secret or
-/// personal data that the name of its field hides, and text that looks like a mask.
-pub(crate) const GIVEN_OUT: usize = usize::MAX - 3;
-pub(crate) const HIDDEN_SECRET: usize = usize::MAX - 2;
-pub(crate) const HIDDEN_PERSONAL: usize = usize::MAX - 1;
-pub(crate) const LOOKS_LIKE_A_MASK: usize = usize::MAX;
+/// Rule numbers for detections that no listed rule makes: a value disclosed before, a secret or
+/// personal value hidden by its field name, and text that looks like a mask.
+pub(crate) const DISCLOSED_VALUE_RULE: usize = usize::MAX - 3;
+pub(crate) const SECRET_FIELD_RULE: usize = usize::MAX - 2;
+pub(crate) const PERSONAL_FIELD_RULE: usize = usize::MAX - 1;
+pub(crate) const MASK_LOOKALIKE_RULE: usize = usize::MAX;
 
-/// Compiled rules without those whose values may be seen.
+/// Compiled rules without those whose values the reader may see.
 ///
-/// What such a rule finds is dropped where it is found, before it is joined with anything or
-/// counts as covered: so it is as if there were no such rule, and a value that is shown hides
-/// nothing of a secret that overlaps it or lies in it.
+/// What such a rule finds is dropped immediately, before detections are merged or counted as
+/// covered. So the outcome is as if the rule did not exist: a value that is shown cannot hide part
+/// of a secret that overlaps it or lies within it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ActiveRules<'e> {
-    pub(crate) engine: &'e Engine,
+    pub(crate) engine: &'e DetectionEngine,
     disclosure: &'e Disclosure,
-    /// Values that were given out.
-    known: Option<&'e KnownValues>,
+    /// Values that were disclosed to calls.
+    disclosed_values: Option<&'e DisclosedValues>,
     /// Whether text that looks like a mask is masked.
-    pub(crate) escapes: bool,
+    pub(crate) masks_lookalikes: bool,
 }
 
-/// What is masked without a value: a run for its length, and what hides too much to be read.
-const LIMITS: [ScanRule; 2] = [
+/// Pseudo-rules for text that is masked unread: overlong runs, and text with more encodings than
+/// can be decoded.
+const PSEUDO_RULES: [ScanRule; 2] = [
     ScanRule { id: "unread", kind: "unread", masks: &[], keeps: &[] },
     ScanRule { id: "long-run", kind: "long_run", masks: &[], keeps: &[] },
 ];
 
-impl Engine {
-    /// Compiles rules. Only values of these kinds are found, unless none is named.
+impl DetectionEngine {
+    /// Compiles rules. Only values of these kinds are detected, unless none is named.
     pub(crate) fn new(
         rules: Vec<Rule>,
         scanners: &[Scanner],
@@ -111,75 +113,84 @@ impl Engine {
             }
         }
         let anchors = AnchorMatcher::new(literals.keys().copied());
-        let words =
-            PlainWordFilter::without(literals.keys().copied().collect(), injection::anchors());
-        let wakes = literals.into_values().collect();
-        let mut names: Vec<Name> = rules.iter().map(Name::of).collect();
+        let plain_word_filter =
+            PlainWordFilter::new(literals.keys().copied().collect(), injection::anchors());
+        let rules_by_anchor = literals.into_values().collect();
+        let mut identities: Vec<RuleIdentity> = rules.iter().map(RuleIdentity::from_rule).collect();
         let mut numbered = Vec::new();
         for scanner in scanners {
-            numbered.push((names.len(), *scanner));
-            names.extend(scanner.rules.iter().map(name));
+            numbered.push((identities.len(), *scanner));
+            identities.extend(scanner.rules.iter().map(scan_rule_identity));
         }
-        names.extend(LIMITS.iter().map(name));
-        if let Some(unknown) = kinds.iter().find(|k| !names.iter().any(|n| *n.kind == ***k)) {
-            let hint = nearest(unknown, names.iter().map(|n| &*n.kind))
+        identities.extend(PSEUDO_RULES.iter().map(scan_rule_identity));
+        if let Some(unknown) = kinds.iter().find(|k| !identities.iter().any(|n| *n.kind == ***k)) {
+            let hint = nearest(unknown, identities.iter().map(|n| &*n.kind))
                 .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             return Err(RuleFileError::Kind(format!("`{unknown}`{hint}")));
         }
-        let off: Vec<bool> =
-            names.iter().map(|n| !kinds.is_empty() && !kinds.contains(&*n.kind)).collect();
-        let own = [FIELD, LOOKALIKE];
-        let kinds = names.iter().map(|n| &*n.kind).chain(own);
+        let disabled: Vec<bool> =
+            identities.iter().map(|n| !kinds.is_empty() && !kinds.contains(&*n.kind)).collect();
+        let mask_only_kinds = [FIELD_KIND, LOOKALIKE_KIND];
+        let kinds = identities.iter().map(|n| &*n.kind).chain(mask_only_kinds);
         let kinds = kinds.map(|kind| kind.to_ascii_uppercase().into_bytes()).collect();
-        Ok(Self { rules, names, kinds, anchors, words, wakes, scanners: numbered, off })
+        Ok(Self {
+            rules,
+            identities,
+            kinds,
+            anchors,
+            plain_word_filter,
+            rules_by_anchor,
+            scanners: numbered,
+            disabled,
+        })
     }
 
-    /// These rules without those whose values may be seen.
-    pub(crate) fn showing<'e>(&'e self, disclosure: &'e Disclosure) -> ActiveRules<'e> {
-        ActiveRules { engine: self, disclosure, known: None, escapes: false }
+    /// These rules without those whose values the reader may see.
+    pub(crate) fn with_disclosure<'e>(&'e self, disclosure: &'e Disclosure) -> ActiveRules<'e> {
+        ActiveRules { engine: self, disclosure, disclosed_values: None, masks_lookalikes: false }
     }
 
-    /// All of them.
-    pub(crate) fn all(&self) -> ActiveRules<'_> {
-        self.showing(&Disclosure::Nothing)
+    /// All rules.
+    pub(crate) fn all_rules(&self) -> ActiveRules<'_> {
+        self.with_disclosure(&Disclosure::Nothing)
     }
 
-    /// The number of the rule for runs that are masked for their length.
-    pub(crate) fn long_run(&self) -> usize {
-        self.names.len().saturating_sub(1)
+    /// The number of the pseudo-rule for overlong runs.
+    pub(crate) fn long_run_rule(&self) -> usize {
+        self.identities.len().saturating_sub(1)
     }
 
-    /// The number of the rule for text that hides more than can be read.
-    pub(crate) fn unread(&self) -> usize {
-        self.names.len().saturating_sub(2)
+    /// The number of the pseudo-rule for text that hides more than can be decoded.
+    pub(crate) fn unread_rule(&self) -> usize {
+        self.identities.len().saturating_sub(2)
     }
 
-    /// Whether a rule finds PEM blocks.
-    pub(crate) fn is_pem(&self, rule: usize) -> bool {
-        self.names.get(rule).is_some_and(|name| &*name.id == "private-key")
+    /// True if the rule finds PEM blocks.
+    pub(crate) fn is_pem_rule(&self, rule: usize) -> bool {
+        self.identities.get(rule).is_some_and(|name| &*name.id == "private-key")
     }
 
-    /// Whether values of this kind are found, by its name in capitals.
-    pub(crate) fn is_kind(&self, kind: &[u8]) -> bool {
+    /// True if this upper-case kind is one that masks use.
+    pub(crate) fn is_known_kind(&self, kind: &[u8]) -> bool {
         self.kinds.contains(kind)
     }
 
-    /// The family of the values of a rule.
+    /// The family of the values that a rule finds.
     pub(crate) fn family(&self, rule: usize) -> ValueFamily {
-        self.name(rule).map_or(ValueFamily::Secret, |name| name.family)
+        self.identity(rule).map_or(ValueFamily::Secret, |name| name.family)
     }
 
-    /// Every rule's name, in order.
-    pub(crate) fn names(&self) -> &[Name] {
-        &self.names
+    /// Every rule's identity, in order.
+    pub(crate) fn identities(&self) -> &[RuleIdentity] {
+        &self.identities
     }
 
-    /// The name of a rule by its number.
-    pub(crate) fn name(&self, rule: usize) -> Option<&Name> {
-        self.names.get(rule)
+    /// The identity of a rule.
+    pub(crate) fn identity(&self, rule: usize) -> Option<&RuleIdentity> {
+        self.identities.get(rule)
     }
 
-    /// The examples of a rule: texts, and what of each is masked.
+    /// The examples of a rule: texts, and what is masked in each.
     pub(crate) fn examples(&self, rule: usize) -> Vec<(String, String)> {
         if let Some(rule) = self.rules.get(rule) {
             return rule.masks.clone();
@@ -190,9 +201,9 @@ impl Engine {
         masks.iter().map(|(text, value)| ((*text).to_owned(), (*value).to_owned())).collect()
     }
 
-    /// Something only for a brief text, in which nothing is found.
+    /// `Some` only for a short text in which no rule can match.
     pub(crate) fn plain_words(&self, text: &str) -> Option<PlainWords> {
-        self.words.plain_words(text)
+        self.plain_word_filter.plain_words(text)
     }
 
     /// All anchors, each once.
@@ -201,81 +212,92 @@ impl Engine {
     }
 }
 
-impl Name {
-    fn of(rule: &Rule) -> Self {
+impl RuleIdentity {
+    fn from_rule(rule: &Rule) -> Self {
         Self { id: rule.id.clone(), kind: rule.kind.clone(), family: rule.family }
     }
 }
 
-fn name(rule: &ScanRule) -> Name {
+fn scan_rule_identity(rule: &ScanRule) -> RuleIdentity {
     let family = ValueFamily::of(rule.kind);
-    Name { id: Arc::from(rule.id), kind: Arc::from(rule.kind), family }
+    RuleIdentity { id: Arc::from(rule.id), kind: Arc::from(rule.kind), family }
 }
 
 impl<'e> ActiveRules<'e> {
-    /// The same, and the values that a run has given out.
+    /// These rules with the masks of a run and the values it disclosed.
     pub(crate) fn with_masks(self, masks: &'e RunMasks) -> Self {
-        Self { known: masks.known.as_deref(), escapes: masks.escapes, ..self }
+        Self {
+            disclosed_values: masks.disclosed_values.as_deref(),
+            masks_lookalikes: masks.masks_lookalikes,
+            ..self
+        }
     }
 
-    /// Every value of the text, in no order, overlaps included, on character borders. `anchors`
-    /// hears of every one.
-    pub(crate) fn find(
+    /// Finds every value of the text, unordered and possibly overlapping, on character boundaries.
+    /// `anchors` is called for every anchor.
+    pub(crate) fn find_all(
         &self,
         window: &mut ScanWindow<'_>,
         found: &mut Vec<Detection>,
-        mut anchors: impl FnMut(Anchor),
+        mut anchors: impl FnMut(AnchorHit),
     ) {
         let text = window.text;
-        work::add(text.len());
-        let mut runs = run::RunEndCache::default();
-        self.engine.anchors.each(text.as_bytes(), |at, literal| {
-            for rule in self.engine.wakes.get(literal).into_iter().flatten() {
-                let anchor = Anchor { at, rule: *rule };
+        work_meter::add_bytes(text.len());
+        let mut runs = token_run::RunEndCache::default();
+        self.engine.anchors.for_each_match(text.as_bytes(), |at, literal| {
+            for rule in self.engine.rules_by_anchor.get(literal).into_iter().flatten() {
+                let anchor = AnchorHit { at, rule: *rule };
                 found.extend(self.verify(text, anchor, &mut runs));
                 anchors(anchor);
             }
         });
-        if let Some(known) = self.known {
-            found.extend(known.find(text).map(|range| Detection { range, rule: GIVEN_OUT }));
+        if let Some(known) = self.disclosed_values {
+            found.extend(
+                known.find(text).map(|range| Detection { range, rule: DISCLOSED_VALUE_RULE }),
+            );
         }
-        self.scan(window, found);
+        self.run_scanners(window, found);
     }
 
-    /// The same for a text of which every anchor is known.
-    pub(crate) fn find_again(
+    /// Like [`Self::find_all`], for a text whose anchors are known.
+    pub(crate) fn find_at_anchors(
         &self,
         window: &mut ScanWindow<'_>,
-        anchors: impl Iterator<Item = Anchor>,
+        anchors: impl Iterator<Item = AnchorHit>,
         found: &mut Vec<Detection>,
     ) {
-        let mut runs = run::RunEndCache::default();
+        let mut runs = token_run::RunEndCache::default();
         found.extend(anchors.filter_map(|anchor| self.verify(window.text, anchor, &mut runs)));
-        self.scan(window, found);
+        self.run_scanners(window, found);
     }
 
-    fn verify(&self, text: &str, anchor: Anchor, runs: &mut run::RunEndCache) -> Option<Detection> {
+    fn verify(
+        &self,
+        text: &str,
+        anchor: AnchorHit,
+        runs: &mut token_run::RunEndCache,
+    ) -> Option<Detection> {
         let range = self.engine.rules.get(anchor.rule)?.verify(text, anchor.at, runs)?;
-        self.masks(anchor.rule).then_some(Detection { range, rule: anchor.rule })
+        self.is_masked(anchor.rule).then_some(Detection { range, rule: anchor.rule })
     }
 
-    /// Whether values are looked for that were given out before.
-    pub(crate) fn knows_values(&self) -> bool {
-        self.known.is_some()
+    /// True if disclosed values are searched for.
+    pub(crate) fn has_disclosed_values(&self) -> bool {
+        self.disclosed_values.is_some()
     }
 
-    /// The first literal near the end of the text whose rule has not seen all that it reads, and
-    /// which stands in no value that was found.
-    pub(crate) fn unfinished(&self, text: &str, found: &[Detection]) -> Option<usize> {
-        let from = text.floor_char_boundary(text.len().saturating_sub(NEAR));
+    /// The first anchor near the end of the text whose rule could read beyond the end, unless it
+    /// lies in a value that was found.
+    pub(crate) fn first_unfinished_anchor(&self, text: &str, found: &[Detection]) -> Option<usize> {
+        let from = text.floor_char_boundary(text.len().saturating_sub(CONTEXT_BYTES));
         let bytes = text.as_bytes();
         let mut first: Option<usize> = None;
         let part = bytes.get(from..).unwrap_or_default();
-        self.engine.anchors.each(part, |at, literal| {
+        self.engine.anchors.for_each_match(part, |at, literal| {
             let at = from + at;
-            let mut rules = self.engine.wakes.get(literal).into_iter().flatten();
+            let mut rules = self.engine.rules_by_anchor.get(literal).into_iter().flatten();
             let waits = rules.any(|rule| {
-                self.engine.rules.get(*rule).is_some_and(|rule| rule.is_unfinished(bytes, at))
+                self.engine.rules.get(*rule).is_some_and(|rule| rule.may_read_further(bytes, at))
             });
             let is_found = || found.iter().any(|found| found.range.contains(&at));
             if waits && first.is_none_or(|first| at < first) && !is_found() {
@@ -285,29 +307,31 @@ impl<'e> ActiveRules<'e> {
         first
     }
 
-    /// Lets the scanners look at what is not found yet.
-    fn scan(&self, window: &mut ScanWindow<'_>, found: &mut Vec<Detection>) {
-        work::add(window.text.len() * self.engine.scanners.len());
+    /// Runs the scanners on what is not covered yet.
+    fn run_scanners(&self, window: &mut ScanWindow<'_>, found: &mut Vec<Detection>) {
+        work_meter::add_bytes(window.text.len() * self.engine.scanners.len());
+        // What is found already is covered, so no scanner spends time on it.
         window.covered.add(found.iter().map(|known| known.range.clone()));
-        let mut hits: Vec<Hit> = Vec::new();
+        let mut hits: Vec<ScanHit> = Vec::new();
         for (first, scanner) in &self.engine.scanners {
             (scanner.scan)(window, &mut hits);
-            hits.retain(|hit| self.masks(first + hit.rule));
+            hits.retain(|hit| self.is_masked(first + hit.rule));
             window.covered.add(hits.iter().map(|hit| hit.range.clone()));
             found
                 .extend(hits.drain(..).map(|h| Detection { range: h.range, rule: first + h.rule }));
         }
     }
 
-    /// Whether what a rule finds is masked.
-    fn masks(&self, rule: usize) -> bool {
-        let shows = |name: &Name| self.disclosure.shows(name.family, &name.kind);
-        self.engine.off.get(rule) != Some(&true) && !self.engine.name(rule).is_some_and(shows)
+    /// True if what a rule finds is masked.
+    fn is_masked(&self, rule: usize) -> bool {
+        let shows = |name: &RuleIdentity| self.disclosure.may_show(name.family, &name.kind);
+        self.engine.disabled.get(rule) != Some(&true)
+            && !self.engine.identity(rule).is_some_and(shows)
     }
 }
 
-/// The same stretches in order, those that overlap made one. The widest names the rule.
-pub(crate) fn union(mut found: Vec<Detection>) -> Vec<Detection> {
+/// Merges overlapping detections and sorts them. The widest one determines the rule.
+pub(crate) fn merge_detections(mut found: Vec<Detection>) -> Vec<Detection> {
     found.retain(|f| !f.range.is_empty());
     found.sort_by(|a, b| a.range.start.cmp(&b.range.start).then(b.range.end.cmp(&a.range.end)));
     let mut joined: Vec<Detection> = Vec::with_capacity(found.len());

@@ -1,144 +1,154 @@
-//! Redaction to a fixpoint: redacting the output again changes nothing.
+//! Redacts to a fixpoint: redacting the output again changes nothing.
 //!
-//! Once a value is masked, its neighbours may read differently: the rest of a long run of digits
-//! may be a phone number. So the neighbourhood of every fresh mask is scanned again, with the mask as
-//! a barrier, until a round finds nothing: chaotic iteration to the least fixpoint (Cousot and Cousot,
-//! 1977), which exists because masks only grow. What a place holds depends on the text near it
-//! alone, so nothing farther off needs another look. A chain of values could take as many rounds as
-//! it has links; after [`ROUNDS`] rounds the whole stretch between two masks is masked, where
-//! nothing is left to find. That bounds the work by a constant for each byte.
+//! Once a value is masked, its neighbours may read differently; for example, the rest of a long
+//! digit run may be a phone number. So the neighbourhood of every new mask is scanned again, with
+//! the mask as a barrier, until a round finds nothing. This is chaotic iteration to a least
+//! fixpoint (Cousot and Cousot, 1977), which exists because the masked ranges only grow. A
+//! detection depends only on nearby text, so nothing farther away needs another scan. A chain of
+//! values could take as many rounds as it has links; in round [`MAX_ROUNDS`] the whole stretch
+//! between two masks is masked, after which nothing is left to find. That bounds the work by a
+//! constant per byte.
 
 use std::ops::Range;
 
 use weaver_text::reveal::{self, Layers};
 
-use super::engine::{ActiveRules, Anchor, Detection, LOOKS_LIKE_A_MASK, NEAR, union};
+use super::engine::{
+    ActiveRules, AnchorHit, CONTEXT_BYTES, Detection, MASK_LOOKALIKE_RULE, merge_detections,
+};
 use super::mask_collapsed_text::{MaskCollapsedText, existing_masks};
 use super::scan_window::ScanWindow;
 
-/// How often a text is looked at.
-const ROUNDS: usize = 5;
+/// The most rounds.
+const MAX_ROUNDS: usize = 5;
 
-/// How near to a value, in bytes, something hidden may make it one: its keyword, say.
-const BESIDE: usize = 64;
+/// How close to a value, in bytes, hidden text may be what makes it one, such as its keyword.
+const HIDDEN_CONTEXT_BYTES: usize = 64;
 
-/// What values are looked for behind. Guesses at how a person might take a text apart, such as
-/// reading it backwards, are not among them: they find what nobody wrote.
-const LAYERS: Layers = Layers::ENCODED;
+/// Encodings behind which values are looked for. Guesses at how text may have been disguised, such
+/// as reversing it, are excluded: they find values that nobody wrote.
+const DECODED_LAYERS: Layers = Layers::ENCODED;
 
-/// The text around a fresh mask: where values are accepted, and the wider stretch that is read to
-/// find them as they would be found in the whole text.
+/// The text around a new mask: the range in which detections are accepted, and the wider range that
+/// is scanned so that detections are the same as in the whole text.
 struct Neighbourhood {
     accepted: Range<usize>,
     read: Range<usize>,
 }
 
-/// A part of a text that was scanned, and where it begins there.
+/// A part of a text that was scanned, and its offset in the text.
 struct ScannedPart<'s> {
-    view: &'s MaskCollapsedText<'s>,
+    collapsed: &'s MaskCollapsedText<'s>,
     window: &'s ScanWindow<'s>,
     accepted: Range<usize>,
     offset: usize,
 }
 
-/// Every value of `text`, in order and apart. `masked` are stretches that are masked already, in
-/// order; they are not named again unless a value reaches beyond them.
+/// Finds every value of `text`, sorted and disjoint. `masked` are ranges that are already masked,
+/// in order; they are not returned again unless a value extends beyond them.
 pub(crate) fn find_values(
     rules: ActiveRules<'_>,
     text: &str,
     masked: &[Range<usize>],
 ) -> Vec<Detection> {
-    let mut barriers = existing_masks(text, |kind| rules.engine.is_kind(kind));
-    let lookalikes = if rules.escapes { barriers.clone() } else { Vec::new() };
+    let mut barriers = existing_masks(text, |kind| rules.engine.is_known_kind(kind));
+    let lookalikes = if rules.masks_lookalikes { barriers.clone() } else { Vec::new() };
     if !masked.is_empty() {
         barriers.extend_from_slice(masked);
         barriers = merge_overlaps(barriers);
     }
     let view = MaskCollapsedText::new(text, &barriers);
     let mut anchors = Vec::new();
-    let mut all = union(first_look(rules, &view, &mut anchors));
-    let mut fresh: Vec<Range<usize>> = all.iter().map(|f| f.range.clone()).collect();
-    if !fresh.is_empty() {
+    let mut all = merge_detections(scan_whole(rules, &view, &mut anchors));
+    let mut new_masks: Vec<Range<usize>> = all.iter().map(|f| f.range.clone()).collect();
+    if !new_masks.is_empty() {
         anchors.sort_unstable();
     }
-    for round in 1..=ROUNDS {
-        if fresh.is_empty() {
+    for round in 1..=MAX_ROUNDS {
+        if new_masks.is_empty() {
             break;
         }
-        barriers.extend(fresh.iter().cloned());
+        barriers.extend(new_masks.iter().cloned());
         barriers = merge_overlaps(barriers);
         let view = MaskCollapsedText::new(text, &barriers);
         let mut more = Vec::new();
-        for near in neighbourhoods(&view, &fresh) {
-            look_again(rules, &view, near, &anchors, &mut more);
+        for near in neighbourhoods(&view, &new_masks) {
+            rescan(rules, &view, near, &anchors, &mut more);
         }
-        if round == ROUNDS {
-            more.iter_mut().for_each(|f| f.range = piece(text, &barriers, &f.range));
+        if round == MAX_ROUNDS {
+            more.iter_mut()
+                .for_each(|f| f.range = stretch_between_masks(text, &barriers, &f.range));
         }
-        fresh = merge_overlaps(more.iter().map(|f| f.range.clone()).collect());
+        new_masks = merge_overlaps(more.iter().map(|f| f.range.clone()).collect());
         all.extend(more);
-        all = union(all);
+        all = merge_detections(all);
     }
     if !lookalikes.is_empty() {
-        let rule = LOOKS_LIKE_A_MASK;
+        let rule = MASK_LOOKALIKE_RULE;
         all.extend(lookalikes.into_iter().map(|range| Detection { range, rule }));
-        all = union(all);
+        all = merge_detections(all);
     }
     all
 }
 
-/// What is found in the text. Its anchors go to `anchors`, by their places in the first text.
-fn first_look(
+/// Scans the whole text. Its anchors are collected, with positions in the original text.
+fn scan_whole(
     rules: ActiveRules<'_>,
-    view: &MaskCollapsedText<'_>,
-    anchors: &mut Vec<Anchor>,
+    collapsed: &MaskCollapsedText<'_>,
+    anchors: &mut Vec<AnchorHit>,
 ) -> Vec<Detection> {
-    let text = view.text();
+    let text = collapsed.text();
     let mut window = ScanWindow::new(text);
     let mut found = Vec::new();
-    rules.find(&mut window, &mut found, |anchor| {
-        anchors.push(Anchor { at: view.original(&(anchor.at..anchor.at + 1)).start, ..anchor });
+    rules.find_all(&mut window, &mut found, |anchor| {
+        anchors.push(AnchorHit {
+            at: collapsed.to_original(&(anchor.at..anchor.at + 1)).start,
+            ..anchor
+        });
     });
     let mut out = Vec::new();
-    let part = ScannedPart { view, window: &window, accepted: 0..text.len(), offset: 0 };
-    accept(rules, &part, found, &mut out);
+    let part = ScannedPart { collapsed, window: &window, accepted: 0..text.len(), offset: 0 };
+    accept_detections(rules, &part, found, &mut out);
     out
 }
 
-/// What is found in one part of a text of which every anchor is known.
-fn look_again(
+/// Scans one part of a text whose anchors are known.
+fn rescan(
     rules: ActiveRules<'_>,
-    view: &MaskCollapsedText<'_>,
+    collapsed: &MaskCollapsedText<'_>,
     near: Neighbourhood,
-    anchors: &[Anchor],
+    anchors: &[AnchorHit],
     out: &mut Vec<Detection>,
 ) {
     let Neighbourhood { accepted, read } = near;
-    let Some(text) = view.text().get(read.clone()) else { return };
-    let within = view.original(&read);
+    let Some(text) = collapsed.text().get(read.clone()) else { return };
+    let within = collapsed.to_original(&read);
     let from = anchors.partition_point(|anchor| anchor.at < within.start);
     let near = anchors.iter().skip(from).take_while(|anchor| anchor.at < within.end);
     let near = near.filter_map(|anchor| {
-        let at = view.visible(anchor.at)?.checked_sub(read.start)?;
-        Some(Anchor { at, ..*anchor })
+        let at = collapsed.to_collapsed_if_visible(anchor.at)?.checked_sub(read.start)?;
+        Some(AnchorHit { at, ..*anchor })
     });
     let mut window = ScanWindow::new(text);
     let mut found = Vec::new();
-    rules.find_again(&mut window, near, &mut found);
-    let part = ScannedPart { view, window: &window, accepted, offset: read.start };
-    accept(rules, &part, found, out);
+    rules.find_at_anchors(&mut window, near, &mut found);
+    let part = ScannedPart { collapsed, window: &window, accepted, offset: read.start };
+    accept_detections(rules, &part, found, out);
 }
 
-/// The text around fresh masks, in order and apart.
-fn neighbourhoods(view: &MaskCollapsedText<'_>, fresh: &[Range<usize>]) -> Vec<Neighbourhood> {
-    let text = view.text();
+/// The neighbourhoods of new masks, merged where they overlap.
+fn neighbourhoods(
+    collapsed: &MaskCollapsedText<'_>,
+    new_masks: &[Range<usize>],
+) -> Vec<Neighbourhood> {
+    let text = collapsed.text();
     let mut all: Vec<Neighbourhood> = Vec::new();
-    for mask in fresh {
-        let at = view.offset(mask.start);
-        let accepted = text.floor_char_boundary(at.saturating_sub(NEAR))
-            ..text.ceil_char_boundary(text.len().min(at + 1 + NEAR));
-        let read = text.floor_char_boundary(at.saturating_sub(2 * NEAR))
-            ..text.ceil_char_boundary(text.len().min(at + 1 + 2 * NEAR));
+    for mask in new_masks {
+        let at = collapsed.to_collapsed(mask.start);
+        let accepted = text.floor_char_boundary(at.saturating_sub(CONTEXT_BYTES))
+            ..text.ceil_char_boundary(text.len().min(at + 1 + CONTEXT_BYTES));
+        let read = text.floor_char_boundary(at.saturating_sub(2 * CONTEXT_BYTES))
+            ..text.ceil_char_boundary(text.len().min(at + 1 + 2 * CONTEXT_BYTES));
         match all.last_mut() {
             Some(last) if read.start <= last.accepted.end => {
                 last.accepted.end = last.accepted.end.max(accepted.end);
@@ -150,43 +160,48 @@ fn neighbourhoods(view: &MaskCollapsedText<'_>, fresh: &[Range<usize>]) -> Vec<N
     all
 }
 
-/// Adds the values of the decoded views of a part, and keeps those that begin in its accepted stretch,
-/// as ranges of the original text.
-fn accept(
+/// Adds values from decoded views of a part. Keeps those that begin in its accepted range and maps
+/// them back to the original text.
+fn accept_detections(
     rules: ActiveRules<'_>,
     part: &ScannedPart<'_>,
     mut found: Vec<Detection>,
     out: &mut Vec<Detection>,
 ) {
-    let ScannedPart { view, accepted, offset, .. } = part;
+    let ScannedPart { collapsed, accepted, offset, .. } = part;
     if !find_in_decoded_views(rules, part.window, &mut found) {
-        // More is hidden than can be read: nothing of it is shown.
-        out.push(Detection { range: view.original(accepted), rule: rules.engine.unread() });
+        // There is more encoded text than can be decoded, so all of it is masked.
+        out.push(Detection {
+            range: collapsed.to_original(accepted),
+            rule: rules.engine.unread_rule(),
+        });
     }
     out.extend(found.into_iter().filter_map(|f| {
         let range = f.range.start + offset..f.range.end + offset;
         let inside = range.start >= accepted.start && range.start < accepted.end;
-        (inside && !view.is_masked(&range))
-            .then(|| Detection { range: view.original(&range), rule: f.rule })
+        (inside && !collapsed.is_masked(&range))
+            .then(|| Detection { range: collapsed.to_original(&range), rule: f.rule })
     }));
 }
 
-/// What is found in the other readings of a text: values that stand there encoded or hidden. False
-/// when there are more readings than room.
+/// Finds values in decoded views of the text. False if there are more views than the limit.
 fn find_in_decoded_views(
     rules: ActiveRules<'_>,
     window: &ScanWindow<'_>,
     found: &mut Vec<Detection>,
 ) -> bool {
     let mut views = Vec::new();
-    let complete = reveal::views_of(window.source(), LAYERS, &mut views);
+    let complete = reveal::views_of_classified(window.reveal_source(), DECODED_LAYERS, &mut views);
     let mut seen = Vec::new();
     for view in &views {
-        rules.find(&mut ScanWindow::new(&view.text), &mut seen, |_| {});
-        // What has nothing hidden in or near it was found in the text itself.
-        let hidden = seen
-            .drain(..)
-            .filter(|f| view.touches(f.range.start.saturating_sub(BESIDE)..f.range.end + BESIDE));
+        rules.find_all(&mut ScanWindow::new(&view.text), &mut seen, |_| {});
+        // A value with nothing encoded in or near it was already found in the text itself.
+        let hidden = seen.drain(..).filter(|f| {
+            view.touches(
+                f.range.start.saturating_sub(HIDDEN_CONTEXT_BYTES)
+                    ..f.range.end + HIDDEN_CONTEXT_BYTES,
+            )
+        });
         found.extend(
             hidden.map(|f| Detection { range: view.original(f.range.clone()), rule: f.rule }),
         );
@@ -194,8 +209,12 @@ fn find_in_decoded_views(
     complete
 }
 
-/// The stretch between two masks in which a value stands.
-fn piece(text: &str, barriers: &[Range<usize>], value: &Range<usize>) -> Range<usize> {
+/// The stretch between the two masks around a value.
+fn stretch_between_masks(
+    text: &str,
+    barriers: &[Range<usize>],
+    value: &Range<usize>,
+) -> Range<usize> {
     let before = barriers.partition_point(|b| b.end <= value.start);
     let start = before.checked_sub(1).and_then(|i| barriers.get(i)).map_or(0, |b| b.end);
     let after = barriers.partition_point(|b| b.start < value.end);
@@ -203,7 +222,7 @@ fn piece(text: &str, barriers: &[Range<usize>], value: &Range<usize>) -> Range<u
     start.min(value.start)..end.max(value.end)
 }
 
-/// The same stretches in order, those that overlap merged into one.
+/// Sorts ranges and merges those that overlap.
 fn merge_overlaps(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|r| r.start);
     let mut out: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
@@ -220,8 +239,8 @@ fn merge_overlaps(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::engine::Engine;
-    use super::super::file;
+    use super::super::engine::DetectionEngine;
+    use super::super::rule_file;
     use super::*;
 
     /// A value that counts only where no letter or digit stands before it: of a chain of them each
@@ -239,9 +258,11 @@ mod tests {
     "#;
 
     fn left(text: &str) -> String {
-        let engine = Engine::new(file::read(CHAINED).unwrap(), &[], &BTreeSet::new()).unwrap();
+        let engine =
+            DetectionEngine::new(rule_file::parse_rules(CHAINED).unwrap(), &[], &BTreeSet::new())
+                .unwrap();
         let mut out = text.to_owned();
-        for found in find_values(engine.all(), text, &[]).into_iter().rev() {
+        for found in find_values(engine.all_rules(), text, &[]).into_iter().rev() {
             out.replace_range(found.range, "#");
         }
         out
@@ -264,9 +285,9 @@ mod tests {
             (2..5, 0..6),
             (5..7, 3..10),
         ] {
-            assert_eq!(piece(text, &masks, &value), expected, "{value:?}");
+            assert_eq!(stretch_between_masks(text, &masks, &value), expected, "{value:?}");
         }
-        assert_eq!(piece(text, &[], &(4..5)), 0..10);
+        assert_eq!(stretch_between_masks(text, &[], &(4..5)), 0..10);
     }
 
     #[test]
@@ -284,7 +305,7 @@ mod tests {
             assert!(!left.contains("kvx"), "{links} links: {left}");
             assert!(left.starts_with("see #"), "{left}");
             // What fits into the rounds is masked exactly; beyond them the rest of the stretch goes.
-            assert_eq!(left.ends_with(" and on"), links < 1 + ROUNDS, "{links} links: {left}");
+            assert_eq!(left.ends_with(" and on"), links < 1 + MAX_ROUNDS, "{links} links: {left}");
         }
     }
 }

@@ -1,24 +1,24 @@
-//! JSON in a text: values under telling names are masked where they stand, so that layout and the
-//! order of fields stay as they are.
+//! JSON as text: values under telling field names are masked in place, so that layout and field
+//! order are preserved.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-use super::engine::{Detection, HIDDEN_PERSONAL, HIDDEN_SECRET, union};
-use super::field::HiddenBy;
+use super::engine::{Detection, PERSONAL_FIELD_RULE, SECRET_FIELD_RULE, merge_detections};
+use super::field_names::HiddenBy;
 use super::value::{Postprocess, ValueRedactor};
 
-/// The longest text that is read as JSON, in bytes.
-const MAX_TEXT: usize = 4 * 1024 * 1024;
+/// The longest text that is parsed as JSON, in bytes.
+const MAX_JSON_BYTES: usize = 4 * 1024 * 1024;
 
-/// Every value under a telling name, if the text is a whole JSON document.
+/// Every value that its field name hides, if the text is a whole JSON document.
 pub(crate) fn hidden_fields<F: Postprocess>(
     text: &str,
-    walk: &mut ValueRedactor<'_, F>,
+    value_redactor: &mut ValueRedactor<'_, F>,
 ) -> Vec<Detection> {
     let trimmed = text.trim_start();
-    if !trimmed.starts_with(['{', '[']) || text.len() > MAX_TEXT {
+    if !trimmed.starts_with(['{', '[']) || text.len() > MAX_JSON_BYTES {
         return Vec::new();
     }
     if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
@@ -26,29 +26,30 @@ pub(crate) fn hidden_fields<F: Postprocess>(
     }
     values_under_names(text, |name, first| {
         let Ok(Value::String(name)) = serde_json::from_str(name) else { return None };
-        // Its first byte tells what it is; nothing, true and false are no secrets.
+        // The first byte determines the type; null, true and false are never secrets.
         let kind = match first {
             b'n' | b't' | b'f' => Value::Null,
             b'"' => Value::String(String::new()),
             b'{' | b'[' => Value::Array(Vec::new()),
             _ => Value::from(0),
         };
-        Some(match walk.named(&name).hides(&kind)? {
-            HiddenBy::Secret => HIDDEN_SECRET,
-            HiddenBy::Personal(_) => HIDDEN_PERSONAL,
+        Some(match value_redactor.field_name(&name).hides_value(&kind)? {
+            HiddenBy::Secret => SECRET_FIELD_RULE,
+            HiddenBy::Personal(_) => PERSONAL_FIELD_RULE,
         })
     })
 }
 
-/// What rules found in a text and what fields hide, in order and apart. Where a rule knows all of a
-/// hidden string, it names it, unless the string has escapes: what they stand for is its value.
-pub(crate) fn with_fields(
+/// Merges what rules found with what field names hide. If a rule found exactly the content of a
+/// hidden string, the rule's kind is kept, unless the string has escapes: its value is what they
+/// stand for.
+pub(crate) fn merge_field_detections(
     text: &str,
     mut found: Vec<Detection>,
     fields: Vec<Detection>,
 ) -> Vec<Detection> {
     let known = |field: &Detection| {
-        // Within the quotes of a string.
+        // Inside the quotes of a string.
         let at = found.partition_point(|one| one.range.start <= field.range.start);
         let inner = field.range.start + 1..field.range.end.saturating_sub(1);
         let is_plain = text.get(inner.clone()).is_some_and(|inner| !inner.contains('\\'));
@@ -56,35 +57,35 @@ pub(crate) fn with_fields(
     };
     let fields: Vec<Detection> = fields.into_iter().filter(|field| !known(field)).collect();
     found.extend(fields);
-    union(found)
+    merge_detections(found)
 }
 
-/// True for one value of JSON.
-pub(crate) fn is_value(text: &str) -> bool {
+/// True for exactly one JSON value.
+pub(crate) fn is_json_value(text: &str) -> bool {
     let begins = |c: char| matches!(c, '"' | '-' | '{' | '[') || c.is_ascii_digit();
     text.starts_with(begins) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Every value of a valid document that `hides` says is hidden by the name it stands under, in
-/// order. It is told the name and the first byte of the value. Items of a list stand under the
-/// list's name; what is hidden is not looked into.
+/// Every value of a valid document that its field name hides, in order. `hidden_rule` gets the name
+/// and the first byte of the value. Items of a list have the list's name; hidden values are not
+/// searched further.
 fn values_under_names(
     text: &str,
-    mut hides: impl FnMut(&str, u8) -> Option<usize>,
+    mut hidden_rule: impl FnMut(&str, u8) -> Option<usize>,
 ) -> Vec<Detection> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
-    // For each open list or object, the name it stands under.
+    // For each open list or object, its name.
     let mut open: Vec<Option<&str>> = Vec::new();
     let mut name: Option<&str> = None;
-    // A hidden list or object that is open: where it begins, how deep, and its rule.
+    // The hidden list or object that is open: its offset, depth and rule.
     let mut hidden: Option<(usize, usize, usize)> = None;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'{' | b'[' => {
                 if hidden.is_none()
-                    && let Some(rule) = name.and_then(|name| hides(name, *byte))
+                    && let Some(rule) = name.and_then(|name| hidden_rule(name, *byte))
                 {
                     hidden = Some((at, open.len(), rule));
                 }
@@ -105,7 +106,7 @@ fn values_under_names(
                 if *byte == b'"' && next_is_colon(bytes, end) {
                     name = text.get(at..end);
                 } else if hidden.is_none()
-                    && let Some(rule) = name.and_then(|name| hides(name, *byte))
+                    && let Some(rule) = name.and_then(|name| hidden_rule(name, *byte))
                 {
                     found.push(Detection { range: at..end, rule });
                 }
@@ -118,7 +119,7 @@ fn values_under_names(
     found
 }
 
-/// True for a text that begins as an object or a list does; `[REDACTED]` begins none.
+/// True for a text that begins like an object or a list; `[REDACTED]` does not.
 fn begins_json(text: &str) -> bool {
     let text = text.trim_start();
     let inside = |open: char| text.strip_prefix(open).and_then(|t| t.trim_start().bytes().next());
@@ -126,9 +127,9 @@ fn begins_json(text: &str) -> bool {
     inside('{').is_some_and(|b| matches!(b, b'"' | b'}')) || inside('[').is_some_and(in_list)
 }
 
-/// Where the numbers of a JSON text among these values begin: in the text their masks stand in
-/// quotes. A sign before a number is a part of it from now on.
-pub(crate) fn bare_numbers(text: &str, found: &mut [Detection]) -> Vec<usize> {
+/// The offsets of detections that are bare numbers of a JSON text: their masks must be quoted to
+/// keep the text valid. A minus sign becomes part of the number's range.
+pub(crate) fn number_positions(text: &str, found: &mut [Detection]) -> Vec<usize> {
     if !begins_json(text) {
         return Vec::new();
     }
@@ -137,7 +138,7 @@ pub(crate) fn bare_numbers(text: &str, found: &mut [Detection]) -> Vec<usize> {
     for one in found {
         let before = text.get(free..one.range.start).unwrap_or_default();
         let whole = one.range.start - usize::from(before.ends_with('-'))..one.range.end;
-        if stands_alone(text, &whole) {
+        if is_bare_value(text, &whole) {
             numbers.push(whole.start);
             one.range = whole;
         }
@@ -146,8 +147,8 @@ pub(crate) fn bare_numbers(text: &str, found: &mut [Detection]) -> Vec<usize> {
     numbers
 }
 
-/// Whether a number is a value of its own, between signs of JSON.
-fn stands_alone(text: &str, number: &Range<usize>) -> bool {
+/// True if a number is a JSON value of its own.
+fn is_bare_value(text: &str, number: &Range<usize>) -> bool {
     let before = text.get(..number.start).and_then(|t| t.trim_end().bytes().next_back());
     let after = text.get(number.end..).and_then(|t| t.trim_start().bytes().next());
     matches!(before, Some(b':' | b',' | b'['))
@@ -155,7 +156,7 @@ fn stands_alone(text: &str, number: &Range<usize>) -> bool {
         && text.get(number.clone()).is_some_and(|value| value.parse::<f64>().is_ok())
 }
 
-/// Where a string, a number or a word of JSON ends that begins at `start`.
+/// Where the JSON string, number or literal that begins at `start` ends.
 pub(crate) fn scalar_end(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start + 1..).unwrap_or_default();
     if bytes.get(start) != Some(&b'"') {
@@ -174,7 +175,7 @@ pub(crate) fn scalar_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Whether what ends at `from` is the name of a field.
+/// True if what ends at `from` is a field name.
 pub(crate) fn next_is_colon(bytes: &[u8], from: usize) -> bool {
     let rest = bytes.get(from..).unwrap_or_default();
     rest.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':')
@@ -231,7 +232,7 @@ mod tests {
             ("[1", false),
             ("-", false),
         ] {
-            assert_eq!(is_value(text), is_one, "{text}");
+            assert_eq!(is_json_value(text), is_one, "{text}");
         }
     }
 
@@ -248,7 +249,7 @@ mod tests {
             ("a: 123,", 3..6, None, 3..6),
         ] {
             let mut found = [Detection { range, rule: 0 }];
-            let numbers = bare_numbers(text, &mut found);
+            let numbers = number_positions(text, &mut found);
             assert_eq!(
                 (numbers.first().copied(), found[0].range.clone()),
                 (begins, shown),
@@ -284,7 +285,7 @@ mod tests {
         let one = |range, rule| Detection { range, rule };
         let text = "{\"x\": \"abc\", \"y\": \"a\\nc\"}";
         let named = |found: Range<usize>, field: Range<usize>| {
-            let all = with_fields(text, vec![one(found, 1)], vec![one(field, 2)]);
+            let all = merge_field_detections(text, vec![one(found, 1)], vec![one(field, 2)]);
             all.into_iter().map(|one| (one.range, one.rule)).collect::<Vec<_>>()
         };
         assert_eq!(named(7..10, 6..11), [(7..10, 1)]);

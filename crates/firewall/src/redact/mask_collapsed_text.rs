@@ -1,8 +1,8 @@
-//! Text with every mask made one byte, and the way back to where each part stood.
+//! Text in which every mask is collapsed to one byte, with a map back to the original offsets.
 //!
-//! A value that was masked, in this pass or by somebody before, reads as one barrier: it is no part
-//! of any value, and how long it was cannot be told. So text that went through once reads the same
-//! the second time.
+//! A masked value, whether from this pass or an earlier one, reads as a single barrier: it is part
+//! of no value, and its length is invisible. So text that was redacted before reads the same the
+//! second time.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,91 +11,96 @@ use weaver_text::reveal;
 
 use super::MASK;
 
-/// What a mask reads as.
+/// The sentinel for a mask.
 const BARRIER: char = reveal::BARRIER;
-/// What that character reads as where the text has it itself: something that shows nothing.
-const SEPARATOR: char = '\u{1e}';
+/// Replaces a sentinel byte that occurs in the input itself.
+const BARRIER_REPLACEMENT: char = '\u{1e}';
 /// The longest mask, in bytes.
-pub(crate) const MAX_MASK: usize = 72;
-/// The most digits of a mask's number: fewer than a value has that is worth hiding.
-pub(crate) const MAX_DIGITS: usize = 6;
+pub(crate) const MAX_MASK_BYTES: usize = 72;
+/// The most digits of a mask's number; fewer than any value worth masking has.
+pub(crate) const MAX_MASK_DIGITS: usize = 6;
 
-/// A text to be searched.
+/// A text with collapsed masks.
 #[derive(Debug)]
 pub(crate) struct MaskCollapsedText<'t> {
     text: Cow<'t, str>,
-    cuts: Vec<MaskBarrier>,
+    barriers: Vec<MaskBarrier>,
 }
 
 #[derive(Debug)]
 struct MaskBarrier {
-    /// Where the barrier stands.
-    view: usize,
-    /// What it stands for.
+    /// The offset of the sentinel in the collapsed text.
+    collapsed_offset: usize,
+    /// The original range that it stands for.
     masked: Range<usize>,
 }
 
 impl<'t> MaskCollapsedText<'t> {
-    /// The text with these ranges, in order and apart, made barriers.
+    /// Collapses these ranges, which must be sorted and disjoint.
     pub(crate) fn new(text: &'t str, masked: &[Range<usize>]) -> Self {
-        if masked.is_empty() && !holds(text, BARRIER) {
-            return Self { text: Cow::Borrowed(text), cuts: Vec::new() };
+        if masked.is_empty() && !contains_ascii(text, BARRIER) {
+            return Self { text: Cow::Borrowed(text), barriers: Vec::new() };
         }
         let mut out = String::with_capacity(text.len());
-        let mut cuts = Vec::with_capacity(masked.len());
+        let mut barriers = Vec::with_capacity(masked.len());
         let mut at = 0;
         for range in masked {
-            push(&mut out, text.get(at..range.start).unwrap_or_default());
-            cuts.push(MaskBarrier { view: out.len(), masked: range.clone() });
+            push_without_barriers(&mut out, text.get(at..range.start).unwrap_or_default());
+            barriers.push(MaskBarrier { collapsed_offset: out.len(), masked: range.clone() });
             out.push(BARRIER);
             at = range.end;
         }
-        push(&mut out, text.get(at..).unwrap_or_default());
-        Self { text: Cow::Owned(out), cuts }
+        push_without_barriers(&mut out, text.get(at..).unwrap_or_default());
+        Self { text: Cow::Owned(out), barriers }
     }
 
-    /// What to search.
+    /// The collapsed text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The stretch of the first text behind a stretch of this one.
-    pub(crate) fn original(&self, range: &Range<usize>) -> Range<usize> {
-        let start = self.place(range.start).start;
-        let end = range.end.checked_sub(1).map_or(start, |last| self.place(last).end);
+    /// Maps a range of the collapsed text to the original one.
+    pub(crate) fn to_original(&self, range: &Range<usize>) -> Range<usize> {
+        let start = self.original_span(range.start).start;
+        let end = range.end.checked_sub(1).map_or(start, |last| self.original_span(last).end);
         start..end.max(start)
     }
 
-    /// Whether there is nothing but masks in a stretch of this text.
+    /// True if a range of the collapsed text consists of masks only.
     pub(crate) fn is_masked(&self, range: &Range<usize>) -> bool {
         self.text.get(range.clone()).is_some_and(|part| part.chars().all(|c| c == BARRIER))
     }
 
-    /// Where this text's byte for a place of the first one is.
-    pub(crate) fn offset(&self, original: usize) -> usize {
-        let before = self.cuts.partition_point(|cut| cut.masked.start < original);
-        match before.checked_sub(1).and_then(|i| self.cuts.get(i)) {
-            Some(cut) => cut.view + 1 + original.saturating_sub(cut.masked.end),
+    /// Maps an original offset to the collapsed text.
+    pub(crate) fn to_collapsed(&self, original: usize) -> usize {
+        let before = self.barriers.partition_point(|cut| cut.masked.start < original);
+        match before.checked_sub(1).and_then(|i| self.barriers.get(i)) {
+            Some(cut) => cut.collapsed_offset + 1 + original.saturating_sub(cut.masked.end),
             None => original,
         }
     }
 
-    /// Where the byte for a place of the first text is, unless that place is masked.
-    pub(crate) fn visible(&self, original: usize) -> Option<usize> {
-        let at = self.offset(original);
-        (self.place(at).start == original && !self.is_barrier(at)).then_some(at)
+    /// Maps an original offset to the collapsed text, unless it is masked.
+    pub(crate) fn to_collapsed_if_visible(&self, original: usize) -> Option<usize> {
+        let at = self.to_collapsed(original);
+        (self.original_span(at).start == original && !self.is_barrier(at)).then_some(at)
     }
 
     fn is_barrier(&self, at: usize) -> bool {
-        self.cuts.binary_search_by_key(&at, |cut| cut.view).is_ok()
+        self.barriers.binary_search_by_key(&at, |cut| cut.collapsed_offset).is_ok()
     }
 
-    fn place(&self, at: usize) -> Range<usize> {
-        let before = self.cuts.partition_point(|cut| cut.view <= at);
-        match before.checked_sub(1).and_then(|i| self.cuts.get(i)) {
-            Some(cut) if cut.view == at => cut.masked.clone(),
+    /// The original range of one byte of the collapsed text.
+    ///
+    /// The barriers are sorted by both offsets. Between two barriers the texts are equal, so an
+    /// offset maps by its distance from the last barrier, which takes one byte here and its whole
+    /// range in the original.
+    fn original_span(&self, at: usize) -> Range<usize> {
+        let before = self.barriers.partition_point(|cut| cut.collapsed_offset <= at);
+        match before.checked_sub(1).and_then(|i| self.barriers.get(i)) {
+            Some(cut) if cut.collapsed_offset == at => cut.masked.clone(),
             Some(cut) => {
-                let here = cut.masked.end + (at - cut.view - 1);
+                let here = cut.masked.end + (at - cut.collapsed_offset - 1);
                 here..here + 1
             }
             None => at..at + 1,
@@ -103,23 +108,23 @@ impl<'t> MaskCollapsedText<'t> {
     }
 }
 
-/// Appends text with nothing in it that reads as a mask.
-fn push(out: &mut String, text: &str) {
-    if holds(text, BARRIER) {
-        out.extend(text.chars().map(|c| if c == BARRIER { SEPARATOR } else { c }));
+/// Appends text with its own sentinel bytes replaced.
+fn push_without_barriers(out: &mut String, text: &str) {
+    if contains_ascii(text, BARRIER) {
+        out.extend(text.chars().map(|c| if c == BARRIER { BARRIER_REPLACEMENT } else { c }));
     } else {
         out.push_str(text);
     }
 }
 
-/// Whether a text holds a character of ASCII. Without a branch per byte.
-fn holds(text: &str, wanted: char) -> bool {
+/// True if a text contains an ASCII character. Vectorised: no branch per byte.
+fn contains_ascii(text: &str, wanted: char) -> bool {
     let is_in = |part: &[u8]| part.iter().fold(false, |any, b| any | (char::from(*b) == wanted));
     text.as_bytes().chunks(64).any(is_in)
 }
 
-/// Masks and placeholders that stand in a text already, in the words of this crate and of kinds
-/// that are known. Whatever else stands in such brackets is text: anybody can write it.
+/// Finds masks already present in a text: the plain mask, and numbered masks of known kinds. Any
+/// other text in brackets is ordinary text, since anybody can write it.
 pub(crate) fn existing_masks(text: &str, is_kind: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for (at, _) in text.match_indices('[') {
@@ -127,7 +132,7 @@ pub(crate) fn existing_masks(text: &str, is_kind: impl Fn(&[u8]) -> bool) -> Vec
         if !bytes.get(at + 1).is_some_and(u8::is_ascii_uppercase) {
             continue;
         }
-        let from = bytes.get(at..bytes.len().min(at + MAX_MASK)).unwrap_or_default();
+        let from = bytes.get(at..bytes.len().min(at + MAX_MASK_BYTES)).unwrap_or_default();
         if let Some(last) = from.iter().position(|b| *b == b']')
             && from.get(..=last).is_some_and(|mask| is_mask(mask, &is_kind))
         {
@@ -145,12 +150,12 @@ fn is_mask(mask: &[u8], is_kind: impl Fn(&[u8]) -> bool) -> bool {
     let digits = name.iter().rev().take_while(|b| b.is_ascii_digit()).count();
     let (kind, number) = name.split_at(name.len() - digits);
     let Some(kind) = kind.strip_suffix(b"_") else { return false };
-    is_number(number) && is_kind(kind)
+    is_mask_number(number) && is_kind(kind)
 }
 
-/// A number that a mask can have.
-fn is_number(digits: &[u8]) -> bool {
-    (1..=MAX_DIGITS).contains(&digits.len()) && !digits.starts_with(b"0")
+/// True for a number that a mask can have.
+fn is_mask_number(digits: &[u8]) -> bool {
+    (1..=MAX_MASK_DIGITS).contains(&digits.len()) && !digits.starts_with(b"0")
 }
 
 #[cfg(test)]
@@ -161,7 +166,7 @@ mod tests {
     fn nothing_in_a_text_reads_as_a_mask_that_is_none() {
         for text in ["\u{1f}", "a\u{1f}b\u{1f}c", "\u{1f}\u{1f}\u{1f}", "no mask"] {
             let mut out = String::new();
-            push(&mut out, text);
+            push_without_barriers(&mut out, text);
             assert!(!out.contains(BARRIER) && out.len() == text.len(), "{text:?} {out:?}");
         }
     }
@@ -172,12 +177,12 @@ mod tests {
         let masked = [2..12, 15..21];
         let view = MaskCollapsedText::new(text, &masked);
         assert_eq!(view.text(), "ab\u{1f}cd \u{1f} ef");
-        assert_eq!(view.original(&(0..2)), 0..2);
-        assert_eq!(view.original(&(2..3)), 2..12);
-        assert_eq!(view.original(&(3..5)), 12..14);
-        assert_eq!(view.original(&(3..7)), 12..21);
-        assert_eq!(view.original(&(8..9)), 22..23);
-        assert_eq!((view.offset(1), view.offset(13), view.offset(22)), (1, 4, 8));
+        assert_eq!(view.to_original(&(0..2)), 0..2);
+        assert_eq!(view.to_original(&(2..3)), 2..12);
+        assert_eq!(view.to_original(&(3..5)), 12..14);
+        assert_eq!(view.to_original(&(3..7)), 12..21);
+        assert_eq!(view.to_original(&(8..9)), 22..23);
+        assert_eq!((view.to_collapsed(1), view.to_collapsed(13), view.to_collapsed(22)), (1, 4, 8));
     }
 
     #[test]
@@ -198,13 +203,13 @@ mod tests {
         assert_eq!(view.text(), "ab\u{1f}cd\u{1f}");
         assert!(view.is_masked(&(2..3)) && view.is_masked(&(5..6)));
         assert!(!view.is_masked(&(1..3)) && !view.is_masked(&(2..4)) && !view.is_masked(&(4..6)));
-        let visible: Vec<_> = (0..10).map(|at| view.visible(at)).collect();
+        let visible: Vec<_> = (0..10).map(|at| view.to_collapsed_if_visible(at)).collect();
         assert_eq!(
             visible,
             [Some(0), Some(1), None, None, None, Some(3), Some(4), None, None, None]
         );
-        assert_eq!((view.original(&(0..0)), view.original(&(5..6))), (0..0, 7..10));
-        assert_eq!((view.original(&(1..6)), view.original(&(3..4))), (1..10, 5..6));
+        assert_eq!((view.to_original(&(0..0)), view.to_original(&(5..6))), (0..0, 7..10));
+        assert_eq!((view.to_original(&(1..6)), view.to_original(&(3..4))), (1..10, 5..6));
     }
 
     #[test]

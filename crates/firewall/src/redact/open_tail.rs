@@ -1,58 +1,59 @@
-//! The open tail of a text that goes on: what later text may still make a part of a value.
+//! The open tail of a text that continues: the part that later text may still turn into a value.
 //!
-//! A machine that decides in whole windows holds back up to 16 KiB. That is too long for whoever
-//! watches rows or lines come in. So a stream may also decide up to its open tail: the last word,
-//! the numbers and the literals near the end of which a rule has not seen enough yet. What stands
-//! before it was looked at together with all that a rule would see.
+//! A scanner that decides whole windows holds back up to 16 KiB, which is too much for rows or
+//! lines that are watched as they arrive. So a stream may also decide up to its open tail: the last
+//! word, numbers near the end, and literals whose rule could still read further. Everything before
+//! that was scanned together with all the text a rule would read.
 //!
-//! Every bound here follows a bound of the rules. A word of letters alone becomes a value only as
-//! the front of an address, and that has at most 64 bytes; the words that say what a number is are
-//! looked for within 64 bytes of it; a pattern sees no further than its reach.
+//! Every bound here follows from a bound of the rules. A word of letters becomes a value only as
+//! the local part of an address, which has at most 64 bytes; words that describe a number are
+//! searched within 64 bytes of it; a pattern sees no further than its reach.
 
-use super::engine::{ActiveRules, Detection, NEAR};
+use super::engine::{ActiveRules, CONTEXT_BYTES, Detection};
 
-/// The longest front of an e-mail address.
-const LETTERS: usize = 64;
-/// The longest word of other characters that is held back as a whole. A key that is longer begins
-/// with a literal of its rule, and is held back for that.
-const WORD: usize = 256;
-/// How near to the end a number may still belong to a longer one, or be named by what follows.
-const NUMBER: usize = 64;
-/// The longest group of letters in front of a number that may be a part of it.
-const PREFIX: usize = 4;
-/// The longest piece of a value that was given out before.
-const GIVEN_OUT: usize = 256;
+/// The longest local part of an e-mail address.
+const MAX_LOCAL_PART: usize = 64;
+/// The longest word with other characters that is held back as a whole. A longer key begins with a
+/// literal of its rule, and is held back because of that.
+const MAX_HELD_WORD: usize = 256;
+/// How near to the end a number may be continued or described by later text.
+const NUMBER_CONTEXT_BYTES: usize = 64;
+/// The longest group of letters before a number that may be part of it.
+const MAX_NUMBER_PREFIX: usize = 4;
+/// The longest piece of a disclosed value.
+const MAX_DISCLOSED_PIECE: usize = 256;
 
-/// Where the open tail of a text begins, in which these values were found.
-pub(super) fn start(rules: ActiveRules<'_>, text: &str, found: &[Detection]) -> usize {
+/// Where the open tail of a text begins, given the values found in it.
+pub(super) fn open_tail_start(rules: ActiveRules<'_>, text: &str, found: &[Detection]) -> usize {
     let bytes = text.as_bytes();
-    let mut open = word(bytes).min(number(bytes));
-    if rules.knows_values() {
-        open = open.min(bytes.len().saturating_sub(GIVEN_OUT));
+    let mut open = last_word_start(bytes).min(number_start(bytes));
+    if rules.has_disclosed_values() {
+        open = open.min(bytes.len().saturating_sub(MAX_DISCLOSED_PIECE));
     }
-    if let Some(anchor) = rules.unfinished(text, found) {
+    if let Some(anchor) = rules.first_unfinished_anchor(text, found) {
         open = open.min(anchor);
     }
-    // A value that reaches the open tail may go on there.
+    // A value that reaches the open tail may continue.
     for value in found.iter().rev() {
         if value.range.end >= open {
             open = open.min(value.range.start);
         }
     }
-    text.floor_char_boundary(open.max(bytes.len().saturating_sub(NEAR)))
+    text.floor_char_boundary(open.max(bytes.len().saturating_sub(CONTEXT_BYTES)))
 }
 
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// Where the last word begins; blanks after it may still be inside of a value.
-fn word(bytes: &[u8]) -> usize {
-    let end = bytes.len() - bytes.iter().rev().take(PREFIX).take_while(|b| is_blank(**b)).count();
+/// Where the last word begins; blanks after it may still lie within a value.
+fn last_word_start(bytes: &[u8]) -> usize {
+    let end = bytes.len()
+        - bytes.iter().rev().take(MAX_NUMBER_PREFIX).take_while(|b| is_blank(**b)).count();
     let mut letters = true;
     let mut length = 0;
     for byte in bytes.iter().take(end).rev() {
-        let most = if letters { LETTERS } else { WORD };
+        let most = if letters { MAX_LOCAL_PART } else { MAX_HELD_WORD };
         if byte.is_ascii_whitespace() || length >= most {
             break;
         }
@@ -62,31 +63,31 @@ fn word(bytes: &[u8]) -> usize {
     end - length
 }
 
-/// Where the groups of digits begin that stand near the end, with a short word before them.
-fn number(bytes: &[u8]) -> usize {
+/// Where the digit groups near the end begin, including a short word before them.
+fn number_start(bytes: &[u8]) -> usize {
     let end = bytes.len();
-    let near = end.saturating_sub(NUMBER);
+    let near = end.saturating_sub(NUMBER_CONTEXT_BYTES);
     let tail = bytes.get(near..).unwrap_or_default();
     let Some(digit) = tail.iter().position(u8::is_ascii_digit) else { return end };
     let mut start = near + digit;
-    let least = start.saturating_sub(2 * NUMBER);
+    let least = start.saturating_sub(2 * NUMBER_CONTEXT_BYTES);
     loop {
-        // The rest of the group, and the group before it.
-        start -= group(bytes, start);
+        // The rest of this group, and the group before it.
+        start -= group_len(bytes, start);
         let blanks = bytes.iter().take(start).rev().take_while(|b| is_blank(**b)).count();
-        let before = group(bytes, start - blanks);
+        let before = group_len(bytes, start - blanks);
         let words = bytes.get(start - blanks - before..start - blanks).unwrap_or_default();
-        let belongs = words.iter().any(u8::is_ascii_digit) || words.len() <= PREFIX;
-        if blanks == 0 || blanks > PREFIX || before == 0 || !belongs || start <= least {
+        let belongs = words.iter().any(u8::is_ascii_digit) || words.len() <= MAX_NUMBER_PREFIX;
+        if blanks == 0 || blanks > MAX_NUMBER_PREFIX || before == 0 || !belongs || start <= least {
             return start;
         }
         start -= blanks + before;
     }
 }
 
-/// How many bytes without a blank stand before a place.
-fn group(bytes: &[u8], end: usize) -> usize {
-    let before = bytes.iter().take(end).rev().take(2 * NUMBER);
+/// How many non-blank bytes precede a position.
+fn group_len(bytes: &[u8], end: usize) -> usize {
+    let before = bytes.iter().take(end).rev().take(2 * NUMBER_CONTEXT_BYTES);
     before.take_while(|b| !b.is_ascii_whitespace()).count()
 }
 
@@ -111,7 +112,7 @@ mod tests {
             (front.as_str(), 7),
             (long.as_str(), 44),
         ] {
-            assert_eq!(word(text.as_bytes()), start, "{text}");
+            assert_eq!(last_word_start(text.as_bytes()), start, "{text}");
         }
     }
 
@@ -139,15 +140,15 @@ mod tests {
             (five.as_str(), 7),
             (many.as_str(), 171),
         ] {
-            assert_eq!(number(text.as_bytes()), start, "{text}");
+            assert_eq!(number_start(text.as_bytes()), start, "{text}");
         }
     }
 
     #[test]
     fn a_group_ends_at_a_blank() {
         for (text, end, length) in [("ab cd", 5, 2), ("ab cd", 3, 0), ("ab cd", 2, 2), ("", 0, 0)] {
-            assert_eq!(group(text.as_bytes(), end), length, "{text} {end}");
+            assert_eq!(group_len(text.as_bytes(), end), length, "{text} {end}");
         }
-        assert_eq!(group("x".repeat(300).as_bytes(), 300), 128);
+        assert_eq!(group_len("x".repeat(300).as_bytes(), 300), 128);
     }
 }

@@ -1,14 +1,14 @@
-//! PEM blocks of private keys.
+//! Finds PEM blocks of private keys.
 
 use std::ops::Range;
 
 use super::scan_window::ScanWindow;
-use super::scanner::{Hit, ScanRule, Scanner};
+use super::scanner::{ScanHit, ScanRule, Scanner};
 
 /// The scanner for the engine.
 pub(crate) const SCANNER: Scanner = Scanner { rules: RULES, scan };
 
-/// What it finds.
+/// Its rule.
 const RULES: &[ScanRule] = &[ScanRule {
     id: "private-key",
     kind: "private_key",
@@ -25,24 +25,24 @@ const RULES: &[ScanRule] = &[ScanRule {
     keeps: &["-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----"],
 }];
 
-fn scan(window: &ScanWindow<'_>, hits: &mut Vec<Hit>) {
-    hits.extend(blocks(window).into_iter().map(|range| Hit { range, rule: 0 }));
+fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
+    hits.extend(blocks(window).into_iter().map(|range| ScanHit { range, rule: 0 }));
 }
 
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DASHES: &str = "-----";
-/// The longest label, and the longest block that is taken whole, in bytes.
+/// The longest label, and the longest block that is masked as a whole, in bytes.
 const MAX_LABEL: usize = 64;
 const MAX_BLOCK: usize = 64 * 1024;
 
-/// Private keys, from BEGIN to END; without an END, as far as the text looks like a block.
+/// Private keys from BEGIN to END; without an END, as far as the text looks like a block.
 fn blocks(window: &ScanWindow<'_>) -> Vec<Range<usize>> {
     let text = window.text;
     let mut found: Vec<Range<usize>> = Vec::new();
-    // The next END at or after a place; searched for once, whatever stands between.
+    // The next END at or after a position. It only moves forward, so the scan stays linear.
     let mut next_end: Option<usize> = Some(0);
-    for start in window.dashes(5) {
+    for start in window.dash_runs(5) {
         let begins = window.bytes().get(start..).is_some_and(|at| at.starts_with(BEGIN.as_bytes()));
         if !begins || found.last().is_some_and(|last| start < last.end) {
             continue;
@@ -53,17 +53,17 @@ fn blocks(window: &ScanWindow<'_>) -> Vec<Range<usize>> {
         }
         let end = match next_end {
             Some(end) if end - body <= MAX_BLOCK => trailer_end(text, end),
-            _ => body + run(text.get(body..).unwrap_or_default()),
+            _ => body + body_len(text.get(body..).unwrap_or_default()),
         };
         found.push(start..end);
     }
     found
 }
 
-/// Where a block of which `seen` bytes came before `from` ends, and whether it ends there for good.
-pub(crate) fn rest(text: &str, from: usize, seen: usize) -> (usize, bool) {
+/// Where a block ends of which `seen` bytes precede `from`, and whether that is its final end.
+pub(crate) fn block_rest_end(text: &str, from: usize, seen: usize) -> (usize, bool) {
     let tail = text.get(from..).unwrap_or_default();
-    let body = from + run(tail);
+    let body = from + body_len(tail);
     match tail.find(END).map(|at| from + at) {
         Some(end) if end <= body => (trailer_end(text, end), true),
         _ if seen >= MAX_BLOCK => (from, true),
@@ -71,7 +71,7 @@ pub(crate) fn rest(text: &str, from: usize, seen: usize) -> (usize, bool) {
     }
 }
 
-/// Where the header of a private key ends; nothing for other blocks.
+/// Where the header of a private key ends; `None` for other blocks.
 fn header_end(text: &str, start: usize) -> Option<usize> {
     let label = start + BEGIN.len();
     let bytes = text.as_bytes().get(label..)?;
@@ -82,7 +82,7 @@ fn header_end(text: &str, start: usize) -> Option<usize> {
     is_key.then_some(label + length + DASHES.len())
 }
 
-/// Where the trailer that starts here ends.
+/// Where the trailer that begins here ends.
 fn trailer_end(text: &str, end: usize) -> usize {
     let label = end + END.len();
     let rest = text.as_bytes().get(label..).unwrap_or_default();
@@ -91,9 +91,9 @@ fn trailer_end(text: &str, end: usize) -> usize {
     length.map_or(label, |length| label + length + DASHES.len())
 }
 
-/// How many bytes look like the inside of a block: base64, line breaks, also escaped ones, and
-/// header lines.
-fn run(text: &str) -> usize {
+/// How many bytes look like the body of a block: base64, line breaks, also escaped ones, and header
+/// lines.
+fn body_len(text: &str) -> usize {
     text.bytes()
         .take_while(|b| b.is_ascii_alphanumeric() || b"+/=\r\n \t\\-:,".contains(b))
         .take(MAX_BLOCK)
@@ -164,7 +164,7 @@ mod tests {
             ("MIIE", 0, MAX_BLOCK, (0, true)),
             ("MI\n-----END X-----", 0, MAX_BLOCK, (18, true)),
         ] {
-            assert_eq!(rest(text, from, seen), expected, "{text} {from} {seen}");
+            assert_eq!(block_rest_end(text, from, seen), expected, "{text} {from} {seen}");
         }
     }
 }

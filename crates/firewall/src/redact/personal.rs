@@ -1,264 +1,275 @@
-//! Personal data: addresses, numbers and documents that name a person.
+//! Personal data: addresses, and numbers of accounts and documents that identify a person.
 //!
-//! One pass stops at digits, colons, brackets and `@`. What stands there is read once, brought to one form
-//! and shown to the rules of that form. Words around are looked up only for a candidate whose form
-//! says too little.
+//! One pass stops at digits, colons, brackets and `@`. What is there is read once, normalised, and
+//! passed to the rules for its form. The words around it are looked up only if the form alone is
+//! not conclusive.
 
 mod americas;
 mod asia;
 mod birth_date;
+mod candidate;
 mod card;
 mod checksum;
-mod cluster;
 mod context;
+mod dialing_plan;
+mod document_numbers;
 mod document_rule;
 mod email;
 mod europe;
-mod gap;
 mod iban;
 mod mentions;
-mod national;
 mod network;
 mod phone;
-mod plan;
 mod reserved;
 mod rules;
-mod security;
 mod test_cards;
 #[cfg(test)]
 mod tests;
+mod us_ssn;
 mod userinfo;
+mod word_gap;
 
 use std::ops::Range;
 
 use super::scan_window::ScanWindow;
-use super::scanner::{Hit, ScanRule, Scanner};
+use super::scanner::{ScanHit, ScanRule, Scanner};
+use candidate::{Candidate, GroupJoin, Token, byte_at, byte_before, continues_number};
 use card::Card;
-use cluster::{Cluster, GroupJoin, Token, before, byte, continues};
-use context::{Context, ContextReader, Words, topic};
-use network::Address;
-use rules::{BIRTH, CARD, EMAIL, IBAN, MAC, OWN, PHONE, RULES, SSN, V4, V6, WRITTEN_EMAIL};
+use context::{CandidateContext, ContextReader, TopicContext, topic};
+use network::ColonAddress;
+use rules::{
+    BIRTH_DATE, CARD, CODED_RULES, EMAIL, IBAN, IPV4, IPV6, MAC, PHONE, RULES, SSN, WRITTEN_EMAIL,
+};
 
-/// Texts up to this many bytes may be one value, whatever its letters.
-const SHORT: usize = 64;
+/// A text of up to this many bytes may be a single value, whatever its letters.
+const MAX_SINGLE_VALUE_BYTES: usize = 64;
 
 /// The fewest letters and digits of a value.
-const SHORTEST: usize = 6;
+const MIN_VALUE_CHARS: usize = 6;
 
-/// The rules with their scan.
+/// The scanner with its rules.
 pub(crate) fn scanner() -> Scanner {
     Scanner { rules: RULES, scan }
 }
 
 /// Finds personal data; hits may overlap.
-fn scan(window: &ScanWindow<'_>, hits: &mut Vec<Hit>) {
+fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
     let (text, bytes) = (window.text, window.bytes());
-    let near = ContextReader::new(bytes);
+    let reader = ContextReader::new(bytes);
     let mut after = 0;
-    for place in window.stops() {
+    for place in window.personal_data_positions() {
         if place < after {
             continue;
         }
-        match byte(bytes, place) {
-            b'@' => push(text, hits, EMAIL, email::address(window, place)),
-            b'(' | b'[' => push(text, hits, WRITTEN_EMAIL, email::bracketed(bytes, place)),
-            b':' => match network::colons(&near, place) {
-                Some(Address::V6(range)) => push(text, hits, V6, Some(range)),
-                Some(Address::Mac(range)) => push(text, hits, MAC, Some(range)),
+        match byte_at(bytes, place) {
+            b'@' => push_hit(text, hits, EMAIL, email::email_at(window, place)),
+            b'(' | b'[' => {
+                push_hit(text, hits, WRITTEN_EMAIL, email::bracketed_email(bytes, place))
+            }
+            b':' => match network::address_at_colon(&reader, place) {
+                Some(ColonAddress::V6(range)) => push_hit(text, hits, IPV6, Some(range)),
+                Some(ColonAddress::Mac(range)) => push_hit(text, hits, MAC, Some(range)),
                 None => {}
             },
-            _ => after = digits(window, &near, place, hits),
+            _ => after = scan_digits(window, &reader, place, hits),
         }
     }
 }
 
-/// Finds what stands at a digit. Gives the end of what need not be looked at again.
-fn digits(
+/// Scans what is at a digit. Returns the end of what need not be scanned again.
+fn scan_digits(
     window: &ScanWindow<'_>,
-    near: &ContextReader<'_>,
+    reader: &ContextReader<'_>,
     place: usize,
-    hits: &mut Vec<Hit>,
+    hits: &mut Vec<ScanHit>,
 ) -> usize {
     let bytes = window.bytes();
-    if let Some(end) = cluster::timestamp_end(bytes, place) {
+    if let Some(end) = candidate::timestamp_end(bytes, place) {
         return end;
     }
     let (token, fits) = Token::around(bytes, place);
-    let hash = token.hash && bytes.len() > SHORT;
+    let hash = token.looks_like_hash && bytes.len() > MAX_SINGLE_VALUE_BYTES;
     if fits
         && !hash
-        && !stands_alone(bytes, token)
-        && !window.covered.holds(&(token.start..token.end))
+        && !is_too_short_alone(bytes, token)
+        && !window.covered.covers(&(token.start..token.end))
     {
-        // What is known to be nobody's is passed over as a whole: a part of it may look like a
-        // phone number.
+        // A value known to be reserved is skipped as a whole; a part of it could look like a phone
+        // number.
         if let Some(end) = network::reserved_v4_end(bytes, token) {
             return end;
         }
-        match card::starting(bytes, token) {
-            Some(card) if card.published => return card.range.end,
+        match card::card_at(bytes, token) {
+            Some(card) if card.is_test_card => return card.range.end,
             card => {
                 let followed = card.as_ref().filter(|card| card.followed_by_card);
-                let next = followed.filter(|card| is_owned(near, card)).map(|card| card.range.end);
-                numbers(window.text, near, token, card, hits);
+                let next =
+                    followed.filter(|card| may_be_card(reader, card)).map(|card| card.range.end);
+                scan_token(window.text, reader, token, card, hits);
                 if let Some(next) = next {
                     return next;
                 }
             }
         }
     }
-    cluster::uuid_end(bytes, token).unwrap_or(token.end)
+    candidate::uuid_end(bytes, token).unwrap_or(token.end)
 }
 
-fn push(text: &str, hits: &mut Vec<Hit>, rule: usize, range: Option<Range<usize>>) {
+fn push_hit(text: &str, hits: &mut Vec<ScanHit>, rule: usize, range: Option<Range<usize>>) {
     if let Some(range) = range {
         let range = text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end);
-        hits.push(Hit { range, rule });
+        hits.push(ScanHit { range, rule });
     }
 }
 
-/// True for a number that is too short for a value and has nothing beside it that it goes on with.
-fn stands_alone(bytes: &[u8], token: Token) -> bool {
-    token.end - token.start < SHORTEST
-        && !matches!(before(bytes, token.start), b'-' | b'.')
-        && !cluster::is_joined(bytes, token.end)
-        && !continues(bytes, token.start, GroupJoin::Loose)
-        && lettered(bytes, token.start).is_none()
+/// True for a number that is too short for a value and is not connected to anything beside it.
+fn is_too_short_alone(bytes: &[u8], token: Token) -> bool {
+    token.end - token.start < MIN_VALUE_CHARS
+        && !matches!(byte_before(bytes, token.start), b'-' | b'.')
+        && !candidate::may_continue(bytes, token.end)
+        && !continues_number(bytes, token.start, GroupJoin::Loose)
+        && letter_group_start(bytes, token.start).is_none()
         && !iban::is_head(bytes, token)
 }
 
-/// What a token with digits, and the groups that start with it, can be. The card was looked for
-/// before.
-fn numbers(
+/// Scans a token with digits and the groups that begin with it. A card was searched for before.
+fn scan_token(
     text: &str,
-    near: &ContextReader<'_>,
+    reader: &ContextReader<'_>,
     token: Token,
     card: Option<Card>,
-    hits: &mut Vec<Hit>,
+    hits: &mut Vec<ScanHit>,
 ) {
-    let bytes = near.bytes;
-    push(text, hits, V4, network::v4(near, token));
-    push(text, hits, MAC, network::mac(near, token));
+    let bytes = reader.bytes;
+    push_hit(text, hits, IPV4, network::ipv4_at(reader, token));
+    push_hit(text, hits, MAC, network::mac_at(reader, token));
     if let Some(card) = card
-        && is_owned(near, &card)
+        && may_be_card(reader, &card)
     {
-        push(text, hits, CARD, Some(card.range));
+        push_hit(text, hits, CARD, Some(card.range));
     }
-    if !token.digits {
-        push(text, hits, IBAN, iban::starting(bytes, token));
+    if !token.is_numeric {
+        push_hit(text, hits, IBAN, iban::iban_at(bytes, token));
     }
-    clusters(text, near, token, hits);
+    scan_groups(text, reader, token, hits);
 }
 
-/// What the token is with what follows: across blanks, without them, and by itself.
-fn clusters(text: &str, near: &ContextReader<'_>, token: Token, hits: &mut Vec<Hit>) {
-    let bytes = near.bytes;
-    let long = token.end - token.start >= SHORTEST;
-    let follows = continues(bytes, token.start, GroupJoin::Loose);
-    let joined = cluster::is_joined(bytes, token.end);
+/// Scans the token with the groups that follow it: joined across blanks, joined without blanks, and
+/// alone.
+fn scan_groups(text: &str, reader: &ContextReader<'_>, token: Token, hits: &mut Vec<ScanHit>) {
+    let bytes = reader.bytes;
+    let long = token.end - token.start >= MIN_VALUE_CHARS;
+    let follows = continues_number(bytes, token.start, GroupJoin::Loose);
+    let joined = candidate::may_continue(bytes, token.end);
     let mut end = token.end;
     let mut blanks = follows;
-    if !follows && (joined || long || lettered(bytes, token.start).is_some()) {
-        if let Some(cluster) = Cluster::gather(bytes, token.start, GroupJoin::Loose) {
-            groups(text, near, &cluster, GroupJoin::Loose, hits);
-            end = cluster.end;
-            blanks = cluster.separators & (cluster::BLANK | cluster::BRACKET) != 0;
+    if !follows && (joined || long || letter_group_start(bytes, token.start).is_some()) {
+        if let Some(candidate) = Candidate::parse(bytes, token.start, GroupJoin::Loose) {
+            scan_candidate(text, reader, &candidate, GroupJoin::Loose, hits);
+            end = candidate.end;
+            blanks = candidate.separators & (candidate::BLANK | candidate::BRACKET) != 0;
         } else {
             blanks = true;
         }
     }
-    if !blanks || continues(bytes, token.start, GroupJoin::Tight) {
+    if !blanks || continues_number(bytes, token.start, GroupJoin::Tight) {
         return;
     }
     if joined
-        && let Some(cluster) = Cluster::gather(bytes, token.start, GroupJoin::Tight)
-        && cluster.end != token.end
-        && (follows || cluster.end != end)
+        && let Some(candidate) = Candidate::parse(bytes, token.start, GroupJoin::Tight)
+        && candidate.end != token.end
+        && (follows || candidate.end != end)
     {
-        groups(text, near, &cluster, GroupJoin::Tight, hits);
+        scan_candidate(text, reader, &candidate, GroupJoin::Tight, hits);
     } else if long
         && (follows || end != token.end)
-        && let Some(cluster) = Cluster::gather(bytes, token.start, GroupJoin::Token)
+        && let Some(candidate) = Candidate::parse(bytes, token.start, GroupJoin::Token)
     {
-        groups(text, near, &cluster, GroupJoin::Token, hits);
+        scan_candidate(text, reader, &candidate, GroupJoin::Token, hits);
     }
     if follows
-        && bracketed(bytes, token)
-        && let Some(cluster) = Cluster::gather(bytes, token.start, GroupJoin::Loose)
+        && may_restart(bytes, token)
+        && let Some(candidate) = Candidate::parse(bytes, token.start, GroupJoin::Loose)
     {
-        let words = Words::new(near, cluster.start, cluster.end);
-        push(text, hits, PHONE, phone::restarted(&words, &cluster));
+        let context = CandidateContext::new(reader, candidate.start, candidate.end);
+        push_hit(text, hits, PHONE, phone::restarted_number(&context, &candidate));
     }
 }
 
-/// What groups of digits and letters are, taken together.
-fn groups(
+/// Applies the rules to one candidate.
+fn scan_candidate(
     text: &str,
-    near: &ContextReader<'_>,
-    cluster: &Cluster,
+    reader: &ContextReader<'_>,
+    candidate: &Candidate,
     join: GroupJoin,
-    hits: &mut Vec<Hit>,
+    hits: &mut Vec<ScanHit>,
 ) {
-    let bytes = near.bytes;
-    if cluster.len() >= SHORTEST {
-        let words = Words::new(near, cluster.start, cluster.end);
-        if security::is_ssn(&words, cluster) {
-            push(text, hits, SSN, Some(cluster.start..cluster.end));
+    let bytes = reader.bytes;
+    if candidate.len() >= MIN_VALUE_CHARS {
+        let context = CandidateContext::new(reader, candidate.start, candidate.end);
+        if us_ssn::is_ssn(&context, candidate) {
+            push_hit(text, hits, SSN, Some(candidate.start..candidate.end));
         }
-        push(text, hits, PHONE, phone::phone(&words, cluster));
-        push(text, hits, BIRTH, birth_date::date(&words, cluster));
-        documents(text, &words, cluster, hits);
+        push_hit(text, hits, PHONE, phone::phone_number(&context, candidate));
+        push_hit(text, hits, BIRTH_DATE, birth_date::birth_date(&context, candidate));
+        scan_documents(text, &context, candidate, hits);
     }
-    if let Some(start) = lettered(bytes, cluster.start)
-        && let Some(cluster) = Cluster::gather(bytes, start, join)
+    if let Some(start) = letter_group_start(bytes, candidate.start)
+        && let Some(candidate) = Candidate::parse(bytes, start, join)
     {
-        let words = Words::new(near, cluster.start, cluster.end);
-        documents(text, &words, &cluster, hits);
+        let context = CandidateContext::new(reader, candidate.start, candidate.end);
+        scan_documents(text, &context, &candidate, hits);
     }
 }
 
-/// Numbers of documents and registers.
-fn documents(text: &str, words: &Words<'_>, cluster: &Cluster, hits: &mut Vec<Hit>) {
-    national::kinds(words, cluster, |row| {
-        push(text, hits, OWN.len() + row, Some(cluster.start..cluster.end));
+/// Applies the rules for document and register numbers.
+fn scan_documents(
+    text: &str,
+    context: &CandidateContext<'_>,
+    candidate: &Candidate,
+    hits: &mut Vec<ScanHit>,
+) {
+    document_numbers::for_each_match(context, candidate, |row| {
+        push_hit(text, hits, CODED_RULES.len() + row, Some(candidate.start..candidate.end));
     });
 }
 
 /// The start of a short word before a number that may be its first group, as in `AA 12 34 56 B`.
-fn lettered(bytes: &[u8], start: usize) -> Option<usize> {
-    if !matches!(before(bytes, start), b' ' | b'-' | b'.') {
+fn letter_group_start(bytes: &[u8], start: usize) -> Option<usize> {
+    if !matches!(byte_before(bytes, start), b' ' | b'-' | b'.') {
         return None;
     }
     let end = start.checked_sub(1)?;
-    let last = before(bytes, end);
-    if bytes.len() > SHORT && !last.is_ascii_uppercase() {
+    let last = byte_before(bytes, end);
+    if bytes.len() > MAX_SINGLE_VALUE_BYTES && !last.is_ascii_uppercase() {
         return None;
     }
     let mut at = end;
-    while end - at <= 4 && before(bytes, at).is_ascii_alphabetic() {
+    while end - at <= 4 && byte_before(bytes, at).is_ascii_alphabetic() {
         at -= 1;
     }
-    let bounded = !before(bytes, at).is_ascii_alphanumeric() && before(bytes, at) != b'_';
+    let bounded = !byte_before(bytes, at).is_ascii_alphanumeric() && byte_before(bytes, at) != b'_';
     (at < end && end - at <= 4 && bounded).then_some(at)
 }
 
-/// True for a number after a blank that starts anew: with a bracket, or the zero of an area.
-fn bracketed(bytes: &[u8], token: Token) -> bool {
-    let left = before(bytes, token.start);
-    let zero = byte(bytes, token.start) == b'0' && token.end - token.start >= 2;
-    token.digits && (left == b'(' || left == b' ' && zero)
+/// True for a number after a blank that may begin a new value: it has a bracket or a trunk zero.
+fn may_restart(bytes: &[u8], token: Token) -> bool {
+    let left = byte_before(bytes, token.start);
+    let zero = byte_at(bytes, token.start) == b'0' && token.end - token.start >= 2;
+    token.is_numeric && (left == b'(' || left == b' ' && zero)
 }
 
-/// False when the words before speak of orders, parcels and the like, and not of cards.
-fn is_owned(near: &ContextReader<'_>, card: &Card) -> bool {
+/// False if the words before it are about orders, parcels and the like, and not about cards.
+fn may_be_card(reader: &ContextReader<'_>, card: &Card) -> bool {
     let Range { start, end } = card.range;
-    let context = Context::around(near, start, end);
-    let named = context.last & topic::CARD != 0;
-    if card.short {
+    let context = TopicContext::around(reader, start, end);
+    let named = context.last_label & topic::CARD != 0;
+    if card.needs_keyword {
         return named || context.label & topic::CARD != 0;
     }
-    let hash = before(near.bytes, start) == b'#';
-    let other = hash || context.near & topic::OTHER != 0;
-    let order = context.adjoins && context.last & context.near & topic::ORDER != 0;
-    named || !(order || card.weak && other)
+    let hash = byte_before(reader.bytes, start) == b'#';
+    let other = hash || context.right_before & topic::OTHER != 0;
+    let order =
+        context.is_adjacent && context.last_label & context.right_before & topic::ORDER != 0;
+    named || !(order || card.has_weak_form && other)
 }

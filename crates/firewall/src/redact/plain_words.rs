@@ -1,98 +1,100 @@
-//! Short plain words, told apart in one pass: most cells and names are, and hold no value.
+//! Recognises short texts of plain words in one pass. Most cells and field names are such texts and
+//! contain no value.
 
 use super::anchor_matcher::AnchorMatcher;
 
-/// The longest text that is looked at, in bytes.
-const LONGEST: usize = 64;
-/// The longest word. Longer ones may be base64.
-const WORD: usize = 10;
-/// The most digits of the number at the end. Three may be a security code.
-const DIGITS: usize = 2;
-/// The fewest letters of the word before that number. Shorter ones may be a part of it.
-const BEFORE: usize = 5;
+/// The longest text that qualifies, in bytes.
+const MAX_TEXT_BYTES: usize = 64;
+/// The longest word, in letters. Longer ones may be base64.
+const MAX_WORD_LETTERS: usize = 10;
+/// The most digits of a trailing number. Three could be a card's security code.
+const MAX_TRAILING_DIGITS: usize = 2;
+/// The fewest letters of the word before that number. A shorter word may be part of a value with
+/// it.
+const MIN_LETTERS_BEFORE_NUMBER: usize = 5;
 
-/// Tells brief texts.
+/// Recognises texts of plain words.
 #[derive(Debug)]
 pub(crate) struct PlainWordFilter {
-    /// The anchors of rules, and of words that speak to a model.
-    all: AnchorMatcher,
-    /// The anchors of rules.
-    rules: AnchorMatcher,
+    /// The anchors of redaction rules and of injection patterns.
+    all_anchors: AnchorMatcher,
+    /// The anchors of redaction rules.
+    rule_anchors: AnchorMatcher,
 }
 
-/// A text of a few plain words, printable ASCII, with no value in it.
+/// A short text of plain words in printable ASCII that contains no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PlainWords {
-    /// Whether there may be words among them that speak to a model.
-    pub(crate) speaks: bool,
+    /// Whether some of the words may address a model.
+    pub(crate) may_address_model: bool,
 }
 
 impl PlainWordFilter {
-    /// Texts without one of these anchors, and what may speak to a model.
-    pub(super) fn without(mut rules: Vec<&str>, mut speech: Vec<&str>) -> Self {
-        rules.retain(|anchor| is_of_words(anchor));
-        speech.retain(|anchor| is_of_words(anchor));
-        let all = AnchorMatcher::new(rules.iter().chain(&speech).copied());
-        Self { all, rules: AnchorMatcher::new(rules.into_iter()) }
+    /// A filter for these rule anchors and injection anchors.
+    pub(super) fn new(mut rules: Vec<&str>, mut speech: Vec<&str>) -> Self {
+        rules.retain(|anchor| is_wordlike(anchor));
+        speech.retain(|anchor| is_wordlike(anchor));
+        let all_anchors = AnchorMatcher::new(rules.iter().chain(&speech).copied());
+        Self { all_anchors, rule_anchors: AnchorMatcher::new(rules.into_iter()) }
     }
 
-    /// Something only for a text in which no value can be found: a few words of ASCII letters,
-    /// perhaps with a small number or the mark of a sentence at their end, and no anchor of a rule
-    /// among them. That mark stands behind the last word and before nothing. There is no other sign
-    /// that could assign a value to a name, stand in an address or begin an encoding, no word that
-    /// could be a token, and no digit that could be one of a person's number: a passport or a number
-    /// plate has few of them.
+    /// `Some` only for a text in which no rule can match: a few words of ASCII letters without a
+    /// rule's anchor, possibly followed by a small number or a full stop or question mark. Such a
+    /// text has no sign that could assign a value to a name, be part of an address or begin an
+    /// encoding; no word that could be a token; and too few digits for a personal number such as a
+    /// passport or number plate.
     pub(super) fn plain_words(&self, text: &str) -> Option<PlainWords> {
         let text = text.as_bytes();
         if !is_few_words(text) {
             return None;
         }
-        let speaks = self.all.any(text);
-        (!speaks || !self.rules.any(text)).then_some(PlainWords { speaks })
+        let may_address_model = self.all_anchors.has_match(text);
+        (!may_address_model || !self.rule_anchors.has_match(text))
+            .then_some(PlainWords { may_address_model })
     }
 }
 
-/// True for an anchor that can stand among plain words, which have no other signs.
-fn is_of_words(anchor: &str) -> bool {
+/// True for an anchor that can occur among plain words, which have no other characters.
+fn is_wordlike(anchor: &str) -> bool {
     anchor.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'.' | b'?'))
 }
 
 fn is_few_words(text: &[u8]) -> bool {
-    if text.len() > LONGEST {
+    if text.len() > MAX_TEXT_BYTES {
         return false;
     }
-    let said = match text {
+    let sentence = match text {
         [said @ .., b'.' | b'?'] if said.last().is_some_and(u8::is_ascii_alphabetic) => said,
         said => said,
     };
-    let number = said.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let (words, _) = said.split_at_checked(said.len() - number).unwrap_or_default();
-    // Letters of the word that is read, and of the one before it.
+    let number = sentence.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (words, _) = sentence.split_at_checked(sentence.len() - number).unwrap_or_default();
+    // Letters of the current word and of the one before it.
     let (mut word, mut before) = (0, 0);
     for byte in words {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' if word < WORD => word += 1,
+            b'a'..=b'z' | b'A'..=b'Z' if word < MAX_WORD_LETTERS => word += 1,
             b' ' => before = std::mem::take(&mut word),
             _ => return false,
         }
     }
-    // A number belongs to none of the words when it is alone, or when a blank parts it from one.
-    let apart = words.is_empty() || word == 0 && before >= BEFORE;
-    number == 0 || number <= DIGITS && apart
+    // A number is separate if it stands alone or follows a long enough word and a blank.
+    let is_separate = words.is_empty() || word == 0 && before >= MIN_LETTERS_BEFORE_NUMBER;
+    number == 0 || number <= MAX_TRAILING_DIGITS && is_separate
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::engine::Engine;
-    use super::super::{BUILTIN, fixpoint};
+    use super::super::engine::DetectionEngine;
+    use super::super::{BUILTIN_ENGINE, fixpoint};
     use super::PlainWords;
-    use crate::content::finding::Findings;
+    use crate::content::findings::Findings;
     use crate::injection;
 
-    fn engine() -> &'static Engine {
-        BUILTIN.as_ref().unwrap()
+    fn engine() -> &'static DetectionEngine {
+        BUILTIN_ENGINE.as_ref().unwrap()
     }
 
     /// Words of the rules and of requests for values, and short mixtures of letters and digits.
@@ -113,7 +115,7 @@ mod tests {
         #[test]
         fn nothing_is_found_in_brief_texts(text in words()) {
             if engine().plain_words(&text).is_some() {
-                prop_assert_eq!(fixpoint::find_values(engine().all(), &text, &[]), []);
+                prop_assert_eq!(fixpoint::find_values(engine().all_rules(), &text, &[]), []);
             }
         }
 
@@ -126,9 +128,9 @@ mod tests {
             let spoken = format!("{before} {} {after}", anchor.get(&anchors)).to_uppercase();
             for text in [before, spoken] {
                 let lower = text.to_lowercase();
-                if let Some(PlainWords { speaks }) = engine().plain_words(&text) {
-                    prop_assert_eq!(speaks, anchors.iter().any(|anchor| lower.contains(anchor)));
-                    prop_assert!(speaks || !Findings::default().look(&text));
+                if let Some(PlainWords { may_address_model }) = engine().plain_words(&text) {
+                    prop_assert_eq!(may_address_model, anchors.iter().any(|anchor| lower.contains(anchor)));
+                    prop_assert!(may_address_model || !Findings::default().scan(&text));
                 }
             }
         }
@@ -136,7 +138,7 @@ mod tests {
 
     #[test]
     fn examples_of_rules_are_not_brief() {
-        for rule in 0..engine().names().len() {
+        for rule in 0..engine().identities().len() {
             for (text, value) in engine().examples(rule) {
                 assert!(engine().plain_words(&text).is_none(), "{text}: {value}");
             }

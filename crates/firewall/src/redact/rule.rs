@@ -1,4 +1,4 @@
-//! A rule as data: a literal that wakes it, a pattern that is matched there, and checks.
+//! A rule as data: literals that trigger it, a pattern that is matched there, and checks.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -8,29 +8,29 @@ use regex::bytes::{Regex, RegexBuilder};
 use weaver_types::ValueFamily;
 
 use super::checksum;
-use super::run;
-use super::validate::Check;
-use super::work;
+use super::token_run;
+use super::validators::Validator;
+use super::work_meter;
 
-/// The bytes from an anchor's start that a pattern sees unless its rule says otherwise.
-pub(crate) const REACH: usize = 256;
-/// The most that a rule may say.
+/// How many bytes from an anchor a pattern sees by default.
+pub(crate) const DEFAULT_REACH: usize = 256;
+/// The most that a rule may request.
 pub(crate) const MAX_REACH: usize = 1_024;
-/// The bytes around a value in which a context word is looked for unless the rule says otherwise.
-pub(crate) const WITHIN: usize = 64;
+/// How many bytes around a value context words are searched in by default.
+pub(crate) const DEFAULT_CONTEXT_BYTES: usize = 64;
 /// The longest part of a host before a match that is masked with it.
-const HOST: usize = 64;
+const MAX_HOST_BYTES: usize = 64;
 /// The largest compiled pattern, in bytes.
-const MAX_COMPILED: usize = 1 << 20;
+const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 /// One rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// Its name.
+    /// The id.
     pub(crate) id: Arc<str>,
-    /// The kind of value, as counts and warnings name it.
+    /// The kind of value, as used in counts and warnings.
     pub(crate) kind: Arc<str>,
-    /// What such a value is.
+    /// Whether such a value is a secret or personal data.
     pub(crate) family: ValueFamily,
     /// The literals at which a match can start.
     pub(crate) anchors: Vec<String>,
@@ -38,56 +38,56 @@ pub(crate) struct Rule {
     pub(crate) pattern: Pattern,
     /// Whether the byte before the anchor must not be a letter, a digit or `_`.
     pub(crate) boundary: bool,
-    /// The bytes from the anchor's start that the pattern sees.
+    /// How many bytes from the anchor's start the pattern sees.
     pub(crate) reach: usize,
-    /// The bytes at both ends of a match that are no part of the value. A pattern with a group needs
-    /// none, and takes longer.
+    /// How many bytes at both ends of a match are not part of the value. This avoids a capture
+    /// group, which takes longer.
     pub(crate) trim: (usize, usize),
-    /// Whether the mask goes on to the end of the token run in which the match ends.
+    /// Whether the mask extends to the end of the token run in which the match ends.
     pub(crate) extend: bool,
-    /// Whether the mask begins where the URL begins in which the match stands.
+    /// Whether the mask begins at the start of the URL that contains the match.
     pub(crate) url: bool,
-    /// A byte that every match holds; a window without it is not searched.
+    /// A byte that every match contains; a window without it is not searched.
     pub(crate) needs: Option<u8>,
-    /// What the masked text must pass.
-    pub(crate) checks: Vec<Check>,
-    /// Bits per character that the masked text must have.
+    /// Validators that the masked text must pass.
+    pub(crate) checks: Vec<Validator>,
+    /// The minimum entropy of the masked text, in bits per byte.
     pub(crate) entropy: Option<f64>,
-    /// Words of which one must stand near.
-    pub(crate) context: Option<Context>,
-    /// What a masked text must not hold, in lower case.
+    /// Words of which one must be nearby.
+    pub(crate) context: Option<ContextWords>,
+    /// Lower-case texts that the masked text must not contain.
     pub(crate) allow: Vec<String>,
-    /// Texts, and what of each is masked.
+    /// Examples: texts, and what is masked in each.
     pub(crate) masks: Vec<(String, String)>,
-    /// Texts in which it masks nothing.
+    /// Examples in which nothing is masked.
     pub(crate) keeps: Vec<String>,
 }
 
 impl Rule {
-    /// The value that stands at an anchor, if one does. `runs` remembers where token runs end.
+    /// The value at an anchor, if there is one. `runs` caches where token runs end.
     pub(crate) fn verify(
         &self,
         text: &str,
         at: usize,
-        runs: &mut run::RunEndCache,
+        runs: &mut token_run::RunEndCache,
     ) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
-        if self.boundary && at.checked_sub(1).and_then(|i| bytes.get(i)).is_some_and(is_word) {
+        if self.boundary && at.checked_sub(1).and_then(|i| bytes.get(i)).is_some_and(is_word_byte) {
             return None;
         }
         let window = bytes.get(at..bytes.len().min(at + self.reach))?;
-        // Looking for one byte takes a small part of the time of a pattern.
+        // Searching for one byte is much cheaper than matching a pattern.
         if self.needs.is_some_and(|needs| !window.contains(&needs)) {
             return None;
         }
-        work::add(window.len());
+        work_meter::add_bytes(window.len());
         let Some(regex) = self.pattern.compiled() else {
-            // A pattern that does not compile masks what it might have masked.
+            // A pattern that does not compile masks everything that it could have matched.
             return Some(at..runs.end(text, at));
         };
-        let found = value_in(regex, window)?;
+        let found = value_range(regex, window)?;
         let found = found.start + self.trim.0..found.end.saturating_sub(self.trim.1);
-        let mut range = whole(text, at + found.start..at + found.end);
+        let mut range = to_char_boundaries(text, at + found.start..at + found.end);
         let value = text.get(range.clone())?;
         if value.is_empty() || !self.accepts(text, &range, value) {
             return None;
@@ -101,15 +101,15 @@ impl Rule {
         Some(range)
     }
 
-    /// Whether the rule would read more of a text that goes on, from an anchor at this place.
-    pub(crate) fn is_unfinished(&self, text: &[u8], at: usize) -> bool {
+    /// True if the rule, from an anchor at `at`, could read beyond the end of the text.
+    pub(crate) fn may_read_further(&self, text: &[u8], at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|at| text.get(at));
-        at + self.reach > text.len() && !(self.boundary && before.is_some_and(is_word))
+        at + self.reach > text.len() && !(self.boundary && before.is_some_and(is_word_byte))
     }
 
     fn accepts(&self, text: &str, range: &Range<usize>, value: &str) -> bool {
         self.checks.iter().all(|check| check(value))
-            && self.entropy.is_none_or(|least| checksum::entropy(value) >= least)
+            && self.entropy.is_none_or(|least| checksum::shannon_entropy(value) >= least)
             && (self.allow.is_empty() || {
                 let lower = value.to_ascii_lowercase();
                 !self.allow.iter().any(|word| lower.contains(word.as_str()))
@@ -118,9 +118,9 @@ impl Rule {
     }
 }
 
-/// Where the URL begins in whose host a place stands: its scheme, where one is near enough.
+/// Where the URL whose host contains a position begins: at its scheme, if that is close enough.
 fn url_start(bytes: &[u8], at: usize) -> usize {
-    let before = bytes.get(at.saturating_sub(HOST)..at).unwrap_or_default();
+    let before = bytes.get(at.saturating_sub(MAX_HOST_BYTES)..at).unwrap_or_default();
     let is_host = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
     let host = at - before.iter().rev().take_while(is_host).count();
     [&b"https://"[..], b"http://"]
@@ -129,9 +129,9 @@ fn url_start(bytes: &[u8], at: usize) -> usize {
         .map_or(host, |scheme| host - scheme.len())
 }
 
-/// The first group that took part, or the whole match.
-fn value_in(regex: &Regex, window: &[u8]) -> Option<Range<usize>> {
-    // Groups cost more to find than the match: they are asked for only where there are any.
+/// The first group that matched, or the whole match.
+fn value_range(regex: &Regex, window: &[u8]) -> Option<Range<usize>> {
+    // Finding groups costs more than finding the match, so it is done only if there are any.
     if regex.captures_len() == 1 {
         return regex.find(window).map(|found| found.range());
     }
@@ -143,26 +143,26 @@ fn value_in(regex: &Regex, window: &[u8]) -> Option<Range<usize>> {
     Some(found.range())
 }
 
-fn is_word(byte: &u8) -> bool {
+fn is_word_byte(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
-/// The range, grown to character borders.
-pub(crate) fn whole(text: &str, range: Range<usize>) -> Range<usize> {
+/// Extends the range to character boundaries.
+pub(crate) fn to_char_boundaries(text: &str, range: Range<usize>) -> Range<usize> {
     text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
 }
 
 /// Why a pattern cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatternError {
-    /// It does not compile: the last line of what the compiler says.
+    /// It does not compile; the last line of the compiler's message.
     #[error("{0}")]
     Syntax(String),
     #[error("it matches the empty text")]
     MatchesEmpty,
 }
 
-/// A byte pattern that is compiled when it is first needed.
+/// A byte pattern that is compiled on first use.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     source: String,
@@ -175,17 +175,17 @@ impl Pattern {
         Self { source, compiled: OnceLock::new() }
     }
 
-    /// The compiled pattern; nothing when it does not compile.
+    /// The compiled pattern; `None` if it does not compile.
     fn compiled(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| build(&self.source).ok()).as_ref()
+        self.compiled.get_or_init(|| compile(&self.source).ok()).as_ref()
     }
 
-    /// Whether it compiles, and how large its shortest match is.
+    /// Checks that it compiles and does not match the empty text.
     ///
     /// # Errors
     /// [`PatternError`].
     pub(crate) fn check(&self) -> Result<(), PatternError> {
-        let regex = build(&self.source).map_err(|error| {
+        let regex = compile(&self.source).map_err(|error| {
             let text = error.to_string();
             let line = text.lines().last().unwrap_or("it does not compile");
             PatternError::Syntax(line.trim().to_owned())
@@ -197,26 +197,26 @@ impl Pattern {
     }
 }
 
-fn build(source: &str) -> Result<Regex, regex::Error> {
+fn compile(source: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(&format!(r"\A(?:{source})"))
         .unicode(false)
-        .size_limit(MAX_COMPILED)
-        .dfa_size_limit(MAX_COMPILED)
+        .size_limit(MAX_COMPILED_BYTES)
+        .dfa_size_limit(MAX_COMPILED_BYTES)
         .build()
 }
 
-/// Words that must stand near a value.
+/// Words of which one must be near a value.
 #[derive(Debug)]
-pub(crate) struct Context {
+pub(crate) struct ContextWords {
     words: AhoCorasick,
     within: usize,
 }
 
-impl Context {
-    /// Any of `words`, in ASCII of any case, within this number of bytes before or after.
+impl ContextWords {
+    /// Any of `words`, ignoring ASCII case, within this many bytes before or after the value.
     ///
     /// # Errors
-    /// [`BuildError`](aho_corasick::BuildError), when there are too many words.
+    /// [`BuildError`](aho_corasick::BuildError) if there are too many words.
     pub(crate) fn new(words: &[String], within: usize) -> Result<Self, aho_corasick::BuildError> {
         let words = AhoCorasick::builder().ascii_case_insensitive(true).build(words)?;
         Ok(Self { words, within })
@@ -254,10 +254,10 @@ mod tests {
     #[test]
     fn a_range_grows_to_the_borders_of_characters() {
         let text = "a\u{e9}b";
-        assert_eq!(whole(text, 1..3), 1..3);
-        assert_eq!(whole(text, 2..2), 1..3);
-        assert_eq!(whole(text, 0..2), 0..3);
-        assert_eq!(whole(text, 2..4), 1..4);
+        assert_eq!(to_char_boundaries(text, 1..3), 1..3);
+        assert_eq!(to_char_boundaries(text, 2..2), 1..3);
+        assert_eq!(to_char_boundaries(text, 0..2), 0..3);
+        assert_eq!(to_char_boundaries(text, 2..4), 1..4);
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
             ("x", None),
             ("(x)", None),
         ] {
-            assert_eq!(value_in(&build(source).unwrap(), b"k=ab"), value, "{source}");
+            assert_eq!(value_range(&compile(source).unwrap(), b"k=ab"), value, "{source}");
         }
     }
 }

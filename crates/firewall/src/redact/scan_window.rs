@@ -1,4 +1,4 @@
-//! A text with the classes of its bytes, found once for all scanners.
+//! A text with the classes of its bytes, computed once for all scanners.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,12 +10,12 @@ use super::covered_ranges::CoveredRanges;
 
 /// Signs between a name and its value.
 const SIGN: usize = 0;
-/// Characters of tokens.
+/// Token characters.
 const TOKEN: usize = 1;
 /// Decimal digits.
 const DIGIT: usize = 2;
-/// Where personal data can stand: digits, colons, `@` and opening brackets.
-const STOP: usize = 3;
+/// Where personal data can begin: digits, colons, `@` and opening brackets.
+const PERSONAL_START: usize = 3;
 /// Dashes.
 const DASH: usize = 4;
 
@@ -30,57 +30,63 @@ fn class(byte: u8) -> u8 {
     u8::from(sign) << SIGN
         | u8::from(token) << TOKEN
         | u8::from(digit) << DIGIT
-        | u8::from(stop) << STOP
+        | u8::from(stop) << PERSONAL_START
         | u8::from(dash) << DASH
         | reveal::classes(byte)
 }
 
-/// The classes of every byte.
+/// The classes of every byte value.
 static TABLE: LazyLock<ClassTable> = LazyLock::new(|| byte_classes::class_table(class));
 
-/// A text that is about to be searched.
+/// A text to be scanned.
 #[derive(Debug)]
 pub(crate) struct ScanWindow<'t> {
     pub(crate) text: &'t str,
-    masks: ByteClassBitmaps,
-    /// What is masked whatever a scanner finds.
+    byte_classes: ByteClassBitmaps,
+    /// Ranges that are masked anyway and need no scan.
     pub(crate) covered: CoveredRanges,
 }
 
 impl<'t> ScanWindow<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
         let covered = CoveredRanges::default();
-        Self { text, masks: ByteClassBitmaps::of(text.as_bytes(), &TABLE), covered }
+        Self { text, byte_classes: ByteClassBitmaps::from_bytes(text.as_bytes(), &TABLE), covered }
     }
 
     pub(crate) fn bytes(&self) -> &'t [u8] {
         self.text.as_bytes()
     }
 
-    /// The same for the search for what is hidden; what is covered is of no interest.
-    pub(crate) fn source(&self) -> reveal::Source<'_> {
-        reveal::Source { text: self.text, masks: &self.masks, known: self.covered.ranges() }
+    /// The text as input of the search for encoded views, which skips covered ranges.
+    pub(crate) fn reveal_source(&self) -> reveal::ClassifiedText<'_> {
+        reveal::ClassifiedText {
+            text: self.text,
+            masks: &self.byte_classes,
+            skipped_ranges: self.covered.ranges(),
+        }
     }
 
-    /// The signs `,` `-` `:` `;` `=` `>` `|` and tabs.
-    pub(crate) fn signs(&self) -> impl Iterator<Item = usize> {
-        self.masks.places(SIGN)
+    /// The positions of the signs `,` `-` `:` `;` `=` `>` `|` and tab.
+    pub(crate) fn sign_positions(&self) -> impl Iterator<Item = usize> {
+        self.byte_classes.positions(SIGN)
     }
 
-    /// Runs of characters of tokens that are not covered, with a digit among them, at least so
-    /// long; at most 64.
-    pub(crate) fn tokens(&self, least: u32) -> impl Iterator<Item = Range<usize>> {
-        let runs = self.masks.runs(TOKEN, least, 0..self.text.len());
-        runs.filter(|run| self.masks.any(DIGIT, run.clone()) && !self.covered.holds(run))
+    /// Token runs of at least `min_len` characters (at most 64) that contain a digit and are not
+    /// covered.
+    pub(crate) fn token_runs(&self, min_len: u32) -> impl Iterator<Item = Range<usize>> {
+        let runs = self.byte_classes.runs(TOKEN, min_len, 0..self.text.len());
+        runs.filter(|run| {
+            self.byte_classes.contains_any(DIGIT, run.clone()) && !self.covered.covers(run)
+        })
     }
 
-    /// Digits, colons, `@` and opening brackets.
-    pub(crate) fn stops(&self) -> impl Iterator<Item = usize> {
-        self.masks.places(STOP)
+    /// The positions of digits, colons, `@` and opening brackets.
+    pub(crate) fn personal_data_positions(&self) -> impl Iterator<Item = usize> {
+        self.byte_classes.positions(PERSONAL_START)
     }
 
-    /// Where a run of at least `least` dashes begins; `least` is at most 64.
-    pub(crate) fn dashes(&self, least: u32) -> impl Iterator<Item = usize> {
-        self.masks.places_where(0, move |near| near.run(DASH, least))
+    /// Where runs of at least `min_len` dashes begin; `min_len` is at most 64.
+    pub(crate) fn dash_runs(&self, min_len: u32) -> impl Iterator<Item = usize> {
+        self.byte_classes.positions_where(0, move |near| near.run_starts(DASH, min_len))
     }
 }

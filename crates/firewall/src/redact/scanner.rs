@@ -1,38 +1,38 @@
-//! Rules that are code: what a data rule cannot say.
+//! Scanners: rules written as code, for what a data rule cannot express.
 
 use std::ops::Range;
 
 use super::scan_window::ScanWindow;
 
-/// The name and the examples of a value that a scanner finds.
+/// The id, kind and examples of a value that a scanner finds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScanRule {
-    /// Its name.
+    /// The id.
     pub(crate) id: &'static str,
-    /// The kind of value, as counts and warnings name it.
+    /// The kind of value, as used in counts and warnings.
     pub(crate) kind: &'static str,
-    /// Texts, and what of each is masked.
+    /// Examples: texts, and what is masked in each.
     pub(crate) masks: &'static [(&'static str, &'static str)],
-    /// Texts in which it masks nothing.
+    /// Examples in which nothing is masked.
     #[cfg_attr(not(test), expect(dead_code, reason = "examples are run by tests"))]
     pub(crate) keeps: &'static [&'static str],
 }
 
 /// A value that a scanner found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hit {
-    /// Where it stands, in bytes, on character borders.
+pub(crate) struct ScanHit {
+    /// Its byte range, on character boundaries.
     pub(crate) range: Range<usize>,
-    /// Its place in the scanner's rules.
+    /// Its index in the scanner's rules.
     pub(crate) rule: usize,
 }
 
-/// A family of rules with one scan. The scan is linear, never panics, and a hit depends on at most
-/// 512 bytes before and after it.
+/// Several rules that share one scan. The scan is linear and never panics, and a hit depends on at
+/// most 512 bytes before and after it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scanner {
-    /// What it finds.
+    /// The rules.
     pub(crate) rules: &'static [ScanRule],
     /// Finds every value, in any order; overlaps are allowed.
-    pub(crate) scan: fn(&ScanWindow<'_>, &mut Vec<Hit>),
+    pub(crate) scan: fn(&ScanWindow<'_>, &mut Vec<ScanHit>),
 }

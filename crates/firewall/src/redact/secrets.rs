@@ -1,45 +1,44 @@
-//! Secrets that no prefix gives away: what their name, their neighbours or their form tells.
+//! Secrets without a telling prefix: recognised by their name, their context or their form.
 //!
-//! Each scanner reads the text once. What it finds at a place depends on at most 512 bytes
-//! before and after it.
+//! Each scanner reads the text once. A hit depends on at most 512 bytes before and after it.
 
-mod assign;
+mod assigned_value;
+mod assignment;
 mod folded_name;
-mod form;
 mod keyword_proximity;
-mod name;
-mod shape;
-mod table;
+mod keywords;
+mod password_table;
+mod secret_name;
 #[cfg(test)]
 mod tests;
-mod value;
+mod token_form;
+mod token_stats;
 mod vendor_id;
-mod words;
 
 use std::ops::Range;
 
 use super::covered_ranges::CoveredRanges;
-use super::run;
 use super::scan_window::ScanWindow;
-use super::scanner::{Hit, ScanRule, Scanner};
+use super::scanner::{ScanHit, ScanRule, Scanner};
+use super::token_run;
 
 /// A hit depends on at most this many bytes before and after it.
 #[cfg(test)]
 const REACH: usize = 512;
 
-/// The longest value that is read. One that is as long is masked to the end of its run.
-const LONG: usize = 320;
+/// The longest value that is read. A longer one is masked to the end of its token run.
+const MAX_VALUE_BYTES: usize = 320;
 
-const PASSWORD: usize = 0;
-const SECRET: usize = 1;
-const VENDOR: usize = 2;
-const NAMED: usize = 3;
-const FORM: usize = 4;
+const PASSWORD_RULE: usize = 0;
+const SECRET_RULE: usize = 1;
+const VENDOR_TOKEN_RULE: usize = 2;
+const NAMED_TOKEN_RULE: usize = 3;
+const TOKEN_FORM_RULE: usize = 4;
 
 /// The scanner for the engine.
 pub(crate) const SCANNER: Scanner = Scanner { rules: RULES, scan };
 
-/// What it finds.
+/// Its rules.
 const RULES: &[ScanRule] = &[
     ScanRule {
         id: "password-assignment",
@@ -168,23 +167,23 @@ const RULES: &[ScanRule] = &[
 ];
 
 /// Finds secrets in a text.
-fn scan(window: &ScanWindow<'_>, hits: &mut Vec<Hit>) {
-    assign::scan(window, hits);
+fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
+    assignment::scan(window, hits);
     let mut named = CoveredRanges::default();
     named.add(hits.iter().map(|hit| hit.range.clone()));
     keyword_proximity::scan(window, &named, hits);
-    let mut runs = run::RunEndCache::default();
-    for hit in hits.iter_mut().filter(|hit| hit.range.len() >= LONG) {
+    let mut runs = token_run::RunEndCache::default();
+    for hit in hits.iter_mut().filter(|hit| hit.range.len() >= MAX_VALUE_BYTES) {
         hit.range.end = hit.range.end.max(runs.end(window.text, hit.range.end.saturating_sub(1)));
     }
 }
 
-/// The byte at a place, or 0 beyond the text.
-fn byte(bytes: &[u8], at: usize) -> u8 {
+/// The byte at an index, or 0 beyond the text.
+fn byte_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or(0)
 }
 
-/// The part of the text; empty when it is out of bounds.
-fn part(bytes: &[u8], range: Range<usize>) -> &[u8] {
+/// The bytes of a range; empty if it is out of bounds.
+fn slice(bytes: &[u8], range: Range<usize>) -> &[u8] {
     bytes.get(range).unwrap_or_default()
 }

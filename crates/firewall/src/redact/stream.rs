@@ -1,21 +1,21 @@
-//! Redaction of a text that comes in pieces.
+//! Redacts a text that arrives in pieces.
 
 use std::sync::Arc;
 
 use super::incremental_scanner::IncrementalScanner;
-use super::output::{Output, Span};
+use super::masking_sinks::{MaskedOutput, Span};
 use super::{Counts, Redactor};
 
-/// Masks a text that comes in pieces. What comes out, put together, is what
+/// Redacts a text that arrives in pieces. The concatenated output equals what
 /// [`Firewall::redact_text`](crate::Firewall::redact_text) makes of the whole text, however it was
 /// cut.
 ///
-/// Up to 16 KiB are held back, since a value is known only when its surroundings are; memory does
+/// Up to 16 KiB are held back, because a value can be recognised only with its context. Memory does
 /// not grow with the text.
 ///
 /// ```
 /// let firewall = weaver_firewall::Firewall::new();
-/// let mut stream = firewall.stream();
+/// let mut stream = firewall.stream_redactor();
 /// let mut out = stream.push("mail jane.roe@co");
 /// out += &stream.push("rp.example.com now");
 /// out += &stream.finish();
@@ -24,16 +24,16 @@ use super::{Counts, Redactor};
 #[derive(Debug)]
 pub struct StreamRedactor {
     redactor: Arc<Redactor>,
-    machine: IncrementalScanner,
-    /// Input that is still needed, and the place of its first byte.
-    held: String,
-    origin: usize,
+    scanner: IncrementalScanner,
+    /// Input that is still needed.
+    pending_text: String,
+    pending_start: usize,
     counts: Counts,
-    /// Where the values stood, if somebody wants to know.
+    /// The spans of the values, if requested.
     spans: Option<Vec<Span>>,
 }
 
-/// How much of a text that goes on is held back.
+/// How much of a text that continues is held back.
 #[derive(Debug, Clone, Copy)]
 enum Holdback {
     Window,
@@ -44,73 +44,76 @@ impl StreamRedactor {
     pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
         Self {
             redactor,
-            machine: IncrementalScanner::default(),
-            held: String::new(),
-            origin: 0,
+            scanner: IncrementalScanner::default(),
+            pending_text: String::new(),
+            pending_start: 0,
             counts: Counts::new(),
             spans: None,
         }
     }
 
-    /// The same, which remembers where each value stood: memory grows with the number of values.
+    /// Also records the span of each value; memory then grows with the number of values.
     #[must_use]
     pub fn with_spans(self) -> Self {
         Self { spans: Some(Vec::new()), ..self }
     }
 
-    /// Takes a piece, gives what is decided by now; it may be nothing.
+    /// Takes a piece and returns what is decided now, possibly nothing.
     pub fn push(&mut self, piece: &str) -> String {
-        self.push_with(piece, Holdback::Window)
+        self.push_holding_back(piece, Holdback::Window)
     }
 
-    /// The same, and gives all but the open tail of the text: for whoever watches it come.
+    /// Like [`Self::push`], but holds back only the open tail of the text, for readers who watch it
+    /// arrive.
     pub(crate) fn push_to_open_tail(&mut self, piece: &str) -> String {
-        self.push_with(piece, Holdback::OpenTail)
+        self.push_holding_back(piece, Holdback::OpenTail)
     }
 
-    fn push_with(&mut self, piece: &str, hold: Holdback) -> String {
+    fn push_holding_back(&mut self, piece: &str, hold: Holdback) -> String {
         let mut decided = String::new();
         let mut rest = piece;
-        // Large pieces are taken in parts, so that never more than two windows are held.
+        // Large pieces are processed in parts, so that never more than two windows are held.
         while !rest.is_empty() {
             let (part, after) =
-                rest.split_at(rest.floor_char_boundary(super::incremental_scanner::WINDOW));
-            self.held.push_str(part);
+                rest.split_at(rest.floor_char_boundary(super::incremental_scanner::WINDOW_BYTES));
+            self.pending_text.push_str(part);
             rest = after;
-            let mut out = Output::new(&self.redactor, &mut self.counts, &mut decided)
+            let mut out = MaskedOutput::new(&self.redactor, &mut self.counts, &mut decided)
                 .with_spans(self.spans.as_mut());
-            let Some(rules) = self.redactor.active() else {
-                self.held.clear();
-                out.all();
+            let Some(rules) = self.redactor.active_rules() else {
+                self.pending_text.clear();
+                out.mask_all();
                 continue;
             };
-            let (machine, held) = (&mut self.machine, &self.held);
+            let (machine, held) = (&mut self.scanner, &self.pending_text);
             let done = match hold {
-                Holdback::Window => machine.push(rules, held, self.origin, &mut out),
-                Holdback::OpenTail => machine.push_to_open_tail(rules, held, self.origin, &mut out),
+                Holdback::Window => machine.push(rules, held, self.pending_start, &mut out),
+                Holdback::OpenTail => {
+                    machine.push_to_open_tail(rules, held, self.pending_start, &mut out)
+                }
             };
-            self.held.drain(..done);
-            self.origin += done;
+            self.pending_text.drain(..done);
+            self.pending_start += done;
         }
         decided
     }
 
-    /// Gives the rest; the stream is over.
+    /// Returns the rest; the stream is finished.
     pub fn finish(&mut self) -> String {
         let mut decided = String::new();
-        let mut out = Output::new(&self.redactor, &mut self.counts, &mut decided)
+        let mut out = MaskedOutput::new(&self.redactor, &mut self.counts, &mut decided)
             .with_spans(self.spans.as_mut());
-        if let Some(rules) = self.redactor.active() {
-            self.machine.finish(rules, &self.held, self.origin, &mut out);
+        if let Some(rules) = self.redactor.active_rules() {
+            self.scanner.finish(rules, &self.pending_text, self.pending_start, &mut out);
         }
-        let fresh = Self::new(Arc::clone(&self.redactor));
+        let restarted = Self::new(Arc::clone(&self.redactor));
         let (counts, spans) = (std::mem::take(&mut self.counts), self.spans.take());
-        *self = Self { counts, spans, ..fresh };
+        *self = Self { counts, spans, ..restarted };
         decided
     }
 
-    /// Where the values stood that were masked so far, in bytes of the whole input; nothing unless
-    /// [`StreamRedactor::with_spans`] was asked for. The last one may still grow.
+    /// The spans masked so far, in bytes of the whole input; empty unless
+    /// [`StreamRedactor::with_spans`] was used. The last span may still grow.
     #[must_use]
     pub fn spans(&self) -> &[Span] {
         self.spans.as_deref().unwrap_or_default()
@@ -132,10 +135,10 @@ mod tests {
         let firewall = Firewall::new();
         let run = "x".repeat(40_000);
         let text = format!("\u{e9} mail jane.roe@corp.example.com {run} password=hunter2!");
-        let spans = firewall.spans(&text);
+        let spans = firewall.value_spans(&text);
         assert!(spans.len() >= 3 && spans.iter().any(|span| span.range.len() > 20_000));
         for size in [1_000, 20_000, 100_000] {
-            let mut stream = firewall.stream().with_spans();
+            let mut stream = firewall.stream_redactor().with_spans();
             let mut rest = text.as_str();
             while !rest.is_empty() {
                 let (piece, after) = rest.split_at(rest.ceil_char_boundary(size.min(rest.len())));
@@ -145,7 +148,7 @@ mod tests {
             stream.finish();
             assert_eq!(stream.spans(), spans, "{size}");
         }
-        let mut plain = firewall.stream();
+        let mut plain = firewall.stream_redactor();
         plain.push(&text);
         assert!(plain.spans().is_empty(), "nobody asked");
     }

@@ -9,32 +9,32 @@ use super::*;
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::builtin);
 
 fn masked(text: &str) -> String {
-    REDACTOR.text(text, &mut Counts::new()).into_owned()
+    REDACTOR.redact_text(text, &mut Counts::new()).into_owned()
 }
 
 fn scan_rules() -> Vec<scanner::ScanRule> {
-    builtin::scanners().iter().flat_map(|s| s.rules.iter().copied()).collect()
+    builtin_rules::scanners().iter().flat_map(|s| s.rules.iter().copied()).collect()
 }
 
-fn found_by<'t>(engine: &Engine, id: &str, text: &'t str) -> Vec<&'t str> {
+fn found_by<'t>(engine: &DetectionEngine, id: &str, text: &'t str) -> Vec<&'t str> {
     let mut hits = Vec::new();
-    engine.all().find(&mut scan_window::ScanWindow::new(text), &mut hits, |_| {});
-    hits.retain(|hit| &*engine.name(hit.rule).unwrap().id == id);
+    engine.all_rules().find_all(&mut scan_window::ScanWindow::new(text), &mut hits, |_| {});
+    hits.retain(|hit| &*engine.identity(hit.rule).unwrap().id == id);
     hits.into_iter().filter_map(|hit| text.get(hit.range)).collect()
 }
 
 #[test]
 fn every_name_stands_once() {
-    let engine = builtin::engine(&[], &BTreeSet::new()).unwrap();
+    let engine = builtin_rules::build_engine(&[], &BTreeSet::new()).unwrap();
     let mut ids = BTreeSet::new();
-    for name in engine.names() {
+    for name in engine.identities() {
         assert!(ids.insert(name.id.clone()), "{} stands twice", name.id);
     }
 }
 
 #[test]
 fn every_pattern_compiles() {
-    for rule in builtin::rules().unwrap() {
+    for rule in builtin_rules::data_rules().unwrap() {
         assert_eq!(rule.pattern.check(), Ok(()), "{}", rule.id);
     }
 }
@@ -42,13 +42,16 @@ fn every_pattern_compiles() {
 #[test]
 fn every_rule_masks_and_keeps_its_examples() {
     let mut wrong = Vec::new();
-    for rule in builtin::rules().unwrap() {
-        wrong.extend(examples::check(vec![rule]).err().map(|error| error.to_string()));
+    for rule in builtin_rules::data_rules().unwrap() {
+        wrong.extend(
+            rule_self_test::verify_examples(vec![rule]).err().map(|error| error.to_string()),
+        );
     }
-    let engine = Engine::new(Vec::new(), &builtin::scanners(), &BTreeSet::new()).unwrap();
+    let engine =
+        DetectionEngine::new(Vec::new(), &builtin_rules::scanners(), &BTreeSet::new()).unwrap();
     for rule in scan_rules() {
         for (text, value) in rule.masks {
-            let found = examples::masked(&engine, text);
+            let found = rule_self_test::masked_values(&engine, text);
             if !found.iter().any(|f| f.contains(value)) {
                 wrong.push(format!("{}: in {text:?} {found:?}, not {value:?}", rule.id));
             }
@@ -139,7 +142,7 @@ fn keys_numbers_and_fields_of_values_are_masked() {
         "nested": [{"apiKey": {"a": 1}}, "call +14155552671"],
     });
     let mut counts = Counts::new();
-    let out = REDACTOR.value(&value, &mut counts);
+    let out = REDACTOR.redact_value(&value, &mut counts);
     assert_eq!(
         out,
         json!({
@@ -161,21 +164,21 @@ fn what_nests_too_deep_is_left_out() {
     for _ in 0..200 {
         value = json!([value]);
     }
-    let out = REDACTOR.value(&value, &mut Counts::new()).to_string();
+    let out = REDACTOR.redact_value(&value, &mut Counts::new()).to_string();
     assert!(out.contains("[cut: deeper than 128 levels]") && !out.contains("jane"));
 }
 
 #[test]
 fn without_rules_everything_is_masked() {
     let closed = Redactor { engine: None, ..Redactor::builtin() };
-    assert_eq!(closed.text("anything", &mut Counts::new()), MASK);
-    assert_eq!(closed.text("", &mut Counts::new()), "");
+    assert_eq!(closed.redact_text("anything", &mut Counts::new()), MASK);
+    assert_eq!(closed.redact_text("", &mut Counts::new()), "");
 }
 
 #[test]
 fn what_hides_more_than_can_be_read_is_masked() {
     let unit = format!("\u{e0041}{}%252541 {} ", "a".repeat(30), "b".repeat(32));
-    let unread = |text: &str| REDACTOR.spans(text).iter().any(|span| &*span.rule == "unread");
+    let unread = |text: &str| REDACTOR.value_spans(text).iter().any(|span| &*span.rule == "unread");
     assert!(unread(&unit.repeat(20)));
     // In a text with room for all its readings, the neighbourhood of a mask may have none.
     let lead = "lorem ipsum ".repeat(700);
@@ -192,7 +195,7 @@ fn a_table_of_numbers_costs_what_one_line_of_them_does() {
         let end = |n: usize| if n % per_line == per_line - 1 { '\n' } else { ',' };
         (0..5_000).map(|n| format!("{}{}", number(n), end(n))).collect()
     };
-    let cost = |text: String| work::of(|| drop(masked(&text)));
+    let cost = |text: String| work_meter::measure(|| drop(masked(&text)));
     let (line, lines) = (cost(numbers(5_000)), cost(numbers(10)));
     assert!(lines <= line + line / 2, "{line} bytes of work in one line, {lines} in many");
 }
@@ -244,7 +247,7 @@ fn hostile_text_costs_linear_work() {
     ] {
         let cost = |bytes: usize| {
             let text = unit.repeat(bytes / unit.len());
-            work::of(|| drop(masked(&text)))
+            work_meter::measure(|| drop(masked(&text)))
         };
         let (small, large) = (cost(20_000), cost(60_000));
         assert!(large <= small * 4 + 100_000, "{unit:?}: {small} bytes, then {large}");
@@ -256,7 +259,7 @@ fn hostile_text_costs_linear_work() {
 fn a_url_without_a_password_is_not_searched_for_one() {
     let work = |unit: &str| {
         let text = unit.repeat(60_000 / unit.len());
-        work::of(|| drop(masked(&text)))
+        work_meter::measure(|| drop(masked(&text)))
     };
     let (plain, users) = (work("postgres//a: "), work("postgres://a:"));
     assert!(users <= plain + 60_000 * 8, "{plain} bytes, then {users}");
@@ -264,7 +267,7 @@ fn a_url_without_a_password_is_not_searched_for_one() {
 
 /// Examples of all rules: a text, and the value in it.
 fn examples_of_rules() -> Vec<(String, String)> {
-    let data = builtin::rules().unwrap();
+    let data = builtin_rules::data_rules().unwrap();
     let written = data.into_iter().flat_map(|rule| rule.masks);
     let scanned = scan_rules()
         .into_iter()
@@ -390,15 +393,18 @@ fn a_rule_of_an_operator_finds_secrets_unless_it_says_otherwise() {
     };
     let shown = |file: String| {
         let redactor = Redactor::new(&[file], &BTreeSet::new()).unwrap();
-        redactor.showing(Disclosure::Personal).text("my badge-77", &mut Counts::new()).into_owned()
+        redactor
+            .with_disclosure(Disclosure::Personal)
+            .redact_text("my badge-77", &mut Counts::new())
+            .into_owned()
     };
     assert_eq!(shown(rule("")), "my [REDACTED]");
     assert_eq!(shown(rule("family = \"personal\"")), "my badge-77");
     // What it covers and shows hides no secret.
     let wide = rule("family = \"personal\"").replace("[0-9]+'", "[0-9a-z=]+'");
     let redactor = Redactor::new(&[wide], &BTreeSet::new()).unwrap();
-    let shown = redactor.showing(Disclosure::Personal);
-    let shown = shown.text("badge-1password=hunter2", &mut Counts::new()).into_owned();
+    let shown = redactor.with_disclosure(Disclosure::Personal);
+    let shown = shown.redact_text("badge-1password=hunter2", &mut Counts::new()).into_owned();
     assert_eq!(shown, "badge-1password=[REDACTED]");
 }
 
@@ -406,19 +412,20 @@ fn a_rule_of_an_operator_finds_secrets_unless_it_says_otherwise() {
 fn only_the_kinds_that_are_named_are_masked() {
     let kinds = BTreeSet::from(["email".to_owned()]);
     let redactor = Redactor::new(&[], &kinds).unwrap();
-    let out = redactor.text("jane@corp.example.com 536-22-1234", &mut Counts::new()).into_owned();
+    let out =
+        redactor.redact_text("jane@corp.example.com 536-22-1234", &mut Counts::new()).into_owned();
     assert_eq!(out, "[REDACTED] 536-22-1234");
     let wrong = Redactor::new(&[], &BTreeSet::from(["emial".to_owned()])).unwrap_err();
     assert!(wrong.to_string().contains("did you mean `email`"), "{wrong}");
     // A rule that is left out covers nothing.
     let redactor = Redactor::new(&[], &BTreeSet::from(["password".to_owned()])).unwrap();
     let token = "password=ghp_0123456789abcdefghij0123456789abcdef";
-    assert_eq!(redactor.text(token, &mut Counts::new()), "password=[REDACTED]");
+    assert_eq!(redactor.redact_text(token, &mut Counts::new()), "password=[REDACTED]");
 }
 
 #[test]
 fn spans_name_place_rule_and_kind() {
-    let spans = REDACTOR.spans("é jane@corp.example.com");
+    let spans = REDACTOR.value_spans("é jane@corp.example.com");
     assert_eq!(spans.len(), 1);
     assert_eq!((spans[0].range.clone(), &*spans[0].kind), (3..24, "email"));
 }
@@ -428,9 +435,9 @@ fn masks_tell_values_apart_and_stay() {
     let redactor = REDACTOR.with_masks(Arc::new(MaskTable::new()), None);
     let mut counts = Counts::new();
     let text = "jane@corp.example.com, joe@corp.example.com, jane@corp.example.com";
-    let once = redactor.text(text, &mut counts).into_owned();
+    let once = redactor.redact_text(text, &mut counts).into_owned();
     assert_eq!(once, "[EMAIL_1], [EMAIL_2], [EMAIL_1]");
-    assert_eq!(redactor.again().text(&once, &mut counts), once);
+    assert_eq!(redactor.for_redacted_text().redact_text(&once, &mut counts), once);
 }
 
 /// What two readers may see, the second at least what the first may.
@@ -449,7 +456,7 @@ fn disclosures() -> impl Strategy<Value = (Disclosure, Disclosure)> {
 
 /// The bytes of a text that are masked.
 fn places(redactor: &Redactor, text: &str) -> BTreeSet<usize> {
-    redactor.spans(text).into_iter().flat_map(|span| span.range).collect()
+    redactor.value_spans(text).into_iter().flat_map(|span| span.range).collect()
 }
 
 proptest! {
@@ -461,12 +468,12 @@ proptest! {
 
     #[test]
     fn whoever_may_see_more_sees_no_secret((few, more) in disclosures(), text in texts()) {
-        let (few, more) = (REDACTOR.showing(few), REDACTOR.showing(more));
-        let secrets = REDACTOR.showing(Disclosure::Personal);
+        let (few, more) = (REDACTOR.with_disclosure(few), REDACTOR.with_disclosure(more));
+        let secrets = REDACTOR.with_disclosure(Disclosure::Personal);
         for reader in [&few, &more] {
-            let once = reader.text(&text, &mut Counts::new()).into_owned();
-            prop_assert_eq!(&reader.text(&once, &mut Counts::new()), &once);
-            prop_assert_eq!(&secrets.text(&once, &mut Counts::new()), &once);
+            let once = reader.redact_text(&text, &mut Counts::new()).into_owned();
+            prop_assert_eq!(&reader.redact_text(&once, &mut Counts::new()), &once);
+            prop_assert_eq!(&secrets.redact_text(&once, &mut Counts::new()), &once);
         }
         let (hidden, less) = (places(&few, &text), places(&more, &text));
         prop_assert!(less.is_subset(&hidden), "{less:?} of {hidden:?} in {text:?}");
@@ -479,7 +486,7 @@ fn personal_data_is_shown_and_a_secret_in_it_is_not() {
         Disclosure::Kinds(Arc::new(kinds.iter().map(|kind| (*kind).to_owned()).collect()))
     };
     let shown = |disclosure: Disclosure, text: &str| {
-        REDACTOR.showing(disclosure).text(text, &mut Counts::new()).into_owned()
+        REDACTOR.with_disclosure(disclosure).redact_text(text, &mut Counts::new()).into_owned()
     };
     let text = "jane.roe@corp.example.com 4539 1488 0343 6467 password=hunter2";
     assert_eq!(shown(Disclosure::Nothing, text), "[REDACTED] [REDACTED] password=[REDACTED]");
@@ -504,7 +511,7 @@ fn personal_data_is_shown_and_a_secret_in_it_is_not() {
 #[test]
 fn every_kind_has_a_family_and_every_personal_rule_is_personal() {
     let personal = personal::scanner().rules;
-    for name in builtin::engine(&[], &BTreeSet::new()).unwrap().names() {
+    for name in builtin_rules::build_engine(&[], &BTreeSet::new()).unwrap().identities() {
         let is_personal = personal.iter().any(|rule| rule.id == &*name.id);
         let lists: [&[&str]; 2] = [&PERSONAL_KINDS, &SECRET_KINDS];
         let [listed, secret] = lists.map(|list| list.contains(&&*name.kind));
@@ -533,8 +540,8 @@ proptest! {
         sizes in prop::collection::vec(1_usize..5_000, 1..6),
         (reader, _) in disclosures(),
     ) {
-        let redactor = REDACTOR.showing(reader);
-        let whole = redactor.text(&text, &mut Counts::new()).into_owned();
+        let redactor = REDACTOR.with_disclosure(reader);
+        let whole = redactor.redact_text(&text, &mut Counts::new()).into_owned();
         prop_assert_eq!(streamed_by(&redactor, &text, &sizes), whole);
     }
 
@@ -591,13 +598,18 @@ fn a_number_that_is_masked_has_the_kind_of_its_rule() {
     assert_eq!(mask(json!(4_539_148_803_436_467_u64)).as_deref(), Some("[CARD_1]"));
     assert_eq!(mask(json!(17)).as_deref(), Some("[FIELD_1]"));
     assert!(redactor.has_masks() && !redactor.without_masks().has_masks());
-    assert!(redactor.mask_state().is_some() && REDACTOR.mask_state().is_none());
-    assert!(redactor.mask_state() == redactor.again().mask_state());
+    assert!(redactor.mask_table_version().is_some() && REDACTOR.mask_table_version().is_none());
+    assert!(redactor.mask_table_version() == redactor.for_redacted_text().mask_table_version());
     let other = REDACTOR.with_masks(Arc::new(MaskTable::new()), None);
-    assert!(redactor.mask_state() != other.mask_state());
-    let own = |redactor: &Redactor| redactor.is_own_mask("[CARD_1]");
-    assert!(!own(&redactor) && own(&redactor.again()) && !own(&other.again()) && !own(&REDACTOR));
-    assert!(!redactor.again().is_own_mask("CARD_1"));
+    assert!(redactor.mask_table_version() != other.mask_table_version());
+    let own = |redactor: &Redactor| redactor.is_mask_of_run("[CARD_1]");
+    assert!(
+        !own(&redactor)
+            && own(&redactor.for_redacted_text())
+            && !own(&other.for_redacted_text())
+            && !own(&REDACTOR)
+    );
+    assert!(!redactor.for_redacted_text().is_mask_of_run("CARD_1"));
 }
 
 #[test]
@@ -605,15 +617,20 @@ fn a_value_that_was_given_out_changes_what_is_masked() {
     let table = Arc::new(MaskTable::new());
     let run = || REDACTOR.with_masks(Arc::clone(&table), None);
     let before = run();
-    let mail = before.text("mail jane@corp.net", &mut Counts::new());
+    let mail = before.redact_text("mail jane@corp.net", &mut Counts::new());
     assert_eq!(mail, "mail [EMAIL_1]");
-    assert!(before.mask_state() == run().mask_state());
-    table.give_out(["[EMAIL_1]"]);
+    assert!(before.mask_table_version() == run().mask_table_version());
+    table.mark_disclosed(["[EMAIL_1]"]);
     let after = run();
-    assert!(before.mask_state() != after.mask_state() && after.mask_state() != before.mask_state());
-    assert!(after.mask_state() == run().mask_state());
-    assert!(after.is_given_out("jane@corp.net") && !before.is_given_out("jane@corp.net"));
-    assert!(!after.is_given_out("jane"));
+    assert!(
+        before.mask_table_version() != after.mask_table_version()
+            && after.mask_table_version() != before.mask_table_version()
+    );
+    assert!(after.mask_table_version() == run().mask_table_version());
+    assert!(
+        after.is_disclosed_value("jane@corp.net") && !before.is_disclosed_value("jane@corp.net")
+    );
+    assert!(!after.is_disclosed_value("jane"));
 }
 
 /// Words that hold no value, with the given number of bytes.
@@ -679,8 +696,8 @@ fn what_is_sure_is_given_out_and_what_may_go_on_is_held_back() {
 #[cfg(feature = "work-meter")]
 #[test]
 fn the_work_of_a_text_is_counted() {
-    let work = |text: &str| work_of(|| drop(masked(text)));
-    assert_eq!(work_of(|| ()), 0);
+    let work = |text: &str| scanned_bytes(|| drop(masked(text)));
+    assert_eq!(scanned_bytes(|| ()), 0);
     let (one, two) = (work("token=q8Vn2LmZ7rKd"), work("token=q8Vn2LmZ7rKd token=Lm7rKdq8Vn2Z"));
     assert!(one > 0 && two > one, "{one} {two}");
 }

@@ -1,13 +1,14 @@
-//! Structured values: keys, strings, numbers, and what a field's name says of its value.
+//! Redacts structured values: keys, strings, numbers, and values that their field names hide.
 //!
-//! One walk serves both a whole value and the part of one that a frame shows. It goes no deeper
-//! and no further than its [`Bounds`]; what lies beyond is left out, with a marker and a count.
+//! One walk serves both a whole value and the part of it that a frame shows. It goes no deeper and
+//! no further than its [`WalkBounds`]; what lies beyond is replaced by a marker and counted.
 
+mod columnar;
 mod field_name;
 mod nested_json;
 mod number;
-mod pair;
 mod postprocess;
+mod sibling_names;
 mod strings;
 #[cfg(test)]
 mod tests;
@@ -18,97 +19,117 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::cut_reason::CutReason;
-use super::field::{FieldMeaning, HiddenBy, Names};
-use super::mask_table::FIELD;
-use super::{Counts, MASK, Redactor, count};
+use super::field_names::{FieldMeaning, FieldNameClassifier, HiddenBy};
+use super::mask_table::FIELD_KIND;
+use super::{Counts, MASK, Redactor, count_kind};
 pub(crate) use field_name::FieldName;
-use pair::Role;
-pub(crate) use pair::{Pairing, stands_alone};
 use postprocess::NoPostprocess;
 pub(crate) use postprocess::{OmissionCounts, Postprocess};
+use sibling_names::FieldRole;
+pub(crate) use sibling_names::{SiblingNames, is_independent_of_siblings};
 
-/// The most values that one walk looks at.
+/// The most values that one walk visits.
 const MAX_VALUES: usize = 4_000_000;
-/// The longest string that is scanned together with its name, in bytes.
-const MAX_IN_CONTEXT: usize = 512;
+/// The longest string that is scanned together with its field name, in bytes.
+const MAX_NAMED_SCAN_BYTES: usize = 512;
 
-/// The kind under which they are counted.
-const ELIDED: &str = "depth_elided";
+/// The counter for values cut off at the depth limit.
+const DEPTH_ELIDED: &str = "depth_elided";
 
 /// How far a walk goes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
-    /// Levels of lists and objects.
+pub(crate) struct WalkBounds {
+    /// The most levels of lists and objects.
     pub(crate) depth: usize,
-    /// Fields of an object.
+    /// The most fields of an object.
     pub(crate) fields: usize,
-    /// Items of a list.
+    /// The most items of a list.
     pub(crate) items: usize,
-    /// Whether what lies too deep is counted in its place.
-    pub(crate) prunes: bool,
+    /// Whether a part that is too deep is replaced by a short count, as in mode `auto`.
+    pub(crate) marks_in_place: bool,
 }
 
-impl Bounds {
-    /// A whole value: every field and item, to depth 128.
-    pub(crate) const WHOLE: Self =
-        Self { depth: 128, fields: usize::MAX, items: usize::MAX, prunes: false };
+impl WalkBounds {
+    /// The whole value: every field and item, to depth 128.
+    pub(crate) const WHOLE_VALUE: Self =
+        Self { depth: 128, fields: usize::MAX, items: usize::MAX, marks_in_place: false };
 }
 
 impl Redactor {
-    /// The value with keys, strings, numbers and sensitive fields masked.
-    pub(crate) fn value(&self, value: &Value, counts: &mut Counts) -> Value {
-        self.value_named(value, Names::default(), counts)
+    /// Redacts keys, strings, numbers and sensitive fields of a value.
+    pub(crate) fn redact_value(&self, value: &Value, counts: &mut Counts) -> Value {
+        self.redact_value_with_names(value, FieldNameClassifier::default(), counts)
     }
 
-    /// The same where names of fields mean what `names` says.
-    pub(crate) fn value_named(&self, value: &Value, names: Names, counts: &mut Counts) -> Value {
-        let mut walk = ValueRedactor::new(self, names, Bounds::WHOLE, NoPostprocess);
-        let value = walk.value(value, None, 0);
-        join(counts, walk.masked);
-        for _ in 0..walk.omitted.get(ELIDED).copied().unwrap_or(0) {
-            count(counts, "depth");
+    /// Like [`Redactor::redact_value`], with field names classified by `names`.
+    pub(crate) fn redact_value_with_names(
+        &self,
+        value: &Value,
+        names: FieldNameClassifier,
+        counts: &mut Counts,
+    ) -> Value {
+        let mut value_redactor =
+            ValueRedactor::new(self, names, WalkBounds::WHOLE_VALUE, NoPostprocess);
+        let value = value_redactor.value(value, None, 0);
+        merge_counts(counts, value_redactor.masked);
+        for _ in 0..value_redactor.omitted.get(DEPTH_ELIDED).copied().unwrap_or(0) {
+            count_kind(counts, "depth");
         }
         value
     }
 }
 
-/// A walk over one value or over the values of one frame.
+/// A walk over one value, or over the values of one frame.
 pub(crate) struct ValueRedactor<'a, F> {
     redactor: &'a Redactor,
-    names: Names,
-    bounds: Bounds,
+    names: FieldNameClassifier,
+    bounds: WalkBounds,
     pub(crate) postprocess: F,
     pub(crate) masked: Counts,
     pub(crate) omitted: OmissionCounts,
-    left: usize,
-    /// Levels of JSON inside strings of JSON.
-    level: usize,
+    /// How many more values may be visited.
+    ///
+    /// Checked only before a list or object is entered, whose items are then charged at once. So a
+    /// single huge list of scalars is still redacted completely; what is nested after it is cut.
+    remaining_values: usize,
+    /// How deep JSON is nested within strings of JSON.
+    json_string_depth: usize,
 }
 
 impl<'a, F: Postprocess> ValueRedactor<'a, F> {
     pub(crate) fn new(
         redactor: &'a Redactor,
-        names: Names,
-        bounds: Bounds,
+        names: FieldNameClassifier,
+        bounds: WalkBounds,
         postprocess: F,
     ) -> Self {
         let (masked, omitted) = (Counts::new(), OmissionCounts::new());
-        // One answer for names and texts: what may be seen of a value may be seen under its name.
-        let names = names.showing(redactor.disclosure());
-        Self { redactor, names, bounds, postprocess, masked, omitted, left: MAX_VALUES, level: 0 }
+        // Field names and texts follow the same disclosure: a value that may be shown may also be
+        // shown under its name.
+        let names = names.with_disclosure(redactor.disclosure());
+        Self {
+            redactor,
+            names,
+            bounds,
+            postprocess,
+            masked,
+            omitted,
+            remaining_values: MAX_VALUES,
+            json_string_depth: 0,
+        }
     }
 
     /// The whole text, redacted.
-    pub(crate) fn redacted<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        self.redactor.text(text, &mut self.masked)
+    pub(crate) fn redact<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        self.redactor.redact_text(text, &mut self.masked)
     }
 
-    /// A name with what it means.
-    pub(crate) fn named<'k>(&mut self, name: &'k str) -> FieldName<'k> {
-        FieldName::of(name, &mut self.names)
+    /// A field name with its meaning.
+    pub(crate) fn field_name<'k>(&mut self, name: &'k str) -> FieldName<'k> {
+        FieldName::classify(name, &mut self.names)
     }
 
-    /// A value under a name, at a depth.
+    /// A value under a field name, at a depth.
     pub(crate) fn value(
         &mut self,
         value: &Value,
@@ -119,43 +140,47 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
             Value::Null | Value::Bool(_) => value.clone(),
             Value::Number(number) => self.number(number, key),
             Value::String(text) => Value::String(self.string(text, key, depth).into_owned()),
-            Value::Array(items) if depth >= self.bounds.depth && self.bounds.prunes => {
-                self.pruned(items.len(), "items")
+            Value::Array(items) if depth >= self.bounds.depth && self.bounds.marks_in_place => {
+                self.pruned_marker(items.len(), "items")
             }
-            Value::Object(map) if depth >= self.bounds.depth && self.bounds.prunes => {
-                self.pruned(map.len(), "fields")
+            Value::Object(map) if depth >= self.bounds.depth && self.bounds.marks_in_place => {
+                self.pruned_marker(map.len(), "fields")
             }
             Value::Array(_) | Value::Object(_) if depth >= self.bounds.depth => {
-                self.elided(CutReason::Depth(self.bounds.depth))
+                self.elided_marker(CutReason::Depth(self.bounds.depth))
             }
-            Value::Array(_) | Value::Object(_) if self.left == 0 => {
-                self.elided(CutReason::Values(MAX_VALUES))
+            Value::Array(_) | Value::Object(_) if self.remaining_values == 0 => {
+                self.elided_marker(CutReason::Values(MAX_VALUES))
             }
-            Value::Array(items) if pair::of_two(items) => {
-                self.each(items, |walk, _, two| walk.two(two, depth + 1))
+            Value::Array(items) if sibling_names::is_list_of_pairs(items) => {
+                self.redact_items(items, |walk, _, two| walk.name_and_value(two, depth + 1))
             }
             Value::Array(items) => {
-                self.each(items, |walk, _, item| walk.value(item, key, depth + 1))
+                self.redact_items(items, |walk, _, item| walk.value(item, key, depth + 1))
             }
             Value::Object(map) => {
-                self.left = self.left.saturating_sub(map.len() + 1);
-                Value::Object(self.fields(map.iter().collect(), &Pairing::of(map), depth))
+                self.remaining_values = self.remaining_values.saturating_sub(map.len() + 1);
+                Value::Object(self.fields(
+                    map.iter().collect(),
+                    &SiblingNames::of_object(map),
+                    depth,
+                ))
             }
         }
     }
 
-    fn elided(&mut self, cut: CutReason) -> Value {
-        self.omit(ELIDED, 1);
+    fn elided_marker(&mut self, cut: CutReason) -> Value {
+        self.omit(DEPTH_ELIDED, 1);
         Value::String(cut.to_string())
     }
 
-    /// What stands in place of a part that lies too deep to be shown here.
-    fn pruned(&mut self, parts: usize, what: &str) -> Value {
+    /// The marker for a part that is too deep for these bounds.
+    fn pruned_marker(&mut self, parts: usize, what: &str) -> Value {
         self.omit("depth_omitted", 1);
         Value::String(format!("… {parts} {what}"))
     }
 
-    /// Counts `by` things of this kind that were left out.
+    /// Counts `by` omitted things of this kind.
     pub(crate) fn omit(&mut self, kind: &'static str, by: usize) {
         if by > 0 {
             let count = self.omitted.entry(kind).or_default();
@@ -163,19 +188,19 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
         }
     }
 
-    /// A list, each item made by `make`, as many as the bounds allow.
-    fn each(
+    /// A list with each item made by `make`, as many as the bounds allow.
+    fn redact_items(
         &mut self,
         items: &[Value],
         mut make: impl FnMut(&mut Self, usize, &Value) -> Value,
     ) -> Value {
-        self.left = self.left.saturating_sub(items.len() + 1);
+        self.remaining_values = self.remaining_values.saturating_sub(items.len() + 1);
         let max = self.bounds.items;
         let shown = items.iter().take(max).enumerate().map(|(at, item)| make(self, at, item));
         let mut shown: Vec<Value> = shown.collect();
         if let Some(more) = items.len().checked_sub(max).filter(|more| *more > 0) {
             self.omit("items_omitted", more);
-            shown.push(Value::String(if self.bounds.prunes {
+            shown.push(Value::String(if self.bounds.marks_in_place {
                 format!("… {more} more")
             } else {
                 format!("… ({more} more)")
@@ -184,38 +209,39 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
         Value::Array(shown)
     }
 
-    /// A name: redacted, then finished. What is learned of it is added to its meaning.
+    /// A field name, redacted and finished. What is learned is added to its meaning.
     pub(crate) fn key<'k>(&mut self, of: &mut FieldName<'k>) -> Cow<'k, str> {
         let FieldName { name, meaning } = of;
         if meaning.shown_unchanged {
             return Cow::Borrowed(name);
         }
-        let redacted = if meaning.clean {
+        let redacted = if meaning.has_no_detections {
             Cow::Borrowed(*name)
         } else {
             match self.redactor.plain_words(name) {
                 Some(how) if self.postprocess.is_plain(how) => {
-                    *meaning = FieldMeaning { clean: true, shown_unchanged: true, ..*meaning };
+                    *meaning =
+                        FieldMeaning { has_no_detections: true, shown_unchanged: true, ..*meaning };
                     return Cow::Borrowed(name);
                 }
                 Some(_) => Cow::Borrowed(*name),
-                None => self.redactor.long_text(name, &mut self.masked),
+                None => self.redactor.redact_long_text(name, &mut self.masked),
             }
         };
         let clean = redacted == *name;
         let (shown, shown_unchanged) = self.postprocess.key(redacted);
         if clean {
-            *meaning = FieldMeaning { clean, shown_unchanged, ..*meaning };
+            *meaning = FieldMeaning { has_no_detections: clean, shown_unchanged, ..*meaning };
         }
         shown
     }
 
-    /// A name and its value in a list of two.
-    fn two(&mut self, two: &Value, depth: usize) -> Value {
+    /// A list of two items, a name and its value.
+    fn name_and_value(&mut self, two: &Value, depth: usize) -> Value {
         match two.as_array().map(Vec::as_slice) {
             Some([Value::String(name), value]) if depth < self.bounds.depth => {
-                let named = self.named(name);
-                let shown = self.under(named, value, depth + 1);
+                let named = self.field_name(name);
+                let shown = self.value_under(named, value, depth + 1);
                 let name = self.string(name, None, depth).into_owned();
                 Value::Array(vec![Value::String(name), shown])
             }
@@ -223,118 +249,101 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
         }
     }
 
-    /// Rows whose columns are named elsewhere.
-    fn grid(&mut self, rows: &Value, columns: &[&str], depth: usize) -> Value {
-        match rows {
-            Value::Array(rows) if depth < self.bounds.depth => {
-                self.each(rows, |walk, _, row| walk.cells(row, columns, depth + 1))
-            }
-            other => self.value(other, None, depth),
-        }
-    }
-
-    fn cells(&mut self, row: &Value, columns: &[&str], depth: usize) -> Value {
-        match row {
-            Value::Array(cells) if depth < self.bounds.depth => {
-                self.each(cells, |walk, at, cell| match columns.get(at) {
-                    Some(name) => {
-                        let named = walk.named(name);
-                        walk.under(named, cell, depth + 1)
-                    }
-                    None => walk.value(cell, None, depth + 1),
-                })
-            }
-            other => self.value(other, None, depth),
-        }
-    }
-
-    /// The same; counts it.
-    pub(crate) fn hides(&mut self, of: FieldName<'_>, value: &Value) -> Option<HiddenBy> {
-        let hides = of.hides(value);
+    /// Like [`FieldName::hides_value`]; counts it.
+    pub(crate) fn hide_by_name(&mut self, of: FieldName<'_>, value: &Value) -> Option<HiddenBy> {
+        let hides = of.hides_value(value);
         if hides.is_some() {
-            count(&mut self.masked, FIELD);
+            count_kind(&mut self.masked, FIELD_KIND);
         }
         hides
     }
 
-    /// The mask of a value that its name hides.
-    pub(crate) fn mask_of(&self, value: &Value, by: HiddenBy) -> Value {
-        if value.as_str().is_some_and(|text| self.redactor.is_own_mask(text)) {
+    /// The mask of a value that its field name hides.
+    pub(crate) fn mask_hidden(&self, value: &Value, by: HiddenBy) -> Value {
+        if value.as_str().is_some_and(|text| self.redactor.is_mask_of_run(text)) {
             return value.clone();
         }
         let mask = self.redactor.mask_field(value, by);
         Value::String(mask.unwrap_or_else(|| MASK.to_owned()))
     }
 
-    /// True when the name beside this field says what its value is.
+    /// True if a sibling field names the value of this field.
     pub(crate) fn is_named_by_sibling(&mut self, map: &Map<String, Value>, key: &str) -> bool {
-        let name = Pairing::of(map).name_of(key).map(|name| self.names.of(name));
-        name.is_some_and(|meaning| meaning.hidden.is_some() || meaning.context)
+        let name = SiblingNames::of_object(map).name_of(key).map(|name| self.names.classify(name));
+        name.is_some_and(|meaning| meaning.hidden_by.is_some() || meaning.has_context_word)
     }
 
-    /// A value, or the mask where its name says so.
-    fn under(&mut self, of: FieldName<'_>, value: &Value, depth: usize) -> Value {
-        if let Some(by) = self.hides(of, value) {
-            return self.mask_of(value, by);
+    /// A value, masked if its field name says so.
+    fn value_under(&mut self, of: FieldName<'_>, value: &Value, depth: usize) -> Value {
+        if let Some(by) = self.hide_by_name(of, value) {
+            return self.mask_hidden(value, by);
         }
         self.value(value, Some(of), depth)
     }
 
-    /// Fields of one object, as many as the bounds allow, in the order of their names.
+    /// Fields of one object, as many as the bounds allow, sorted by name.
     pub(crate) fn fields(
         &mut self,
         mut fields: Vec<(&String, &Value)>,
-        pairing: &Pairing<'_>,
+        pairing: &SiblingNames<'_>,
         depth: usize,
     ) -> Map<String, Value> {
-        fields.sort_by_key(|(key, _)| (!self.postprocess.first(key), *key));
+        fields.sort_by_key(|(key, _)| (!self.postprocess.is_priority_field(key), *key));
         let max = self.bounds.fields;
         let missing = fields.len().saturating_sub(max);
         self.omit("fields_omitted", missing);
         let mut out = Map::new();
-        let mut doubles = BTreeMap::new();
+        let mut duplicate_counts = BTreeMap::new();
         for (key, value) in fields.into_iter().take(max) {
-            let known = self.named(key);
-            let mut own = known;
+            let known = self.field_name(key);
+            let mut learned = known;
             let shown = match pairing.role(key) {
-                Role::Rows(columns) => self.grid(value, columns, depth + 1),
-                Role::Value(name) => self.paired(known, name, value, depth + 1),
-                Role::Plain => self.under(known, value, depth + 1),
+                FieldRole::Rows(columns) => self.columnar_rows(value, columns, depth + 1),
+                FieldRole::Value(name) => self.paired_value(known, name, value, depth + 1),
+                FieldRole::Plain => self.value_under(known, value, depth + 1),
             };
-            let name = self.key(&mut own).into_owned();
-            // At depth 0 is the one object at the top, whose names seldom come again.
-            if depth > 0 && own.meaning != known.meaning {
-                self.names.remember(key, own.meaning);
+            let name = self.key(&mut learned).into_owned();
+            // At depth 0 is the single top-level object, whose names rarely reappear, so they are
+            // not cached.
+            if depth > 0 && learned.meaning != known.meaning {
+                self.names.remember(key, learned.meaning);
             }
-            out.insert(fresh(name, &out, &mut doubles), shown);
+            out.insert(unused_name(name, &out, &mut duplicate_counts), shown);
         }
-        if missing > 0 && self.bounds.prunes {
+        if missing > 0 && self.bounds.marks_in_place {
             out.insert("…".to_owned(), Value::String(format!("{missing} more fields")));
         }
         out
     }
 
-    /// The value of a name that stands beside it in the same object.
-    fn paired(&mut self, own: FieldName<'_>, name: &str, value: &Value, depth: usize) -> Value {
-        if let Some(by) = self.hides(own, value) {
-            return self.mask_of(value, by);
+    /// A value that a sibling field names.
+    fn paired_value(
+        &mut self,
+        field: FieldName<'_>,
+        name: &str,
+        value: &Value,
+        depth: usize,
+    ) -> Value {
+        if let Some(by) = self.hide_by_name(field, value) {
+            return self.mask_hidden(value, by);
         }
-        let named = self.named(name);
-        self.under(named, value, depth)
+        let named = self.field_name(name);
+        self.value_under(named, value, depth)
     }
 }
 
-/// The value redacted with its name as context, and what was masked; `None` if unchanged.
-fn in_context(redactor: &Redactor, key: &str, text: &str) -> Option<(String, Counts)> {
+/// Redacts a value with its field name as context; also returns what was masked. `None` if
+/// unchanged.
+fn redact_with_name(redactor: &Redactor, key: &str, text: &str) -> Option<(String, Counts)> {
     let whole = format!("{key}: {text}");
     let mut counts = Counts::new();
-    let Cow::Owned(redacted) = redactor.text(&whole, &mut counts) else { return None };
+    let Cow::Owned(redacted) = redactor.redact_text(&whole, &mut counts) else { return None };
     let before = whole.len() - text.len();
     let after = whole.get(..before).and_then(|name| redacted.strip_prefix(name));
     match after {
         Some(after) => (after != text).then(|| (after.to_owned(), counts)),
-        // Something in the name was masked. It cannot be told what belongs to the value,
-        // unless the value came through unharmed.
+        // Something in the name was masked, so the parts of the output cannot be told apart. Mask
+        // the whole value unless it is still there unchanged.
         None => (!redacted.ends_with(text)).then(|| {
             let value = Value::String(text.to_owned());
             let mask = redactor.mask_field(&value, HiddenBy::Secret);
@@ -343,15 +352,20 @@ fn in_context(redactor: &Redactor, key: &str, text: &str) -> Option<(String, Cou
     }
 }
 
-fn join(counts: &mut Counts, more: Counts) {
+fn merge_counts(counts: &mut Counts, more: Counts) {
     for (kind, n) in more {
         let count = counts.entry(kind).or_default();
         *count = count.saturating_add(n);
     }
 }
 
-/// Two masked keys stay two fields.
-fn fresh(name: String, taken: &Map<String, Value>, doubles: &mut BTreeMap<String, u64>) -> String {
+/// A field name that is not used yet, so that two fields whose names got the same mask stay two
+/// fields.
+fn unused_name(
+    name: String,
+    taken: &Map<String, Value>,
+    doubles: &mut BTreeMap<String, u64>,
+) -> String {
     if !taken.contains_key(&name) {
         return name;
     }
@@ -365,8 +379,8 @@ fn fresh(name: String, taken: &Map<String, Value>, doubles: &mut BTreeMap<String
     }
 }
 
-/// One word of letters and digits, long enough for a key, and no date.
-fn is_token(text: &str) -> bool {
+/// One word with a digit, long enough for a key, and not a date.
+fn looks_like_key(text: &str) -> bool {
     let bytes = text.as_bytes();
     let date = matches!(bytes.get(..5), Some([_, _, _, _, b'-']))
         && bytes.iter().take(4).all(u8::is_ascii_digit)

@@ -1,47 +1,50 @@
-//! Chunks in, frames out: each within its budget, and all of them together within the same.
+//! Turns chunks into frames, each within its budget, and all of them together within the same
+//! budget.
 
 use serde_json::Value;
-use weaver_types::{Frame, Handle, RawChunk, RawContent, RawResult, ResponseMode, Status, Warning};
+use weaver_types::{
+    Frame, Handle, RawChunk, RawContent, RawResult, ResponseMode, ResultStatus, Warning,
+};
 
-use super::intake::{Intake, Row};
-use super::line::Lines;
+use super::pending_rows::{PendingRow, PendingRows};
 use super::row_window::RowWindow;
-use super::stream_whole::StreamWhole;
+use super::stream_collector::StreamCollector;
+use super::text_lines::LineSplitter;
 use crate::budget::Reservation;
 use crate::firewall::Firewall;
-use crate::frame::{compose, json_len};
+use crate::frame::{compose_frame, json_bytes};
 use crate::redact::Redactor;
-use crate::spec::{FrameSpec, Limits};
+use crate::spec::{EffectiveLimits, FrameSpec};
 
-/// Characters that are kept back for the last frame, beyond its smallest form without a handle:
-/// the handle, and what is said of the stream.
-const END_ROOM: usize = 1_000;
-/// What a frame has around its warnings where it has any.
-const WARNINGS: &str = r#""warnings":,"#;
-/// Tokens that are kept back for it.
-const END_TOKENS: u32 = 500;
-/// A part is worth its frame when it has at least this share of the whole budget.
-const SHARE: usize = 8;
+/// Characters reserved for the last frame beyond its smallest form: the handle, and the warnings
+/// about the stream.
+const END_FRAME_CHARS: usize = 1_000;
+/// What surrounds the warnings of a frame that has any.
+const WARNINGS_WRAPPER: &str = r#""warnings":,"#;
+/// Tokens reserved for the last frame.
+const END_FRAME_TOKENS: u32 = 500;
+/// A part is worth its own frame if it has at least this fraction of the whole budget.
+const MIN_PART_SHARE: usize = 8;
 
-/// And so it is with so many rows.
-const MANY: usize = 10;
+/// Or if it has this many rows.
+const MIN_PART_ROWS: usize = 10;
 
 /// How a stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// All of it came.
+    /// All chunks arrived.
     Complete,
-    /// Its time was over before all of it came.
+    /// The time limit was reached first.
     TimedOut,
     /// It broke off with an error.
     Failed,
-    /// Whoever asked went away.
+    /// The caller cancelled it.
     Cancelled,
 }
 
 impl StreamEnd {
-    /// The word for it in the last frame.
-    fn word(self) -> Option<&'static str> {
+    /// The kind of the warning in the last frame; `None` for a complete stream.
+    fn warning_kind(self) -> Option<&'static str> {
         match self {
             Self::Complete => None,
             Self::TimedOut => Some("stream_timed_out"),
@@ -51,110 +54,111 @@ impl StreamEnd {
     }
 }
 
-/// Makes the frames of one stream.
+/// Builds the frames of one stream.
 ///
-/// As a table, rows and redacted lines are shown as they come; as a summary or a handle, the last
-/// frame alone shows something. The JSON of all frames together has at most `max_chars`
-/// characters ([`Firewall::min_chars`] and a handle at the least), they have at most `max_rows`
-/// rows, and no more tokens than were reserved. What goes beyond is counted. Pieces of text are
-/// redacted as the one text that they are, and so are the strings of each field of neighbouring
-/// rows: a row waits until nothing that follows can make a value of what it shows.
+/// As a table, rows and redacted lines are shown as they arrive; as a summary or a handle, only the
+/// last frame shows anything. The JSON of all frames together has at most `max_chars` characters
+/// (at least [`Firewall::min_chars`] and a handle), at most `max_rows` rows, and no more tokens
+/// than were reserved. What exceeds these limits is counted. Pieces of text are redacted as one
+/// text, and so are the strings of each field in consecutive rows: a row waits until nothing that
+/// follows can turn what it shows into a value.
 ///
-/// Raw mode shows each chunk as it came, as [`Firewall::frame`] does, within the tokens alone.
+/// Raw mode shows each chunk unredacted, as [`Firewall::frame`] does, limited by the tokens alone.
 #[derive(Debug)]
 pub struct FrameStream<'a> {
     firewall: Firewall,
-    /// The same rules for rows that went through them.
-    again: Redactor,
+    /// The redactor for rows that were redacted before.
+    second_pass: Redactor,
     spec: FrameSpec<'a>,
     mode: ResponseMode,
-    /// Characters that are kept back for the last frame.
-    end_room: usize,
-    reserved: Option<Reservation>,
-    intake: Intake,
-    whole: StreamWhole,
+    /// Characters reserved for the last frame.
+    end_frame_chars: usize,
+    reservation: Option<Reservation>,
+    pending: PendingRows,
+    collector: StreamCollector,
     chars_left: usize,
-    share: usize,
+    min_part_chars: usize,
     parts: u64,
     chunks: u64,
     /// No further part fits.
-    full: bool,
-    withheld: u64,
+    is_full: bool,
+    withheld_chunks: u64,
 }
 
 impl<'a> FrameStream<'a> {
-    /// A stream whose frames keep to this spec, and to what is reserved where tokens are counted.
-    /// The spec's handle is not used; the last frame gets its own.
+    /// A stream whose frames follow this spec, and this reservation if tokens are counted. The
+    /// spec's handle is ignored; the last frame gets its own.
     #[must_use]
-    pub fn new(firewall: &Firewall, spec: FrameSpec<'a>, reserved: Option<Reservation>) -> Self {
-        let limits = Limits::of(&spec);
-        let firewall = firewall.showing(spec.disclosure());
+    pub fn new(firewall: &Firewall, spec: FrameSpec<'a>, reservation: Option<Reservation>) -> Self {
+        let limits = EffectiveLimits::from_spec(&spec);
+        let firewall = firewall.with_disclosure(spec.disclosure());
         let mode = match limits.mode {
             _ if spec.strict => ResponseMode::HandleOnly,
-            // What comes in parts is never there as a whole: its parts are rows.
+            // The whole result is not known while parts are built, so its parts are rows.
             ResponseMode::Auto => ResponseMode::Table,
             mode => mode,
         };
         Self {
-            end_room: END_ROOM + spec.capability.id().as_str().len(),
+            end_frame_chars: END_FRAME_CHARS + spec.capability.id().as_str().len(),
             mode,
-            reserved,
-            intake: intake(&firewall, &limits),
-            again: firewall.redactor().again(),
+            reservation,
+            pending: pending_rows(&firewall, &limits),
+            second_pass: firewall.redactor().for_redacted_text(),
             firewall,
-            whole: StreamWhole::default(),
+            collector: StreamCollector::default(),
             chars_left: limits.chars,
-            share: limits.chars / SHARE,
+            min_part_chars: limits.chars / MIN_PART_SHARE,
             parts: 0,
             chunks: 0,
-            full: false,
-            withheld: 0,
+            is_full: false,
+            withheld_chunks: 0,
             spec: FrameSpec { handle: None, mode, ..spec },
         }
     }
 
-    /// Takes a chunk; gives a part once there is enough to show, the first one at once.
+    /// Takes a chunk; returns a part when there is enough to show, the first one immediately.
     pub fn push(&mut self, chunk: RawChunk) -> Option<Frame> {
         self.chunks = self.chunks.saturating_add(1);
         let frame = match self.mode {
-            ResponseMode::Raw => self.unredacted(&chunk),
+            ResponseMode::Raw => self.unredacted_part(&chunk),
             ResponseMode::Table => {
-                self.intake.push(&chunk);
-                self.part()
+                self.pending.push(&chunk);
+                self.next_part()
             }
             ResponseMode::Auto | ResponseMode::Summary | ResponseMode::HandleOnly => None,
         };
-        self.whole.push(chunk);
+        self.collector.push(chunk);
         frame
     }
 
-    /// What came so far as one result, to be stored. Of more than
-    /// [`MAX_WHOLE`](crate::MAX_WHOLE) bytes, the head, with the finding `stream_cut`.
+    /// The result received so far, to be stored. If it has more than
+    /// [`MAX_COLLECTED_BYTES`](crate::MAX_COLLECTED_BYTES) bytes, only its head, with the finding
+    /// `stream_cut`.
     #[must_use]
-    pub fn whole(&mut self) -> RawResult {
-        std::mem::take(&mut self.whole).into_raw()
+    pub fn take_result(&mut self) -> RawResult {
+        std::mem::take(&mut self.collector).into_raw()
     }
 
-    /// Tokens of all parts so far; 0 where none are counted.
+    /// Tokens of all parts so far; 0 if tokens are not counted.
     #[must_use]
     pub fn tokens(&self) -> u64 {
-        self.reserved.as_ref().map_or(0, Reservation::counted)
+        self.reservation.as_ref().map_or(0, Reservation::counted)
     }
 
-    /// How many parts were made.
+    /// How many parts were built.
     #[must_use]
     pub fn parts(&self) -> u64 {
         self.parts
     }
 
-    /// How many chunks came.
+    /// How many chunks arrived.
     #[must_use]
     pub fn chunks(&self) -> u64 {
         self.chunks
     }
 
-    /// The last frame, and what was reserved, with all frames counted. `whole` is what
-    /// [`FrameStream::whole`] gave; the handle stands for it.
+    /// The last frame, and the reservation with all frames counted. `whole` is what
+    /// [`FrameStream::take_result`] returned; the handle refers to it.
     #[must_use]
     pub fn end(
         mut self,
@@ -163,115 +167,124 @@ impl<'a> FrameStream<'a> {
         handle: Option<&Handle>,
     ) -> (Frame, Option<Reservation>) {
         if self.mode == ResponseMode::Table {
-            self.intake.finish();
+            self.pending.finish();
         }
-        let mut reserved = self.reserved.take();
-        let said = self.said(how);
+        let mut reserved = self.reservation.take();
+        let warnings = self.end_warnings(how);
         let spec = FrameSpec { handle, ..self.spec.clone() };
-        let first = self.last(whole, &spec, &said);
+        let first = self.end_frame(whole, &spec, &warnings);
         let mut frame = match &mut reserved {
             Some(reserved) => {
-                reserved.fit(first, &spec, |spec| Some(self.last(whole, spec, &said)))
+                reserved.fit(first, &spec, |spec| Some(self.end_frame(whole, spec, &warnings)))
             }
             None => first,
         };
         frame.status = match how {
             StreamEnd::Complete => frame.status,
-            _ if self.chunks > 0 => Status::Partial,
-            _ => Status::Error,
+            _ if self.chunks > 0 => ResultStatus::Partial,
+            _ => ResultStatus::Error,
         };
         (frame, reserved)
     }
 
-    fn last(&self, whole: &RawResult, spec: &FrameSpec<'_>, said: &[Warning]) -> Frame {
-        let room = json_len(&said) + WARNINGS.len();
+    fn end_frame(
+        &self,
+        whole: &RawResult,
+        spec: &FrameSpec<'_>,
+        end_warnings: &[Warning],
+    ) -> Frame {
+        let reserved_chars = json_bytes(&end_warnings) + WARNINGS_WRAPPER.len();
         let mut spec = spec.clone();
         let chars =
             self.chars_left.min(usize::try_from(spec.budget.max_chars).unwrap_or(usize::MAX));
-        spec.budget.max_chars = narrow(chars.saturating_sub(room));
-        spec.budget.max_rows = spec.budget.max_rows.min(narrow(self.intake.room()));
+        spec.budget.max_chars = saturating_u32(chars.saturating_sub(reserved_chars));
+        spec.budget.max_rows =
+            spec.budget.max_rows.min(saturating_u32(self.pending.remaining_rows()));
         let shows_rest = spec.mode == ResponseMode::Table
-            && !(self.intake.is_binary() && self.parts == 0 && self.intake.rows().is_empty());
+            && !(self.pending.is_binary() && self.parts == 0 && self.pending.rows().is_empty());
         let mut frame = if shows_rest || spec.mode == ResponseMode::Raw {
-            self.table(whole, &spec)
+            self.table_frame(whole, &spec)
         } else {
             self.firewall.frame(whole, &spec)
         };
-        merge(&mut frame.warnings, said);
+        merge_warnings(&mut frame.warnings, end_warnings);
         frame
     }
 
-    /// A frame of what no frame has shown yet; its status and origin are those of `of`.
-    fn table(&self, of: &RawResult, spec: &FrameSpec<'_>) -> Frame {
-        let limits = Limits::of(spec);
-        compose(self.firewall.redactor(), of, spec, &limits, |renderer, draft| {
-            for row in self.intake.rows() {
+    /// A frame of everything not shown yet, with the status and provenance of `of`.
+    fn table_frame(&self, of: &RawResult, spec: &FrameSpec<'_>) -> Frame {
+        let limits = EffectiveLimits::from_spec(spec);
+        compose_frame(self.firewall.redactor(), of, spec, &limits, |renderer, draft| {
+            for row in self.pending.rows() {
                 draft.rows.extend(match row {
-                    Row::Value(value) => renderer.row(value, 1),
-                    Row::Masked(value) => renderer.masked_row(&self.again, value, 1),
-                    Row::Line(line) => renderer.line(line),
+                    PendingRow::Value(value) => renderer.row(value, 1),
+                    PendingRow::Masked(value) => renderer.redacted_row(&self.second_pass, value, 1),
+                    PendingRow::Line(line) => renderer.line(line),
                 });
             }
         })
     }
 
-    /// What the last frame says of the stream as a whole.
-    fn said(&self, how: StreamEnd) -> Vec<Warning> {
-        let mut said = Vec::new();
+    /// The warnings about the stream as a whole.
+    fn end_warnings(&self, how: StreamEnd) -> Vec<Warning> {
+        let mut warnings = Vec::new();
         let mut say = |kind: String, count: u64| {
             if count > 0 {
-                said.push(Warning { kind, count });
+                warnings.push(Warning { kind, count });
             }
         };
-        for (kind, count) in self.intake.counts() {
+        for (kind, count) in self.pending.counts() {
             say(format!("redacted_{kind}"), count);
         }
-        say("fields_not_joined".to_owned(), self.intake.unjoined());
-        say("rows_omitted".to_owned(), self.intake.omitted());
-        say("chunks_omitted".to_owned(), self.withheld);
-        let broken = self.intake.is_binary() && self.parts > 0 || self.intake.is_broken();
+        say("fields_not_joined".to_owned(), self.pending.unjoined());
+        say("rows_omitted".to_owned(), self.pending.omitted());
+        say("chunks_omitted".to_owned(), self.withheld_chunks);
+        let broken = self.pending.is_binary() && self.parts > 0 || self.pending.is_broken();
         say("bytes_withheld".to_owned(), broken.into());
-        if let Some(word) = how.word() {
+        if let Some(word) = how.warning_kind() {
             say(word.to_owned(), 1);
         }
-        if json_len(&said) > END_ROOM / 2 {
-            let count = said.iter().fold(0_u64, |sum, warning| sum.saturating_add(warning.count));
-            let word = how.word().unwrap_or("content_omitted").to_owned();
-            said = vec![Warning { kind: word, count }];
+        if json_bytes(&warnings) > END_FRAME_CHARS / 2 {
+            let count =
+                warnings.iter().fold(0_u64, |sum, warning| sum.saturating_add(warning.count));
+            let word = how.warning_kind().unwrap_or("content_omitted").to_owned();
+            warnings = vec![Warning { kind: word, count }];
         }
-        said
+        warnings
     }
 
-    /// A part with all pending rows, if it is worth a frame and there is room for it.
-    fn part(&mut self) -> Option<Frame> {
-        let worth =
-            self.parts == 0 || self.intake.size() >= self.share || self.intake.rows().len() >= MANY;
-        if self.full || self.intake.rows().is_empty() || !worth {
+    /// A part with all pending rows, if it is worth a frame and fits.
+    fn next_part(&mut self) -> Option<Frame> {
+        let is_worth_a_frame = self.parts == 0
+            || self.pending.size() >= self.min_part_chars
+            || self.pending.rows().len() >= MIN_PART_ROWS;
+        if self.is_full || self.pending.rows().is_empty() || !is_worth_a_frame {
             return None;
         }
         let least = self.firewall.min_chars(&self.spec);
-        let room = self.chars_left.saturating_sub(least + self.end_room);
-        if room < least + self.share.min(self.intake.size()) {
-            self.full = true;
+        let available_chars = self.chars_left.saturating_sub(least + self.end_frame_chars);
+        if available_chars < least + self.min_part_chars.min(self.pending.size()) {
+            self.is_full = true;
             return None;
         }
         let mut spec = self.spec.clone();
-        spec.budget.max_chars = narrow(room);
-        spec.budget.max_rows = spec.budget.max_rows.min(narrow(self.intake.room()));
-        let mut frame = self.table(&RawResult::json(Value::Null), &spec);
+        spec.budget.max_chars = saturating_u32(available_chars);
+        spec.budget.max_rows =
+            spec.budget.max_rows.min(saturating_u32(self.pending.remaining_rows()));
+        let mut frame = self.table_frame(&RawResult::json(Value::Null), &spec);
         frame.is_final = false;
-        if !self.takes(&frame) {
+        if !self.try_count(&frame) {
             return None;
         }
-        self.intake.shown(frame.table.len());
+        self.pending.mark_shown(frame.table.len());
         self.parts += 1;
         self.chars_left = self.chars_left.saturating_sub(json_chars(&frame));
         Some(frame)
     }
 
-    fn unredacted(&mut self, chunk: &RawChunk) -> Option<Frame> {
-        if self.full {
-            self.withheld = self.withheld.saturating_add(1);
+    fn unredacted_part(&mut self, chunk: &RawChunk) -> Option<Frame> {
+        if self.is_full {
+            self.withheld_chunks = self.withheld_chunks.saturating_add(1);
             return None;
         }
         let content = match chunk.clone() {
@@ -288,36 +301,36 @@ impl<'a> FrameStream<'a> {
         let raw = RawResult { content, ..RawResult::text("") };
         let mut frame = self.firewall.frame(&raw, &self.spec);
         frame.is_final = false;
-        if !self.takes(&frame) {
-            self.withheld = self.withheld.saturating_add(1);
+        if !self.try_count(&frame) {
+            self.withheld_chunks = self.withheld_chunks.saturating_add(1);
             return None;
         }
         self.parts += 1;
         Some(frame)
     }
 
-    /// Counts a part, where tokens are counted and there is room for it.
-    fn takes(&mut self, frame: &Frame) -> bool {
-        let Some(reserved) = &mut self.reserved else { return true };
-        let takes = reserved.takes(frame, END_TOKENS);
+    /// Counts a part if tokens are counted and it fits.
+    fn try_count(&mut self, frame: &Frame) -> bool {
+        let Some(reserved) = &mut self.reservation else { return true };
+        let takes = reserved.try_count(frame, END_FRAME_TOKENS);
         if takes {
-            // It is on its way: what happens to the rest of the stream changes nothing of it.
-            reserved.spend();
+            // The part is sent now, so it is charged whatever happens to the rest of the stream.
+            reserved.charge_counted();
         }
-        self.full |= !takes;
+        self.is_full |= !takes;
         takes
     }
 }
 
-fn intake(firewall: &Firewall, limits: &Limits) -> Intake {
-    let names = limits.names().showing(firewall.redactor().disclosure());
+fn pending_rows(firewall: &Firewall, limits: &EffectiveLimits) -> PendingRows {
+    let names = limits.field_name_classifier().with_disclosure(firewall.redactor().disclosure());
     let rows = RowWindow::new(firewall.shared_redactor(), names);
-    Intake::new(Lines::new(firewall.stream()), rows, limits.rows)
+    PendingRows::new(LineSplitter::new(firewall.stream_redactor()), rows, limits.rows)
 }
 
-/// Adds warnings to those that are there, each kind once.
-fn merge(warnings: &mut Vec<Warning>, said: &[Warning]) {
-    for more in said {
+/// Adds warnings, merging those of the same kind.
+fn merge_warnings(warnings: &mut Vec<Warning>, added: &[Warning]) {
+    for more in added {
         match warnings.iter_mut().find(|warning| warning.kind == more.kind) {
             Some(warning) => warning.count = warning.count.saturating_add(more.count),
             None => warnings.push(more.clone()),
@@ -330,6 +343,6 @@ fn json_chars(frame: &Frame) -> usize {
     serde_json::to_string(frame).map_or(usize::MAX / 4, |json| json.chars().count())
 }
 
-fn narrow(n: usize) -> u32 {
+fn saturating_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -1,161 +1,162 @@
-//! Rows of a stream, held back until nothing that follows can make a value of what they show.
+//! Rows of a stream, held back until nothing that follows can turn what they show into a value.
 //!
-//! A tool may cut a text anywhere and send its pieces as the same field of one row after the other.
-//! So the cells of each field are read as the one text that they make ([`JoinedText`]), and a row
-//! is given on once every cell of it is decided. Within one row the fields are read on in the order
-//! of their names.
+//! A tool may cut a text anywhere and send its pieces as the same field of consecutive rows. So the
+//! cells of each field are read as one joined text ([`JoinedText`]), and a row is released once
+//! every cell of it is decided. Within one row, fields are joined in the order of their names.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::redact::field::Names;
+use crate::redact::field_names::FieldNameClassifier;
 use crate::redact::value::FieldName;
-use crate::redact::{Counts, JoinedText, MaskedPart, Redactor, count};
+use crate::redact::{Counts, JoinedText, MaskedPart, Redactor, count_kind};
 
-/// The strings of a row that are read on, with their paths.
-type Strings<'v> = Vec<(String, &'v str)>;
+/// The strings of a row that are joined, with their paths.
+type StringsByPath<'v> = Vec<(String, &'v str)>;
 
-/// The most fields that are read on from row to row. Of a row with more, the rest is redacted by
-/// itself, and that is counted.
-pub(super) const MAX_FIELDS: usize = 64;
-/// The deepest field that is.
+/// The most fields that are joined across rows. The remaining fields of a row are redacted
+/// separately, and counted.
+pub(super) const MAX_JOINED_FIELDS: usize = 64;
+/// The deepest field that is joined.
 const MAX_DEPTH: usize = 8;
-/// So many rows without a field end its text: what comes later is another one.
+/// After this many rows without a field its text ends; a later cell begins a new one.
 const MAX_GAP: u64 = 8;
 
-/// A row that nothing can change any more.
+/// A row that later rows cannot change.
 #[derive(Debug)]
 pub(super) enum SettledRow {
-    /// As it came. Whoever shows it redacts it.
+    /// As received; the renderer redacts it.
     Raw(Value),
-    /// With masks of values that go beyond one cell. It went through the redactor once.
+    /// Masked, because values extend beyond one cell. It was redacted once.
     Masked(Value),
 }
 
-/// Rows that wait for what follows.
+/// Rows that wait for those that follow.
 ///
-/// At most 1 KiB of each field is held back, and of a field that rows leave out for a while nothing,
-/// so that the number of rows that wait is bounded.
+/// At most 1 KiB of each field is held back, and nothing of a field that is missing for a while, so
+/// the number of waiting rows is bounded.
 #[derive(Debug)]
 pub(super) struct RowWindow {
     redactor: Arc<Redactor>,
-    names: Names,
-    /// By their paths in a row.
+    names: FieldNameClassifier,
+    /// Joined texts by path within a row.
     fields: BTreeMap<String, JoinedField>,
     waiting: VecDeque<WaitingRow>,
-    /// How many of them are to be shown.
-    to_show: usize,
-    /// How many rows came.
-    rows: u64,
-    /// How many strings were not read on with those of the rows around them.
-    unjoined: u64,
+    /// How many of the waiting rows will be shown.
+    visible_waiting: usize,
+    /// How many rows arrived.
+    row_count: u64,
+    /// How many strings were not joined with those of neighbouring rows.
+    unjoined_strings: u64,
     counts: Counts,
 }
 
 #[derive(Debug)]
 struct JoinedField {
     text: JoinedText,
-    /// The number of the last row that had it.
-    last: u64,
+    /// The number of the last row that had the field.
+    last_row: u64,
 }
 
 #[derive(Debug)]
 struct WaitingRow {
-    /// None for a row of which only the texts matter: there is no room to show it.
+    /// `None` for a row that will not be shown, of which only the text matters.
     row: Option<Value>,
-    /// Its cells, by their paths.
+    /// The paths of its cells.
     cells: Vec<String>,
 }
 
 impl RowWindow {
-    pub(super) fn new(redactor: Arc<Redactor>, names: Names) -> Self {
+    pub(super) fn new(redactor: Arc<Redactor>, names: FieldNameClassifier) -> Self {
         Self {
             redactor,
             names,
             fields: BTreeMap::new(),
             waiting: VecDeque::new(),
-            to_show: 0,
-            rows: 0,
-            unjoined: 0,
+            visible_waiting: 0,
+            row_count: 0,
+            unjoined_strings: 0,
             counts: Counts::new(),
         }
     }
 
-    /// How many rows wait that are to be shown.
-    pub(super) fn to_show(&self) -> usize {
-        self.to_show
+    /// How many waiting rows will be shown.
+    pub(super) fn visible_waiting(&self) -> usize {
+        self.visible_waiting
     }
 
-    /// How many values of each kind were masked in rows that were masked here.
+    /// How many values of each kind were masked here.
     pub(super) fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// How many strings were redacted without those of the rows around them.
-    pub(super) fn unjoined(&self) -> u64 {
-        self.unjoined
+    /// How many strings were redacted without neighbouring rows.
+    pub(super) fn unjoined_strings(&self) -> u64 {
+        self.unjoined_strings
     }
 
-    /// Takes a row; gives those that are settled by now.
+    /// Takes a row; returns the rows that are settled now.
     pub(super) fn push(&mut self, row: Value) -> Vec<SettledRow> {
-        let cells = self.add(&row);
-        self.to_show += 1;
+        let cells = self.add_cells(&row);
+        self.visible_waiting += 1;
         self.waiting.push_back(WaitingRow { row: Some(row), cells });
-        self.settled()
+        self.take_settled()
     }
 
-    /// Takes a row that will not be shown, but may go on with what one before it began.
+    /// Takes a row that will not be shown but may continue a value of an earlier row.
     pub(super) fn push_unseen(&mut self, row: &Value) -> Vec<SettledRow> {
-        if self.to_show == 0 {
+        if self.visible_waiting == 0 {
             return Vec::new();
         }
-        let cells = self.add(row);
+        let cells = self.add_cells(row);
         self.waiting.push_back(WaitingRow { row: None, cells });
-        self.settled()
+        self.take_settled()
     }
 
-    /// Gives the rest: no row follows on these.
+    /// Returns the rest; no more rows follow.
     pub(super) fn finish(&mut self) -> Vec<SettledRow> {
         self.fields.values_mut().for_each(|field| field.text.finish());
-        let rows = self.settled();
+        let rows = self.take_settled();
         self.fields.clear();
         self.waiting.clear();
         rows
     }
 
-    /// Adds the cells of a row to the texts of their fields; gives their paths.
-    fn add(&mut self, row: &Value) -> Vec<String> {
-        self.rows = self.rows.saturating_add(1);
+    /// Adds the cells of a row to the texts of their fields; returns their paths.
+    fn add_cells(&mut self, row: &Value) -> Vec<String> {
+        self.row_count = self.row_count.saturating_add(1);
         let mut strings = Vec::new();
-        Collector { names: &mut self.names, path: String::new() }
+        StringCollector { names: &mut self.names, path: String::new() }
             .collect(row, None, 0, &mut strings);
         let mut cells = Vec::new();
         for (path, text) in strings {
             let is_new = !self.fields.contains_key(&path);
-            if cells.len() >= MAX_FIELDS || is_new && self.fields.len() >= MAX_FIELDS {
-                self.unjoined = self.unjoined.saturating_add(1);
+            if cells.len() >= MAX_JOINED_FIELDS || is_new && self.fields.len() >= MAX_JOINED_FIELDS
+            {
+                self.unjoined_strings = self.unjoined_strings.saturating_add(1);
                 continue;
             }
             let field = self.fields.entry(path.clone()).or_insert_with(|| JoinedField {
                 text: JoinedText::new(Arc::clone(&self.redactor)),
-                last: self.rows,
+                last_row: self.row_count,
             });
-            field.last = self.rows;
+            field.last_row = self.row_count;
             field.text.push(text);
             cells.push(path);
         }
-        let rows = self.rows;
-        for field in self.fields.values_mut().filter(|field| rows - field.last == MAX_GAP) {
+        let rows = self.row_count;
+        for field in self.fields.values_mut().filter(|field| rows - field.last_row == MAX_GAP) {
             field.text.finish();
         }
-        self.fields.retain(|_, field| rows - field.last < MAX_GAP || field.text.waits());
+        self.fields
+            .retain(|_, field| rows - field.last_row < MAX_GAP || field.text.has_waiting_cells());
         cells
     }
 
-    /// The rows at the front of which every cell is decided.
-    fn settled(&mut self) -> Vec<SettledRow> {
+    /// Takes the rows at the front whose cells are all decided.
+    fn take_settled(&mut self) -> Vec<SettledRow> {
         let mut settled = Vec::new();
         while let Some(waiting) = self.waiting.pop_front_if(|waiting| {
             waiting
@@ -164,37 +165,42 @@ impl RowWindow {
                 .all(|path| self.fields.get(path).is_none_or(|field| field.text.is_decided()))
         }) {
             let parts = waiting.cells.iter().map(|path| {
-                self.fields.get_mut(path).map(|field| field.text.pop()).unwrap_or_default()
+                self.fields.get_mut(path).map(|field| field.text.pop_cell()).unwrap_or_default()
             });
             let parts: Vec<Vec<MaskedPart>> = parts.collect();
             if let Some(row) = waiting.row {
-                self.to_show -= 1;
-                settled.push(self.masked(row, &waiting.cells, parts));
+                self.visible_waiting -= 1;
+                settled.push(self.settle_row(row, &waiting.cells, parts));
             }
         }
         settled
     }
 
-    fn masked(&mut self, row: Value, paths: &[String], joined: Vec<Vec<MaskedPart>>) -> SettledRow {
+    fn settle_row(
+        &mut self,
+        row: Value,
+        paths: &[String],
+        joined: Vec<Vec<MaskedPart>>,
+    ) -> SettledRow {
         let texts: Vec<&str> = paths
             .iter()
             .map(|path| row.pointer(path).and_then(Value::as_str).unwrap_or_default())
             .collect();
-        let Some(parts) = self.redactor.row_parts(&texts, joined) else {
+        let Some(parts) = self.redactor.masked_parts_of_row(&texts, joined) else {
             return SettledRow::Raw(row);
         };
         let counts = &mut self.counts;
         let written = texts.iter().zip(parts).map(|(text, parts)| {
-            self.redactor.write_parts(text, parts, |kind| count(counts, kind))
+            self.redactor.write_parts(text, parts, |kind| count_kind(counts, kind))
         });
         let written: Vec<String> = written.collect();
         let cells: BTreeMap<&str, String> = paths.iter().map(String::as_str).zip(written).collect();
-        SettledRow::Masked(self.rewritten(&row, &mut String::new(), &cells))
+        SettledRow::Masked(self.rewrite(&row, &mut String::new(), &cells))
     }
 
-    /// The row with these cells. Everything else goes through the redactor too, since whoever shows
-    /// the row takes the masks in it for masks.
-    fn rewritten(
+    /// The row with these cells. Everything else is redacted too, because the renderer keeps the
+    /// masks of this row.
+    fn rewrite(
         &mut self,
         value: &Value,
         path: &mut String,
@@ -204,13 +210,13 @@ impl RowWindow {
         match value {
             Value::String(text) => Value::String(match cells.get(path.as_str()) {
                 Some(written) => written.clone(),
-                None => self.redactor.text(text, &mut self.counts).into_owned(),
+                None => self.redactor.redact_text(text, &mut self.counts).into_owned(),
             }),
             Value::Array(items) => {
                 let mut list = Vec::with_capacity(items.len());
                 for (number, item) in items.iter().enumerate() {
-                    step(path, &number.to_string());
-                    list.push(self.rewritten(item, path, cells));
+                    push_pointer_step(path, &number.to_string());
+                    list.push(self.rewrite(item, path, cells));
                     path.truncate(length);
                 }
                 Value::Array(list)
@@ -218,18 +224,18 @@ impl RowWindow {
             Value::Object(fields) => {
                 let mut object = Map::new();
                 for (key, field) in fields {
-                    step(path, key);
-                    let name = self.redactor.text(key, &mut self.counts).into_owned();
-                    let field = self.rewritten(field, path, cells);
+                    push_pointer_step(path, key);
+                    let name = self.redactor.redact_text(key, &mut self.counts).into_owned();
+                    let field = self.rewrite(field, path, cells);
                     path.truncate(length);
-                    // Two masked names stay two fields.
-                    let mut own = name.clone();
+                    // Two fields whose names got the same mask stay two fields.
+                    let mut unique_name = name.clone();
                     let mut number = object.len();
-                    while object.contains_key(&own) {
+                    while object.contains_key(&unique_name) {
                         number += 1;
-                        own = format!("{name} ({number})");
+                        unique_name = format!("{name} ({number})");
                     }
-                    object.insert(own, field);
+                    object.insert(unique_name, field);
                 }
                 Value::Object(object)
             }
@@ -238,22 +244,24 @@ impl RowWindow {
     }
 }
 
-/// Collects the strings of a row, in the order of their names. What the name of its field hides is
-/// never seen, whatever stands around it.
-struct Collector<'n> {
-    names: &'n mut Names,
+/// Collects the strings of a row, sorted by name. Values hidden by their field name are skipped,
+/// since they are never shown.
+struct StringCollector<'n> {
+    names: &'n mut FieldNameClassifier,
     path: String,
 }
 
-impl Collector<'_> {
+impl StringCollector<'_> {
     fn collect<'v>(
         &mut self,
         value: &'v Value,
         name: Option<&str>,
         depth: usize,
-        strings: &mut Strings<'v>,
+        strings: &mut StringsByPath<'v>,
     ) {
-        if name.is_some_and(|name| FieldName::of(name, self.names).hides(value).is_some()) {
+        if name
+            .is_some_and(|name| FieldName::classify(name, self.names).hides_value(value).is_some())
+        {
             return;
         }
         let length = self.path.len();
@@ -261,14 +269,14 @@ impl Collector<'_> {
             Value::String(text) if !text.is_empty() => strings.push((self.path.clone(), text)),
             Value::Array(items) if depth < MAX_DEPTH => {
                 for (number, item) in items.iter().enumerate() {
-                    step(&mut self.path, &number.to_string());
+                    push_pointer_step(&mut self.path, &number.to_string());
                     self.collect(item, name, depth + 1, strings);
                     self.path.truncate(length);
                 }
             }
             Value::Object(fields) if depth < MAX_DEPTH => {
                 for (key, field) in fields {
-                    step(&mut self.path, key);
+                    push_pointer_step(&mut self.path, key);
                     self.collect(field, Some(key), depth + 1, strings);
                     self.path.truncate(length);
                 }
@@ -278,8 +286,8 @@ impl Collector<'_> {
     }
 }
 
-/// Goes one step down a JSON pointer.
-fn step(path: &mut String, name: &str) {
+/// Appends one step to a JSON pointer.
+fn push_pointer_step(path: &mut String, name: &str) {
     path.push('/');
     path.push_str(&name.replace('~', "~0").replace('/', "~1"));
 }
@@ -291,13 +299,14 @@ mod tests {
     use super::*;
 
     fn window() -> RowWindow {
-        RowWindow::new(Arc::new(Redactor::builtin()), Names::default())
+        RowWindow::new(Arc::new(Redactor::builtin()), FieldNameClassifier::default())
     }
 
     fn strings(value: &Value) -> Vec<(String, String)> {
-        let mut names = Names::default();
+        let mut names = FieldNameClassifier::default();
         let mut found = Vec::new();
-        Collector { names: &mut names, path: String::new() }.collect(value, None, 0, &mut found);
+        StringCollector { names: &mut names, path: String::new() }
+            .collect(value, None, 0, &mut found);
         found.into_iter().map(|(path, text)| (path, text.to_owned())).collect()
     }
 
@@ -333,7 +342,7 @@ mod tests {
         ] {
             let mut window = window();
             rows.into_iter().for_each(|row| drop(window.push(row)));
-            assert_eq!(window.unjoined(), unjoined);
+            assert_eq!(window.unjoined_strings(), unjoined);
         }
     }
 
@@ -341,11 +350,11 @@ mod tests {
     fn a_value_in_two_rows_is_masked_in_both() {
         let mut window = window();
         let mut rows = window.push(json!({ "t": "mail jane.roe@co" }));
-        assert!(rows.is_empty() && window.to_show() == 1);
+        assert!(rows.is_empty() && window.visible_waiting() == 1);
         rows.extend(window.push_unseen(&json!({ "t": "rp.net now" })));
         rows.extend(window.push(json!({ "t": "and more" })));
         rows.extend(window.finish());
-        assert_eq!(window.to_show(), 0);
+        assert_eq!(window.visible_waiting(), 0);
         let shown: Vec<Value> = rows
             .into_iter()
             .map(|row| match row {

@@ -10,72 +10,75 @@ use crate::content::{Rows, ValueRenderer, for_rows};
 use crate::redact::MASK;
 use crate::redact::value::FieldName;
 
-/// Rows whose keys are counted.
-const SAMPLE: usize = 10;
-/// Keys that are named.
+/// How many rows are sampled for their keys.
+const SAMPLE_ROWS: usize = 10;
+/// The most keys that are named.
 const TOP_KEYS: usize = 10;
-/// Numeric keys with statistics, and keys looked at for a distribution.
-const STATISTICS: usize = 5;
+/// The most numeric keys with statistics, and the most keys with a distribution.
+const MAX_STATISTICS: usize = 5;
 /// The most distinct strings of a distribution.
-const DISTINCT: usize = 10;
-/// Numbers of a column that are looked at before their average is told.
-const FEW: usize = 256;
-/// Bytes that most facts have beside what they begin with, at most.
-const ROOM: usize = 128;
-/// Characters of one string in a distribution.
+const MAX_DISTINCT: usize = 10;
+/// How many numbers of a column are checked before their average is shown.
+const MAX_REMEMBERED: usize = 256;
+/// Capacity of a fact beyond its beginning; most need no more.
+const FACT_CAPACITY: usize = 128;
+/// The longest string in a distribution, in characters.
 const MAX_LABEL: usize = 40;
 
-pub(super) fn facts(rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
+pub(super) fn row_facts(rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
     let objects = rows.iter().filter(|row| row.is_object()).count();
     let mut facts = Vec::with_capacity(8);
-    facts.push(counted("Total rows: ", rows.len()));
+    facts.push(count_fact("Total rows: ", rows.len()));
     if objects < rows.len() {
-        facts.push(counted("Rows that are no objects: ", rows.len() - objects));
+        facts.push(count_fact("Rows that are not objects: ", rows.len() - objects));
     }
-    let (sample, others) = (rows.part(0..SAMPLE), rows.after(SAMPLE));
+    let (sample, others) = (rows.slice(0..SAMPLE_ROWS), rows.skip(SAMPLE_ROWS));
     let (names, columns) = top_keys(sample, renderer);
     let keys = names.iter().zip(columns);
-    let keys = keys.map(|(name, column)| Key { named: renderer.named(name), column });
-    let mut keys: Vec<Key<'_>> = keys.collect();
-    facts.push(listed(&mut keys, renderer));
-    // A key that is hidden has no statistics either: the least and the greatest are values.
+    let keys = keys.map(|(name, column)| KeyColumn { named: renderer.field_name(name), column });
+    let mut keys: Vec<KeyColumn<'_>> = keys.collect();
+    facts.push(top_keys_fact(&mut keys, renderer));
+    // A hidden key gets no statistics either, because minimum and maximum are values.
     let any = Value::String(String::new());
-    keys.retain(|Key { named, .. }| {
+    keys.retain(|KeyColumn { named, .. }| {
         !renderer.hides(*named, &any) && !renderer.is_named_by_sibling(rows, named.name)
     });
-    keys.sort_by_key(|key| !renderer.limits.bears(key.named.name));
-    fill(&mut keys, others);
-    let mut numeric = STATISTICS;
-    for Key { named, column } in &mut keys {
-        if let Column::Numbers(numbers) = column
+    keys.sort_by_key(|key| !renderer.limits.is_relevant(key.named.name));
+    add_rows(&mut keys, others);
+    let mut numeric = MAX_STATISTICS;
+    for KeyColumn { named, column } in &mut keys {
+        if let ColumnSummary::Numbers(numbers) = column
             && numeric > 0
         {
             numeric -= 1;
             facts.push(numbers.statistics(named, renderer));
         }
     }
-    for Key { named, column } in keys.iter_mut().take(STATISTICS) {
+    for KeyColumn { named, column } in keys.iter_mut().take(MAX_STATISTICS) {
         facts.extend(column.distribution(named, renderer));
     }
     facts
 }
 
-/// The most columns that are told of.
+/// The most columns with facts.
 const MAX_COLUMNS: usize = 256;
 
-/// A fact about each column over all rows, also of one that begins late: the least, the greatest
-/// and the average of numbers, the distribution of few words.
-pub(super) fn of_all(rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
-    let mut keys = sampled(rows);
-    keys.retain(|key| renderer.limits.admits(&key.name));
+/// A fact about each column over all rows, including columns that begin late: minimum, maximum and
+/// average of numbers, or the distribution of few distinct words.
+pub(super) fn facts_of_all_columns(
+    rows: Rows<'_>,
+    renderer: &mut ValueRenderer<'_>,
+) -> Vec<String> {
+    let mut keys = sample_keys(rows);
+    keys.retain(|key| renderer.limits.may_show_field(&key.name));
     let any = Value::String(String::new());
-    let mut facts = vec![counted("Rows: ", rows.len())];
+    let mut facts = vec![count_fact("Rows: ", rows.len())];
     for SampledKey { name, mut column, .. } in keys.into_iter().take(MAX_COLUMNS) {
-        let mut named = renderer.named(&name);
+        let mut named = renderer.field_name(&name);
         if renderer.hides(named, &any) || renderer.is_named_by_sibling(rows, &name) {
             continue;
         }
-        if let Column::Numbers(numbers) = &column {
+        if let ColumnSummary::Numbers(numbers) = &column {
             facts.push(numbers.statistics(&mut named, renderer));
         }
         facts.extend(column.distribution(&mut named, renderer));
@@ -83,70 +86,74 @@ pub(super) fn of_all(rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<St
     facts
 }
 
-/// A key, and what its values are.
-struct Key<'a> {
+/// A key with a summary of its values.
+struct KeyColumn<'a> {
     named: FieldName<'a>,
-    column: Column<'a>,
+    column: ColumnSummary<'a>,
 }
 
-/// A key of the sample, how often it occurs there, and what its values are there.
+/// A key of the sample, how often it occurs there, and a summary of its values there.
 struct SampledKey<'a> {
     name: Cow<'a, str>,
     count: usize,
-    column: Column<'a>,
+    column: ColumnSummary<'a>,
 }
 
-/// A fact that begins with this.
-fn begun(with: &str) -> String {
-    let mut fact = String::with_capacity(with.len() + ROOM);
+/// Starts a fact with this text.
+fn start_fact(with: &str) -> String {
+    let mut fact = String::with_capacity(with.len() + FACT_CAPACITY);
     fact.push_str(with);
     fact
 }
 
-/// A number of things, in words.
-fn counted(what: &str, count: usize) -> String {
-    let mut fact = begun(what);
+/// A fact that states a count.
+fn count_fact(what: &str, count: usize) -> String {
+    let mut fact = start_fact(what);
     push_count(&mut fact, count);
     fact
 }
 
-/// The names of keys.
-fn listed(keys: &mut [Key<'_>], renderer: &mut ValueRenderer<'_>) -> String {
-    let mut fact = begun("Top keys: ");
+/// The fact that names the top keys.
+fn top_keys_fact(keys: &mut [KeyColumn<'_>], renderer: &mut ValueRenderer<'_>) -> String {
+    let mut fact = start_fact("Top keys: ");
     for (at, key) in keys.iter_mut().enumerate() {
         if at > 0 {
             fact.push_str(", ");
         }
-        fact.push_str(&renderer.key_of(&mut key.named));
+        fact.push_str(&renderer.key_for(&mut key.named));
     }
     fact
 }
 
-/// The keys of the sample that may be seen, by how often they occur and then by name.
+/// The visible keys of the sample, by frequency and then by name.
 fn top_keys<'a>(
     sample: Rows<'a>,
     renderer: &mut ValueRenderer<'_>,
-) -> (Vec<Cow<'a, str>>, Vec<Column<'a>>) {
-    let mut keys = sampled(sample);
+) -> (Vec<Cow<'a, str>>, Vec<ColumnSummary<'a>>) {
+    let mut keys = sample_keys(sample);
     let all = keys.len();
-    keys.retain(|key| renderer.limits.admits(&key.name));
+    keys.retain(|key| renderer.limits.may_show_field(&key.name));
     renderer.omit("fields_not_allowed", all - keys.len());
     keys.sort_by_key(|key| std::cmp::Reverse(key.count));
     let top = keys.into_iter().take(TOP_KEYS);
     top.map(|SampledKey { name, column, .. }| (name, column)).unzip()
 }
 
-/// The keys of these rows by name, in one walk over them.
-fn sampled(rows: Rows<'_>) -> Vec<SampledKey<'_>> {
+/// The keys of these rows, sorted by name.
+fn sample_keys(rows: Rows<'_>) -> Vec<SampledKey<'_>> {
     let mut keys: Vec<SampledKey<'_>> = Vec::with_capacity(TOP_KEYS);
-    for_rows!(rows, |row, keep| sample(&mut keys, row, keep));
+    for_rows!(rows, |row, keep| sample_row(&mut keys, row, keep));
     keys
 }
 
-/// Adds the keys of one row to those known, which are sorted.
-fn sample<'a, 'v>(keys: &mut Vec<SampledKey<'a>>, row: &'v Value, keep: impl RetainText<'a, 'v>) {
+/// Adds the keys of one row to those known so far, which are sorted.
+fn sample_row<'a, 'v>(
+    keys: &mut Vec<SampledKey<'a>>,
+    row: &'v Value,
+    keep: impl RetainText<'a, 'v>,
+) {
     let known = keys.len();
-    // Rows mostly have the same keys, in the same order.
+    // Rows mostly have the same keys in the same order.
     let mut next = 0;
     for (name, value) in row.as_object().into_iter().flatten() {
         if keys.get(next).is_none_or(|key| key.name != *name) {
@@ -160,7 +167,7 @@ fn sample<'a, 'v>(keys: &mut Vec<SampledKey<'a>>, row: &'v Value, keep: impl Ret
                 key.column.add(value, keep);
             }
             None => {
-                let column = Column::of(value, keep);
+                let column = ColumnSummary::of(value, keep);
                 keys.push(SampledKey { name: keep(name), count: 1, column });
             }
         }
@@ -171,29 +178,33 @@ fn sample<'a, 'v>(keys: &mut Vec<SampledKey<'a>>, row: &'v Value, keep: impl Ret
     }
 }
 
-/// Keeps a text of a row for as long as the rows are looked at.
+/// A function that keeps a text of a row for as long as the rows are visited.
 trait RetainText<'a, 'v>: Fn(&'v str) -> Cow<'a, str> + Copy {}
 
 impl<'a, 'v, F: Fn(&'v str) -> Cow<'a, str> + Copy> RetainText<'a, 'v> for F {}
 
-/// Adds the values of more rows to the columns of these keys, in one walk over the rows.
-fn fill<'a>(keys: &mut [Key<'a>], rows: Rows<'a>) {
+/// Adds the values of more rows to the columns.
+fn add_rows<'a>(keys: &mut [KeyColumn<'a>], rows: Rows<'a>) {
     for_rows!(rows, |row, keep| {
-        if !fill_from(keys, row, keep) {
+        if !add_row(keys, row, keep) {
             break;
         }
     });
 }
 
-/// Adds the values of one row; false where no column takes in any more.
-fn fill_from<'a, 'v>(keys: &mut [Key<'a>], row: &'v Value, keep: impl RetainText<'a, 'v>) -> bool {
+/// Adds the values of one row; false if no column needs more values.
+fn add_row<'a, 'v>(
+    keys: &mut [KeyColumn<'a>],
+    row: &'v Value,
+    keep: impl RetainText<'a, 'v>,
+) -> bool {
     let Value::Object(row) = row else { return true };
     let mut all_mixed = true;
-    // Mostly the fields stand in the order of the keys.
+    // Fields mostly have the same order as the keys.
     let mut fields = row.iter();
-    for Key { named, column } in keys {
+    for KeyColumn { named, column } in keys {
         let next = fields.next();
-        if matches!(column, Column::Mixed) {
+        if matches!(column, ColumnSummary::Mixed) {
             continue;
         }
         all_mixed = false;
@@ -205,51 +216,51 @@ fn fill_from<'a, 'v>(keys: &mut [Key<'a>], row: &'v Value, keep: impl RetainText
     !all_mixed
 }
 
-/// What the values of one key are, over all rows.
+/// A summary of the values of one key over all rows.
 #[derive(Debug, PartialEq)]
-enum Column<'a> {
-    Numbers(Numbers),
-    Truth {
+enum ColumnSummary<'a> {
+    Numbers(NumberStatistics),
+    Booleans {
         yes: usize,
         no: usize,
     },
-    /// One text again and again, and how often.
-    Word(Cow<'a, str>, usize),
-    /// Distinct texts, at most [`DISTINCT`], and how often each occurs.
-    Words(Vec<(Cow<'a, str>, usize)>),
+    /// A single distinct text, and how often it occurs.
+    SingleText(Cow<'a, str>, usize),
+    /// Distinct texts, at most [`MAX_DISTINCT`], and how often each occurs.
+    DistinctTexts(Vec<(Cow<'a, str>, usize)>),
     Mixed,
 }
 
-/// The least, the greatest and the sum.
+/// Minimum, maximum, sum and count.
 #[derive(Debug, PartialEq)]
-struct Numbers {
+struct NumberStatistics {
     min: (f64, Number),
     max: (f64, Number),
     sum: f64,
     count: u32,
-    /// The first of them.
-    first: Vec<Number>,
+    /// The first of the numbers.
+    first_numbers: Vec<Number>,
 }
 
-impl<'a> Column<'a> {
+impl<'a> ColumnSummary<'a> {
     fn add<'v>(&mut self, value: &'v Value, keep: impl RetainText<'a, 'v>) {
         let fits = match (&mut *self, value) {
             (Self::Numbers(numbers), Value::Number(number)) => numbers.add(number),
-            (Self::Truth { yes, no }, Value::Bool(truth)) => {
+            (Self::Booleans { yes, no }, Value::Bool(truth)) => {
                 *(if *truth { yes } else { no }) += 1;
                 true
             }
-            (Self::Word(word, count), Value::String(text)) if word == text => {
+            (Self::SingleText(word, count), Value::String(text)) if word == text => {
                 *count += 1;
                 true
             }
-            (Self::Word(word, count), Value::String(text)) => {
+            (Self::SingleText(word, count), Value::String(text)) => {
                 let mut words = Vec::with_capacity(4);
                 words.extend([(std::mem::take(word), *count), (keep(text), 1)]);
-                *self = Self::Words(words);
+                *self = Self::DistinctTexts(words);
                 true
             }
-            (Self::Words(words), Value::String(text)) => count_word(words, text, keep),
+            (Self::DistinctTexts(words), Value::String(text)) => count_word(words, text, keep),
             _ => false,
         };
         if !fits {
@@ -259,33 +270,35 @@ impl<'a> Column<'a> {
 
     fn of<'v>(first: &'v Value, keep: impl RetainText<'a, 'v>) -> Self {
         match first {
-            Value::Number(number) => Numbers::of(number).map_or(Self::Mixed, Self::Numbers),
-            Value::Bool(truth) => {
-                Self::Truth { yes: usize::from(*truth), no: usize::from(!*truth) }
+            Value::Number(number) => {
+                NumberStatistics::of(number).map_or(Self::Mixed, Self::Numbers)
             }
-            Value::String(text) => Self::Word(keep(text), 1),
+            Value::Bool(truth) => {
+                Self::Booleans { yes: usize::from(*truth), no: usize::from(!*truth) }
+            }
+            Value::String(text) => Self::SingleText(keep(text), 1),
             Value::Null | Value::Array(_) | Value::Object(_) => Self::Mixed,
         }
     }
 
-    /// How often each value occurs, where there are few.
+    /// How often each value occurs, if there are few distinct ones.
     fn distribution(
         &mut self,
         key: &mut FieldName<'_>,
         renderer: &mut ValueRenderer<'_>,
     ) -> Option<String> {
         match self {
-            Self::Truth { yes, no } => {
-                let mut fact = begun(&renderer.key_of(key));
+            Self::Booleans { yes, no } => {
+                let mut fact = start_fact(&renderer.key_for(key));
                 fact.push_str(": true=");
                 push_count(&mut fact, *yes);
                 fact.push_str(", false=");
                 push_count(&mut fact, *no);
                 Some(fact)
             }
-            Self::Words(words) if words.len() >= 2 => {
+            Self::DistinctTexts(words) if words.len() >= 2 => {
                 words.sort_unstable();
-                let mut fact = begun(&renderer.key_of(key));
+                let mut fact = start_fact(&renderer.key_for(key));
                 fact.push_str(" distribution: ");
                 push_words(words, *key, renderer, &mut fact);
                 Some(fact)
@@ -295,7 +308,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Counts a word; false when there are too many different ones.
+/// Counts a word; false if there are too many distinct ones.
 fn count_word<'a, 'v>(
     words: &mut Vec<(Cow<'a, str>, usize)>,
     word: &'v str,
@@ -305,7 +318,7 @@ fn count_word<'a, 'v>(
         Some((_, count)) => *count += 1,
         None => words.push((keep(word), 1)),
     }
-    words.len() <= DISTINCT
+    words.len() <= MAX_DISTINCT
 }
 
 /// Appends words and how often each occurs.
@@ -326,14 +339,14 @@ fn push_words(
     }
 }
 
-impl Numbers {
+impl NumberStatistics {
     fn of(number: &Number) -> Option<Self> {
         let value = number.as_f64()?;
         let (min, max) = ((value, number.clone()), (value, number.clone()));
-        Some(Self { min, max, sum: value, count: 1, first: vec![number.clone()] })
+        Some(Self { min, max, sum: value, count: 1, first_numbers: vec![number.clone()] })
     }
 
-    /// Takes in one more; false when it has no value.
+    /// Adds a number; false if it cannot be represented as a float.
     fn add(&mut self, number: &Number) -> bool {
         let Some(value) = number.as_f64() else { return false };
         if value < self.min.0 {
@@ -344,16 +357,16 @@ impl Numbers {
         }
         self.sum += value;
         self.count = self.count.saturating_add(1);
-        if self.first.len() < FEW {
-            self.first.push(number.clone());
+        if self.first_numbers.len() < MAX_REMEMBERED {
+            self.first_numbers.push(number.clone());
         }
         true
     }
 
-    /// The least and the greatest are values, so they are masked like values; and the average of
-    /// few numbers would give away the one among them that is masked.
+    /// Minimum and maximum are values, so they are masked like values. The average of few numbers
+    /// would reveal a masked one among them, so it is masked too.
     fn statistics(&self, key: &mut FieldName<'_>, renderer: &mut ValueRenderer<'_>) -> String {
-        let mut fact = begun(&renderer.key_of(key));
+        let mut fact = start_fact(&renderer.key_for(key));
         let mut masked = false;
         for (name, (value, number)) in [(": min=", &self.min), (", max=", &self.max)] {
             fact.push_str(name);
@@ -365,7 +378,9 @@ impl Numbers {
             }
         }
         fact.push_str(", avg=");
-        if masked || self.first.iter().any(|number| renderer.would_hide_number(number, *key)) {
+        if masked
+            || self.first_numbers.iter().any(|number| renderer.would_hide_number(number, *key))
+        {
             fact.push_str(MASK);
         } else {
             push_rounded(&mut fact, self.sum / f64::from(self.count));

@@ -1,19 +1,18 @@
-//! Numbers in facts.
+//! Formats numbers in facts.
 
 use std::fmt::Write as _;
 
-use crate::digits::{last_digit, push_whole};
+use crate::decimal::{last_digit, push_decimal};
 
-/// Bits of the fraction of a double.
-const FRACTION: u32 = 52;
+/// Bits of the fraction of an IEEE 754 double.
+const FRACTION_BITS: u32 = 52;
 
 /// Appends a count.
 pub(super) fn push_count(out: &mut String, count: usize) {
-    push_whole(out, count as u64);
+    push_decimal(out, count as u64);
 }
 
-/// Appends a number with two decimals, as `{:.2}` writes it: exactly rounded, from the middle to
-/// the even one.
+/// Appends a number with two decimals, exactly as `{:.2}` does: correctly rounded, half to even.
 pub(super) fn push_rounded(out: &mut String, value: f64) {
     let Some(hundredths) = hundredths(value.abs()) else {
         // Writing to a string cannot fail.
@@ -23,21 +22,22 @@ pub(super) fn push_rounded(out: &mut String, value: f64) {
     if value.is_sign_negative() {
         out.push('-');
     }
-    push_whole(out, hundredths / 100);
+    push_decimal(out, hundredths / 100);
     out.push('.');
     out.push(last_digit(hundredths / 10).into());
     out.push(last_digit(hundredths).into());
 }
 
-/// A number that is not negative in hundredths; none for one so large that it has no fraction.
+/// A non-negative number in hundredths; `None` if it is so large that it has no fraction.
 fn hundredths(value: f64) -> Option<u64> {
     let bits = value.to_bits();
-    let (exponent, fraction) = (bits >> FRACTION, bits & ((1 << FRACTION) - 1));
-    // The number is `whole` divided by two to the power of `places`.
-    let whole = fraction | 1 << FRACTION;
+    let (exponent, fraction) = (bits >> FRACTION_BITS, bits & ((1 << FRACTION_BITS) - 1));
+    // The value is `whole` divided by two to the power of `places`; 1,075 is the exponent's bias
+    // plus the bits of the fraction.
+    let whole = fraction | 1 << FRACTION_BITS;
     let places = 1_075_u64.checked_sub(exponent).filter(|places| *places > 0)?;
     if places > 60 {
-        // Less than half a hundredth.
+        // `whole * 100` is below 2^60, so this is less than half of a hundredth.
         return Some(0);
     }
     let exact = whole * 100;

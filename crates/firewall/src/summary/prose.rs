@@ -1,4 +1,4 @@
-//! Facts about a text: its beginning, and further lines that somebody would look for.
+//! Facts about a text: its beginning, and notable lines after that.
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use weaver_text::escape;
@@ -6,25 +6,25 @@ use weaver_text::escape;
 use crate::content::ValueRenderer;
 use crate::goal::Goal;
 
-/// Characters of the beginning.
-const MAX_TEXT: usize = 500;
-/// The most further lines.
+/// The length of the beginning, in characters.
+const MAX_HEAD_CHARS: usize = 500;
+/// The most notable lines.
 const MAX_LINES: usize = 8;
-/// Characters of one of them.
-const MAX_LINE: usize = 160;
-/// Words of lines that report a failure; they weigh less than a word of the goal.
-const FAILURES: &[&str] =
+/// The longest notable line, in characters.
+const MAX_LINE_CHARS: usize = 160;
+/// Words that indicate a failure. They weigh less than a word of the goal.
+const FAILURE_WORDS: &[&str] =
     &["error", "exception", "fail", "fatal", "panic", "traceback", "denied", "refused", "critical"];
 
 pub(super) fn facts(text: &str, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
-    let redacted = renderer.redacted(text);
-    let mut facts = vec![renderer.cut(&redacted, MAX_TEXT)];
-    let more = redacted.chars().skip(MAX_TEXT).count();
+    let redacted = renderer.redact(text);
+    let mut facts = vec![renderer.scan_and_cut(&redacted, MAX_HEAD_CHARS)];
+    let more = redacted.chars().skip(MAX_HEAD_CHARS).count();
     if more > 0 {
-        let lines = notable(&redacted, renderer.limits.goal.as_ref());
+        let lines = notable_lines(&redacted, renderer.limits.goal.as_ref());
         facts.extend(lines.into_iter().map(|(number, line)| {
-            let line = escape::shorten(line.trim(), MAX_LINE).into_owned();
-            let line = renderer.cut(&line, MAX_LINE);
+            let line = escape::shorten(line.trim(), MAX_LINE_CHARS).into_owned();
+            let line = renderer.scan_and_cut(&line, MAX_LINE_CHARS);
             format!("line {number}: {line}")
         }));
         facts.push(format!("… ({more} more characters; full data via handle)"));
@@ -32,17 +32,17 @@ pub(super) fn facts(text: &str, renderer: &mut ValueRenderer<'_>) -> Vec<String>
     facts
 }
 
-/// Lines after the beginning that bear on the goal or report a failure, in their order, each
-/// kind of line once.
-fn notable<'t>(redacted: &'t str, goal: Option<&Goal>) -> Vec<(usize, &'t str)> {
-    let failures = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(FAILURES).ok();
+/// Lines after the beginning that are relevant to the goal or report a failure, in order; of
+/// similar lines only the first.
+fn notable_lines<'t>(redacted: &'t str, goal: Option<&Goal>) -> Vec<(usize, &'t str)> {
+    let failures = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(FAILURE_WORDS).ok();
     let mut seen = 0;
     let mut found: Vec<(usize, usize, &str)> = Vec::new();
     for (at, line) in redacted.lines().enumerate() {
-        let shown = seen < MAX_TEXT;
+        let shown = seen < MAX_HEAD_CHARS;
         seen = seen.saturating_add(line.len() + 1);
-        let weight = if shown { 0 } else { weight(line, goal, failures.as_ref()) };
-        let known = found.iter().any(|(_, _, other)| alike(line, other));
+        let weight = if shown { 0 } else { line_weight(line, goal, failures.as_ref()) };
+        let known = found.iter().any(|(_, _, other)| differs_only_in_digits(line, other));
         if weight > 0 && !known {
             found.push((weight, at + 1, line));
             found.sort_by_key(|(weight, at, _)| (std::cmp::Reverse(*weight), *at));
@@ -53,16 +53,16 @@ fn notable<'t>(redacted: &'t str, goal: Option<&Goal>) -> Vec<(usize, &'t str)> 
     found.into_iter().map(|(_, at, line)| (at, line)).collect()
 }
 
-fn weight(line: &str, goal: Option<&Goal>, failures: Option<&AhoCorasick>) -> usize {
-    let line = escape::truncate(line, 4 * MAX_LINE);
+fn line_weight(line: &str, goal: Option<&Goal>, failures: Option<&AhoCorasick>) -> usize {
+    let line = escape::truncate(line, 4 * MAX_LINE_CHARS);
     let failed = failures.is_some_and(|finder| finder.is_match(line));
-    2 * goal.map_or(0, |goal| goal.weight(line)) + usize::from(failed)
+    2 * goal.map_or(0, |goal| goal.match_count(line)) + usize::from(failed)
 }
 
-/// Lines that differ in digits only.
-fn alike(one: &str, other: &str) -> bool {
+/// True for lines that differ only in digits.
+fn differs_only_in_digits(one: &str, other: &str) -> bool {
     let words = |line: &str| -> Vec<char> {
-        line.chars().filter(|c| !c.is_numeric()).take(MAX_LINE).collect()
+        line.chars().filter(|c| !c.is_numeric()).take(MAX_LINE_CHARS).collect()
     };
     words(one) == words(other)
 }
@@ -72,8 +72,8 @@ mod tests {
     use super::*;
 
     fn lines(text: &str, goal: &str) -> Vec<usize> {
-        let goal = Goal::of(goal);
-        notable(text, goal.as_ref()).into_iter().map(|(at, _)| at).collect()
+        let goal = Goal::parse(goal);
+        notable_lines(text, goal.as_ref()).into_iter().map(|(at, _)| at).collect()
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Tables in text with a separator between their cells.
+//! Tables in delimiter-separated text.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Number, Value};
 
-use super::delimiter;
+use super::detect_delimiter;
 use crate::error::HandleError;
 
 /// The most rows that are read.
@@ -12,25 +12,25 @@ const MAX_ROWS: usize = 1_000_000;
 /// The most columns; more are left out.
 const MAX_COLUMNS: usize = 256;
 
-/// All rows of a table, whatever may be seen of them.
+/// All rows of a table; visibility is not considered.
 pub(crate) fn rows(text: &str, delimiter: u8) -> Option<Vec<Value>> {
     let table = Table::read(text, delimiter).ok()?;
     let row = |row: &Vec<String>| {
-        let cells = table.names.iter().cloned().zip(row.iter().map(|cell| typed(cell)));
+        let cells = table.names.iter().cloned().zip(row.iter().map(|cell| typed_cell(cell)));
         Value::Object(cells.collect::<Map<_, _>>())
     };
     Some(table.rows.iter().map(row).collect())
 }
 
-/// The names of the columns of a text that begins as a table does.
-pub(crate) fn head(text: &str) -> Option<Vec<String>> {
-    let delimiter = delimiter(text)?;
+/// The column names of a text that begins like a table.
+pub(crate) fn column_names(text: &str) -> Option<Vec<String>> {
+    let delimiter = detect_delimiter(text)?;
     let line = text.lines().next()?;
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(line.as_bytes());
-    Some(distinct(reader.headers().ok()?.iter()))
+    Some(distinct_names(reader.headers().ok()?.iter()))
 }
 
-/// The cells of a table in text, and the names of its columns.
+/// The cells and column names of a table.
 pub(crate) struct Table {
     pub(crate) names: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
@@ -54,16 +54,16 @@ impl Table {
             let record = record.map_err(unreadable)?;
             rows.push(record.iter().take(MAX_COLUMNS).map(str::to_owned).collect());
         }
-        // Cells beyond the head have columns without a name.
+        // Cells beyond the header get unnamed columns.
         let longest = rows.iter().map(Vec::len).max().unwrap_or_default();
         let nameless = std::iter::repeat_n("", longest.saturating_sub(head.len()));
-        let names = distinct(head.iter().chain(nameless));
+        let names = distinct_names(head.iter().chain(nameless));
         Ok(Self { names, rows })
     }
 }
 
-/// Names of columns: none empty, none twice.
-pub(super) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+/// Makes column names non-empty and unique.
+pub(super) fn distinct_names<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut known = BTreeSet::new();
     let mut out = Vec::new();
     for (at, name) in names.take(MAX_COLUMNS).enumerate() {
@@ -78,11 +78,11 @@ pub(super) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> 
     out
 }
 
-/// A cell: a number where it is written as JSON writes numbers, with at most 15 digits.
-pub(crate) fn typed(cell: &str) -> Value {
-    let looks = cell.len() <= 20 && cell.bytes().filter(u8::is_ascii_digit).count() <= 15;
-    let number = looks.then(|| serde_json::from_str::<Number>(cell).ok()).flatten();
-    // What would be written otherwise than it was read stays text.
+/// A cell as a value: a number if it is written as in JSON, with at most 15 digits.
+pub(crate) fn typed_cell(cell: &str) -> Value {
+    let may_be_number = cell.len() <= 20 && cell.bytes().filter(u8::is_ascii_digit).count() <= 15;
+    let number = may_be_number.then(|| serde_json::from_str::<Number>(cell).ok()).flatten();
+    // A number that would be written differently than it was read stays text.
     match number.filter(|number| number.to_string() == cell) {
         Some(number) => Value::Number(number),
         None => Value::String(cell.to_owned()),
@@ -110,18 +110,18 @@ mod tests {
             ("123456789012345", json!(123_456_789_012_345_u64)),
             ("1234567890123456", json!("1234567890123456")),
         ] {
-            assert_eq!(typed(cell), value, "{cell}");
+            assert_eq!(typed_cell(cell), value, "{cell}");
         }
     }
 
     #[test]
     fn columns_have_names_of_their_own() {
-        let names = |names: &[&str]| distinct(names.iter().copied()).join(" ");
+        let names = |names: &[&str]| distinct_names(names.iter().copied()).join(" ");
         assert_eq!(names(&["a", " b ", ""]), "a b column_3");
         assert_eq!(names(&["a", "a", "a"]), "a a_2 a_3");
         assert_eq!(names(&["a_2", "a", "a"]), "a_2 a a_3");
         assert_eq!(names(&["a", "a_2", "a_2"]), "a a_2 a_2_3");
-        assert_eq!(distinct(["x"; 300].into_iter()).len(), 256);
+        assert_eq!(distinct_names(["x"; 300].into_iter()).len(), 256);
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
             { "id": 3, "city": "Lyon", "column_3": "more" },
         ]);
         assert_eq!(json!(read), expected);
-        assert_eq!(head("id;city\n1;a\n").unwrap(), ["id", "city"]);
-        assert_eq!(head("some words"), None);
+        assert_eq!(column_names("id;city\n1;a\n").unwrap(), ["id", "city"]);
+        assert_eq!(column_names("some words"), None);
     }
 }

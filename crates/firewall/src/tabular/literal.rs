@@ -1,18 +1,18 @@
-//! Literals as Python's `repr` and SQL write them: lists of dictionaries or of tuples.
+//! Parses literals of Python's `repr` and of SQL: lists of dictionaries or tuples.
 
 use serde_json::{Map, Number, Value};
 
-use super::{MAX_ROWS, numbered};
+use super::{MAX_ROWS, numbered_columns};
 
 /// The deepest nesting.
 const MAX_DEPTH: usize = 32;
 
-/// The rows of a text that is one list, or a sequence of dictionaries a line.
+/// The rows of a text that is one list.
 pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
+    let mut reader = LiteralParser { text, position: 0, depth: 0 };
     let value = reader.value()?;
-    reader.blanks();
-    if reader.at < text.len() {
+    reader.skip_whitespace();
+    if reader.position < text.len() {
         return None;
     }
     match value {
@@ -22,7 +22,7 @@ pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
 }
 
 /// The rows of `INSERT INTO … VALUES (…), (…)`.
-pub(super) fn inserted(text: &str) -> Option<Vec<Value>> {
+pub(super) fn insert_rows(text: &str) -> Option<Vec<Value>> {
     let upper = text.get(..text.len().min(4_096)).unwrap_or(text).to_ascii_uppercase();
     if !upper.starts_with("INSERT INTO") {
         return None;
@@ -35,30 +35,30 @@ pub(super) fn inserted(text: &str) -> Option<Vec<Value>> {
 fn row(item: Value) -> Option<Value> {
     match item {
         Value::Object(_) => Some(item),
-        Value::Array(cells) => Some(numbered(cells)),
+        Value::Array(cells) => Some(numbered_columns(cells)),
         _ => None,
     }
 }
 
-struct Reader<'t> {
+struct LiteralParser<'t> {
     text: &'t str,
-    at: usize,
+    position: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl LiteralParser<'_> {
     fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+        self.text.as_bytes().get(self.position).copied()
     }
 
-    fn blanks(&mut self) {
+    fn skip_whitespace(&mut self) {
         while self.peek().is_some_and(|b| b.is_ascii_whitespace()) {
-            self.at += 1;
+            self.position += 1;
         }
     }
 
     fn value(&mut self) -> Option<Value> {
-        self.blanks();
+        self.skip_whitespace();
         match self.peek()? {
             b'[' => self.list(b']'),
             b'(' => self.list(b')'),
@@ -73,9 +73,9 @@ impl Reader<'_> {
         let mut items = Vec::new();
         self.enter()?;
         loop {
-            self.blanks();
+            self.skip_whitespace();
             if self.peek()? == end {
-                self.at += 1;
+                self.position += 1;
                 self.depth -= 1;
                 return Some(Value::Array(items));
             }
@@ -83,7 +83,7 @@ impl Reader<'_> {
                 return None;
             }
             items.push(self.value()?);
-            self.comma(end)?;
+            self.comma_or_end(end)?;
         }
     }
 
@@ -91,9 +91,9 @@ impl Reader<'_> {
         let mut fields = Map::new();
         self.enter()?;
         loop {
-            self.blanks();
+            self.skip_whitespace();
             if self.peek()? == b'}' {
-                self.at += 1;
+                self.position += 1;
                 self.depth -= 1;
                 return Some(Value::Object(fields));
             }
@@ -101,28 +101,28 @@ impl Reader<'_> {
                 Value::String(name) => name,
                 other => other.to_string(),
             };
-            self.blanks();
+            self.skip_whitespace();
             if self.peek()? != b':' {
                 return None;
             }
-            self.at += 1;
+            self.position += 1;
             let value = self.value()?;
             fields.insert(name, value);
-            self.comma(b'}')?;
+            self.comma_or_end(b'}')?;
         }
     }
 
     fn enter(&mut self) -> Option<()> {
-        self.at += 1;
+        self.position += 1;
         self.depth += 1;
         (self.depth <= MAX_DEPTH).then_some(())
     }
 
-    /// A comma, or the end that comes next.
-    fn comma(&mut self, end: u8) -> Option<()> {
-        self.blanks();
+    /// Expects a comma, or the closing bracket (which is not consumed).
+    fn comma_or_end(&mut self, end: u8) -> Option<()> {
+        self.skip_whitespace();
         match self.peek()? {
-            b',' => self.at += 1,
+            b',' => self.position += 1,
             next if next == end => {}
             _ => return None,
         }
@@ -131,14 +131,14 @@ impl Reader<'_> {
 
     fn string(&mut self) -> Option<String> {
         let quote = self.peek()?;
-        self.at += 1;
+        self.position += 1;
         let mut out = String::new();
-        let rest = self.text.get(self.at..)?;
+        let rest = self.text.get(self.position..)?;
         let mut chars = rest.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
             match c {
-                '\\' => out.push(escaped(&mut chars)?),
-                // SQL writes a quote twice.
+                '\\' => out.push(escaped_char(&mut chars)?),
+                // SQL escapes a quote by doubling it.
                 _ if c == char::from(quote)
                     && quote == b'\''
                     && matches!(chars.peek(), Some((_, '\''))) =>
@@ -147,7 +147,7 @@ impl Reader<'_> {
                     out.push('\'');
                 }
                 _ if c == char::from(quote) => {
-                    self.at += at + 1;
+                    self.position += at + 1;
                     return Some(out);
                 }
                 _ => out.push(c),
@@ -157,11 +157,11 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Option<Value> {
-        let rest = self.text.get(self.at..)?;
+        let rest = self.text.get(self.position..)?;
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_');
         let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         let word = rest.get(..end)?;
-        self.at += end;
+        self.position += end;
         match serde_json::from_str::<Number>(word) {
             Ok(number) => Some(Value::Number(number)),
             Err(_) => Some(Value::String(word.to_owned())),
@@ -170,19 +170,19 @@ impl Reader<'_> {
 
     /// `None`, `True`, `NULL`, or a call such as `Decimal('1.5')`, which stays text.
     fn word(&mut self) -> Option<Value> {
-        let rest = self.text.get(self.at..)?;
+        let rest = self.text.get(self.position..)?;
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
         let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         let word = rest.get(..end).filter(|word| !word.is_empty())?;
-        self.at += end;
+        self.position += end;
         let value = match word.to_ascii_lowercase().as_str() {
             "none" | "null" => Value::Null,
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             _ if self.peek() == Some(b'(') => {
-                let start = self.at - end;
+                let start = self.position - end;
                 self.list(b')')?;
-                Value::String(self.text.get(start..self.at)?.to_owned())
+                Value::String(self.text.get(start..self.position)?.to_owned())
             }
             _ => return None,
         };
@@ -190,7 +190,7 @@ impl Reader<'_> {
     }
 }
 
-fn escaped(chars: &mut std::iter::Peekable<std::str::CharIndices<'_>>) -> Option<char> {
+fn escaped_char(chars: &mut std::iter::Peekable<std::str::CharIndices<'_>>) -> Option<char> {
     let (_, c) = chars.next()?;
     let digits = match c {
         'n' => return Some('\n'),
@@ -273,7 +273,7 @@ mod tests {
             ("INSERT t VALUES (1)", false),
             ("UPDATE t SET a = 1", false),
         ] {
-            assert_eq!(inserted(sql).is_some(), is_read, "{sql}");
+            assert_eq!(insert_rows(sql).is_some(), is_read, "{sql}");
         }
     }
 
@@ -287,7 +287,7 @@ mod tests {
             json!({"column_1": 2, "column_2": "b"})
         );
         let sql = "INSERT INTO t (a, b) VALUES (1, 'it''s'), (-2.5, NULL);";
-        assert_eq!(inserted(sql).unwrap()[0]["column_2"], "it's");
+        assert_eq!(insert_rows(sql).unwrap()[0]["column_2"], "it's");
         for other in ["[", "[1, 2]", "(", "[{'a': }]", "[{'a': 1}] and more", &"[".repeat(10_000)] {
             assert_eq!(rows(other), None, "{other:.20}");
         }

@@ -1,8 +1,8 @@
-//! Tables of Markdown (GitHub Flavored Markdown, section 4.10).
+//! Markdown tables (GitHub Flavored Markdown, section 4.10).
 
 use serde_json::{Map, Value};
 
-use super::csv::distinct;
+use super::csv::distinct_names;
 
 /// The rows of a text that is one table.
 pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
@@ -16,26 +16,26 @@ pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
     if rule.len() != head.len() || !rule.iter().all(is_rule) {
         return None;
     }
-    let names = distinct(head.iter().map(String::as_str));
+    let names = distinct_names(head.iter().map(String::as_str));
     let mut rows = Vec::new();
     for line in lines {
         let cells = cells(line)?;
         if cells.len() > head.len() {
             return None;
         }
-        let named = names.iter().cloned().zip(cells.into_iter().map(|cell| typed(&cell)));
+        let named = names.iter().cloned().zip(cells.into_iter().map(|cell| typed_cell(&cell)));
         rows.push(Value::Object(named.collect::<Map<_, _>>()));
     }
     (!rows.is_empty()).then_some(rows)
 }
 
-/// The names of the columns of a text that begins with a table.
-pub(super) fn head(text: &str) -> Option<Vec<String>> {
+/// The column names of a text that begins with a table.
+pub(super) fn column_names(text: &str) -> Option<Vec<String>> {
     let head = cells(text.lines().next()?)?;
-    Some(distinct(head.iter().map(String::as_str)))
+    Some(distinct_names(head.iter().map(String::as_str)))
 }
 
-/// The cells of a line; `\|` is a bar inside of one.
+/// The cells of a line; `\|` is a literal bar.
 fn cells(line: &str) -> Option<Vec<String>> {
     let inner = line.trim().strip_prefix('|')?;
     let inner = inner.strip_suffix('|').unwrap_or(inner);
@@ -57,7 +57,7 @@ fn cells(line: &str) -> Option<Vec<String>> {
     Some(cells.into_iter().map(|cell| cell.trim().to_owned()).collect())
 }
 
-fn typed(cell: &str) -> Value {
+fn typed_cell(cell: &str) -> Value {
     match serde_json::from_str::<serde_json::Number>(cell) {
         Ok(number) if number.to_string() == cell => Value::Number(number),
         _ => Value::String(cell.to_owned()),
@@ -102,7 +102,7 @@ mod tests {
         ] {
             assert_eq!(rows(other), None, "{other}");
         }
-        assert_eq!(head("| a | b c |\nmore"), Some(vec!["a".to_owned(), "b c".to_owned()]));
-        assert_eq!(head("a | b"), None);
+        assert_eq!(column_names("| a | b c |\nmore"), Some(vec!["a".to_owned(), "b c".to_owned()]));
+        assert_eq!(column_names("a | b"), None);
     }
 }

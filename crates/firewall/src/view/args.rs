@@ -1,25 +1,25 @@
-//! The arguments of a view: read with bounds, none unknown.
+//! Parses the arguments of a view, with bounds and without unknown keys.
 
 use serde_json::Value;
 
 use crate::error::HandleError;
-use crate::query::{ViewRequest, unknown, wrong};
+use crate::query::{ViewRequest, query_error, unknown_name_error};
 
 /// The longest text in an argument, in bytes.
 const MAX_TEXT: usize = 1_000;
 /// The most names in a list.
 const MAX_NAMES: usize = 256;
 
-/// The arguments of one request, of which only `known` exist.
-pub(super) struct Args<'a>(&'a ViewRequest);
+/// The arguments of one request; only the known ones are accepted.
+pub(super) struct ViewArgs<'a>(&'a ViewRequest);
 
-impl<'a> Args<'a> {
+impl<'a> ViewArgs<'a> {
     pub(super) fn of(request: &'a ViewRequest, known: &[&str]) -> Result<Self, HandleError> {
         match request.args.keys().find(|key| !known.contains(&key.as_str())) {
             Some(_) if known.is_empty() => {
-                Err(wrong(format!("the view `{}` takes no `args`", request.name)))
+                Err(query_error(format!("the view `{}` takes no `args`", request.name)))
             }
-            Some(key) => Err(unknown("argument", key, known)),
+            Some(key) => Err(unknown_name_error("argument", key, known)),
             None => Ok(Self(request)),
         }
     }
@@ -28,32 +28,34 @@ impl<'a> Args<'a> {
         self.0.args.get(key).filter(|value| !value.is_null())
     }
 
-    pub(super) fn whole(&self, key: &str) -> Result<Option<usize>, HandleError> {
+    pub(super) fn integer(&self, key: &str) -> Result<Option<usize>, HandleError> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let number = value.as_u64().ok_or_else(|| {
-            wrong(format!("the argument `{key}` must be a whole number from 0 on"))
+            query_error(format!("the argument `{key}` must be a whole number of at least 0"))
         })?;
         Ok(Some(usize::try_from(number).unwrap_or(usize::MAX)))
     }
 
-    pub(super) fn truth(&self, key: &str) -> Result<Option<bool>, HandleError> {
+    pub(super) fn boolean(&self, key: &str) -> Result<Option<bool>, HandleError> {
         let Some(value) = self.get(key) else { return Ok(None) };
-        let problem = || wrong(format!("the argument `{key}` must be true or false"));
+        let problem = || query_error(format!("the argument `{key}` must be true or false"));
         value.as_bool().map(Some).ok_or_else(problem)
     }
 
     pub(super) fn text(&self, key: &str) -> Result<Option<&'a str>, HandleError> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let text = value.as_str().filter(|text| text.len() <= MAX_TEXT);
-        let problem =
-            || wrong(format!("the argument `{key}` must be a text of at most {MAX_TEXT} bytes"));
+        let problem = || {
+            query_error(format!("the argument `{key}` must be a text of at most {MAX_TEXT} bytes"))
+        };
         text.map(Some).ok_or_else(problem)
     }
 
     pub(super) fn names(&self, key: &str) -> Result<Option<Vec<&'a str>>, HandleError> {
         let Some(value) = self.get(key) else { return Ok(None) };
-        let problem =
-            || wrong(format!("the argument `{key}` must be a list of at most {MAX_NAMES} names"));
+        let problem = || {
+            query_error(format!("the argument `{key}` must be a list of at most {MAX_NAMES} names"))
+        };
         let list = value.as_array().filter(|list| list.len() <= MAX_NAMES).ok_or_else(problem)?;
         let names: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
         names.map(Some).ok_or_else(problem)
@@ -88,23 +90,24 @@ mod tests {
             (json!(vec!["a"; 257]), false, false, false, false),
         ] {
             let request = request(value);
-            let args = Args::of(&request, &["a"]).unwrap();
+            let args = ViewArgs::of(&request, &["a"]).unwrap();
             let read = [
-                args.whole("a").is_ok(),
-                args.truth("a").is_ok(),
+                args.integer("a").is_ok(),
+                args.boolean("a").is_ok(),
                 args.text("a").is_ok(),
                 args.names("a").is_ok(),
             ];
             assert_eq!(read, [whole, truth, text, names], "{:?}", request.args);
         }
         let three = request(json!(3));
-        assert_eq!(Args::of(&three, &["a"]).unwrap().whole("a").unwrap(), Some(3));
-        assert_eq!(Args::of(&three, &["a", "b"]).unwrap().whole("b").unwrap(), None);
+        assert_eq!(ViewArgs::of(&three, &["a"]).unwrap().integer("a").unwrap(), Some(3));
+        assert_eq!(ViewArgs::of(&three, &["a", "b"]).unwrap().integer("b").unwrap(), None);
     }
 
     #[test]
     fn an_argument_that_is_not_known_is_told() {
-        let error = |known: &[&str]| Args::of(&request(json!(1)), known).err().unwrap().to_string();
+        let error =
+            |known: &[&str]| ViewArgs::of(&request(json!(1)), known).err().unwrap().to_string();
         assert!(error(&[]).contains("the view `view` takes no `args`"), "{}", error(&[]));
         assert!(error(&["b"]).contains("argument"), "{}", error(&["b"]));
     }

@@ -1,4 +1,4 @@
-//! The view of bytes that are no text: what they are, and how many.
+//! The view of bytes that are not text: what they are, and how many.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use weaver_types::RawContent;
 use super::view_result::ViewResult;
 use crate::content::Content;
 
-/// First bytes, where they stand, and what begins with them.
+/// File signatures: offset, bytes, and media type.
 const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
@@ -51,7 +51,7 @@ const MAGIC: &[(usize, &[u8], &str)] = &[
 /// The names of the views.
 pub(super) const NAMES: &[Cow<'static, str>] = &[Cow::Borrowed("type")];
 
-/// What bytes are by their first ones.
+/// The media type according to the file signature.
 pub(super) fn media_type(bytes: &[u8]) -> &'static str {
     let is = |at: &usize, magic: &[u8]| {
         at.checked_add(magic.len()).and_then(|end| bytes.get(*at..end)) == Some(magic)
@@ -60,8 +60,8 @@ pub(super) fn media_type(bytes: &[u8]) -> &'static str {
     found.map_or("application/octet-stream", |(_, _, media_type)| media_type)
 }
 
-/// The declared type, the type by the first bytes, the size, and the name of the bytes under the
-/// store's key: equal for equal bytes, and of no use to guess them.
+/// The declared type, the detected type, the size, and the keyed name of the stored bytes. The name
+/// is equal for equal bytes but useless for guessing them.
 pub(super) fn render(raw: &RawContent, digest: Option<&str>) -> ViewResult<'static> {
     let mut out = match raw {
         RawContent::Binary { media_type: declared, bytes } => json!({
@@ -74,5 +74,5 @@ pub(super) fn render(raw: &RawContent, digest: Option<&str>) -> ViewResult<'stat
     if let (Some(digest), Value::Object(map)) = (digest, &mut out) {
         map.insert("digest".to_owned(), Value::from(digest));
     }
-    ViewResult::free(Content::Json(Cow::Owned(out)))
+    ViewResult::unrestricted(Content::Json(Cow::Owned(out)))
 }

@@ -1,20 +1,20 @@
-//! The view generators that a host registers.
+//! View generators, which a host registers.
 
 use weaver_types::RawContent;
 
 use crate::error::HandleError;
 use crate::query::ViewRequest;
 
-/// What a view is made of: the stored content, unredacted.
+/// The input of a view generator: the stored content, unredacted.
 #[derive(Clone, Copy)]
 pub struct ViewSource<'a> {
-    /// The media type: the declared one, or what the content shows itself to be.
+    /// The media type: the declared one, or the detected one.
     pub media_type: &'a str,
     /// The content.
     pub content: &'a RawContent,
 }
 
-/// Makes views of one kind of content.
+/// Renders views of one kind of content.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -44,22 +44,23 @@ pub struct ViewSource<'a> {
 /// # Ok::<(), HandleError>(())
 /// ```
 pub trait ViewGenerator: Send + Sync {
-    /// The names of its views: lower-case letters, digits and `_`, at most 32, a letter first.
+    /// The names of its views: lower-case letters, digits and `_`, at most 32, starting with a
+    /// letter.
     fn names(&self) -> &[&'static str];
 
-    /// True for content that it can make views of, judged by its first bytes. By default all that
-    /// has the media type.
+    /// True for content it can render, judged by the first bytes; by default everything of the
+    /// media type.
     fn accepts(&self, _head: &[u8]) -> bool {
         true
     }
 
-    /// A view. It sees the content as it is stored; what it gives is redacted and bounded before
-    /// anybody sees it. A value that it takes apart is not recognised any more: leave whole what
-    /// might be a secret.
+    /// Renders a view. It gets the content as stored; its output is redacted and bounded before
+    /// anybody sees it. A value that it splits is no longer recognised, so it should keep whole
+    /// whatever may be a secret.
     ///
     /// # Errors
-    /// [`HandleError::Query`], when it does not understand the arguments. The text of an error
-    /// reaches the model: it must hold nothing of the content.
+    /// [`HandleError::Query`] for invalid arguments. The model sees the text of the error, so it
+    /// must not contain any of the content.
     fn render(
         &self,
         source: ViewSource<'_>,

@@ -1,87 +1,90 @@
-//! Views of JSON: the value at a path, the keys there, and which paths there are.
+//! Views of JSON: the value at a path, its keys, and the existing paths.
 //!
-//! All work on the value redacted whole: what a name or a neighbour hides stays hidden, however
-//! the path comes to it. Where only some fields may be seen, they are the fields of the rows.
+//! All of them work on the whole redacted value, so what a field name or a sibling hides stays
+//! hidden on every path. If only some fields may be shown, that refers to the fields of the rows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::args::Args;
-use super::path::{self, Step};
+use super::args::ViewArgs;
+use super::path::{self, PathStep};
 use super::view_result::ViewResult;
 use crate::content::{Content, Shape, ValueRenderer};
 use crate::error::HandleError;
-use crate::query::{ViewRequest, unknown, wrong};
+use crate::query::{ViewRequest, query_error, unknown_name_error};
 use crate::redact::MASK;
 
 /// The names of the views.
 pub(super) const NAMES: &[Cow<'static, str>] =
     &[Cow::Borrowed("get"), Cow::Borrowed("keys"), Cow::Borrowed("paths")];
-/// The most values at one path.
-pub(super) const MAX_FOUND: usize = 100_000;
-/// The most different paths, and the most values that are looked at for them.
+/// The most values that a path may match.
+pub(super) const MAX_MATCHES: usize = 100_000;
+/// The most different paths, and the most values visited to collect them.
 const MAX_PATHS: usize = 1_000;
 const MAX_VISITS: usize = 1_000_000;
-/// Levels of paths, unless they are counted, and at most.
-const DEPTH: usize = 4;
+/// The default and the maximum depth of paths.
+const DEFAULT_DEPTH: usize = 4;
 const MAX_DEPTH: usize = 32;
-/// Items of a list whose keys are counted.
+/// The most list items whose keys are counted.
 pub(super) const MAX_ITEMS: usize = 10_000;
 
 /// A value on a path.
 #[derive(Clone, Copy)]
 struct JsonLocation<'v> {
     value: &'v Value,
-    /// The last key before it.
+    /// The last key on the path.
     name: Option<&'v str>,
-    /// The field of the row in which it stands; none for rows and what holds them.
+    /// The field of the row that contains it; `None` for rows and what contains them.
     field: Option<&'v str>,
 }
 
-/// A view of a redacted value.
+/// Renders a view of a redacted value.
 pub(super) fn render<'v>(
     root: &'v Value,
     request: &ViewRequest,
     renderer: &ValueRenderer<'_>,
 ) -> Result<ViewResult<'v>, HandleError> {
-    let (args, steps) = asked(request)?;
-    found(root, &args, &steps, request, renderer)
+    let (args, steps) = parse_request(request)?;
+    render_at_path(root, &args, &steps, request, renderer)
 }
 
-/// The arguments of a request, and the path among them.
-pub(super) fn asked(request: &ViewRequest) -> Result<(Args<'_>, Vec<Step>), HandleError> {
+/// Parses the arguments of a request and the path among them.
+pub(super) fn parse_request(
+    request: &ViewRequest,
+) -> Result<(ViewArgs<'_>, Vec<PathStep>), HandleError> {
     let known: &[&str] = match request.name.as_str() {
         "get" => &["keys", "path"],
         "keys" => &["path"],
         _ => &["depth", "path"],
     };
-    let args = Args::of(request, known)?;
+    let args = ViewArgs::of(request, known)?;
     let steps = path::parse(args.text("path")?.unwrap_or_default())?;
     Ok((args, steps))
 }
 
-/// The view of what is found on a path.
-pub(super) fn found<'v>(
+/// Renders the view of what the path matches.
+pub(super) fn render_at_path<'v>(
     root: &'v Value,
-    args: &Args<'_>,
-    steps: &[Step],
+    args: &ViewArgs<'_>,
+    steps: &[PathStep],
     request: &ViewRequest,
     renderer: &ValueRenderer<'_>,
 ) -> Result<ViewResult<'v>, HandleError> {
-    let mut walk = JsonWalker { root, around: around(root), renderer, omitted: Vec::new() };
-    let found = walk.follow(steps)?;
+    let mut walker =
+        JsonWalker { root, rows_key: wrapped_rows_key(root), renderer, omitted: Vec::new() };
+    let found = walker.resolve_path(steps)?;
     let content = match request.name.as_str() {
-        "get" => walk.get(&found, args.names("keys")?.as_deref()),
-        "keys" => Cow::Owned(walk.keys(&found)),
-        _ => Cow::Owned(walk.paths(&found, args.whole("depth")?.unwrap_or(DEPTH))),
+        "get" => walker.get(&found, args.names("keys")?.as_deref()),
+        "keys" => Cow::Owned(walker.keys(&found)),
+        _ => Cow::Owned(walker.paths(&found, args.integer("depth")?.unwrap_or(DEFAULT_DEPTH))),
     };
-    Ok(ViewResult { omitted: walk.omitted, ..ViewResult::redacted(Content::Json(content)) })
+    Ok(ViewResult { omitted: walker.omitted, ..ViewResult::redacted(Content::Json(content)) })
 }
 
-/// The key under which an object that is only a wrapper holds its rows.
-fn around(root: &Value) -> Option<&str> {
+/// The key of the rows in an object that is only a wrapper around them.
+fn wrapped_rows_key(root: &Value) -> Option<&str> {
     let content = Content::Json(Cow::Borrowed(root));
     let wraps = matches!(content.shape(), Shape::Rows { .. });
     root.as_object().filter(|_| wraps)?.iter().find(|(_, v)| v.is_array()).map(|(k, _)| k.as_str())
@@ -89,36 +92,38 @@ fn around(root: &Value) -> Option<&str> {
 
 struct JsonWalker<'v, 's, 'l> {
     root: &'v Value,
-    around: Option<&'v str>,
+    rows_key: Option<&'v str>,
     renderer: &'s ValueRenderer<'l>,
     omitted: Vec<(&'static str, usize)>,
 }
 
 impl<'v> JsonWalker<'v, '_, '_> {
+    /// True for the wrapper itself. Compared by address: an equal value elsewhere is not the
+    /// wrapper.
     fn is_wrapper(&self, spot: &JsonLocation<'_>) -> bool {
-        self.around.is_some() && std::ptr::eq(spot.value, self.root)
+        self.rows_key.is_some() && std::ptr::eq(spot.value, self.root)
     }
 
-    /// True when this field of this value may be seen.
-    fn admits(&self, spot: &JsonLocation<'_>, key: &str) -> bool {
+    /// True if this field of this value may be shown.
+    fn may_show_field(&self, spot: &JsonLocation<'_>, key: &str) -> bool {
         spot.field.is_some()
-            || self.is_wrapper(spot) && self.around == Some(key)
-            || self.renderer.limits.admits(key)
+            || self.is_wrapper(spot) && self.rows_key == Some(key)
+            || self.renderer.limits.may_show_field(key)
     }
 
-    fn follow(&mut self, steps: &[Step]) -> Result<Vec<JsonLocation<'v>>, HandleError> {
+    fn resolve_path(&mut self, steps: &[PathStep]) -> Result<Vec<JsonLocation<'v>>, HandleError> {
         let mut spots = vec![JsonLocation { value: self.root, name: None, field: None }];
         for step in steps {
             let next = match step {
-                Step::Key(key) => self.under(&spots, key)?,
-                Step::Index(at) => Self::items(&spots, *at, at.saturating_add(1)),
-                Step::Slice(from, to) => Self::items(&spots, *from, *to),
+                PathStep::Key(key) => self.step_into(&spots, key)?,
+                PathStep::Index(at) => Self::items(&spots, *at, at.saturating_add(1)),
+                PathStep::Slice(from, to) => Self::items(&spots, *from, *to),
             };
             if next.is_empty() {
-                return Err(self.nothing(&spots, step));
+                return Err(self.no_match_error(&spots, step));
             }
-            if next.len() > MAX_FOUND {
-                let detail = format!("`path` finds more than {MAX_FOUND} values; take a slice");
+            if next.len() > MAX_MATCHES {
+                let detail = format!("`path` finds more than {MAX_MATCHES} values; take a slice");
                 return Err(HandleError::Constraint { detail });
             }
             spots = next;
@@ -126,23 +131,23 @@ impl<'v> JsonWalker<'v, '_, '_> {
         Ok(spots)
     }
 
-    fn under(
+    fn step_into(
         &mut self,
         spots: &[JsonLocation<'v>],
         key: &str,
     ) -> Result<Vec<JsonLocation<'v>>, HandleError> {
         let mut next = Vec::new();
-        let masked = masks(self.renderer, key);
+        let masked = is_masked_name(self.renderer, key);
         for spot in spots {
             let Value::Object(map) = spot.value else { continue };
-            if !self.admits(spot, key) {
+            if !self.may_show_field(spot, key) {
                 let detail = "`path` names a field that may not be seen".to_owned();
                 return Err(HandleError::Constraint { detail });
             }
-            let wraps = self.is_wrapper(spot) && self.around == Some(key);
+            let wraps = self.is_wrapper(spot) && self.rows_key == Some(key);
             if let Some((name, value)) = map.get_key_value(key) {
                 let field = spot.field.or((!wraps).then_some(name.as_str()));
-                let value = if masked { mask() } else { value };
+                let value = if masked { mask_value() } else { value };
                 next.push(JsonLocation { value, name: Some(name.as_str()), field });
             }
         }
@@ -156,29 +161,30 @@ impl<'v> JsonWalker<'v, '_, '_> {
             let part = list.get(from.min(end)..end).unwrap_or_default().iter();
             part.map(|value| JsonLocation { value, ..*spot })
         });
-        items.take(MAX_FOUND + 1).collect()
+        items.take(MAX_MATCHES + 1).collect()
     }
 
-    /// Why a step finds nothing: with the key that was probably meant, among those that may be
-    /// seen.
-    fn nothing(&self, spots: &[JsonLocation<'v>], step: &Step) -> HandleError {
-        let Step::Key(key) = step else {
-            return wrong("`path` finds no list there, or no such item in it".to_owned());
+    /// The error for a step that matches nothing, with the visible key that was probably meant.
+    fn no_match_error(&self, spots: &[JsonLocation<'v>], step: &PathStep) -> HandleError {
+        let PathStep::Key(key) = step else {
+            return query_error(
+                "`path` leads to no list, or to a list without such an item".to_owned(),
+            );
         };
         let objects = spots.iter().filter_map(|spot| Some((spot, spot.value.as_object()?)));
         let keys: Vec<&str> = objects
             .take(1)
-            .flat_map(|(spot, map)| map.keys().filter(|key| self.admits(spot, key)))
+            .flat_map(|(spot, map)| map.keys().filter(|key| self.may_show_field(spot, key)))
             .map(String::as_str)
             .take(20)
             .collect();
         if keys.is_empty() {
-            return wrong("`path` finds no object there that has such a key".to_owned());
+            return query_error("`path` leads to no object with such a key".to_owned());
         }
-        unknown("key of `path`", key, &keys)
+        unknown_name_error("key of `path`", key, &keys)
     }
 
-    /// What was found, as rows. One list stands for its items.
+    /// The matches as rows. A single list is expanded into its items.
     fn get(&self, found: &[JsonLocation<'v>], keys: Option<&[&str]>) -> Cow<'v, Value> {
         let whole = self.renderer.limits.allowed.is_none() && keys.is_none();
         if let ([JsonLocation { value, .. }], true) = (found, whole)
@@ -199,14 +205,15 @@ impl<'v> JsonWalker<'v, '_, '_> {
         Cow::Owned(Value::Array(rows))
     }
 
-    /// One value as a row: of an object its fields that may be seen, anything else under its name.
+    /// One value as a row: an object with its visible fields, anything else under its name.
     fn row(&self, spot: &JsonLocation<'_>, keys: Option<&[&str]>) -> Value {
         if let Value::Object(map) = spot.value {
             let wanted = |key: &str| keys.is_none_or(|keys| keys.contains(&key));
-            let fields = map.iter().filter(|(key, _)| wanted(key) && self.admits(spot, key));
+            let fields =
+                map.iter().filter(|(key, _)| wanted(key) && self.may_show_field(spot, key));
             let shown = |key: &str, value: &Value| match value {
-                // The rows of a wrapper have their own fields.
-                Value::Array(rows) if self.is_wrapper(spot) && self.around == Some(key) => rows
+                // The rows of a wrapper have fields of their own.
+                Value::Array(rows) if self.is_wrapper(spot) && self.rows_key == Some(key) => rows
                     .iter()
                     .map(|value| self.row(&JsonLocation { value, ..*spot }, None))
                     .collect(),
@@ -217,15 +224,15 @@ impl<'v> JsonWalker<'v, '_, '_> {
             );
         }
         let name = spot.name.unwrap_or("value");
-        if spot.field.is_none() && !self.renderer.limits.admits("value") {
+        if spot.field.is_none() && !self.renderer.limits.may_show_field("value") {
             return Value::Object(Map::new());
         }
         Value::Object(Map::from_iter([(name.to_owned(), spot.value.clone())]))
     }
 
-    /// The keys of objects, and of the objects in lists, with how often each is there.
+    /// The keys of objects, including those in lists, with how often each occurs.
     fn keys(&mut self, found: &[JsonLocation<'v>]) -> Value {
-        let mut keys: BTreeMap<&str, (Kinds, u64)> = BTreeMap::new();
+        let mut keys: BTreeMap<&str, (ValueKinds, u64)> = BTreeMap::new();
         let mut hidden = 0;
         for spot in found {
             let items = match spot.value {
@@ -233,7 +240,7 @@ impl<'v> JsonWalker<'v, '_, '_> {
                 value => vec![value],
             };
             for (key, value) in items.into_iter().filter_map(Value::as_object).flatten() {
-                if self.admits(spot, key) {
+                if self.may_show_field(spot, key) {
                     let (kinds, count) = keys.entry(key).or_default();
                     kinds.add(value);
                     *count += 1;
@@ -249,10 +256,10 @@ impl<'v> JsonWalker<'v, '_, '_> {
         rows.collect()
     }
 
-    /// Every path below what was found, with what stands there and how often.
+    /// Every path below the matches, with the types and the number of its values.
     fn paths(&mut self, found: &[JsonLocation<'v>], depth: usize) -> Value {
         let depth = depth.clamp(1, MAX_DEPTH);
-        let mut paths: BTreeMap<String, (Kinds, u64)> = BTreeMap::new();
+        let mut paths: BTreeMap<String, (ValueKinds, u64)> = BTreeMap::new();
         let mut open: Vec<Siblings<'v>> =
             found.iter().rev().map(|spot| Siblings::one(*spot, String::new(), 0)).collect();
         let (mut visits, mut omitted) = (0_usize, 0);
@@ -284,11 +291,13 @@ impl<'v> JsonWalker<'v, '_, '_> {
                     open.push(Siblings::items(spot, items, format!("{path}[]"), level + 1));
                 }
                 Value::Object(map) => {
-                    for (key, value) in map.iter().rev().filter(|(k, _)| self.admits(&spot, k)) {
-                        let wraps = self.is_wrapper(&spot) && self.around == Some(key);
+                    for (key, value) in
+                        map.iter().rev().filter(|(k, _)| self.may_show_field(&spot, k))
+                    {
+                        let wraps = self.is_wrapper(&spot) && self.rows_key == Some(key);
                         let field = spot.field.or((!wraps).then_some(key.as_str()));
                         let below = JsonLocation { value, name: Some(key), field };
-                        open.push(Siblings::one(below, path::written(&path, key), level + 1));
+                        open.push(Siblings::one(below, path::append_key(&path, key), level + 1));
                     }
                 }
                 _ => {}
@@ -302,10 +311,10 @@ impl<'v> JsonWalker<'v, '_, '_> {
     }
 }
 
-/// What is still to be visited below one path: the items of a list, of which a long one has too many
-/// to be put down one by one, or a single value.
+/// Unvisited values below one path: the items of a list, kept as an iterator because a list may be
+/// long, or a single value.
 struct Siblings<'v> {
-    /// The name and field that all of them have.
+    /// The name and field that all of them share.
     parent: JsonLocation<'v>,
     rest: std::slice::Iter<'v, Value>,
     path: String,
@@ -327,27 +336,27 @@ impl<'v> Siblings<'v> {
     }
 }
 
-/// True when a value under this name is masked.
-pub(super) fn masks(renderer: &ValueRenderer<'_>, key: &str) -> bool {
+/// True if a value under this name would be masked.
+pub(super) fn is_masked_name(renderer: &ValueRenderer<'_>, key: &str) -> bool {
     let mut renderer = ValueRenderer::new(renderer.redactor(), renderer.limits);
     let one = Map::from_iter([(key.to_owned(), Value::from("x"))]);
     let shown = renderer.value(&Value::Object(one), None, 0);
     shown.get(key).and_then(Value::as_str) != Some("x")
 }
 
-/// The mask, as a value that outlives every walk.
-fn mask() -> &'static Value {
+/// The mask as a static value.
+fn mask_value() -> &'static Value {
     static MASKED: std::sync::OnceLock<Value> = std::sync::OnceLock::new();
     MASKED.get_or_init(|| Value::from(MASK))
 }
 
-/// The kinds of values that stand in one place.
+/// The set of JSON types at one path.
 #[derive(Debug, Default, Clone, Copy)]
-struct Kinds(u8);
+struct ValueKinds(u8);
 
 const KINDS: [&str; 6] = ["null", "boolean", "number", "string", "list", "object"];
 
-impl Kinds {
+impl ValueKinds {
     fn add(&mut self, value: &Value) {
         self.0 |= match value {
             Value::Null => 1,
@@ -360,7 +369,7 @@ impl Kinds {
     }
 }
 
-impl std::fmt::Display for Kinds {
+impl std::fmt::Display for ValueKinds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let named = KINDS.iter().enumerate().filter(|(bit, _)| self.0 & (1 << bit) != 0);
         let names: Vec<&str> = named.map(|(_, name)| *name).collect();

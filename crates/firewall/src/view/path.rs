@@ -1,33 +1,33 @@
 //! Paths into JSON: `orders[0].lines[].price`, `$.orders[10:20]`, `["a.b"]`.
 
 use crate::error::HandleError;
-use crate::query::wrong;
+use crate::query::query_error;
 
 /// The most steps of a path.
 const MAX_STEPS: usize = 32;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     /// The field of an object.
     Key(String),
     /// The item of a list.
     Index(usize),
-    /// Some items of a list: from, and up to but without.
+    /// Some items of a list: start (inclusive) and end (exclusive).
     Slice(usize, usize),
 }
 
-/// Reads a path. The empty path, and `$`, are the whole.
-pub(super) fn parse(path: &str) -> Result<Vec<Step>, HandleError> {
+/// Parses a path. The empty path and `$` refer to the whole value.
+pub(super) fn parse(path: &str) -> Result<Vec<PathStep>, HandleError> {
     let mut rest = path.strip_prefix('$').unwrap_or(path);
     let mut steps = Vec::new();
     let mut first = true;
     while !rest.is_empty() {
         if steps.len() >= MAX_STEPS {
-            return Err(wrong(format!("`path` has more than {MAX_STEPS} steps")));
+            return Err(query_error(format!("`path` has more than {MAX_STEPS} steps")));
         }
         let (step, after) = match rest.strip_prefix('[') {
-            Some(inner) => bracket(inner)?,
+            Some(inner) => parse_bracket(inner)?,
             None => {
                 let bare = rest.strip_prefix('.');
                 if bare.is_none() && !first {
@@ -39,7 +39,7 @@ pub(super) fn parse(path: &str) -> Result<Vec<Step>, HandleError> {
                 if key.is_empty() {
                     return Err(malformed());
                 }
-                (Step::Key(key.to_owned()), after)
+                (PathStep::Key(key.to_owned()), after)
             }
         };
         steps.push(step);
@@ -49,13 +49,13 @@ pub(super) fn parse(path: &str) -> Result<Vec<Step>, HandleError> {
     Ok(steps)
 }
 
-/// What stands in brackets, and what comes after them.
-fn bracket(inner: &str) -> Result<(Step, &str), HandleError> {
+/// Parses what is in brackets; also returns the rest of the path.
+fn parse_bracket(inner: &str) -> Result<(PathStep, &str), HandleError> {
     if inner.starts_with('"') {
         let mut values = serde_json::Deserializer::from_str(inner).into_iter::<String>();
         let key = values.next().and_then(Result::ok).ok_or_else(malformed)?;
         let after = inner.get(values.byte_offset()..).and_then(|after| after.strip_prefix(']'));
-        return Ok((Step::Key(key), after.ok_or_else(malformed)?));
+        return Ok((PathStep::Key(key), after.ok_or_else(malformed)?));
     }
     let (inside, after) = inner.split_once(']').ok_or_else(malformed)?;
     let number = |text: &str, default: usize| match text.trim() {
@@ -63,19 +63,22 @@ fn bracket(inner: &str) -> Result<(Step, &str), HandleError> {
         text => text.parse::<usize>().map_err(|_| malformed()),
     };
     let step = match (inside.trim(), inside.split_once(':')) {
-        ("" | "*", _) => Step::Slice(0, usize::MAX),
-        (_, Some((from, to))) => Step::Slice(number(from, 0)?, number(to, usize::MAX)?),
-        (index, None) => Step::Index(number(index, 0)?),
+        ("" | "*", _) => PathStep::Slice(0, usize::MAX),
+        (_, Some((from, to))) => PathStep::Slice(number(from, 0)?, number(to, usize::MAX)?),
+        (index, None) => PathStep::Index(number(index, 0)?),
     };
     Ok((step, after))
 }
 
 fn malformed() -> HandleError {
-    wrong("`path` is no path; write it like `orders[0].lines[].price` or `[\"a.b\"]`".to_owned())
+    query_error(
+        "`path` is not a valid path; write it like `orders[0].lines[].price` or `[\"a.b\"]`"
+            .to_owned(),
+    )
 }
 
-/// A key as a path writes it.
-pub(super) fn written(before: &str, key: &str) -> String {
+/// Appends a key to a path, quoted if necessary.
+pub(super) fn append_key(before: &str, key: &str) -> String {
     let plain = !key.is_empty() && !key.contains(['.', '[', ']', '"', '$']);
     match (plain, before.is_empty()) {
         (true, true) => key.to_owned(),
@@ -92,17 +95,17 @@ mod tests {
 
     #[test]
     fn paths_are_read() {
-        let key = |name: &str| Step::Key(name.to_owned());
+        let key = |name: &str| PathStep::Key(name.to_owned());
         for (path, steps) in [
             ("", vec![]),
             ("$", vec![]),
             ("a", vec![key("a")]),
             ("$.a.b", vec![key("a"), key("b")]),
-            ("[3]", vec![Step::Index(3)]),
-            ("a[].b", vec![key("a"), Step::Slice(0, usize::MAX), key("b")]),
-            ("a[*]", vec![key("a"), Step::Slice(0, usize::MAX)]),
-            ("a[2:5]", vec![key("a"), Step::Slice(2, 5)]),
-            ("[:5][1:]", vec![Step::Slice(0, 5), Step::Slice(1, usize::MAX)]),
+            ("[3]", vec![PathStep::Index(3)]),
+            ("a[].b", vec![key("a"), PathStep::Slice(0, usize::MAX), key("b")]),
+            ("a[*]", vec![key("a"), PathStep::Slice(0, usize::MAX)]),
+            ("a[2:5]", vec![key("a"), PathStep::Slice(2, 5)]),
+            ("[:5][1:]", vec![PathStep::Slice(0, 5), PathStep::Slice(1, usize::MAX)]),
             ("[\"x.y]\"].z", vec![key("x.y]"), key("z")]),
         ] {
             assert_eq!(parse(path).unwrap(), steps, "{path}");
@@ -127,7 +130,7 @@ mod tests {
             ("x", "$a", "x[\"$a\"]"),
             ("x", "a\"b", "x[\"a\\\"b\"]"),
         ] {
-            assert_eq!(written(before, key), path);
+            assert_eq!(append_key(before, key), path);
         }
     }
 
@@ -135,8 +138,8 @@ mod tests {
         #[test]
         fn a_written_key_is_read_as_it_was(keys in prop::collection::vec(any::<String>(), 1..5)) {
             prop_assume!(keys.iter().all(|key| !key.is_empty()));
-            let path = keys.iter().fold(String::new(), |path, key| written(&path, key));
-            let steps: Vec<Step> = keys.into_iter().map(Step::Key).collect();
+            let path = keys.iter().fold(String::new(), |path, key| append_key(&path, key));
+            let steps: Vec<PathStep> = keys.into_iter().map(PathStep::Key).collect();
             prop_assert_eq!(parse(&path).unwrap(), steps);
         }
 

@@ -1,4 +1,4 @@
-//! The registry of views: which apply to which content, and how they are made.
+//! The registry of views: which views apply to which content, and how to render them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,98 +8,100 @@ use serde_json::Value;
 use weaver_types::RawContent;
 
 use super::generator::{ViewGenerator, ViewSource};
-use super::kind::{self, DetectedKind, Kind};
+use super::view_kind::{self, DetectedKind, ViewKind};
 use super::view_result::ViewResult;
 use super::{binary, csv, json, rows, text};
 use crate::content::{Content, ValueRenderer};
 use crate::error::HandleError;
-use crate::query::{Source, ViewRequest, unknown};
+use crate::query::{ResultSource, ViewRequest, unknown_name_error};
 
-/// The most generators that a host registers.
+/// The most generators that a host may register.
 const MAX_GENERATORS: usize = 256;
-/// The longest name of a view.
+/// The longest view name.
 const MAX_NAME: usize = 32;
 
-/// The views: those that are built in, and those of the host, which come first.
+/// The views: built-in ones, and those of the host, which take precedence.
 #[derive(Clone, Default)]
 pub struct ViewRegistry {
-    hosts: Vec<(Pattern, Arc<dyn ViewGenerator>)>,
+    generators: Vec<(MediaTypePattern, Arc<dyn ViewGenerator>)>,
 }
 
 impl ViewRegistry {
-    /// Adds views of a media type: `text/html`, `image/*`, `application/*+json`, `*/*`. Where a
-    /// name is taken, also by a built-in view, whoever was registered first for that content has
-    /// it, and the host comes before what is built in.
+    /// Registers views for a media type: `text/html`, `image/*`, `application/*+json`, `*/*`. If
+    /// several views for the same content have the same name, the one registered first wins; views
+    /// of the host take precedence over built-in ones.
     ///
     /// # Errors
-    /// [`HandleError::Config`], for a pattern or a name that is none, or too many generators.
+    /// [`HandleError::Config`] for an invalid pattern or name, or too many generators.
     pub fn register(
         &mut self,
         media_type: &str,
         generator: Arc<dyn ViewGenerator>,
     ) -> Result<(), HandleError> {
         let config = |detail: String| HandleError::Config { detail };
-        let pattern = Pattern::parse(media_type)
-            .ok_or_else(|| config(format!("`{media_type}` is no media type or pattern of one")))?;
-        if self.hosts.len() >= MAX_GENERATORS {
-            return Err(config(format!("there are {MAX_GENERATORS} generators of views already")));
+        let pattern = MediaTypePattern::parse(media_type).ok_or_else(|| {
+            config(format!("`{media_type}` is neither a media type nor a pattern for media types"))
+        })?;
+        if self.generators.len() >= MAX_GENERATORS {
+            return Err(config(format!("there are already {MAX_GENERATORS} view generators")));
         }
-        if let Some(bad) = generator.names().iter().find(|name| !is_name(name)) {
+        if let Some(bad) = generator.names().iter().find(|name| !is_view_name(name)) {
             return Err(config(format!(
-                "`{bad}` is no name of a view: lower-case letters, digits and `_`, at most {MAX_NAME}"
+                "`{bad}` is not a view name: lower-case letters, digits and `_`, at most {MAX_NAME}"
             )));
         }
-        self.hosts.push((pattern, generator));
+        self.generators.push((pattern, generator));
         Ok(())
     }
 
-    /// The names of the views that content has, sorted.
+    /// The names of the views of some content, sorted.
     #[must_use]
     pub fn names(&self, content: &RawContent) -> Cow<'static, [Cow<'static, str>]> {
-        self.of(&DetectedKind::of(content), content)
+        self.names_for(&DetectedKind::detect(content), content)
     }
 
-    fn of(
+    fn names_for(
         &self,
         known: &DetectedKind<'_>,
         content: &RawContent,
     ) -> Cow<'static, [Cow<'static, str>]> {
-        let own = known.kind.views();
-        if self.hosts.is_empty() {
-            return Cow::Borrowed(own);
+        let builtin_names = known.kind.views();
+        if self.generators.is_empty() {
+            return Cow::Borrowed(builtin_names);
         }
-        let mut names = own.to_vec();
-        let hosts = self.matching(known, content);
+        let mut names = builtin_names.to_vec();
+        let hosts = self.generators_for(known, content);
         names.extend(hosts.flat_map(|host| host.names()).copied().map(Cow::Borrowed));
         names.sort_unstable();
         names.dedup();
         Cow::Owned(names)
     }
 
-    fn matching<'r>(
+    fn generators_for<'r>(
         &'r self,
         known: &DetectedKind<'_>,
         content: &'r RawContent,
     ) -> impl Iterator<Item = &'r Arc<dyn ViewGenerator>> {
-        let head = kind::head(content);
-        let media_type = kind::essence(&known.media_type).to_ascii_lowercase();
-        let fits = move |(pattern, host): &&(Pattern, Arc<dyn ViewGenerator>)| {
-            pattern.fits(&media_type) && host.accepts(head)
+        let head = view_kind::leading_bytes(content);
+        let media_type = view_kind::media_type_essence(&known.media_type).to_ascii_lowercase();
+        let fits = move |(pattern, host): &&(MediaTypePattern, Arc<dyn ViewGenerator>)| {
+            pattern.matches(&media_type) && host.accepts(head)
         };
-        self.hosts.iter().filter(fits).map(|(_, host)| host)
+        self.generators.iter().filter(fits).map(|(_, host)| host)
     }
 
-    /// The view that is asked for.
+    /// Renders the requested view.
     pub(crate) fn render<'a>(
         &self,
-        source: &'a Source<'_>,
+        source: &'a ResultSource<'_>,
         request: &ViewRequest,
         renderer: &mut ValueRenderer<'_>,
     ) -> Result<ViewResult<'a>, HandleError> {
         let content = &source.raw.content;
-        let known = DetectedKind::of(content);
+        let known = DetectedKind::detect(content);
         let name = request.name.as_str();
-        if let Some(host) = self.matching(&known, content).find(|h| h.names().contains(&name)) {
+        if let Some(host) = self.generators_for(&known, content).find(|h| h.names().contains(&name))
+        {
             let media_type = known.media_type.as_ref();
             let tree = match content {
                 RawContent::Rows(rows) => Some(RawContent::Json(rows.to_value())),
@@ -107,15 +109,18 @@ impl ViewRegistry {
             };
             let content = tree.as_ref().unwrap_or(content);
             let made = host.render(ViewSource { media_type, content }, request)?;
-            return Ok(ViewResult { free: false, ..ViewResult::free(owned(made)) });
+            return Ok(ViewResult {
+                is_unrestricted: false,
+                ..ViewResult::unrestricted(into_content(made))
+            });
         }
-        let names = self.of(&known, content);
+        let names = self.names_for(&known, content);
         if !names.iter().any(|known| known == name) {
             let names: Vec<&str> = names.iter().map(Cow::as_ref).collect();
-            return Err(unknown("view", name, &names));
+            return Err(unknown_name_error("view", name, &names));
         }
         match known.kind {
-            Kind::Json => {
+            ViewKind::Json => {
                 if let Some(rows) = source.redacted_rows(renderer)
                     && let Some(viewed) = rows::render(rows, request, renderer)?
                 {
@@ -123,26 +128,27 @@ impl ViewRegistry {
                 }
                 json::render(source.redacted_value(renderer)?, request, renderer)
             }
-            Kind::Csv(delimiter) if csv::NAMES.iter().any(|own| own == name) => {
+            ViewKind::Csv(delimiter) if csv::NAMES.iter().any(|own| own == name) => {
                 csv::render(source.text()?, delimiter, request, renderer)
             }
-            Kind::Csv(_) | Kind::Text => {
-                if !renderer.limits.admits("value") {
-                    let detail = "lines are no fields, and only some fields may be seen here";
+            ViewKind::Csv(_) | ViewKind::Text => {
+                if !renderer.limits.may_show_field("value") {
+                    let detail =
+                        "lines have no field names, and only named fields may be shown here";
                     return Err(HandleError::Constraint { detail: detail.to_owned() });
                 }
                 text::render(source.redacted_text(renderer)?, request)
             }
-            Kind::Binary => {
-                super::args::Args::of(request, &[])?;
+            ViewKind::Binary => {
+                super::args::ViewArgs::of(request, &[])?;
                 Ok(binary::render(content, source.digest))
             }
         }
     }
 }
 
-/// What a host made, as content.
-fn owned<'a>(made: RawContent) -> Content<'a> {
+/// The output of a generator as content.
+fn into_content<'a>(made: RawContent) -> Content<'a> {
     match made {
         RawContent::Json(value) => Content::Json(Cow::Owned(value)),
         RawContent::Rows(rows) => Content::Json(Cow::Owned(rows.to_value())),
@@ -156,27 +162,27 @@ fn owned<'a>(made: RawContent) -> Content<'a> {
 
 impl fmt::Debug for ViewRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts = self.hosts.iter().map(|(pattern, host)| (pattern, host.names()));
+        let hosts = self.generators.iter().map(|(pattern, host)| (pattern, host.names()));
         f.debug_map().entries(hosts).finish()
     }
 }
 
-fn is_name(name: &str) -> bool {
+fn is_view_name(name: &str) -> bool {
     name.len() <= MAX_NAME
         && name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
-/// A media type, in which `*` stands for any word: `text/*`, `application/*+json`.
+/// A media type pattern, in which `*` matches any characters: `text/*`, `application/*+json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Pattern {
-    kind: String,
-    /// What a subtype begins and ends with; equal where `*` is missing.
-    before: String,
-    after: Option<String>,
+struct MediaTypePattern {
+    main_type: String,
+    /// What a subtype must begin with and, if there is a `*`, end with.
+    subtype_prefix: String,
+    subtype_suffix: Option<String>,
 }
 
-impl Pattern {
+impl MediaTypePattern {
     fn parse(text: &str) -> Option<Self> {
         let (kind, sub) = text.split_once('/')?;
         let word =
@@ -188,21 +194,21 @@ impl Pattern {
         let whole = !kind.is_empty() && !sub.is_empty();
         let words = (kind == "*" || word(kind)) && word(before) && after.is_none_or(word);
         (whole && words).then(|| Self {
-            kind: kind.to_ascii_lowercase(),
-            before: before.to_ascii_lowercase(),
-            after: after.map(str::to_ascii_lowercase),
+            main_type: kind.to_ascii_lowercase(),
+            subtype_prefix: before.to_ascii_lowercase(),
+            subtype_suffix: after.map(str::to_ascii_lowercase),
         })
     }
 
-    fn fits(&self, media_type: &str) -> bool {
+    fn matches(&self, media_type: &str) -> bool {
         let Some((kind, sub)) = media_type.split_once('/') else { return false };
-        let subtype = match &self.after {
+        let subtype = match &self.subtype_suffix {
             Some(after) => sub
-                .strip_prefix(self.before.as_str())
+                .strip_prefix(self.subtype_prefix.as_str())
                 .is_some_and(|rest| rest.ends_with(after.as_str())),
-            None => sub == self.before,
+            None => sub == self.subtype_prefix,
         };
-        subtype && (self.kind == "*" || self.kind == kind)
+        subtype && (self.main_type == "*" || self.main_type == kind)
     }
 }
 
@@ -222,10 +228,14 @@ mod tests {
             ("application/*+json", "application/json", false),
             ("text/csv", "text/csvx", false),
         ] {
-            assert_eq!(Pattern::parse(pattern).unwrap().fits(media_type), fits, "{pattern}");
+            assert_eq!(
+                MediaTypePattern::parse(pattern).unwrap().matches(media_type),
+                fits,
+                "{pattern}"
+            );
         }
         for bad in ["", "text", "text/", "/csv", "te*t/csv", "a/b*c*", "a/b c"] {
-            assert_eq!(Pattern::parse(bad), None, "{bad}");
+            assert_eq!(MediaTypePattern::parse(bad), None, "{bad}");
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Views of text: lines, its head and tail, and where something stands in it.
+//! Views of text: lines, head, tail and search.
 //!
-//! All work on the text redacted whole. Lines are counted from 0.
+//! All of them work on the whole redacted text. Lines are counted from 0.
 
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::args::Args;
+use super::args::ViewArgs;
 use super::view_result::ViewResult;
 use crate::content::Content;
 use crate::error::HandleError;
-use crate::query::{ViewRequest, wrong};
+use crate::query::{ViewRequest, query_error};
 
 /// The names of the views.
 pub(super) const NAMES: &[Cow<'static, str>] = &[
@@ -20,20 +20,20 @@ pub(super) const NAMES: &[Cow<'static, str>] = &[
     Cow::Borrowed("search"),
     Cow::Borrowed("tail"),
 ];
-/// The lines of a head or a tail, unless they are counted.
-const LINES: usize = 20;
-/// The most lines that a view gives.
+/// The default number of lines of a head or tail.
+const DEFAULT_LINES: usize = 20;
+/// The most lines that a view returns.
 const MAX_LINES: usize = 10_000;
-/// The most lines around what was found.
-const MAX_AROUND: usize = 20;
+/// The most lines of context around a match.
+const MAX_CONTEXT_LINES: usize = 20;
 
-/// A view of a redacted text.
+/// Renders a view of a redacted text.
 pub(super) fn render(
     text: &str,
     request: &ViewRequest,
 ) -> Result<ViewResult<'static>, HandleError> {
     let lines = match request.name.as_str() {
-        "head" => match Args::of(request, &["chars", "lines"])?.whole("chars")? {
+        "head" => match ViewArgs::of(request, &["chars", "lines"])?.integer("chars")? {
             Some(chars) => {
                 let head = weaver_text::escape::truncate(text, chars).to_owned();
                 return Ok(ViewResult::redacted(Content::Json(Cow::Owned(
@@ -41,21 +41,22 @@ pub(super) fn render(
                 ))));
             }
             None => {
-                let count = Args::of(request, &["chars", "lines"])?.whole("lines")?;
-                numbered(text, 0, count.unwrap_or(LINES))
+                let count = ViewArgs::of(request, &["chars", "lines"])?.integer("lines")?;
+                numbered_lines(text, 0, count.unwrap_or(DEFAULT_LINES))
             }
         },
         "tail" => {
-            let count = Args::of(request, &["lines"])?.whole("lines")?.unwrap_or(LINES);
+            let count =
+                ViewArgs::of(request, &["lines"])?.integer("lines")?.unwrap_or(DEFAULT_LINES);
             let total = text.lines().count();
-            numbered(text, total.saturating_sub(count), count)
+            numbered_lines(text, total.saturating_sub(count), count)
         }
         "lines" => {
-            let (start, end) = range(&Args::of(request, &["end", "start"])?)?;
-            numbered(text, start, end - start)
+            let (start, end) = range(&ViewArgs::of(request, &["end", "start"])?)?;
+            numbered_lines(text, start, end - start)
         }
         "chars" => {
-            let (start, end) = range(&Args::of(request, &["end", "start"])?)?;
+            let (start, end) = range(&ViewArgs::of(request, &["end", "start"])?)?;
             let part: String = text.chars().skip(start).take(end - start).collect();
             let part = json!({ "character": start, "value": part });
             return Ok(ViewResult::of_text(vec![part]));
@@ -65,29 +66,29 @@ pub(super) fn render(
     Ok(ViewResult::of_text(lines))
 }
 
-/// A range of lines or characters, counted from 0, its end not in it.
-fn range(args: &Args<'_>) -> Result<(usize, usize), HandleError> {
-    let start = args.whole("start")?.unwrap_or(0);
-    let end = args.whole("end")?.unwrap_or(usize::MAX);
+/// A range of lines or characters, counted from 0; the end is exclusive.
+fn range(args: &ViewArgs<'_>) -> Result<(usize, usize), HandleError> {
+    let start = args.integer("start")?.unwrap_or(0);
+    let end = args.integer("end")?.unwrap_or(usize::MAX);
     if end < start {
-        return Err(wrong("`end` stands before `start`".to_owned()));
+        return Err(query_error("`end` is before `start`".to_owned()));
     }
     Ok((start, end))
 }
 
-fn numbered(text: &str, start: usize, count: usize) -> Vec<Value> {
+fn numbered_lines(text: &str, start: usize, count: usize) -> Vec<Value> {
     let lines = text.lines().enumerate().skip(start).take(count.min(MAX_LINES));
     lines.map(|(number, line)| json!({ "line": number, "value": line })).collect()
 }
 
-/// The lines that hold a text, with some before and after them.
+/// The lines that contain a text, with context.
 fn search(text: &str, request: &ViewRequest) -> Result<Vec<Value>, HandleError> {
-    let args = Args::of(request, &["around", "ignore_case", "text"])?;
-    let ignore_case = args.truth("ignore_case")?.unwrap_or(true);
-    let around = args.whole("around")?.unwrap_or(0).min(MAX_AROUND);
+    let args = ViewArgs::of(request, &["around", "ignore_case", "text"])?;
+    let ignore_case = args.boolean("ignore_case")?.unwrap_or(true);
+    let around = args.integer("around")?.unwrap_or(0).min(MAX_CONTEXT_LINES);
     let wanted = args.text("text")?.filter(|text| !text.is_empty());
     let wanted = wanted.ok_or_else(|| {
-        wrong("the view `search` needs the argument `text`: what to look for".to_owned())
+        query_error("the view `search` needs the argument `text`: what to look for".to_owned())
     })?;
     let folded = wanted.to_lowercase();
     let holds = |line: &&str| {

@@ -6,38 +6,45 @@ use serde_json::Value;
 
 use crate::content::Content;
 
-/// What a view gives.
+/// The result of a view.
 pub(crate) struct ViewResult<'a> {
     pub(crate) content: Content<'a>,
-    /// True when it was made of what may be seen: the restriction on fields is done with.
-    pub(crate) free: bool,
-    /// True when it was made of redacted content: the masks in it are ours.
+    /// True if it contains only visible data, so that the allowed fields no longer apply.
+    pub(crate) is_unrestricted: bool,
+    /// True if it was made from redacted content, so that the masks in it are our own.
     pub(crate) is_redacted: bool,
-    /// True for lines of a text, or characters: places, and what stands there.
+    /// True for numbered lines or characters of a text.
     pub(crate) is_text: bool,
-    /// True when facts about it are meant, not its rows.
-    pub(crate) summary: bool,
-    /// What was left out of it, by kind.
+    /// True if facts about it are to be shown instead of its rows.
+    pub(crate) is_summary: bool,
+    /// What it omits, by kind.
     pub(crate) omitted: Vec<(&'static str, usize)>,
 }
 
 impl<'a> ViewResult<'a> {
-    pub(super) fn free(content: Content<'a>) -> Self {
-        let (is_redacted, is_text, summary) = (false, false, false);
-        Self { content, free: true, is_redacted, is_text, summary, omitted: Vec::new() }
+    pub(super) fn unrestricted(content: Content<'a>) -> Self {
+        let (is_redacted, is_text, is_summary) = (false, false, false);
+        Self {
+            content,
+            is_unrestricted: true,
+            is_redacted,
+            is_text,
+            is_summary,
+            omitted: Vec::new(),
+        }
     }
 
     pub(super) fn redacted(content: Content<'a>) -> Self {
-        Self { is_redacted: true, ..Self::free(content) }
+        Self { is_redacted: true, ..Self::unrestricted(content) }
     }
 
-    /// Parts of a redacted text, each with its place.
+    /// Parts of a redacted text, each with its position.
     pub(super) fn of_text(parts: Vec<Value>) -> Self {
         let content = Content::Json(Cow::Owned(Value::Array(parts)));
         Self { is_text: true, ..Self::redacted(content) }
     }
 
     pub(super) fn summary(content: Content<'a>) -> Self {
-        Self { summary: true, ..Self::free(content) }
+        Self { is_summary: true, ..Self::unrestricted(content) }
     }
 }

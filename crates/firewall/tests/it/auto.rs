@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use weaver_firewall::{Firewall, FrameSpec, HandleError, HandleQuery, MaskTable, ViewRequest};
 use weaver_types::{
     Constraints, ContentBlocks, Frame, Handle, HandleId, RawContent, RawResult, ResponseMode,
-    Status, Timestamp,
+    ResultStatus, Timestamp,
 };
 
 use crate::support::{FIREWALL, capability, spec, warned};
@@ -85,7 +85,7 @@ fn blocks_keep_their_order_their_shape_and_their_structured_value() {
     let frame = FIREWALL.frame(&raw, &auto());
     assert_eq!(json!(frame.content), blocks);
     assert_eq!(frame.structured, Some(structured));
-    assert_eq!((frame.status, frame.notes.len()), (Status::Error, 0));
+    assert_eq!((frame.status, frame.notes.len()), (ResultStatus::Error, 0));
 }
 
 #[test]
@@ -373,7 +373,7 @@ proptest! {
             0 => RawResult::json(json!(values)),
             1 => RawResult::text(rows.iter().map(|(a, b)| format!("{a} {b}\n")).collect::<String>()),
             2 => RawResult::text(json!(values).to_string()),
-            _ => RawResult::of(RawContent::Text(rows.iter().map(|(a, _)| a.as_str()).collect())),
+            _ => RawResult::new(RawContent::Text(rows.iter().map(|(a, _)| a.as_str()).collect())),
         };
         let frame = within(&raw, tokens);
         let counter = weaver_text::token::counter("estimate").unwrap();

@@ -14,7 +14,7 @@ const MODES: [ResponseMode; 4] =
     [ResponseMode::Raw, ResponseMode::Table, ResponseMode::Summary, ResponseMode::HandleOnly];
 
 fn budget(total: u32) -> SessionBudget {
-    SessionBudget::named("chars4").unwrap().with_total(total)
+    SessionBudget::from_counter_name("chars4").unwrap().with_total(total)
 }
 
 fn tokens(frame: &Frame) -> u64 {
@@ -76,7 +76,7 @@ fn reserving_settling_and_giving_back() {
 
 #[test]
 fn an_unknown_counter_is_an_error_when_the_budget_is_made() {
-    let error = SessionBudget::named("p50k_base").unwrap_err();
+    let error = SessionBudget::from_counter_name("p50k_base").unwrap_err();
     assert!(error.to_string().contains("p50k_base"), "{error}");
 }
 
@@ -125,14 +125,14 @@ fn what_stands_beside_a_frame_needs_room_too() {
         for (total, fits) in [(own + beside, true), (own + beside - 1, false)] {
             let session = budget(total).with_reservation(total).open(0);
             let mut reserved = session.reserve().unwrap();
-            assert_eq!(reserved.takes(&frame, beside), fits, "{beside} beside, {total} in all");
+            assert_eq!(reserved.try_count(&frame, beside), fits, "{beside} beside, {total} in all");
             assert_eq!(reserved.counted(), if fits { own.into() } else { 0 });
         }
     }
     // A reservation grows by what stands beside, where the session has as much left.
     let session = budget(own + 100).with_reservation(own).open(0);
     let mut reserved = session.reserve().unwrap();
-    assert!(reserved.takes(&frame, 100));
+    assert!(reserved.try_count(&frame, 100));
     assert_eq!((reserved.tokens(), session.remaining()), (own + 100, 0));
 }
 
@@ -157,7 +157,7 @@ fn threads_together_never_use_more_than_there_is() {
                 while let Some(mut reserved) = session.reserve() {
                     let spec = spec(reserved.mode(ResponseMode::HandleOnly));
                     let frame = FIREWALL.frame(&rows(1), &spec);
-                    if !reserved.takes(&frame, 0) {
+                    if !reserved.try_count(&frame, 0) {
                         break;
                     }
                     used += reserved.counted();
@@ -174,8 +174,8 @@ fn threads_together_never_use_more_than_there_is() {
 
 #[test]
 fn budgets_are_equal_by_total_reservation_and_counter() {
-    let plain = SessionBudget::named("chars4").unwrap();
-    assert_eq!(plain, SessionBudget::named("chars4").unwrap());
+    let plain = SessionBudget::from_counter_name("chars4").unwrap();
+    assert_eq!(plain, SessionBudget::from_counter_name("chars4").unwrap());
     assert_ne!(plain, plain.clone().with_total(7));
     assert_ne!(plain, plain.clone().with_reservation(7));
     let other = Arc::new(token::Estimate);
@@ -190,10 +190,10 @@ fn a_session_opens_with_what_it_used_before_and_no_store_lowers_it() {
     assert_eq!((session.total(), session.used(), session.remaining()), (100, 100, 0));
     let session = budget(100).open(10);
     for (known, used) in [(5, 10), (30, 30), (20, 30), (1_000, 100)] {
-        session.at_least(known);
+        session.raise_used(known);
         assert_eq!((session.used(), session.remaining()), (used, 100 - used), "{known}");
     }
-    assert_eq!(budget(100).open(0).reservation(), 4_000);
+    assert_eq!(budget(100).open(0).reservation_tokens(), 4_000);
 }
 
 /// A frame of mode `auto` with this content.
@@ -209,7 +209,7 @@ fn auto(content: Value, notes: &[&str]) -> Frame {
 fn of_a_frame_in_mode_auto_its_texts_and_notes_are_counted() {
     let counted = |frame: &Frame| {
         let mut reserved = budget(100_000).open(0).reserve().unwrap();
-        assert!(reserved.takes(frame, 0));
+        assert!(reserved.try_count(frame, 0));
         reserved.counted()
     };
     let text = |text: &str| json!({"type": "text", "text": text});
@@ -235,11 +235,11 @@ fn a_reservation_may_grow_unless_it_is_at_most_what_was_granted() {
     for (granted, fits) in [(own, true), (own - 1, false)] {
         let session = budget(10_000).open(0);
         let mut fixed = session.reserve_at_most(granted).unwrap();
-        assert_eq!((fixed.takes(&frame, 0), fixed.tokens()), (fits, granted));
+        assert_eq!((fixed.try_count(&frame, 0), fixed.tokens()), (fits, granted));
     }
     let session = budget(10_000).open(0);
     let mut reserved = session.reserve_up_to(own - 1).unwrap();
-    assert!(reserved.takes(&frame, 0) && reserved.takes(&frame, 0));
+    assert!(reserved.try_count(&frame, 0) && reserved.try_count(&frame, 0));
     assert_eq!((reserved.tokens(), session.remaining()), (2 * own, 10_000 - 2 * own));
     drop(reserved);
     assert_eq!((session.used(), session.remaining()), (0, 10_000));
@@ -251,12 +251,12 @@ fn what_is_spent_is_charged_at_once_and_the_rest_stays_set_aside() {
     let own = u32::try_from(tokens(&frame)).unwrap();
     let session = budget(10_000).with_reservation(1_000).open(0);
     let mut reserved = session.reserve().unwrap();
-    assert!(reserved.takes(&frame, 0));
+    assert!(reserved.try_count(&frame, 0));
     assert_eq!(session.used(), 0);
-    reserved.spend();
+    reserved.charge_counted();
     assert_eq!((session.used(), reserved.tokens()), (own, 1_000 - own));
     assert_eq!((reserved.counted(), session.remaining()), (u64::from(own), 9_000));
-    assert!(reserved.takes(&frame, 0));
+    assert!(reserved.try_count(&frame, 0));
     assert_eq!(reserved.counted(), u64::from(2 * own));
     reserved.settle();
     assert_eq!((session.used(), session.remaining()), (2 * own, 10_000 - 2 * own));
@@ -267,7 +267,7 @@ fn what_is_forced_is_counted_though_there_is_no_room() {
     let frame = FIREWALL.frame(&rows(30), &spec(ResponseMode::Table));
     let session = budget(10).open(0);
     let mut reserved = session.reserve().unwrap();
-    reserved.force(&frame);
+    reserved.count_unconditionally(&frame);
     assert_eq!(reserved.counted(), tokens(&frame));
     reserved.settle();
     assert_eq!((session.used(), session.remaining()), (10, 0));
@@ -299,7 +299,7 @@ fn tried(mode: ResponseMode, left: u32) -> Vec<(ResponseMode, u32, u32)> {
 
 fn reserved_tokens(frame: &Frame) -> u64 {
     let mut reserved = budget(1_000_000).open(0).reserve().unwrap();
-    reserved.force(frame);
+    reserved.count_unconditionally(frame);
     reserved.counted()
 }
 
@@ -350,9 +350,9 @@ fn what_no_session_could_hold_is_not_taken_whatever_is_left() {
     let frame = FIREWALL.frame(&rows(3), &spec(ResponseMode::Table));
     let own = u32::try_from(tokens(&frame)).unwrap();
     let mut exact = budget(own).open(0).reserve().unwrap();
-    assert!(exact.takes(&frame, 0));
+    assert!(exact.try_count(&frame, 0));
     let mut less = budget(own - 1).open(0).reserve().unwrap();
-    assert!(!less.takes(&frame, 0));
+    assert!(!less.try_count(&frame, 0));
     assert_eq!(less.counted(), 0);
 }
 
@@ -385,7 +385,7 @@ fn a_structured_value_that_no_text_repeats_is_charged() {
     let counted = |blocks: Value, structured: Option<Value>| {
         let raw = crate::auto::laid_out(blocks, structured);
         let mut reservation = budget(100_000).open(0).reserve().unwrap();
-        assert!(reservation.takes(&FIREWALL.frame(&raw, &crate::auto::auto()), 0));
+        assert!(reservation.try_count(&FIREWALL.frame(&raw, &crate::auto::auto()), 0));
         reservation.counted()
     };
     let alone = counted(json!([]), Some(value.clone()));

@@ -39,7 +39,7 @@ fn a_rule_that_does_not_keep_to_its_own_examples_is_an_error() {
 fn once_a_kind_is_named_only_named_kinds_are_masked() {
     let only = |kinds: &[&str]| {
         let builder = Firewall::builder().rules(BADGE);
-        let builder = kinds.iter().fold(builder, |builder, kind| builder.kind(*kind));
+        let builder = kinds.iter().fold(builder, |builder, kind| builder.only_kind(*kind));
         builder.build().unwrap().redact_text(TEXT).text
     };
     assert_eq!(only(&["badge"]), "badge-[REDACTED] of jane.roe@corp.example.com");
@@ -50,7 +50,7 @@ fn once_a_kind_is_named_only_named_kinds_are_masked() {
 #[test]
 fn with_a_table_a_mask_has_its_kind_and_number() {
     let table = Arc::new(MaskTable::new());
-    let firewall = Firewall::builder().masks(Arc::clone(&table)).build().unwrap();
+    let firewall = Firewall::builder().mask_table(Arc::clone(&table)).build().unwrap();
     assert_eq!(firewall.redact_text("to jane.roe@corp.example.com").text, "to [EMAIL_1]");
     // The same run, by way of another firewall.
     let other = FIREWALL.with_masks(table, None);
@@ -62,9 +62,9 @@ fn with_a_table_a_mask_has_its_kind_and_number() {
 #[test]
 fn where_personal_data_may_be_seen_secrets_still_may_not() {
     let text = "jane.roe@corp.example.com has password=hunter2!";
-    let open = FIREWALL.showing(Disclosure::Personal);
+    let open = FIREWALL.with_disclosure(Disclosure::Personal);
     assert_eq!(open.redact_text(text).text, "jane.roe@corp.example.com has password=[REDACTED]");
-    let closed = open.showing(Disclosure::Nothing);
+    let closed = open.with_disclosure(Disclosure::Nothing);
     assert_eq!(closed.redact_text(text).text, "[REDACTED] has password=[REDACTED]");
 }
 

@@ -67,7 +67,7 @@ fn everything(capability: &Capability, pii_reader: bool) -> Vec<Frame> {
         let mut stream = FrameStream::new(&FIREWALL, spec, None);
         frames.extend(stream.push(RawChunk::Text("from joe@corp.ex".to_owned())));
         frames.extend(stream.push(RawChunk::Text(format!("ample.com {TOKEN}\n"))));
-        let whole = stream.whole();
+        let whole = stream.take_result();
         frames.push(stream.end(StreamEnd::Complete, &whole, None).0);
     }
     frames

@@ -227,7 +227,7 @@ fn a_cut_says_that_it_is_one() {
     assert_eq!(json!(table), json!([{ "a": { "b": "[cut: deeper than 3 levels]" } }]));
     // It is no mask and no value, and nothing to be written in place of what was cut.
     assert_eq!(shown("[cut: deeper than 3 levels]"), "[cut: deeper than 3 levels]");
-    let unknown = |text: &str| FIREWALL.resolve(&json!(text)).unknown.map(|found| found.mask);
+    let unknown = |text: &str| FIREWALL.resolve_masks(&json!(text)).unknown.map(|found| found.mask);
     let marker = "[cut: deeper than 3 levels]";
     assert_eq!(unknown(&format!("x {marker}")).as_deref(), Some(marker));
     assert_eq!(unknown("[cut: of beef]"), None);

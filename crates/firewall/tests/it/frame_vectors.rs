@@ -238,7 +238,7 @@ fn odd_results_are_no_error_and_are_redacted() {
             json!([{ "a": 1 }, 5]),
             json!([
                 "Total rows: 2",
-                "Rows that are no objects: 1",
+                "Rows that are not objects: 1",
                 "Top keys: a",
                 "a: min=1.00, max=1.00, avg=1.00"
             ]),

@@ -3,7 +3,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use weaver_firewall::{FrameBudget, MASK};
 use weaver_types::{
-    Constraints, Frame, RawContent, RawResult, ResponseMode, SensitivityTag, Status, ToolProvenance,
+    Constraints, Frame, RawContent, RawResult, ResponseMode, ResultStatus, SensitivityTag,
+    ToolProvenance,
 };
 
 use crate::support::{FIREWALL, capability, chars, names, spec, warned};
@@ -207,7 +208,7 @@ fn errors_and_sources_are_redacted_too() {
     raw.provenance =
         Some(ToolProvenance { source_uri: "https://u:hunter2@h/".to_owned(), freshness_s: None });
     let frame = FIREWALL.frame(&raw, &spec(ResponseMode::Summary));
-    assert_eq!(frame.status, Status::Error);
+    assert_eq!(frame.status, ResultStatus::Error);
     assert_eq!(frame.facts, ["connect postgres://u:[REDACTED]@db failed\\u{1b}[2J"]);
     assert_eq!(frame.provenance.unwrap().source_uri, "https://u:[REDACTED]@h/");
 }

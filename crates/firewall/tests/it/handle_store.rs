@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_firewall::handle::{
-    self, Access, HandleBudget, HandleGrant, HandleKey, HandleStore, OpenResult, StoredBytes,
-    StoredHandle,
+    self, BytesLocation, HandleAccess, HandleBudget, HandleEncryptionKey, HandleGrant, HandleStore,
+    OpenResult, StoredHandle,
 };
 use weaver_firewall::view::ViewRegistry;
 use weaver_firewall::{FrameSpec, HandleError, HandleQuery, MASK};
 use weaver_types::ledger::{
-    Batch, BlobStore as _, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent,
-    Ticket,
+    Batch, BlobStore as _, CommitTicket, Ledger, LedgerError, Namespace, Record, RecordKey,
+    StoredEvent, TreeHead,
 };
 use weaver_types::{
     CallId, CapabilityDraft, Constraints, Label, OsRandom, PrincipalId, RawResult, ResponseMode,
@@ -33,7 +33,7 @@ struct World {
 }
 
 impl World {
-    fn new(budget: HandleBudget, key: Option<HandleKey>) -> Self {
+    fn new(budget: HandleBudget, key: Option<HandleEncryptionKey>) -> Self {
         let handle_store = HandleStore::new(Tenant::default(), budget, key);
         Self { handle_store, blobs: Blobs::default(), records: BTreeMap::new(), now: NOW }
     }
@@ -66,7 +66,8 @@ impl World {
 
     fn open(&self, stored: &StoredHandle) -> Result<Value, HandleError> {
         let opened = self.opened(stored)?;
-        let frame = FIREWALL.look(&opened, &HandleQuery::default(), &spec(ResponseMode::Table))?;
+        let frame =
+            FIREWALL.expand_open(&opened, &HandleQuery::default(), &spec(ResponseMode::Table))?;
         Ok(json!(frame.table))
     }
 
@@ -74,20 +75,20 @@ impl World {
         let id = &stored.handle.handle_id;
         let record = self.records.get(id.as_str());
         let record = record.map(|value| Record { version: 1, value: value.clone() });
-        let access = Access {
+        let access = HandleAccess {
             tenant: &Tenant::default(),
             principal: &PrincipalId::parse("ann").unwrap(),
             now: self.now,
         };
-        let record = handle::load(id, record.as_ref(), access)?;
+        let record = handle::authorized_record(id, record.as_ref(), access)?;
         self.handle_store.open(&record, &self.blobs)
     }
 }
 
 /// Its records, to be read.
 impl Ledger for World {
-    fn submit(&self, _: Arc<Batch>) -> Ticket {
-        Ticket::ready(Err(LedgerError::Closed))
+    fn submit(&self, _: Arc<Batch>) -> CommitTicket {
+        CommitTicket::ready(Err(LedgerError::Closed))
     }
 
     fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
@@ -111,11 +112,11 @@ impl Ledger for World {
         Ok(Vec::new())
     }
 
-    fn head(&self) -> Result<Head, LedgerError> {
+    fn head(&self) -> Result<TreeHead, LedgerError> {
         Err(LedgerError::Closed)
     }
 
-    fn synced_head(&self) -> Result<Head, LedgerError> {
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
         self.head()
     }
 }
@@ -139,7 +140,7 @@ fn an_open_result_shows_no_reader_what_another_may_see() {
         [(&undeclared, &masked), (&declared, &rows), (&undeclared, &masked)]
     {
         let spec = FrameSpec { capability, ..spec(ResponseMode::Table) };
-        let frame = FIREWALL.look(&opened, &view, &spec).unwrap();
+        let frame = FIREWALL.expand_open(&opened, &view, &spec).unwrap();
         assert_eq!(json!(frame.table), *expected);
     }
 }
@@ -210,7 +211,7 @@ fn what_has_ended_is_removed() {
     for _ in 0..3 {
         world.keep(&text(5_000)).unwrap();
     }
-    world.now = NOW.after(handle::TTL);
+    world.now = NOW.after(handle::DEFAULT_TTL);
     let removed = world.handle_store.sweep(world.now, &world.blobs).unwrap();
     assert_eq!(
         (removed.len(), world.handle_store.usage().unwrap(), world.blobs.count()),
@@ -225,7 +226,7 @@ fn many_endings_are_shared_among_calls() {
     for _ in 0..200 {
         world.keep(&text(1)).unwrap();
     }
-    world.now = NOW.after(handle::TTL);
+    world.now = NOW.after(handle::DEFAULT_TTL);
     let counts: Vec<usize> = (0..4).map(|_| world.keep(&text(1)).unwrap().delete.len()).collect();
     assert_eq!(counts, [64, 64, 64, 8]);
     assert_eq!(world.records.len(), 4);
@@ -237,7 +238,7 @@ fn what_was_refused_is_taken_back() {
     let first = world.keep(&text(5_000)).unwrap();
     world.handle_store.keep_open(&first, text(5_000));
     let refused = world.store(&text(6_000)).unwrap();
-    world.handle_store.abandon(&refused, &world.blobs);
+    world.handle_store.rollback(&refused, &world.blobs);
     assert_eq!((world.handle_store.usage().unwrap(), world.blobs.count()), ((0, 0), 0));
     // The bytes are gone already, so that the record reads as expired, until it goes too.
     assert_eq!(world.open(&first).unwrap_err().code(), "handle_expired");
@@ -273,7 +274,7 @@ fn what_is_kept_open_answers_as_what_is_read_again() {
 
 #[test]
 fn with_a_key_nothing_is_stored_in_the_clear() {
-    let key = || HandleKey::new([7; 32]);
+    let key = || HandleEncryptionKey::new([7; 32]);
     assert!(!format!("{:?}", key()).contains('7'));
     for len in [10, 10_000] {
         let mut world = World::new(HandleBudget::default(), Some(key()));
@@ -282,7 +283,7 @@ fn with_a_key_nothing_is_stored_in_the_clear() {
         let record = String::from_utf8(one.put.value.clone()).unwrap();
         assert!(!record.contains("sesame") && record.contains("\"sealed\":true"), "{record}");
         let blobs = world.blobs.all();
-        assert_eq!(blobs.len(), if len > handle::MAX_INLINE { 2 } else { 0 });
+        assert_eq!(blobs.len(), if len > handle::MAX_INLINE_BYTES { 2 } else { 0 });
         assert!(!blobs.iter().any(|blob| blob.windows(6).any(|part| part == b"sesame")));
         assert!(world.open(&one).unwrap().to_string().contains("sesame"));
         assert!(world.open(&two).is_ok());
@@ -291,7 +292,7 @@ fn with_a_key_nothing_is_stored_in_the_clear() {
         let other = HandleStore::new(
             Tenant::default(),
             HandleBudget::default(),
-            Some(HandleKey::new([8; 32])),
+            Some(HandleEncryptionKey::new([8; 32])),
         );
         let id = one.handle.handle_id.as_str();
         let record = handle::HandleRecord::from_bytes(id, &one.put.value).unwrap();
@@ -306,7 +307,7 @@ fn with_a_key_nothing_is_stored_in_the_clear() {
         let fresh = HandleStore::new(Tenant::default(), HandleBudget::default(), Some(key()));
         assert!(matches!(fresh.open(&swapped, &world.blobs), Err(HandleError::Damaged { .. })));
         let mut broken = record.clone();
-        if let StoredBytes::Inline(text) = &mut broken.bytes {
+        if let BytesLocation::Inline(text) = &mut broken.bytes {
             text.push('!');
             assert!(matches!(fresh.open(&broken, &world.blobs), Err(HandleError::Damaged { .. })));
         }
@@ -317,12 +318,12 @@ fn with_a_key_nothing_is_stored_in_the_clear() {
 fn a_handle_lives_as_long_as_the_budget_says() {
     let minute = Duration::from_secs(60);
     let budget = HandleBudget::default().with_ttl(minute).unwrap();
-    assert_eq!((HandleBudget::default().ttl(), budget.ttl()), (handle::TTL, minute));
+    assert_eq!((HandleBudget::default().ttl(), budget.ttl()), (handle::DEFAULT_TTL, minute));
     let mut world = World::new(budget, None);
-    assert_eq!(world.handle_store.last_end().unwrap(), None);
+    assert_eq!(world.handle_store.latest_expiry().unwrap(), None);
     let stored = world.keep(&text(1)).unwrap();
     assert_eq!(stored.handle.expires_at, NOW.after(minute));
-    assert_eq!(world.handle_store.last_end().unwrap(), Some(NOW.after(minute)));
+    assert_eq!(world.handle_store.latest_expiry().unwrap(), Some(NOW.after(minute)));
 }
 
 #[test]
@@ -337,9 +338,9 @@ fn the_store_of_a_ledger_has_all_of_its_records_by_age() {
     world.records.insert("hdl_copy".to_owned(), world.records[ids[0].as_str()].clone());
     world.records.insert("hdl_damaged".to_owned(), b"{}".to_vec());
     let budget = HandleBudget::default().with_max_entries(1_000).unwrap();
-    let loaded = HandleStore::load(&Tenant::default(), &world, budget, None).unwrap();
+    let loaded = HandleStore::from_ledger(&Tenant::default(), &world, budget, None).unwrap();
     assert_eq!(loaded.usage().unwrap(), (1_002, 3 * 1_002));
-    assert_eq!(loaded.last_end().unwrap(), Some(world.now.after(handle::TTL)));
+    assert_eq!(loaded.latest_expiry().unwrap(), Some(world.now.after(handle::DEFAULT_TTL)));
     world.handle_store = loaded;
     let removed = world.keep(&text(1)).unwrap().delete;
     let removed: Vec<&str> = removed.iter().map(|key| key.id.as_ref()).collect();

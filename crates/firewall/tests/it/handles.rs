@@ -1,7 +1,8 @@
 use serde_json::json;
 use weaver_firewall::HandleError;
 use weaver_firewall::handle::{
-    self, Access, HandleBudget, HandleGrant, HandleRecord, HandleStore, StoredBytes, StoredHandle,
+    self, BytesLocation, HandleAccess, HandleBudget, HandleGrant, HandleRecord, HandleStore,
+    StoredHandle,
 };
 use weaver_firewall::view::ViewRegistry;
 use weaver_types::ledger::{BlobStore as _, Namespace, Record};
@@ -42,12 +43,12 @@ fn load(
     at: i64,
 ) -> Result<HandleRecord, weaver_firewall::HandleError> {
     let record = Record { version: 1, value: stored.put.value.clone() };
-    let access = Access {
+    let access = HandleAccess {
         tenant: &Tenant::parse(tenant).unwrap(),
         principal: &PrincipalId::parse(principal).unwrap(),
         now: Timestamp::from_micros(NOW.micros() + at),
     };
-    handle::load(&stored.handle.handle_id, Some(&record), access)
+    handle::authorized_record(&stored.handle.handle_id, Some(&record), access)
 }
 
 #[test]
@@ -73,19 +74,19 @@ fn what_is_stored_comes_back() {
         assert_eq!(record.label, Label::undeclared_output());
         // Read and written again, it is the same.
         assert_eq!(record.to_bytes().unwrap(), stored.put.value);
-        assert_eq!(handle::content(&record, &blobs, None).unwrap(), raw);
+        assert_eq!(handle::read_content(&record, &blobs, None).unwrap(), raw);
     }
 }
 
 #[test]
 fn somebody_elses_handle_is_an_unknown_one() {
     let stored = stored(&RawResult::text("x"), &Blobs::default());
-    let access = Access {
+    let access = HandleAccess {
         tenant: &Tenant::default(),
         principal: &PrincipalId::parse("ann").unwrap(),
         now: NOW,
     };
-    let unknown = handle::load(&stored.handle.handle_id, None, access).unwrap_err();
+    let unknown = handle::authorized_record(&stored.handle.handle_id, None, access).unwrap_err();
     assert_eq!(unknown.code(), "handle_not_found");
     assert_eq!(load(&stored, "bob", "local", 0).unwrap_err(), unknown);
     assert_eq!(load(&stored, "ann", "other", 0).unwrap_err(), unknown);
@@ -99,11 +100,11 @@ fn a_record_that_lies_under_another_id_is_an_unknown_one() {
     let one = stored(&RawResult::json(json!([{"id": 1}])), &blobs);
     let record = Record { version: 1, value: one.put.value.clone() };
     let (tenant, principal) = (Tenant::default(), PrincipalId::parse("ann").unwrap());
-    let access = || Access { tenant: &tenant, principal: &principal, now: NOW };
-    assert!(handle::load(&one.handle.handle_id, Some(&record), access()).is_ok());
+    let access = || HandleAccess { tenant: &tenant, principal: &principal, now: NOW };
+    assert!(handle::authorized_record(&one.handle.handle_id, Some(&record), access()).is_ok());
     // Whoever puts one record in the place of another shows nobody what it names.
     let other = HandleId::parse("hdl_00000000000000000000000000000000").unwrap();
-    let refused = handle::load(&other, Some(&record), access());
+    let refused = handle::authorized_record(&other, Some(&record), access());
     assert_eq!(refused, Err(HandleError::NotFound { id: other }));
 }
 
@@ -118,11 +119,11 @@ fn a_handle_ends_after_an_hour() {
 #[test]
 fn evicted_bytes_are_an_expired_handle() {
     let blobs = Blobs::default();
-    let stored = stored(&RawResult::text("x".repeat(handle::MAX_INLINE + 1)), &blobs);
+    let stored = stored(&RawResult::text("x".repeat(handle::MAX_INLINE_BYTES + 1)), &blobs);
     let record = load(&stored, "ann", "local", 0).unwrap();
-    let StoredBytes::Blob(blob) = &record.bytes else { panic!("it is large: {record:?}") };
+    let BytesLocation::Blob(blob) = &record.bytes else { panic!("it is large: {record:?}") };
     blobs.remove(blob).unwrap();
-    assert_eq!(handle::content(&record, &blobs, None).unwrap_err().code(), "handle_expired");
+    assert_eq!(handle::read_content(&record, &blobs, None).unwrap_err().code(), "handle_expired");
 }
 
 #[test]
@@ -131,10 +132,10 @@ fn a_small_text_needs_no_blob_and_a_larger_one_has_one() {
         load(&stored(&raw, blobs), "ann", "local", 0).unwrap().bytes
     };
     let blobs = Blobs::default();
-    let text = "x".repeat(handle::MAX_INLINE);
-    assert_eq!(place(RawResult::text(text.clone()), &blobs), StoredBytes::Inline(text.clone()));
+    let text = "x".repeat(handle::MAX_INLINE_BYTES);
+    assert_eq!(place(RawResult::text(text.clone()), &blobs), BytesLocation::Inline(text.clone()));
     let json = RawResult::json(json!([1]));
-    assert_eq!(place(json, &blobs), StoredBytes::Inline("[1]".to_owned()));
+    assert_eq!(place(json, &blobs), BytesLocation::Inline("[1]".to_owned()));
     assert_eq!(blobs.count(), 0);
     place(RawResult::text(text + "x"), &blobs);
     let content = RawContent::Binary { media_type: "image/png".into(), bytes: b"x".to_vec() };
@@ -151,7 +152,7 @@ fn a_drill_down_is_never_looser_than_the_first_call() {
         allowed_fields: Some(names(&["note", "x"])),
         ..Constraints::default()
     };
-    let joined = record.tighten(&now, true);
+    let joined = record.tightened_constraints(&now, true);
     assert_eq!(joined.max_rows, Some(7));
     assert_eq!(joined.allowed_fields, Some(names(&["note"])));
 }
@@ -190,7 +191,7 @@ fn what_nests_too_deep_is_not_stored() {
     let blobs = Blobs::default();
     let raw = RawResult::json(nested(handle::MAX_STORED_DEPTH));
     let record = load(&stored(&raw, &blobs), "ann", "local", 0).unwrap();
-    assert_eq!(handle::content(&record, &blobs, None).unwrap(), raw);
+    assert_eq!(handle::read_content(&record, &blobs, None).unwrap(), raw);
     let grant = HandleGrant {
         tenant: &Tenant::default(),
         principal: &PrincipalId::parse("ann").unwrap(),

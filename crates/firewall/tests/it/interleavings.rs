@@ -8,9 +8,9 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 #[expect(dead_code, reason = "the model looks at a part of it")]
 mod meter;
 
-use meter::{BudgetGrant, Meter, Word};
+use meter::{AtomicWord, BudgetGrant, Meter};
 
-impl Word for AtomicU64 {
+impl AtomicWord for AtomicU64 {
     fn new(value: u64) -> Self {
         Self::new(value)
     }
@@ -78,7 +78,7 @@ fn growing_takes_all_or_nothing() {
             let meter = Arc::clone(&meter);
             loom::thread::spawn(move || {
                 let held = tokens(meter.reserve(1));
-                let grown = meter.grow(by);
+                let grown = meter.try_grow(by);
                 (held, grown)
             })
         });

@@ -69,7 +69,7 @@ fn value() -> impl Strategy<Value = Value> {
 /// The same result as a tree and as text.
 fn both(value: &Value) -> [RawResult; 2] {
     let rows = JsonRows::parse(value.to_string()).unwrap();
-    [RawResult::json(value.clone()), RawResult::of(RawContent::Rows(rows))]
+    [RawResult::json(value.clone()), RawResult::new(RawContent::Rows(rows))]
 }
 
 fn questions(key: &str) -> Vec<Value> {

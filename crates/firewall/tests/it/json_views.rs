@@ -78,7 +78,7 @@ fn where_a_path_ends_nothing_the_keys_there_are_told_but_no_hidden_one() {
     assert!(error.contains("id") && !error.contains("zip"), "{error}");
     for path in ["e.a", "n.a", "l.a"] {
         let error = refused(&value, path, &[]);
-        assert!(error.contains("finds no object there that has such a key"), "{path}: {error}");
+        assert!(error.contains("leads to no object with such a key"), "{path}: {error}");
     }
     let rows = json!([{"city": 1, "street": 2}]);
     let error = refused(&rows, "[].citi", &["street"]);
@@ -249,7 +249,7 @@ fn views_of_many_rows_are_those_of_their_value() {
     for value in &values {
         let text = JsonRows::parse(value.to_string()).unwrap();
         let [tree, text] = [RawContent::Json(value.clone()), RawContent::Rows(text)];
-        let [tree, text] = [RawResult::of(tree), RawResult::of(text)];
+        let [tree, text] = [RawResult::new(tree), RawResult::new(text)];
         for (query, path) in queries.iter().flat_map(|query| at.map(|path| (query, path))) {
             let mut query = query.clone();
             query["args"]["path"] = json!(path);

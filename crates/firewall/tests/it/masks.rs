@@ -20,11 +20,15 @@ fn run() -> (Arc<MaskTable>, Firewall) {
 }
 
 fn resolved(arguments: Value) -> Option<Value> {
-    run().1.resolve(&arguments).arguments
+    run().1.resolve_masks(&arguments).arguments
 }
 
 fn unknown(arguments: Value) -> Option<(String, String)> {
-    run().1.resolve(&arguments).unknown.map(|UnknownMask { mask, place }| (mask, place))
+    run()
+        .1
+        .resolve_masks(&arguments)
+        .unknown
+        .map(|UnknownMask { mask, pointer: place }| (mask, place))
 }
 
 #[test]
@@ -61,12 +65,12 @@ fn each_mask_is_told_once_with_the_first_place_of_it() {
     let (_, firewall) = run();
     let arguments =
         json!({ "a": { "b/c": "[EMAIL_1]" }, "d": ["x", "[FIELD_1]"], "e": "[EMAIL_1]" });
-    let masked = firewall.resolve(&arguments).masked;
+    let masked = firewall.resolve_masks(&arguments).resolved;
     let told: Vec<(&str, &str, &str)> =
         masked.iter().map(|one| (&*one.mask, &*one.place, &*one.kind)).collect();
     assert_eq!(told, [("[EMAIL_1]", "/a/b~1c", "email"), ("[FIELD_1]", "/d/1", "field")]);
     let deep = json!({ "k".repeat(200): "[EMAIL_1]" });
-    let masked = firewall.resolve(&deep).masked;
+    let masked = firewall.resolve_masks(&deep).resolved;
     assert_eq!(masked[0].place, format!("/{}", "k".repeat(119)));
 }
 
@@ -80,7 +84,7 @@ fn what_can_only_be_meant_as_a_mask_and_is_none_is_told() {
         assert_eq!(unknown(known), None);
     }
     // Without a table every mask is unknown.
-    let unknown = FIREWALL.resolve(&json!("[EMAIL_1]")).unknown;
+    let unknown = FIREWALL.resolve_masks(&json!("[EMAIL_1]")).unknown;
     assert_eq!(unknown.map(|one| one.mask).as_deref(), Some("[EMAIL_1]"));
 }
 
@@ -90,11 +94,14 @@ fn a_text_is_restored_and_its_values_are_hidden_again() {
     let restored = format!("{MAIL} has {NUMBER}, [EMAIL_2] has none");
     assert_eq!(table.restore("[EMAIL_1] has [FIELD_1], [EMAIL_2] has none"), restored);
     assert_eq!(table.restore("plain words"), "plain words");
-    let masked = firewall.resolve(&json!(["[EMAIL_1]", "[FIELD_1]"])).masked;
-    assert_eq!(table.hide(&restored, &masked), "[EMAIL_1] has [FIELD_1], [EMAIL_2] has none");
+    let masked = firewall.resolve_masks(&json!(["[EMAIL_1]", "[FIELD_1]"])).resolved;
+    assert_eq!(
+        table.mask_values(&restored, &masked),
+        "[EMAIL_1] has [FIELD_1], [EMAIL_2] has none"
+    );
     // Only the values of these masks.
-    assert_eq!(table.hide(&restored, &masked[..1]), restored.replace(MAIL, "[EMAIL_1]"));
-    assert_eq!(table.hide("plain words", &masked), "plain words");
+    assert_eq!(table.mask_values(&restored, &masked[..1]), restored.replace(MAIL, "[EMAIL_1]"));
+    assert_eq!(table.mask_values("plain words", &masked), "plain words");
 }
 
 #[test]
@@ -107,11 +114,11 @@ fn a_call_gets_a_mebibyte_of_values_and_no_more() {
     let most = 1_024 * 1_024 / key.len();
     // Alone in their places and within a text.
     for argument in [mask.clone(), format!("the key is {mask}")] {
-        let result = |count: usize| firewall.resolve(&json!(vec![argument.as_str(); count]));
+        let result = |count: usize| firewall.resolve_masks(&json!(vec![argument.as_str(); count]));
         let with_values = json!(vec![argument.replace(&mask, &key); most]);
-        assert!(result(most).arguments == Some(with_values) && !result(most).too_much);
+        assert!(result(most).arguments == Some(with_values) && !result(most).exceeds_limits);
         let more = result(most + 1);
-        assert!(more.arguments.is_none() && more.masked.is_empty() && more.too_much);
+        assert!(more.arguments.is_none() && more.resolved.is_empty() && more.exceeds_limits);
     }
 }
 
@@ -125,10 +132,10 @@ fn a_run_gives_out_a_thousand_values() {
     let seen: Vec<String> = (1..=1_001).map(|number| format!("user{number}@corp.net")).collect();
     let (shown, _) = firewall.redact_value(&json!(seen));
     assert_eq!(shown[1_000], "[EMAIL_1001]");
-    let too_much = |masks: &[String]| firewall.resolve(&json!(masks)).too_much;
+    let too_much = |masks: &[String]| firewall.resolve_masks(&json!(masks)).exceeds_limits;
     assert!(!too_much(&masks(1, 1_000)) && too_much(&masks(1, 1_001)));
     // Those that were given out count already, and may be given out again.
-    table.give_out(masks(1, 999).iter().map(String::as_str));
+    table.mark_disclosed(masks(1, 999).iter().map(String::as_str));
     assert!(!too_much(&masks(1, 1_000)) && !too_much(&masks(1, 500)));
     assert!(!too_much(&masks(1_001, 1)) && too_much(&masks(1_000, 2)));
 }
@@ -140,7 +147,7 @@ fn a_number_of_three_digits_that_was_given_out_is_masked_where_it_comes_back() {
         |value: &Value| FIREWALL.with_masks(Arc::clone(&table), None).redact_value(value).0;
     assert_eq!(masked(&json!({ "cvv": 123 })), json!({ "cvv": "[FIELD_1]" }));
     assert_eq!(masked(&json!({ "echo": 123 })), json!({ "echo": 123 }));
-    table.give_out(["[FIELD_1]"]);
+    table.mark_disclosed(["[FIELD_1]"]);
     for (echo, shown) in [
         (json!({ "echo": 123 }), json!({ "echo": "[FIELD_1]" })),
         (
@@ -159,7 +166,7 @@ fn a_mask_in_a_name_overwrites_no_other_field() {
         json!({ "[EMAIL_1]": 1, MAIL: 2 }),
         json!({ "a": [{ MAIL: 2, "[EMAIL_1]": { "b": "[FIELD_1]" } }] }),
     ] {
-        let resolved = run().1.resolve(&arguments);
+        let resolved = run().1.resolve_masks(&arguments);
         assert_eq!(resolved.unknown.map(|one| one.mask).as_deref(), Some("[EMAIL_1]"));
         let with_values = resolved.arguments.unwrap_or_else(|| arguments.clone());
         let fields = |value: &Value| {

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weaver_firewall::{
-    FrameBudget, FrameSpec, FrameStream, MASK, MAX_WHOLE, Reservation, SessionBudget, StreamEnd,
-    StreamItem, StreamWhole,
+    FrameBudget, FrameSpec, FrameStream, MASK, MAX_COLLECTED_BYTES, Reservation, SessionBudget,
+    StreamCollector, StreamEnd, StreamItem,
 };
-use weaver_types::{Frame, RawChunk, RawContent, RawResult, ResponseMode, Status};
+use weaver_types::{Frame, RawChunk, RawContent, RawResult, ResponseMode, ResultStatus};
 
 use crate::support::{FIREWALL, cases, chars, spec, warned};
 
@@ -19,7 +19,7 @@ fn streamed(
     let mut stream = FrameStream::new(&FIREWALL, spec.clone(), reserved);
     let parts = chunks.into_iter().filter_map(|chunk| stream.push(chunk));
     let mut items: Vec<StreamItem> = parts.map(StreamItem::Part).collect();
-    let whole = stream.whole();
+    let whole = stream.take_result();
     let (end, reserved) = stream.end(StreamEnd::Complete, &whole, None);
     items.push(StreamItem::End(end));
     if let Some(reserved) = reserved {
@@ -52,7 +52,7 @@ fn a_text_in_pieces_is_redacted_as_the_text_that_it_is() {
     let case = cases("R06");
     let (inputs, outputs) = (&case["input"]["cases"], &case["output"]["cases"]);
     for (pieces, expected) in inputs.as_array().unwrap().iter().zip(outputs.as_array().unwrap()) {
-        let mut stream = FIREWALL.stream();
+        let mut stream = FIREWALL.stream_redactor();
         let mut out = String::new();
         for piece in pieces.as_array().unwrap() {
             out += &stream.push(piece.as_str().unwrap());
@@ -206,7 +206,7 @@ fn no_piece_is_cut_inside_of_a_value() {
     let case = cases("X04");
     // The recorded domain is nobody's; this one is as long.
     let text = case["input"]["text"].as_str().unwrap().replace("example.com", "company.com");
-    let mut stream = FIREWALL.stream();
+    let mut stream = FIREWALL.stream_redactor();
     let mut out = stream.push(&text);
     out += &stream.finish();
     assert!(!out.contains("bob@company.com") && !out.contains("@company"), "{out}");
@@ -261,12 +261,12 @@ fn how_it_ended_stands_in_the_last_frame() {
         (StreamEnd::Cancelled, "stream_cancelled"),
     ];
     for (how, word) in ends {
-        for (chunks, status) in [(0, Status::Error), (2, Status::Partial)] {
+        for (chunks, status) in [(0, ResultStatus::Error), (2, ResultStatus::Partial)] {
             let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Table), None);
             for n in 0..chunks {
                 stream.push(RawChunk::Json(json!({ "id": n })));
             }
-            let whole = stream.whole();
+            let whole = stream.take_result();
             let (frame, _) = stream.end(how, &whole, None);
             assert_eq!((frame.status, warned(&frame, word)), (status, Some(1)));
         }
@@ -276,19 +276,19 @@ fn how_it_ended_stands_in_the_last_frame() {
 #[test]
 fn of_a_long_stream_the_head_is_kept_and_cut_between_lines() {
     let line = format!("{} AKIAIOSFODNN7EXAMPL2\n", "x".repeat(75));
-    let chunks = (0..MAX_WHOLE / line.len() + 10).map(|_| RawChunk::Text(line.clone()));
+    let chunks = (0..MAX_COLLECTED_BYTES / line.len() + 10).map(|_| RawChunk::Text(line.clone()));
     let (items, whole) = streamed(&spec(ResponseMode::HandleOnly), chunks, None);
     assert_eq!(whole.findings, ["stream_cut"]);
     assert_eq!(warned(end(&items), "stream_cut"), Some(1));
     let RawContent::Text(kept) = whole.content else { panic!("no text") };
-    assert!(kept.len() <= MAX_WHOLE && kept.len() > MAX_WHOLE - 16 * 1024);
+    assert!(kept.len() <= MAX_COLLECTED_BYTES && kept.len() > MAX_COLLECTED_BYTES - 16 * 1024);
     assert!(kept.ends_with('\n'));
 }
 
 #[test]
 fn raw_shows_chunks_as_they_came_and_only_within_the_tokens() {
     let chunk = || RawChunk::Text("password=hunter2 ".repeat(40));
-    let session = SessionBudget::named("chars4").unwrap().with_total(3_000).open(0);
+    let session = SessionBudget::from_counter_name("chars4").unwrap().with_total(3_000).open(0);
     let raw = spec(ResponseMode::Raw);
     let (items, _) = streamed(&raw, (0..50).map(|_| chunk()), session.reserve());
     assert!(items.len() > 3 && items.len() < 20, "{}", items.len());
@@ -303,7 +303,7 @@ fn bytes(bytes: &[u8]) -> RawChunk {
 
 #[test]
 fn a_stream_counts_its_chunks_its_parts_and_their_tokens() {
-    let session = SessionBudget::named("chars4").unwrap().open(0);
+    let session = SessionBudget::from_counter_name("chars4").unwrap().open(0);
     let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Table), session.reserve());
     assert_eq!((stream.chunks(), stream.parts(), stream.tokens()), (0, 0, 0));
     let first = stream.push(RawChunk::Json(json!({ "id": 1 }))).unwrap();
@@ -377,20 +377,20 @@ fn raw_bytes_are_a_text_or_told_as_what_they_are() {
 
 fn binary(bytes: &[u8]) -> RawResult {
     let media_type = "application/octet-stream".to_owned();
-    RawResult::of(RawContent::Binary { media_type, bytes: bytes.to_vec() })
+    RawResult::new(RawContent::Binary { media_type, bytes: bytes.to_vec() })
 }
 
 #[test]
 fn raw_chunks_beyond_the_tokens_are_counted_one_by_one() {
     let chunk = || RawChunk::Text("words ".repeat(100));
-    let session = SessionBudget::named("chars4").unwrap().with_total(2_000).open(0);
+    let session = SessionBudget::from_counter_name("chars4").unwrap().with_total(2_000).open(0);
     let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Raw), session.reserve());
     let shown = (0..20).filter(|_| stream.push(chunk()).is_some()).count();
     assert_eq!(u64::try_from(shown).unwrap(), stream.parts());
     assert!((2..19).contains(&shown), "{shown}");
     // Once one did not fit, no smaller one does: what is shown has no gaps.
     assert!(stream.push(RawChunk::Text("w".to_owned())).is_none());
-    let whole = stream.whole();
+    let whole = stream.take_result();
     let (frame, _) = stream.end(StreamEnd::Complete, &whole, None);
     assert_eq!(warned(&frame, "chunks_omitted"), Some(21 - shown as u64));
 }
@@ -446,7 +446,7 @@ fn where_there_is_much_to_say_of_a_stream_it_is_said_as_one_number() {
     {
         let mut stream = FrameStream::new(&FIREWALL, budget(100, 20_000), None);
         stream.push(RawChunk::Text(values.join("\n") + "\n"));
-        let whole = stream.whole();
+        let whole = stream.take_result();
         let (frame, _) = stream.end(how, &whole, None);
         assert_eq!(warned(&frame, kind), Some(sum + more), "{:?}", frame.warnings);
         assert_eq!(warned(&frame, "redacted_email"), None);
@@ -546,7 +546,7 @@ proptest! {
         fields in prop::collection::vec(0_usize..4, 1..4),
     ) {
         let text: String = pieces.concat();
-        let spans = FIREWALL.spans(&text);
+        let spans = FIREWALL.value_spans(&text);
         let rows: Vec<Value> = pieces.iter().zip(fields.iter().cycle()).map(|(piece, extra)| {
             match extra {
                 0 => json!({ "t": piece }),
@@ -578,7 +578,7 @@ proptest! {
         total in 0_u32..4_000,
     ) {
         let spec = budget(rows, max);
-        let session = SessionBudget::named("chars4").unwrap().with_total(total).open(0);
+        let session = SessionBudget::from_counter_name("chars4").unwrap().with_total(total).open(0);
         let reserved = session.reserve();
         let counted = reserved.is_some();
         let (items, _) = streamed(&spec, chunks_of(pieces, &kinds), reserved);
@@ -597,7 +597,7 @@ proptest! {
 
 /// What is stored of these chunks, and whether it was cut.
 fn stored(chunks: Vec<RawChunk>) -> (RawContent, bool) {
-    let mut whole = StreamWhole::default();
+    let mut whole = StreamCollector::default();
     chunks.into_iter().for_each(|chunk| whole.push(chunk));
     let raw = whole.into_raw();
     (raw.content, raw.findings == ["stream_cut"])
@@ -630,30 +630,30 @@ fn what_came_is_stored_as_one_result() {
 fn a_text_that_is_too_long_is_cut_at_its_last_break_within_reach() {
     let look_back = 16 * 1_024;
     let cut = |end: &str, more: &str| {
-        let text = format!("{}{end}", "x".repeat(MAX_WHOLE - end.len()));
+        let text = format!("{}{end}", "x".repeat(MAX_COLLECTED_BYTES - end.len()));
         let (RawContent::Text(kept), cut) = stored(texts(&[text.as_str(), more])) else {
             panic!("no text")
         };
         (kept.len(), cut)
     };
-    assert_eq!(cut("", ""), (MAX_WHOLE, false));
-    assert_eq!(cut("a line\nand", "y"), (MAX_WHOLE - 3, true));
+    assert_eq!(cut("", ""), (MAX_COLLECTED_BYTES, false));
+    assert_eq!(cut("a line\nand", "y"), (MAX_COLLECTED_BYTES - 3, true));
     // A line break goes before a blank, and both before nothing at all.
-    assert_eq!(cut("\none two three", "y"), (MAX_WHOLE - 13, true));
-    assert_eq!(cut("one two three", "y"), (MAX_WHOLE - 5, true));
-    assert_eq!(cut("", "y"), (MAX_WHOLE - look_back, true));
+    assert_eq!(cut("\none two three", "y"), (MAX_COLLECTED_BYTES - 13, true));
+    assert_eq!(cut("one two three", "y"), (MAX_COLLECTED_BYTES - 5, true));
+    assert_eq!(cut("", "y"), (MAX_COLLECTED_BYTES - look_back, true));
     let far = format!("\n{}", "z".repeat(look_back));
-    assert_eq!(cut(&far, "y"), (MAX_WHOLE - look_back, true));
+    assert_eq!(cut(&far, "y"), (MAX_COLLECTED_BYTES - look_back, true));
     // The same of bytes, and nothing is taken on after the cut.
-    let long = [vec![b'x'; MAX_WHOLE - 3], b"\nab".to_vec()].concat();
+    let long = [vec![b'x'; MAX_COLLECTED_BYTES - 3], b"\nab".to_vec()].concat();
     let chunks = vec![RawChunk::Bytes(long), bytes(b"c"), bytes(b"\nd"), texts(&["e"]).remove(0)];
     let (RawContent::Text(kept), true) = stored(chunks) else { panic!("not cut") };
-    assert_eq!((kept.len(), kept.ends_with("x\n")), (MAX_WHOLE - 2, true));
+    assert_eq!((kept.len(), kept.ends_with("x\n")), (MAX_COLLECTED_BYTES - 2, true));
 }
 
 #[test]
 fn a_value_that_does_not_fit_is_left_out_whole() {
-    let row = json!({ "a": "x".repeat(MAX_WHOLE / 2) });
+    let row = json!({ "a": "x".repeat(MAX_COLLECTED_BYTES / 2) });
     let chunks = (0..3).map(|_| RawChunk::Json(row.clone())).collect();
     assert_eq!(stored(chunks), (RawContent::Json(row), true));
 }
@@ -666,12 +666,16 @@ fn a_stream_without_spaces_is_cut_between_characters() {
         let (content, is_cut) = stored(chunks);
         let RawContent::Text(kept) = content else { panic!("no text") };
         assert!(is_cut && long.starts_with(&kept));
-        assert!(kept.len() <= MAX_WHOLE && kept.len() > MAX_WHOLE - 32 * 1024, "{}", kept.len());
+        assert!(
+            kept.len() <= MAX_COLLECTED_BYTES && kept.len() > MAX_COLLECTED_BYTES - 32 * 1024,
+            "{}",
+            kept.len()
+        );
     }
     // Bytes that are no text are cut wherever the bound is.
-    let (content, is_cut) = stored(vec![RawChunk::Bytes(vec![0x80; MAX_WHOLE + 1])]);
+    let (content, is_cut) = stored(vec![RawChunk::Bytes(vec![0x80; MAX_COLLECTED_BYTES + 1])]);
     assert!(
         is_cut
-            && matches!(content, RawContent::Binary { bytes, .. } if bytes.len() > MAX_WHOLE - 32 * 1024)
+            && matches!(content, RawContent::Binary { bytes, .. } if bytes.len() > MAX_COLLECTED_BYTES - 32 * 1024)
     );
 }

@@ -35,7 +35,7 @@ fn what_is_no_object_is_counted_beside_the_rows() {
         facts(json!([{"a": 1}, 5, "x", {"a": 3}])),
         [
             "Total rows: 4",
-            "Rows that are no objects: 2",
+            "Rows that are not objects: 2",
             "Top keys: a",
             "a: min=1.00, max=3.00, avg=2.00"
         ]

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use weaver_firewall::{Firewall, FrameBudget, FrameSpec};
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::ledger::{BlobId, BlobStore, LedgerError};
 use weaver_types::{
-    Agents, CallId, Capability, CapabilityDraft, CapabilityId, Constraints, Effects, Frame, Label,
-    ResponseMode, Timestamp,
+    AllowedAgents, CallId, Capability, CapabilityDraft, CapabilityId, Constraints, Effects, Frame,
+    Label, ResponseMode, Timestamp,
 };
 
 pub(crate) static FIREWALL: LazyLock<Firewall> = LazyLock::new(Firewall::new);
@@ -28,7 +28,7 @@ pub(crate) fn draft(fields: &[&str]) -> CapabilityDraft {
         idempotent: true,
         allowed_fields: names(fields),
         timeout_ms: 1_000,
-        ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
+        ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, AllowedAgents::Any)
     }
 }
 
@@ -81,7 +81,7 @@ impl Blobs {
 
 impl BlobStore for Blobs {
     fn put(&self, bytes: &[u8]) -> Result<BlobId, LedgerError> {
-        let id = BlobId(Digest::of(Tag::BLOB, bytes));
+        let id = BlobId(Digest::of(DomainTag::BLOB, bytes));
         self.0.lock().unwrap().insert(id, bytes.to_vec());
         Ok(id)
     }
@@ -111,7 +111,7 @@ pub(crate) fn cases(name: &str) -> serde_json::Value {
 pub(crate) fn shown(text: &str) -> String {
     let once = FIREWALL.redact_text(text).text;
     assert_eq!(FIREWALL.redact_text(&once).text, once, "twice: {text}");
-    let mut stream = FIREWALL.stream();
+    let mut stream = FIREWALL.stream_redactor();
     let pieces: String = text.chars().map(|c| stream.push(c.encode_utf8(&mut [0; 4]))).collect();
     assert_eq!(pieces + &stream.finish(), once, "in a stream: {text}");
     once

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
-use weaver_firewall::handle::{self, Access};
+use weaver_firewall::handle::{self, HandleAccess};
 use weaver_firewall::{HandleError, HandleQuery};
 use weaver_types::{
     Confidentiality, Frame, HandleId, Integrity, Label, PrincipalId, RawResult, ResponseMode,
@@ -118,13 +118,16 @@ fn views_drilldown() {
     assert_eq!(get(&t, keys).unwrap_err().code(), "invalid_constraint");
     // What has no view of that name, and what is not there, is refused in both.
     assert_eq!(refused(&t, json!({"view": "nope"})), "invalid_constraint");
-    let access = Access {
+    let access = HandleAccess {
         tenant: &Tenant::default(),
         principal: &PrincipalId::parse("ann").unwrap(),
         now: spec(ResponseMode::Table).now,
     };
     let id = HandleId::parse("hdl_00000000000000000000000000000000").unwrap();
-    assert_eq!(handle::load(&id, None, access).unwrap_err().code(), "handle_not_found");
+    assert_eq!(
+        handle::authorized_record(&id, None, access).unwrap_err().code(),
+        "handle_not_found"
+    );
     for at in [5, 6] {
         assert!(RECORDED["views.drilldown"][at][3].is_string());
     }
@@ -135,7 +138,7 @@ fn views_drilldown() {
 fn views_drilldown_denied() {
     let raw = RawResult::json(json!({"user": "u7", "password": "hunter2hunter2"}));
     let mut spec = spec(ResponseMode::Table);
-    spec.label = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+    spec.label = Label::new(Confidentiality::Restricted, Integrity::Untrusted);
     for query in [
         json!({}),
         json!({"view": "get", "args": {"path": "password"}}),

@@ -220,7 +220,7 @@ fn views_show_only_the_fields_that_may_be_seen() {
     let filter = json!({"view": "rows", "filter": {"amount": 10}});
     // The column is not among the rows of the view, so that nothing in it can be found.
     let refused = view(&RawResult::text(CSV), filter).unwrap_err().to_string();
-    assert!(refused.contains("there is city, id"), "{refused}");
+    assert!(refused.contains("known: city, id"), "{refused}");
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn a_range_of_lines_or_characters_may_be_empty_and_not_backwards() {
     assert_eq!(json!(lines(1, 9).unwrap().table).as_array().unwrap().len(), 2);
     assert!(lines(1, 1).unwrap().table.is_empty() && lines(9, 9).unwrap().table.is_empty());
     let error = lines(2, 1).unwrap_err().to_string();
-    assert!(error.contains("`end` stands before `start`"), "{error}");
+    assert!(error.contains("`end` is before `start`"), "{error}");
     let chars = json!({ "view": "chars", "args": { "start": 2, "end": 4 } });
     assert_eq!(table(&raw, chars), json!([{ "character": 2, "value": "bc" }]));
 }
@@ -399,10 +399,7 @@ fn a_name_of_a_view_is_a_short_word_in_lower_case() {
         let taken = ViewRegistry::default().register("*/*", Arc::new(Named(names)));
         assert_eq!(taken.is_ok(), is_one, "{name}");
         if let Err(error) = taken {
-            assert!(
-                error.to_string().contains(&format!("`{name}` is no name of a view")),
-                "{error}"
-            );
+            assert!(error.to_string().contains(&format!("`{name}` is not a view name")), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -8,12 +8,12 @@ use weaver_types::{OsRandom, random_text};
 
 use crate::interruption;
 
-/// Replaces a file, or makes it: a temporary file beside it is written and synced, then renamed.
-/// Permissions stay those of the file that was there; a new one is for this user alone. A link is
-/// followed, so that it stays a link.
+/// Replaces or creates a file: a temporary file next to it is written and synced, then renamed. An
+/// existing file keeps its permissions; a new one is accessible to this user only. A symbolic link
+/// is followed, so that it stays a link.
 ///
 /// # Errors
-/// Those of the system. The file is as it was then, and the temporary one is gone.
+/// Those of the system. The file is then unchanged, and the temporary one is removed.
 pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
@@ -22,27 +22,27 @@ pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     };
     let permissions = fs::metadata(&target).ok().map(|data| data.permissions());
     remove_abandoned(&target);
-    let beside = temporary_beside(&target)?;
-    let written = write_synced(&beside, text).and_then(|()| {
+    let temporary = temporary_beside(&target)?;
+    let written = write_synced(&temporary, text).and_then(|()| {
         if let Some(permissions) = permissions {
-            fs::set_permissions(&beside, permissions)?;
+            fs::set_permissions(&temporary, permissions)?;
         }
-        fs::rename(&beside, &target)?;
+        fs::rename(&temporary, &target)?;
         interruption::step();
         Ok(())
     });
     if let Err(error) = written {
-        // What is left of the attempt.
-        let _ = fs::remove_file(&beside);
+        // Remove what is left of the attempt.
+        let _ = fs::remove_file(&temporary);
         return Err(error);
     }
     sync_folder(&target)
 }
 
-/// Writes a file that is not there yet, for this user alone, synced to disk.
+/// Writes a new file for this user only, synced to disk.
 ///
 /// # Errors
-/// Those of the system, also where the file exists. What was half written is gone then.
+/// Those of the system, including that the file exists. A partly written file is removed.
 pub fn write_new_file(path: &Path, text: &str) -> io::Result<()> {
     write_synced(path, text)
 }
@@ -55,7 +55,7 @@ fn write_synced(path: &Path, text: &str) -> io::Result<()> {
     let file = options.open(path)?;
     let written = write_all_synced(file, text.as_bytes());
     if written.is_err() {
-        // The half-written file is ours: it was made just now.
+        // The partly written file is ours: it was created just now.
         let _ = fs::remove_file(path);
     }
     written
@@ -71,10 +71,10 @@ fn write_all_synced(mut file: File, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// What stands between the name of a file and the process that writes its temporary one.
+/// Separates the file name from the id of the writing process in temporary names.
 const MARK: &str = ".weaver-";
 
-/// A name beside the file that nobody else has. It says which process writes there.
+/// A unique name next to the file, containing the id of this process.
 fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     let prefix = format!("{MARK}{}-", std::process::id());
     let fresh = random_text(&prefix, 8, &OsRandom).map_err(io::Error::other)?;
@@ -83,8 +83,8 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(name))
 }
 
-/// Removes the temporary files of this file whose processes are gone: they were ended in the middle
-/// of a write, and what they left may hold secrets. One that stays hurts nobody but who looks.
+/// Removes temporary files of this file whose processes have ended: they were interrupted while
+/// writing, and the leftovers may contain secrets. Failing to remove one does no other harm.
 fn remove_abandoned(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -98,7 +98,7 @@ fn remove_abandoned(path: &Path) {
     }
 }
 
-/// Whether no process has this id. Where that cannot be told, one may.
+/// Whether no process has this id. If this cannot be determined, one may exist.
 fn has_ended(id: i32) -> bool {
     #[cfg(unix)]
     {
@@ -112,7 +112,7 @@ fn has_ended(id: i32) -> bool {
     }
 }
 
-/// Makes a rename last. Where folders cannot be synced, the system does as it does.
+/// Makes a rename durable, on systems that can sync folders.
 fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {

@@ -1,61 +1,61 @@
-//! The clients that are known, and where each keeps its servers.
+//! The known clients, and where each keeps its servers.
 //!
-//! A client is one row. Facts are those of the clients' own documentation; a place that a client
-//! stopped using costs nothing, since only files that are there are read.
+//! Each client is one row, taken from the client's own documentation. A location that a client no
+//! longer uses does no harm, because only existing files are read.
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::Folders;
+use super::ClientFolders;
 use super::server_table::Syntax;
 
 /// A program that starts MCP servers for a model.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Client {
-    /// The word for it on the command line.
+    /// Its name on the command line.
     pub id: &'static str,
-    /// What people call it.
+    /// Its display name.
     pub name: &'static str,
-    /// Where its servers stand, the place of the user first.
-    pub places: &'static [ConfigPlace],
-    /// What must be done before a change counts.
+    /// Where its servers are configured, the user's location first.
+    pub locations: &'static [ConfigLocation],
+    /// What must be done before a change takes effect.
     pub reload: &'static str,
-    pub(super) entry: EntryForm,
+    pub(super) entry_style: EntryStyle,
 }
 
-/// For whom a configuration counts.
+/// For whom a configuration applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// For the user, everywhere.
     User,
-    /// For one folder.
+    /// For one project folder.
     Project,
 }
 
-/// A file, and the table of servers in it.
+/// A configuration file and the table of servers in it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct ConfigPlace {
-    /// For whom it counts.
+pub struct ConfigLocation {
+    /// For whom it applies.
     pub scope: Scope,
-    base: Base,
+    base: BaseFolder,
     path: &'static str,
     pub(super) syntax: Syntax,
     keys: &'static [&'static str],
 }
 
-/// The folder that a path starts at.
+/// The folder that a path is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Base {
+enum BaseFolder {
     Home,
     Applications,
     Xdg,
     Project,
 }
 
-/// How a client writes an entry.
+/// How a client writes a server entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EntryForm {
+pub(super) enum EntryStyle {
     /// `{ "command": …, "args": […] }`.
     Plain,
     /// The same with `"type": "stdio"`.
@@ -68,29 +68,39 @@ pub(super) enum EntryForm {
     Goose,
 }
 
-/// The clients that search among tools themselves.
-const SEARCHING: [&str; 1] = ["claude-code"];
+/// Clients that search among tools themselves.
+const TOOL_SEARCHING_CLIENTS: [&str; 1] = ["claude-code"];
 
 /// How a client starts the gateway.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct GatewayStart<'a> {
+pub(super) struct GatewayLaunch<'a> {
     pub(super) program: &'a str,
     pub(super) config: &'a str,
-    /// What the client sees, where that is not what all see.
+    /// The profile to use, if not the default one.
     pub(super) profile: Option<&'a str>,
-    /// What the entry is called.
+    /// The name of the entry.
     pub(super) name: &'a str,
 }
 
-/// Stands for the folder that one works in.
-const HERE: &str = "<project>";
+/// Stands for the current project folder in keys.
+const PROJECT_PLACEHOLDER: &str = "<project>";
 
-const fn user(base: Base, path: &'static str, keys: &'static [&'static str]) -> ConfigPlace {
-    ConfigPlace { scope: Scope::User, base, path, syntax: Syntax::Json, keys }
+const fn user(
+    base: BaseFolder,
+    path: &'static str,
+    keys: &'static [&'static str],
+) -> ConfigLocation {
+    ConfigLocation { scope: Scope::User, base, path, syntax: Syntax::Json, keys }
 }
 
-const fn project(path: &'static str, keys: &'static [&'static str]) -> ConfigPlace {
-    ConfigPlace { scope: Scope::Project, base: Base::Project, path, syntax: Syntax::Json, keys }
+const fn project(path: &'static str, keys: &'static [&'static str]) -> ConfigLocation {
+    ConfigLocation {
+        scope: Scope::Project,
+        base: BaseFolder::Project,
+        path,
+        syntax: Syntax::Json,
+        keys,
+    }
 }
 
 const RESTART: &str = "quit it and start it again";
@@ -99,128 +109,139 @@ const CLIENTS: [Client; 12] = [
     Client {
         id: "claude-desktop",
         name: "Claude Desktop",
-        places: &[user(Base::Applications, "Claude/claude_desktop_config.json", &["mcpServers"])],
+        locations: &[user(
+            BaseFolder::Applications,
+            "Claude/claude_desktop_config.json",
+            &["mcpServers"],
+        )],
         reload: RESTART,
-        entry: EntryForm::Plain,
+        entry_style: EntryStyle::Plain,
     },
     Client {
         id: "claude-code",
         name: "Claude Code",
-        places: &[
-            user(Base::Home, ".claude.json", &["mcpServers"]),
-            ConfigPlace {
+        locations: &[
+            user(BaseFolder::Home, ".claude.json", &["mcpServers"]),
+            ConfigLocation {
                 scope: Scope::Project,
-                ..user(Base::Home, ".claude.json", &["projects", HERE, "mcpServers"])
+                ..user(
+                    BaseFolder::Home,
+                    ".claude.json",
+                    &["projects", PROJECT_PLACEHOLDER, "mcpServers"],
+                )
             },
             project(".mcp.json", &["mcpServers"]),
         ],
         reload: "start a new session",
-        entry: EntryForm::Typed,
+        entry_style: EntryStyle::Typed,
     },
     Client {
         id: "codex",
         name: "Codex",
-        places: &[
-            ConfigPlace {
+        locations: &[
+            ConfigLocation {
                 syntax: Syntax::Toml,
-                ..user(Base::Home, ".codex/config.toml", &["mcp_servers"])
+                ..user(BaseFolder::Home, ".codex/config.toml", &["mcp_servers"])
             },
-            ConfigPlace { syntax: Syntax::Toml, ..project(".codex/config.toml", &["mcp_servers"]) },
+            ConfigLocation {
+                syntax: Syntax::Toml,
+                ..project(".codex/config.toml", &["mcp_servers"])
+            },
         ],
         reload: "start a new session",
-        entry: EntryForm::Plain,
+        entry_style: EntryStyle::Plain,
     },
     Client {
         id: "cursor",
         name: "Cursor",
-        places: &[
-            user(Base::Home, ".cursor/mcp.json", &["mcpServers"]),
+        locations: &[
+            user(BaseFolder::Home, ".cursor/mcp.json", &["mcpServers"]),
             project(".cursor/mcp.json", &["mcpServers"]),
         ],
         reload: "reload its window",
-        entry: EntryForm::Plain,
+        entry_style: EntryStyle::Plain,
     },
     Client {
         id: "vscode",
         name: "VS Code",
-        places: &[
-            user(Base::Applications, "Code/User/mcp.json", &["servers"]),
+        locations: &[
+            user(BaseFolder::Applications, "Code/User/mcp.json", &["servers"]),
             project(".vscode/mcp.json", &["servers"]),
         ],
         reload: "reload its window",
-        entry: EntryForm::Typed,
+        entry_style: EntryStyle::Typed,
     },
     Client {
         id: "gemini",
         name: "Gemini CLI",
-        places: &[
-            user(Base::Home, ".gemini/settings.json", &["mcpServers"]),
+        locations: &[
+            user(BaseFolder::Home, ".gemini/settings.json", &["mcpServers"]),
             project(".gemini/settings.json", &["mcpServers"]),
         ],
         reload: "start a new session",
-        entry: EntryForm::Plain,
+        entry_style: EntryStyle::Plain,
     },
     Client {
         id: "windsurf",
         name: "Windsurf",
-        places: &[user(Base::Home, ".codeium/windsurf/mcp_config.json", &["mcpServers"])],
+        locations: &[user(BaseFolder::Home, ".codeium/windsurf/mcp_config.json", &["mcpServers"])],
         reload: "refresh its list of servers",
-        entry: EntryForm::Plain,
+        entry_style: EntryStyle::Plain,
     },
     Client {
         id: "zed",
         name: "Zed",
-        places: &[
-            user(Base::Xdg, "zed/settings.json", &["context_servers"]),
+        locations: &[
+            user(BaseFolder::Xdg, "zed/settings.json", &["context_servers"]),
             project(".zed/settings.json", &["context_servers"]),
         ],
         reload: "nothing: it sees the change",
-        entry: EntryForm::Zed,
+        entry_style: EntryStyle::Zed,
     },
     Client {
         id: "goose",
         name: "goose",
-        places: &[ConfigPlace {
+        locations: &[ConfigLocation {
             syntax: Syntax::Yaml,
-            ..user(Base::Xdg, "goose/config.yaml", &["extensions"])
+            ..user(BaseFolder::Xdg, "goose/config.yaml", &["extensions"])
         }],
         reload: "start a new session",
-        entry: EntryForm::Goose,
+        entry_style: EntryStyle::Goose,
     },
     Client {
         id: "opencode",
         name: "opencode",
-        places: &[
-            user(Base::Xdg, "opencode/opencode.json", &["mcp"]),
-            user(Base::Xdg, "opencode/opencode.jsonc", &["mcp"]),
+        locations: &[
+            user(BaseFolder::Xdg, "opencode/opencode.json", &["mcp"]),
+            user(BaseFolder::Xdg, "opencode/opencode.jsonc", &["mcp"]),
             project("opencode.json", &["mcp"]),
             project("opencode.jsonc", &["mcp"]),
         ],
         reload: "start a new session",
-        entry: EntryForm::OpenCode,
+        entry_style: EntryStyle::OpenCode,
     },
     Client {
         id: "cline",
         name: "Cline",
-        places: &[user(
-            Base::Applications,
+        locations: &[user(
+            BaseFolder::Applications,
             "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
             &["mcpServers"],
         )],
         reload: "refresh its list of servers",
-        entry: EntryForm::Plain,
+        entry_style: EntryStyle::Plain,
     },
     Client {
         id: "lm-studio",
         name: "LM Studio",
-        places: &[user(Base::Home, ".lmstudio/mcp.json", &["mcpServers"])],
+        locations: &[user(BaseFolder::Home, ".lmstudio/mcp.json", &["mcpServers"])],
         reload: "reload its integrations",
-        entry: EntryForm::Plain,
+        entry_style: EntryStyle::Plain,
     },
 ];
 
 impl Client {
-    /// Every client that is known.
+    /// All known clients.
     #[must_use]
     pub fn all() -> &'static [Self] {
         static ALL: [Client; 12] = CLIENTS;
@@ -229,54 +250,55 @@ impl Client {
 
     /// The client with this id.
     #[must_use]
-    pub fn named(id: &str) -> Option<&'static Self> {
+    pub fn by_id(id: &str) -> Option<&'static Self> {
         Self::all().iter().find(|client| client.id == id)
     }
 
-    /// Its places, each once: in the user's own folder, the file of the project is the user's.
-    pub fn distinct_places<'a>(
+    /// Its locations without duplicates: in the user's home folder, the project's file is the
+    /// user's file.
+    pub fn distinct_locations<'a>(
         &'static self,
-        folders: &'a Folders,
-    ) -> impl Iterator<Item = &'static ConfigPlace> + 'a {
-        let location = |place: &ConfigPlace| {
+        folders: &'a ClientFolders,
+    ) -> impl Iterator<Item = &'static ConfigLocation> + 'a {
+        let location = |place: &ConfigLocation| {
             let file = place.file(folders);
             (file.canonicalize().unwrap_or(file), place.keys(folders))
         };
         let mut seen = Vec::new();
-        self.places.iter().filter(move |place| {
+        self.locations.iter().filter(move |place| {
             let location = location(place);
-            let fresh = !seen.contains(&location);
+            let is_new = !seen.contains(&location);
             seen.push(location);
-            fresh
+            is_new
         })
     }
 
-    /// Whether it searches among the tools of its servers itself, so that hundreds of them cost its
-    /// model nothing and each is best shown by its own name.
+    /// Whether it searches among its servers' tools itself, so that hundreds of tools cost the
+    /// model nothing and are best shown under their own names.
     #[must_use]
     pub fn searches_tools(&self) -> bool {
-        SEARCHING.contains(&self.id)
+        TOOL_SEARCHING_CLIENTS.contains(&self.id)
     }
 
     /// The entry with which this client starts the gateway.
-    pub(super) fn gateway_entry(&self, start: &GatewayStart<'_>) -> Value {
-        let GatewayStart { program, config, profile, name } = *start;
+    pub(super) fn gateway_entry(&self, start: &GatewayLaunch<'_>) -> Value {
+        let GatewayLaunch { program, config, profile, name } = *start;
         let mut args = vec!["serve", "--config", config];
         if let Some(profile) = profile {
             args.extend(["--profile", profile]);
         }
-        match self.entry {
-            EntryForm::Plain => json!({ "command": program, "args": args }),
-            EntryForm::Typed => json!({ "type": "stdio", "command": program, "args": args }),
-            EntryForm::Zed => {
+        match self.entry_style {
+            EntryStyle::Plain => json!({ "command": program, "args": args }),
+            EntryStyle::Typed => json!({ "type": "stdio", "command": program, "args": args }),
+            EntryStyle::Zed => {
                 json!({ "source": "custom", "command": program, "args": args, "env": {} })
             }
-            EntryForm::OpenCode => json!({
+            EntryStyle::OpenCode => json!({
                 "type": "local",
                 "command": ([&[program], args.as_slice()].concat()),
                 "enabled": true,
             }),
-            EntryForm::Goose => json!({
+            EntryStyle::Goose => json!({
                 "enabled": true, "type": "stdio", "name": name, "cmd": program, "args": args,
                 "timeout": 300,
             }),
@@ -284,22 +306,25 @@ impl Client {
     }
 }
 
-impl ConfigPlace {
+impl ConfigLocation {
     /// The file.
     #[must_use]
-    pub fn file(&self, folders: &Folders) -> PathBuf {
+    pub fn file(&self, folders: &ClientFolders) -> PathBuf {
         let base = match self.base {
-            Base::Home => &folders.home,
-            Base::Applications => &folders.applications,
-            Base::Xdg => &folders.xdg,
-            Base::Project => &folders.project,
+            BaseFolder::Home => &folders.home,
+            BaseFolder::Applications => &folders.applications,
+            BaseFolder::Xdg => &folders.xdg,
+            BaseFolder::Project => &folders.project,
         };
         base.join(self.path)
     }
 
     /// The keys from the root of the file to the table of servers.
-    pub(super) fn keys(&self, folders: &Folders) -> Vec<String> {
+    pub(super) fn keys(&self, folders: &ClientFolders) -> Vec<String> {
         let here = || folders.project.display().to_string();
-        self.keys.iter().map(|key| if *key == HERE { here() } else { (*key).to_owned() }).collect()
+        self.keys
+            .iter()
+            .map(|key| if *key == PROJECT_PLACEHOLDER { here() } else { (*key).to_owned() })
+            .collect()
     }
 }

@@ -1,12 +1,12 @@
-//! What a change does to a text, for people: the lines that go and the lines that come.
+//! Shows a change of a text as removed and added lines.
 
-/// Unchanged lines that are shown around a change.
+/// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
 
-/// The change in the form of `diff -u`, as one hunk from the first line that differs to the last.
-/// A value of `secrets` is not shown.
+/// The change in `diff -u` format, as one hunk from the first to the last differing line. Values in
+/// `secrets` are masked.
 #[must_use]
-pub fn unified(name: &str, old: &str, new: &str, secrets: &[String]) -> String {
+pub fn unified_diff(name: &str, old: &str, new: &str, secrets: &[String]) -> String {
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
         (old.lines().collect(), new.lines().collect());
     let same = |pair: &(&&str, &&str)| pair.0 == pair.1;
@@ -51,7 +51,7 @@ mod tests {
         let old = "a\nb\nc\nd\ntoken-123\nf\ng\n";
         let new = "a\nb\nc\nd\nweaver\nf\ng\n";
         let wanted = "--- x\n+++ x\n@@ -2,6 +2,6 @@\n b\n c\n d\n-•••\n+weaver\n f\n g\n";
-        assert_eq!(unified("x", old, new, &["token-123".to_owned()]), wanted);
-        assert_eq!(unified("x", old, old, &[]), "");
+        assert_eq!(unified_diff("x", old, new, &["token-123".to_owned()]), wanted);
+        assert_eq!(unified_diff("x", old, old, &[]), "");
     }
 }

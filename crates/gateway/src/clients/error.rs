@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use weaver_policy::Finding;
+use weaver_policy::DocumentFinding;
 
-/// A client's file that cannot be read or changed: where, why, and what to do next.
+/// Why a client's file cannot be read or changed: location, cause and remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{finding}")]
 pub struct ClientFileError {
-    finding: Box<Finding>,
+    finding: Box<DocumentFinding>,
 }
 
 impl ClientFileError {
@@ -18,7 +18,7 @@ impl ClientFileError {
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        let finding = Finding {
+        let finding = DocumentFinding {
             file: file.display().to_string(),
             line: None,
             column: None,
@@ -30,8 +30,8 @@ impl ClientFileError {
         Self { finding: Box::new(finding) }
     }
 
-    /// The same with the place of the fault in this text.
-    pub(super) fn at(mut self, text: &str, offset: usize) -> Self {
+    /// Adds the line and column of an offset in `text`.
+    pub(super) fn with_location(mut self, text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
         let start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -41,14 +41,14 @@ impl ClientFileError {
         self
     }
 
-    pub(super) fn key(mut self, key: impl Into<String>) -> Self {
+    pub(super) fn with_key(mut self, key: impl Into<String>) -> Self {
         self.finding.key = Some(key.into());
         self
     }
 
-    /// What is wrong, in the form in which everything that is wrong in a file is told.
+    /// The error as a finding, the form used for all file problems.
     #[must_use]
-    pub fn finding(&self) -> &Finding {
+    pub fn finding(&self) -> &DocumentFinding {
         &self.finding
     }
 
@@ -62,7 +62,7 @@ impl ClientFileError {
 /// A text that cannot be parsed or edited, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SyntaxFault {
-    /// In bytes from the start of the text.
+    /// The byte offset in the text.
     pub(super) offset: usize,
     pub(super) message: String,
 }

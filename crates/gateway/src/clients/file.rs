@@ -1,31 +1,31 @@
-//! One file of a client, read.
+//! Reads one configuration file of a client.
 
 use std::path::{Path, PathBuf};
 
 use weaver_text::escape;
 
-use super::catalogue::{Client, ConfigPlace, Scope};
+use super::catalogue::{Client, ConfigLocation, Scope};
 use super::error::{ClientFileError, SyntaxFault};
 use super::server_entry::{self, EntryReading, ServerEntry, UnusableEntry};
-use super::server_table::{self, Change, LocatedEntry, NewEntry, Syntax};
-use super::{Folders, GATEWAY_ENTRY};
+use super::server_table::{self, LocatedEntry, NewEntry, Syntax, TableChange};
+use super::{ClientFolders, GATEWAY_ENTRY};
 use crate::bounded_file::{self, ReadError};
 
-/// The largest file of a client that is read. Claude Code keeps much beside its servers in one file.
-const MAX_FILE: usize = 32 * 1024 * 1024;
+/// The largest client file that is read. Claude Code stores much more than servers in one file.
+const MAX_FILE_BYTES: usize = 32 * 1024 * 1024;
 
 /// A client's configuration file and the servers in it.
 #[derive(Debug, Clone)]
 pub struct ClientFile {
-    /// The id of the client; a word for files that belong to none.
+    /// The client's id; `file` for a file that belongs to no known client.
     pub client: String,
-    /// What people call it.
+    /// The client's display name.
     pub client_name: String,
-    /// For whom it counts.
+    /// For whom it applies.
     pub scope: Scope,
-    /// The file itself; a link is followed when it is written.
+    /// The path; a symbolic link is followed on writing.
     pub path: PathBuf,
-    /// The servers, in their order.
+    /// The servers, in file order.
     pub servers: Vec<ListedServer>,
     pub(super) text: String,
     pub(super) syntax: Syntax,
@@ -33,14 +33,14 @@ pub struct ClientFile {
     pub(super) exists: bool,
 }
 
-/// A server in a file.
+/// A server in a client's file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedServer {
-    /// What the client calls it.
+    /// The client's name for it.
     pub name: String,
-    /// The line of the file.
+    /// Its line in the file.
     pub line: usize,
-    /// What it is, or why it cannot be taken over.
+    /// Its configuration, or why it cannot be taken over.
     pub entry: Result<ServerEntry, UnusableEntry>,
     pub(super) located: LocatedEntry,
 }
@@ -54,26 +54,27 @@ impl ListedServer {
 }
 
 impl ClientFile {
-    /// Reads the files of all clients that are there. A broken one is told, and the others are read.
+    /// Reads the existing files of all clients. Invalid ones are returned as errors.
     #[must_use]
-    pub fn find_all(folders: &Folders) -> Vec<Result<Self, ClientFileError>> {
+    pub fn find_all(folders: &ClientFolders) -> Vec<Result<Self, ClientFileError>> {
         let clients = Client::all().iter();
-        let places = clients
-            .flat_map(|client| client.distinct_places(folders).map(move |place| (client, place)));
+        let places = clients.flat_map(|client| {
+            client.distinct_locations(folders).map(move |place| (client, place))
+        });
         places
             .filter(|(_, place)| place.file(folders).exists())
             .map(|(client, place)| Self::read(client, place, folders))
             .collect()
     }
 
-    /// Reads one file of a client; one that is not there has no servers.
+    /// Reads one file of a client; a missing file has no servers.
     ///
     /// # Errors
-    /// [`ClientFileError`], with the place of what is wrong.
+    /// [`ClientFileError`] with the location of the problem.
     pub fn read(
         client: &Client,
-        place: &ConfigPlace,
-        folders: &Folders,
+        place: &ConfigLocation,
+        folders: &ClientFolders,
     ) -> Result<Self, ClientFileError> {
         let project = (place.scope == Scope::Project).then(|| folders.project.clone());
         let mut file = Self {
@@ -87,14 +88,14 @@ impl ClientFile {
             keys: place.keys(folders),
             exists: true,
         };
-        file.load(project.as_deref(), Absence::IsEmpty)?;
+        file.load(project.as_deref(), IfAbsent::Empty)?;
         Ok(file)
     }
 
-    /// Reads any file with servers: of a known client, or with `mcpServers` or the like in it.
+    /// Reads any file with servers: of a known client, or with a table such as `mcpServers`.
     ///
     /// # Errors
-    /// As [`Self::read`], and for a file that is not there or holds no servers.
+    /// As [`Self::read`], and for a missing file or one without servers.
     pub fn read_from(path: &Path) -> Result<Self, ClientFileError> {
         let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
         let syntax = match end {
@@ -121,8 +122,9 @@ impl ClientFile {
             keys: Vec::new(),
             exists: true,
         };
-        file.text = file.read_text(Absence::IsError)?;
-        let tree = server_table::parse(syntax, &file.text).map_err(|fault| file.broken(&fault))?;
+        file.text = file.read_text(IfAbsent::Error)?;
+        let tree =
+            server_table::parse(syntax, &file.text).map_err(|fault| file.syntax_error(&fault))?;
         let found = tables.iter().find(|keys| {
             keys.iter()
                 .try_fold(&tree, |level, key| level.get(key))
@@ -135,48 +137,48 @@ impl ClientFile {
             return Err(ClientFileError::new(path, "clients.no_servers", message, remedy));
         };
         file.keys = keys.iter().map(|key| (*key).to_owned()).collect();
-        file.load(None, Absence::IsError)?;
+        file.load(None, IfAbsent::Error)?;
         Ok(file)
     }
 
-    /// What the file holds.
+    /// The text of the file.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The servers that the gateway could stand in front of.
-    pub fn usable(&self) -> impl Iterator<Item = (&ListedServer, &ServerEntry)> {
+    /// The servers that the gateway can take over.
+    pub fn usable_servers(&self) -> impl Iterator<Item = (&ListedServer, &ServerEntry)> {
         let servers = self.servers.iter().filter(|server| !server.is_gateway());
         servers.filter_map(|server| Some((server, server.entry.as_ref().ok()?)))
     }
 
-    /// The same file as it is on disk now.
+    /// Reads the file again from disk.
     pub(super) fn reread(mut self) -> Result<Self, ClientFileError> {
-        self.load(None, Absence::IsEmpty)?;
+        self.load(None, IfAbsent::Empty)?;
         Ok(self)
     }
 
     /// The same file with another text.
     pub(super) fn with_text(&self, text: &str) -> Result<Self, ClientFileError> {
         let mut file = Self { text: text.to_owned(), servers: Vec::new(), ..self.clone() };
-        file.list(None)?;
+        file.parse_servers(None)?;
         Ok(file)
     }
 
-    fn load(&mut self, project: Option<&Path>, absence: Absence) -> Result<(), ClientFileError> {
+    fn load(&mut self, project: Option<&Path>, absence: IfAbsent) -> Result<(), ClientFileError> {
         self.exists = self.path.exists();
         self.text = self.read_text(absence)?;
-        self.list(project)
+        self.parse_servers(project)
     }
 
-    fn list(&mut self, project: Option<&Path>) -> Result<(), ClientFileError> {
+    fn parse_servers(&mut self, project: Option<&Path>) -> Result<(), ClientFileError> {
         self.servers.clear();
         let entries = server_table::entries(self.syntax, &self.text, &self.keys);
-        let entries = entries.map_err(|fault| self.broken(&fault))?;
+        let entries = entries.map_err(|fault| self.syntax_error(&fault))?;
         for located in entries {
             let entry = match server_entry::read(&located.value, project) {
-                EntryReading::OfClient => continue,
+                EntryReading::ClientInternal => continue,
                 EntryReading::Server(entry) => Ok(entry),
                 EntryReading::Unusable(reason) => Err(reason),
             };
@@ -188,10 +190,10 @@ impl ClientFile {
         Ok(())
     }
 
-    fn read_text(&self, absence: Absence) -> Result<String, ClientFileError> {
-        match bounded_file::text(&self.path, MAX_FILE) {
+    fn read_text(&self, absence: IfAbsent) -> Result<String, ClientFileError> {
+        match bounded_file::read_text(&self.path, MAX_FILE_BYTES) {
             Ok(text) => Ok(text),
-            Err(ReadError::Absent) if absence == Absence::IsEmpty => Ok(String::new()),
+            Err(ReadError::Absent) if absence == IfAbsent::Empty => Ok(String::new()),
             Err(error) => {
                 let remedy = match error {
                     ReadError::Absent => "check the path",
@@ -211,34 +213,34 @@ impl ClientFile {
         }
     }
 
-    /// The text after a change.
-    pub(super) fn changed(
+    /// The text after a change of the table.
+    pub(super) fn with_change(
         &self,
         remove: &[String],
         insert: &[NewEntry],
     ) -> Result<String, ClientFileError> {
-        let change = Change { keys: &self.keys, remove, insert };
+        let change = TableChange { keys: &self.keys, remove, insert };
         server_table::apply(self.syntax, &self.text, &change).map_err(|fault| {
             let message = fault.message.clone();
             let remedy = "nothing was changed; put the entry into the file by hand: \
                           `weaver connect --dry-run` shows it";
             ClientFileError::new(&self.path, "clients.not_editable", message, remedy)
-                .at(&self.text, fault.offset)
-                .key(self.keys.join("."))
+                .with_location(&self.text, fault.offset)
+                .with_key(self.keys.join("."))
         })
     }
 
-    fn broken(&self, fault: &SyntaxFault) -> ClientFileError {
+    fn syntax_error(&self, fault: &SyntaxFault) -> ClientFileError {
         let message = escape::line(&fault.message).into_owned();
         let remedy = "correct it; its client cannot read it as it is either";
         let error = ClientFileError::new(&self.path, "clients.syntax", message, remedy);
-        error.at(&self.text, fault.offset)
+        error.with_location(&self.text, fault.offset)
     }
 }
 
-/// What a file means that is not there.
+/// How a missing file is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Absence {
-    IsEmpty,
-    IsError,
+enum IfAbsent {
+    Empty,
+    Error,
 }

@@ -1,6 +1,6 @@
-//! JSON with comments and trailing commas, in which every member keeps its byte span.
+//! Parses JSON with comments and trailing commas, keeping the byte span of every member.
 //!
-//! VS Code, Zed and opencode write such files; a strict JSON file is one too.
+//! VS Code, Zed and opencode write such files; strict JSON is also accepted.
 
 use std::ops::Range;
 
@@ -8,18 +8,18 @@ use serde_json::{Map, Value};
 
 use super::error::SyntaxFault;
 
-/// The deepest nesting that is read.
+/// The deepest nesting that is accepted.
 const MAX_DEPTH: usize = 64;
 
-/// A value and where it stands.
+/// A value and its byte span.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) span: Range<usize>,
-    pub(super) shape: Shape,
+    pub(super) content: NodeContent,
 }
 
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum NodeContent {
     Object(Vec<Member>),
     Array(Vec<Node>),
     Scalar(Value),
@@ -31,7 +31,7 @@ pub(super) struct Member {
     pub(super) name: String,
     /// From the quote before the name to the end of the value.
     pub(super) span: Range<usize>,
-    /// Where the comma behind it is, if there is one.
+    /// The offset of the following comma, if any.
     pub(super) comma: Option<usize>,
     pub(super) value: Node,
 }
@@ -39,18 +39,18 @@ pub(super) struct Member {
 impl Node {
     /// The members, if this is an object.
     pub(super) fn members(&self) -> Option<&[Member]> {
-        match &self.shape {
-            Shape::Object(members) => Some(members),
+        match &self.content {
+            NodeContent::Object(members) => Some(members),
             _ => None,
         }
     }
 
-    /// The value without its places.
+    /// The value without spans.
     pub(super) fn to_value(&self) -> Value {
-        match &self.shape {
-            Shape::Scalar(value) => value.clone(),
-            Shape::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
-            Shape::Object(members) => {
+        match &self.content {
+            NodeContent::Scalar(value) => value.clone(),
+            NodeContent::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+            NodeContent::Object(members) => {
                 let members = members.iter();
                 let members = members.map(|one| (one.name.clone(), one.value.to_value()));
                 Value::Object(members.collect::<Map<_, _>>())
@@ -59,15 +59,15 @@ impl Node {
     }
 }
 
-/// Reads a text.
+/// Parses a text.
 pub(super) fn parse(text: &str) -> Result<Node, SyntaxFault> {
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = Parser { text, offset: 0 };
     if text.starts_with('\u{feff}') {
-        parser.at = '\u{feff}'.len_utf8();
+        parser.offset = '\u{feff}'.len_utf8();
     }
-    parser.skip()?;
+    parser.skip_trivia()?;
     let node = parser.value(0)?;
-    parser.skip()?;
+    parser.skip_trivia()?;
     match parser.peek() {
         None => Ok(node),
         Some(_) => Err(parser.fault("there is text after the end of the JSON value")),
@@ -76,32 +76,32 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxFault> {
 
 struct Parser<'t> {
     text: &'t str,
-    at: usize,
+    offset: usize,
 }
 
 impl Parser<'_> {
     fn fault(&self, message: impl Into<String>) -> SyntaxFault {
-        SyntaxFault { offset: self.at, message: message.into() }
+        SyntaxFault { offset: self.offset, message: message.into() }
     }
 
     fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+        self.text.as_bytes().get(self.offset).copied()
     }
 
     fn rest(&self) -> &str {
-        self.text.get(self.at..).unwrap_or_default()
+        self.text.get(self.offset..).unwrap_or_default()
     }
 
-    /// Passes over blanks and comments.
-    fn skip(&mut self) -> Result<(), SyntaxFault> {
+    /// Skips whitespace and comments.
+    fn skip_trivia(&mut self) -> Result<(), SyntaxFault> {
         loop {
             match self.peek() {
-                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.offset += 1,
                 Some(b'/') if self.rest().starts_with("//") => {
-                    self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                    self.offset += self.rest().find('\n').unwrap_or(self.rest().len());
                 }
                 Some(b'/') if self.rest().starts_with("/*") => match self.rest().find("*/") {
-                    Some(end) => self.at += end + 2,
+                    Some(end) => self.offset += end + 2,
                     None => return Err(self.fault("a comment `/*` has no end `*/`")),
                 },
                 _ => return Ok(()),
@@ -113,26 +113,26 @@ impl Parser<'_> {
         if depth > MAX_DEPTH {
             return Err(self.fault(format!("more than {MAX_DEPTH} levels are nested")));
         }
-        let start = self.at;
-        let shape = match self.peek() {
+        let start = self.offset;
+        let content = match self.peek() {
             Some(b'{') => self.object(depth)?,
             Some(b'[') => self.array(depth)?,
-            Some(b'"') => Shape::Scalar(Value::String(self.string()?)),
-            Some(_) => Shape::Scalar(self.word()?),
+            Some(b'"') => NodeContent::Scalar(Value::String(self.string()?)),
+            Some(_) => NodeContent::Scalar(self.literal()?),
             None => return Err(self.fault("the file ends where a value is expected")),
         };
-        Ok(Node { span: start..self.at, shape })
+        Ok(Node { span: start..self.offset, content })
     }
 
-    fn object(&mut self, depth: usize) -> Result<Shape, SyntaxFault> {
-        self.at += 1;
+    fn object(&mut self, depth: usize) -> Result<NodeContent, SyntaxFault> {
+        self.offset += 1;
         let mut members: Vec<Member> = Vec::new();
         let mut names = std::collections::BTreeSet::new();
         loop {
-            self.skip()?;
+            self.skip_trivia()?;
             if self.peek() == Some(b'}') {
-                self.at += 1;
-                return Ok(Shape::Object(members));
+                self.offset += 1;
+                return Ok(NodeContent::Object(members));
             }
             if members.last().is_some_and(|last| last.comma.is_none()) {
                 return Err(self.fault("a comma is missing between two members"));
@@ -140,34 +140,34 @@ impl Parser<'_> {
             if self.peek() != Some(b'"') {
                 return Err(self.fault("a name in double quotes, or `}`, is expected here"));
             }
-            let start = self.at;
+            let start = self.offset;
             let name = self.string()?;
             if !names.insert(name.clone()) {
-                self.at = start;
+                self.offset = start;
                 return Err(self.fault("this name stands twice in one object"));
             }
-            self.skip()?;
+            self.skip_trivia()?;
             if self.peek() != Some(b':') {
                 return Err(self.fault("a colon is missing after a name"));
             }
-            self.at += 1;
-            self.skip()?;
+            self.offset += 1;
+            self.skip_trivia()?;
             let value = self.value(depth + 1)?;
-            let span = start..self.at;
+            let span = start..self.offset;
             let comma = self.comma()?;
             members.push(Member { name, span, comma, value });
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<Shape, SyntaxFault> {
-        self.at += 1;
+    fn array(&mut self, depth: usize) -> Result<NodeContent, SyntaxFault> {
+        self.offset += 1;
         let mut items = Vec::new();
         let mut open = true;
         loop {
-            self.skip()?;
+            self.skip_trivia()?;
             if self.peek() == Some(b']') {
-                self.at += 1;
-                return Ok(Shape::Array(items));
+                self.offset += 1;
+                return Ok(NodeContent::Array(items));
             }
             if !open {
                 return Err(self.fault("a comma is missing between two items of a list"));
@@ -177,14 +177,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips whitespace and an optional comma; gives where the comma is.
+    /// Skips whitespace and an optional comma; returns the comma's offset.
     fn comma(&mut self) -> Result<Option<usize>, SyntaxFault> {
-        self.skip()?;
+        self.skip_trivia()?;
         if self.peek() != Some(b',') {
             return Ok(None);
         }
-        self.at += 1;
-        Ok(Some(self.at - 1))
+        self.offset += 1;
+        Ok(Some(self.offset - 1))
     }
 
     fn string(&mut self) -> Result<String, SyntaxFault> {
@@ -195,23 +195,23 @@ impl Parser<'_> {
             escaped = *byte == b'\\' && !escaped;
             !ends
         });
-        let end = self.at + 1 + length.count();
-        let quoted = self.text.get(self.at..=end).filter(|text| text.ends_with('"'));
+        let end = self.offset + 1 + length.count();
+        let quoted = self.text.get(self.offset..=end).filter(|text| text.ends_with('"'));
         let Some(quoted) = quoted else { return Err(self.fault("a text has no closing quote")) };
         let read = serde_json::from_str(quoted);
         let text =
             read.map_err(|_| self.fault("this text has an escape that JSON does not know"))?;
-        self.at = end + 1;
+        self.offset = end + 1;
         Ok(text)
     }
 
-    fn word(&mut self) -> Result<Value, SyntaxFault> {
+    fn literal(&mut self) -> Result<Value, SyntaxFault> {
         let ends = |c: char| c.is_whitespace() || matches!(c, ',' | '}' | ']' | '/' | ':' | '"');
         let length = self.rest().find(ends).unwrap_or(self.rest().len());
         let word = self.rest().get(..length).unwrap_or_default();
         let read = serde_json::from_str(word);
         let value = read.map_err(|_| self.fault("this is no JSON value"))?;
-        self.at += length;
+        self.offset += length;
         Ok(value)
     }
 }

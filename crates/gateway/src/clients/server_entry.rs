@@ -1,4 +1,4 @@
-//! One server as a client's configuration has it, in one form for all clients.
+//! A server entry in one form for all clients.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,34 +8,34 @@ use serde_json::Value;
 
 use super::variables;
 
-/// A server that a client starts or reaches. Its `Debug` form shows no value of a variable or header.
+/// A server as a client configures it. Its `Debug` form shows no values of variables or headers.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerEntry {
     /// How it is reached.
     pub transport: ServerTransport,
-    /// Switched off in the client.
+    /// Whether the client has disabled it.
     pub disabled: bool,
-    /// How long a call may take, where the client says so.
+    /// The time limit of a call, if the client sets one.
     pub timeout_ms: Option<u64>,
 }
 
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ServerTransport {
-    /// A program.
+    /// Started as a program.
     Program {
         /// A name to look up in `PATH`, or a path.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables that it gets.
+        /// Its environment variables.
         env: BTreeMap<String, String>,
-        /// Its working folder.
+        /// Its working directory.
         cwd: Option<PathBuf>,
     },
-    /// An address.
+    /// Reached over HTTP.
     Address {
-        /// The address, `http` or `https`.
+        /// The URL, `http` or `https`.
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, String>,
@@ -59,17 +59,17 @@ impl fmt::Debug for ServerEntry {
     }
 }
 
-/// What an entry turned out to be.
+/// What an entry was recognised as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EntryReading {
     Server(ServerEntry),
-    /// Something of the client's own that is no MCP server of its own: an extension, a built-in.
-    OfClient,
-    /// A server that the gateway cannot take over, and why.
+    /// A feature of the client itself rather than an MCP server: an extension or a built-in.
+    ClientInternal,
+    /// A server that cannot be taken over, and why.
     Unusable(UnusableEntry),
 }
 
-/// Reads an entry. `project` is the folder whose configuration it stands in.
+/// Parses an entry. `project` is the project folder of its configuration file.
 pub(super) fn read(entry: &Value, project: Option<&Path>) -> EntryReading {
     match try_read(entry, project) {
         Ok(reading) => reading,
@@ -77,7 +77,7 @@ pub(super) fn read(entry: &Value, project: Option<&Path>) -> EntryReading {
     }
 }
 
-/// Why an entry of a client cannot be taken over.
+/// Why an entry cannot be taken over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnusableEntry(pub(crate) String);
@@ -90,15 +90,15 @@ impl From<&str> for UnusableEntry {
 
 fn try_read(entry: &Value, project: Option<&Path>) -> Result<EntryReading, UnusableEntry> {
     let Some(members) = entry.as_object() else { return Err("its entry is no table".into()) };
-    // goose writes some entries one level deeper.
+    // goose nests some entries one level deeper.
     let inner = entry.get("config").filter(|inner| inner.get("type").is_some());
     let get = |name: &str| inner.and_then(|inner| inner.get(name)).or_else(|| members.get(name));
     let kind = ["type", "transport", "transportType"].iter().find_map(|key| get(key)?.as_str());
     let own = ["builtin", "platform", "frontend", "inline_python"];
     if kind.is_some_and(|kind| own.contains(&kind)) || is_extension(entry) {
-        return Ok(EntryReading::OfClient);
+        return Ok(EntryReading::ClientInternal);
     }
-    let place = variables::EntryPlace { project };
+    let context = variables::EntryContext { project };
     let disabled =
         flag(get("disabled"))?.unwrap_or(false) || !flag(get("enabled"))?.unwrap_or(true);
     let url = ["url", "httpUrl", "serverUrl", "uri"].iter().find_map(|key| get(key));
@@ -106,7 +106,7 @@ fn try_read(entry: &Value, project: Option<&Path>) -> Result<EntryReading, Unusa
     let transport = match (command, url) {
         (Some(_), Some(_)) => return Err("it has both a command and an address".into()),
         (None, None) => return Err("it has neither a command nor an address".into()),
-        (Some(command), None) => program(command, &get, &place)?,
+        (Some(command), None) => program(command, &get, &context)?,
         (None, Some(url)) => {
             let sse = kind.is_some_and(|kind| kind.eq_ignore_ascii_case("sse"));
             if sse {
@@ -114,7 +114,7 @@ fn try_read(entry: &Value, project: Option<&Path>) -> Result<EntryReading, Unusa
                     "it speaks the older HTTP and SSE transport, which Weaver does not".into()
                 );
             }
-            address(url, &get, &place)?
+            address(url, &get, &context)?
         }
     };
     let timeout_ms =
@@ -122,7 +122,7 @@ fn try_read(entry: &Value, project: Option<&Path>) -> Result<EntryReading, Unusa
     Ok(EntryReading::Server(ServerEntry { transport, disabled, timeout_ms }))
 }
 
-/// A server that one of Zed's extensions brings: nothing says how it is started.
+/// A server provided by a Zed extension: its start command is unknown.
 fn is_extension(entry: &Value) -> bool {
     let text = |name: &str| entry.get(name).and_then(Value::as_str);
     let bare = entry.get("command").is_none() && entry.get("url").is_none();
@@ -140,7 +140,7 @@ fn flag(value: Option<&Value>) -> Result<Option<bool>, UnusableEntry> {
 fn program<'v>(
     command: &'v Value,
     get: &dyn Fn(&str) -> Option<&'v Value>,
-    place: &variables::EntryPlace<'_>,
+    context: &variables::EntryContext<'_>,
 ) -> Result<ServerTransport, UnusableEntry> {
     // Zed used to write the program as a table.
     let table = command.as_object();
@@ -160,31 +160,31 @@ fn program<'v>(
         Some(_) => return Err("`args` is no list".into()),
     }
     let words: Vec<String> =
-        words.iter().map(|word| place.converted(word)).collect::<Result<_, _>>()?;
+        words.iter().map(|word| context.convert(word)).collect::<Result<_, _>>()?;
     let Some((command, args)) =
         words.split_first().filter(|(command, _)| !command.trim().is_empty())
     else {
         return Err("its command is empty".into());
     };
-    let env = environment(&get, place)?;
+    let env = environment(&get, context)?;
     let cwd = match get("cwd") {
-        None | Some(Value::Null) => place.project.map(Path::to_owned),
+        None | Some(Value::Null) => context.project.map(Path::to_owned),
         Some(Value::String(path)) => {
-            let path = place.converted(path)?;
-            Some(place.project.map_or_else(|| path.clone().into(), |project| project.join(&path)))
+            let path = context.convert(path)?;
+            Some(context.project.map_or_else(|| path.clone().into(), |project| project.join(&path)))
         }
         Some(_) => return Err("`cwd` is no text".into()),
     };
     Ok(ServerTransport::Program { command: command.clone(), args: args.to_vec(), env, cwd })
 }
 
-/// The variables that an entry sets, and those of the client's own that it passes on.
+/// The variables that an entry sets, and those of the client that it passes on.
 fn environment<'v>(
     get: &dyn Fn(&str) -> Option<&'v Value>,
-    place: &variables::EntryPlace<'_>,
+    context: &variables::EntryContext<'_>,
 ) -> Result<BTreeMap<String, String>, UnusableEntry> {
     let mut env =
-        map(["env", "environment", "envs"].iter().find_map(|key| get(key)), place, "env")?;
+        text_map(["env", "environment", "envs"].iter().find_map(|key| get(key)), context, "env")?;
     for name in names(get("env_vars"), "env_vars")? {
         env.entry(name.clone()).or_insert_with(|| format!("${{{name}:-}}"));
     }
@@ -202,15 +202,15 @@ fn environment<'v>(
 fn address<'v>(
     url: &Value,
     get: &dyn Fn(&str) -> Option<&'v Value>,
-    place: &variables::EntryPlace<'_>,
+    context: &variables::EntryContext<'_>,
 ) -> Result<ServerTransport, UnusableEntry> {
     let url = url.as_str().ok_or("its address is no text")?;
-    let url = place.converted(url)?;
+    let url = context.convert(url)?;
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Err("its address begins with neither http:// nor https://".into());
     }
     let headers = get("headers").or_else(|| get("http_headers"));
-    let mut headers = map(headers, place, "headers")?;
+    let mut headers = text_map(headers, context, "headers")?;
     if let Some(name) = get("bearer_token_env_var").and_then(Value::as_str) {
         headers.insert("Authorization".to_owned(), format!("Bearer ${{{name}}}"));
     }
@@ -237,9 +237,9 @@ fn names(value: Option<&Value>, key: &str) -> Result<Vec<String>, UnusableEntry>
     }
 }
 
-fn map(
+fn text_map(
     value: Option<&Value>,
-    place: &variables::EntryPlace<'_>,
+    context: &variables::EntryContext<'_>,
     key: &str,
 ) -> Result<BTreeMap<String, String>, UnusableEntry> {
     let members = match value {
@@ -249,7 +249,7 @@ fn map(
     };
     let one = |(name, value): (&String, &Value)| {
         let text = match value {
-            Value::String(text) => place.converted(text)?,
+            Value::String(text) => context.convert(text)?,
             Value::Number(_) | Value::Bool(_) => value.to_string(),
             _ => return Err(UnusableEntry(format!("`{key}.{name}` is no text"))),
         };

@@ -1,4 +1,4 @@
-//! The table of servers in a client's file: read, and changed by spans.
+//! The table of servers in a client's file: parsing, and editing by spans.
 
 mod json_edit;
 mod toml_edit;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::error::SyntaxFault;
 use super::{jsonc, toml_text, yaml_text};
 
-/// How a file is written.
+/// The syntax of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Syntax {
     /// JSON, with comments and trailing commas.
@@ -18,25 +18,26 @@ pub(super) enum Syntax {
     Yaml,
 }
 
-/// An entry as it is to stand in the table.
+/// An entry to be written to the table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct NewEntry {
     pub(super) name: String,
     pub(super) value: Value,
-    /// Its text, where it stood in such a file before; otherwise it is written from the value.
+    /// Its text in its former file of this syntax; without one it is generated from the value.
     pub(super) text: Option<String>,
 }
 
-/// What is changed: some entries go, others stand where the first of those stood.
+/// A change of the table: some entries are removed, others inserted in place of the first removed
+/// one.
 #[derive(Debug)]
-pub(super) struct Change<'a> {
+pub(super) struct TableChange<'a> {
     /// The keys from the root to the table.
     pub(super) keys: &'a [String],
     pub(super) remove: &'a [String],
     pub(super) insert: &'a [NewEntry],
 }
 
-/// The whole file as a tree. An empty file is an empty table.
+/// Parses the whole file. An empty file is an empty table.
 pub(super) fn parse(syntax: Syntax, text: &str) -> Result<Value, SyntaxFault> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         return Ok(Value::Object(Map::new()));
@@ -48,7 +49,7 @@ pub(super) fn parse(syntax: Syntax, text: &str) -> Result<Value, SyntaxFault> {
     }
 }
 
-/// The entries with their offsets and texts, in their order.
+/// The entries with their offsets and texts, in file order.
 pub(super) fn entries(
     syntax: Syntax,
     text: &str,
@@ -64,13 +65,13 @@ pub(super) fn entries(
     }
 }
 
-/// An entry of the table and where it begins.
+/// An entry of the table and its offset.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LocatedEntry {
     pub(super) name: String,
     pub(super) value: Value,
     pub(super) offset: usize,
-    /// As it stands in the file, where that can be moved to another place.
+    /// Its text in the file, if it can be moved to another place.
     pub(super) text: Option<String>,
 }
 
@@ -80,11 +81,11 @@ impl From<LocatedEntry> for NewEntry {
     }
 }
 
-/// Applies a change, and makes sure that nothing else has changed.
+/// Applies a change, and verifies that nothing else has changed.
 pub(super) fn apply(
     syntax: Syntax,
     text: &str,
-    change: &Change<'_>,
+    change: &TableChange<'_>,
 ) -> Result<String, SyntaxFault> {
     let before = parse(syntax, text)?;
     let edited = match syntax {
@@ -105,8 +106,8 @@ pub(super) fn apply(
     }
 }
 
-/// The tree after the change.
-fn changed_tree(mut tree: Value, change: &Change<'_>) -> Option<Value> {
+/// The expected tree after the change.
+fn changed_tree(mut tree: Value, change: &TableChange<'_>) -> Option<Value> {
     let mut level = &mut tree;
     for key in change.keys {
         if level.is_null() {
@@ -128,7 +129,7 @@ fn changed_tree(mut tree: Value, change: &Change<'_>) -> Option<Value> {
     Some(tree)
 }
 
-/// The tree, where an empty or null table of servers is the same as none.
+/// The tree without an empty or null table of servers, which is equivalent to none.
 fn without_empty(tree: &Value, keys: &[String]) -> Value {
     let Some((key, rest)) = keys.split_first() else { return tree.clone() };
     let mut tree = tree.clone();
@@ -142,12 +143,12 @@ fn without_empty(tree: &Value, keys: &[String]) -> Value {
     tree
 }
 
-/// The line end of a text.
+/// The line end that a text uses.
 pub(super) fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// The members of an entry as people write them: what is run before what it is given.
+/// The members of an entry in customary order: the command before its arguments.
 fn in_reading_order(members: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
     const FIRST: [&str; 7] = ["source", "enabled", "type", "name", "cmd", "command", "args"];
     let rank = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
@@ -161,11 +162,11 @@ pub(super) fn at_keys<'v>(tree: &'v Value, keys: &[String]) -> Option<&'v Value>
     keys.iter().try_fold(tree, |level, key| level.get(key))
 }
 
-/// A text with some places replaced, which are in order and do not overlap.
+/// Replacements of non-overlapping spans of a text.
 #[derive(Debug, Default)]
-struct Edits(Vec<(std::ops::Range<usize>, String)>);
+struct TextEdits(Vec<(std::ops::Range<usize>, String)>);
 
-impl Edits {
+impl TextEdits {
     fn replace(&mut self, span: std::ops::Range<usize>, text: impl Into<String>) {
         self.0.push((span, text.into()));
     }

@@ -1,7 +1,7 @@
-//! TOML as a sequence of statements that know their lines, for Codex' `config.toml`.
+//! Splits TOML into statements with their lines, for Codex' `config.toml`.
 //!
-//! A scanner finds where statements begin and end (it knows strings, comments and brackets); what
-//! they say is read by the `toml` crate, each statement by itself for its key and the whole file for
+//! A scanner finds the boundaries of statements (it knows strings, comments and brackets). The
+//! `toml` crate parses their content: each statement separately for its key, and the whole file for
 //! its values.
 
 use std::ops::Range;
@@ -11,17 +11,17 @@ use toml::de::DeTable;
 
 use super::error::SyntaxFault;
 
-/// A table header or a key with its value.
+/// A table header, or a key with its value.
 #[derive(Debug)]
 pub(super) struct Statement {
-    /// Where it stands: whole lines, from the first character to behind the last line end.
+    /// Whole lines, including the last line end.
     pub(super) span: Range<usize>,
-    /// The whole path of the key, with that of the table that it is in.
+    /// The full path of the key, including its table.
     pub(super) path: Vec<String>,
     pub(super) is_header: bool,
 }
 
-/// The file as a tree.
+/// Parses the whole file.
 pub(super) fn parse(text: &str) -> Result<Value, SyntaxFault> {
     let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
     let skipped = text.len() - plain.len();
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Value, SyntaxFault> {
         .map_err(|error| SyntaxFault { offset: 0, message: format!("not readable: {error}") })
 }
 
-/// The statements in their order.
+/// The statements in file order.
 pub(super) fn statements(text: &str) -> Result<Vec<Statement>, SyntaxFault> {
     let mut out = Vec::new();
     let mut table: Vec<String> = Vec::new();
@@ -63,7 +63,7 @@ pub(super) fn statements(text: &str) -> Result<Vec<Statement>, SyntaxFault> {
     Ok(out)
 }
 
-/// How long the statement is that a text begins with, to the end of its last line.
+/// The length of the statement at the beginning of a text, up to the end of its last line.
 fn statement_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (0, 0_usize);
@@ -88,7 +88,7 @@ fn statement_length(text: &str) -> usize {
     bytes.len()
 }
 
-/// How long the string is that a text begins with, quotes included.
+/// The length of the string at the beginning of a text, including quotes.
 fn string_length(text: &str, quote: u8) -> usize {
     let triple = [quote; 3];
     let bytes = text.as_bytes();
@@ -111,15 +111,15 @@ fn string_length(text: &str, quote: u8) -> usize {
     bytes.len()
 }
 
-/// The path of a table header, of one table or of one in a list of tables.
+/// The path of a header, of a table or an array of tables.
 fn header(statement: &str) -> Option<Vec<String>> {
     let table = DeTable::parse(statement).ok()?;
-    Some(innermost(table.get_ref()))
+    Some(key_path(table.get_ref()))
 }
 
-/// The path of a key, without that of its table.
+/// The path of a key within its table.
 fn key(statement: &str) -> Option<Vec<String>> {
-    // The value may be long: only what is before it matters.
+    // The value may be long, so only the part before it is parsed.
     let mut at = 0;
     let bytes = statement.as_bytes();
     while let Some(byte) = bytes.get(at) {
@@ -131,11 +131,11 @@ fn key(statement: &str) -> Option<Vec<String>> {
     }
     let key = format!("{}= 0", statement.get(..at)?);
     let table = DeTable::parse(&key).ok()?;
-    Some(innermost(table.get_ref()))
+    Some(key_path(table.get_ref()))
 }
 
-/// The keys from the root down to where there is more than one, or none.
-fn innermost(table: &DeTable<'_>) -> Vec<String> {
+/// The path of keys down to the innermost table.
+fn key_path(table: &DeTable<'_>) -> Vec<String> {
     let mut path = Vec::new();
     let mut level = Some(table);
     while let Some((name, value)) = level.and_then(|table| table.iter().next()) {

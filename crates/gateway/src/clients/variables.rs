@@ -1,19 +1,19 @@
-//! The variables that clients replace in their configurations, written as `weaver.toml` writes them.
+//! Converts the variables in clients' configurations to those of `weaver.toml`.
 
 use std::path::Path;
 
 use super::server_entry::UnusableEntry;
 
-/// Where an entry stands.
-pub(super) struct EntryPlace<'a> {
-    /// The folder whose configuration it is in.
+/// The context of an entry.
+pub(super) struct EntryContext<'a> {
+    /// The project folder of its configuration file.
     pub(super) project: Option<&'a Path>,
 }
 
-impl EntryPlace<'_> {
-    /// The text with the client's variables as `${NAME}`. One that only the client can fill in, such
-    /// as an input that it asks for, is the reason why a server cannot be taken over.
-    pub(super) fn converted(&self, text: &str) -> Result<String, UnusableEntry> {
+impl EntryContext<'_> {
+    /// The text with the client's variables as `${NAME}`. A variable that only the client can fill
+    /// in, such as an input it asks for, prevents the server from being taken over.
+    pub(super) fn convert(&self, text: &str) -> Result<String, UnusableEntry> {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find(['$', '{']) {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn each_clients_variables_become_ours() {
-        let place = EntryPlace { project: Some(Path::new("/p")) };
+        let place = EntryContext { project: Some(Path::new("/p")) };
         for (text, wanted) in [
             ("${workspaceFolder}/a", "/p/a"),
             ("${env:TOKEN}", "${TOKEN}"),
@@ -77,15 +77,15 @@ mod tests {
             ("{\"a\": \"$5\"}", "{\"a\": \"$5\"}"),
             ("a ${ b", "a ${ b"),
         ] {
-            assert_eq!(place.converted(text).as_deref(), Ok(wanted), "{text}");
+            assert_eq!(place.convert(text).as_deref(), Ok(wanted), "{text}");
         }
     }
 
     #[test]
     fn what_only_the_client_knows_is_a_reason() {
-        let nowhere = EntryPlace { project: None };
+        let nowhere = EntryContext { project: None };
         for text in ["${input:key}", "${workspaceFolder}", "${command:x.y}", "${}"] {
-            assert!(nowhere.converted(text).is_err(), "{text}");
+            assert!(nowhere.convert(text).is_err(), "{text}");
         }
     }
 }

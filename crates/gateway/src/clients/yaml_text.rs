@@ -1,6 +1,7 @@
-//! YAML as lines, for goose's `config.yaml`: the entries of one mapping at the top level.
+//! Splits YAML into lines, for goose's `config.yaml`: the entries of one top-level mapping.
 //!
-//! Only block style is edited. Who wrote the mapping on one line, or with tabs, is told so.
+//! Only block style can be edited. A mapping on one line or indented with tabs is reported as not
+//! editable.
 
 use std::ops::Range;
 
@@ -9,30 +10,30 @@ use serde_saphyr::options::{AliasLimits, DuplicateKeyPolicy};
 
 use super::error::SyntaxFault;
 
-/// Anchors and aliases can make a small text large.
+/// Anchors and aliases could expand a small text without bound.
 const MAX_ALIASES: usize = 1_000;
 
 /// An entry of the mapping.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct MappingEntry {
     pub(super) name: String,
     /// Whole lines.
     pub(super) span: Range<usize>,
 }
 
-/// The mapping, as lines.
+/// The mapping as lines.
 #[derive(Debug)]
 pub(super) struct Mapping {
-    pub(super) entries: Vec<Entry>,
-    /// How far entries are indented.
+    pub(super) entries: Vec<MappingEntry>,
+    /// The indentation of its entries.
     pub(super) indent: usize,
-    /// Where an entry can be put when there is none.
+    /// Where an entry can be inserted if there are none.
     pub(super) start: usize,
-    /// The text from the end of the key to `start`, where the mapping is written `{}`.
+    /// The braces of a mapping written as `{}`.
     pub(super) empty_braces: Option<Range<usize>>,
 }
 
-/// The file as a tree.
+/// Parses the whole file.
 pub(super) fn parse(text: &str) -> Result<Value, SyntaxFault> {
     if text.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
@@ -42,7 +43,7 @@ pub(super) fn parse(text: &str) -> Result<Value, SyntaxFault> {
     limits.max_total_replayed_events = MAX_ALIASES;
     options.alias_limits = limits;
     options.duplicate_keys = DuplicateKeyPolicy::Error;
-    // As the client reads it: `no` is a word and no boolean.
+    // Like the client: `no` is a string, not a boolean.
     options.strict_booleans = true;
     options.with_snippet = false;
     serde_saphyr::from_str_with_options(text, options).map_err(|error| SyntaxFault {
@@ -58,13 +59,14 @@ fn line_start(text: &str, line: usize) -> usize {
     text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum()
 }
 
-/// Finds the entries of the mapping under this key of the top level; nothing where there is none.
+/// Finds the entries of the mapping under a top-level key; `None` if it does not exist.
 pub(super) fn mapping(text: &str, key: &str) -> Result<Option<Mapping>, SyntaxFault> {
     let mut lines = Lines::new(text);
-    let Some((head, line)) = lines.by_ref().find(|(_, line)| names(line, key).is_some()) else {
+    let Some((head, line)) = lines.by_ref().find(|(_, line)| value_after_key(line, key).is_some())
+    else {
         return Ok(None);
     };
-    let after = names(line, key).unwrap_or_default();
+    let after = value_after_key(line, key).unwrap_or_default();
     let value = after.split(" #").next().unwrap_or_default().trim();
     let start = head + line.len();
     let body = head + line.len() - after.len();
@@ -76,7 +78,7 @@ pub(super) fn mapping(text: &str, key: &str) -> Result<Option<Mapping>, SyntaxFa
         let message = format!("`{key}` is written on one line");
         return Err(SyntaxFault { offset: head, message });
     }
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<MappingEntry> = Vec::new();
     let mut indent = None;
     for (at, line) in lines {
         let trimmed = line.trim_start_matches(' ');
@@ -94,8 +96,10 @@ pub(super) fn mapping(text: &str, key: &str) -> Result<Option<Mapping>, SyntaxFa
         let level = *indent.get_or_insert(depth);
         if depth == level {
             let fault = || SyntaxFault { offset: at, message: "this line has no key".to_owned() };
-            entries
-                .push(Entry { name: name(trimmed).ok_or_else(fault)?, span: at..at + line.len() });
+            entries.push(MappingEntry {
+                name: key_of_line(trimmed).ok_or_else(fault)?,
+                span: at..at + line.len(),
+            });
         } else if let Some(last) = entries.last_mut() {
             last.span.end = at + line.len();
         }
@@ -103,7 +107,7 @@ pub(super) fn mapping(text: &str, key: &str) -> Result<Option<Mapping>, SyntaxFa
     Ok(Some(Mapping { entries, indent: indent.unwrap_or(2), start, empty_braces }))
 }
 
-/// Lines with where they begin.
+/// Lines with their offsets.
 struct Lines<'t> {
     text: &'t str,
     at: usize,
@@ -128,16 +132,16 @@ impl<'t> Iterator for Lines<'t> {
     }
 }
 
-/// What follows the key, if a line of the top level has it.
-fn names<'l>(line: &'l str, key: &str) -> Option<&'l str> {
+/// The text after the key, if a top-level line has it.
+fn value_after_key<'l>(line: &'l str, key: &str) -> Option<&'l str> {
     [key.to_owned(), format!("\"{key}\""), format!("'{key}'")].iter().find_map(|key| {
         let after = line.strip_prefix(key.as_str())?.trim_start_matches(' ').strip_prefix(':')?;
         (after.is_empty() || after.starts_with([' ', '\n', '\r'])).then_some(after)
     })
 }
 
-/// The key that a line begins with.
-fn name(line: &str) -> Option<String> {
+/// The key at the beginning of a line.
+fn key_of_line(line: &str) -> Option<String> {
     let quoted = line.strip_prefix(['"', '\'']);
     if let (Some(rest), Some(quote)) = (quoted, line.chars().next()) {
         let (name, after) = rest.split_once(quote)?;

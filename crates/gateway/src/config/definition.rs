@@ -1,9 +1,9 @@
-//! The keys of `weaver.toml`, defined once: the reader, the JSON Schema for editors and the
-//! reference page come from these tables.
+//! The keys of `weaver.toml`, defined once: the parser, the JSON Schema for editors and the
+//! reference page are derived from these tables.
 //!
-//! [`Section::check`] goes over a parsed file once and notes every key that is unknown, of a wrong
-//! type or out of range. What reads a section afterwards takes values as they are, and adds what
-//! only meaning can show, such as a file that is missing.
+//! [`SectionDefinition::check`] walks a parsed file once and reports every unknown key, wrong type
+//! and value out of range. Code that reads a section afterwards only adds findings about meaning,
+//! such as a missing file.
 
 mod json_schema;
 mod keys;
@@ -11,59 +11,63 @@ mod reference;
 mod server_keys;
 mod tool_keys;
 
-use weaver_policy::Finding;
+use weaver_policy::DocumentFinding;
 use weaver_text::suggest;
 
 pub use json_schema::json_schema;
-pub(super) use keys::{ROOT, STORE};
+pub(super) use keys::{ROOT_TABLE, STORE};
 pub use reference::reference;
 pub(super) use server_keys::SERVERS;
 
 use super::hint;
-use super::node::{Node, Shape, shown};
+use super::node::{Node, NodeValue, excerpt};
 
-/// What a key takes.
+/// The type of a key's value.
 #[derive(Clone, Copy)]
-pub(super) enum Form {
+pub(super) enum ValueType {
     Text,
     Flag,
-    /// A whole number, both bounds included.
-    Whole(u64, u64),
-    /// One of these words.
+    /// A whole number with inclusive bounds.
+    Integer(u64, u64),
+    /// One of these keywords.
     Word(&'static [&'static str]),
     /// A list with a maximum length.
-    List(&'static Form, usize),
-    /// A table with the keys of a section.
-    Table(&'static Section),
-    /// A table with names of the user's choice and a maximum number of entries.
-    Map(&'static Form, usize),
-    /// A text, or a table that is looked at elsewhere.
+    List(&'static ValueType, usize),
+    /// A table with defined keys.
+    Table(&'static SectionDefinition),
+    /// A table with arbitrary keys and a maximum number of entries.
+    Map(&'static ValueType, usize),
+    /// A text, or a table that is checked elsewhere.
     TextOrTable,
 }
 
 /// A key of a section.
-pub(super) struct Key {
+pub(super) struct KeyDefinition {
     name: &'static str,
-    form: Form,
-    /// What holds where it is left out, as it would be written.
+    value_type: ValueType,
+    /// The default, as it would be written.
     default: Option<&'static str>,
     is_required: bool,
-    /// What it says, in a sentence without a full stop.
-    meaning: &'static str,
+    /// Its description, one sentence without a full stop.
+    description: &'static str,
 }
 
-/// A table with known keys.
-pub(super) struct Section {
-    keys: &'static [Key],
+/// A table with defined keys.
+pub(super) struct SectionDefinition {
+    keys: &'static [KeyDefinition],
 }
 
-/// A key that may be left out.
-const fn key(name: &'static str, form: Form, meaning: &'static str) -> Key {
-    Key { name, form, default: None, is_required: false, meaning }
+/// An optional key.
+const fn key(
+    name: &'static str,
+    value_type: ValueType,
+    description: &'static str,
+) -> KeyDefinition {
+    KeyDefinition { name, value_type, default: None, is_required: false, description }
 }
 
-impl Key {
-    const fn or(self, default: &'static str) -> Self {
+impl KeyDefinition {
+    const fn with_default(self, default: &'static str) -> Self {
         Self { default: Some(default), ..self }
     }
 
@@ -72,7 +76,7 @@ impl Key {
     }
 }
 
-/// The words of a table of words and what they stand for.
+/// The keywords of a keyword table.
 const fn words<T: Copy, const N: usize>(table: &[(&'static str, T); N]) -> [&'static str; N] {
     let mut words = [""; N];
     let (mut from, mut to) = (table.as_slice(), words.as_mut_slice());
@@ -83,75 +87,75 @@ const fn words<T: Copy, const N: usize>(table: &[(&'static str, T); N]) -> [&'st
     words
 }
 
-impl Section {
-    /// Notes what is wrong with the form of a table: every key of it, at once.
-    pub(super) fn check(&self, node: &Node, out: &mut Vec<Finding>) {
-        let Shape::Table(table) = &node.shape else {
-            out.push(wrong_type(node, "a table"));
+impl SectionDefinition {
+    /// Reports all form errors of a table.
+    pub(super) fn check(&self, node: &Node, findings: &mut Vec<DocumentFinding>) {
+        let NodeValue::Table(table) = &node.value else {
+            findings.push(wrong_type(node, "a table"));
             return;
         };
         for (name, value) in table {
             match self.keys.iter().find(|key| key.name == name) {
-                Some(key) => key.form.check(value, out),
-                None => out.push(self.unknown(name, value)),
+                Some(key) => key.value_type.check(value, findings),
+                None => findings.push(self.unknown(name, value)),
             }
         }
     }
 
-    fn unknown(&self, name: &str, node: &Node) -> Finding {
-        if let Some(remedy) = hint::loosening(name) {
+    fn unknown(&self, name: &str, node: &Node) -> DocumentFinding {
+        if let Some(remedy) = hint::remedy_for_loosening_key(name) {
             let message =
-                format!("`{}` cannot be set here: it could loosen a decision", shown(name));
+                format!("`{}` cannot be set here: it could loosen a decision", excerpt(name));
             return node.finding("config.loosens", message, remedy);
         }
         let known = || self.keys.iter().map(|key| key.name);
-        let remedy = match (hint::meant(name), suggest::nearest(name, known())) {
+        let remedy = match (hint::remedy_for_foreign_key(name), suggest::nearest(name, known())) {
             (Some(hint), _) => hint.to_owned(),
             (None, Some(meant)) => format!("did you mean `{meant}`?"),
             (None, None) => format!("known here: {}", known().collect::<Vec<_>>().join(", ")),
         };
-        node.finding("config.unknown_key", format!("unknown key `{}`", shown(name)), remedy)
+        node.finding("config.unknown_key", format!("unknown key `{}`", excerpt(name)), remedy)
     }
 }
 
-impl Form {
-    /// Notes what is wrong with the form of a value.
-    pub(super) fn check(&self, node: &Node, out: &mut Vec<Finding>) {
-        match (self, &node.shape) {
-            (Self::Text | Self::TextOrTable, Shape::Text(_))
-            | (Self::TextOrTable, Shape::Table(_))
-            | (Self::Flag, Shape::Flag(_)) => {}
-            (Self::Whole(least, most), Shape::Whole(number)) => {
+impl ValueType {
+    /// Reports all form errors of a value.
+    pub(super) fn check(&self, node: &Node, findings: &mut Vec<DocumentFinding>) {
+        match (self, &node.value) {
+            (Self::Text | Self::TextOrTable, NodeValue::Text(_))
+            | (Self::TextOrTable, NodeValue::Table(_))
+            | (Self::Flag, NodeValue::Flag(_)) => {}
+            (Self::Integer(least, most), NodeValue::Integer(number)) => {
                 if !u64::try_from(*number).is_ok_and(|number| (*least..=*most).contains(&number)) {
                     let message = format!("{number} is out of range");
                     let remedy = format!("write {}", self.name());
-                    out.push(node.finding("config.range", message, remedy));
+                    findings.push(node.finding("config.range", message, remedy));
                 }
             }
-            (Self::Word(words), Shape::Text(text)) => {
+            (Self::Word(words), NodeValue::Text(text)) => {
                 if !words.contains(&text.as_str()) {
-                    out.push(unknown_word(node, text, words));
+                    findings.push(unknown_word(node, text, words));
                 }
             }
-            (Self::List(item, most), Shape::List(list)) => {
-                check_size(node, list.len(), *most, out);
-                list.iter().take(*most).for_each(|node| item.check(node, out));
+            (Self::List(item, most), NodeValue::List(list)) => {
+                check_size(node, list.len(), *most, findings);
+                list.iter().take(*most).for_each(|node| item.check(node, findings));
             }
-            (Self::Map(value, most), Shape::Table(table)) => {
-                check_size(node, table.len(), *most, out);
-                table.values().take(*most).for_each(|node| value.check(node, out));
+            (Self::Map(value, most), NodeValue::Table(table)) => {
+                check_size(node, table.len(), *most, findings);
+                table.values().take(*most).for_each(|node| value.check(node, findings));
             }
-            (Self::Table(section), _) => section.check(node, out),
-            _ => out.push(wrong_type(node, &self.name())),
+            (Self::Table(section), _) => section.check(node, findings),
+            _ => findings.push(wrong_type(node, &self.name())),
         }
     }
 
-    /// What to write, for a message.
+    /// The expected value, for a message.
     fn name(&self) -> String {
         match self {
             Self::Text => "text".to_owned(),
             Self::Flag => "true or false".to_owned(),
-            Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Integer(least, most) => format!("a whole number from {least} to {most}"),
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::List(..) => "a list".to_owned(),
             Self::Table(_) | Self::Map(..) => "a table".to_owned(),
@@ -160,30 +164,34 @@ impl Form {
     }
 }
 
-fn wrong_type(node: &Node, wanted: &str) -> Finding {
-    let message = format!("this is {}, not {wanted}", node.shape.name());
+fn wrong_type(node: &Node, wanted: &str) -> DocumentFinding {
+    let message = format!("this is {}, not {wanted}", node.value.name());
     node.finding("config.type", message, format!("write {wanted}"))
 }
 
-fn unknown_word(node: &Node, text: &str, words: &[&str]) -> Finding {
+fn unknown_word(node: &Node, text: &str, words: &[&str]) -> DocumentFinding {
     let remedy = match suggest::nearest(text, words.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("write one of {}", words.join(", ")),
     };
-    node.finding("config.word", format!("`{}` is not known here", shown(text)), remedy)
+    node.finding("config.word", format!("`{}` is not known here", excerpt(text)), remedy)
 }
 
-fn check_size(node: &Node, found: usize, most: usize, out: &mut Vec<Finding>) {
+fn check_size(node: &Node, found: usize, most: usize, findings: &mut Vec<DocumentFinding>) {
     if found > most {
         let message = format!("{found} entries, at most {most} are allowed");
-        out.push(node.finding("config.range", message, "remove what is not needed"));
+        findings.push(node.finding("config.range", message, "remove what is not needed"));
     }
 }
 
-/// Sections with the path that leads to each, in the order in which the file has them. A path
-/// through free names has `NAME` in their place; a section that several keys share stands once.
-fn sections() -> Vec<(String, &'static Section)> {
-    fn add(path: String, section: &'static Section, all: &mut Vec<(String, &'static Section)>) {
+/// All sections with their paths, in file order. `NAME` stands for an arbitrary key. A section that
+/// several keys share is listed once.
+fn all_sections() -> Vec<(String, &'static SectionDefinition)> {
+    fn add(
+        path: String,
+        section: &'static SectionDefinition,
+        all: &mut Vec<(String, &'static SectionDefinition)>,
+    ) {
         if all.iter().any(|(_, known)| std::ptr::eq(*known, section)) {
             return;
         }
@@ -191,15 +199,19 @@ fn sections() -> Vec<(String, &'static Section)> {
         let dot = if path.is_empty() { "" } else { "." };
         for key in section.keys {
             let below = format!("{path}{dot}{}", key.name);
-            match &key.form {
-                Form::Table(section) => add(below, section, all),
-                Form::Map(Form::Table(section), _) => add(format!("{below}.NAME"), section, all),
-                Form::List(Form::Table(section), _) => add(format!("{below}[]"), section, all),
+            match &key.value_type {
+                ValueType::Table(section) => add(below, section, all),
+                ValueType::Map(ValueType::Table(section), _) => {
+                    add(format!("{below}.NAME"), section, all)
+                }
+                ValueType::List(ValueType::Table(section), _) => {
+                    add(format!("{below}[]"), section, all)
+                }
                 _ => {}
             }
         }
     }
     let mut all = Vec::new();
-    add(String::new(), &ROOT, &mut all);
+    add(String::new(), &ROOT_TABLE, &mut all);
     all
 }

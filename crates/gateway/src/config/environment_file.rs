@@ -1,19 +1,19 @@
-//! A file of variables beside the configuration: `environment = ".weaver/secrets.env"`.
+//! A file of variables next to the configuration: `environment = ".weaver/secrets.env"`.
 //!
-//! It holds what a client's configuration had in the clear, so that `weaver.toml` can be shown and
-//! the gateway needs nothing from the environment of the client that starts it.
+//! It holds secrets that clients' configurations contained in the clear, so that `weaver.toml` can
+//! be shared and the gateway needs nothing from its client's environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use weaver_policy::Finding;
+use weaver_policy::DocumentFinding;
 
-use super::error::whole;
+use super::error::file_finding;
 use super::node::Node;
 use crate::bounded_file;
 
 /// The largest file, in bytes.
-const MAX_FILE: usize = 1024 * 1024;
+const MAX_FILE_BYTES: usize = 1024 * 1024;
 
 /// A file of variables.
 #[derive(Default)]
@@ -22,12 +22,15 @@ pub(super) struct EnvironmentFile {
     pub(super) variables: BTreeMap<String, String>,
 }
 
-/// Reads the file that the configuration names; nothing where it names none.
-pub(super) fn read(config: &Path, toml: &Node) -> Result<Option<EnvironmentFile>, Box<Finding>> {
+/// Reads the file that the configuration names, if any.
+pub(super) fn read(
+    config: &Path,
+    toml: &Node,
+) -> Result<Option<EnvironmentFile>, Box<DocumentFinding>> {
     let Some(node) = toml.get("environment") else { return Ok(None) };
     let Some(name) = node.text() else { return Ok(None) };
     let path = config.parent().unwrap_or(Path::new("")).join(name);
-    let text = bounded_file::text(&path, MAX_FILE).map_err(|error| {
+    let text = bounded_file::read_text(&path, MAX_FILE_BYTES).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         let remedy = "name a file with one NAME=VALUE a line, or remove the key";
         Box::new(node.finding("config.unreadable", message, remedy))
@@ -37,7 +40,7 @@ pub(super) fn read(config: &Path, toml: &Node) -> Result<Option<EnvironmentFile>
         let remedy = format!("run: chmod 600 {}", path.display());
         return Err(Box::new(node.finding("config.environment", message, remedy)));
     }
-    let variables = variables(&path, &text)?;
+    let variables = parse_variables(&path, &text)?;
     Ok(Some(EnvironmentFile { path, variables }))
 }
 
@@ -52,17 +55,20 @@ fn is_private(_: &Path) -> bool {
     true
 }
 
-fn variables(path: &Path, text: &str) -> Result<BTreeMap<String, String>, Box<Finding>> {
+fn parse_variables(
+    path: &Path,
+    text: &str,
+) -> Result<BTreeMap<String, String>, Box<DocumentFinding>> {
     let mut out = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
-        // What stands in a broken line may be a secret, and is not repeated.
+        // An invalid line may contain a secret, so it is not quoted.
         let fault = |message: &str| {
             let file = path.display().to_string();
-            let finding = whole(&file, "config.environment", message, "write NAME=VALUE");
-            Box::new(Finding { line: Some(index + 1), column: Some(1), ..finding })
+            let finding = file_finding(&file, "config.environment", message, "write NAME=VALUE");
+            Box::new(DocumentFinding { line: Some(index + 1), column: Some(1), ..finding })
         };
         let (name, value) = line.split_once('=').ok_or_else(|| fault("this line has no `=`"))?;
         let legal = !name.is_empty()
@@ -89,7 +95,7 @@ mod tests {
 
     #[test]
     fn lines_are_read_and_broken_ones_told_without_their_values() {
-        let read = |text: &str| variables(Path::new("x.env"), text);
+        let read = |text: &str| parse_variables(Path::new("x.env"), text);
         let found = read("# c\n\nA=b=c\nB=\"d\\ne\"\nC=\n").unwrap();
         let found: Vec<(&str, &str)> =
             found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

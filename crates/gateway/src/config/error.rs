@@ -1,30 +1,30 @@
 //! Why a configuration is refused.
 
-use weaver_policy::{Finding, LoadError, MAX_FINDINGS};
+use weaver_policy::{DocumentFinding, LoadError, MAX_FINDINGS};
 
-/// A refused configuration with everything that is wrong in it.
+/// All problems of a refused configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", list(findings))]
 pub struct ConfigErrors {
-    findings: Vec<Finding>,
+    findings: Vec<DocumentFinding>,
 }
 
-fn list(findings: &[Finding]) -> String {
+fn list(findings: &[DocumentFinding]) -> String {
     findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 impl ConfigErrors {
-    /// In the order of file, line and column, at most [`MAX_FINDINGS`].
-    pub(super) fn new(mut findings: Vec<Finding>) -> Self {
+    /// Findings in the order of file, line and column, at most [`MAX_FINDINGS`].
+    pub(super) fn new(mut findings: Vec<DocumentFinding>) -> Self {
         findings.sort();
         findings.dedup();
         findings.truncate(MAX_FINDINGS);
         Self { findings }
     }
 
-    /// Everything that is wrong.
+    /// All findings.
     #[must_use]
-    pub fn findings(&self) -> &[Finding] {
+    pub fn findings(&self) -> &[DocumentFinding] {
         &self.findings
     }
 
@@ -41,14 +41,14 @@ impl From<LoadError> for ConfigErrors {
     }
 }
 
-/// A finding about a whole file.
-pub(super) fn whole(
+/// A finding about a file as a whole.
+pub(super) fn file_finding(
     file: &str,
     code: &'static str,
     message: impl Into<String>,
     remedy: impl Into<String>,
-) -> Finding {
-    Finding {
+) -> DocumentFinding {
+    DocumentFinding {
         file: file.to_owned(),
         line: None,
         column: None,

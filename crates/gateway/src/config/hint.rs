@@ -1,6 +1,6 @@
-//! Keys that people write by mistake, and where they belong.
+//! Remedies for keys that are written by mistake.
 
-/// Keys that would loosen a decision, and where the matter is settled instead.
+/// Keys that would loosen a decision, and where the decision is made instead.
 const LOOSENING: &[(&[&str], &str)] = &[
     (
         &["roles", "role", "permissions", "permission", "attributes", "agent", "agents", "admin"],
@@ -34,13 +34,13 @@ const LOOSENING: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Where a key that would loosen a decision belongs instead.
-pub(super) fn loosening(name: &str) -> Option<&'static str> {
+/// The remedy for a key that would loosen a decision.
+pub(super) fn remedy_for_loosening_key(name: &str) -> Option<&'static str> {
     LOOSENING.iter().find(|(names, _)| names.contains(&name)).map(|(_, remedy)| *remedy)
 }
 
 /// The remedy for a key of another program's configuration.
-pub(super) fn meant(name: &str) -> Option<&'static str> {
+pub(super) fn remedy_for_foreign_key(name: &str) -> Option<&'static str> {
     Some(match name {
         "serverUrl" | "httpUrl" | "endpoint" => "write it as `url`",
         "environment" => "write it as `env`",

@@ -1,47 +1,48 @@
-//! `[http]`: where the gateway listens for clients over HTTP, and for whom.
+//! `[http]`: the HTTP endpoint for clients.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use weaver_policy::Finding;
+use weaver_drivers::oauth::Url;
+use weaver_policy::DocumentFinding;
 
-use super::expansion::{ExpansionContext, expanded};
-use super::node::{Node, shown};
+use super::expansion::{ExpansionContext, expand_text};
+use super::node::{Node, excerpt};
 use super::oauth::{self, OAuthResource};
 
-/// Where the gateway listens for clients over HTTP, and for whom.
+/// The HTTP endpoint for clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Http {
+pub struct HttpSettings {
     /// The address.
     pub listen: SocketAddr,
-    /// The names of this host beside those of its address.
+    /// Names of this host, in addition to its address.
     pub hosts: Vec<String>,
-    /// The web pages whose requests are served, by their origins.
+    /// Origins of web pages whose requests are accepted.
     pub origins: Vec<String>,
-    /// Clients without a token act as the principal of the configuration; at a loopback address only.
+    /// Lets clients without a token act as the configured principal; only at a loopback address.
     pub anonymous: bool,
-    /// Clients with an access token of an issuer that the signed policy trusts are let in too.
+    /// Also accepts access tokens of issuers that the signed policy trusts.
     pub oauth: Option<OAuthResource>,
-    /// The certificate that TLS is ended with here; without one, there is none.
+    /// The certificate for TLS; without one the endpoint has no TLS.
     pub tls: Option<TlsFiles>,
 }
 
-/// A text that is no address with a port.
+/// The text is not an address with a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("write an address and a port: `127.0.0.1:8700`")]
 pub struct ListenAddressError;
 
-/// The files that TLS is ended with, which are read again when they change.
+/// Certificate and key for TLS, read again when they change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate and those above it, in PEM.
+    /// The certificate chain in PEM.
     pub cert: PathBuf,
     /// Its private key, in PEM.
     pub key: PathBuf,
 }
 
-impl Http {
-    /// The settings for this address, and nothing else allowed.
+impl HttpSettings {
+    /// The default settings for this address, which allow nothing else.
     #[must_use]
     pub fn at(listen: SocketAddr) -> Self {
         let (hosts, origins) = (Vec::new(), Vec::new());
@@ -49,23 +50,23 @@ impl Http {
     }
 }
 
-/// Reads an address with a port.
+/// Parses an address with a port.
 ///
 /// # Errors
-/// [`ListenAddressError`], when it is none.
+/// [`ListenAddressError`], if it is invalid.
 pub fn listen_address(text: &str) -> Result<SocketAddr, ListenAddressError> {
     text.parse().map_err(|_| ListenAddressError)
 }
 
-/// Reads the section.
+/// Parses the section.
 pub(super) fn read(
     node: Option<&Node>,
     context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Option<Http> {
+    findings: &mut Vec<DocumentFinding>,
+) -> Option<HttpSettings> {
     let node = node?;
     let Some(listen) = node.get("listen") else {
-        out.push(node.finding(
+        findings.push(node.finding(
             "config.missing_key",
             "`listen` is missing",
             "write `listen = \"127.0.0.1:8700\"`",
@@ -73,10 +74,10 @@ pub(super) fn read(
         return None;
     };
     let http = match listen_address(listen.text()?) {
-        Ok(address) => Http::at(address),
+        Ok(address) => HttpSettings::at(address),
         Err(remedy) => {
-            let message = format!("`{}` is no address", shown(listen.text()?));
-            out.push(listen.finding("config.http_address", message, remedy.to_string()));
+            let message = format!("`{}` is no address", excerpt(listen.text()?));
+            findings.push(listen.finding("config.http_address", message, remedy.to_string()));
             return None;
         }
     };
@@ -84,39 +85,68 @@ pub(super) fn read(
         node.get(name).into_iter().flat_map(Node::texts).map(str::to_owned).collect()
     };
     let flag = |name: &str| node.get(name).and_then(Node::flag).unwrap_or(false);
-    let http = Http {
+    check_names(node, findings);
+    let http = HttpSettings {
         hosts: texts("hosts"),
         origins: texts("origins"),
         anonymous: flag("anonymous"),
-        oauth: node.get("oauth").and_then(|node| oauth::read(node, context, out)),
-        tls: tls(node, context, out),
+        oauth: node.get("oauth").and_then(|node| oauth::read(node, context, findings)),
+        tls: tls(node, context, findings),
         ..http
     };
     if !http.listen.ip().is_loopback() {
-        check_reach(&http, node, out);
+        check_reach(&http, node, findings);
         if !flag("proxy_ends_tls") && http.tls.is_none() {
-            out.push(without_encryption(&http, listen));
+            findings.push(without_encryption(&http, listen));
         }
     }
     Some(http)
 }
 
-/// What is wrong with an address that other machines can reach.
-fn check_reach(http: &Http, section: &Node, out: &mut Vec<Finding>) {
+/// Reports hosts and origins that no request can name and that would therefore exclude everybody.
+fn check_names(section: &Node, findings: &mut Vec<DocumentFinding>) {
+    for host in section.get("hosts").map(Node::list).into_iter().flatten() {
+        let is_name = |text: &str| {
+            let url = Url::parse(&format!("http://{text}/")).ok();
+            url.is_some_and(|url| url.host_str() == Some(&*text.to_ascii_lowercase()))
+        };
+        if let Some(text) = host.text().filter(|text| !is_name(text)) {
+            let message = format!("`{}` is no name of a host", excerpt(text));
+            let remedy =
+                "write the name alone, without scheme, port and path: `weaver.example.org`";
+            findings.push(host.finding("config.http_host", message, remedy));
+        }
+    }
+    for origin in section.get("origins").map(Node::list).into_iter().flatten() {
+        let is_origin = |text: &str| {
+            let url = Url::parse(text).ok();
+            url.is_some_and(|url| url.origin().ascii_serialization().eq_ignore_ascii_case(text))
+        };
+        if let Some(text) = origin.text().filter(|text| !is_origin(text)) {
+            let message = format!("`{}` is no origin of a web page", excerpt(text));
+            let remedy = "write scheme and host, and the port where it is not the usual one: \
+                          `https://app.example.org`";
+            findings.push(origin.finding("config.http_origin", message, remedy));
+        }
+    }
+}
+
+/// Reports what is missing or forbidden at an address that other machines can reach.
+fn check_reach(http: &HttpSettings, section: &Node, findings: &mut Vec<DocumentFinding>) {
     if let Some(node) = section.get("oauth")
         && http.oauth.as_ref().is_some_and(|oauth| oauth.resource.is_none())
     {
         let remedy = "write `resource`, the address under which clients reach `/mcp`";
-        out.push(node.finding("config.missing_key", "`resource` is missing", remedy));
+        findings.push(node.finding("config.missing_key", "`resource` is missing", remedy));
     }
     if let Some(node) = section.get("anonymous").filter(|_| http.anonymous) {
         let message = "clients without a token are let in at a loopback address only";
         let remedy = "remove it, and give clients tokens";
-        out.push(node.finding("config.http_anonymous", message, remedy));
+        findings.push(node.finding("config.http_anonymous", message, remedy));
     }
 }
 
-fn without_encryption(http: &Http, listen: &Node) -> Finding {
+fn without_encryption(http: &HttpSettings, listen: &Node) -> DocumentFinding {
     let message = format!("{} can be reached from other machines, without encryption", http.listen);
     let remedy = "write `cert` and `key`, the files of a certificate; or listen at 127.0.0.1; or \
                   write `proxy_ends_tls = true` where a proxy in front ends TLS and nobody else \
@@ -124,17 +154,25 @@ fn without_encryption(http: &Http, listen: &Node) -> Finding {
     listen.finding("config.http_open", message, remedy)
 }
 
-/// The files of a certificate, of which neither is of use alone.
-fn tls(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<TlsFiles> {
+/// The certificate files; one without the other is an error.
+fn tls(
+    node: &Node,
+    context: &ExpansionContext<'_>,
+    findings: &mut Vec<DocumentFinding>,
+) -> Option<TlsFiles> {
     let mut path = |name: &str| -> Option<PathBuf> {
-        Some(context.base.join(expanded(node.get(name)?, context, out)?))
+        Some(context.base.join(expand_text(node.get(name)?, context, findings)?))
     };
     match (path("cert"), path("key")) {
         (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
         (None, None) => None,
         _ => {
             let remedy = "write both `cert` and `key`, or neither";
-            out.push(node.finding("config.missing_key", "one of two files is missing", remedy));
+            findings.push(node.finding(
+                "config.missing_key",
+                "one of two files is missing",
+                remedy,
+            ));
             None
         }
     }

@@ -1,10 +1,10 @@
-//! References inside a text: to variables of the environment as `${VAR}`, `${VAR:-default}` and
-//! `${env:VAR}`, and to entries of the system's keychain as `${keychain:NAME}`.
+//! References in texts: environment variables as `${VAR}`, `${VAR:-default}` and `${env:VAR}`, and
+//! entries of the system's keychain as `${keychain:NAME}`.
 
-use super::node::shown;
+use super::node::excerpt;
 use crate::secret::{KeychainError, is_entry_name};
 
-/// What a text refers to.
+/// A reference in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reference<'a> {
     /// A variable of the environment.
@@ -13,21 +13,23 @@ pub(super) enum Reference<'a> {
     Keychain(&'a str),
 }
 
-/// Resolves references; nothing where there is no such variable or entry. Only a keychain fails.
-pub(super) type Lookup<'a> = &'a dyn Fn(Reference<'_>) -> Result<Option<String>, KeychainError>;
+/// Resolves references; `None` if the variable or entry does not exist. Only keychain lookups can
+/// fail.
+pub(super) type ReferenceLookup<'a> =
+    &'a dyn Fn(Reference<'_>) -> Result<Option<String>, KeychainError>;
 
-/// What is wrong with a text, and what to do about it.
-pub(super) type Refusal = (String, String);
+/// A problem of a text and its remedy.
+pub(super) type MessageAndRemedy = (String, String);
 
-/// Replaces every variable. A `$` without a brace stays as it is, and what a variable holds is not
-/// looked at again. A default stands in for a variable that is unset or empty.
-pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, Refusal> {
+/// Expands all references. A `$` without a brace stays, and values are not expanded again. A
+/// default replaces an unset or empty variable.
+pub(super) fn expand(text: &str, lookup: ReferenceLookup<'_>) -> Result<String, MessageAndRemedy> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         out.push_str(before);
         let Some((inner, tail)) = after.split_once('}') else {
-            let message = format!("`${{{}` has no closing brace", shown(after));
+            let message = format!("`${{{}` has no closing brace", excerpt(after));
             return Err((message, "write `${NAME}`".to_owned()));
         };
         let value = match inner.strip_prefix("keychain:") {
@@ -41,10 +43,10 @@ pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, Refusal> 
     Ok(out)
 }
 
-/// A secret has no default: one that is in the configuration would be none.
-fn keychain_entry(name: &str, lookup: Lookup<'_>) -> Result<String, Refusal> {
+/// A secret has no default, because a default in the configuration would not be secret.
+fn keychain_entry(name: &str, lookup: ReferenceLookup<'_>) -> Result<String, MessageAndRemedy> {
     if !is_entry_name(name) {
-        let message = format!("`${{keychain:{}}}` names no entry of a keychain", shown(name));
+        let message = format!("`${{keychain:{}}}` names no entry of a keychain", excerpt(name));
         let remedy = "write `${keychain:NAME}` with letters, digits and `_.-` in the name";
         return Err((message, remedy.to_owned()));
     }
@@ -52,7 +54,7 @@ fn keychain_entry(name: &str, lookup: Lookup<'_>) -> Result<String, Refusal> {
         Ok(Some(value)) => Ok(value),
         Ok(None) => {
             let message = format!("the keychain has no entry `{name}` of the service `weaver`");
-            Err((message, crate::secret::adding_entry(name)))
+            Err((message, crate::secret::add_entry_hint(name)))
         }
         Err(error) => {
             let message = format!("the secret `{name}` cannot be read: {error}");
@@ -61,14 +63,14 @@ fn keychain_entry(name: &str, lookup: Lookup<'_>) -> Result<String, Refusal> {
     }
 }
 
-fn variable(inner: &str, lookup: Lookup<'_>) -> Result<String, Refusal> {
+fn variable(inner: &str, lookup: ReferenceLookup<'_>) -> Result<String, MessageAndRemedy> {
     let plain = inner.strip_prefix("env:").unwrap_or(inner);
     let (name, default) = match plain.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
         None => (plain, None),
     };
     if !is_name(name) {
-        let message = format!("`${{{}}}` names no variable of the environment", shown(inner));
+        let message = format!("`${{{}}}` names no variable of the environment", excerpt(inner));
         let forms = "write `${NAME}`, `${NAME:-default}`, `${env:NAME}` or `${keychain:NAME}`";
         return Err((message, forms.to_owned()));
     }
@@ -93,7 +95,7 @@ fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn expanded(text: &str) -> Result<String, Refusal> {
+    fn expand_text(text: &str) -> Result<String, MessageAndRemedy> {
         expand(text, &|reference| {
             let value = match reference {
                 Reference::Variable("HOME") => "/home/ann",
@@ -122,7 +124,7 @@ mod tests {
             ("$HOME $ {HOME}", "$HOME $ {HOME}"),
             ("Bearer ${keychain:github-token}", "Bearer of the keychain"),
         ] {
-            assert_eq!(expanded(text).as_deref(), Ok(wanted), "{text}");
+            assert_eq!(expand_text(text).as_deref(), Ok(wanted), "{text}");
         }
     }
 
@@ -140,7 +142,7 @@ mod tests {
             ("${keychain:github-token:-x}", "names no entry"),
             ("${keychain:LOCKED}", "`LOCKED` cannot be read"),
         ] {
-            let (message, remedy) = expanded(text).unwrap_err();
+            let (message, remedy) = expand_text(text).unwrap_err();
             assert!(message.contains(part) && !remedy.is_empty(), "{text}: {message}");
         }
     }

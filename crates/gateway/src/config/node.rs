@@ -1,43 +1,43 @@
-//! A configuration as a tree in which every value knows its file, line and column; TOML or JSON.
+//! A configuration as a tree whose values know their file, line and column; from TOML or JSON.
 //!
-//! What is read off a node is `None` where the node has another shape, which the check of the form
-//! has noted by then ([`Section::check`](super::definition::Section::check)).
+//! The accessors of a node return `None` for another type, which
+//! [`SectionDefinition::check`](super::definition::SectionDefinition::check) has already reported.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weaver_policy::Finding;
+use weaver_policy::DocumentFinding;
 use weaver_text::escape;
 
-/// Entries by their names.
+/// Entries by name.
 pub(super) type Table = BTreeMap<String, Node>;
 
-/// How much of a foreign text a message repeats, in characters.
+/// How much of a foreign text a message quotes, in characters.
 const MAX_SHOWN: usize = 80;
 
-/// A text as it may be shown in a message: escaped and cut.
-pub(super) fn shown(text: &str) -> String {
+/// A text for a message: escaped and truncated.
+pub(super) fn excerpt(text: &str) -> String {
     escape::line(escape::truncate(text, MAX_SHOWN)).into_owned()
 }
 
-/// What stands at a place.
+/// The value of a node.
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum NodeValue {
     Text(String),
-    Whole(i64),
+    Integer(i64),
     Flag(bool),
     List(Vec<Node>),
     Table(BTreeMap<String, Node>),
-    /// A value that no setting uses, such as a date.
+    /// A type that no setting uses, such as a date.
     Other(&'static str),
 }
 
-impl Shape {
-    /// What it is, for a message.
+impl NodeValue {
+    /// Its type, for a message.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
-            Self::Whole(_) => "a whole number",
+            Self::Integer(_) => "a whole number",
             Self::Flag(_) => "true or false",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
@@ -46,36 +46,36 @@ impl Shape {
     }
 }
 
-/// A value with its file, its line and column where known, and its key.
+/// A value with its file, key, and position if known.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) file: Arc<str>,
-    pub(super) place: Option<(usize, usize)>,
+    pub(super) position: Option<(usize, usize)>,
     pub(super) key: String,
-    pub(super) shape: Shape,
+    pub(super) value: NodeValue,
 }
 
-/// The key of an entry, quoted where it is no bare word.
-pub(super) fn child(parent: &str, name: &str) -> String {
+/// The full key of an entry, quoted if it is not a bare key.
+pub(super) fn child_key(parent: &str, name: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     let dot = if parent.is_empty() { "" } else { "." };
     if !name.is_empty() && name.len() <= MAX_SHOWN && name.bytes().all(plain) {
         format!("{parent}{dot}{name}")
     } else {
-        format!("{parent}{dot}\"{}\"", shown(name))
+        format!("{parent}{dot}\"{}\"", excerpt(name))
     }
 }
 
 impl Node {
-    /// A finding at this place.
+    /// A finding at this node.
     pub(super) fn finding(
         &self,
         code: &'static str,
         message: impl Into<String>,
         remedy: impl Into<String>,
-    ) -> Finding {
-        let (line, column) = self.place.unzip();
-        Finding {
+    ) -> DocumentFinding {
+        let (line, column) = self.position.unzip();
+        DocumentFinding {
             file: self.file.to_string(),
             line,
             column,
@@ -86,48 +86,48 @@ impl Node {
         }
     }
 
-    /// The entry of this name, where this is a table that has one.
+    /// The entry of this name, if this is a table that contains it.
     pub(super) fn get(&self, name: &str) -> Option<&Self> {
         self.table()?.get(name)
     }
 
     pub(super) fn table(&self) -> Option<&Table> {
-        match &self.shape {
-            Shape::Table(table) => Some(table),
+        match &self.value {
+            NodeValue::Table(table) => Some(table),
             _ => None,
         }
     }
 
     pub(super) fn text(&self) -> Option<&str> {
-        match &self.shape {
-            Shape::Text(text) => Some(text),
+        match &self.value {
+            NodeValue::Text(text) => Some(text),
             _ => None,
         }
     }
 
     pub(super) fn flag(&self) -> Option<bool> {
-        match &self.shape {
-            Shape::Flag(flag) => Some(*flag),
+        match &self.value {
+            NodeValue::Flag(flag) => Some(*flag),
             _ => None,
         }
     }
 
-    pub(super) fn whole(&self) -> Option<u64> {
-        match &self.shape {
-            Shape::Whole(number) => u64::try_from(*number).ok(),
+    pub(super) fn integer(&self) -> Option<u64> {
+        match &self.value {
+            NodeValue::Integer(number) => u64::try_from(*number).ok(),
             _ => None,
         }
     }
 
-    /// What one of a few words stands for.
+    /// The value that a keyword stands for.
     pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
         let text = self.text()?;
         words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
     }
 
     pub(super) fn list(&self) -> &[Self] {
-        match &self.shape {
-            Shape::List(list) => list,
+        match &self.value {
+            NodeValue::List(list) => list,
             _ => &[],
         }
     }

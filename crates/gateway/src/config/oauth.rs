@@ -1,40 +1,40 @@
-//! `[http.oauth]`: the gateway as a resource server of OAuth 2.1. Which issuers count, and for whom
-//! they speak, stands in the signed policy.
+//! `[http.oauth]`: the gateway as an OAuth 2.1 resource server. The signed policy says which
+//! issuers are trusted, and for whom.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weaver_drivers::http::Authority;
-use weaver_policy::Finding;
+use weaver_drivers::http::CertificateAuthority;
+use weaver_policy::DocumentFinding;
 
-use super::credential::{authority, source};
-use super::expansion::{ExpansionContext, expanded};
+use super::credential::{read_certificate_authority, read_secret_source};
+use super::expansion::{ExpansionContext, expand_text};
 use super::node::Node;
 use super::server::is_address;
 use super::tool::SecretSource;
 
-/// How much clocks may differ, unless the file says so.
-const LEEWAY: Duration = Duration::from_secs(60);
+/// The default clock tolerance.
+const DEFAULT_LEEWAY: Duration = Duration::from_secs(60);
 
 /// The gateway as a resource server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OAuthResource {
-    /// The gateway's own identifier, for which tokens must be meant; without one, its address.
+    /// The resource identifier that tokens must be issued for; `None` means the gateway's address.
     pub resource: Option<String>,
-    /// How much clocks may differ.
+    /// The clock tolerance.
     pub leeway: Duration,
-    /// What clients see that come with a token of an issuer.
+    /// The profile of clients with a token.
     pub profile: Option<String>,
-    /// How the gateway introspects tokens, by the names that the policy gives to issuers.
+    /// How tokens are introspected, by the issuers' names in the policy.
     pub introspection: BTreeMap<String, IntrospectionClient>,
-    /// Certificates that count beside the platform's, for issuers with an authority of their own.
-    pub authority: Option<Authority>,
+    /// A certificate authority trusted in addition to the platform's, for connections to issuers.
+    pub certificate_authority: Option<CertificateAuthority>,
 }
 
-/// As whom tokens are introspected.
+/// The client with which the gateway introspects tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntrospectionClient {
-    /// The gateway's id at the issuer.
+    /// The gateway's client id at the issuer.
     pub client_id: String,
     /// Its secret there.
     pub secret: SecretSource,
@@ -44,36 +44,37 @@ impl Default for OAuthResource {
     fn default() -> Self {
         Self {
             resource: None,
-            leeway: LEEWAY,
+            leeway: DEFAULT_LEEWAY,
             profile: None,
             introspection: BTreeMap::new(),
-            authority: None,
+            certificate_authority: None,
         }
     }
 }
 
-/// Reads the section.
+/// Parses the section.
 pub(super) fn read(
     node: &Node,
     context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
+    findings: &mut Vec<DocumentFinding>,
 ) -> Option<OAuthResource> {
     let mut read = OAuthResource::default();
     if let Some(node) = node.get("resource") {
-        let resource = expanded(node, context, out)?;
+        let resource = expand_text(node, context, findings)?;
         if !is_address(&resource) || resource.contains(['#', '?', '"']) {
             let remedy = "write the address under which clients reach `/mcp`: https:// and a host";
-            out.push(node.finding("config.url", "this is no address of this gateway", remedy));
+            findings.push(node.finding("config.url", "this is no address of this gateway", remedy));
         }
         read.resource = Some(resource);
     }
-    if let Some(seconds) = node.get("leeway_s").and_then(Node::whole) {
+    if let Some(seconds) = node.get("leeway_s").and_then(Node::integer) {
         read.leeway = Duration::from_secs(seconds);
     }
     read.profile = node.get("profile").and_then(Node::text).map(str::to_owned);
-    read.authority = node.get("authority").and_then(|node| authority(node, context, out));
+    read.certificate_authority =
+        node.get("authority").and_then(|node| read_certificate_authority(node, context, findings));
     for (name, node) in node.get("introspection").and_then(Node::table).into_iter().flatten() {
-        if let Some(client) = introspection(node, context, out) {
+        if let Some(client) = introspection(node, context, findings) {
             read.introspection.insert(name.clone(), client);
         }
     }
@@ -83,13 +84,13 @@ pub(super) fn read(
 fn introspection(
     node: &Node,
     context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
+    findings: &mut Vec<DocumentFinding>,
 ) -> Option<IntrospectionClient> {
     let (Some(id), Some(secret)) = (node.get("client_id"), node.get("client_secret")) else {
         let remedy = "write `client_id` and `client_secret = { env = \"NAME\" }`";
-        out.push(node.finding("config.missing_key", "an id or a secret is missing", remedy));
+        findings.push(node.finding("config.missing_key", "an id or a secret is missing", remedy));
         return None;
     };
-    let client_id = expanded(id, context, out)?;
-    Some(IntrospectionClient { client_id, secret: source(secret, context, out)? })
+    let client_id = expand_text(id, context, findings)?;
+    Some(IntrospectionClient { client_id, secret: read_secret_source(secret, context, findings)? })
 }

@@ -1,33 +1,33 @@
-//! An operator's own rules of redaction. They only add masks.
+//! The operator's redaction rules, which can only add masks.
 
 use std::io::Read;
 use std::path::Path;
 
 use weaver_firewall::Firewall;
-use weaver_policy::Finding;
+use weaver_policy::DocumentFinding;
 
 use super::expansion::ExpansionContext;
 use super::node::Node;
 
-/// The most bytes of a rule file.
+/// The largest rule file.
 const MAX_RULES: u64 = 1 << 20;
 
-/// Reads the files that a list names, and tries their rules.
+/// Reads and validates the rule files of a list.
 pub(super) fn read(
     node: &Node,
     context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
+    findings: &mut Vec<DocumentFinding>,
 ) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for item in node.list() {
         let Some(name) = item.text() else { continue };
         let path = context.base.join(name);
-        context.note_file(&path);
+        context.record_source_file(&path);
         let text = match text(&path) {
             Ok(text) => text,
             Err(error) => {
                 let message = format!("{}: {error}", path.display());
-                out.push(item.finding("config.rules", message, "name a file of rules"));
+                findings.push(item.finding("config.rules", message, "name a file of rules"));
                 continue;
             }
         };
@@ -35,7 +35,7 @@ pub(super) fn read(
         if let Err(error) = firewall(&texts) {
             let message = format!("{}: {error}", path.display());
             let remedy = "correct it, then try it with `weaver redact check`";
-            out.push(item.finding("config.rules", message, remedy));
+            findings.push(item.finding("config.rules", message, remedy));
             texts.pop();
         }
     }
@@ -51,7 +51,7 @@ fn text(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// A firewall with these rules beside the built-in ones.
+/// A firewall with these rules in addition to the built-in ones.
 pub(crate) fn firewall(rules: &[String]) -> Result<Firewall, weaver_firewall::RuleFileError> {
     rules.iter().fold(Firewall::builder(), |builder, text| builder.rules(text)).build()
 }

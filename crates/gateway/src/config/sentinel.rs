@@ -4,26 +4,26 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weaver_policy::signal::{
-    AnomalousToolSequence, CalibrationFlags, LowConfidenceAction, SignalMonitor, SignalSource,
-    SuspiciousMemoryOrigin,
+    CalibrationSource, LowConfidenceSentinel, MemoryOriginSentinel, SignalMonitor, SignalSource,
+    ToolSequenceSentinel,
 };
 
 use super::node::Node;
 
-/// A watcher of a run that asks for more care. Arming one never loosens a decision.
+/// A monitor of runs that reports signals. Arming one never loosens a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sentinel {
-    /// Speaks of a call that rests on a guess.
+    /// Reports calls that rest on a guess.
     LowConfidenceAction,
-    /// Speaks of a call that rests on what an external document said.
+    /// Reports calls that rest on the content of an external document.
     SuspiciousMemoryOrigin,
-    /// Speaks of a write after a local read and a call that reached out.
+    /// Reports a write that follows a local read and a call to the outside.
     AnomalousToolSequence,
-    /// Speaks of a call that rests on a tool which was wrong more often than it was sure.
+    /// Reports calls that rest on a tool whose confidence was badly calibrated.
     CalibrationFlags,
 }
 
-/// The words of the configuration.
+/// The keywords of the configuration.
 pub(super) const SENTINELS: [(&str, Sentinel); 4] = [
     ("low-confidence-action", Sentinel::LowConfidenceAction),
     ("suspicious-memory-origin", Sentinel::SuspiciousMemoryOrigin),
@@ -31,27 +31,27 @@ pub(super) const SENTINELS: [(&str, Sentinel); 4] = [
     ("calibration-flags", Sentinel::CalibrationFlags),
 ];
 
-/// Reads a list of sentinels.
+/// Parses a list of sentinels.
 pub(super) fn read(node: &Node) -> BTreeSet<Sentinel> {
     node.list().iter().filter_map(|word| word.word(&SENTINELS)).collect()
 }
 
-/// The sentinels, ready to watch, with one more source.
-pub(crate) fn watch(
+/// The armed sentinels and one additional source as a signal monitor.
+pub(crate) fn signal_monitor(
     armed: &BTreeSet<Sentinel>,
     own: Option<Arc<dyn SignalSource>>,
 ) -> SignalMonitor {
     let source = |sentinel: &Sentinel| -> Option<Arc<dyn SignalSource>> {
         Some(match sentinel {
-            Sentinel::LowConfidenceAction => Arc::new(LowConfidenceAction::default()),
-            Sentinel::SuspiciousMemoryOrigin => Arc::new(SuspiciousMemoryOrigin),
-            Sentinel::AnomalousToolSequence => Arc::new(AnomalousToolSequence::new()),
+            Sentinel::LowConfidenceAction => Arc::new(LowConfidenceSentinel::default()),
+            Sentinel::SuspiciousMemoryOrigin => Arc::new(MemoryOriginSentinel),
+            Sentinel::AnomalousToolSequence => Arc::new(ToolSequenceSentinel::new()),
             Sentinel::CalibrationFlags => return None,
         })
     };
     let watch = SignalMonitor::new(armed.iter().filter_map(source).chain(own).collect());
     if armed.contains(&Sentinel::CalibrationFlags) {
-        return watch.with_calibration(Arc::new(CalibrationFlags::default()));
+        return watch.with_calibration(Arc::new(CalibrationSource::default()));
     }
     watch
 }
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_word_arms_the_sentinel_of_that_name() {
         for (word, sentinel) in SENTINELS {
-            let told = format!("{:?}", watch(&BTreeSet::from([sentinel]), None));
+            let told = format!("{:?}", signal_monitor(&BTreeSet::from([sentinel]), None));
             assert!(told.contains(&format!("[\"{word}\"]")), "{told}");
         }
     }

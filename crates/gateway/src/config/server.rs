@@ -5,15 +5,17 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use weaver_policy::Finding;
+use weaver_policy::DocumentFinding;
 use weaver_types::UpstreamName;
 
 use super::confine;
-use super::expansion::{ExpansionContext, expanded, program};
+use super::expansion::{ExpansionContext, expand_text, resolve_program};
 use super::interpolate::Reference;
-use super::node::{Node, shown};
+use super::node::{Node, excerpt};
 use super::server_login;
-use super::upstream::{Limits, ServerLogin, Sharing, Transport, Upstream, WORKSPACE_FOLDER};
+use super::upstream::{
+    CallLimits, InstanceSharing, ServerLogin, TransportSettings, UpstreamSettings, WORKSPACE_FOLDER,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -29,52 +31,59 @@ pub(super) const KINDS: [(&str, Kind); 4] = [
     ("sse", Kind::Sse),
 ];
 
-pub(super) const SHARING: [(&str, Sharing); 3] =
-    [("client", Sharing::Client), ("folder", Sharing::Folder), ("shared", Sharing::All)];
+pub(super) const SHARING: [(&str, InstanceSharing); 3] = [
+    ("client", InstanceSharing::Client),
+    ("folder", InstanceSharing::Folder),
+    ("shared", InstanceSharing::All),
+];
 
-/// Reads one entry; nothing for one that is disabled or wrong.
+/// Parses one entry; `None` if it is disabled or invalid.
 pub(super) fn read(
     name: &str,
     node: &Node,
     context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Option<Upstream> {
-    let parsed = parse_name(name, node, out);
+    findings: &mut Vec<DocumentFinding>,
+) -> Option<UpstreamSettings> {
+    let parsed = parse_name(name, node, findings);
     if node.get("disabled").and_then(Node::flag).unwrap_or(false) {
         return None;
     }
     let sharing = node.get("instances").and_then(|node| node.word(&SHARING)).unwrap_or_default();
-    let transport = UpstreamEntry { node, context, sharing }.transport(out);
-    let time = |name: &str| node.get(name)?.whole().map(Duration::from_millis);
-    Some(Upstream {
+    let transport = UpstreamEntry { node, context, sharing }.transport(findings);
+    let time = |name: &str| node.get(name)?.integer().map(Duration::from_millis);
+    Some(UpstreamSettings {
         name: parsed?,
         transport: transport?,
         timeout: time("timeout_ms"),
         initialize_timeout: time("initialize_timeout_ms"),
-        limits: node.get("limits").map(limits).unwrap_or_default(),
+        limits: node.get("limits").map(read_limits).unwrap_or_default(),
         sharing,
     })
 }
 
-/// What a server may be asked at once, in a second, and in one message.
-fn limits(node: &Node) -> Limits {
-    let whole = |name: &str| node.get(name)?.whole();
-    let size = |name: &str| usize::try_from(whole(name)?).ok();
-    Limits {
+/// Parses the call limits of a server.
+fn read_limits(node: &Node) -> CallLimits {
+    let integer = |name: &str| node.get(name)?.integer();
+    let size = |name: &str| usize::try_from(integer(name)?).ok();
+    CallLimits {
         calls: size("calls"),
-        waiting: size("waiting"),
-        calls_per_second: whole("calls_per_second")
+        queued_calls: size("waiting"),
+        calls_per_second: integer("calls_per_second")
             .and_then(|number| NonZeroU32::new(u32::try_from(number).ok()?)),
         message_bytes: size("message_kb").map(|kb| kb.saturating_mul(1024)),
     }
 }
 
-fn parse_name(name: &str, node: &Node, out: &mut Vec<Finding>) -> Option<UpstreamName> {
+fn parse_name(
+    name: &str,
+    node: &Node,
+    findings: &mut Vec<DocumentFinding>,
+) -> Option<UpstreamName> {
     match UpstreamName::parse(name) {
         Ok(name) => Some(name),
         Err(error) => {
-            let message = format!("`{}` cannot name a server: {}", shown(name), error.rule);
-            out.push(node.finding(
+            let message = format!("`{}` cannot name a server: {}", excerpt(name), error.rule);
+            findings.push(node.finding(
                 "config.server_name",
                 message,
                 format!("rename it to `{}`", legal_name(name)),
@@ -84,7 +93,7 @@ fn parse_name(name: &str, node: &Node, out: &mut Vec<Finding>) -> Option<Upstrea
     }
 }
 
-/// A legal name near the given one.
+/// A valid name similar to the given one.
 pub(crate) fn legal_name(name: &str) -> String {
     let legal = |c: char| match c.to_ascii_lowercase() {
         c @ ('a'..='z' | '0'..='9' | '_' | '-') => c,
@@ -98,11 +107,11 @@ pub(crate) fn legal_name(name: &str) -> String {
 struct UpstreamEntry<'a> {
     node: &'a Node,
     context: &'a ExpansionContext<'a>,
-    sharing: Sharing,
+    sharing: InstanceSharing,
 }
 
 impl UpstreamEntry<'_> {
-    fn transport(&self, out: &mut Vec<Finding>) -> Option<Transport> {
+    fn transport(&self, findings: &mut Vec<DocumentFinding>) -> Option<TransportSettings> {
         let kind = match self.node.get("type") {
             Some(node) => Some(node.word(&KINDS)?),
             None => None,
@@ -111,61 +120,75 @@ impl UpstreamEntry<'_> {
             (Some(Kind::Sse), ..) => self.refuse(
                 "the older HTTP and SSE transport is not spoken",
                 "give the server's Streamable HTTP address and write `type = \"http\"`",
-                out,
+                findings,
             ),
             (_, Some(_), Some(_)) => self.refuse(
                 "`command` and `url` exclude each other",
                 "keep the one by which the server is reached",
-                out,
+                findings,
             ),
             (_, None, None) => self.refuse(
                 "neither `command` nor `url` is given",
                 "write `command` for a program, or `url` for an address",
-                out,
+                findings,
             ),
             (Some(Kind::Http), Some(_), None) => self.refuse(
                 "`type` says HTTP, but a `command` is given",
                 "write `type = \"stdio\"`, or give a `url`",
-                out,
+                findings,
             ),
             (Some(Kind::Stdio), None, Some(_)) => self.refuse(
                 "`type` says stdio, but a `url` is given",
                 "write `type = \"http\"`, or give a `command`",
-                out,
+                findings,
             ),
-            (_, Some(command), None) => self.stdio(command, out),
-            (_, None, Some(url)) => self.http(url, out),
+            (_, Some(command), None) => self.stdio(command, findings),
+            (_, None, Some(url)) => self.http(url, findings),
         }
     }
 
-    fn refuse<T>(&self, message: &str, remedy: &str, out: &mut Vec<Finding>) -> Option<T> {
-        out.push(self.node.finding("config.server", message, remedy));
+    fn refuse<T>(
+        &self,
+        message: &str,
+        remedy: &str,
+        findings: &mut Vec<DocumentFinding>,
+    ) -> Option<T> {
+        findings.push(self.node.finding("config.server", message, remedy));
         None
     }
 
-    fn stdio(&self, command: &Node, out: &mut Vec<Finding>) -> Option<Transport> {
-        self.excluded(&["headers", "oauth"], "a server with a `url`", out);
-        let command = self.filled(command, out);
+    fn stdio(
+        &self,
+        command: &Node,
+        findings: &mut Vec<DocumentFinding>,
+    ) -> Option<TransportSettings> {
+        self.reject_keys(&["headers", "oauth"], "a server with a `url`", findings);
+        let command = self.expand_nonempty(command, findings);
         let args: Option<Vec<String>> = match self.node.get("args") {
             None => Some(Vec::new()),
-            Some(node) => node.list().iter().map(|node| self.expanded(node, out)).collect(),
+            Some(node) => node.list().iter().map(|node| self.expand_text(node, findings)).collect(),
         };
-        let env = self.map("env", is_variable, "1 or more characters without `=` or NUL", out);
+        let env = self.expand_map(
+            "env",
+            is_variable,
+            "1 or more characters without `=` or NUL",
+            findings,
+        );
         let cwd = match self.node.get("cwd") {
             None => Some(None),
-            Some(node) => {
-                self.filled(node, out).map(|path| match path.starts_with(WORKSPACE_FOLDER) {
+            Some(node) => self.expand_nonempty(node, findings).map(|path| {
+                match path.starts_with(WORKSPACE_FOLDER) {
                     true => Some(PathBuf::from(path)),
                     false => Some(self.context.base.join(path)),
-                })
-            }
+                }
+            }),
         };
         let confine = match self.node.get("confine") {
             None => Some(None),
-            Some(node) => confine::read(node, self.context, out).map(Some),
+            Some(node) => confine::read(node, self.context, findings).map(Some),
         };
-        Some(Transport::Stdio {
-            command: program(self.context, &command?),
+        Some(TransportSettings::Stdio {
+            command: resolve_program(self.context, &command?),
             args: args?,
             env: env?,
             cwd: cwd?,
@@ -173,79 +196,91 @@ impl UpstreamEntry<'_> {
         })
     }
 
-    fn http(&self, url: &Node, out: &mut Vec<Finding>) -> Option<Transport> {
-        self.excluded(&["args", "env", "cwd", "confine"], "a server with a `command`", out);
-        let address = self.filled(url, out).and_then(|address| {
+    fn http(&self, url: &Node, findings: &mut Vec<DocumentFinding>) -> Option<TransportSettings> {
+        self.reject_keys(&["args", "env", "cwd", "confine"], "a server with a `command`", findings);
+        let address = self.expand_nonempty(url, findings).and_then(|address| {
             if is_address(&address) {
                 return Some(address);
             }
-            out.push(url.finding(
+            findings.push(url.finding(
                 "config.url",
                 "this is no address of a server",
                 "write http:// or https:// and a host; put secrets into `headers`",
             ));
             None
         });
-        let headers = self.map("headers", is_header, "letters, digits and `-`", out);
+        let headers = self.expand_map("headers", is_header, "letters, digits and `-`", findings);
         let login = match self.node.get("oauth") {
-            Some(node) => server_login::read(node, self.context, out),
+            Some(node) => server_login::read(node, self.context, findings),
             None => Some(ServerLogin::default()),
         };
-        Some(Transport::Http { url: address?, headers: headers?, login: login? })
+        Some(TransportSettings::Http { url: address?, headers: headers?, login: login? })
     }
 
-    fn excluded(&self, keys: &[&str], place: &str, out: &mut Vec<Finding>) {
+    fn reject_keys(&self, keys: &[&str], place: &str, findings: &mut Vec<DocumentFinding>) {
         for (key, node) in keys.iter().filter_map(|key| Some((key, self.node.get(key)?))) {
             let message = format!("`{key}` has no meaning here");
             let remedy = format!("remove it: it belongs to {place}");
-            out.push(node.finding("config.server", message, remedy));
+            findings.push(node.finding("config.server", message, remedy));
         }
     }
 
-    fn expanded(&self, node: &Node, out: &mut Vec<Finding>) -> Option<String> {
-        // The folder is filled in when an instance is started for it.
+    fn expand_text(&self, node: &Node, findings: &mut Vec<DocumentFinding>) -> Option<String> {
+        // The folder is inserted when an instance is started for it.
         let own = |reference: Reference<'_>| match (reference, self.sharing) {
-            (Reference::Variable("workspaceFolder"), Sharing::Folder) => {
+            (Reference::Variable("workspaceFolder"), InstanceSharing::Folder) => {
                 Ok(Some(WORKSPACE_FOLDER.to_owned()))
             }
             _ => (self.context.lookup)(reference),
         };
-        expanded(node, &ExpansionContext { lookup: &own, ..*self.context }, out)
+        expand_text(node, &ExpansionContext { lookup: &own, ..*self.context }, findings)
     }
 
-    /// As [`Self::expanded`], and not empty.
-    fn filled(&self, node: &Node, out: &mut Vec<Finding>) -> Option<String> {
-        let text = self.expanded(node, out)?;
+    /// As [`Self::expand_text`], and not empty.
+    fn expand_nonempty(&self, node: &Node, findings: &mut Vec<DocumentFinding>) -> Option<String> {
+        let text = self.expand_text(node, findings)?;
         if text.trim().is_empty() {
-            out.push(node.finding("config.text", "this is empty", "write a value or remove it"));
+            findings.push(node.finding(
+                "config.text",
+                "this is empty",
+                "write a value or remove it",
+            ));
             return None;
         }
         Some(text)
     }
 
-    fn map(
+    fn expand_map(
         &self,
         key: &str,
         legal: fn(&str) -> bool,
         rule: &str,
-        out: &mut Vec<Finding>,
+        findings: &mut Vec<DocumentFinding>,
     ) -> Option<BTreeMap<String, String>> {
         let Some(node) = self.node.get(key) else { return Some(BTreeMap::new()) };
         let table = node.table()?;
         let mut seen = BTreeMap::new();
         let mut read = Some(BTreeMap::new());
         for (name, node) in table {
-            let value = self.expanded(node, out);
+            let value = self.expand_text(node, findings);
             let twice = key == "headers" && seen.insert(name.to_ascii_lowercase(), ()).is_some();
             if !legal(name) || twice {
                 let what = if twice { "stands here twice" } else { "is no legal name" };
-                let message = format!("`{}` {what}", shown(name));
-                out.push(node.finding("config.name", message, format!("use {rule}, each once")));
+                let message = format!("`{}` {what}", excerpt(name));
+                findings.push(node.finding(
+                    "config.name",
+                    message,
+                    format!("use {rule}, each once"),
+                ));
             }
             let broken = |value: &String| key == "headers" && value.chars().any(char::is_control);
             if value.as_ref().is_some_and(broken) {
                 let message = "a control character in the value of a header";
-                out.push(node.finding("config.text", message, "remove it; it may be a line end"));
+                findings.push(node.finding(
+                    "config.text",
+                    message,
+                    "remove it; it may be a line end",
+                ));
             }
             match (value, &mut read) {
                 (Some(value), Some(read)) => drop(read.insert(name.clone(), value)),
@@ -265,7 +300,7 @@ fn is_header(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(token)
 }
 
-/// True for `http` or `https` with a host and without a user.
+/// True for an `http` or `https` URL with a host and without user info.
 pub(super) fn is_address(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -1,13 +1,13 @@
-//! `[mcpServers.NAME.oauth]`: how a person, or the gateway itself, logs in at a server. Nothing of it is needed where the
-//! server's authorization server registers clients by itself.
+//! `[mcpServers.NAME.oauth]`: how a person or the gateway itself logs in at a server. Nothing here
+//! is needed if the authorization server registers clients dynamically.
 
 use std::collections::BTreeSet;
 
 use weaver_drivers::oauth::{AllowedAddresses, GrantType, OAuthHttpClient};
-use weaver_policy::Finding;
+use weaver_policy::DocumentFinding;
 
-use super::credential::source;
-use super::expansion::{ExpansionContext, expanded};
+use super::credential::read_secret_source;
+use super::expansion::{ExpansionContext, expand_text};
 use super::node::Node;
 use super::upstream::{Assertion, IdentityExchange, ServerLogin};
 
@@ -17,32 +17,38 @@ pub(super) const GRANTS: [(&str, GrantType); 3] = [
     ("jwt_bearer", GrantType::JwtBearer),
 ];
 
-/// Reads the section.
+/// Parses the section.
 pub(super) fn read(
     node: &Node,
     context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
+    findings: &mut Vec<DocumentFinding>,
 ) -> Option<ServerLogin> {
-    let mut text = |name: &str| node.get(name).and_then(|node| expanded(node, context, out));
+    let mut text =
+        |name: &str| node.get(name).and_then(|node| expand_text(node, context, findings));
+    let issuer = text("issuer");
     let (client_id, document) = (text("client_id"), text("client_metadata_url"));
     let client_key_id = text("client_key_id");
-    let mut secret = |name: &str| node.get(name).and_then(|node| source(node, context, &mut *out));
+    let mut secret = |name: &str| {
+        node.get(name).and_then(|node| read_secret_source(node, context, &mut *findings))
+    };
     let (client_secret, client_key) = (secret("client_secret"), secret("client_key"));
     let grant = node.get("grant").and_then(|node| node.word(&GRANTS)).unwrap_or_default();
     if let Some(node) = node.get("client_metadata_url")
         && document.as_ref().is_some_and(|url| !url.starts_with("https://"))
     {
         let remedy = "write the https:// address of a public document";
-        out.push(node.finding("config.url", "this is no address of a document", remedy));
+        findings.push(node.finding("config.url", "this is no address of a document", remedy));
     }
-    check_client(node, grant, out);
-    let assertion = assertion(node, grant, context, out);
+    check_issuer(node, issuer.as_deref(), findings);
+    check_client(node, grant, findings);
+    let assertion = read_assertion(node, grant, context, findings);
     let scopes: BTreeSet<String> =
         node.get("scopes").into_iter().flat_map(Node::texts).map(str::to_owned).collect();
-    let port = node.get("redirect_port").and_then(Node::whole);
+    let port = node.get("redirect_port").and_then(Node::integer);
     let bound = node.get("dpop_bound_access_tokens").and_then(Node::flag);
     Some(ServerLogin {
         grant,
+        issuer,
         client_id,
         client_secret,
         client_key,
@@ -55,21 +61,32 @@ pub(super) fn read(
     })
 }
 
-/// Notes what is missing of the client, or stands there twice.
-fn check_client(node: &Node, grant: GrantType, out: &mut Vec<Finding>) {
+/// Reports an issuer whose address must not be requested.
+fn check_issuer(section: &Node, issuer: Option<&str>, findings: &mut Vec<DocumentFinding>) {
+    let client = OAuthHttpClient::new(AllowedAddresses::Anywhere);
+    if let Some(node) = section.get("issuer")
+        && issuer.is_some_and(|url| !client.is_allowed(url))
+    {
+        let remedy = "write the https:// address by which it calls itself";
+        findings.push(node.finding("config.url", "this is no address of an issuer", remedy));
+    }
+}
+
+/// Reports missing and conflicting client settings.
+fn check_client(node: &Node, grant: GrantType, findings: &mut Vec<DocumentFinding>) {
     let (id, secret) = (node.get("client_id"), node.get("client_secret"));
     let key = node.get("client_key");
     for node in [secret, key].into_iter().flatten().filter(|_| id.is_none()) {
         let remedy = "write the `client_id` that it belongs to";
-        out.push(node.finding("config.missing_key", "`client_id` is missing", remedy));
+        findings.push(node.finding("config.missing_key", "`client_id` is missing", remedy));
     }
     if let Some(key) = key.filter(|_| secret.is_some()) {
         let message = "a client proves who it is by `client_secret` or by `client_key`";
-        out.push(key.finding("config.server", message, "remove one of the two"));
+        findings.push(key.finding("config.server", message, "remove one of the two"));
     }
     if let Some(id) = node.get("client_key_id").filter(|_| key.is_none()) {
         let remedy = "write the `client_key` that it names";
-        out.push(id.finding("config.missing_key", "`client_key` is missing", remedy));
+        findings.push(id.finding("config.missing_key", "`client_key` is missing", remedy));
     }
     let (message, remedy) = match grant {
         GrantType::ClientCredentials if id.is_none() || (secret.is_none() && key.is_none()) => (
@@ -82,52 +99,57 @@ fn check_client(node: &Node, grant: GrantType, out: &mut Vec<Finding>) {
         ),
         _ => return,
     };
-    out.push(node.finding("config.missing_key", message, remedy));
+    findings.push(node.finding("config.missing_key", message, remedy));
 }
 
-/// Where assertions come from, which the grant `jwt_bearer` wants and no other does.
-fn assertion(
+/// Parses the source of assertions, which the grant `jwt_bearer` requires and no other grant
+/// allows.
+fn read_assertion(
     node: &Node,
     grant: GrantType,
     context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
+    findings: &mut Vec<DocumentFinding>,
 ) -> Option<Assertion> {
     let (given, exchange) = (node.get("assertion"), node.get("token_exchange"));
     if grant != GrantType::JwtBearer {
         for node in [given, exchange].into_iter().flatten() {
             let message = "this has no meaning without `grant = \"jwt_bearer\"`";
-            out.push(node.finding("config.server", message, "write the grant, or remove this"));
+            findings.push(node.finding(
+                "config.server",
+                message,
+                "write the grant, or remove this",
+            ));
         }
         return None;
     }
     match (given, exchange) {
-        (Some(given), None) => source(given, context, out).map(Assertion::Workload),
-        (None, Some(exchange)) => self::exchange(exchange, context, out).map(Assertion::Exchange),
+        (Some(given), None) => {
+            read_secret_source(given, context, findings).map(Assertion::Workload)
+        }
+        (None, Some(exchange)) => {
+            self::read_exchange(exchange, context, findings).map(Assertion::Exchange)
+        }
         _ => {
             let message = "the grant `jwt_bearer` takes its assertion from one place";
             let remedy = "write `assertion = { file = \"…\" }`, or the table `token_exchange`";
-            out.push(node.finding("config.missing_key", message, remedy));
+            findings.push(node.finding("config.missing_key", message, remedy));
             None
         }
     }
 }
 
-fn exchange(
+fn read_exchange(
     node: &Node,
     context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
+    findings: &mut Vec<DocumentFinding>,
 ) -> Option<IdentityExchange> {
-    let mut text = |name: &str| node.get(name).and_then(|node| expanded(node, context, out));
+    let mut text =
+        |name: &str| node.get(name).and_then(|node| expand_text(node, context, findings));
     let (issuer, client_id) = (text("issuer"), text("client_id"));
-    if let Some(node) = node.get("issuer")
-        && issuer
-            .as_ref()
-            .is_some_and(|url| !OAuthHttpClient::new(AllowedAddresses::Anywhere).accepts(url))
-    {
-        let remedy = "write the https:// address that the identity provider calls itself";
-        out.push(node.finding("config.url", "this is no address of an issuer", remedy));
-    }
-    let mut secret = |name: &str| node.get(name).and_then(|node| source(node, context, &mut *out));
+    check_issuer(node, issuer.as_deref(), findings);
+    let mut secret = |name: &str| {
+        node.get(name).and_then(|node| read_secret_source(node, context, &mut *findings))
+    };
     let (client_secret, subject_token) = (secret("client_secret"), secret("subject_token"));
     Some(IdentityExchange {
         issuer: issuer?,

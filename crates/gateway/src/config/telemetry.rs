@@ -1,18 +1,18 @@
-//! `[telemetry]`: what operators see of a gateway that runs.
+//! `[telemetry]`: messages, traces and metrics for operators.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weaver_drivers::Post;
-use weaver_policy::Finding;
+use weaver_drivers::HttpPoster;
+use weaver_policy::DocumentFinding;
 
-use super::expansion::{ExpansionContext, expanded};
+use super::expansion::{ExpansionContext, expand_text};
 use super::node::Node;
 
 pub(super) const LOG_FORMATS: [(&str, LogFormat); 2] =
     [("text", LogFormat::Text), ("json", LogFormat::Json)];
 
-/// How the messages of the gateway are written, one a line.
+/// The format of the gateway's messages, one per line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
     /// For people.
@@ -22,19 +22,19 @@ pub enum LogFormat {
     Json,
 }
 
-/// What operators see of a gateway that runs.
+/// Messages, traces and metrics for operators.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Telemetry {
-    /// How messages are written; as text unless it is set.
+pub struct TelemetrySettings {
+    /// The format of messages; `None` means text.
     pub log_format: Option<LogFormat>,
-    /// Where traces and metrics go; nowhere unless it is set.
-    pub otlp: Option<Otlp>,
+    /// The collector for traces and metrics; none by default.
+    pub otlp: Option<OtlpSettings>,
 }
 
-/// A collector that takes traces and metrics by OTLP over HTTP.
+/// A collector that accepts OTLP over HTTP.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Otlp {
-    /// Its address, without `/v1/traces`.
+pub struct OtlpSettings {
+    /// Its URL, without `/v1/traces`.
     pub endpoint: String,
     /// Headers of each request. They may be secret.
     pub headers: BTreeMap<String, String>,
@@ -42,7 +42,7 @@ pub struct Otlp {
     pub interval: Duration,
 }
 
-impl std::fmt::Debug for Otlp {
+impl std::fmt::Debug for OtlpSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Otlp")
             .field("endpoint", &self.endpoint)
@@ -52,52 +52,56 @@ impl std::fmt::Debug for Otlp {
     }
 }
 
-/// Reads the section.
+/// Parses the section.
 pub(super) fn read(
     node: Option<&Node>,
     context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Telemetry {
+    findings: &mut Vec<DocumentFinding>,
+) -> TelemetrySettings {
     let get = |name: &str| node?.get(name);
-    Telemetry {
+    TelemetrySettings {
         log_format: get("log_format").and_then(|node| node.word(&LOG_FORMATS)),
-        otlp: get("otlp").and_then(|node| collector(node, context, out)),
+        otlp: get("otlp").and_then(|node| read_otlp(node, context, findings)),
     }
 }
 
-fn collector(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<Otlp> {
+fn read_otlp(
+    node: &Node,
+    context: &ExpansionContext<'_>,
+    findings: &mut Vec<DocumentFinding>,
+) -> Option<OtlpSettings> {
     let Some(named) = node.get("endpoint") else {
         let remedy = "write `endpoint = \"http://127.0.0.1:4318\"`";
-        out.push(node.finding("config.missing_key", "`endpoint` is missing", remedy));
+        findings.push(node.finding("config.missing_key", "`endpoint` is missing", remedy));
         return None;
     };
-    let endpoint = expanded(named, context, out)?.trim_end_matches('/').to_owned();
-    if let Err(error) = Post::check(&endpoint) {
+    let endpoint = expand_text(named, context, findings)?.trim_end_matches('/').to_owned();
+    if let Err(error) = HttpPoster::check(&endpoint) {
         let remedy = "write `https://…`, or an `http://` address of this machine";
-        out.push(named.finding("config.url", error.to_string(), remedy));
+        findings.push(named.finding("config.url", error.to_string(), remedy));
         return None;
     }
-    let headers = node.get("headers").map(|node| headers(node, context, out));
-    let interval = node.get("interval_s").and_then(Node::whole);
-    Some(Otlp {
+    let headers = node.get("headers").map(|node| read_headers(node, context, findings));
+    let interval = node.get("interval_s").and_then(Node::integer);
+    Some(OtlpSettings {
         endpoint,
         headers: headers.unwrap_or_default(),
         interval: Duration::from_secs(interval.unwrap_or(60)),
     })
 }
 
-fn headers(
+fn read_headers(
     node: &Node,
     context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
+    findings: &mut Vec<DocumentFinding>,
 ) -> BTreeMap<String, String> {
     let mut headers = BTreeMap::new();
     for (name, node) in node.table().into_iter().flatten() {
-        let Some(value) = expanded(node, context, out) else { continue };
+        let Some(value) = expand_text(node, context, findings) else { continue };
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if !name.bytes().all(legal) || value.chars().any(char::is_control) {
             let remedy = "use letters, digits, `-` and `_` in the name, and no line breaks";
-            out.push(node.finding("config.header", "this cannot be a header", remedy));
+            findings.push(node.finding("config.header", "this cannot be a header", remedy));
             continue;
         }
         headers.insert(name.clone(), value);

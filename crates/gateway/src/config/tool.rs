@@ -1,4 +1,4 @@
-//! Tools of the operator's own: a program, or an operation of an HTTP API, as `[tools.NAME]`.
+//! The operator's own tools: a program, or an operation of an HTTP API, as `[tools.NAME]`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,21 +9,21 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use weaver_drivers::confine::Confinement;
 use weaver_drivers::http::{
-    Access, Authority, Body, CommandSecret, EnvSecret, FileSecret, HostRule, Method, Network,
-    Operation, ProjectedSecret, SecretHeader, SecretProvider,
+    Access, AddressRange, Body, CertificateAuthority, CommandSecret, EnvSecret, FileSecret,
+    HostRule, Method, Operation, ProjectedSecret, SecretHeader, SecretProvider,
 };
 use weaver_drivers::process::{OutputForm, ProcessConfig};
 use weaver_types::Millicents;
 
-/// The name under which such tools stand before their own: `tools.NAME`.
-pub const TOOLS: &str = "tools";
+/// The namespace of these tools: `tools.NAME`.
+pub const OWN_TOOLS_NAMESPACE: &str = "tools";
 
-/// A tool of the operator's own. What it can do stands in the signed contracts.
+/// One of the operator's own tools. Its effects are declared in the signed contracts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tool {
+pub struct OwnTool {
     /// Its name: its id is `tools.NAME`.
     pub name: String,
-    /// What it is for, as a model reads it.
+    /// Its description for a model.
     pub description: String,
     /// The schema of its arguments.
     pub input_schema: Option<Value>,
@@ -40,19 +40,19 @@ pub enum ToolImplementation {
     Program(ProgramTool),
 }
 
-/// Where a secret comes from.
+/// The source of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretSource {
     /// A variable of the environment.
     Env(String),
-    /// A file that only its owner can read.
+    /// A file that only its owner may read.
     File(PathBuf),
-    /// What a program prints.
+    /// The output of a program.
     Command(Vec<String>),
 }
 
 impl SecretSource {
-    /// What asks there.
+    /// The provider that reads the secret.
     pub(crate) fn provider(&self) -> Arc<dyn SecretProvider> {
         match self {
             Self::Env(name) => Arc::new(EnvSecret(name.clone())),
@@ -61,7 +61,7 @@ impl SecretSource {
         }
     }
 
-    /// The same for what a platform writes, which says itself who can read its files.
+    /// The same for a platform-written file, whose permissions the platform controls.
     pub(crate) fn projected_provider(&self) -> Arc<dyn SecretProvider> {
         match self {
             Self::File(path) => Arc::new(ProjectedSecret(path.clone())),
@@ -75,33 +75,33 @@ impl SecretSource {
 pub struct HttpTool {
     /// The method.
     pub method: Method,
-    /// The template of the address.
+    /// The URL template.
     pub url: String,
-    /// Headers: texts and places.
+    /// Headers: literals and placeholders.
     pub headers: BTreeMap<String, String>,
-    /// Headers with a secret: what stands before it, and where it comes from.
+    /// Headers with a secret: the text before it, and its source.
     pub secrets: BTreeMap<String, (String, SecretSource)>,
     /// The body.
     pub body: Body,
-    /// The media types of answers.
+    /// The accepted media types of responses.
     pub content: BTreeSet<String>,
     /// The header that takes the idempotency key.
     pub idempotency_header: Option<String>,
-    /// Hosts beside the one of the template.
+    /// Hosts allowed in addition to the template's.
     pub hosts: Vec<HostRule>,
-    /// Addresses that are not public and may be connected to.
-    pub networks: Vec<Network>,
-    /// Whether `http` is requested from other machines.
+    /// Non-public addresses that may be connected to.
+    pub networks: Vec<AddressRange>,
+    /// Whether other machines may be reached over `http`.
     pub plain_http: bool,
     /// How many redirects are followed.
-    pub redirects: Option<u8>,
-    /// How long the head of an answer may take.
-    pub header_time: Option<Duration>,
-    /// The longest answer, in bytes.
-    pub response_bytes: Option<usize>,
-    /// Certificates that count beside the platform's.
-    pub authority: Option<Authority>,
-    /// What one call costs.
+    pub max_redirects: Option<u8>,
+    /// Time until the head of a response has arrived.
+    pub header_timeout: Option<Duration>,
+    /// The largest response.
+    pub max_response_bytes: Option<usize>,
+    /// A certificate authority trusted in addition to the platform's.
+    pub certificate_authority: Option<CertificateAuthority>,
+    /// The price of one call.
     pub price: Millicents,
 }
 
@@ -110,7 +110,7 @@ pub struct HttpTool {
 pub struct ProgramTool {
     /// The program: a name to look up in `PATH`, or a path.
     pub command: String,
-    /// Its arguments, with places.
+    /// Its arguments, with placeholders.
     pub args: Vec<String>,
     /// The argument that becomes its standard input.
     pub stdin: Option<String>,
@@ -118,20 +118,20 @@ pub struct ProgramTool {
     pub env: BTreeMap<String, String>,
     /// Its working directory; `None` for ours.
     pub cwd: Option<PathBuf>,
-    /// How its output is read.
+    /// The format of its output.
     pub output: OutputForm,
     /// Most bytes of output that are kept.
     pub output_bytes: Option<usize>,
     /// The exit codes that mean success.
     pub success: BTreeSet<i32>,
-    /// What is kept from it beside the gateway's state; `None` for nothing.
+    /// Its confinement beyond the gateway's state; `None` adds nothing.
     pub confine: Option<Confinement>,
-    /// What one call costs.
+    /// The price of one call.
     pub price: Millicents,
 }
 
-impl Tool {
-    /// What a client is told of it, in the form of MCP.
+impl OwnTool {
+    /// Its definition for clients, in the form of MCP.
     #[must_use]
     pub fn definition(&self) -> Value {
         let mut definition = Map::new();
@@ -143,11 +143,11 @@ impl Tool {
         Value::Object(definition)
     }
 
-    /// Its implementation as text, which a contract pins with the rest of the tool.
+    /// Its implementation as text, which a contract pins together with the rest of the tool.
     #[must_use]
     pub fn implementation_text(&self) -> String {
         match &self.implementation {
-            ToolImplementation::Http(http) => http.implementation().to_string(),
+            ToolImplementation::Http(http) => http.pinned_value().to_string(),
             ToolImplementation::Program(program) => json!({
                 "command": program.command,
                 "args": program.args,
@@ -161,8 +161,8 @@ impl Tool {
 }
 
 impl HttpTool {
-    fn implementation(&self) -> Value {
-        let mut deed = json!({
+    fn pinned_value(&self) -> Value {
+        let mut implementation = json!({
             "method": self.method.as_str(),
             "url": self.url,
             "headers": self.headers,
@@ -171,13 +171,15 @@ impl HttpTool {
             "hosts": self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "networks": self.networks.iter().map(ToString::to_string).collect::<Vec<_>>(),
         });
-        if let (Some(authority), Some(deed)) = (&self.authority, deed.as_object_mut()) {
-            deed.insert("authority".to_owned(), json!(authority.digests()));
+        if let (Some(authority), Some(implementation)) =
+            (&self.certificate_authority, implementation.as_object_mut())
+        {
+            implementation.insert("authority".to_owned(), json!(authority.digests()));
         }
-        deed
+        implementation
     }
 
-    /// The operation, with its providers of secrets.
+    /// The operation, with its secret providers.
     #[must_use]
     pub fn operation(&self) -> Operation {
         let secret = |(name, (prefix, source)): (&String, &(String, SecretSource))| {
@@ -195,38 +197,38 @@ impl HttpTool {
         }
     }
 
-    /// Where its requests may go.
+    /// Where its requests may go, and their limits.
     #[must_use]
     pub fn access(&self) -> Access {
-        let usual = Access::default();
+        let defaults = Access::default();
         Access {
             hosts: self.hosts.clone(),
             networks: self.networks.clone(),
             plain_http: self.plain_http,
-            redirects: self.redirects.unwrap_or(usual.redirects),
-            header_time: self.header_time.unwrap_or(usual.header_time),
-            response_bytes: self.response_bytes.unwrap_or(usual.response_bytes),
-            authority: self.authority.clone(),
-            ..usual
+            max_redirects: self.max_redirects.unwrap_or(defaults.max_redirects),
+            header_timeout: self.header_timeout.unwrap_or(defaults.header_timeout),
+            max_response_bytes: self.max_response_bytes.unwrap_or(defaults.max_response_bytes),
+            certificate_authority: self.certificate_authority.clone(),
+            ..defaults
         }
     }
 }
 
 impl ProgramTool {
-    /// The program, not confined yet.
+    /// The program's configuration, without confinement.
     #[must_use]
     pub fn process(&self) -> ProcessConfig {
-        let usual = ProcessConfig::new(self.command.clone());
+        let defaults = ProcessConfig::new(self.command.clone());
         ProcessConfig {
             args: self.args.clone(),
             stdin: self.stdin.clone(),
             env: self.env.clone(),
             cwd: self.cwd.clone(),
             output: self.output,
-            output_bytes: self.output_bytes.unwrap_or(usual.output_bytes),
+            output_bytes: self.output_bytes.unwrap_or(defaults.output_bytes),
             success: self.success.clone(),
             price: self.price,
-            ..usual
+            ..defaults
         }
     }
 }

@@ -12,66 +12,66 @@ use weaver_types::UpstreamName;
 
 use super::SecretSource;
 
-/// A server behind the gateway. Its `Debug` form names variables and headers, never their values.
+/// The settings of a server. Its `Debug` form shows names of variables and headers, never values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Upstream {
-    /// Its name, which begins the ids of its capabilities.
+pub struct UpstreamSettings {
+    /// Its name, which prefixes the ids of its capabilities.
     pub name: UpstreamName,
     /// How it is reached.
-    pub transport: Transport,
-    /// How long one call may take; `None` for the default.
+    pub transport: TransportSettings,
+    /// The time limit of a call; `None` for the default.
     pub timeout: Option<Duration>,
-    /// How long it may take to start and to answer the handshake; `None` for the default.
+    /// The time limit for start and handshake; `None` for the default.
     pub initialize_timeout: Option<Duration>,
-    /// What else it may be asked.
-    pub limits: Limits,
-    /// Which clients share a process of it, or a session at it.
-    pub sharing: Sharing,
+    /// Limits on calls.
+    pub limits: CallLimits,
+    /// Which clients share an instance of it.
+    pub sharing: InstanceSharing,
 }
 
 /// Which clients share an instance of a server: a process, or a session over HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sharing {
+pub enum InstanceSharing {
     /// None: each has its own.
     #[default]
     Client,
-    /// Those that work in the same folder.
+    /// Clients that work in the same folder.
     Folder,
     /// All.
     All,
 }
 
-/// What stands for the folder of the clients in the arguments, variables and working directory of a
-/// server that is started for each folder.
+/// Stands for the clients' folder in arguments, variables and working directory of a server that is
+/// started once per folder.
 pub const WORKSPACE_FOLDER: &str = "${workspaceFolder}";
 
-/// What a server may be asked; `None` for the default.
+/// Limits on calls to a server; `None` for the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
-    /// Most calls that are under way at once.
+pub struct CallLimits {
+    /// Most calls in flight at once.
     pub calls: Option<usize>,
-    /// Most calls that wait for one of those places.
-    pub waiting: Option<usize>,
-    /// Most calls that begin in a second.
+    /// Most calls that wait until they may be sent.
+    pub queued_calls: Option<usize>,
+    /// Most calls per second.
     pub calls_per_second: Option<NonZeroU32>,
-    /// Longest message in bytes, either way.
+    /// Largest message in bytes, in either direction.
     pub message_bytes: Option<usize>,
 }
 
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Transport {
-    /// A child process that speaks over its standard input and output.
+pub enum TransportSettings {
+    /// A child process that communicates over standard input and output.
     Stdio {
         /// The program: a name to look up in `PATH`, or a path.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables that it gets besides the few that every child gets.
+        /// Variables in addition to the few that every child inherits.
         env: BTreeMap<String, String>,
         /// Its working directory; `None` for ours.
         cwd: Option<PathBuf>,
-        /// What is kept from it beside the gateway's state; `None` for nothing.
+        /// Its confinement beyond the gateway's state; `None` adds nothing.
         confine: Option<Confinement>,
     },
     /// Streamable HTTP.
@@ -80,51 +80,53 @@ pub enum Transport {
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, String>,
-        /// How a person logs in there, where the server wants that.
+        /// How to log in, if the server requires it.
         login: ServerLogin,
     },
 }
 
-/// How a person logs in at a server: the gateway is an OAuth client of it.
+/// How the gateway logs in at a server as an OAuth client.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerLogin {
-    /// Who stands behind a token: a person, the gateway itself, or whoever an assertion speaks for.
+    /// On whose behalf tokens are issued.
     pub grant: GrantType,
-    /// The id under which the gateway was registered before.
+    /// The only authorization server that gets the credentials.
+    pub issuer: Option<String>,
+    /// The client id of an existing registration.
     pub client_id: Option<String>,
     /// The secret of that registration.
     pub client_secret: Option<SecretSource>,
-    /// The private key of that registration, in place of a secret.
+    /// The private key of that registration, used instead of a secret.
     pub client_key: Option<SecretSource>,
-    /// Which of the registration's keys that is.
+    /// The id of that key.
     pub client_key_id: Option<String>,
-    /// Where the assertion comes from that is exchanged for tokens.
+    /// The source of the assertion that is exchanged for tokens.
     pub assertion: Option<Assertion>,
     /// Whether tokens must be bound to a key.
     pub dpop_bound_access_tokens: bool,
-    /// The address of a public document about the gateway, which is then its id.
+    /// The URL of a public client metadata document, which is then the client id.
     pub client_metadata_url: Option<String>,
-    /// Scopes that are asked for in any case.
+    /// Scopes that are always requested.
     pub scopes: BTreeSet<String>,
-    /// The port to which the browser is sent back, for servers that want a fixed one.
+    /// The redirect port, for servers that require a fixed one.
     pub redirect_port: Option<u16>,
 }
 
-/// Where the assertion comes from that the gateway exchanges for tokens.
+/// The source of the assertion that the gateway exchanges for tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Assertion {
-    /// A platform writes it and keeps it fresh.
+    /// A platform writes and renews it.
     Workload(SecretSource),
-    /// An identity provider gives it in exchange for an ID token.
+    /// An identity provider issues it in exchange for an ID token.
     Exchange(IdentityExchange),
 }
 
-/// As whom, and with what, the gateway asks an identity provider for assertions.
+/// How the gateway requests assertions from an identity provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentityExchange {
     /// The identity provider.
     pub issuer: String,
-    /// The id under which the gateway is registered there.
+    /// The client id registered there.
     pub client_id: String,
     /// The secret of that registration.
     pub client_secret: Option<SecretSource>,
@@ -133,7 +135,7 @@ pub struct IdentityExchange {
 }
 
 impl ServerLogin {
-    /// Where all its secrets come from.
+    /// The sources of all its secrets.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &SecretSource> {
         let own = self.client_secret.iter().chain(&self.client_key);
         let (given, exchange) = match &self.assertion {
@@ -145,7 +147,7 @@ impl ServerLogin {
     }
 }
 
-impl fmt::Debug for Transport {
+impl fmt::Debug for TransportSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdio { command, args, env, cwd, confine } => f
@@ -166,7 +168,7 @@ impl fmt::Debug for Transport {
     }
 }
 
-/// The names of a map whose values are secret. Arguments may be secret too: they are counted.
+/// Shows the keys of a map whose values are secret.
 struct Names<'a>(&'a BTreeMap<String, String>);
 
 impl fmt::Debug for Names<'_> {

@@ -1,4 +1,4 @@
-//! Which table of word vectors helps to find tools, and where it lies.
+//! Which word vectors are used to find tools.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -8,30 +8,29 @@ use std::sync::Arc;
 
 use contextweaver::route::{TableError, TokenTable};
 
-/// The word for the table in the binary.
+/// The keyword for the table in the binary.
 const BUILT_IN: &str = "built-in";
-/// The word for no table.
+/// The keyword for no table.
 const NONE: &str = "none";
-/// The largest file of a table, in bytes.
-const MAX_FILE: u64 = 256 * 1024 * 1024;
-/// Files that may hold the vocabulary, the first that is there.
+/// The largest file of a table.
+const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// Possible vocabulary files; the first that exists is used.
 const VOCABULARIES: [&str; 2] = ["vocab.txt", "tokenizer.json"];
 
-/// Where a table of word vectors lies.
+/// The location of a table of word vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WordTable {
-    /// In the binary.
+pub enum WordTableSource {
+    /// Compiled into the binary.
     BuiltIn,
-    /// In a folder, as model2vec writes it: one safetensors file, and `vocab.txt` or
-    /// `tokenizer.json`.
+    /// A folder as model2vec writes it: one safetensors file, and `vocab.txt` or `tokenizer.json`.
     Folder(PathBuf),
 }
 
-/// Why there is no table.
+/// Why the table cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WordTableError {
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("{}: {error}", path.display())]
     Unreadable {
         /// The file or folder.
@@ -39,7 +38,7 @@ pub enum WordTableError {
         /// What is wrong.
         error: io::Error,
     },
-    /// What was read is no table.
+    /// The files contain no valid table.
     #[error(transparent)]
     Table(#[from] TableError),
 }
@@ -55,10 +54,10 @@ impl WordTableError {
     }
 }
 
-impl WordTable {
-    /// `built-in`, or a folder, which starts at `base` unless it is absolute; nothing for `none`.
+impl WordTableSource {
+    /// Parses `built-in`, `none` (which gives `None`), or a folder relative to `base`.
     #[must_use]
-    pub fn named(name: &str, base: &Path) -> Option<Self> {
+    pub fn from_name(name: &str, base: &Path) -> Option<Self> {
         match name {
             NONE => None,
             BUILT_IN => Some(Self::BuiltIn),
@@ -66,10 +65,10 @@ impl WordTable {
         }
     }
 
-    /// Reads the table.
+    /// Loads the table.
     ///
     /// # Errors
-    /// [`WordTableError`]: files that are missing, unreadable or too large, or hold no table.
+    /// [`WordTableError`]: files that are missing, unreadable, too large or invalid.
     pub fn load(&self) -> Result<Arc<TokenTable>, WordTableError> {
         match self {
             Self::BuiltIn => Ok(TokenTable::built_in()?),
@@ -95,7 +94,7 @@ fn read(folder: &Path) -> Result<Arc<TokenTable>, WordTableError> {
     Ok(Arc::new(TokenTable::read(&bytes, &text)?))
 }
 
-/// The one file of tensors in a folder.
+/// The only tensor file in a folder.
 fn tensors(folder: &Path) -> io::Result<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -116,9 +115,9 @@ fn tensors(folder: &Path) -> io::Result<PathBuf> {
 
 fn contents(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
-    if read as u64 > MAX_FILE {
-        return Err(io::Error::other(format!("it has more than {MAX_FILE} bytes")));
+    let read = File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if read as u64 > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!("it has more than {MAX_FILE_BYTES} bytes")));
     }
     Ok(bytes)
 }
@@ -128,14 +127,17 @@ mod tests {
     use super::*;
 
     fn problem(folder: &Path) -> String {
-        WordTable::named("table", folder).unwrap().load().unwrap_err().to_string()
+        WordTableSource::from_name("table", folder).unwrap().load().unwrap_err().to_string()
     }
 
     #[test]
     fn the_built_in_table_is_there() {
-        assert_eq!(WordTable::named("built-in", Path::new("/x")), Some(WordTable::BuiltIn));
-        assert_eq!(WordTable::named("none", Path::new("/x")), None);
-        assert_eq!(WordTable::BuiltIn.load().unwrap().dimensions(), 128);
+        assert_eq!(
+            WordTableSource::from_name("built-in", Path::new("/x")),
+            Some(WordTableSource::BuiltIn)
+        );
+        assert_eq!(WordTableSource::from_name("none", Path::new("/x")), None);
+        assert_eq!(WordTableSource::BuiltIn.load().unwrap().dimensions(), 128);
     }
 
     #[test]
@@ -164,6 +166,9 @@ mod tests {
         let copy = |from: &str, to: &str| std::fs::copy(folder.join(from), own.join(to)).unwrap();
         copy("token_table.safetensors", "model.safetensors");
         copy("token_table.vocab.txt", "vocab.txt");
-        assert_eq!(WordTable::named("own", base.path()).unwrap().load().unwrap().dimensions(), 128);
+        assert_eq!(
+            WordTableSource::from_name("own", base.path()).unwrap().load().unwrap().dimensions(),
+            128
+        );
     }
 }

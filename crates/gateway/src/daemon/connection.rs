@@ -12,50 +12,51 @@ use tokio_util::sync::CancellationToken;
 use weaver_types::{Clock as _, SystemClock};
 
 use super::error::DaemonError;
+use super::fingerprint::ConfigFingerprint;
 use super::hello::{
-    ClientToken, DaemonStatus, Hello, MAX_LINE, Outcome, PROTOCOL, ProtocolOnly, Purpose,
-    SessionRequest, Welcome,
+    ClientToken, DaemonStatus, Hello, MAX_HANDSHAKE_BYTES, PROTOCOL, ProtocolHeader, Purpose,
+    SessionRequest, Welcome, WelcomeOutcome,
 };
-use super::stamp::ConfigStamp;
 use crate::config::{self, ConfigErrors};
-use crate::http::{Clients, HttpClient};
-use crate::serve::{ClientKey, Farewell, Server, SessionOwner};
+use crate::http::{ClientRegistry, HttpClient};
+use crate::serve::{AfterShutdown, ClientKey, Server, SessionOwner};
 
-/// How long the first line may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for the first line.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What all connections share.
+/// The state that all connections share.
 pub(super) struct Daemon {
     pub(super) server: Arc<Server>,
     pub(super) unsigned_development: bool,
     pub(super) started: Instant,
-    /// Who may come with a token.
-    pub(super) clients: Clients,
-    /// The configuration's files as they were read.
-    pub(super) config: ConfigStamp,
-    /// The program that runs.
+    /// The clients that may identify themselves by a token.
+    pub(super) clients: ClientRegistry,
+    /// The fingerprint of the configuration when it was read.
+    pub(super) config: ConfigFingerprint,
+    /// The fingerprint of the running program.
     pub(super) program: String,
-    /// Where clients are served over HTTP.
+    /// The address for clients over HTTP, once it listens.
     pub(super) http: OnceLock<SocketAddr>,
-    /// Where a connection says that the daemon is to end.
-    pub(super) end: mpsc::Sender<Farewell>,
-    /// Cancelled when clients over HTTP are taken no more.
+    /// Tells the daemon to end.
+    pub(super) end: mpsc::Sender<AfterShutdown>,
+    /// Cancelled when no more clients over HTTP are accepted.
     pub(super) closing: CancellationToken,
-    /// Cancelled when sessions are cut off.
-    pub(super) cut: CancellationToken,
+    /// Cancelled when sessions are aborted.
+    pub(super) cut_off: CancellationToken,
 }
 
 impl Daemon {
     /// Serves one connection.
     pub(super) async fn serve(self: Arc<Self>, stream: UnixStream) {
-        if let Err(error) = self.answer(stream).await {
+        if let Err(error) = self.handle(stream).await {
             tracing::debug!(%error, "a connection ended");
         }
     }
 
-    async fn answer(&self, stream: UnixStream) -> Result<(), DaemonError> {
+    async fn handle(&self, stream: UnixStream) -> Result<(), DaemonError> {
         let peer = stream.peer_cred().map_err(DaemonError::connection)?;
-        // The folder lets in this user alone already; systems differ in what a socket's mode means.
+        // The folder already admits only this user; systems differ in whether a socket's own mode
+        // is enforced.
         if peer.uid() != rustix::process::getuid().as_raw() {
             tracing::warn!(uid = peer.uid(), "a connection of another user was refused");
             return Ok(());
@@ -63,34 +64,38 @@ impl Daemon {
         let (reader, mut writer) = stream.into_split();
         let mut reader = BufReader::with_capacity(64 * 1024, reader);
         let mut line = Vec::new();
-        let mut bounded = (&mut reader).take(MAX_LINE as u64);
-        tokio::time::timeout(PATIENCE, bounded.read_until(b'\n', &mut line))
+        let mut bounded = (&mut reader).take(MAX_HANDSHAKE_BYTES as u64);
+        tokio::time::timeout(HANDSHAKE_TIMEOUT, bounded.read_until(b'\n', &mut line))
             .await
             .map_err(|_| DaemonError::connection("no first line came"))?
             .map_err(DaemonError::connection)?;
-        let hello = match read(&line) {
+        let hello = match parse_hello(&line) {
             Ok(hello) => hello,
-            Err(refusal) => return write(&mut writer, &refusal).await,
+            Err(refusal) => return write_welcome(&mut writer, &refusal).await,
         };
         match hello.purpose {
             Purpose::Status => {
-                write(&mut writer, &Welcome::new(Outcome::Status(Box::new(self.status())))).await
+                write_welcome(
+                    &mut writer,
+                    &Welcome::new(WelcomeOutcome::Status(Box::new(self.status()))),
+                )
+                .await
             }
             Purpose::End(farewell) => {
-                write(&mut writer, &Welcome::new(Outcome::Ending)).await?;
+                write_welcome(&mut writer, &Welcome::new(WelcomeOutcome::Ending)).await?;
                 let _ = self.end.send(farewell).await;
-                // Whoever asked sees the end of the daemon in the end of this connection.
+                // The end of this connection tells the requester that the daemon has ended.
                 std::future::pending().await
             }
             Purpose::Session(request) => match self.owner(&request, &peer, &hello.program) {
-                Err(refusal) => write(&mut writer, &refusal).await,
+                Err(refusal) => write_welcome(&mut writer, &refusal).await,
                 Ok(owner) => {
                     if let Err(error) = self.server.check(&owner) {
                         let refusal = Welcome::refused(error.code(), error.to_string());
-                        return write(&mut writer, &refusal).await;
+                        return write_welcome(&mut writer, &refusal).await;
                     }
-                    write(&mut writer, &Welcome::new(Outcome::Session)).await?;
-                    self.server.serve(&owner, reader, writer, &self.cut).await?;
+                    write_welcome(&mut writer, &Welcome::new(WelcomeOutcome::Session)).await?;
+                    self.server.serve(&owner, reader, writer, &self.cut_off).await?;
                     Ok(())
                 }
             },
@@ -109,31 +114,31 @@ impl Daemon {
         }
     }
 
-    /// Whether the configuration was replaced since it was read. One that cannot be read is no reason
-    /// to end: whoever is connected goes on, and whoever comes is told what is wrong.
-    pub(super) fn replaced(&self) -> Result<bool, ConfigErrors> {
+    /// Whether the configuration has changed since it was read. An unreadable configuration does
+    /// not end the daemon: existing sessions go on, and new ones are told the problem.
+    pub(super) fn is_replaced(&self) -> Result<bool, ConfigErrors> {
         let config = self.server.config();
-        if ConfigStamp::of(config) == self.config {
+        if ConfigFingerprint::from_config(config) == self.config {
             return Ok(false);
         }
         config::load(&config.file).map(|_| true)
     }
 
-    /// Whether this daemon should serve a session, or make way for one of the configuration and the
-    /// program as they are now.
+    /// Whether this daemon should serve a new session, or be replaced by one with the current
+    /// configuration and program.
     fn is_current(&self, program: &str) -> Result<bool, Welcome> {
-        let replaced = self.replaced().map_err(|errors| {
+        let is_replaced = self.is_replaced().map_err(|errors| {
             let problem =
                 format!("{} cannot be used: {errors}", self.server.config().file.display());
             Welcome::refused(errors.code(), problem)
         })?;
-        // A daemon of another build goes on for the clients that it has.
+        // A daemon of another build goes on while it has clients.
         let other_build = program != self.program && !self.server.is_busy();
-        Ok(!replaced && !other_build)
+        Ok(!is_replaced && !other_build)
     }
 
-    /// Whose session it is. The client is found by the process at the other end, not by what it
-    /// says of itself.
+    /// The owner of a session. The client is identified by the process at the other end, not by its
+    /// own claims.
     fn owner(
         &self,
         request: &SessionRequest,
@@ -160,12 +165,12 @@ impl Daemon {
         }
         let holder = request.token.as_ref().map(|token| self.holder(token)).transpose()?;
         if !self.is_current(program)? {
-            // There is room for one word, and it is the same that is there.
-            let _ = self.end.try_send(Farewell::Restarting);
-            return Err(Welcome::new(Outcome::MakingWay));
+            // The channel holds one message, and all senders send the same one.
+            let _ = self.end.try_send(AfterShutdown::Restarting);
+            return Err(Welcome::new(WelcomeOutcome::MakingWay));
         }
         let client = match peer.pid().and_then(|pid| u32::try_from(pid).ok()) {
-            Some(pid) => ClientKey::of_starter(pid),
+            Some(pid) => ClientKey::for_starter_of(pid),
             None => ClientKey::unknown(),
         };
         let client =
@@ -180,7 +185,8 @@ impl Daemon {
         })
     }
 
-    /// Whose token it is. A client that names one never comes as anybody else.
+    /// The client that a token belongs to. A client that presents a token never acts as anybody
+    /// else.
     fn holder(&self, token: &ClientToken) -> Result<HttpClient, Welcome> {
         let refused = |problem: &str| Welcome::refused("daemon.token", problem);
         match self.clients.find(token.as_str(), SystemClock::default().now()) {
@@ -194,13 +200,13 @@ impl Daemon {
     }
 }
 
-/// The first line, or the refusal of one that cannot be read.
-fn read(line: &[u8]) -> Result<Hello, Welcome> {
+/// Parses the first line, or returns the refusal of an invalid one.
+fn parse_hello(line: &[u8]) -> Result<Hello, Welcome> {
     let malformed = |problem: String| Welcome::refused("daemon.hello", problem);
-    let said: ProtocolOnly =
+    let header: ProtocolHeader =
         serde_json::from_slice(line).map_err(|error| malformed(error.to_string()))?;
-    if said.protocol != PROTOCOL {
-        let (other, own) = (said.version, env!("CARGO_PKG_VERSION"));
+    if header.protocol != PROTOCOL {
+        let (other, own) = (header.version, env!("CARGO_PKG_VERSION"));
         let problem = format!(
             "the daemon is of version {own}, this client of {other}, and they do not understand \
              each other; `weaver restart` brings a daemon of the installed version"
@@ -210,7 +216,7 @@ fn read(line: &[u8]) -> Result<Hello, Welcome> {
     serde_json::from_slice(line).map_err(|error| malformed(error.to_string()))
 }
 
-async fn write(
+async fn write_welcome(
     writer: &mut (impl tokio::io::AsyncWrite + Unpin),
     welcome: &Welcome,
 ) -> Result<(), DaemonError> {
@@ -227,8 +233,10 @@ mod tests {
     #[test]
     fn another_version_is_refused_before_the_rest_is_read() {
         let newer = br#"{"protocol":99,"version":"9.0","purpose":{"dance":1}}"#;
-        let refused = read(newer).unwrap_err();
-        let Outcome::Refused { code, problem } = refused.outcome else { panic!("not refused") };
+        let refused = parse_hello(newer).unwrap_err();
+        let WelcomeOutcome::Refused { code, problem } = refused.outcome else {
+            panic!("not refused")
+        };
         assert_eq!(code, "daemon.version");
         assert!(problem.contains("9.0") && problem.contains("weaver restart"), "{problem}");
     }
@@ -236,7 +244,8 @@ mod tests {
     #[test]
     fn what_is_no_first_line_is_named() {
         for line in [&b""[..], b"{}", b"GET / HTTP/1.1", br#"{"protocol":1,"purpose":"x"}"#] {
-            let Outcome::Refused { code, .. } = read(line).unwrap_err().outcome else {
+            let WelcomeOutcome::Refused { code, .. } = parse_hello(line).unwrap_err().outcome
+            else {
                 panic!("not refused")
             };
             assert_eq!(code, "daemon.hello");

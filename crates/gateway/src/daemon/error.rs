@@ -1,15 +1,15 @@
-//! Why there is no daemon to talk to.
+//! Why no daemon can be reached.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::serve::ServeError;
 
-/// Why there is no daemon to talk to.
+/// Why no daemon can be reached.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DaemonError {
-    /// A file or folder of the daemon cannot be used.
+    /// A file or folder of the daemon is unusable.
     #[error("{}: {problem}", path.display())]
     Folder {
         /// The file or folder.
@@ -17,21 +17,21 @@ pub enum DaemonError {
         /// What is wrong.
         problem: String,
     },
-    /// The folder is a link, or another user's.
+    /// The folder is a symbolic link, or belongs to another user.
     #[error("{} is not a folder of this user; remove it, or move the store", path.display())]
-    NotOwn {
+    ForeignFolder {
         /// The folder.
         path: PathBuf,
     },
-    /// Others can enter the folder.
+    /// Other users can enter the folder.
     #[error("{} has mode {mode:o}, so that others can enter it; `chmod 700` it", path.display())]
-    Open {
+    FolderNotPrivate {
         /// The folder.
         path: PathBuf,
         /// Its mode.
         mode: u32,
     },
-    /// What a service manager passed is not the socket of the store.
+    /// The socket passed by a service manager is not the store's.
     #[error("{problem}: the service manager has to listen at {}, and nowhere else", socket.display())]
     InheritedSocket {
         /// The socket of the store.
@@ -45,18 +45,18 @@ pub enum DaemonError {
     /// No daemon runs.
     #[error("no daemon of this store is running; `weaver serve` starts one when a client needs it")]
     NotRunning,
-    /// The daemon is about to end, and another takes its place.
+    /// The daemon is being replaced by another one.
     #[error("the daemon is being replaced")]
     MakingWay,
-    /// A daemon was started and did not get ready.
+    /// A started daemon did not become ready.
     #[error("the daemon could not start: {problem}; its log is {}", log.display())]
     Start {
-        /// What it said, or how it ended.
+        /// Its message, or how it ended.
         problem: String,
         /// Its log.
         log: PathBuf,
     },
-    /// Clients cannot be served over HTTP there.
+    /// It cannot listen for clients over HTTP.
     #[error("{address}: {problem}")]
     Listen {
         /// The address.
@@ -67,23 +67,23 @@ pub enum DaemonError {
     /// The daemon refused the connection.
     #[error("the daemon refused: {problem} [{code}]")]
     Refused {
-        /// Its code for the reason.
+        /// The code of the reason.
         code: String,
-        /// Why, and what to do.
+        /// The reason and the remedy.
         problem: String,
     },
-    /// The connection broke or said something else than it should.
+    /// The connection broke or the other side violated the protocol.
     #[error("the connection to the daemon failed: {problem}")]
     Connection {
         /// What is wrong.
         problem: String,
     },
-    /// The configuration cannot be used.
+    /// The configuration is invalid.
     #[error("{problem}")]
     Configuration {
-        /// Its code for the reason.
+        /// The code of the reason.
         code: &'static str,
-        /// Everything that is wrong.
+        /// All problems.
         problem: String,
     },
     /// The gateway could not be opened.
@@ -104,7 +104,9 @@ impl DaemonError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Folder { .. } | Self::NotOwn { .. } | Self::Open { .. } => "daemon.folder",
+            Self::Folder { .. } | Self::ForeignFolder { .. } | Self::FolderNotPrivate { .. } => {
+                "daemon.folder"
+            }
             Self::InheritedSocket { .. } => "daemon.inherited_socket",
             Self::Running => "daemon.running",
             Self::NotRunning => "daemon.not_running",

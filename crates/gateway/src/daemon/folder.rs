@@ -1,7 +1,7 @@
-//! Where a daemon is reached: a folder beside the store, open to its own user alone.
+//! The folder through which a daemon is reached: next to the store, accessible to its user only.
 //!
-//! The address follows from the store and from nothing else: not from the environment, which differs
-//! between a terminal, a desktop and a service, so that one store never gets two daemons.
+//! The address depends on the store's path alone, not on the environment, which differs between a
+//! terminal, a desktop and a service; so one store never gets two daemons.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -12,12 +12,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::DaemonError;
 
-/// The longest path of a socket that every Unix takes, in bytes: macOS has 104 with the end.
-const MAX_SOCKET_PATH: usize = 103;
-/// The largest log file; one that is larger is moved aside.
-const MAX_LOG: u64 = 8 * 1024 * 1024;
+/// The longest socket path that every Unix accepts: macOS allows 104 bytes including the
+/// terminator.
+const MAX_SOCKET_PATH_BYTES: usize = 103;
+/// The size at which a log file is rotated.
+const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
-/// The folder of a daemon, and what lies in it.
+/// The folder of a daemon and the files in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DaemonFolder {
     folder: PathBuf,
@@ -25,7 +26,7 @@ pub struct DaemonFolder {
 }
 
 impl DaemonFolder {
-    /// The folder of the daemon that owns this store.
+    /// The folder of the daemon for this store.
     #[must_use]
     pub fn of_store(store: &Path) -> Self {
         let store = std::path::absolute(store).unwrap_or_else(|_| store.to_path_buf());
@@ -33,14 +34,14 @@ impl DaemonFolder {
         name.push(".run");
         let folder = store.with_file_name(name);
         let socket = folder.join("d.sock");
-        let socket = match socket.as_os_str().len() <= MAX_SOCKET_PATH {
+        let socket = match socket.as_os_str().len() <= MAX_SOCKET_PATH_BYTES {
             true => socket,
             false => short_folder(&store).join("d.sock"),
         };
         Self { folder, socket }
     }
 
-    /// True when a daemon of this store was started before.
+    /// True if a daemon of this store has been started before.
     pub(super) fn exists(&self) -> bool {
         self.folder.exists()
     }
@@ -51,30 +52,29 @@ impl DaemonFolder {
         &self.socket
     }
 
-    /// What the daemon has to say beside the protocol.
+    /// The daemon's log file.
     #[must_use]
     pub fn log(&self) -> PathBuf {
         self.folder.join("daemon.log")
     }
 
-    /// Makes the folders, and refuses those that others could write.
+    /// Creates the folders, and refuses those that others could write.
     ///
     /// # Errors
     /// [`DaemonError::Folder`].
     pub(super) fn prepare(&self) -> Result<(), DaemonError> {
-        make_private(&self.folder)?;
+        create_private_folder(&self.folder)?;
         match self.socket.parent() {
-            Some(other) if other != self.folder => make_private(other),
+            Some(other) if other != self.folder => create_private_folder(other),
             _ => Ok(()),
         }
     }
 
-    /// Checks that whatever listens at the socket can only be this user's: no other one could put it
-    /// there.
+    /// Checks that only this user can have created the socket.
     ///
     /// # Errors
-    /// [`DaemonError::NotRunning`], when there is no folder; [`DaemonError::NotOwn`] and
-    /// [`DaemonError::Open`], when others could write it.
+    /// [`DaemonError::NotRunning`] if there is no folder; [`DaemonError::ForeignFolder`] and
+    /// [`DaemonError::FolderNotPrivate`] if others could write it.
     pub(super) fn check(&self) -> Result<(), DaemonError> {
         let above_socket = self.socket.parent().unwrap_or(&self.folder);
         match check_private(above_socket) {
@@ -84,35 +84,36 @@ impl DaemonFolder {
         }
     }
 
-    /// Takes the lock that a daemon holds as long as it lives; `None` when another one has it. The
-    /// file is never removed: two processes could then hold locks on two files of one name.
+    /// Takes the lock that a daemon holds for its whole life; `None` if another daemon holds it.
+    /// The file is never removed, because two processes could then hold locks on two files of the
+    /// same name.
     ///
     /// # Errors
     /// [`DaemonError::Folder`].
-    pub(super) fn lock_for_life(&self) -> Result<Option<File>, DaemonError> {
+    pub(super) fn try_daemon_lock(&self) -> Result<Option<File>, DaemonError> {
         try_lock(&self.folder.join("daemon.lock"))
     }
 
-    /// Takes the lock of whoever starts a daemon; `None` while another one starts it.
+    /// Takes the lock for starting a daemon; `None` while another process starts one.
     ///
     /// # Errors
     /// [`DaemonError::Folder`].
-    pub(super) fn lock_for_start(&self) -> Result<Option<File>, DaemonError> {
+    pub(super) fn try_start_lock(&self) -> Result<Option<File>, DaemonError> {
         try_lock(&self.folder.join("start.lock"))
     }
 
-    /// Whether a log of so many bytes is moved aside.
-    pub(super) fn is_large(bytes: u64) -> bool {
-        bytes > MAX_LOG
+    /// Whether a log of this size must be rotated.
+    pub(super) fn is_log_large(bytes: u64) -> bool {
+        bytes > MAX_LOG_BYTES
     }
 
-    /// The log, to be appended to; an old one that is large is moved aside.
+    /// Opens the log for appending; a large one is rotated first.
     ///
     /// # Errors
     /// [`DaemonError::Folder`].
     pub(super) fn open_log(&self) -> Result<File, DaemonError> {
         let path = self.log();
-        if fs::metadata(&path).is_ok_and(|about| Self::is_large(about.len())) {
+        if fs::metadata(&path).is_ok_and(|about| Self::is_log_large(about.len())) {
             let _ = fs::rename(&path, self.folder.join("daemon.log.1"));
         }
         let mut options = OpenOptions::new();
@@ -121,8 +122,8 @@ impl DaemonFolder {
     }
 }
 
-/// A folder with a short name for a store whose own path is too long for a socket. It is named by a
-/// digest of the store's path; whoever makes it first must be this user.
+/// A folder with a short path, for a store whose own path is too long for a socket. Its name
+/// contains a digest of the store's path. Anybody can create it in `/tmp`, so its owner is checked.
 fn short_folder(store: &Path) -> PathBuf {
     let digest = Sha256::digest(store.as_os_str().as_encoded_bytes());
     let short: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -130,9 +131,9 @@ fn short_folder(store: &Path) -> PathBuf {
     Path::new("/tmp").join(name)
 }
 
-/// Makes a folder that only this user can enter, or checks that it is one. The folder guards the
-/// socket, whose own mode some systems ignore.
-fn make_private(folder: &Path) -> Result<(), DaemonError> {
+/// Creates a folder that only this user can enter, or checks an existing one. The folder protects
+/// the socket, whose own mode some systems ignore.
+fn create_private_folder(folder: &Path) -> Result<(), DaemonError> {
     let failed = |error: &io::Error| DaemonError::folder(folder, error);
     if let Some(above) = folder.parent() {
         let mut make = fs::DirBuilder::new();
@@ -146,14 +147,17 @@ fn make_private(folder: &Path) -> Result<(), DaemonError> {
     check_private(folder).map_err(|error| failed(&error))?
 }
 
-/// Whether only this user can enter a folder; the outer error says why that is not known.
+/// Checks that only this user can enter a folder; the outer error means that it cannot be examined.
 fn check_private(folder: &Path) -> io::Result<Result<(), DaemonError>> {
     let about = fs::symlink_metadata(folder)?;
-    let own = about.is_dir() && about.uid() == rustix::process::getuid().as_raw();
-    Ok(if !own {
-        Err(DaemonError::NotOwn { path: folder.to_path_buf() })
+    let is_own_folder = about.is_dir() && about.uid() == rustix::process::getuid().as_raw();
+    Ok(if !is_own_folder {
+        Err(DaemonError::ForeignFolder { path: folder.to_path_buf() })
     } else if about.mode() & 0o077 != 0 {
-        Err(DaemonError::Open { path: folder.to_path_buf(), mode: about.mode() & 0o777 })
+        Err(DaemonError::FolderNotPrivate {
+            path: folder.to_path_buf(),
+            mode: about.mode() & 0o777,
+        })
     } else {
         Ok(())
     })
@@ -183,7 +187,7 @@ mod tests {
         assert_eq!(folder.socket(), Path::new("/srv/w/ledger.db.run/d.sock"));
         let long = PathBuf::from(format!("/srv/{}/ledger.db", "x".repeat(120)));
         let folder = DaemonFolder::of_store(&long);
-        assert!(folder.socket().as_os_str().len() <= MAX_SOCKET_PATH);
+        assert!(folder.socket().as_os_str().len() <= MAX_SOCKET_PATH_BYTES);
         assert_eq!(folder, DaemonFolder::of_store(&long));
         assert_ne!(
             folder.socket(),
@@ -200,13 +204,16 @@ mod tests {
         let path = root.path().join("ledger.db.run");
         folder.check().unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(matches!(folder.prepare(), Err(DaemonError::Open { mode: 0o755, .. })));
-        assert!(matches!(folder.check(), Err(DaemonError::Open { .. })));
+        assert!(matches!(folder.prepare(), Err(DaemonError::FolderNotPrivate { mode: 0o755, .. })));
+        assert!(matches!(folder.check(), Err(DaemonError::FolderNotPrivate { .. })));
         fs::remove_dir(&path).unwrap();
         assert!(matches!(folder.check(), Err(DaemonError::NotRunning)));
         std::os::unix::fs::symlink(root.path(), &path).unwrap();
-        assert!(matches!(folder.prepare(), Err(DaemonError::NotOwn { .. })), "a link is no folder");
-        assert!(matches!(folder.check(), Err(DaemonError::NotOwn { .. })));
+        assert!(
+            matches!(folder.prepare(), Err(DaemonError::ForeignFolder { .. })),
+            "a link is no folder"
+        );
+        assert!(matches!(folder.check(), Err(DaemonError::ForeignFolder { .. })));
     }
 
     #[test]
@@ -214,10 +221,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = DaemonFolder::of_store(&root.path().join("ledger.db"));
         folder.prepare().unwrap();
-        let held = folder.lock_for_life().unwrap().unwrap();
-        assert!(folder.lock_for_life().unwrap().is_none());
-        assert!(folder.lock_for_start().unwrap().is_some(), "another lock");
+        let held = folder.try_daemon_lock().unwrap().unwrap();
+        assert!(folder.try_daemon_lock().unwrap().is_none());
+        assert!(folder.try_start_lock().unwrap().is_some(), "another lock");
         drop(held);
-        assert!(folder.lock_for_life().unwrap().is_some());
+        assert!(folder.try_daemon_lock().unwrap().is_some());
     }
 }

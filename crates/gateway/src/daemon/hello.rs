@@ -1,5 +1,5 @@
-//! The first line on a connection to the daemon, and the answer to it. After it a session speaks
-//! MCP, line by line.
+//! The handshake with the daemon: the first line of a connection and its answer. After it a session
+//! exchanges MCP messages, one per line.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -8,67 +8,66 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::stamp;
-use crate::serve::{Farewell, ServerStatus};
+use super::fingerprint;
+use crate::serve::{AfterShutdown, ServerStatus};
 
-/// The version of what is said here. It changes only when an older side could misunderstand a newer
-/// one.
+/// The version of the handshake. It changes only if an older side could misunderstand a newer one.
 pub(super) const PROTOCOL: u32 = 1;
-/// The longest first line, in bytes.
-pub(super) const MAX_LINE: usize = 64 * 1024;
+/// The longest handshake line.
+pub(super) const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
 
-/// The first line.
+/// The first line of a connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Hello {
-    /// The version of this exchange.
+    /// The version of the handshake.
     pub(super) protocol: u32,
-    /// The version of the program that says it.
+    /// The version of the connecting program.
     pub(super) version: String,
-    /// The program's file, which differs from build to build.
+    /// The fingerprint of the connecting program's file, which differs between builds.
     #[serde(default)]
     pub(super) program: String,
     /// What the connection is for.
     pub(super) purpose: Purpose,
 }
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Purpose {
-    /// The session of a client.
+    /// A client's session.
     Session(SessionRequest),
-    /// Tell what an operator sees.
+    /// Report the status.
     Status,
-    /// End, once what is under way is answered.
-    End(Farewell),
+    /// End the daemon once current requests are answered.
+    End(AfterShutdown),
 }
 
-/// The session that a client asks for.
+/// The session that a client requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRequest {
-    /// The configuration that the client was told to use.
+    /// The client's configuration file.
     pub config: PathBuf,
-    /// True when the client wants the signatures of the documents not to be looked at.
+    /// Whether the client wants document signatures not to be verified.
     pub unsigned_development: bool,
     /// The profile.
     pub profile: Option<String>,
-    /// The folder that the client was started in.
+    /// The folder in which the client was started.
     #[serde(default)]
     pub folder: Option<PathBuf>,
-    /// What the session is called where an operator sees it. It gives no right.
+    /// The session's name for operators. It grants nothing.
     pub label: String,
-    /// As whom the client comes, where not as the principal of the configuration.
+    /// The client's token, if it does not act as the configured principal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<ClientToken>,
 }
 
-/// The token of a client, which shows nothing of itself.
+/// A client's token; its `Debug` output is redacted.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ClientToken(Zeroizing<String>);
 
 impl ClientToken {
-    /// Takes a text as a token; blanks around it do not count.
+    /// Makes a token of a text without surrounding whitespace.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(Zeroizing::new(text.trim().to_owned()))
@@ -85,46 +84,47 @@ impl fmt::Debug for ClientToken {
     }
 }
 
-/// The answer to a first line.
+/// The answer to the first line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Welcome {
     pub(super) protocol: u32,
     pub(super) version: String,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: WelcomeOutcome,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Outcome {
-    /// The session has begun; what follows is MCP.
+pub(super) enum WelcomeOutcome {
+    /// The session has started; MCP messages follow.
     Session,
-    /// What an operator sees.
+    /// The status.
     Status(Box<DaemonStatus>),
-    /// It is ending.
+    /// The daemon ends.
     Ending,
-    /// It is about to end, since its configuration or its program was replaced; the next one serves.
+    /// The daemon is about to be replaced because its configuration or program changed; the next
+    /// one will serve.
     MakingWay,
-    /// It was refused.
+    /// The connection is refused.
     Refused { code: String, problem: String },
 }
 
-/// What an operator sees of a daemon.
+/// The status of a daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DaemonStatus {
     /// The version of the program.
     pub version: String,
-    /// The number of the process.
+    /// The process id.
     pub pid: u32,
-    /// The configuration that it serves.
+    /// The configuration file that it serves.
     pub config: PathBuf,
-    /// Where it serves clients over HTTP.
+    /// The address for clients over HTTP.
     #[serde(default)]
     pub http: Option<SocketAddr>,
-    /// Whether TLS is ended there.
+    /// Whether TLS is used there.
     #[serde(default)]
     pub https: bool,
-    /// For how many seconds it has been running.
+    /// The uptime in seconds.
     pub uptime_s: u64,
     /// Sessions, servers and held calls.
     #[serde(flatten)]
@@ -134,24 +134,24 @@ pub struct DaemonStatus {
 impl Hello {
     pub(super) fn new(purpose: Purpose) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { protocol: PROTOCOL, version, program: stamp::program(), purpose }
+        Self { protocol: PROTOCOL, version, program: fingerprint::running_program(), purpose }
     }
 }
 
 impl Welcome {
-    pub(super) fn new(outcome: Outcome) -> Self {
+    pub(super) fn new(outcome: WelcomeOutcome) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         Self { protocol: PROTOCOL, version, outcome }
     }
 
     pub(super) fn refused(code: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self::new(Outcome::Refused { code: code.into(), problem: problem.into() })
+        Self::new(WelcomeOutcome::Refused { code: code.into(), problem: problem.into() })
     }
 }
 
-/// The version of a first line, which is read before the rest: the rest may be of a later form.
+/// The version part of the first line, parsed before the rest, whose format may be newer.
 #[derive(Debug, Deserialize)]
-pub(super) struct ProtocolOnly {
+pub(super) struct ProtocolHeader {
     pub(super) protocol: u32,
     #[serde(default)]
     pub(super) version: String,

@@ -1,8 +1,9 @@
-//! Socket activation: a listening socket that a service manager made and passed to this process
+//! Socket activation: takes over a listening socket that a service manager passed to this process
 //! (`sd_listen_fds(3)`).
 //!
-//! A socket is taken over only if it is exactly the one that clients of the store look for. Whatever
-//! else was passed is refused: to listen elsewhere would leave clients with a daemon of their own.
+//! A socket is taken over only if it is exactly the one that the store's clients connect to.
+//! Anything else is refused: a daemon that listens elsewhere would be a second one beside that of
+//! the clients.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,22 +16,22 @@ use listenfd::ListenFd;
 use super::error::DaemonError;
 use super::folder::DaemonFolder;
 
-/// What the environment says of sockets that were passed.
-struct Announcement {
+/// The environment variables that announce passed sockets.
+struct PassedSockets {
     count: Option<OsString>,
     process: Option<OsString>,
 }
 
-impl Announcement {
-    fn of_environment() -> Self {
+impl PassedSockets {
+    fn from_environment() -> Self {
         Self { count: std::env::var_os("LISTEN_FDS"), process: std::env::var_os("LISTEN_PID") }
     }
 
-    /// True when it is meant for this process. The variables reach a child too, whose descriptors
-    /// are others.
+    /// True if the sockets are meant for this process. Child processes inherit the variables too,
+    /// but not the descriptors.
     fn is_for(&self, process: u32) -> bool {
-        let of = self.process.as_ref().and_then(|text| text.to_str()?.parse::<u32>().ok());
-        self.count.is_some() && of == Some(process)
+        let process_id = self.process.as_ref().and_then(|text| text.to_str()?.parse::<u32>().ok());
+        self.count.is_some() && process_id == Some(process)
     }
 
     fn count(&self) -> Option<u32> {
@@ -38,14 +39,14 @@ impl Announcement {
     }
 }
 
-/// Takes over the socket that was passed to this process; `None` when there is none. It must run
-/// before the process has other threads, since it clears the variables.
+/// Takes over the passed socket; `None` if there is none. Must run before the process has other
+/// threads, because it clears environment variables.
 ///
 /// # Errors
-/// [`DaemonError::InheritedSocket`], when what was passed is not the one listening socket at the
-/// folder's address.
-pub(super) fn take(folder: &DaemonFolder) -> Result<Option<UnixListener>, DaemonError> {
-    let announcement = Announcement::of_environment();
+/// [`DaemonError::InheritedSocket`], if not exactly one listening socket at the folder's address
+/// was passed.
+pub(super) fn take_over(folder: &DaemonFolder) -> Result<Option<UnixListener>, DaemonError> {
+    let announcement = PassedSockets::from_environment();
     if !announcement.is_for(std::process::id()) {
         return Ok(None);
     }
@@ -56,16 +57,16 @@ pub(super) fn take(folder: &DaemonFolder) -> Result<Option<UnixListener>, Daemon
     if announcement.count() != Some(1) {
         return Err(refused("exactly one socket is taken over".to_owned()));
     }
-    // It checks for a Unix stream socket, and keeps it from programs that are started from here.
+    // Checks for a Unix stream socket, and sets close-on-exec.
     let taken = ListenFd::from_env().take_unix_listener(0);
     let listener = taken.map_err(|error| refused(error.to_string()))?;
     let listener = listener.ok_or_else(|| refused("no socket was passed".to_owned()))?;
-    check(&listener, folder.socket()).map_err(|error| refused(error.to_string()))?;
+    check_listener(&listener, folder.socket()).map_err(|error| refused(error.to_string()))?;
     listener.set_nonblocking(true).map_err(|error| refused(error.to_string()))?;
     Ok(Some(listener))
 }
 
-/// Why a listener is not the one that clients look for.
+/// Why a listener is not the one that clients connect to.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 enum ListenerError {
     #[error("the socket that was passed does not listen")]
@@ -80,9 +81,9 @@ enum ListenerError {
     OtherFile,
 }
 
-/// Whether this listener is the one that clients look for.
-fn check(listener: &UnixListener, socket: &Path) -> Result<(), ListenerError> {
-    if !listens(listener).unwrap_or(false) {
+/// Checks that this listener is the one that clients connect to.
+fn check_listener(listener: &UnixListener, socket: &Path) -> Result<(), ListenerError> {
+    if !is_listening(listener).unwrap_or(false) {
         return Err(ListenerError::Idle);
     }
     let address = listener.local_addr().map_err(|_| ListenerError::Unaddressed)?;
@@ -90,21 +91,21 @@ fn check(listener: &UnixListener, socket: &Path) -> Result<(), ListenerError> {
         return Err(ListenerError::OtherAddress);
     }
     let about = std::fs::symlink_metadata(socket).map_err(|_| ListenerError::Gone)?;
-    let own = about.uid() == rustix::process::getuid().as_raw();
-    if !about.file_type().is_socket() || !own {
+    let is_own = about.uid() == rustix::process::getuid().as_raw();
+    if !about.file_type().is_socket() || !is_own {
         return Err(ListenerError::OtherFile);
     }
     Ok(())
 }
 
 #[cfg(not(target_vendor = "apple"))]
-fn listens(listener: &UnixListener) -> io::Result<bool> {
+fn is_listening(listener: &UnixListener) -> io::Result<bool> {
     rustix::net::sockopt::socket_acceptconn(listener).map_err(Into::into)
 }
 
-/// Nobody passes sockets this way there, and the option cannot be read.
+/// Sockets are not passed this way there, and the option cannot be read.
 #[cfg(target_vendor = "apple")]
-fn listens(_: &UnixListener) -> io::Result<bool> {
+fn is_listening(_: &UnixListener) -> io::Result<bool> {
     Ok(true)
 }
 
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn sockets_of_another_process_are_none_of_ours() {
-        let said = |count: Option<&str>, process: Option<&str>| Announcement {
+        let said = |count: Option<&str>, process: Option<&str>| PassedSockets {
             count: count.map(Into::into),
             process: process.map(Into::into),
         };
@@ -131,13 +132,17 @@ mod tests {
     #[test]
     fn a_listener_at_another_address_is_not_the_one() {
         let folder = tempfile::tempdir().unwrap();
-        let (own, other) = (folder.path().join("d.sock"), folder.path().join("other.sock"));
-        let listener = UnixListener::bind(&own).unwrap();
-        assert!(check(&listener, &own).is_ok());
-        assert!(check(&listener, &other).unwrap_err().to_string().contains("another address"));
-        std::fs::remove_file(&own).unwrap();
-        assert!(check(&listener, &own).unwrap_err().to_string().contains("gone"));
-        std::fs::write(&own, "").unwrap();
-        assert!(check(&listener, &own).unwrap_err().to_string().contains("not a socket"));
+        let (is_own, other) = (folder.path().join("d.sock"), folder.path().join("other.sock"));
+        let listener = UnixListener::bind(&is_own).unwrap();
+        assert!(check_listener(&listener, &is_own).is_ok());
+        assert!(
+            check_listener(&listener, &other).unwrap_err().to_string().contains("another address")
+        );
+        std::fs::remove_file(&is_own).unwrap();
+        assert!(check_listener(&listener, &is_own).unwrap_err().to_string().contains("gone"));
+        std::fs::write(&is_own, "").unwrap();
+        assert!(
+            check_listener(&listener, &is_own).unwrap_err().to_string().contains("not a socket")
+        );
     }
 }

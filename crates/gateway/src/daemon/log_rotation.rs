@@ -1,20 +1,20 @@
-//! Keeps the log of a daemon that lives long within its bounds.
+//! Limits the log size of a long-running daemon.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
 use super::folder::DaemonFolder;
 
-/// Starts a new log file where standard error goes to the log file and that has grown large. It
-/// does nothing where standard error goes elsewhere, such as to the journal.
+/// Starts a new log file if standard error goes to the log file and it has grown large. Does
+/// nothing if standard error goes elsewhere, for example to the journal.
 pub(super) fn rotate(folder: &DaemonFolder) {
     let Ok(log) = fs::metadata(folder.log()) else { return };
-    if !DaemonFolder::is_large(log.len()) || !is_standard_error(&log) {
+    if !DaemonFolder::is_log_large(log.len()) || !is_standard_error(&log) {
         return;
     }
-    // Opening it moves the old one aside.
-    let fresh = folder.open_log().map(rustix::stdio::dup2_stderr);
-    if !matches!(fresh, Ok(Ok(()))) {
+    // Opening it rotates the old one.
+    let redirected = folder.open_log().map(rustix::stdio::dup2_stderr);
+    if !matches!(redirected, Ok(Ok(()))) {
         tracing::warn!("the log is large, and no fresh one could be begun");
     }
 }

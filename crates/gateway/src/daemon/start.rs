@@ -1,4 +1,4 @@
-//! Connecting to the daemon of a store, and starting it where there is none.
+//! Connects to the daemon of a store, and starts it if there is none.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -13,28 +13,28 @@ use zeroize::Zeroizing;
 
 use super::error::DaemonError;
 use super::folder::DaemonFolder;
-use super::hello::{Hello, MAX_LINE, Outcome, Purpose, Welcome};
+use super::hello::{Hello, MAX_HANDSHAKE_BYTES, Purpose, Welcome, WelcomeOutcome};
 
-/// The pause between two looks at a daemon that somebody else starts.
-const PAUSE: Duration = Duration::from_millis(5);
-/// The longest message of a daemon that could not start, in bytes.
-const MAX_MESSAGE: u64 = 16 * 1024;
+/// The pause between checks while another process starts the daemon.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// The longest start message of a daemon.
+const MAX_START_LINE_BYTES: u64 = 16 * 1024;
 
-/// The command that starts the daemon. It says on its standard output when it is ready, in one line
-/// ([`DaemonCommand::ready_line`]), or why it is not ([`DaemonCommand::failure_line`]).
+/// The command that starts the daemon. The daemon writes one line to standard output: when it is
+/// ready ([`DaemonCommand::ready_line`]), or why it failed ([`DaemonCommand::failure_line`]).
 #[derive(Debug, Clone)]
 pub struct DaemonCommand {
     /// The program.
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The folder in which it runs, and in which its servers start.
+    /// The folder in which it and its servers run.
     pub directory: PathBuf,
-    /// What it reads from its standard input: the passphrase of the log's key.
+    /// Its standard input: the passphrase of the log's key.
     pub input: Option<Zeroizing<String>>,
 }
 
-/// What a daemon says of its start.
+/// The message about a daemon's start.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StartLine {
@@ -43,7 +43,7 @@ enum StartLine {
 }
 
 impl DaemonCommand {
-    /// The line of a daemon that clients can connect to.
+    /// The line of a daemon that accepts clients.
     #[must_use]
     pub fn ready_line() -> String {
         serde_json::to_string(&StartLine::Ready).unwrap_or_default()
@@ -57,46 +57,50 @@ impl DaemonCommand {
     }
 }
 
-/// A connection on which the daemon has answered the first line.
+/// A connection whose handshake has succeeded.
 pub(super) struct DaemonConnection {
     pub(super) writer: UnixStream,
     pub(super) reader: BufReader<UnixStream>,
     pub(super) welcome: Welcome,
 }
 
-/// Connects to a daemon that runs. What another user could have put at its address is not one: it
-/// would be told everything, and could answer anything.
+/// Connects to a running daemon. An address that another user could have created is refused,
+/// because its owner would see all messages and could answer them.
 ///
 /// # Errors
-/// [`DaemonError::NotRunning`], when none does; [`DaemonError::Refused`], with its reason;
-/// [`DaemonError::NotOwn`] and [`DaemonError::Open`], where others can listen.
+/// [`DaemonError::NotRunning`] if there is none; [`DaemonError::Refused`] with the reason;
+/// [`DaemonError::ForeignFolder`] and [`DaemonError::FolderNotPrivate`] if others could listen
+/// there.
 pub(super) fn connect(
     folder: &DaemonFolder,
     purpose: Purpose,
 ) -> Result<DaemonConnection, DaemonError> {
     folder.check()?;
-    let stream = UnixStream::connect(folder.socket()).map_err(broken)?;
-    let mut writer = stream.try_clone().map_err(broken)?;
+    let stream = UnixStream::connect(folder.socket()).map_err(connect_error)?;
+    let mut writer = stream.try_clone().map_err(connect_error)?;
     let mut line = serde_json::to_vec(&Hello::new(purpose)).map_err(DaemonError::connection)?;
     line.push(b'\n');
-    writer.write_all(&line).map_err(broken)?;
+    writer.write_all(&line).map_err(connect_error)?;
     let mut reader = BufReader::with_capacity(64 * 1024, stream);
     let mut answer = Vec::new();
-    (&mut reader).take(MAX_LINE as u64).read_until(b'\n', &mut answer).map_err(broken)?;
+    (&mut reader)
+        .take(MAX_HANDSHAKE_BYTES as u64)
+        .read_until(b'\n', &mut answer)
+        .map_err(connect_error)?;
     if answer.is_empty() {
         // It ended between accepting and answering.
         return Err(DaemonError::NotRunning);
     }
     let welcome: Welcome = serde_json::from_slice(&answer).map_err(DaemonError::connection)?;
     match welcome.outcome {
-        Outcome::MakingWay => Err(DaemonError::MakingWay),
-        Outcome::Refused { code, problem } => Err(DaemonError::Refused { code, problem }),
+        WelcomeOutcome::MakingWay => Err(DaemonError::MakingWay),
+        WelcomeOutcome::Refused { code, problem } => Err(DaemonError::Refused { code, problem }),
         _ => Ok(DaemonConnection { writer, reader, welcome }),
     }
 }
 
-/// A connection that broke before the daemon answered: it is not there, or not any more.
-fn broken(error: io::Error) -> DaemonError {
+/// The error of a connection that broke before the answer: usually the daemon does not run.
+fn connect_error(error: io::Error) -> DaemonError {
     use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
 
     match error.kind() {
@@ -105,11 +109,11 @@ fn broken(error: io::Error) -> DaemonError {
     }
 }
 
-/// Connects to the daemon, and starts it where there is none. Of several that come at once one starts
+/// Connects to the daemon, starting it if there is none. Of several concurrent callers one starts
 /// it, and the others wait.
 ///
 /// # Errors
-/// [`DaemonError`], when it cannot be had until `deadline`.
+/// [`DaemonError`], if it is not available by `deadline`.
 pub(super) fn connect_or_start(
     folder: &DaemonFolder,
     command: &DaemonCommand,
@@ -122,7 +126,7 @@ pub(super) fn connect_or_start(
             Err(DaemonError::NotRunning) => {}
             Err(DaemonError::MakingWay) => {
                 lock = None;
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(POLL_INTERVAL);
                 if Instant::now() < deadline {
                     continue;
                 }
@@ -136,19 +140,19 @@ pub(super) fn connect_or_start(
             });
         }
         if lock.is_some() {
-            // Nobody else starts one, and there is none after another look.
+            // This process holds the start lock, and there is still no daemon.
             start(folder, command, deadline)?;
             continue;
         }
         folder.prepare()?;
-        lock = folder.lock_for_start()?;
+        lock = folder.try_start_lock()?;
         if lock.is_none() {
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-/// Starts the daemon and waits until it says that it is ready.
+/// Starts the daemon and waits until it is ready.
 fn start(
     folder: &DaemonFolder,
     command: &DaemonCommand,
@@ -158,7 +162,7 @@ fn start(
     let mut child = Command::new(&command.program)
         .args(&command.arguments)
         .current_dir(&command.directory)
-        // A daemon outlives the server in which a client may have started it.
+        // A daemon outlives the server process in which a client may have started it.
         .env_remove("WEAVER_SERVER_ID")
         .stdin(if command.input.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
@@ -169,15 +173,15 @@ fn start(
         pipe.write_all(input.as_bytes()).map_err(|error| failed(error.to_string()))?;
     }
     let Some(output) = child.stdout.take() else { return Err(failed("no output".to_owned())) };
-    match start_line(output, deadline.saturating_duration_since(Instant::now())) {
+    match read_start_line(output, deadline.saturating_duration_since(Instant::now())) {
         Some(StartLine::Ready) => {
             reap(child);
             Ok(())
         }
         Some(StartLine::Failed { code, .. }) if code == DaemonError::Running.code() => {
-            // One that nobody of ours started was faster, or an old one still ends.
+            // Another process was faster, or an old daemon is still ending.
             reap(child);
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(POLL_INTERVAL);
             Ok(())
         }
         Some(StartLine::Failed { problem, .. }) => {
@@ -196,18 +200,18 @@ fn start(
     }
 }
 
-/// What the daemon says first; `None` when it says nothing in time.
-fn start_line(output: ChildStdout, patience: Duration) -> Option<StartLine> {
-    let (tell, told) = mpsc::channel();
+/// The daemon's first line; `None` if it does not come in time.
+fn read_start_line(output: ChildStdout, timeout: Duration) -> Option<StartLine> {
+    let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
-        let read = BufReader::new(output.take(MAX_MESSAGE)).read_line(&mut line);
-        let _ = tell.send(read.ok().and_then(|_| serde_json::from_str(&line).ok()));
+        let read = BufReader::new(output.take(MAX_START_LINE_BYTES)).read_line(&mut line);
+        let _ = sender.send(read.ok().and_then(|_| serde_json::from_str(&line).ok()));
     });
-    told.recv_timeout(patience).ok().flatten()
+    receiver.recv_timeout(timeout).ok().flatten()
 }
 
-/// Waits for the end of the child in the background, so that no dead process is left behind.
+/// Waits for the child in the background, so that no zombie remains.
 fn reap(mut child: Child) {
     std::thread::spawn(move || child.wait());
 }

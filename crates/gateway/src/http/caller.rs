@@ -1,4 +1,5 @@
-//! Who sends a request: a client of ours, by its token, or whoever an issuer's token speaks for.
+//! Authenticates the sender of a request: a client of the gateway by its own token, or the subject
+//! of an issuer's token.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,57 +11,57 @@ use sha2::{Digest as _, Sha256};
 use weaver_policy::{IdentityError, TokenIdentity};
 use weaver_types::{Principal, hex};
 
-use super::clients::{HttpClient, PREFIX};
+use super::client_registry::{HttpClient, TOKEN_PREFIX};
 use super::{HttpGateway, now};
 use crate::oauth::{ResourceServer, TokenError, VerifiedToken, scopes};
 use crate::serve::{ClientKey, SessionOwner};
 
-/// The error code of a token that does not count (RFC 6750 §3.1).
-const INVALID: &str = "invalid_token";
+/// The error code of an invalid token (RFC 6750 §3.1).
+const INVALID_TOKEN: &str = "invalid_token";
 
-/// Whose sessions and runs those of clients without a token are. No name of a client of ours has a
-/// colon in it.
-const ANONYMOUS: &str = "anonymous:";
+/// The key of sessions and runs of clients without a token. It contains a colon, which client names
+/// cannot.
+const ANONYMOUS_KEY: &str = "anonymous:";
 
-/// Who sends a request.
+/// The authenticated sender of a request.
 #[derive(Debug, Clone)]
 pub(super) enum Caller {
-    /// A client without a token, where the configuration lets it in.
+    /// A client without a token, if the configuration allows it.
     Anonymous,
-    /// A client of ours.
+    /// A client registered at the gateway.
     Client(HttpClient),
-    /// Whoever an issuer's token speaks for.
+    /// The subject of an issuer's token.
     Token(TokenCaller),
 }
 
-/// Whoever an issuer's token speaks for.
+/// The subject of an issuer's token.
 #[derive(Debug, Clone)]
 pub(super) struct TokenCaller {
-    /// Whose sessions these are: subject, client, roles, groups and scopes. A token with others reaches
-    /// none of them.
+    /// The key of its sessions: subject, client, roles, groups and scopes. A token with other
+    /// rights does not reach these sessions.
     session_key: String,
-    /// Whose runs these are: subject and client, with whatever roles.
+    /// The key of its runs: subject and client, whatever the roles.
     run_key: String,
     label: String,
     identity: Arc<TokenIdentity>,
     profile: Option<String>,
 }
 
-/// Why a request goes no further.
+/// Why a request is refused.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct AuthRefusal {
     status: StatusCode,
     problem: String,
     challenge: Option<String>,
 }
 
-impl Refusal {
+impl AuthRefusal {
     fn unauthorized(
         gateway: &HttpGateway,
         error: Option<&'static str>,
         problem: impl Into<String>,
     ) -> Self {
-        let challenge = match &gateway.resource {
+        let challenge = match &gateway.resource_server {
             Some(resource) => {
                 let policy = gateway.server.policy();
                 resource.challenge(error, &scopes(policy.policy()))
@@ -81,17 +82,20 @@ impl Refusal {
 }
 
 impl Caller {
-    /// Whose token the request has.
-    pub(super) async fn of(gateway: &HttpGateway, headers: &HeaderMap) -> Result<Self, Refusal> {
-        let refused = |problem: &str| Refusal::unauthorized(gateway, None, problem);
-        let mut given = headers.get_all(AUTHORIZATION).into_iter();
-        let Some(first) = given.next() else {
+    /// Authenticates a request by its token.
+    pub(super) async fn authenticate(
+        gateway: &HttpGateway,
+        headers: &HeaderMap,
+    ) -> Result<Self, AuthRefusal> {
+        let refused = |problem: &str| AuthRefusal::unauthorized(gateway, None, problem);
+        let mut values = headers.get_all(AUTHORIZATION).into_iter();
+        let Some(first) = values.next() else {
             return match gateway.settings.anonymous {
                 true => Ok(Self::Anonymous),
                 false => Err(refused("a token is needed: `weaver clients add NAME` makes one")),
             };
         };
-        if given.next().is_some() {
+        if values.next().is_some() {
             return Err(refused("there are two `Authorization` headers"));
         }
         let text = first.to_str().unwrap_or_default();
@@ -99,17 +103,18 @@ impl Caller {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
             _ => return Err(refused("the `Authorization` header must be `Bearer TOKEN`")),
         };
-        match &gateway.resource {
-            // A token of ours goes to no issuer, also where it is misspelt.
-            Some(resource) if !token.starts_with(PREFIX) && !token.is_empty() => {
-                Self::of_issuer(gateway, resource, token).await
+        match &gateway.resource_server {
+            // A token of ours is never sent to an issuer, even if it is misspelt.
+            Some(resource) if !token.starts_with(TOKEN_PREFIX) && !token.is_empty() => {
+                Self::from_issuer_token(gateway, resource, token).await
             }
-            _ => Self::of_ours(gateway, token),
+            _ => Self::from_own_token(gateway, token),
         }
     }
 
-    fn of_ours(gateway: &HttpGateway, token: &str) -> Result<Self, Refusal> {
-        let refused = |problem: &str| Refusal::unauthorized(gateway, Some(INVALID), problem);
+    fn from_own_token(gateway: &HttpGateway, token: &str) -> Result<Self, AuthRefusal> {
+        let refused =
+            |problem: &str| AuthRefusal::unauthorized(gateway, Some(INVALID_TOKEN), problem);
         match gateway.clients.find(token, now()) {
             Ok(Some(client)) => Ok(Self::Client(client)),
             Ok(None) => Err(refused("the token is not known, was removed, or has expired")),
@@ -120,36 +125,40 @@ impl Caller {
         }
     }
 
-    async fn of_issuer(
+    async fn from_issuer_token(
         gateway: &HttpGateway,
-        resource: &ResourceServer,
+        resource_server: &ResourceServer,
         token: &str,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, AuthRefusal> {
         let policy = gateway.server.policy();
-        let verified = match resource.verify(policy.policy(), token, now()).await {
+        let verified = match resource_server.verify(policy.policy(), token, now()).await {
             Ok(verified) => verified,
             Err(error @ TokenError::Unavailable(_)) => {
                 let (status, problem) = (StatusCode::SERVICE_UNAVAILABLE, error.to_string());
-                return Err(Refusal { status, problem, challenge: None });
+                return Err(AuthRefusal { status, problem, challenge: None });
             }
             Err(error) => {
-                return Err(Refusal::unauthorized(gateway, Some(INVALID), error.to_string()));
+                return Err(AuthRefusal::unauthorized(
+                    gateway,
+                    Some(INVALID_TOKEN),
+                    error.to_string(),
+                ));
             }
         };
-        match policy.policy().identify(&verified.identity) {
+        match policy.policy().principal_for_token(&verified.identity) {
             Ok(principal) => {
-                let profile = resource.profile().map(str::to_owned);
+                let profile = resource_server.client_profile().map(str::to_owned);
                 Ok(Self::Token(TokenCaller::new(verified, &principal, profile)))
             }
             Err(error) => {
                 let challenge = match &error {
                     IdentityError::MissingScopes { missing } => {
                         let missing: BTreeSet<&str> = missing.iter().map(String::as_str).collect();
-                        Some(resource.challenge(Some("insufficient_scope"), &missing))
+                        Some(resource_server.challenge(Some("insufficient_scope"), &missing))
                     }
                     _ => None,
                 };
-                Err(Refusal {
+                Err(AuthRefusal {
                     status: StatusCode::FORBIDDEN,
                     problem: error.to_string(),
                     challenge,
@@ -158,11 +167,11 @@ impl Caller {
         }
     }
 
-    /// Whose sessions these are. A client that is added anew under a name that there was, and one whose
-    /// name is `anonymous`, reach none of another's.
+    /// The key of its sessions. A client added again under a former name, or one called
+    /// `anonymous`, does not reach sessions of another.
     pub(super) fn session_key(&self) -> String {
         match self {
-            Self::Anonymous => ANONYMOUS.to_owned(),
+            Self::Anonymous => ANONYMOUS_KEY.to_owned(),
             Self::Client(client) => client.session_key(),
             Self::Token(token) => token.session_key.clone(),
         }
@@ -172,7 +181,7 @@ impl Caller {
     pub(super) fn owner(&self) -> SessionOwner {
         match self {
             Self::Anonymous => SessionOwner {
-                client: ClientKey::Token(ANONYMOUS.to_owned()),
+                client: ClientKey::Token(ANONYMOUS_KEY.to_owned()),
                 principal: None,
                 identity: None,
                 profile: None,
@@ -203,19 +212,19 @@ impl TokenCaller {
     fn new(token: VerifiedToken, principal: &Principal, profile: Option<String>) -> Self {
         let VerifiedToken { identity, client_id, .. } = token;
         let client = client_id.unwrap_or_default();
-        // No name of a client of ours has a colon in it.
+        // Client names contain no colon.
         let key = |parts: &[&str]| format!("oauth:{}", digest(parts));
-        let whose = [identity.issuer.as_str(), &identity.subject, &client];
-        let all =
+        let identity_parts = [identity.issuer.as_str(), &identity.subject, &client];
+        let set_digest =
             |set: &BTreeSet<String>| digest(&set.iter().map(String::as_str).collect::<Vec<_>>());
-        // The identity stays with the session, and a policy to come may give a group or a scope more:
-        // who lacks it does not come into that session.
+        // The identity is stored with the session, and a later policy may give its groups or scopes
+        // more rights; a caller without them must not reach that session.
         let [roles, groups, scopes] =
-            [&principal.roles, &identity.groups, &identity.scopes].map(all);
+            [&principal.roles, &identity.groups, &identity.scopes].map(set_digest);
         let rights = [principal.id.as_str(), &roles, &groups, &scopes];
         Self {
-            session_key: key(&[&whose[..], &rights].concat()),
-            run_key: key(&whose),
+            session_key: key(&[&identity_parts[..], &rights].concat()),
+            run_key: key(&identity_parts),
             label: format!("http {}", principal.id),
             identity: Arc::new(identity),
             profile,
@@ -223,7 +232,8 @@ impl TokenCaller {
     }
 }
 
-/// A digest of texts in their order, each with its length, so that none runs into the next.
+/// A digest of texts in order, each with its length, so that different lists never give the same
+/// input.
 fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

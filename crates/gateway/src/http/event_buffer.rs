@@ -1,4 +1,4 @@
-//! Events of one stream, kept for a client whose connection breaks off.
+//! Buffers the events of one stream for clients whose connection breaks off.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,22 +8,22 @@ use tokio::sync::Notify;
 
 /// How many events of a stream are kept.
 const MAX_EVENTS: usize = 256;
-/// How many bytes of events are kept beside the latest one.
+/// How many bytes of events are kept, not counting the latest.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// The events of one stream with their numbers. The oldest go first where there is no room.
+/// The events of one stream with their numbers. The oldest are dropped first.
 #[derive(Default)]
 pub(super) struct EventBuffer {
     state: Mutex<EventState>,
-    more: Notify,
+    changed: Notify,
 }
 
 #[derive(Default)]
 struct EventState {
-    last: u64,
-    /// The latest event that somebody has read.
-    read: u64,
-    kept: VecDeque<(u64, Vec<u8>)>,
+    last_number: u64,
+    /// The number of the latest event that was read.
+    last_read: u64,
+    events: VecDeque<(u64, Vec<u8>)>,
     bytes: usize,
     /// When the stream ended; `None` while it is open.
     ended: Option<Instant>,
@@ -33,54 +33,54 @@ impl EventBuffer {
     /// Adds an event.
     pub(super) fn push(&self, line: Vec<u8>) {
         let mut state = self.lock();
-        state.last += 1;
+        state.last_number += 1;
         state.bytes = state.bytes.saturating_add(line.len());
-        let number = state.last;
-        state.kept.push_back((number, line));
-        while state.kept.len() > MAX_EVENTS || state.bytes > MAX_BYTES && state.kept.len() > 1 {
-            let Some((_, oldest)) = state.kept.pop_front() else { break };
+        let number = state.last_number;
+        state.events.push_back((number, line));
+        while state.events.len() > MAX_EVENTS || state.bytes > MAX_BYTES && state.events.len() > 1 {
+            let Some((_, oldest)) = state.events.pop_front() else { break };
             state.bytes = state.bytes.saturating_sub(oldest.len());
         }
         drop(state);
-        self.more.notify_waiters();
+        self.changed.notify_waiters();
     }
 
-    /// No event comes any more.
+    /// Ends the stream.
     pub(super) fn end(&self) {
         self.lock().ended = Some(Instant::now());
-        self.more.notify_waiters();
+        self.changed.notify_waiters();
     }
 
-    /// How long ago the stream ended; `None` while it is open.
-    pub(super) fn ended_for(&self) -> Option<Duration> {
+    /// The time since the stream ended; `None` while it is open.
+    pub(super) fn time_since_end(&self) -> Option<Duration> {
         self.lock().ended.map(|ended| ended.elapsed())
     }
 
-    /// The number of the latest event that somebody has read.
-    pub(super) fn read(&self) -> u64 {
-        self.lock().read
+    /// The number of the latest event that was read.
+    pub(super) fn last_read(&self) -> u64 {
+        self.lock().last_read
     }
 
-    /// Waits for the next event after this number; `None` where there will be none.
-    pub(super) async fn after(&self, number: u64) -> Option<(u64, Vec<u8>)> {
+    /// Waits for the next event after `number`; `None` if there will be none.
+    pub(super) async fn next_after(&self, number: u64) -> Option<(u64, Vec<u8>)> {
         loop {
-            let more = self.more.notified();
-            tokio::pin!(more);
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
             // From here on no event is missed.
-            more.as_mut().enable();
+            changed.as_mut().enable();
             {
                 let mut state = self.lock();
-                let found = state.kept.iter().find(|(kept, _)| *kept > number).cloned();
+                let found = state.events.iter().find(|(events, _)| *events > number).cloned();
                 match found {
                     Some((number, line)) => {
-                        state.read = state.read.max(number);
+                        state.last_read = state.last_read.max(number);
                         return Some((number, line));
                     }
                     None if state.ended.is_some() => return None,
                     None => {}
                 }
             }
-            more.await;
+            changed.await;
         }
     }
 
@@ -99,16 +99,16 @@ mod tests {
         for word in ["a", "b", "c"] {
             events.push(word.into());
         }
-        assert_eq!(events.read(), 0);
-        assert_eq!(events.after(1).await, Some((2, b"b".to_vec())));
-        assert_eq!(events.read(), 2);
-        let waiting = events.after(3);
+        assert_eq!(events.last_read(), 0);
+        assert_eq!(events.next_after(1).await, Some((2, b"b".to_vec())));
+        assert_eq!(events.last_read(), 2);
+        let waiting = events.next_after(3);
         let ending = async { events.end() };
         assert_eq!(tokio::join!(waiting, ending).0, None);
-        assert_eq!(events.after(2).await, Some((3, b"c".to_vec())));
-        assert_eq!(events.after(0).await, Some((1, b"a".to_vec())), "it may be read again");
-        assert_eq!(events.read(), 3);
-        assert!(events.ended_for().is_some());
+        assert_eq!(events.next_after(2).await, Some((3, b"c".to_vec())));
+        assert_eq!(events.next_after(0).await, Some((1, b"a".to_vec())), "it may be read again");
+        assert_eq!(events.last_read(), 3);
+        assert!(events.time_since_end().is_some());
     }
 
     #[tokio::test]
@@ -117,8 +117,8 @@ mod tests {
         for _ in 0..=MAX_EVENTS {
             events.push(b"x".to_vec());
         }
-        assert_eq!(events.after(0).await.unwrap().0, 2);
+        assert_eq!(events.next_after(0).await.unwrap().0, 2);
         events.push(vec![b'y'; MAX_BYTES + 1]);
-        assert_eq!(events.after(0).await.unwrap().0, MAX_EVENTS as u64 + 2);
+        assert_eq!(events.next_after(0).await.unwrap().0, MAX_EVENTS as u64 + 2);
     }
 }

@@ -1,4 +1,4 @@
-//! What every request must pass before it is looked at: its host, its origin, and its token.
+//! Checks every request before it is processed: host, origin and token.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use super::HttpGateway;
 use super::caller::Caller;
 use crate::oauth::WELL_KNOWN;
 
-/// Checks a request and lets it go on.
-pub(super) async fn check(
+/// Checks a request and passes it on.
+pub(super) async fn check_request(
     State(gateway): State<Arc<HttpGateway>>,
     mut request: Request,
     next: Next,
@@ -21,29 +21,29 @@ pub(super) async fn check(
     gateway.server.telemetry().http.requests.add(1);
     if gateway.closing.is_cancelled() {
         let problem = "the gateway is about to end; try again in a moment";
-        return refused(&gateway, StatusCode::SERVICE_UNAVAILABLE, problem);
+        return refuse(&gateway, StatusCode::SERVICE_UNAVAILABLE, problem);
     }
     let headers = request.headers();
     if !is_host_known(&gateway, headers) {
-        return refused(
+        return refuse(
             &gateway,
             StatusCode::FORBIDDEN,
             "this host is not served here; name it under `[http] hosts`",
         );
     }
     if !is_origin_known(&gateway, headers) {
-        return refused(
+        return refuse(
             &gateway,
             StatusCode::FORBIDDEN,
             "requests of this origin are not served; name it under `[http] origins`",
         );
     }
-    // That the process runs is no secret, nor whom to ask for a token; all else needs one.
+    // Liveness, and where to get a token, are public; everything else needs a token.
     let path = request.uri().path();
     if path == "/healthz" || path.starts_with(WELL_KNOWN) {
         return next.run(request).await;
     }
-    match Caller::of(&gateway, headers).await {
+    match Caller::authenticate(&gateway, headers).await {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -55,27 +55,27 @@ pub(super) async fn check(
     }
 }
 
-fn refused(gateway: &HttpGateway, status: StatusCode, problem: &'static str) -> Response {
+fn refuse(gateway: &HttpGateway, status: StatusCode, problem: &'static str) -> Response {
     gateway.server.telemetry().http.refused.add(1);
     (status, format!("{problem}\n")).into_response()
 }
 
-/// The host that the request names must be this one: a page whose name was made to resolve to this
-/// address names its own.
+/// The request must name this host: a page whose own name was made to resolve to this address names
+/// that one.
 fn is_host_known(gateway: &HttpGateway, headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).into_iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
     let Ok(host) = host.to_str() else { return false };
     let name = host_name(host);
-    let own = gateway.address.ip();
-    let loopback = own.is_loopback() && is_loopback(name);
+    let address = gateway.address.ip();
+    let loopback = address.is_loopback() && is_loopback(name);
     loopback
-        || name == own.to_string()
-        || name == format!("[{own}]")
+        || name == address.to_string()
+        || name == format!("[{address}]")
         || gateway.settings.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// A request of a web page names the page's origin. Programs name none.
+/// A browser sends the origin of the page with its requests. Other programs send none.
 fn is_origin_known(gateway: &HttpGateway, headers: &HeaderMap) -> bool {
     headers.get_all(ORIGIN).into_iter().all(|origin| {
         let Ok(origin) = origin.to_str() else { return false };
@@ -87,11 +87,11 @@ fn is_loopback(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "[::1]"
 }
 
-/// The name of a host without its port.
+/// A host without its port.
 fn host_name(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !name.is_empty() => {
-            // An address in brackets has colons of its own.
+            // A bracketed IPv6 address contains colons.
             if name.starts_with('[') && !name.ends_with(']') { host } else { name }
         }
         _ => host,

@@ -1,5 +1,5 @@
-//! `/mcp`: Streamable HTTP of 2025-03-26 to 2025-11-25, with sessions, and of 2026-07-28, whose
-//! requests stand alone.
+//! `/mcp`: Streamable HTTP of 2025-03-26 to 2025-11-25 with sessions, and of 2026-07-28 with
+//! self-contained requests.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,40 +18,41 @@ use tokio::sync::mpsc;
 use super::HttpGateway;
 use super::caller::Caller;
 use super::modern;
-use super::sessions::{AnswerStream, HttpSession, NoSession};
-use crate::serve::{ClientMessage, ClientReads};
+use super::sessions::{AnswerStream, HttpSession, SessionRefusal};
+use crate::serve::{ClientMessage, ResponseStreaming};
 
-/// The largest message, in bytes.
-const MAX_BODY: usize = 16 * 1024 * 1024;
-/// How long a body may take.
-const BODY_PATIENCE: Duration = Duration::from_secs(30);
-/// After how long an answer that does not come becomes a stream, on which signs of life are sent.
+/// The largest message.
+const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+/// Time limit for a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// After this time without an answer the response becomes a stream with heartbeats.
 const STREAM_AFTER: Duration = Duration::from_secs(5);
-/// How often they are sent: proxies commonly end what is silent for a minute.
+/// The interval of heartbeats: proxies commonly close connections that are silent for a minute.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-const VERSIONS: [&str; 5] = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-pub(super) const MODERN: &str = "2026-07-28";
+const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT_ID_HEADER: HeaderName = HeaderName::from_static("last-event-id");
+const SUPPORTED_VERSIONS: [&str; 5] =
+    ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+pub(super) const MODERN_VERSION: &str = "2026-07-28";
 
-/// The first revision whose clients know events without data.
-const PRIMED: &str = "2025-11-25";
+/// The first protocol revision whose clients accept events without data.
+const FIRST_PRIMED_VERSION: &str = "2025-11-25";
 
 type GatewayState = State<Arc<HttpGateway>>;
 
-/// How a request is answered.
+/// The form of the response to a request.
 enum AnswerForm {
-    /// By its answer alone: the client takes no stream.
-    Alone,
-    /// By a stream, where there is more than the answer, that ends with its connection.
+    /// Only the answer, because the client accepts no stream.
+    Single,
+    /// A stream that ends with its connection, if there is more than the answer.
     Stream,
-    /// Likewise, and the stream may be taken up again.
+    /// The same, but the stream can be resumed.
     ResumableStream { session: Arc<HttpSession>, primed: bool },
 }
 
-/// A message of a client.
+/// Handles a message of a client.
 pub(super) async fn post(
     State(gateway): GatewayState,
     Extension(caller): Extension<Caller>,
@@ -59,13 +60,13 @@ pub(super) async fn post(
 ) -> Response {
     let (parts, body) = request.into_parts();
     if !is_json(&parts.headers) {
-        return error(
+        return error_response(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             -32600,
             "the body must be application/json",
         );
     }
-    let body = match whole(body).await {
+    let body = match read_body(body).await {
         Ok(body) => body,
         Err(response) => return *response,
     };
@@ -73,64 +74,73 @@ pub(super) async fn post(
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
     let method = message.get("method").and_then(Value::as_str).unwrap_or_default();
     let is_modern = modern::is_modern(&parts.headers, &message);
-    if is_modern && let Err(response) = modern::check(&parts.headers, &message) {
+    if is_modern && let Err(response) = modern::check_headers(&parts.headers, &message) {
         return *response;
     }
     if !is_modern && let Err(problem) = check_headers(&parts.headers) {
-        return error(StatusCode::BAD_REQUEST, -32600, &problem.to_string());
+        return error_response(StatusCode::BAD_REQUEST, -32600, &problem.to_string());
     }
-    let (opened, session) = match session_of(&gateway, &caller, &parts.headers, (&message, &body)) {
-        Ok(found) => found,
-        Err(response) => return *response,
-    };
+    let (new_session_id, session) =
+        match resolve_session(&gateway, &caller, &parts.headers, (&message, &body)) {
+            Ok(found) => found,
+            Err(response) => return *response,
+        };
     if is_modern
         && let Err(response) = modern::check_parameters(&parts.headers, &message, &session).await
     {
         return *response;
     }
-    let reads = match accepts_stream(&parts.headers) {
-        true => ClientReads::Stream,
-        false => ClientReads::Answer,
+    let client_reads = match accepts_stream(&parts.headers) {
+        true => ResponseStreaming::Streamed,
+        false => ResponseStreaming::AnswerOnly,
     };
     let answers = match is_modern {
-        true => session.messages.take_alone(&body).await,
-        false => session.messages.take(&body, reads).await,
+        true => session.messages.take_standalone(&body).await,
+        false => session.messages.take(&body, client_reads).await,
     };
-    // A notification and an answer of the client have none.
+    // Notifications and answers of the client have no answer.
     let is_request = message.get("id").is_some() && !method.is_empty() || !message.is_object();
     let mut response = match is_request {
         true => {
             let form = match (accepts_stream(&parts.headers), is_modern) {
-                (false, _) => AnswerForm::Alone,
+                (false, _) => AnswerForm::Single,
                 (true, true) => AnswerForm::Stream,
                 (true, false) => {
-                    let primed =
-                        parts.headers.get(VERSION).is_some_and(|version| version == PRIMED);
+                    let primed = parts
+                        .headers
+                        .get(VERSION_HEADER)
+                        .is_some_and(|version| version == FIRST_PRIMED_VERSION);
                     AnswerForm::ResumableStream { session: Arc::clone(&session), primed }
                 }
             };
-            answer(answers, form, if is_modern { modern::status } else { always_ok }).await
+            answer_response(
+                answers,
+                form,
+                if is_modern { modern::response_status } else { always_ok },
+            )
+            .await
         }
         false => StatusCode::ACCEPTED.into_response(),
     };
-    if let Some(id) = opened.and_then(|id| id.parse().ok()) {
-        response.headers_mut().insert(SESSION, id);
+    if let Some(id) = new_session_id.and_then(|id| id.parse().ok()) {
+        response.headers_mut().insert(SESSION_ID_HEADER, id);
     }
     response
 }
 
-/// The whole body of a request, which is bounded in size and time.
-pub(super) async fn whole(body: Body) -> Result<Vec<u8>, Box<Response>> {
-    let late = (StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
-    let read = tokio::time::timeout(BODY_PATIENCE, bounded(body)).await.unwrap_or(Err(late));
-    read.map_err(|(status, problem)| Box::new(error(status, -32600, problem)))
+/// The whole body of a request, bounded in size and time.
+pub(super) async fn read_body(body: Body) -> Result<Vec<u8>, Box<Response>> {
+    let timed_out = (StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
+    let read =
+        tokio::time::timeout(BODY_TIMEOUT, read_bounded(body)).await.unwrap_or(Err(timed_out));
+    read.map_err(|(status, problem)| Box::new(error_response(status, -32600, problem)))
 }
 
-async fn bounded(body: Body) -> Result<Vec<u8>, (StatusCode, &'static str)> {
+async fn read_bounded(body: Body) -> Result<Vec<u8>, (StatusCode, &'static str)> {
     let (mut chunks, mut whole) = (body.into_data_stream(), Vec::new());
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|_| (StatusCode::BAD_REQUEST, "the body broke off"))?;
-        if whole.len().saturating_add(chunk.len()) > MAX_BODY {
+        if whole.len().saturating_add(chunk.len()) > MAX_BODY_BYTES {
             return Err((StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 16 MiB"));
         }
         whole.extend_from_slice(&chunk);
@@ -138,34 +148,34 @@ async fn bounded(body: Body) -> Result<Vec<u8>, (StatusCode, &'static str)> {
     Ok(whole)
 }
 
-/// The session of a message, with its id where it begins with it.
-fn session_of(
+/// The session of a message, and its id if the message opens it.
+fn resolve_session(
     gateway: &Arc<HttpGateway>,
     caller: &Caller,
     headers: &HeaderMap,
     (message, body): (&Value, &[u8]),
 ) -> Result<(Option<String>, Arc<HttpSession>), Box<Response>> {
     if modern::is_modern(headers, message) {
-        let standing = gateway.sessions.standing(gateway, caller);
-        return standing.map(|session| (None, session)).map_err(no_session);
+        let session = gateway.sessions.stateless_session(gateway, caller);
+        return session.map(|session| (None, session)).map_err(no_session_response);
     }
-    match headers.get(SESSION).map(|id| id.to_str().unwrap_or_default()) {
+    match headers.get(SESSION_ID_HEADER).map(|id| id.to_str().unwrap_or_default()) {
         Some(id) => match gateway.sessions.find(id, caller) {
             Some(session) => Ok((None, session)),
-            None => Err(Box::new(error(
+            None => Err(Box::new(error_response(
                 StatusCode::NOT_FOUND,
                 -32001,
                 "there is no such session; initialize again",
             ))),
         },
         None if message.get("method").is_some_and(|method| method == "initialize") => {
-            if let Some(refusal) = ClientMessage::refusal(body) {
-                return Err(Box::new(answered(|_| StatusCode::BAD_REQUEST, refusal)));
+            if let Some(refusal) = ClientMessage::non_request_refusal(body) {
+                return Err(Box::new(json_response(|_| StatusCode::BAD_REQUEST, refusal)));
             }
             let begun = gateway.sessions.begin(gateway, caller);
-            begun.map(|(id, session)| (Some(id), session)).map_err(no_session)
+            begun.map(|(id, session)| (Some(id), session)).map_err(no_session_response)
         }
-        None => Err(Box::new(error(
+        None => Err(Box::new(error_response(
             StatusCode::BAD_REQUEST,
             -32600,
             "send `initialize` first, then its `Mcp-Session-Id` with every request",
@@ -173,59 +183,64 @@ fn session_of(
     }
 }
 
-fn no_session(reason: NoSession) -> Box<Response> {
+fn no_session_response(reason: SessionRefusal) -> Box<Response> {
     Box::new(match reason {
-        NoSession::TooMany => error(
+        SessionRefusal::TooManySessions => error_response(
             StatusCode::SERVICE_UNAVAILABLE,
             -32603,
             "there are too many sessions; try again later",
         ),
-        NoSession::TooManyOfClient => error(
+        SessionRefusal::TooManyOfClient => error_response(
             StatusCode::SERVICE_UNAVAILABLE,
             -32603,
             "this client has too many sessions; end those that it does not use with DELETE",
         ),
-        NoSession::Refused(refused) => error(StatusCode::FORBIDDEN, -32603, &refused.to_string()),
+        SessionRefusal::Refused(refused) => {
+            error_response(StatusCode::FORBIDDEN, -32603, &refused.to_string())
+        }
     })
 }
 
-/// The answer to a request: at once where it comes alone, else a stream that ends with it.
-async fn answer(
+/// The response to a request: the answer alone if it comes at once, otherwise a stream that ends
+/// with it.
+async fn answer_response(
     mut answers: mpsc::Receiver<Vec<u8>>,
     form: AnswerForm,
     status: fn(&[u8]) -> StatusCode,
 ) -> Response {
-    let streams = !matches!(form, AnswerForm::Alone);
+    let streams = !matches!(form, AnswerForm::Single);
     let first = tokio::time::timeout(STREAM_AFTER, answers.recv()).await;
-    let mut early = Vec::new();
+    let mut early = None;
     match first {
-        Ok(None) => return error(StatusCode::OK, -32603, "the request was cancelled"),
+        Ok(None) => return error_response(StatusCode::OK, -32603, "the request was cancelled"),
         Ok(Some(line)) if is_answer(&line) || !streams => {
             let mut line = line;
             while !is_answer(&line) {
                 match answers.recv().await {
                     Some(next) => line = next,
-                    None => return error(StatusCode::OK, -32603, "the request was cancelled"),
+                    None => {
+                        return error_response(StatusCode::OK, -32603, "the request was cancelled");
+                    }
                 }
             }
-            return answered(status, line);
+            return json_response(status, line);
         }
-        Ok(Some(line)) => early.push(line),
+        Ok(Some(line)) => early = Some(line),
         Err(_) if !streams => {
             while let Some(line) = answers.recv().await {
                 if is_answer(&line) {
-                    return answered(status, line);
+                    return json_response(status, line);
                 }
             }
-            return error(StatusCode::OK, -32603, "the request was cancelled");
+            return error_response(StatusCode::OK, -32603, "the request was cancelled");
         }
         Err(_) => {}
     }
     if let AnswerForm::ResumableStream { session, primed } = form {
-        return resumable(&session, early, answers, primed);
+        return resumable_stream(&session, early, answers, primed);
     }
     let events = stream::unfold((early, answers), |(mut early, mut answers)| async move {
-        if let Some(line) = early.pop() {
+        if let Some(line) = early.take() {
             return Some((event(None, &line), (early, answers)));
         }
         let bytes = match tokio::time::timeout(HEARTBEAT, answers.recv()).await {
@@ -238,15 +253,15 @@ async fn answer(
     event_stream(Body::from_stream(events))
 }
 
-/// A stream that goes on for a client whose connection breaks off. Its events are collected whether
-/// the client reads them or not.
-fn resumable(
+/// A stream that can be resumed after its connection breaks off. Its events are collected whether
+/// or not the client reads them.
+fn resumable_stream(
     session: &HttpSession,
-    early: Vec<Vec<u8>>,
+    early: Option<Vec<u8>>,
     mut answers: mpsc::Receiver<Vec<u8>>,
     primed: bool,
 ) -> Response {
-    let stream = session.begin_answer();
+    let stream = session.open_answer_stream();
     let collected = Arc::clone(&stream.events);
     early.into_iter().for_each(|line| collected.push(line));
     tokio::spawn(async move {
@@ -255,20 +270,20 @@ fn resumable(
         }
         collected.end();
     });
-    // An event without data, so that there is a place to go on from before anything is said.
+    // An event without data gives the client an id to resume from before the first message.
     let first = format!("id: {}-0\ndata:\n\n", stream.number);
     let first = primed.then(|| Ok::<_, Infallible>(Bytes::from(first)));
     let events = stream::iter(first).chain(events_after(stream, 0));
     event_stream(Body::from_stream(events))
 }
 
-/// The events of a stream after this one, to its end.
+/// The events of a stream after `seen`, to its end.
 fn events_after(
     stream: AnswerStream,
     seen: u64,
 ) -> impl stream::Stream<Item = Result<Bytes, Infallible>> {
     stream::unfold((stream, seen), |(stream, seen)| async move {
-        match tokio::time::timeout(HEARTBEAT, stream.events.after(seen)).await {
+        match tokio::time::timeout(HEARTBEAT, stream.events.next_after(seen)).await {
             Ok(next) => {
                 let (number, line) = next?;
                 let id = format!("{}-{number}", stream.number);
@@ -279,56 +294,68 @@ fn events_after(
     })
 }
 
-/// The stream and the event that an id of an answer's event names.
+/// The stream and event numbers in an event id.
 fn answer_event(id: &str) -> Option<(u64, u64)> {
     let (stream, event) = id.split_once('-')?;
     Some((stream.parse().ok()?, event.parse().ok()?))
 }
 
-/// The stream of what a client is told beside the answers to its requests.
+/// Opens the stream of messages that are not answers to requests.
 pub(super) async fn get(
     State(gateway): GatewayState,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
 ) -> Response {
     if !accepts_stream(&headers) {
-        return error(StatusCode::NOT_ACCEPTABLE, -32600, "accept text/event-stream");
+        return error_response(StatusCode::NOT_ACCEPTABLE, -32600, "accept text/event-stream");
     }
-    let id = headers.get(SESSION).and_then(|id| id.to_str().ok());
-    let seen = headers.get(LAST_EVENT).and_then(|id| id.to_str().ok());
+    let id = headers.get(SESSION_ID_HEADER).and_then(|id| id.to_str().ok());
+    let seen = headers.get(LAST_EVENT_ID_HEADER).and_then(|id| id.to_str().ok());
     let Some(id) = id else {
-        return error(StatusCode::METHOD_NOT_ALLOWED, -32600, "a stream needs an `Mcp-Session-Id`");
+        return error_response(
+            StatusCode::METHOD_NOT_ALLOWED,
+            -32600,
+            "a stream needs an `Mcp-Session-Id`",
+        );
     };
     let Some(session) = gateway.sessions.find(id, &caller) else {
-        return error(StatusCode::NOT_FOUND, -32001, "there is no such session; initialize again");
+        return error_response(
+            StatusCode::NOT_FOUND,
+            -32001,
+            "there is no such session; initialize again",
+        );
     };
     if let Some((stream, seen)) = seen.and_then(answer_event) {
         return match session.answer_stream(stream) {
             Some(stream) => event_stream(Body::from_stream(events_after(stream, seen))),
-            None => error(StatusCode::NOT_FOUND, -32001, "the stream of this event is not kept"),
+            None => error_response(
+                StatusCode::NOT_FOUND,
+                -32001,
+                "the stream of this event is not kept",
+            ),
         };
     }
     let seen = seen.and_then(|seen| seen.parse().ok());
-    // What the client was told or asked before it opened its first stream waits for it there.
-    let seen: u64 = seen.unwrap_or_else(|| session.notices.read());
+    // Messages from before the client opened its first stream are delivered there.
+    let seen: u64 = seen.unwrap_or_else(|| session.notices.last_read());
     event_stream(Body::from_stream(notices_after(&session, seen)))
 }
 
-/// What a client is told beside answers after this event, to the end of its session or until it opens
-/// another stream: a message comes on one of them.
+/// The session's messages after `seen` that are not answers, until the session ends or the client
+/// opens another stream, so that each message is sent on one stream only.
 fn notices_after(
     session: &Arc<HttpSession>,
     seen: u64,
 ) -> impl stream::Stream<Item = Result<Bytes, Infallible>> + use<> {
     session.stream.send_modify(|number| *number += 1);
-    let (listener, later) = (session.messages.listen(), session.stream.subscribe());
-    let state = (Arc::downgrade(session), listener, later, seen);
-    stream::unfold(state, |(session, listener, mut later, seen)| async move {
+    let (listener, newer_stream) = (session.messages.add_listener(), session.stream.subscribe());
+    let state = (Arc::downgrade(session), listener, newer_stream, seen);
+    stream::unfold(state, |(session, listener, mut newer_stream, seen)| async move {
         let open = session.upgrade()?;
         let next = tokio::select! {
             biased;
-            _ = later.changed() => return None,
-            next = tokio::time::timeout(HEARTBEAT, open.notices.after(seen)) => next,
+            _ = newer_stream.changed() => return None,
+            next = tokio::time::timeout(HEARTBEAT, open.notices.next_after(seen)) => next,
         };
         let (line, seen) = match next {
             Ok(next) => {
@@ -337,43 +364,43 @@ fn notices_after(
             }
             Err(_) => (Ok(Bytes::from_static(b": waiting\n\n")), seen),
         };
-        Some((line, (session, listener, later, seen)))
+        Some((line, (session, listener, newer_stream, seen)))
     })
 }
 
-/// The end of a session.
+/// Ends a session.
 pub(super) async fn delete(
     State(gateway): GatewayState,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
 ) -> Response {
-    let id = headers.get(SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
-    match gateway.sessions.take(id, &caller) {
+    let id = headers.get(SESSION_ID_HEADER).and_then(|id| id.to_str().ok()).unwrap_or_default();
+    match gateway.sessions.remove(id, &caller) {
         Some(session) => {
             tokio::spawn(async move { session.messages.end().await });
             StatusCode::NO_CONTENT.into_response()
         }
-        None => error(StatusCode::NOT_FOUND, -32001, "there is no such session"),
+        None => error_response(StatusCode::NOT_FOUND, -32001, "there is no such session"),
     }
 }
 
-fn answered(status: fn(&[u8]) -> StatusCode, line: Vec<u8>) -> Response {
+fn json_response(status: fn(&[u8]) -> StatusCode, line: Vec<u8>) -> Response {
     (status(&line), [(CONTENT_TYPE, "application/json")], line).into_response()
 }
 
-/// Revisions with sessions tell errors of the protocol in the body alone.
+/// Revisions with sessions report protocol errors only in the body.
 fn always_ok(_: &[u8]) -> StatusCode {
     StatusCode::OK
 }
 
-/// A revision of the protocol that is not spoken here.
+/// The protocol version is not supported.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the `MCP-Protocol-Version` is not spoken here; 2025-11-25 and 2026-07-28 are")]
 struct ProtocolVersionError;
 
 fn check_headers(headers: &HeaderMap) -> Result<(), ProtocolVersionError> {
-    match headers.get(VERSION).map(|version| version.to_str().unwrap_or_default()) {
-        Some(version) if !VERSIONS.contains(&version) => Err(ProtocolVersionError),
+    match headers.get(VERSION_HEADER).map(|version| version.to_str().unwrap_or_default()) {
+        Some(version) if !SUPPORTED_VERSIONS.contains(&version) => Err(ProtocolVersionError),
         _ => Ok(()),
     }
 }
@@ -420,7 +447,7 @@ fn event_stream(body: Body) -> Response {
     (headers, body).into_response()
 }
 
-fn error(status: StatusCode, code: i64, problem: &str) -> Response {
+fn error_response(status: StatusCode, code: i64, problem: &str) -> Response {
     let body =
         json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": problem } });
     (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response()

@@ -1,4 +1,4 @@
-//! `/metrics`: what operators see, in the text format of Prometheus.
+//! `/metrics`: metrics in Prometheus text format.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use super::HttpGateway;
 use crate::telemetry::{self, EXPOSITION};
 
-/// Tells the metrics as they are now.
+/// Renders the current metrics.
 pub(super) async fn show(State(gateway): State<Arc<HttpGateway>>) -> Response {
     let families = telemetry::gather(gateway.server.telemetry(), &gateway.server.status());
     ([(CONTENT_TYPE, EXPOSITION)], telemetry::render(&families)).into_response()

@@ -1,34 +1,34 @@
-//! Requests of 2026-07-28, which stand alone: what their headers and `_meta` must say, and the HTTP
+//! The self-contained requests of 2026-07-28: the checks of their headers and `_meta`, and the HTTP
 //! status of their errors.
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Map, Value, json};
-use weaver_drivers::mcp::text_of_value;
+use weaver_drivers::mcp::decode_header_text;
 
-use super::mcp::MODERN;
+use super::mcp::MODERN_VERSION;
 use super::sessions::HttpSession;
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const INVALID_PARAMS: i64 = -32602;
 const NOT_FOUND: i64 = -32601;
-/// A header says something else than the body.
+/// A header contradicts the body.
 const HEADER_MISMATCH: i64 = -32020;
-/// The client lacks a capability that the request needs.
+/// The client lacks a capability that the request requires.
 const MISSING_CAPABILITY: i64 = -32021;
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// True for a request of a revision whose requests stand alone, or that says it is one.
+/// True for a request that follows, or claims to follow, the revision with self-contained requests.
 pub(super) fn is_modern(headers: &HeaderMap, message: &Value) -> bool {
     let named = meta(message, VERSION_KEY).is_some();
-    named || headers.get("mcp-protocol-version").is_some_and(|version| version == MODERN)
+    named || headers.get("mcp-protocol-version").is_some_and(|version| version == MODERN_VERSION)
 }
 
-/// Refuses a request whose headers and body do not say the same, before anything is done with it:
-/// whoever routes by the headers and whoever answers by the body must mean one request.
-pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Box<Response>> {
-    let refused = |code: i64, problem: &str| Err(refusal(message, code, problem, None));
+/// Refuses a request whose headers contradict its body, before anything else is done: a proxy that
+/// routes by the headers and a server that answers by the body must see the same request.
+pub(super) fn check_headers(headers: &HeaderMap, message: &Value) -> Result<(), Box<Response>> {
+    let refused = |code: i64, problem: &str| Err(refusal_response(message, code, problem, None));
     if message.get("method").is_none() {
         return Ok(());
     }
@@ -40,25 +40,25 @@ pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Box<Resp
         let problem = "the header `MCP-Protocol-Version` does not say what the body says";
         return refused(HEADER_MISMATCH, problem);
     }
-    if version != MODERN {
-        let data = json!({ "requested": version, "supported": [MODERN] });
+    if version != MODERN_VERSION {
+        let data = json!({ "requested": version, "supported": [MODERN_VERSION] });
         let problem = "this protocol version is not spoken here";
-        return Err(refusal(message, UNSUPPORTED_VERSION, problem, Some(data)));
+        return Err(refusal_response(message, UNSUPPORTED_VERSION, problem, Some(data)));
     }
     if message.get("id").is_some() && !meta(message, CAPABILITIES_KEY).is_some_and(Value::is_object)
     {
         return refused(INVALID_PARAMS, "`_meta` has no capabilities of the client");
     }
-    let asked = text(message, "/method");
-    let method = header("mcp-method").is_some_and(|method| Some(method) == asked);
-    let named = asked.and_then(|asked| match asked {
+    let method_name = text(message, "/method");
+    let method = header("mcp-method").is_some_and(|method| Some(method) == method_name);
+    let named = method_name.and_then(|method_name| match method_name {
         "tools/call" | "prompts/get" => text(message, "/params/name"),
         "resources/read" => text(message, "/params/uri"),
         _ => None,
     });
-    let name = match (headers.get("mcp-name").map(text_of_value), named) {
+    let name = match (headers.get("mcp-name").map(decode_header_text), named) {
         (Some(Some(name)), Some(named)) => name == named,
-        // It says nothing that the body says otherwise.
+        // It does not contradict the body.
         (Some(Some(_)) | None, None) => true,
         (Some(None), _) | (None, Some(_)) => false,
     };
@@ -68,7 +68,7 @@ pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Box<Resp
     }
 }
 
-/// Refuses a call of a tool whose arguments do not say what the headers say that repeat them.
+/// Refuses a tool call whose arguments differ from the headers that repeat them.
 pub(super) async fn check_parameters(
     headers: &HeaderMap,
     message: &Value,
@@ -81,17 +81,17 @@ pub(super) async fn check_parameters(
     let Some(known) = session.messages.parameter_headers(tool).await else { return Ok(()) };
     let none = Map::new();
     let arguments = message.pointer("/params/arguments").and_then(Value::as_object);
-    match known.mismatch(headers, arguments.unwrap_or(&none)) {
+    match known.first_mismatch(headers, arguments.unwrap_or(&none)) {
         None => Ok(()),
         Some(header) => {
             let problem = format!("the header `{header}` does not say what its argument says");
-            Err(refusal(message, HEADER_MISMATCH, &problem, None))
+            Err(refusal_response(message, HEADER_MISMATCH, &problem, None))
         }
     }
 }
 
-/// The HTTP status of an answer.
-pub(super) fn status(answer: &[u8]) -> StatusCode {
+/// The HTTP status for an answer.
+pub(super) fn response_status(answer: &[u8]) -> StatusCode {
     #[derive(serde::Deserialize)]
     struct Answer {
         error: Option<Code>,
@@ -116,7 +116,12 @@ fn text<'m>(message: &'m Value, at: &str) -> Option<&'m str> {
     message.pointer(at)?.as_str()
 }
 
-fn refusal(message: &Value, code: i64, problem: &str, data: Option<Value>) -> Box<Response> {
+fn refusal_response(
+    message: &Value,
+    code: i64,
+    problem: &str,
+    data: Option<Value>,
+) -> Box<Response> {
     let id = message.get("id").filter(|id| id.is_string() || id.is_number());
     let mut error = json!({ "code": code, "message": problem });
     if let (Some(data), Some(fields)) = (data, error.as_object_mut()) {
@@ -137,17 +142,17 @@ mod tests {
             .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
             .collect();
         assert!(is_modern(&headers, body));
-        check(&headers, body).err().map_or(200, |response| response.status().as_u16())
+        check_headers(&headers, body).err().map_or(200, |response| response.status().as_u16())
     }
 
     fn call() -> Value {
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "größe",
-            "_meta": { VERSION_KEY: MODERN, CAPABILITIES_KEY: {} }}})
+            "_meta": { VERSION_KEY: MODERN_VERSION, CAPABILITIES_KEY: {} }}})
     }
 
     #[test]
     fn header_and_body_must_mean_one_request() {
-        let version = ("mcp-protocol-version", MODERN);
+        let version = ("mcp-protocol-version", MODERN_VERSION);
         let named = ("mcp-name", "=?base64?Z3LDtsOfZQ==?=");
         let method = ("mcp-method", "tools/call");
         assert_eq!(checked(&[version, method, named], &call()), 200);
@@ -174,9 +179,10 @@ mod tests {
 
     #[test]
     fn an_error_of_the_protocol_has_a_status_of_its_own() {
-        let of = |code: i64| status(json!({"error": {"code": code}}).to_string().as_bytes());
+        let of =
+            |code: i64| response_status(json!({"error": {"code": code}}).to_string().as_bytes());
         assert_eq!((of(-32601), of(-32021)), (StatusCode::NOT_FOUND, StatusCode::BAD_REQUEST));
         assert_eq!((of(-32602), of(-32010)), (StatusCode::OK, StatusCode::OK));
-        assert_eq!(status(b"{\"result\":{}}"), StatusCode::OK);
+        assert_eq!(response_status(b"{\"result\":{}}"), StatusCode::OK);
     }
 }

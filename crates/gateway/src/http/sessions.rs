@@ -1,5 +1,5 @@
-//! The sessions of clients over HTTP: those that a client opened with `initialize`, and one for each
-//! client whose requests stand alone.
+//! The sessions of clients over HTTP: those opened with `initialize`, and one for each client that
+//! sends self-contained requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,27 +9,28 @@ use tokio::sync::watch;
 use weaver_types::{OsRandom, random_text};
 
 use super::caller::Caller;
-use super::clients::Clients;
+use super::client_registry::ClientRegistry;
 use super::event_buffer::EventBuffer;
 use super::{HttpGateway, now};
 use crate::serve::{MessageSession, ServeError};
 
 /// The most sessions at once.
 const MAX_SESSIONS: usize = 1_000;
-/// The most sessions at once that one client has opened, so that it leaves room for others.
-const MAX_OPENED: usize = 250;
-/// How the ids begin of sessions that no client opened. No other id has a blank in it.
-const STANDING: &str = "client ";
-/// After how long without a request a session ends.
-const IDLE: Duration = Duration::from_secs(30 * 60);
-/// How often idle sessions are looked for.
-const INTERVAL: Duration = Duration::from_secs(30);
-/// The most streams of answers that are kept for one session.
-const MAX_ANSWERS: usize = 32;
-/// For how long a stream is kept after its end.
-const KEPT: Duration = Duration::from_secs(120);
+/// The most sessions that one client may have open, so that others can still connect.
+const MAX_CLIENT_SESSIONS: usize = 250;
+/// The prefix of the ids of sessions that no client opened. It contains a space, which no other id
+/// does.
+const STATELESS_ID_PREFIX: &str = "client ";
+/// A session ends after this time without a request.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// How often expired sessions are removed.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
+/// The most answer streams kept for one session.
+const MAX_ANSWER_STREAMS: usize = 32;
+/// How long a finished stream is kept.
+const STREAM_RETENTION: Duration = Duration::from_secs(120);
 
-/// All sessions.
+/// All sessions by id.
 #[derive(Default)]
 pub(crate) struct HttpSessions {
     by_id: Mutex<BTreeMap<String, Arc<HttpSession>>>,
@@ -38,24 +39,24 @@ pub(crate) struct HttpSessions {
 /// A session.
 pub(crate) struct HttpSession {
     pub(super) messages: MessageSession,
-    /// Whose it is: nobody else's token reaches it.
+    /// The session key of its caller; other callers cannot use it.
     owner: String,
-    used: Mutex<Instant>,
-    /// What the client is told beside the answers to its requests.
+    last_used: Mutex<Instant>,
+    /// Messages to the client that are not answers.
     pub(super) notices: EventBuffer,
-    /// The stream on which it is told, by its number: a later one takes the place of this one.
+    /// The number of the current message stream: opening a new one ends the previous one.
     pub(super) stream: watch::Sender<u64>,
     answers: Mutex<AnswerStreams>,
 }
 
-/// The streams that answer the requests of a session, by their numbers.
+/// The answer streams of a session by number.
 #[derive(Default)]
 struct AnswerStreams {
     last: u64,
     open: BTreeMap<u64, Arc<EventBuffer>>,
 }
 
-/// A stream that answers a request, with the number that its events begin with.
+/// The stream that answers one request. Its event ids begin with `number`.
 pub(super) struct AnswerStream {
     pub(super) number: u64,
     pub(super) events: Arc<EventBuffer>,
@@ -63,22 +64,25 @@ pub(super) struct AnswerStream {
 
 impl HttpSession {
     fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     fn is_idle(&self) -> bool {
-        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.elapsed() > IDLE && self.messages.under_way() == 0
+        let last_used = *self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
+        last_used.elapsed() > IDLE_TIMEOUT && self.messages.requests_in_flight() == 0
     }
 
-    /// Begins a stream that answers a request.
-    pub(super) fn begin_answer(&self) -> AnswerStream {
+    /// Opens a stream for the answer to a request.
+    pub(super) fn open_answer_stream(&self) -> AnswerStream {
         let mut streams = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.open.retain(|_, events| events.ended_for().is_none_or(|ended| ended < KEPT));
-        while streams.open.len() >= MAX_ANSWERS {
-            let over = streams.open.iter().find(|(_, events)| events.ended_for().is_some());
-            // One that is still written goes on; it cannot be taken up again.
-            let oldest = over.or_else(|| streams.open.iter().next()).map(|(number, _)| *number);
+        streams.open.retain(|_, events| {
+            events.time_since_end().is_none_or(|ended| ended < STREAM_RETENTION)
+        });
+        while streams.open.len() >= MAX_ANSWER_STREAMS {
+            let expired = streams.open.iter().find(|(_, events)| events.time_since_end().is_some());
+            // An unfinished stream goes on for its current connection, but can no longer be
+            // resumed.
+            let oldest = expired.or_else(|| streams.open.iter().next()).map(|(number, _)| *number);
             oldest.map(|number| streams.open.remove(&number));
         }
         streams.last += 1;
@@ -87,7 +91,7 @@ impl HttpSession {
         AnswerStream { number, events }
     }
 
-    /// The stream of this number, where it is kept.
+    /// The stream of this number, if it is still kept.
     pub(super) fn answer_stream(&self, number: u64) -> Option<AnswerStream> {
         let streams = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let events = streams.open.get(&number).cloned();
@@ -95,35 +99,35 @@ impl HttpSession {
     }
 }
 
-/// Why a session cannot begin.
-pub(super) enum NoSession {
-    TooMany,
-    /// The client itself has as many as it may.
+/// Why a session cannot be opened.
+pub(super) enum SessionRefusal {
+    TooManySessions,
+    /// The client has as many sessions as it may.
     TooManyOfClient,
     Refused(ServeError),
 }
 
 impl HttpSessions {
-    /// Begins a session and gives it an id.
+    /// Opens a session and generates its id.
     pub(super) fn begin(
         &self,
         gateway: &Arc<HttpGateway>,
         caller: &Caller,
-    ) -> Result<(String, Arc<HttpSession>), NoSession> {
+    ) -> Result<(String, Arc<HttpSession>), SessionRefusal> {
         let id = random_text("ses_", 16, &OsRandom)
-            .map_err(|error| NoSession::Refused(ServeError::Run(error.into())))?;
+            .map_err(|error| SessionRefusal::Refused(ServeError::Run(error.into())))?;
         let (id, session) = self.open(gateway, caller, id)?;
-        session.messages.identify(&id);
+        session.messages.set_id(&id);
         Ok((id, session))
     }
 
-    /// The session of a client whose requests stand alone.
-    pub(super) fn standing(
+    /// The session for a client's self-contained requests.
+    pub(super) fn stateless_session(
         &self,
         gateway: &Arc<HttpGateway>,
         caller: &Caller,
-    ) -> Result<Arc<HttpSession>, NoSession> {
-        let id = format!("{STANDING}{}", caller.session_key());
+    ) -> Result<Arc<HttpSession>, SessionRefusal> {
+        let id = format!("{STATELESS_ID_PREFIX}{}", caller.session_key());
         if let Some(session) = self.find(&id, caller) {
             return Ok(session);
         }
@@ -135,25 +139,26 @@ impl HttpSessions {
         gateway: &Arc<HttpGateway>,
         caller: &Caller,
         id: String,
-    ) -> Result<(String, Arc<HttpSession>), NoSession> {
+    ) -> Result<(String, Arc<HttpSession>), SessionRefusal> {
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = all.get(&id) {
             return Ok((id, Arc::clone(session)));
         }
         if all.len() >= MAX_SESSIONS {
-            return Err(NoSession::TooMany);
+            return Err(SessionRefusal::TooManySessions);
         }
         let key = caller.session_key();
-        let opened = all.iter().filter(|(id, session)| is_opened(id) && session.owner == key);
-        if is_opened(&id) && opened.count() >= MAX_OPENED {
-            return Err(NoSession::TooManyOfClient);
+        let opened =
+            all.iter().filter(|(id, session)| is_client_opened(id) && session.owner == key);
+        if is_client_opened(&id) && opened.count() >= MAX_CLIENT_SESSIONS {
+            return Err(SessionRefusal::TooManyOfClient);
         }
         let owner = caller.owner();
-        let messages = gateway.server.begin(&owner).map_err(NoSession::Refused)?;
+        let messages = gateway.server.begin(&owner).map_err(SessionRefusal::Refused)?;
         let session = Arc::new(HttpSession {
             messages,
             owner: key,
-            used: Mutex::new(Instant::now()),
+            last_used: Mutex::new(Instant::now()),
             notices: EventBuffer::default(),
             stream: watch::Sender::new(0),
             answers: Mutex::default(),
@@ -163,7 +168,7 @@ impl HttpSessions {
         Ok((id, session))
     }
 
-    /// A session that is open, where it is this caller's.
+    /// An open session of this caller.
     pub(super) fn find(&self, id: &str, caller: &Caller) -> Option<Arc<HttpSession>> {
         let all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
         let session = all.get(id).filter(|session| session.owner == caller.session_key())?;
@@ -171,43 +176,43 @@ impl HttpSessions {
         Some(Arc::clone(session))
     }
 
-    /// Takes a session out, where it is this caller's.
-    pub(super) fn take(&self, id: &str, caller: &Caller) -> Option<Arc<HttpSession>> {
+    /// Removes a session of this caller.
+    pub(super) fn remove(&self, id: &str, caller: &Caller) -> Option<Arc<HttpSession>> {
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(id).filter(|session| session.owner == caller.session_key())?;
         all.remove(id)
     }
 
-    /// Takes out what nobody uses any more, or may use.
-    fn take_over(&self, clients: &Clients) -> Vec<Arc<HttpSession>> {
-        let is_gone = clients.gone(now());
+    /// Removes idle sessions and those whose clients have lost access.
+    fn remove_expired(&self, clients: &ClientRegistry) -> Vec<Arc<HttpSession>> {
+        let is_gone = clients.revoked_key_check(now());
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
-        let over = all.extract_if(.., |_, session| session.is_idle() || is_gone(&session.owner));
-        over.map(|(_, session)| session).collect()
+        let expired = all.extract_if(.., |_, session| session.is_idle() || is_gone(&session.owner));
+        expired.map(|(_, session)| session).collect()
     }
 }
 
 /// Whether a client opened the session of this id.
-fn is_opened(id: &str) -> bool {
-    !id.starts_with(STANDING)
+fn is_client_opened(id: &str) -> bool {
+    !id.starts_with(STATELESS_ID_PREFIX)
 }
 
-/// Collects what the client is to be told beside the answers to its requests.
+/// Collects the messages to the client that are not answers.
 async fn collect_notices(session: std::sync::Weak<HttpSession>) {
     loop {
         let Some(open) = session.upgrade() else { return };
-        let line = tokio::time::timeout(INTERVAL, open.messages.next_notice()).await;
+        let line = tokio::time::timeout(SWEEP_INTERVAL, open.messages.next_notice()).await;
         if let Ok(line) = line {
             open.notices.push(line);
         }
     }
 }
 
-/// Ends sessions that are over, for as long as the gateway serves.
-pub(super) async fn watch(gateway: Arc<HttpGateway>) {
+/// Removes and ends expired sessions while the gateway serves.
+pub(super) async fn sweep_sessions(gateway: Arc<HttpGateway>) {
     loop {
-        tokio::time::sleep(INTERVAL).await;
-        for session in gateway.sessions.take_over(&gateway.clients) {
+        tokio::time::sleep(SWEEP_INTERVAL).await;
+        for session in gateway.sessions.remove_expired(&gateway.clients) {
             session.messages.end().await;
         }
     }

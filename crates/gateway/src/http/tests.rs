@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(600);
 /// A connection to a gateway that reads bodies as `/mcp` does, and answers what is asked for.
 fn connected(buffer: usize) -> DuplexStream {
     let whole = |request: Request| async {
-        match mcp::whole(request.into_body()).await {
+        match mcp::read_body(request.into_body()).await {
             Ok(body) => body.len().to_string().into_response(),
             Err(response) => *response,
         }
@@ -29,8 +29,8 @@ fn connected(buffer: usize) -> DuplexStream {
         .route("/large", get(large))
         .route("/events", get(events));
     let (client, server) = duplex(buffer);
-    let server = WriteLimited::new(server, WRITE_PATIENCE);
-    tokio::spawn(async move { connection(server, router).await });
+    let server = WriteTimeoutStream::new(server, WRITE_TIMEOUT);
+    tokio::spawn(async move { serve_connection(server, router).await });
     client
 }
 
@@ -55,11 +55,11 @@ fn is_about(took: Duration, wanted: Duration) -> bool {
 async fn a_header_has_a_size_and_a_time() {
     let mut slow = connected(1024);
     send(&mut slow, "GET /large HTTP/1.1\r\nhost: x\r\n").await;
-    assert!(is_about(rest(&mut slow).await.1, HEADER_PATIENCE));
+    assert!(is_about(rest(&mut slow).await.1, HEADER_TIMEOUT));
     let mut silent = connected(1024);
-    assert!(is_about(rest(&mut silent).await.1, HEADER_PATIENCE), "nothing was sent at all");
-    let mut large = connected(4 * MAX_HEADER);
-    let header = format!("x-large: {}\r\n", "x".repeat(2 * MAX_HEADER));
+    assert!(is_about(rest(&mut silent).await.1, HEADER_TIMEOUT), "nothing was sent at all");
+    let mut large = connected(4 * MAX_HEADER_BYTES);
+    let header = format!("x-large: {}\r\n", "x".repeat(2 * MAX_HEADER_BYTES));
     send(&mut large, &format!("GET /large HTTP/1.1\r\nhost: x\r\n{header}\r\n")).await;
     assert!(rest(&mut large).await.0.starts_with("HTTP/1.1 431 "));
 }
@@ -70,7 +70,7 @@ async fn a_connection_between_two_requests_is_kept_for_a_while() {
     send(&mut client, "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nx").await;
     let (answer, took) = rest(&mut client).await;
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    assert!(is_about(took, HEADER_PATIENCE), "{took:?}");
+    assert!(is_about(took, HEADER_TIMEOUT), "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,16 +114,16 @@ async fn a_client_that_reads_nothing_is_cut_and_one_that_reads_slowly_is_not() {
         let begun = Instant::now();
         send(&mut client, &format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")).await;
         // What its buffer holds is there, and then the end.
-        tokio::time::sleep(WRITE_PATIENCE + Duration::from_secs(1)).await;
+        tokio::time::sleep(WRITE_TIMEOUT + Duration::from_secs(1)).await;
         let (read, more) = rest(&mut client).await;
         assert!(read.len() <= 1024 && more.is_zero(), "{} after {more:?}", read.len());
-        assert!(begun.elapsed() > WRITE_PATIENCE);
+        assert!(begun.elapsed() > WRITE_TIMEOUT);
     }
     let mut client = connected(64 * 1024);
     send(&mut client, "GET /large HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
     let (mut seen, mut chunk) = (0, vec![0; 64 * 1024]);
     loop {
-        tokio::time::sleep(WRITE_PATIENCE - Duration::from_secs(1)).await;
+        tokio::time::sleep(WRITE_TIMEOUT - Duration::from_secs(1)).await;
         match client.read(&mut chunk).await.unwrap() {
             0 => break,
             read => seen += read,

@@ -1,4 +1,4 @@
-//! TLS for clients over HTTP: a certificate out of files, which are read again when they change.
+//! TLS for clients over HTTP, with a certificate that is reloaded when its files change.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use tokio_rustls::TlsAcceptor;
 use crate::bounded_file;
 use crate::config::TlsFiles;
 
-/// The largest file, in bytes.
-const MAX_FILE: usize = 1024 * 1024;
-/// How often it is looked whether a file changed.
-const LOOK: Duration = Duration::from_secs(1);
+/// The largest file.
+const MAX_FILE_BYTES: usize = 1024 * 1024;
+/// How often the files are checked for changes.
+const RELOAD_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Why a certificate cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,52 +27,52 @@ pub(crate) struct TlsError {
     problem: String,
 }
 
-/// Ends TLS with the certificate that the files hold now.
-pub(crate) struct Tls {
+/// Terminates TLS with the current certificate files.
+pub(crate) struct TlsReloader {
     files: TlsFiles,
     state: Mutex<State>,
 }
 
 struct State {
     config: Arc<ServerConfig>,
-    /// The files as they were read last, whether they could be used or not.
-    stamps: [Option<Stamp>; 2],
-    looked: Instant,
+    /// The files when they were last read, whether they were usable or not.
+    stamps: [Option<FileStamp>; 2],
+    last_check: Instant,
 }
 
-/// What tells one content of a file from another.
+/// Size and modification time, to detect changes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     length: u64,
     modified: Option<SystemTime>,
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(path: &Path) -> Option<Self> {
         let about = std::fs::metadata(path).ok()?;
         Some(Self { length: about.len(), modified: about.modified().ok() })
     }
 }
 
-impl Tls {
+impl TlsReloader {
     /// Reads the files.
     pub(crate) fn open(files: TlsFiles) -> Result<Self, TlsError> {
         let stamps = stamps(&files);
-        let config = read(&files)?;
-        let state = Mutex::new(State { config, stamps, looked: Instant::now() });
+        let config = read_config(&files)?;
+        let state = Mutex::new(State { config, stamps, last_check: Instant::now() });
         Ok(Self { files, state })
     }
 
-    /// What the next connection is accepted with. Files that changed and cannot be used leave the
-    /// certificate in force that was read before.
+    /// The acceptor for the next connection. If changed files cannot be used, the previous
+    /// certificate stays in force.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.looked.elapsed() >= LOOK {
-            state.looked = Instant::now();
+        if state.last_check.elapsed() >= RELOAD_CHECK_INTERVAL {
+            state.last_check = Instant::now();
             let now = stamps(&self.files);
             if now != state.stamps {
                 state.stamps = now;
-                match read(&self.files) {
+                match read_config(&self.files) {
                     Ok(config) => {
                         tracing::info!("another certificate is in force");
                         state.config = config;
@@ -87,22 +87,23 @@ impl Tls {
     }
 }
 
-impl fmt::Debug for Tls {
+impl fmt::Debug for TlsReloader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls").field("files", &self.files).finish_non_exhaustive()
     }
 }
 
-fn stamps(files: &TlsFiles) -> [Option<Stamp>; 2] {
-    [Stamp::of(&files.cert), Stamp::of(&files.key)]
+fn stamps(files: &TlsFiles) -> [Option<FileStamp>; 2] {
+    [FileStamp::of(&files.cert), FileStamp::of(&files.key)]
 }
 
-fn read(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
+fn read_config(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
     let failed = |path: &Path, problem: &dyn fmt::Display| TlsError {
         path: path.to_path_buf(),
         problem: problem.to_string(),
     };
-    let text = |path: &Path| bounded_file::bytes(path, MAX_FILE).map_err(|e| failed(path, &e));
+    let text =
+        |path: &Path| bounded_file::read_bytes(path, MAX_FILE_BYTES).map_err(|e| failed(path, &e));
     let (cert, key) = (text(&files.cert)?, zeroize::Zeroizing::new(text(&files.key)?));
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&cert).collect();
     let chain = chain.map_err(|_| failed(&files.cert, &"it is no certificate in PEM"))?;

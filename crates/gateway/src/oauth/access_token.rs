@@ -1,4 +1,4 @@
-//! The claims of an access token (RFC 9068 §2.2, RFC 7662 §2.2), checked.
+//! Checks the claims of an access token (RFC 9068 §2.2, RFC 7662 §2.2).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,72 +10,75 @@ use weaver_types::Timestamp;
 use super::error::TokenError;
 
 /// The longest subject or client id, in bytes.
-const MAX_NAME: usize = 256;
-/// The most groups and scopes of one token.
-const MAX_LIST: usize = 1_000;
-/// The furthest time that a token can name: the year 9999.
-const MAX_SECONDS: f64 = 253_402_300_799.0;
+const MAX_NAME_BYTES: usize = 256;
+/// The most groups, scopes or audiences of one token.
+const MAX_LIST_ITEMS: usize = 1_000;
+/// The latest time that a token may name: the end of the year 9999.
+const MAX_UNIX_SECONDS: f64 = 253_402_300_799.0;
 
-/// What a token is checked against.
+/// What the claims of a token are checked against.
 pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a TrustedIssuer,
-    /// Our own identifier.
+    /// The resource identifier of this gateway, which the audience must contain.
     pub(super) resource: &'a str,
     pub(super) leeway: Duration,
     pub(super) now: Timestamp,
 }
 
-/// A token that counts.
+/// A token whose claims were accepted.
 #[derive(Debug, Clone)]
 pub(crate) struct VerifiedToken {
-    /// What it says of its bearer.
+    /// The token's statements about its bearer.
     pub(crate) identity: TokenIdentity,
-    /// The client that it was given to, where it says.
+    /// The client that the token was issued to, if it says.
     pub(crate) client_id: Option<String>,
-    /// When it ends.
+    /// When the token expires.
     pub(crate) expires: Timestamp,
 }
 
 impl ExpectedClaims<'_> {
-    /// Checks the claims of a token that is known to be the issuer's.
+    /// Checks the claims of a token whose issuer is already established. A token without `exp` is
+    /// valid until `default_expiry`, or invalid without one.
     pub(super) fn check(
         &self,
         claims: &Map<String, Value>,
-        without_end: Option<Timestamp>,
+        default_expiry: Option<Timestamp>,
     ) -> Result<VerifiedToken, TokenError> {
-        if !self.is_meant(claims.get("aud")) {
+        if !self.has_audience(claims.get("aud")) {
             return Err(TokenError::Invalid("it is for another server"));
         }
         let expires = match claims.get("exp") {
-            Some(exp) => {
-                time(exp).ok_or(TokenError::Malformed("its end is no time"))?.after(self.leeway)
-            }
-            None => without_end.ok_or(TokenError::Invalid("it has no end"))?,
+            Some(exp) => parse_numeric_date(exp)
+                .ok_or(TokenError::Malformed("its end is no time"))?
+                .after(self.leeway),
+            None => default_expiry.ok_or(TokenError::Invalid("it has no end"))?,
         };
         if self.now >= expires {
             return Err(TokenError::Invalid("it has ended"));
         }
         for name in ["nbf", "iat"] {
             let Some(value) = claims.get(name) else { continue };
-            let from = time(value).ok_or(TokenError::Malformed("its beginning is no time"))?;
+            let from = parse_numeric_date(value)
+                .ok_or(TokenError::Malformed("its beginning is no time"))?;
             if from > self.now.after(self.leeway) {
                 return Err(TokenError::Invalid("it does not count yet"));
             }
         }
-        // RFC 7800: whoever holds such a token must prove more than that.
+        // RFC 7800: a token with `cnf` is bound to a key. To accept it from a bearer who does not
+        // prove possession of that key would defeat the binding.
         if claims.contains_key("cnf") {
             return Err(TokenError::Invalid("it is bound to a key, which is not asked for here"));
         }
-        let subject = name(claims, "sub").ok_or(TokenError::Invalid("it has no subject"))?;
-        let client_id = name(claims, "client_id").or_else(|| name(claims, "azp"));
+        let subject = name_claim(claims, "sub").ok_or(TokenError::Invalid("it has no subject"))?;
+        let client_id = name_claim(claims, "client_id").or_else(|| name_claim(claims, "azp"));
         let scopes = match claims.get("scope").or_else(|| claims.get("scp")) {
             Some(Value::String(text)) => {
-                text.split(' ').filter(|scope| !scope.is_empty()).take(MAX_LIST).collect()
+                text.split(' ').filter(|scope| !scope.is_empty()).take(MAX_LIST_ITEMS).collect()
             }
-            Some(value) => strings(value),
+            Some(value) => string_set(value),
             None => BTreeSet::new(),
         };
-        let groups = claims.get(&self.issuer.groups_claim).map(strings).unwrap_or_default();
+        let groups = claims.get(&self.issuer.groups_claim).map(string_set).unwrap_or_default();
         let owned = |set: BTreeSet<&str>| set.into_iter().map(str::to_owned).collect();
         let identity = TokenIdentity {
             issuer: self.issuer.issuer.clone(),
@@ -86,21 +89,21 @@ impl ExpectedClaims<'_> {
         Ok(VerifiedToken { identity, client_id, expires })
     }
 
-    fn is_meant(&self, audience: Option<&Value>) -> bool {
-        let own = normal(self.resource);
-        let is_own = |one: &str| normal(one) == own;
+    fn has_audience(&self, audience: Option<&Value>) -> bool {
+        let this_resource = canonical_resource(self.resource);
+        let is_this_resource = |one: &str| canonical_resource(one) == this_resource;
         match audience {
-            Some(Value::String(one)) => is_own(one),
+            Some(Value::String(one)) => is_this_resource(one),
             Some(Value::Array(all)) => {
-                all.iter().take(MAX_LIST).filter_map(Value::as_str).any(is_own)
+                all.iter().take(MAX_LIST_ITEMS).filter_map(Value::as_str).any(is_this_resource)
             }
             _ => false,
         }
     }
 }
 
-/// The canonical form of a resource identifier: scheme and host in lower case, no slash at the end.
-pub(super) fn normal(resource: &str) -> String {
+/// The canonical form of a resource identifier: scheme and host in lower case, no trailing slash.
+pub(super) fn canonical_resource(resource: &str) -> String {
     let resource = resource.strip_suffix('/').unwrap_or(resource);
     let Some((scheme, rest)) = resource.split_once("://") else { return resource.to_owned() };
     let (host, path) = match rest.find('/') {
@@ -110,22 +113,22 @@ pub(super) fn normal(resource: &str) -> String {
     format!("{}://{}{path}", scheme.to_ascii_lowercase(), host.to_ascii_lowercase())
 }
 
-/// A `NumericDate` (RFC 7519 §2): seconds, perhaps with a fraction.
-fn time(value: &Value) -> Option<Timestamp> {
-    let seconds = value.as_f64().filter(|seconds| (0.0..=MAX_SECONDS).contains(seconds))?;
+/// Parses a `NumericDate` (RFC 7519 §2): seconds since 1970, perhaps with a fraction.
+fn parse_numeric_date(value: &Value) -> Option<Timestamp> {
+    let seconds = value.as_f64().filter(|seconds| (0.0..=MAX_UNIX_SECONDS).contains(seconds))?;
     let since = Duration::try_from_secs_f64(seconds).ok()?;
     Some(Timestamp::from_micros(0).after(since))
 }
 
-fn name(claims: &Map<String, Value>, key: &str) -> Option<String> {
+fn name_claim(claims: &Map<String, Value>, key: &str) -> Option<String> {
     let text = claims.get(key)?.as_str()?;
-    (!text.is_empty() && text.len() <= MAX_NAME).then(|| text.to_owned())
+    (!text.is_empty() && text.len() <= MAX_NAME_BYTES).then(|| text.to_owned())
 }
 
-fn strings(value: &Value) -> BTreeSet<&str> {
+fn string_set(value: &Value) -> BTreeSet<&str> {
     match value {
         Value::String(one) => BTreeSet::from([one.as_str()]),
-        Value::Array(all) => all.iter().take(MAX_LIST).filter_map(Value::as_str).collect(),
+        Value::Array(all) => all.iter().take(MAX_LIST_ITEMS).filter_map(Value::as_str).collect(),
         _ => BTreeSet::new(),
     }
 }

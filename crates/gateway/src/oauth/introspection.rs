@@ -1,4 +1,4 @@
-//! Introspection (RFC 7662): the issuer says what a token is that is none to be read here.
+//! Token introspection (RFC 7662): the issuer is asked about a token that is opaque to us.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,16 +15,16 @@ use super::access_token::{ExpectedClaims, VerifiedToken};
 use super::error::TokenError;
 use crate::config::IntrospectionClient;
 
-const WHAT: &str = "what the issuer says of a token";
-/// For how long an answer is believed: a token that was withdrawn goes on for so long.
-const BELIEVED: Duration = Duration::from_secs(30);
-/// The most answers that are kept.
-const MAX_KEPT: usize = 1_000;
+const DOCUMENT_NAME: &str = "what the issuer says of a token";
+/// How long an answer is cached. A revoked token stays usable for at most that long.
+const CACHE_LIFETIME: Duration = Duration::from_secs(30);
+/// The most cached answers.
+const MAX_CACHED: usize = 1_000;
 
-/// Answers of one issuer, by the digests of the tokens.
+/// The cached answers of one issuer, by the digests of the tokens.
 #[derive(Default)]
-pub(super) struct Introspections {
-    kept: Mutex<BTreeMap<[u8; 32], CachedIntrospection>>,
+pub(super) struct IntrospectionCache {
+    answers: Mutex<BTreeMap<[u8; 32], CachedIntrospection>>,
 }
 
 struct CachedIntrospection {
@@ -32,15 +32,16 @@ struct CachedIntrospection {
     until: Instant,
 }
 
-/// Whom to ask, and as whom.
+/// The introspection endpoint of an issuer, and the client credentials for it.
 pub(super) struct Introspector<'a> {
-    pub(super) web: &'a OAuthHttpClient,
+    pub(super) http_client: &'a OAuthHttpClient,
     pub(super) endpoint: &'a str,
     pub(super) client: &'a IntrospectionClient,
 }
 
-impl Introspections {
-    /// What the issuer says of a token; only good news is kept.
+impl IntrospectionCache {
+    /// Verifies a token through its issuer. Only positive answers are cached, so that a token that
+    /// becomes valid is accepted at once.
     pub(super) async fn verify(
         &self,
         introspector: &Introspector<'_>,
@@ -48,48 +49,49 @@ impl Introspections {
         token: &str,
     ) -> Result<VerifiedToken, TokenError> {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        if let Some(known) = self.kept(&digest, expected.now) {
-            return Ok(known);
+        if let Some(cached) = self.cached(&digest, expected.now) {
+            return Ok(cached);
         }
-        let verified = introspector.ask(expected, token).await?;
-        self.keep(digest, &verified);
+        let verified = introspector.introspect(expected, token).await?;
+        self.cache(digest, &verified);
         Ok(verified)
     }
 
-    fn kept(&self, digest: &[u8; 32], now: Timestamp) -> Option<VerifiedToken> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept.get(digest).filter(|known| Instant::now() < known.until)?;
-        (now < known.token.expires).then(|| known.token.clone())
+    fn cached(&self, digest: &[u8; 32], now: Timestamp) -> Option<VerifiedToken> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = answers.get(digest).filter(|cached| Instant::now() < cached.until)?;
+        (now < cached.token.expires).then(|| cached.token.clone())
     }
 
-    fn keep(&self, digest: [u8; 32], token: &VerifiedToken) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MAX_KEPT {
+    fn cache(&self, digest: [u8; 32], token: &VerifiedToken) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() >= MAX_CACHED {
             let now = Instant::now();
-            kept.retain(|_, known| now < known.until);
+            answers.retain(|_, cached| now < cached.until);
         }
-        // Without a place it is asked for again, which is slower and no less safe.
-        if kept.len() < MAX_KEPT {
-            let until = Instant::now() + BELIEVED;
-            kept.insert(digest, CachedIntrospection { token: token.clone(), until });
+        // If the cache is full the next request asks the issuer again, which is slower but just as
+        // safe.
+        if answers.len() < MAX_CACHED {
+            let until = Instant::now() + CACHE_LIFETIME;
+            answers.insert(digest, CachedIntrospection { token: token.clone(), until });
         }
     }
 }
 
 impl Introspector<'_> {
-    async fn ask(
+    async fn introspect(
         &self,
         expected: &ExpectedClaims<'_>,
         token: &str,
     ) -> Result<VerifiedToken, TokenError> {
         let failed = |reason: String| {
-            TokenError::Unavailable(OAuthError::Unavailable { what: WHAT, reason })
+            TokenError::Unavailable(OAuthError::Unavailable { what: DOCUMENT_NAME, reason })
         };
         let secret = self.client.secret.provider().secret().await;
         let secret = secret.map_err(|error| failed(error.to_string()))?;
         let form = [("token", token), ("token_type_hint", "access_token")];
         let basic = Some((self.client.client_id.as_str(), &secret));
-        let answer = self.web.post_form(WHAT, self.endpoint, &form, basic).await;
+        let answer = self.http_client.post_form(DOCUMENT_NAME, self.endpoint, &form, basic).await;
         let answer = answer.map_err(|error| {
             tracing::error!(issuer = expected.issuer.issuer, %error, "no token is introspected");
             TokenError::Unavailable(error)
@@ -116,23 +118,24 @@ impl Introspector<'_> {
         if !claims.get("token_type").is_none_or(bearer) {
             return Err(TokenError::Invalid("it is no bearer token"));
         }
-        // One without an end counts as long as the answer is believed.
-        expected.check(claims, Some(expected.now.after(BELIEVED)))
+        // A token without an expiry is accepted for as long as the answer is cached.
+        expected.check(claims, Some(expected.now.after(CACHE_LIFETIME)))
     }
 }
 
-/// The issuer's own word for where tokens are introspected.
+/// The issuer's introspection endpoint, from the policy or from the issuer's metadata.
 pub(super) async fn endpoint(
-    web: &OAuthHttpClient,
+    http_client: &OAuthHttpClient,
     issuer: &TrustedIssuer,
 ) -> Result<String, TokenError> {
     if let Some(endpoint) = &issuer.introspection_endpoint {
         return Ok(endpoint.clone());
     }
-    let found = weaver_drivers::oauth::AuthorizationServer::find(web, &issuer.issuer).await;
-    let found = found.map_err(TokenError::Unavailable)?;
-    found.introspection_endpoint.ok_or(TokenError::Unavailable(OAuthError::Document {
-        what: WHAT,
+    let server =
+        weaver_drivers::oauth::AuthorizationServer::discover(http_client, &issuer.issuer).await;
+    let server = server.map_err(TokenError::Unavailable)?;
+    server.introspection_endpoint.ok_or(TokenError::Unavailable(OAuthError::Document {
+        what: DOCUMENT_NAME,
         reason: "the issuer's metadata has no `introspection_endpoint`",
     }))
 }

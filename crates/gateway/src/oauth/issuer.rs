@@ -1,12 +1,13 @@
-//! What is known of one trusted issuer while the gateway runs.
+//! The runtime state of one trusted issuer.
 
-use super::introspection::{EndpointCell, Introspections};
+use super::introspection::{EndpointCell, IntrospectionCache};
 use super::key_set::KeySet;
 
-/// What is known of one trusted issuer. It is dropped when the policy says something else of it.
+/// The keys and cached answers of one trusted issuer. They are dropped when the policy changes what
+/// it says about the issuer.
 #[derive(Default)]
 pub(super) struct IssuerState {
     pub(super) keys: KeySet,
-    pub(super) introspections: Introspections,
+    pub(super) introspections: IntrospectionCache,
     pub(super) introspection_endpoint: EndpointCell,
 }

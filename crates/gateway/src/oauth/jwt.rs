@@ -1,9 +1,10 @@
-//! JSON Web Tokens (RFC 7515, RFC 7519) as access tokens: read, and their signatures verified with
-//! public keys alone.
+//! JSON Web Tokens (RFC 7515, RFC 7519) as access tokens: parsing, and verification with public
+//! keys only.
 //!
-//! The cryptography is ring's. The algorithm of the header is looked up in a fixed list of asymmetric
-//! ones and must fit the key, so neither `none` nor a public key taken for an HMAC secret gets
-//! anywhere. Keys and addresses that a header names are not looked at (RFC 8725).
+//! The cryptography is that of ring. The algorithm in the header is looked up in a fixed list of
+//! asymmetric algorithms and must match the type of the key. This rules out the two classic attacks
+//! on JWTs: `none` as the algorithm, and a public key used as an HMAC secret. Keys and key
+//! addresses in the header are ignored (RFC 8725).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,9 +17,9 @@ use weaver_types::canonical::{self, Profile};
 use super::error::TokenError;
 
 /// The longest token, in bytes.
-pub(super) const MAX_TOKEN: usize = 16 * 1024;
-/// The longest id of a key, in bytes.
-const MAX_KEY_ID: usize = 512;
+pub(super) const MAX_TOKEN_BYTES: usize = 16 * 1024;
+/// The longest key id, in bytes.
+const MAX_KEY_ID_BYTES: usize = 512;
 
 /// A signature algorithm (RFC 7518 §3, RFC 8037).
 #[derive(Clone, Copy)]
@@ -28,7 +29,7 @@ enum Algorithm {
     EdDsa,
 }
 
-/// A curve of NIST.
+/// A NIST curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Curve {
     P256,
@@ -52,7 +53,7 @@ impl Algorithm {
     }
 }
 
-/// A token that was read. Nothing in it counts before [`Self::verify`].
+/// A parsed token. Nothing in it may be trusted before [`Self::verify`] succeeds.
 pub(super) struct Jwt<'t> {
     algorithm: String,
     key_id: Option<String>,
@@ -62,14 +63,15 @@ pub(super) struct Jwt<'t> {
 }
 
 impl<'t> Jwt<'t> {
-    /// Whether a token looks like a JWT, in which case it is not introspected.
-    pub(super) fn looks_like(token: &str) -> bool {
+    /// Whether a token has the shape of a JWT. Such a token is verified locally and never
+    /// introspected.
+    pub(super) fn is_jwt_shaped(token: &str) -> bool {
         token.bytes().filter(|b| *b == b'.').count() == 2 && token.starts_with("ey")
     }
 
-    /// Reads a token.
-    pub(super) fn read(token: &'t str) -> Result<Self, TokenError> {
-        if token.len() > MAX_TOKEN {
+    /// Parses a token without verifying it.
+    pub(super) fn parse(token: &'t str) -> Result<Self, TokenError> {
+        if token.len() > MAX_TOKEN_BYTES {
             return Err(TokenError::Malformed("it is longer than 16 KiB"));
         }
         let mut parts = token.split('.');
@@ -81,7 +83,7 @@ impl<'t> Jwt<'t> {
         let signed = token
             .get(..head.len().saturating_add(1).saturating_add(body.len()))
             .ok_or(TokenError::Malformed("it has not three parts"))?;
-        let (header, claims) = (object(head)?, object(body)?);
+        let (header, claims) = (decode_object(head)?, decode_object(body)?);
         if header.contains_key("crit") {
             return Err(TokenError::Malformed("its header asks for an extension"));
         }
@@ -91,24 +93,24 @@ impl<'t> Jwt<'t> {
         }
         let algorithm = header.get("alg").and_then(Value::as_str).unwrap_or_default().to_owned();
         let key_id = header.get("kid").map(|id| id.as_str().unwrap_or_default().to_owned());
-        if key_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > MAX_KEY_ID) {
+        if key_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > MAX_KEY_ID_BYTES) {
             return Err(TokenError::Malformed("the id of its key is empty or too long"));
         }
-        let signature = decode(signature)?;
+        let signature = decode_base64url(signature)?;
         Ok(Self { algorithm, key_id, claims, signed: signed.as_bytes(), signature })
     }
 
-    /// The claims, before the signature is verified.
+    /// The claims of the token, whose signature may not be verified yet.
     pub(super) fn unverified_claims(&self) -> &Map<String, Value> {
         &self.claims
     }
 
-    /// The id of the key that is meant.
+    /// The id of the key that the token says it was signed with.
     pub(super) fn key_id(&self) -> Option<&str> {
         self.key_id.as_deref()
     }
 
-    /// Whether an algorithm stands in the header that is verified here.
+    /// Checks that the algorithm in the header is one of the supported ones.
     pub(super) fn check_algorithm(&self) -> Result<(), TokenError> {
         match Algorithm::parse(&self.algorithm) {
             Some(_) => Ok(()),
@@ -119,7 +121,7 @@ impl<'t> Jwt<'t> {
     /// Whether this key made the signature.
     pub(super) fn verify(&self, key: &Jwk) -> bool {
         let Some(algorithm) = Algorithm::parse(&self.algorithm) else { return false };
-        if key.algorithm.as_ref().is_some_and(|only| *only != self.algorithm) {
+        if key.algorithm.as_ref().is_some_and(|declared| *declared != self.algorithm) {
             return false;
         }
         match (algorithm, &key.material) {
@@ -141,13 +143,13 @@ impl<'t> Jwt<'t> {
         }
     }
 
-    fn verify_with(&self, how: &'static dyn VerificationAlgorithm, public: &[u8]) -> bool {
-        UnparsedPublicKey::new(how, public).verify(self.signed, &self.signature).is_ok()
+    fn verify_with(&self, algorithm: &'static dyn VerificationAlgorithm, public: &[u8]) -> bool {
+        UnparsedPublicKey::new(algorithm, public).verify(self.signed, &self.signature).is_ok()
     }
 }
 
-/// RFC 9068 §4: `at+jwt`; many issuers write `JWT`. A token whose `typ` says anything else is not
-/// accepted.
+/// Accepts `at+jwt` (RFC 9068 §4) and `JWT`, which many issuers write. Any other `typ` marks a
+/// token for another purpose, such as a logout token, and is refused.
 fn is_access_token(kind: &str) -> bool {
     let kind = kind.to_ascii_lowercase();
     matches!(kind.strip_prefix("application/").unwrap_or(&kind), "at+jwt" | "jwt")
@@ -157,7 +159,7 @@ fn is_access_token(kind: &str) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct Jwk {
     pub(super) key_id: Option<String>,
-    /// The only algorithm that it is for.
+    /// The only algorithm that the key may be used with, if it names one.
     algorithm: Option<String>,
     material: KeyMaterial,
 }
@@ -168,15 +170,15 @@ enum KeyMaterial {
         n: Vec<u8>,
         e: Vec<u8>,
     },
-    /// An uncompressed point.
+    /// An uncompressed point: `0x04`, x, y.
     Ec(Curve, Vec<u8>),
     Ed25519(Vec<u8>),
 }
 
 impl Jwk {
-    /// Reads a key; `None` for one that verifies no signature here: of another kind, for another
-    /// use, or a secret.
-    pub(super) fn read(value: &Value) -> Option<Self> {
+    /// Parses a key. `None` for a key that cannot verify signatures here: of another type, for
+    /// another use, or symmetric.
+    pub(super) fn parse(value: &Value) -> Option<Self> {
         let text = |name: &str| value.get(name).map(|text| text.as_str().unwrap_or_default());
         if text("use").is_some_and(|purpose| purpose != "sig") {
             return None;
@@ -185,11 +187,12 @@ impl Jwk {
         if operations.is_some_and(|all| !all.iter().any(|one| one == "verify")) {
             return None;
         }
-        let part = |name: &str| decode(text(name)?).ok().filter(|part| part.len() <= 1024);
+        let part =
+            |name: &str| decode_base64url(text(name)?).ok().filter(|part| part.len() <= 1024);
         let point = |curve, size| {
             let (x, y) = (part("x")?, part("y")?);
-            let whole = x.len() == size && y.len() == size;
-            whole.then(|| KeyMaterial::Ec(curve, [&[4_u8][..], &x, &y].concat()))
+            let has_size = x.len() == size && y.len() == size;
+            has_size.then(|| KeyMaterial::Ec(curve, [&[4_u8][..], &x, &y].concat()))
         };
         let material = match (text("kty")?, text("crv").unwrap_or_default()) {
             ("RSA", _) => KeyMaterial::Rsa { n: part("n")?, e: part("e")? },
@@ -206,13 +209,14 @@ impl Jwk {
     }
 }
 
-fn decode(part: &str) -> Result<Vec<u8>, TokenError> {
+fn decode_base64url(part: &str) -> Result<Vec<u8>, TokenError> {
     URL_SAFE_NO_PAD.decode(part).map_err(|_| TokenError::Malformed("a part of it is no base64url"))
 }
 
-/// A part that is a JSON object in which no key stands twice.
-fn object(part: &str) -> Result<Map<String, Value>, TokenError> {
-    match canonical::parse(&decode(part)?, Profile::Foreign) {
+/// Decodes a part that is a JSON object without duplicate keys. Duplicates are refused because
+/// parsers disagree on which of the two values counts.
+fn decode_object(part: &str) -> Result<Map<String, Value>, TokenError> {
+    match canonical::parse(&decode_base64url(part)?, Profile::Foreign) {
         Ok(Value::Object(object)) => Ok(object),
         _ => Err(TokenError::Malformed("a part of it is no JSON object, or has a key twice")),
     }
@@ -227,7 +231,7 @@ mod tests {
     fn the_vector_of_ed25519_verifies_and_a_changed_one_does_not() {
         let key = serde_json::json!({"kty": "OKP", "crv": "Ed25519",
             "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"});
-        let key = Jwk::read(&key).unwrap();
+        let key = Jwk::parse(&key).unwrap();
         let signed = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc";
         let signature = "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
         let jwt = |signed: &'static str| Jwt {
@@ -235,7 +239,7 @@ mod tests {
             key_id: None,
             claims: Map::new(),
             signed: signed.as_bytes(),
-            signature: decode(signature).unwrap(),
+            signature: decode_base64url(signature).unwrap(),
         };
         assert!(jwt(signed).verify(&key));
         assert!(!jwt("eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmd").verify(&key));
@@ -256,10 +260,10 @@ mod tests {
         let rs = format!(
             "eyJhbGciOiJSUzI1NiJ9.{payload}.cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw"
         );
-        let (point, rsa) = (Jwk::read(&point).unwrap(), Jwk::read(&rsa).unwrap());
-        assert!(Jwt::read(&es).unwrap().verify(&point));
-        assert!(Jwt::read(&rs).unwrap().verify(&rsa));
-        assert!(!Jwt::read(&es).unwrap().verify(&rsa) && !Jwt::read(&rs).unwrap().verify(&point));
+        let (point, rsa) = (Jwk::parse(&point).unwrap(), Jwk::parse(&rsa).unwrap());
+        assert!(Jwt::parse(&es).unwrap().verify(&point));
+        assert!(Jwt::parse(&rs).unwrap().verify(&rsa));
+        assert!(!Jwt::parse(&es).unwrap().verify(&rsa) && !Jwt::parse(&rs).unwrap().verify(&point));
     }
 
     fn token(header: &str, claims: &str) -> String {
@@ -271,15 +275,15 @@ mod tests {
     fn what_is_no_signature_of_a_public_key_is_refused_by_its_algorithm() {
         for algorithm in ["none", "None", "NONE", "", "HS256", "HS512", "RS1", "ES256K", "dir"] {
             let token = token(&format!(r#"{{"alg":"{algorithm}"}}"#), "{}");
-            let read = Jwt::read(&token).unwrap();
+            let read = Jwt::parse(&token).unwrap();
             assert!(matches!(read.check_algorithm(), Err(TokenError::Invalid(_))), "{algorithm}");
         }
-        assert!(Jwt::read(&token("{}", "{}")).unwrap().check_algorithm().is_err());
+        assert!(Jwt::parse(&token("{}", "{}")).unwrap().check_algorithm().is_err());
     }
 
     #[test]
     fn what_could_be_read_in_two_ways_is_not_read() {
-        let long = "x".repeat(MAX_TOKEN + 1);
+        let long = "x".repeat(MAX_TOKEN_BYTES + 1);
         let twice = token(r#"{"alg":"none","alg":"RS256"}"#, "{}");
         let claims = token(r#"{"alg":"RS256"}"#, r#"{"sub":"a","sub":"b"}"#);
         let critical = token(r#"{"alg":"RS256","crit":["b64"],"b64":false}"#, "{}");
@@ -289,7 +293,7 @@ mod tests {
             "", "a.b", "a.b.c.d", "..", "!.!.!", &long, &twice, &claims, &critical, &logout,
             &padded,
         ] {
-            assert!(matches!(Jwt::read(text), Err(TokenError::Malformed(_))), "{text:.60}");
+            assert!(matches!(Jwt::parse(text), Err(TokenError::Malformed(_))), "{text:.60}");
         }
     }
 
@@ -299,7 +303,7 @@ mod tests {
             let text = format!(
                 r#"{{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"{more}}}"#
             );
-            Jwk::read(&serde_json::from_str(&text).unwrap())
+            Jwk::parse(&serde_json::from_str(&text).unwrap())
         };
         assert!(good("").is_some() && good(r#","use":"sig""#).is_some());
         assert!(good(r#","use":"enc""#).is_none() && good(r#","key_ops":["sign"]"#).is_none());
@@ -310,7 +314,7 @@ mod tests {
             serde_json::json!({"kty": "RSA", "e": "AQAB"}),
             serde_json::json!([]),
         ] {
-            assert!(Jwk::read(&other).is_none(), "{other}");
+            assert!(Jwk::parse(&other).is_none(), "{other}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The resource server: which tokens count, and what a client is told that has none (RFC 9728).
+//! The resource server: verifies the tokens of clients, and challenges clients without one (RFC
+//! 9728).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,68 +14,70 @@ pub(crate) use super::access_token::VerifiedToken;
 use super::error::TokenError;
 use super::introspection::{self, Introspector};
 use super::issuer::IssuerState;
-use super::jwt::{Jwt, MAX_TOKEN};
+use super::jwt::{Jwt, MAX_TOKEN_BYTES};
 use crate::config::OAuthResource;
 
-/// Where the metadata of a protected resource is, without its path.
+/// The well-known path of the metadata of a protected resource; the resource's own path follows.
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// The gateway as a resource server.
 pub(crate) struct ResourceServer {
     settings: OAuthResource,
-    /// Our own identifier, for which tokens must be meant.
+    /// The resource identifier of this gateway, which the audience of a token must contain.
     resource: String,
-    web: OAuthHttpClient,
+    http_client: OAuthHttpClient,
     issuers: Mutex<BTreeMap<String, KnownIssuer>>,
 }
 
-/// An issuer as the policy had it, and what is known of it since.
+/// An issuer as the policy described it, and its state since.
 struct KnownIssuer {
     trusted: TrustedIssuer,
     state: Arc<IssuerState>,
 }
 
 impl ResourceServer {
-    /// The resource server of a gateway that is reached at `origin`.
+    /// The resource server of a gateway whose address is `origin`.
     pub(crate) fn new(settings: OAuthResource, origin: &str) -> Self {
         let resource = settings.resource.clone();
         let resource = resource.unwrap_or_else(|| format!("{origin}/mcp"));
-        let web = OAuthHttpClient::new(AllowedAddresses::Anywhere)
-            .with_authority(settings.authority.clone());
-        Self { settings, resource, web, issuers: Mutex::default() }
+        let http_client = OAuthHttpClient::new(AllowedAddresses::Anywhere)
+            .with_certificate_authority(settings.certificate_authority.clone());
+        Self { settings, resource, http_client, issuers: Mutex::default() }
     }
 
-    /// The profile of clients that a token lets in.
-    pub(crate) fn profile(&self) -> Option<&str> {
+    /// The client profile of clients with a token.
+    pub(crate) fn client_profile(&self) -> Option<&str> {
         self.settings.profile.as_deref()
     }
 
-    /// Checks a token under the policy in force.
+    /// Verifies a token under the policy in force.
     ///
     /// # Errors
-    /// [`TokenError`], for one that does not count, and when that cannot be told.
+    /// [`TokenError`], if it is not valid or cannot be checked.
     pub(crate) async fn verify(
         &self,
         policy: &Policy,
         token: &str,
         now: Timestamp,
     ) -> Result<VerifiedToken, TokenError> {
-        if token.len() > MAX_TOKEN {
+        if token.len() > MAX_TOKEN_BYTES {
             return Err(TokenError::Malformed("it is longer than 16 KiB"));
         }
-        if !Jwt::looks_like(token) {
+        if !Jwt::is_jwt_shaped(token) {
             return self.introspect(policy, token, now).await;
         }
-        let jwt = Jwt::read(token)?;
+        let jwt = Jwt::parse(token)?;
         let issuer = jwt.unverified_claims().get("iss").and_then(Value::as_str).unwrap_or_default();
         let (name, trusted) = policy
-            .issuer(issuer)
+            .find_issuer(issuer)
             .ok_or(TokenError::Invalid("the policy does not trust its issuer"))?;
-        let expected = self.expected(trusted, now);
-        // What costs nothing comes first: a token for somebody else has no keys fetched.
+        let expected = self.expected_claims(trusted, now);
+        // The claims are checked before the signature, since that costs nothing: a token for
+        // another server never causes a fetch of keys. A forged token gains nothing, as its
+        // signature is still verified.
         let verified = expected.check(jwt.unverified_claims(), None)?;
-        let state = self.state(name, trusted);
-        state.keys.verify(&self.web, trusted, &jwt).await?;
+        let state = self.issuer_state(name, trusted);
+        state.keys.verify(&self.http_client, trusted, &jwt).await?;
         Ok(verified)
     }
 
@@ -84,29 +87,34 @@ impl ResourceServer {
         token: &str,
         now: Timestamp,
     ) -> Result<VerifiedToken, TokenError> {
-        let mut last = TokenError::Invalid("it is not a token that is accepted here");
+        let mut last_error = TokenError::Invalid("it is not a token that is accepted here");
         for (name, client) in &self.settings.introspection {
             let Some(trusted) = policy.issuers.get(name) else { continue };
-            let state = self.state(name, trusted);
-            let endpoint = || introspection::endpoint(&self.web, trusted);
+            let state = self.issuer_state(name, trusted);
+            let endpoint = || introspection::endpoint(&self.http_client, trusted);
             let endpoint = state.introspection_endpoint.get_or_try_init(endpoint).await?;
-            let introspector = Introspector { web: &self.web, endpoint, client };
-            let expected = self.expected(trusted, now);
+            let introspector = Introspector { http_client: &self.http_client, endpoint, client };
+            let expected = self.expected_claims(trusted, now);
             match state.introspections.verify(&introspector, &expected, token).await {
                 Ok(verified) => return Ok(verified),
-                // Another issuer may know it; what cannot be told now stays what is said at the end.
-                Err(error) if last.is_ours() => drop(error),
-                Err(error) => last = error,
+                // Another issuer may know the token. If none does, an issuer that could not be
+                // asked determines the error.
+                Err(error) if last_error.is_unavailable() => drop(error),
+                Err(error) => last_error = error,
             }
         }
-        Err(last)
+        Err(last_error)
     }
 
-    fn expected<'a>(&'a self, issuer: &'a TrustedIssuer, now: Timestamp) -> ExpectedClaims<'a> {
+    fn expected_claims<'a>(
+        &'a self,
+        issuer: &'a TrustedIssuer,
+        now: Timestamp,
+    ) -> ExpectedClaims<'a> {
         ExpectedClaims { issuer, resource: &self.resource, leeway: self.settings.leeway, now }
     }
 
-    fn state(&self, name: &str, trusted: &TrustedIssuer) -> Arc<IssuerState> {
+    fn issuer_state(&self, name: &str, trusted: &TrustedIssuer) -> Arc<IssuerState> {
         let mut issuers = self.issuers.lock().unwrap_or_else(PoisonError::into_inner);
         match issuers.get(name).filter(|known| known.trusted == *trusted) {
             Some(known) => Arc::clone(&known.state),
@@ -138,8 +146,8 @@ impl ResourceServer {
         metadata
     }
 
-    /// What a client without a token that counts is told. All scopes that it needs stand in one
-    /// challenge.
+    /// The `WWW-Authenticate` challenge for a client without a valid token. It lists all scopes
+    /// that the client needs.
     pub(crate) fn challenge(&self, error: Option<&str>, scopes: &BTreeSet<&str>) -> String {
         let mut challenge = "Bearer ".to_owned();
         if let Some(error) = error {
@@ -162,9 +170,9 @@ impl ResourceServer {
     }
 }
 
-/// Every scope that the policy has a use for.
+/// Every scope that the policy uses.
 pub(crate) fn scopes(policy: &Policy) -> BTreeSet<&str> {
-    policy.issuers.values().flat_map(TrustedIssuer::known_scopes).collect()
+    policy.issuers.values().flat_map(TrustedIssuer::used_scopes).collect()
 }
 
 #[cfg(test)]

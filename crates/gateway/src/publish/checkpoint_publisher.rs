@@ -9,90 +9,73 @@ use futures_util::future::join_all;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 use weaver_trace_store::SqliteLedger;
-use weaver_trace_store::checkpoint::{Checkpoint, Note, Trust};
+use weaver_trace_store::checkpoint::{Checkpoint, SignedNote, TrustPolicy};
 use weaver_types::ledger::{Batch, Durability, Ledger as _, LedgerError};
 use weaver_types::signature::SigningKey;
 use weaver_types::{Clock, Random};
 
 use super::backoff::pause;
-use super::receipts::{MAX_WAITING, ReceiptClient, ReceiptRequest, receipt_of};
-use super::signing::{Signing, SigningError};
-use super::status::{self, SignedCheckpoint, Status, TargetStatus, Trouble};
-use super::target::{self, PublishError, Target};
+use super::deliveries::{CompletedDeliveries, Deliveries, TargetSelection, TargetState};
+use super::receipts::{MAX_PENDING_RECEIPTS, ReceiptClient, ReceiptRequest, receipt_of};
+use super::signing::{CheckpointSigner, SigningError};
+use super::status::{self, PublishFailure, PublishStatus, SignedCheckpoint, TargetStatus};
+use super::target::{self, PublishError};
 use crate::config;
 
-/// How often the keeper checks whether a checkpoint is due.
-const TICK: Duration = Duration::from_millis(250);
-/// How long the last attempts may take when the gateway ends.
-const LAST: Duration = Duration::from_secs(10);
+/// How often the publisher checks whether a checkpoint is due.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+/// How long the deliveries at shutdown may take in total.
+const FINAL_DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A publishing target and the state of its deliveries.
-struct TargetState {
-    name: String,
-    target: Box<dyn Target>,
-    /// The size and the number of signatures that arrived.
-    sent: Option<(u64, usize)>,
-    failures: u32,
-    next: Instant,
-}
-
-/// Which targets are tried that lack the newest checkpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Attempts {
-    /// Those whose pause after a failure is over.
-    Due,
-    All,
-}
-
-/// What the configuration says of signing, and the folder from which its paths start.
+/// The signing settings, and the folder that their relative paths start from.
 pub(crate) struct PublisherSettings {
-    pub(crate) signing: config::Signing,
+    pub(crate) signing: config::CheckpointSigning,
     pub(crate) folder: PathBuf,
 }
 
-/// Signs and publishes. Only the newest checkpoint is kept.
+/// Signs the log and publishes its checkpoints. Only the newest checkpoint is kept.
 pub(crate) struct CheckpointPublisher {
     ledger: Arc<SqliteLedger>,
-    signing: Arc<Signing>,
-    settings: config::Signing,
-    trust: Trust,
+    signer: Arc<CheckpointSigner>,
+    settings: config::CheckpointSigning,
+    trust: TrustPolicy,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    slots: Vec<TargetState>,
-    status: Status,
-    latest: Option<(Checkpoint, Note)>,
-    /// The last checkpoint that was signed, also by an earlier process.
-    before: Option<Checkpoint>,
+    targets: Vec<TargetState>,
+    status: PublishStatus,
+    latest: Option<(Checkpoint, SignedNote)>,
+    /// The last checkpoint that was signed, by this or an earlier process.
+    last_signed: Option<Checkpoint>,
     signed_at: Instant,
-    /// Failures to sign in a row, and when the next attempt is due.
+    /// Signing failures in a row. The next attempt is due at `next_attempt`.
     failures: u32,
-    next: Instant,
-    /// A fork was found: this process signs nothing any more.
+    next_attempt: Instant,
+    /// A fork was found: this process never signs again.
     forked: bool,
-    /// Receipts that are asked for.
+    /// Requests for receipts.
     receipts: mpsc::Receiver<ReceiptRequest>,
-    issuer: ReceiptClient,
+    receipt_client: ReceiptClient,
 }
 
-/// A running keeper; [`PublisherTask::end`] ends it.
+/// A running publisher; [`PublisherTask::end`] stops it.
 pub(crate) struct PublisherTask {
-    stop: watch::Sender<bool>,
+    stop_sender: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl PublisherTask {
-    /// Signs and publishes a last checkpoint, within bounded time.
+    /// Stops the publisher after it has signed and published a last checkpoint, in bounded time.
     pub(crate) async fn end(self) {
-        let _ = self.stop.send(true);
+        let _ = self.stop_sender.send(true);
         let _ = self.task.await;
     }
 }
 
 impl CheckpointPublisher {
-    /// Reads what was published before.
+    /// Reads the publishing status of the earlier process from the ledger.
     ///
     /// # Errors
-    /// [`LedgerError`], when the record of it cannot be read; the text of anything else.
+    /// [`LedgerError`], when that record cannot be read; `Malformed` for any other failure.
     pub(crate) fn new(
         ledger: Arc<SqliteLedger>,
         settings: PublisherSettings,
@@ -103,108 +86,132 @@ impl CheckpointPublisher {
         let PublisherSettings { signing: settings, folder } = settings;
         let other = |error: &dyn std::fmt::Display| LedgerError::Malformed(error.to_string());
         let mut status = match ledger.read(&status::key())? {
-            Some(record) => Status::read(&record)?,
-            None => Status::default(),
+            Some(record) => PublishStatus::parse(&record)?,
+            None => PublishStatus::default(),
         };
         let now = Instant::now();
-        let mut slots = Vec::new();
+        let mut targets = Vec::new();
         let mut reached = BTreeMap::new();
         for target in &settings.targets {
-            let name = target.place.name();
+            let name = target.location.name();
             reached.insert(name.clone(), status.targets.remove(&name).unwrap_or_default());
-            let target = target::of(target, folder.clone()).map_err(|error| other(&error))?;
-            slots.push(TargetState { name, target, sent: None, failures: 0, next: now });
+            let target =
+                target::from_config(target, folder.clone()).map_err(|error| other(&error))?;
+            targets.push(TargetState {
+                name,
+                target,
+                accepted: None,
+                failures: 0,
+                next_attempt: now,
+            });
         }
         status.targets = reached;
-        let signing = Signing::new(Arc::clone(&ledger), signer, &settings.key);
-        let signing = signing.map_err(|error| other(&error))?;
-        let trust =
-            Trust { witnesses: settings.witnesses.clone(), ..Trust::of(signing.key.clone()) };
-        let (ask, receipts) = mpsc::channel(MAX_WAITING);
-        let issuer = ReceiptClient::new(&ledger, ask);
+        let signer = CheckpointSigner::new(Arc::clone(&ledger), signer, &settings.key);
+        let signer = signer.map_err(|error| other(&error))?;
+        let trust = TrustPolicy {
+            witnesses: settings.witnesses.clone(),
+            ..TrustPolicy::new(signer.key.clone())
+        };
+        let (request_sender, receipts) = mpsc::channel(MAX_PENDING_RECEIPTS);
+        let receipt_client = ReceiptClient::new(&ledger, request_sender);
         Ok(Self {
             ledger,
-            signing: Arc::new(signing),
+            signer: Arc::new(signer),
             settings,
             trust,
             clock,
             random,
-            slots,
+            targets,
             status,
             latest: None,
-            before: None,
+            last_signed: None,
             signed_at: now,
             failures: 0,
-            next: now,
+            next_attempt: now,
             forked: false,
             receipts,
-            issuer,
+            receipt_client,
         })
     }
 
-    /// Who has it make receipts.
-    pub(crate) fn issuer(&self) -> ReceiptClient {
-        self.issuer.clone()
+    /// A client through which receipts are requested.
+    pub(crate) fn receipt_client(&self) -> ReceiptClient {
+        self.receipt_client.clone()
     }
 
-    /// Starts on the current runtime.
+    /// Starts the publisher on the current runtime.
     pub(crate) fn start(self) -> PublisherTask {
-        let (stop, stopped) = watch::channel(false);
-        PublisherTask { stop, task: tokio::spawn(self.run(stopped)) }
+        let (stop_sender, stop_receiver) = watch::channel(false);
+        PublisherTask { stop_sender, task: tokio::spawn(self.run(stop_receiver)) }
     }
 
-    async fn run(mut self, mut stop: watch::Receiver<bool>) {
-        let begun = self.begin().await;
-        self.take(begun).await;
-        while !*stop.borrow() {
+    async fn run(mut self, mut stop_receiver: watch::Receiver<bool>) {
+        let signed = self.sign_first().await;
+        self.record_signing(signed).await;
+        let mut deliveries: Option<Deliveries> = None;
+        while !*stop_receiver.borrow() {
             if self.is_due() {
                 self.sign().await;
             }
-            tokio::select! {
-                _ = stop.changed() => break,
-                () = self.publish(Attempts::Due) => {}
+            if deliveries.is_none() {
+                deliveries = self.start_deliveries(TargetSelection::Due);
             }
             tokio::select! {
-                _ = stop.changed() => break,
-                Some(request) = self.receipts.recv() => self.receipt(request).await,
-                () = tokio::time::sleep(TICK) => {}
+                _ = stop_receiver.changed() => break,
+                // A receipt needs only this log's signature, so it does not wait for slow targets.
+                Some(request) = self.receipts.recv() => self.issue_receipt(request).await,
+                delivered = Deliveries::finish(&mut deliveries) => self.record_outcomes(delivered).await,
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
             }
         }
+        drop(deliveries);
         self.sign().await;
-        if tokio::time::timeout(LAST, self.publish(Attempts::All)).await.is_err() {
+        let last = async {
+            // Cosigning targets first, so that the other targets receive the note with the
+            // cosignatures.
+            for cosigns in [true, false] {
+                let mut deliveries = self.deliveries_to(cosigns, TargetSelection::All);
+                if deliveries.is_some() {
+                    let delivered = Deliveries::finish(&mut deliveries).await;
+                    self.record_outcomes(delivered).await;
+                }
+            }
+        };
+        if tokio::time::timeout(FINAL_DELIVERY_TIMEOUT, last).await.is_err() {
             tracing::warn!("the last checkpoint did not arrive everywhere in time");
         }
     }
 
-    /// Checks the log against earlier checkpoints, then signs.
-    async fn begin(&mut self) -> Result<(Checkpoint, Note), SigningError> {
-        let signing = Arc::clone(&self.signing);
+    /// Checks the log against earlier checkpoints, then signs it.
+    async fn sign_first(&mut self) -> Result<(Checkpoint, SignedNote), SigningError> {
+        let signer = Arc::clone(&self.signer);
         let record = self.status.signed.as_ref().and_then(|signed| {
-            let origin = weaver_types::LogId::parse(signing.key.name()).ok()?;
+            let origin = weaver_types::LogId::parse(signer.key.name()).ok()?;
             Some(signed.checkpoint(&origin))
         });
-        let files = self.settings.targets.iter().filter_map(|target| match &target.place {
+        let files = self.settings.targets.iter().filter_map(|target| match &target.location {
             config::CheckpointTarget::File(path) => Some(path.clone()),
             _ => None,
         });
         let files: Vec<PathBuf> = files.collect();
-        aside(move || {
-            let before = signing.before(record, &files)?;
-            signing.sign(before.as_ref())
+        run_blocking(move || {
+            let before = signer.last_checkpoint(record, &files)?;
+            signer.sign(before.as_ref())
         })
         .await
     }
 
-    /// Signs for a call that has ended, and makes its receipt. One that cannot be made is not told.
-    async fn receipt(&mut self, request: ReceiptRequest) {
+    /// Signs the log after a call and issues the receipt of that call. On failure the request is
+    /// dropped, which the caller sees as no receipt.
+    async fn issue_receipt(&mut self, request: ReceiptRequest) {
         self.sign().await;
         let Some((checkpoint, note)) = self.latest.clone().filter(|_| self.failures == 0) else {
             return;
         };
         let ledger = Arc::clone(&self.ledger);
-        let made = aside(move || {
+        let made = run_blocking(move || {
             let receipt = receipt_of(&ledger, &note, checkpoint.size, &request)?;
-            let _ = request.tell.send(receipt);
+            let _ = request.reply_sender.send(receipt);
             Ok(())
         });
         if let Err(error) = made.await {
@@ -213,41 +220,42 @@ impl CheckpointPublisher {
     }
 
     fn is_due(&self) -> bool {
-        if self.forked || Instant::now() < self.next {
+        if self.forked || Instant::now() < self.next_attempt {
             return false;
         }
-        let Some(before) = &self.before else { return true };
-        let late = self.signed_at.elapsed() >= self.settings.every;
-        let grown = if late { self.signing.committed() } else { self.signing.size() };
+        let Some(before) = &self.last_signed else { return true };
+        let is_overdue = self.signed_at.elapsed() >= self.settings.every;
+        let grown =
+            if is_overdue { self.signer.committed_size() } else { self.signer.synced_size() };
         let grown = grown.unwrap_or(before.size).saturating_sub(before.size);
-        grown >= self.settings.every_events || late && grown > 0
+        grown >= self.settings.every_events || is_overdue && grown > 0
     }
 
     async fn sign(&mut self) {
         if self.forked {
             return;
         }
-        // What earlier processes signed is looked at until it could be.
-        let signed = if let Some(before) = self.before.clone() {
-            let signing = Arc::clone(&self.signing);
-            aside(move || signing.sign(Some(&before))).await
+        // Until the first success, every attempt checks again what earlier processes signed.
+        let signed = if let Some(before) = self.last_signed.clone() {
+            let signer = Arc::clone(&self.signer);
+            run_blocking(move || signer.sign(Some(&before))).await
         } else {
-            self.begin().await
+            self.sign_first().await
         };
-        self.take(signed).await;
+        self.record_signing(signed).await;
     }
 
-    async fn take(&mut self, signed: Result<(Checkpoint, Note), SigningError>) {
+    async fn record_signing(&mut self, signed: Result<(Checkpoint, SignedNote), SigningError>) {
         let now = self.clock.now();
         match signed {
             Ok((checkpoint, note)) => {
                 (self.failures, self.signed_at) = (0, Instant::now());
-                self.next = self.signed_at;
+                self.next_attempt = self.signed_at;
                 self.status.refused = None;
-                // The same again would lose its cosignatures.
+                // The same checkpoint signed anew would lose its cosignatures.
                 if self.latest.as_ref().is_none_or(|(latest, _)| *latest != checkpoint) {
-                    self.status.signed = Some(SignedCheckpoint::of(&checkpoint, now));
-                    self.before = Some(checkpoint.clone());
+                    self.status.signed = Some(SignedCheckpoint::new(&checkpoint, now));
+                    self.last_signed = Some(checkpoint.clone());
                     self.latest = Some((checkpoint, note));
                 }
             }
@@ -255,70 +263,83 @@ impl CheckpointPublisher {
                 self.forked = matches!(error, SigningError::Fork(_));
                 tracing::error!(%error, "no checkpoint was signed");
                 self.failures = self.failures.saturating_add(1);
-                self.next = Instant::now() + pause(self.failures, self.random.as_ref());
-                self.status.refused = Some(Trouble { at: now, problem: error.to_string() });
+                self.next_attempt = Instant::now() + pause(self.failures, self.random.as_ref());
+                self.status.refused = Some(PublishFailure { at: now, problem: error.to_string() });
             }
         }
-        self.write().await;
+        self.write_status().await;
     }
 
-    /// Brings the newest checkpoint where it is not: first where it may be cosigned.
-    async fn publish(&mut self, attempts: Attempts) {
-        for cosigns in [true, false] {
-            let Some((checkpoint, note)) = self.latest.clone() else { return };
-            let mark = (checkpoint.size, note.signatures().len());
-            let now = Instant::now();
-            let due = self.slots.iter_mut().filter(|slot| {
-                let has = slot.sent.is_some_and(|sent| sent == mark || cosigns && sent.0 == mark.0);
-                slot.target.cosigns() == cosigns
-                    && !has
-                    && (attempts == Attempts::All || now >= slot.next)
-            });
-            let sending = due.map(|slot| async {
-                let came = slot.target.publish(&note).await;
-                (slot, came)
-            });
-            let done: Vec<_> = join_all(sending).await;
-            if done.is_empty() {
-                continue;
-            }
-            let mut answers = Vec::new();
-            let mut reached = Vec::new();
-            for (slot, came) in done {
-                let came = came.and_then(|answer| match answer {
-                    Some(answer) => self
-                        .trust
-                        .open(&answer)
-                        .map(|_| answers.push(answer))
-                        .map_err(PublishError::from),
-                    None => Ok(()),
-                });
-                slot.note(&came, mark, self.random.as_ref());
-                reached.push((slot.name.clone(), came));
-            }
-            for (name, came) in reached {
-                self.reached(&name, came, checkpoint.size);
-            }
-            self.merge(&answers);
-            self.write().await;
+    /// Starts delivering the newest checkpoint to targets that lack it: first to those that may
+    /// cosign it.
+    fn start_deliveries(&self, selection: TargetSelection) -> Option<Deliveries> {
+        self.deliveries_to(true, selection).or_else(|| self.deliveries_to(false, selection))
+    }
+
+    fn deliveries_to(&self, cosigns: bool, selection: TargetSelection) -> Option<Deliveries> {
+        let (checkpoint, note) = self.latest.clone()?;
+        let mark = (checkpoint.size, note.signatures().len());
+        let now = Instant::now();
+        let due = self.targets.iter().enumerate().filter(|(_, slot)| {
+            let has = slot.accepted.is_some_and(|sent| sent == mark || cosigns && sent.0 == mark.0);
+            slot.target.cosigns() == cosigns
+                && !has
+                && (selection == TargetSelection::All || now >= slot.next_attempt)
+        });
+        let note = Arc::new(note);
+        let sending: Vec<_> = due
+            .map(|(slot, state)| {
+                let (target, note) = (Arc::clone(&state.target), Arc::clone(&note));
+                async move { (slot, target.publish(&note).await) }
+            })
+            .collect();
+        if sending.is_empty() {
+            return None;
         }
+        Some(Deliveries { checkpoint, mark, outcomes: Box::pin(join_all(sending)) })
     }
 
-    /// Records the outcome of a delivery, and logs failures.
-    fn reached(&mut self, name: &str, came: Result<(), PublishError>, size: u64) {
+    /// Records the outcomes and merges the cosignatures that targets returned.
+    async fn record_outcomes(&mut self, delivered: CompletedDeliveries) {
+        let CompletedDeliveries { checkpoint, mark, outcomes } = delivered;
+        let mut answers = Vec::new();
+        for (slot, outcome) in outcomes {
+            let outcome = outcome.and_then(|answer| match answer {
+                Some(answer) => self
+                    .trust
+                    .open(&answer)
+                    .map(|_| answers.push(answer))
+                    .map_err(PublishError::from),
+                None => Ok(()),
+            });
+            let Some(slot) = self.targets.get_mut(slot) else { continue };
+            slot.update_attempts(&outcome, mark, self.random.as_ref());
+            let name = slot.name.clone();
+            self.record_delivery(&name, outcome, checkpoint.size);
+        }
+        // Meanwhile a receipt may have signed a newer checkpoint, which these cosignatures do not
+        // cover.
+        if self.latest.as_ref().is_some_and(|(latest, _)| *latest == checkpoint) {
+            self.merge_cosignatures(&answers);
+        }
+        self.write_status().await;
+    }
+
+    /// Records the outcome of one delivery in the status and logs a failure.
+    fn record_delivery(&mut self, name: &str, outcome: Result<(), PublishError>, size: u64) {
         let at = self.clock.now();
         let target = self.status.targets.entry(name.to_owned()).or_default();
-        match came {
+        match outcome {
             Ok(()) => *target = TargetStatus { size: Some(size), at: Some(at), failed: None },
             Err(error) => {
                 tracing::warn!(target = name, %error, "a checkpoint did not arrive; it is tried again");
-                target.failed = Some(Trouble { at, problem: error.to_string() });
+                target.failed = Some(PublishFailure { at, problem: error.to_string() });
             }
         }
     }
 
-    /// Takes the cosignatures of trusted witnesses into the newest note.
-    fn merge(&mut self, answers: &[Note]) {
+    /// Adds the cosignatures of trusted witnesses to the newest note.
+    fn merge_cosignatures(&mut self, answers: &[SignedNote]) {
         let Some((_, note)) = &mut self.latest else { return };
         for answer in answers {
             for signature in answer.signatures() {
@@ -339,9 +360,9 @@ impl CheckpointPublisher {
         }
     }
 
-    async fn write(&mut self) {
+    async fn write_status(&mut self) {
         let mut batch = Batch::new(Durability::Os);
-        let written = match self.status.put() {
+        let written = match self.status.to_put() {
             Ok(put) => {
                 batch.put.push(put);
                 self.ledger.commit(batch).await.map(|_| ())
@@ -354,19 +375,8 @@ impl CheckpointPublisher {
     }
 }
 
-impl TargetState {
-    fn note(&mut self, came: &Result<(), PublishError>, mark: (u64, usize), random: &dyn Random) {
-        if came.is_ok() {
-            (self.sent, self.failures) = (Some(mark), 0);
-        } else {
-            self.failures = self.failures.saturating_add(1);
-            self.next = Instant::now() + pause(self.failures, random);
-        }
-    }
-}
-
-/// Reads, waits and signs on another thread.
-async fn aside<T: Send + 'static>(
+/// Runs blocking work on another thread.
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SigningError> + Send + 'static,
 ) -> Result<T, SigningError> {
     spawn_blocking(work).await?

@@ -1,4 +1,4 @@
-//! Signing the log: the key, and the checkpoints it signed before.
+//! Signs checkpoints of the log, each an extension of the earlier ones.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weaver_trace_store::SqliteLedger;
 use weaver_trace_store::checkpoint::{
-    Checkpoint, CheckpointError, KeyHistory, Note, Trust, VerifierKey,
+    Checkpoint, CheckpointError, KeyHistory, SignedNote, TrustPolicy, VerifierKey,
 };
-use weaver_types::ledger::{Batch, Durability, Head, Ledger as _, LedgerError};
+use weaver_types::ledger::{Batch, Durability, Ledger as _, LedgerError, TreeHead};
 use weaver_types::signature::SigningKey;
 
-use super::memory::{self, CheckpointFileError};
+use super::checkpoint_file::{self, CheckpointFileError};
 
-/// Why nothing was signed.
+/// Why no checkpoint was signed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SigningError {
     #[error("{0}; nothing is signed: compare the ledger with the checkpoints that are elsewhere")]
@@ -30,18 +30,18 @@ pub(super) enum SigningError {
     Ledger(#[from] LedgerError),
 }
 
-/// The key of a log, with the checkpoints it signed before.
-pub(super) struct Signing {
+/// Signs checkpoints of one log with one key.
+pub(super) struct CheckpointSigner {
     log: Arc<SqliteLedger>,
     signer: SigningKey,
     pub(super) key: VerifierKey,
-    memory: PathBuf,
-    /// Whether the log was asked if it ended the key. Nobody else writes the log meanwhile, and the
-    /// gateway changes no key.
-    asked: AtomicBool,
+    checkpoint_path: PathBuf,
+    /// Whether the log was checked for an event that ends or replaces the key. Once is enough: only
+    /// this process writes the log, and the gateway changes no key.
+    key_checked: AtomicBool,
 }
 
-impl Signing {
+impl CheckpointSigner {
     pub(super) fn new(
         log: Arc<SqliteLedger>,
         signer: SigningKey,
@@ -49,80 +49,82 @@ impl Signing {
     ) -> Result<Self, SigningError> {
         let head = log.head()?;
         let key = VerifierKey::log(&head.log, signer.public())?;
-        let memory = memory::beside(file, &head.log);
-        Ok(Self { log, signer, key, memory, asked: AtomicBool::new(false) })
+        let checkpoint_path = checkpoint_file::signed_checkpoint_path(file, &head.log);
+        Ok(Self { log, signer, key, checkpoint_path, key_checked: AtomicBool::new(false) })
     }
 
-    /// What was signed before, as far as this machine knows: what the record says, the memory beside
-    /// the key, and files that are targets. The newest of it, if the log extends all of it.
-    pub(super) fn before(
+    /// The newest checkpoint signed earlier, as far as this machine knows: from the ledger's
+    /// record, the file beside the key and the targets that are files. Fails unless the log extends
+    /// every one of them.
+    pub(super) fn last_checkpoint(
         &self,
         record: Option<Checkpoint>,
         files: &[PathBuf],
     ) -> Result<Option<Checkpoint>, SigningError> {
-        let mut known: Vec<Checkpoint> = record.into_iter().collect();
-        known.extend(memory::read(&self.memory)?);
-        // What is no checkpoint of this log was never ours, and is replaced.
-        let ours = files.iter().filter_map(|path| memory::read(path).ok().flatten());
-        known.extend(ours.filter(|known| known.origin.as_str() == self.key.name()));
-        let head = self.synced()?;
-        for before in &known {
-            self.extending(&head, before)?;
+        let mut earlier: Vec<Checkpoint> = record.into_iter().collect();
+        earlier.extend(checkpoint_file::read(&self.checkpoint_path)?);
+        // A file that holds no checkpoint of this log is not ours; publishing overwrites it.
+        let ours = files.iter().filter_map(|path| checkpoint_file::read(path).ok().flatten());
+        earlier.extend(ours.filter(|earlier| earlier.origin.as_str() == self.key.name()));
+        let head = self.sync()?;
+        for before in &earlier {
+            self.extend(&head, before)?;
         }
-        Ok(known.into_iter().max_by_key(|known| known.size))
+        Ok(earlier.into_iter().max_by_key(|earlier| earlier.size))
     }
 
-    /// The number of synced events; reads no disk.
-    pub(super) fn size(&self) -> Result<u64, SigningError> {
+    /// The number of synced events. Reads no disk.
+    pub(super) fn synced_size(&self) -> Result<u64, SigningError> {
         Ok(self.log.synced_head()?.size)
     }
 
-    /// Events that are committed.
-    pub(super) fn committed(&self) -> Result<u64, SigningError> {
+    /// The number of committed events.
+    pub(super) fn committed_size(&self) -> Result<u64, SigningError> {
         Ok(self.log.head()?.size)
     }
 
-    /// The head after everything that is committed was synced.
-    fn synced(&self) -> Result<Head, SigningError> {
+    /// Syncs all committed events and returns the head after them.
+    fn sync(&self) -> Result<TreeHead, SigningError> {
         self.log.commit(Batch::new(Durability::Disk)).wait()?;
         Ok(self.log.synced_head()?)
     }
 
-    fn extending(&self, head: &Head, before: &Checkpoint) -> Result<Checkpoint, SigningError> {
+    fn extend(&self, head: &TreeHead, before: &Checkpoint) -> Result<Checkpoint, SigningError> {
         Checkpoint::extending(self.log.as_ref(), head, before).map_err(|error| match error {
             error @ CheckpointError::Fork { .. } => SigningError::Fork(error),
             error => SigningError::Checkpoint(error),
         })
     }
 
-    /// Refuses when an event of the log ended the key or names another one. The key counted when it
-    /// signed for `since` events, so only what came after is looked at, once.
-    fn counts(&self, note: &Note, since: u64) -> Result<(), SigningError> {
-        if self.asked.load(Ordering::Acquire) {
+    /// Fails if an event of the log ended or replaced the key. The key was valid when it signed the
+    /// first `since` events, so only later events are checked, and only once per process.
+    fn check_key_valid(&self, note: &SignedNote, since: u64) -> Result<(), SigningError> {
+        if self.key_checked.load(Ordering::Acquire) {
             return Ok(());
         }
         let log = self.log.as_ref();
-        if KeyHistory::changed_since(log, since)? {
-            Trust::of(self.key.clone()).open_with(note, &KeyHistory::of(log)?)?;
+        if KeyHistory::has_changed_since(log, since)? {
+            TrustPolicy::new(self.key.clone()).open_with(note, &KeyHistory::from_log(log)?)?;
         }
-        self.asked.store(true, Ordering::Release);
+        self.key_checked.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// Signs what is synced now, noted on disk before the signature is given out.
+    /// Signs the synced head. The note is written to the file beside the key before it is returned:
+    /// a signature that was given out is never forgotten.
     pub(super) fn sign(
         &self,
         before: Option<&Checkpoint>,
-    ) -> Result<(Checkpoint, Note), SigningError> {
-        let head = self.synced()?;
+    ) -> Result<(Checkpoint, SignedNote), SigningError> {
+        let head = self.sync()?;
         let checkpoint = match before {
-            Some(before) => self.extending(&head, before)?,
-            None => Checkpoint::of(&head),
+            Some(before) => self.extend(&head, before)?,
+            None => Checkpoint::from_head(&head),
         };
         let note = checkpoint.sign(&self.signer)?;
-        self.counts(&note, before.map_or(0, |before| before.size))?;
-        memory::replace(&self.memory, &note.to_string()).map_err(|error| {
-            SigningError::Unwritable(format!("{}: {error}", self.memory.display()))
+        self.check_key_valid(&note, before.map_or(0, |before| before.size))?;
+        checkpoint_file::replace(&self.checkpoint_path, &note.to_string()).map_err(|error| {
+            SigningError::Unwritable(format!("{}: {error}", self.checkpoint_path.display()))
         })?;
         Ok((checkpoint, note))
     }

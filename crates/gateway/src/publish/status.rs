@@ -1,4 +1,4 @@
-//! How far the log was signed and what each target got: a record of the ledger.
+//! The ledger record of the last signed checkpoint and of what each target received.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use weaver_trace_store::Reader;
 use weaver_trace_store::checkpoint::Checkpoint;
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{LedgerError, MAX_PAGE, Namespace, Put, Record, RecordKey};
+use weaver_types::ledger::{LedgerError, MAX_PAGE, Namespace, Record, RecordKey, RecordWrite};
 use weaver_types::{Digest, LogId, Tenant, Timestamp};
 
 const VERSION: u8 = 1;
@@ -15,15 +15,15 @@ const ID: &str = "checkpoint";
 /// The record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Status {
+pub struct PublishStatus {
     v: u8,
     /// The newest checkpoint that was signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<SignedCheckpoint>,
-    /// Why nothing is signed now.
+    /// Why the last attempt to sign failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused: Option<Trouble>,
-    /// The targets by their names.
+    pub refused: Option<PublishFailure>,
+    /// The status of each target, by target name.
     pub targets: BTreeMap<String, TargetStatus>,
 }
 
@@ -36,47 +36,47 @@ pub struct SignedCheckpoint {
     root: Digest,
     /// When it was signed.
     pub at: Timestamp,
-    /// Trusted witnesses that cosigned it.
+    /// How many trusted witnesses cosigned it.
     pub witnesses: usize,
 }
 
-/// What a target got last, and what went wrong since.
+/// What a target received last, and any failure since.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetStatus {
-    /// The size of the last checkpoint that arrived.
+    /// The size of the last checkpoint delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// When.
+    /// When it was delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// The last failure, if nothing arrived after it.
+    /// The last failure, if no delivery has succeeded since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed: Option<Trouble>,
+    pub failed: Option<PublishFailure>,
 }
 
-/// Something that went wrong.
+/// A failure to sign or to deliver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Trouble {
+pub struct PublishFailure {
     /// When it happened.
     pub at: Timestamp,
-    /// What the target or the signer said.
+    /// The error message of the target or the signer.
     pub problem: String,
 }
 
-impl Default for Status {
+impl Default for PublishStatus {
     fn default() -> Self {
         Self { v: VERSION, signed: None, refused: None, targets: BTreeMap::new() }
     }
 }
 
 impl SignedCheckpoint {
-    pub(super) fn of(checkpoint: &Checkpoint, at: Timestamp) -> Self {
+    pub(super) fn new(checkpoint: &Checkpoint, at: Timestamp) -> Self {
         Self { size: checkpoint.size, root: checkpoint.root, at, witnesses: 0 }
     }
 
-    /// The checkpoint as it was.
+    /// The signed checkpoint itself.
     pub(super) fn checkpoint(&self, origin: &LogId) -> Checkpoint {
         let (origin, size, root) = (origin.clone(), self.size, self.root);
         Checkpoint { origin, size, root, extensions: Vec::new() }
@@ -87,12 +87,12 @@ pub(crate) fn key() -> RecordKey {
     RecordKey::new(Tenant::default(), Namespace::Published, ID)
 }
 
-impl Status {
-    /// Reads the record.
+impl PublishStatus {
+    /// Parses the record.
     ///
     /// # Errors
     /// [`LedgerError::Newer`] and [`LedgerError::Damaged`].
-    pub fn read(record: &Record) -> Result<Self, LedgerError> {
+    pub fn parse(record: &Record) -> Result<Self, LedgerError> {
         let what = "the record of published checkpoints";
         let bad = |problem: String| LedgerError::Damaged(format!("{what}: {problem}"));
         let value =
@@ -110,22 +110,22 @@ impl Status {
         }
     }
 
-    /// What a gateway published of this ledger; `None` when none ever signed it.
+    /// The publishing status recorded in a ledger; `None` if no gateway ever signed it.
     ///
     /// # Errors
-    /// As [`Status::read`], and when the ledger cannot be read.
-    pub fn of(reader: &Reader) -> Result<Option<Self>, LedgerError> {
+    /// As [`PublishStatus::parse`], and when the ledger cannot be read.
+    pub fn read_from(reader: &Reader) -> Result<Option<Self>, LedgerError> {
         let RecordKey { tenant, namespace, .. } = key();
         let records = reader.records(&tenant, namespace, None, MAX_PAGE)?;
         let found = records.iter().find(|(id, _)| id == ID);
-        found.map(|(_, record)| Self::read(record)).transpose()
+        found.map(|(_, record)| Self::parse(record)).transpose()
     }
 
-    /// The record to write.
-    pub(super) fn put(&self) -> Result<Put, LedgerError> {
-        let value = canonical::of(self, Profile::Record)
+    /// The record as a ledger write.
+    pub(super) fn to_put(&self) -> Result<RecordWrite, LedgerError> {
+        let value = canonical::serialize(self, Profile::Record)
             .map_err(|error| LedgerError::Malformed(error.to_string()))?;
-        Ok(Put { key: key(), value, expires_at: None })
+        Ok(RecordWrite { key: key(), value, expires_at: None })
     }
 }
 
@@ -133,7 +133,7 @@ impl Status {
 mod tests {
     use super::*;
 
-    /// What the first version wrote.
+    /// A record as version 1 wrote it.
     const V1: &str = r#"{"signed":{"at":1700000000000000,"root":"ROOT","size":3,"witnesses":1},"targets":{"file /a":{"at":1700000000000001,"size":3},"http https://a.example/":{"failed":{"at":2,"problem":"the connection failed"}}},"v":1}"#;
 
     fn record(text: &str) -> Record {
@@ -144,14 +144,14 @@ mod tests {
     fn the_stored_form_is_stable() {
         let root = Digest::from_bytes([1; 32]).to_string();
         let text = V1.replace("ROOT", &root);
-        let status = Status::read(&record(&text)).unwrap();
+        let status = PublishStatus::parse(&record(&text)).unwrap();
         assert_eq!(status.targets.len(), 2);
-        assert_eq!(String::from_utf8(status.put().unwrap().value).unwrap(), text);
+        assert_eq!(String::from_utf8(status.to_put().unwrap().value).unwrap(), text);
     }
 
     #[test]
     fn newer_and_broken_forms_are_refused() {
-        let code = |text: &str| Status::read(&record(text)).unwrap_err().code();
+        let code = |text: &str| PublishStatus::parse(&record(text)).unwrap_err().code();
         assert_eq!(code(r#"{"v":2,"more":1}"#), "ledger.newer");
         assert_eq!(code(r#"{"v":1}"#), "ledger.damaged");
         assert_eq!(code("x"), "ledger.damaged");

@@ -1,4 +1,4 @@
-//! Where checkpoints go: a file, a program, an address.
+//! The places that checkpoints are published to: a file, a command or an HTTP address.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
-use weaver_drivers::{Post, PostError};
-use weaver_trace_store::checkpoint::{CheckpointError, MAX_NOTE, Note};
+use weaver_drivers::{HttpPoster, PostError};
+use weaver_trace_store::checkpoint::{CheckpointError, MAX_NOTE_BYTES, SignedNote};
 use weaver_types::BoxFuture;
 
-use super::memory;
+use super::checkpoint_file;
 use crate::config;
 
 /// Why a checkpoint was not delivered.
@@ -22,61 +22,68 @@ pub(super) enum PublishError {
     #[error("it cannot be run: {0}")]
     Command(io::Error),
     #[error("it ended with {0}")]
-    Ended(std::process::ExitStatus),
+    ExitStatus(std::process::ExitStatus),
     #[error("it did not end within {0:?}")]
-    Late(Duration),
+    TimedOut(Duration),
     #[error(transparent)]
     Http(#[from] PostError),
     #[error("what it answered counts for nothing: {0}")]
     Answer(#[from] CheckpointError),
     #[error("it answered with another checkpoint")]
-    Other,
+    WrongCheckpoint,
 }
 
-/// A target that accepts a checkpoint within its timeout.
+/// A target, which accepts a checkpoint within its timeout.
 pub(super) trait Target: Send + Sync {
-    /// Whether it may give back cosignatures.
+    /// Whether it may return cosignatures.
     fn cosigns(&self) -> bool {
         false
     }
 
-    /// Delivers the note whole or not at all. Returns what the target answered.
-    fn publish<'a>(&'a self, note: &'a Note) -> BoxFuture<'a, Result<Option<Note>, PublishError>>;
+    /// Delivers the note entirely or not at all, and returns the note that the target answered
+    /// with.
+    fn publish<'a>(
+        &'a self,
+        note: &'a SignedNote,
+    ) -> BoxFuture<'a, Result<Option<SignedNote>, PublishError>>;
 }
 
-/// The target that the configuration names.
-pub(super) fn of(
-    target: &config::Target,
+/// The target that the configuration describes.
+pub(super) fn from_config(
+    target: &config::PublishTarget,
     folder: PathBuf,
-) -> Result<Box<dyn Target>, PublishError> {
+) -> Result<Arc<dyn Target>, PublishError> {
     let timeout = target.timeout;
-    Ok(match &target.place {
+    Ok(match &target.location {
         config::CheckpointTarget::File(path) => {
-            Box::new(FileTarget { path: path.clone(), writing: Arc::default() })
+            Arc::new(FileTarget { path: path.clone(), writing: Arc::default() })
         }
         config::CheckpointTarget::Command(words) => {
-            Box::new(Command { words: words.clone(), folder, timeout })
+            Arc::new(CommandTarget { words: words.clone(), folder, timeout })
         }
         config::CheckpointTarget::Http(url) => {
-            Box::new(Address(Post::new(url, timeout, MAX_NOTE)?))
+            Arc::new(HttpTarget(HttpPoster::new(url, timeout, MAX_NOTE_BYTES)?))
         }
     })
 }
 
 struct FileTarget {
     path: PathBuf,
-    /// One at a time: an attempt that nobody waits for any more still writes.
+    /// One write at a time: a delivery that timed out may still be writing.
     writing: Arc<Mutex<()>>,
 }
 
 impl Target for FileTarget {
-    fn publish<'a>(&'a self, note: &'a Note) -> BoxFuture<'a, Result<Option<Note>, PublishError>> {
+    fn publish<'a>(
+        &'a self,
+        note: &'a SignedNote,
+    ) -> BoxFuture<'a, Result<Option<SignedNote>, PublishError>> {
         let (path, text, writing) =
             (self.path.clone(), note.to_string(), Arc::clone(&self.writing));
         Box::pin(async move {
             let written = tokio::task::spawn_blocking(move || {
                 let _turn = writing.lock();
-                memory::replace(&path, &text)
+                checkpoint_file::replace(&path, &text)
             });
             let written = written.await;
             written.map_err(io::Error::other).flatten().map_err(PublishError::File)?;
@@ -85,59 +92,70 @@ impl Target for FileTarget {
     }
 }
 
-struct Command {
+struct CommandTarget {
     words: Vec<String>,
     folder: PathBuf,
     timeout: Duration,
 }
 
-impl Command {
+impl CommandTarget {
     async fn run(&self, text: &str) -> Result<(), PublishError> {
         let (program, arguments) = self
             .words
             .split_first()
             .ok_or_else(|| PublishError::Command(io::Error::from(io::ErrorKind::InvalidInput)))?;
         let mut command = tokio::process::Command::new(program);
-        // Standard output belongs to the protocol.
+        // The gateway's standard output may carry the MCP protocol, so the command must not write
+        // to it.
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
         }
         let mut child = command.kill_on_drop(true).spawn().map_err(PublishError::Command)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A program need not read; how it ends is what counts.
+            // A command may ignore its input; only its exit status matters.
             let _ = stdin.write_all(text.as_bytes()).await;
         }
         let status = child.wait().await.map_err(PublishError::Command)?;
-        if status.success() { Ok(()) } else { Err(PublishError::Ended(status)) }
+        if status.success() { Ok(()) } else { Err(PublishError::ExitStatus(status)) }
     }
 }
 
-impl Target for Command {
-    fn publish<'a>(&'a self, note: &'a Note) -> BoxFuture<'a, Result<Option<Note>, PublishError>> {
+impl Target for CommandTarget {
+    fn publish<'a>(
+        &'a self,
+        note: &'a SignedNote,
+    ) -> BoxFuture<'a, Result<Option<SignedNote>, PublishError>> {
         let text = note.to_string();
         Box::pin(async move {
-            let ran = tokio::time::timeout(self.timeout, self.run(&text)).await;
-            ran.map_err(|_| PublishError::Late(self.timeout))??;
+            let outcome = tokio::time::timeout(self.timeout, self.run(&text)).await;
+            outcome.map_err(|_| PublishError::TimedOut(self.timeout))??;
             Ok(None)
         })
     }
 }
 
-struct Address(Post);
+struct HttpTarget(HttpPoster);
 
-impl Target for Address {
+impl Target for HttpTarget {
     fn cosigns(&self) -> bool {
         true
     }
 
-    fn publish<'a>(&'a self, note: &'a Note) -> BoxFuture<'a, Result<Option<Note>, PublishError>> {
+    fn publish<'a>(
+        &'a self,
+        note: &'a SignedNote,
+    ) -> BoxFuture<'a, Result<Option<SignedNote>, PublishError>> {
         let text = note.to_string();
         Box::pin(async move {
             let answer = self.0.send(text).await?;
-            // Any other success is an acknowledgement and nothing more.
-            let Ok(answer) = Note::parse(&answer) else { return Ok(None) };
-            if answer.text() == note.text() { Ok(Some(answer)) } else { Err(PublishError::Other) }
+            // Any other successful answer only acknowledges.
+            let Ok(answer) = SignedNote::parse(&answer) else { return Ok(None) };
+            if answer.text() == note.text() {
+                Ok(Some(answer))
+            } else {
+                Err(PublishError::WrongCheckpoint)
+            }
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Why a scenario cannot be replayed.
+//! The errors of a replay.
 
 use weaver_agent_kernel::{KernelError, RegistryError};
 use weaver_types::{CapabilityError, IdError, RandomError, RunError};
@@ -6,30 +6,30 @@ use weaver_types::{CapabilityError, IdError, RandomError, RunError};
 /// Why a scenario cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// A tool has a name that no capability can have.
+    /// A tool's name is not a valid capability id.
     #[error("a tool's name cannot be used: {0}")]
     Name(#[from] IdError),
-    /// A tool cannot be offered.
+    /// A tool's capability cannot be built.
     #[error("a tool cannot be offered: {0}")]
     Capability(#[from] CapabilityError),
-    /// Two tools have names that are taken for each other.
+    /// Two tools have names that could be confused.
     #[error("a tool cannot be registered: {0}")]
     Registry(#[from] RegistryError),
     /// The kernel cannot be opened.
     #[error("the kernel cannot be opened: {0}")]
     Kernel(#[from] KernelError),
-    /// No run could be made.
+    /// A run could not be created.
     #[error("no run can be made: {0}")]
     Run(#[from] RunError),
-    /// No randomness.
+    /// The random source failed.
     #[error(transparent)]
     Random(#[from] RandomError),
-    /// A standing approval does not come into force.
+    /// A standing approval was not accepted.
     #[error("the standing approval {name} does not count: {problem}")]
     Standing {
-        /// Its file.
+        /// The file it was read from.
         name: String,
-        /// Why.
+        /// Why it was not accepted.
         problem: String,
     },
     /// The ledger on disk cannot be used.

@@ -1,26 +1,26 @@
-//! Recorded steps, as a line of a file tells them.
+//! Scenarios: recorded tasks, one per line of a JSONL file.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// The longest line, in bytes.
-pub const MAX_LINE: usize = 64 << 20;
+pub const MAX_LINE_BYTES: usize = 64 << 20;
 /// The most steps of one scenario.
 const MAX_STEPS: usize = 10_000;
 
-/// One task, recorded. Fields that are not named here are somebody else's and are passed over.
+/// A recorded task. Unknown fields belong to other programs and are ignored.
 #[derive(Debug, Deserialize)]
 pub struct Scenario {
-    /// Its name, given back with each step.
+    /// The name of the scenario, repeated in the output of each step.
     pub id: Value,
-    /// What the user said.
+    /// The user's prompt.
     #[serde(default)]
     pub prompt: String,
-    /// What was called, in this order.
+    /// The recorded calls, in order.
     pub steps: Vec<Step>,
 }
 
-/// One call with what came of it.
+/// A recorded call with its result.
 #[derive(Debug, Deserialize)]
 pub struct Step {
     /// The capability.
@@ -28,16 +28,18 @@ pub struct Step {
     /// Its arguments.
     #[serde(default)]
     pub args: Option<Map<String, Value>>,
-    /// What it answered: a text, or JSON.
+    /// The result: text or JSON.
     #[serde(default)]
     pub output: Value,
-    /// What the tool said instead, where it failed.
+    /// The error that the tool returned instead, if it failed.
     #[serde(default)]
     pub error: Option<Value>,
-    /// Whether somebody would release it if it were held; the user's own steps are.
+    /// Whether an approver would release the step if it were held. True for steps that the user
+    /// wanted.
     #[serde(default = "yes")]
     pub release: bool,
-    /// Whether its output holds what others wrote. Serves scoring; the gate never sees it.
+    /// Whether the output contains text by third parties. It is for scoring; the gate never sees
+    /// it.
     #[serde(default)]
     #[expect(
         dead_code,
@@ -50,17 +52,17 @@ fn yes() -> bool {
     true
 }
 
-/// Why a line is no scenario.
+/// Why a line is not a valid scenario.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScenarioError {
     /// The line is longer than a scenario may be.
-    #[error("the line has more than {MAX_LINE} bytes")]
+    #[error("the line has more than {MAX_LINE_BYTES} bytes")]
     TooLong,
     /// It has more steps than a scenario may have.
     #[error("it has more than {MAX_STEPS} steps")]
     TooManySteps,
-    /// It does not have the form of one.
+    /// The line does not have the form of a scenario.
     #[error(
         "{problem}; write {{\"id\", \"prompt\", \"steps\": [{{\"tool\", \"args\", \"output\"}}]}}"
     )]
@@ -71,12 +73,12 @@ pub enum ScenarioError {
 }
 
 impl Scenario {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// [`ScenarioError`]; its text repeats nothing of the line.
+    /// [`ScenarioError`]; its text quotes nothing of the line.
     pub fn parse(line: &[u8]) -> Result<Self, ScenarioError> {
-        if line.len() > MAX_LINE {
+        if line.len() > MAX_LINE_BYTES {
             return Err(ScenarioError::TooLong);
         }
         let scenario: Self = serde_json::from_slice(line).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Why a key file or a passphrase is refused.
+//! The errors of key files and passphrases.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub enum SecretError {
         /// Why.
         reason: String,
     },
-    /// A file of this name is there.
+    /// A file of this name exists already.
     #[error("{file} is there already, and a key file is never overwritten; choose another name")]
     Exists {
         /// The file.
@@ -30,7 +30,7 @@ pub enum SecretError {
         /// Why.
         source: io::Error,
     },
-    /// The text is no key file.
+    /// The text is not a key file.
     #[error("this is no key file: {reason}; make one with `weaver keys new`")]
     Malformed {
         /// What is wrong with it.
@@ -39,30 +39,30 @@ pub enum SecretError {
     /// The file was made by a newer version of this software.
     #[error("the key file has version {found}, this build knows up to {known}; use a newer build")]
     Newer {
-        /// Its version.
+        /// The version of the file.
         found: u64,
-        /// The newest known.
+        /// The newest version this build reads.
         known: u64,
     },
     /// The passphrase does not open the file.
     #[error("the passphrase does not open this key file, or the file was changed")]
     WrongPassphrase,
-    /// What was decrypted is not the private half of the public key in the file.
+    /// The decrypted seed does not belong to the public key in the file.
     #[error("the key file holds another key than the one it names; restore it from a copy")]
     OtherKey,
-    /// The passphrase breaks a bound.
+    /// The passphrase is empty, too long or too short.
     #[error("the passphrase {0}")]
     Passphrase(&'static str),
     /// The two passphrases that were typed differ.
     #[error("the two passphrases differ; nothing was written, try again")]
     Mismatch,
-    /// There is no terminal to ask on.
+    /// There is no terminal on which to ask.
     #[error(
         "no passphrase can be asked: there is no terminal ({0}); hand one over with \
          `--passphrase-fd N`, for example `--passphrase-fd 3 3< <(pass show weaver)`"
     )]
     NoTerminal(io::Error),
-    /// The file descriptor gives no passphrase.
+    /// No passphrase could be read from the file descriptor.
     #[error("no passphrase comes from file descriptor {fd}: {reason}")]
     Descriptor {
         /// The file descriptor.
@@ -70,16 +70,16 @@ pub enum SecretError {
         /// Why.
         reason: String,
     },
-    /// The configuration says where the passphrase is, and it cannot be had there.
+    /// No passphrase could be read from the source that the configuration names.
     #[error("no passphrase comes from where the configuration says: {reason}")]
     Source {
         /// Why.
         reason: String,
     },
-    /// The key derivation failed.
+    /// Deriving the key failed.
     #[error("the key cannot be derived from the passphrase: {0}")]
     Derivation(String),
-    /// The file could not be written in canonical form.
+    /// The file has no canonical form.
     #[error(transparent)]
     Canonical(#[from] CanonicalError),
     /// The source of randomness failed.
@@ -110,7 +110,7 @@ impl SecretError {
         }
     }
 
-    /// True when the passphrase and not the file is at fault.
+    /// True if the passphrase is at fault and not the file.
     #[must_use]
     pub fn is_passphrase(&self) -> bool {
         matches!(

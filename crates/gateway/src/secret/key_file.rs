@@ -1,4 +1,4 @@
-//! The file of one private key.
+//! The file format of one encrypted private key.
 
 use std::io;
 use std::path::Path;
@@ -18,39 +18,41 @@ use super::{Passphrase, SecretError};
 use crate::bounded_file;
 use crate::clients::write_new_file;
 
-/// The newest version of the file that this build reads, and the one it writes.
+/// The version of the format that this build writes, and the newest that it reads.
 pub const VERSION: u64 = 1;
-/// Memory that deriving a key takes, in KiB.
+/// The memory cost of Argon2id for new files, in KiB.
 pub const KDF_MEMORY_KIB: u32 = 64 * 1024;
-/// Passes over that memory.
+/// The time cost of Argon2id for new files: passes over the memory.
 pub const KDF_ITERATIONS: u32 = 3;
-/// Lanes of that memory.
+/// The parallelism of Argon2id for new files.
 pub const KDF_LANES: u32 = 1;
 
 const KIND: &str = "weaver-key";
 const CIPHER: &str = "xchacha20poly1305";
 const ALGORITHM: &str = "argon2id";
-const SEED: usize = 32;
-const SALT: usize = 16;
-const NONCE: usize = 24;
+const SEED_BYTES: usize = 32;
+const SALT_BYTES: usize = 16;
+const NONCE_BYTES: usize = 24;
 /// The largest key file, in bytes.
-const MAX_FILE: usize = 16 * 1024;
-/// What a file may ask for, so that a planted one neither stalls the machine nor is trivial.
-const MEMORY_KIB: std::ops::RangeInclusive<u32> = 8 * 1024..=1024 * 1024;
-const ITERATIONS: std::ops::RangeInclusive<u32> = 1..=16;
-const LANES: std::ops::RangeInclusive<u32> = 1..=4;
+const MAX_FILE_BYTES: usize = 16 * 1024;
+/// The bounds of the costs that a file may demand: a planted file must neither stall the machine
+/// nor make guessing cheap.
+const ALLOWED_MEMORY_KIB: std::ops::RangeInclusive<u32> = 8 * 1024..=1024 * 1024;
+const ALLOWED_ITERATIONS: std::ops::RangeInclusive<u32> = 1..=16;
+const ALLOWED_LANES: std::ops::RangeInclusive<u32> = 1..=4;
 
-/// An encrypted private key with what may be known of it.
+/// An encrypted private key with its public metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFile {
-    head: Head,
+    header: KeyFileHeader,
     nonce: String,
     ciphertext: String,
 }
 
-/// Everything that is not encrypted; its canonical bytes are authenticated.
+/// Every field that is not encrypted. The canonical bytes are the associated data of the cipher, so
+/// that a changed field makes decryption fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Head {
+struct KeyFileHeader {
     v: u64,
     kind: String,
     id: KeyId,
@@ -69,10 +71,10 @@ struct Kdf {
     salt: String,
 }
 
-/// What the file looks like on disk.
+/// The file as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wire {
+struct KeyFileJson {
     v: u64,
     kind: String,
     id: KeyId,
@@ -84,21 +86,21 @@ struct Wire {
 }
 
 impl KeyFile {
-    /// Makes a new key and encrypts it.
+    /// Generates a new key and encrypts it.
     ///
     /// # Errors
-    /// [`SecretError::Random`], and [`SecretError::Derivation`] when memory is short.
+    /// [`SecretError::Random`], and [`SecretError::Derivation`] if there is not enough memory.
     pub fn generate(
         id: KeyId,
         passphrase: &Passphrase,
         random: &dyn Random,
     ) -> Result<(Self, SigningKey), SecretError> {
-        let mut seed = Zeroizing::new([0_u8; SEED]);
+        let mut seed = Zeroizing::new([0_u8; SEED_BYTES]);
         random.fill(seed.as_mut_slice())?;
         let key = SigningKey::from_seed(*seed);
-        let mut salt = [0_u8; SALT];
+        let mut salt = [0_u8; SALT_BYTES];
         random.fill(&mut salt)?;
-        let mut nonce = [0_u8; NONCE];
+        let mut nonce = [0_u8; NONCE_BYTES];
         random.fill(&mut nonce)?;
         let kdf = Kdf {
             algorithm: ALGORITHM.to_owned(),
@@ -107,7 +109,7 @@ impl KeyFile {
             lanes: KDF_LANES,
             salt: STANDARD.encode(salt),
         };
-        let head = Head {
+        let header = KeyFileHeader {
             v: VERSION,
             kind: KIND.to_owned(),
             id,
@@ -115,16 +117,16 @@ impl KeyFile {
             kdf,
             cipher: CIPHER.to_owned(),
         };
-        let aad = head.authenticated()?;
-        let ciphertext = head
+        let aad = header.associated_data()?;
+        let ciphertext = header
             .cipher(passphrase)?
             .encrypt(&XNonce::from(nonce), Payload { msg: seed.as_slice(), aad: &aad })
             .map_err(|_| SecretError::Derivation("encryption failed".to_owned()))?;
         let (nonce, ciphertext) = (STANDARD.encode(nonce), STANDARD.encode(ciphertext));
-        Ok((Self { head, nonce, ciphertext }, key))
+        Ok((Self { header, nonce, ciphertext }, key))
     }
 
-    /// Reads the text of a key file. Nothing is decrypted yet.
+    /// Parses a key file without decrypting it.
     ///
     /// # Errors
     /// [`SecretError::Malformed`], and [`SecretError::Newer`] for a later version.
@@ -141,20 +143,20 @@ impl KeyFile {
             }
             _ => return Err(malformed("`v` is no version")),
         }
-        let wire: Wire =
+        let json: KeyFileJson =
             serde_json::from_value(value).map_err(|error| malformed(&error.to_string()))?;
-        let Wire { v, kind, id, public, kdf, cipher, nonce, ciphertext } = wire;
+        let KeyFileJson { v, kind, id, public, kdf, cipher, nonce, ciphertext } = json;
         if cipher != CIPHER || kdf.algorithm != ALGORITHM {
             return Err(malformed("another cipher or key derivation than this build knows"));
         }
-        let within = MEMORY_KIB.contains(&kdf.memory_kib)
-            && ITERATIONS.contains(&kdf.iterations)
-            && LANES.contains(&kdf.lanes);
-        if !within {
+        let costs_allowed = ALLOWED_MEMORY_KIB.contains(&kdf.memory_kib)
+            && ALLOWED_ITERATIONS.contains(&kdf.iterations)
+            && ALLOWED_LANES.contains(&kdf.lanes);
+        if !costs_allowed {
             return Err(malformed("the costs of the key derivation are out of bounds"));
         }
-        let head = Head { v, kind, id, public, kdf, cipher };
-        Ok(Self { head, nonce, ciphertext })
+        let header = KeyFileHeader { v, kind, id, public, kdf, cipher };
+        Ok(Self { header, nonce, ciphertext })
     }
 
     /// Reads a key file.
@@ -162,64 +164,64 @@ impl KeyFile {
     /// # Errors
     /// [`SecretError::Unreadable`], and as [`KeyFile::parse`].
     pub fn read(path: &Path) -> Result<Self, SecretError> {
-        let bytes = bounded_file::bytes(path, MAX_FILE).map_err(|error| {
+        let bytes = bounded_file::read_bytes(path, MAX_FILE_BYTES).map_err(|error| {
             SecretError::Unreadable { file: path.display().to_string(), reason: error.to_string() }
         })?;
         Self::parse(&bytes)
     }
 
-    /// The private key.
+    /// Decrypts the private key.
     ///
     /// # Errors
-    /// [`SecretError::WrongPassphrase`] also for a file that was changed, [`SecretError::OtherKey`],
-    /// [`SecretError::Malformed`].
+    /// [`SecretError::WrongPassphrase`], also for a file that was changed;
+    /// [`SecretError::OtherKey`]; [`SecretError::Malformed`].
     pub fn open(&self, passphrase: &Passphrase) -> Result<SigningKey, SecretError> {
-        let nonce: [u8; NONCE] = decode(&self.nonce, "nonce")?;
+        let nonce: [u8; NONCE_BYTES] = decode(&self.nonce, "nonce")?;
         let ciphertext = STANDARD
             .decode(&self.ciphertext)
             .map_err(|_| malformed("`ciphertext` is not base64"))?;
-        let aad = self.head.authenticated()?;
+        let aad = self.header.associated_data()?;
         let payload = Payload { msg: &ciphertext, aad: &aad };
-        let opened = self
-            .head
+        let decrypted = self
+            .header
             .cipher(passphrase)?
             .decrypt(&XNonce::from(nonce), payload)
             .map_err(|_| SecretError::WrongPassphrase)?;
-        let opened = Zeroizing::new(opened);
-        let seed: &[u8; SEED] =
-            opened.as_slice().try_into().map_err(|_| malformed("the key has another length"))?;
+        let decrypted = Zeroizing::new(decrypted);
+        let seed: &[u8; SEED_BYTES] =
+            decrypted.as_slice().try_into().map_err(|_| malformed("the key has another length"))?;
         let key = SigningKey::from_seed(*seed);
-        if key.public() == self.head.public { Ok(key) } else { Err(SecretError::OtherKey) }
+        if key.public() == self.header.public { Ok(key) } else { Err(SecretError::OtherKey) }
     }
 
-    /// What the key is called.
+    /// The id of the key.
     #[must_use]
     pub fn id(&self) -> &KeyId {
-        &self.head.id
+        &self.header.id
     }
 
     /// The public key.
     #[must_use]
     pub fn public(&self) -> &PublicKey {
-        &self.head.public
+        &self.header.public
     }
 
     /// The file as one line of JSON with a line feed.
     ///
     /// # Errors
-    /// [`SecretError::Canonical`]; a file that was parsed or generated can be written.
+    /// [`SecretError::Canonical`]; this does not happen for a file that was parsed or generated.
     pub fn to_json(&self) -> Result<String, SecretError> {
-        let Head { v, kind, id, public, kdf, cipher } = self.head.clone();
+        let KeyFileHeader { v, kind, id, public, kdf, cipher } = self.header.clone();
         let (nonce, ciphertext) = (self.nonce.clone(), self.ciphertext.clone());
-        let wire = Wire { v, kind, id, public, kdf, cipher, nonce, ciphertext };
-        let bytes = canonical::of(&wire, Profile::Record)?;
+        let json = KeyFileJson { v, kind, id, public, kdf, cipher, nonce, ciphertext };
+        let bytes = canonical::serialize(&json, Profile::Record)?;
         Ok(format!("{}\n", String::from_utf8_lossy(&bytes)))
     }
 
-    /// Writes the file for this user alone, synced to disk. It never overwrites.
+    /// Writes a new file that only this user can read, and syncs it. It never overwrites a file.
     ///
     /// # Errors
-    /// [`SecretError::Exists`], [`SecretError::Unwritable`]; nothing is left behind then.
+    /// [`SecretError::Exists`] and [`SecretError::Unwritable`]; no file is left behind then.
     pub fn write_new(&self, path: &Path) -> Result<(), SecretError> {
         let text = self.to_json()?;
         let failed = |source: io::Error| {
@@ -233,19 +235,19 @@ impl KeyFile {
     }
 }
 
-impl Head {
-    fn authenticated(&self) -> Result<Vec<u8>, SecretError> {
-        Ok(canonical::of(self, Profile::Record)?)
+impl KeyFileHeader {
+    fn associated_data(&self) -> Result<Vec<u8>, SecretError> {
+        Ok(canonical::serialize(self, Profile::Record)?)
     }
 
-    /// The cipher under the key that the passphrase gives.
+    /// The cipher under the key derived from the passphrase.
     fn cipher(&self, passphrase: &Passphrase) -> Result<XChaCha20Poly1305, SecretError> {
         let derivation = |error: argon2::Error| SecretError::Derivation(error.to_string());
         let Kdf { memory_kib, iterations, lanes, salt, .. } = &self.kdf;
-        let params = Params::new(*memory_kib, *iterations, *lanes, Some(SEED));
+        let params = Params::new(*memory_kib, *iterations, *lanes, Some(SEED_BYTES));
         let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.map_err(derivation)?);
-        let salt: [u8; SALT] = decode(salt, "salt")?;
-        let mut key = Zeroizing::new([0_u8; SEED]);
+        let salt: [u8; SALT_BYTES] = decode(salt, "salt")?;
+        let mut key = Zeroizing::new([0_u8; SEED_BYTES]);
         argon
             .hash_password_into(passphrase.as_bytes(), &salt, key.as_mut_slice())
             .map_err(derivation)?;
@@ -255,8 +257,9 @@ impl Head {
 }
 
 fn malformed(reason: &str) -> SecretError {
-    let shown = weaver_text::escape::line(weaver_text::escape::truncate(reason, 160)).into_owned();
-    SecretError::Malformed { reason: shown }
+    let excerpt =
+        weaver_text::escape::line(weaver_text::escape::truncate(reason, 160)).into_owned();
+    SecretError::Malformed { reason: excerpt }
 }
 
 fn decode<const N: usize>(text: &str, what: &str) -> Result<[u8; N], SecretError> {

@@ -1,34 +1,35 @@
-//! The keychain of the system: Keychain Services on macOS, the Credential Manager on Windows, a Secret
-//! Service (GNOME Keyring, KWallet, KeePassXC) elsewhere.
+//! The system's keychain: Keychain Services on macOS, the Credential Manager on Windows, and
+//! elsewhere a Secret Service such as GNOME Keyring, KWallet or KeePassXC.
 //!
 //! # Security
 //!
-//! A keychain encrypts what lies on disk. While it is unlocked, a Secret Service gives every program of
-//! the session what it asks for. That is enough for the secrets of servers, which clients kept in the
-//! clear. The passphrase of the approver's key is never put there, since the agent may be such a program.
+//! A keychain encrypts its entries on disk. While it is unlocked, a Secret Service hands any entry
+//! to every program of the session. That is enough for the secrets of servers, which clients used
+//! to keep in plain text. The passphrase of the approver's key is never stored there, since the
+//! agent may be such a program.
 
 use zeroize::Zeroizing;
 
-/// The service that all entries of ours belong to.
+/// The service name of all our entries.
 pub const KEYCHAIN_SERVICE: &str = "weaver";
 /// The longest name of an entry, in bytes.
-const MAX_NAME: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
 /// A store of named secrets.
 pub trait Keychain {
-    /// The secret of this name; nothing where there is none.
+    /// The secret of this name; `None` if there is none.
     ///
     /// # Errors
     /// [`KeychainError`].
     fn read(&self, name: &str) -> Result<Option<Zeroizing<String>>, KeychainError>;
 
-    /// Stores a secret; one of the same name is replaced.
+    /// Stores a secret, replacing one of the same name.
     ///
     /// # Errors
     /// [`KeychainError`].
     fn write(&self, name: &str, value: &str) -> Result<(), KeychainError>;
 
-    /// Removes a secret. One that is not there is no error.
+    /// Removes a secret. It is no error if there is none.
     ///
     /// # Errors
     /// [`KeychainError`].
@@ -40,12 +41,12 @@ pub trait Keychain {
 pub struct SystemKeychain;
 
 impl SystemKeychain {
-    /// Whether a keychain answers, without asking anybody to unlock it.
+    /// Checks that a keychain answers, without asking the user to unlock it.
     ///
     /// # Errors
-    /// [`KeychainError`], where none does.
-    pub fn reachable(&self) -> Result<(), KeychainError> {
-        system::reachable()
+    /// [`KeychainError`], if none does.
+    pub fn check_reachable(&self) -> Result<(), KeychainError> {
+        system::check_reachable()
     }
 }
 
@@ -63,14 +64,14 @@ impl Keychain for SystemKeychain {
     }
 }
 
-/// Why a keychain gives or takes no secret. No message holds a secret.
+/// Why a keychain could not be used. No message holds a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeychainError {
     /// The build has no access to keychains.
     #[error("this build of weaver knows no keychain")]
     NotBuilt,
-    /// Nothing answers.
+    /// No keychain answers.
     #[error("no keychain is reachable: {reason}")]
     Unreachable {
         /// Why.
@@ -85,7 +86,7 @@ pub enum KeychainError {
     /// Nobody unlocked the keychain in time.
     #[error("the keychain did not answer in time")]
     TimedOut,
-    /// The entry is not usable.
+    /// The content or the name of the entry is invalid.
     #[error("its entry in the keychain is not usable: {reason}")]
     Unusable {
         /// Why.
@@ -106,7 +107,7 @@ impl KeychainError {
         }
     }
 
-    /// What to do about it.
+    /// What the user can do about it.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
@@ -123,14 +124,14 @@ impl KeychainError {
     }
 }
 
-/// Whether an entry can have this name.
+/// Whether this is a valid name of an entry.
 pub(crate) fn is_entry_name(name: &str) -> bool {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
-    !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(legal)
+    !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.bytes().all(legal)
 }
 
-/// How a person puts an entry of this name into the keychain.
-pub(crate) fn adding_entry(name: &str) -> String {
+/// Tells the user how to add an entry of this name with the system's own tool.
+pub(crate) fn add_entry_hint(name: &str) -> String {
     if cfg!(target_os = "macos") {
         format!("add it: security add-generic-password -s {KEYCHAIN_SERVICE} -a {name} -w")
     } else if cfg!(windows) {
@@ -148,7 +149,7 @@ mod system {
 
     use super::KeychainError;
 
-    pub(super) fn reachable() -> Result<(), KeychainError> {
+    pub(super) fn check_reachable() -> Result<(), KeychainError> {
         Err(KeychainError::NotBuilt)
     }
 
@@ -177,62 +178,65 @@ mod system {
 
     use super::{KEYCHAIN_SERVICE, KeychainError};
 
-    /// How long a person may take to unlock the keychain.
-    const PATIENCE: Duration = Duration::from_secs(60);
-    /// How much of what a keychain says is repeated, in characters.
-    const MAX_REASON: usize = 200;
+    /// How long the user may take to unlock the keychain.
+    const UNLOCK_TIMEOUT: Duration = Duration::from_secs(60);
+    /// How much of a keychain's error message is shown, in characters.
+    const MAX_REASON_CHARS: usize = 200;
 
-    pub(super) fn reachable() -> Result<(), KeychainError> {
-        within_time(|| match Entry::store_status() {
+    pub(super) fn check_reachable() -> Result<(), KeychainError> {
+        run_with_timeout(|| match Entry::store_status() {
             Ok(()) => Ok(()),
-            Err(error) => Err(KeychainError::Unreachable { reason: shown(error) }),
+            Err(error) => Err(KeychainError::Unreachable { reason: error_excerpt(error) }),
         })
     }
 
     pub(super) fn read(name: String) -> Result<Option<Zeroizing<String>>, KeychainError> {
-        within_time(move || match entry(&name)?.get_password() {
+        run_with_timeout(move || match entry(&name)?.get_password() {
             Ok(value) => Ok(Some(Zeroizing::new(value))),
             Err(Error::NoEntry) => Ok(None),
-            Err(error) => Err(failure(&error)),
+            Err(error) => Err(keychain_error(&error)),
         })
     }
 
     pub(super) fn write(name: String, value: Zeroizing<String>) -> Result<(), KeychainError> {
-        within_time(move || entry(&name)?.set_password(&value).map_err(|error| failure(&error)))
+        run_with_timeout(move || {
+            entry(&name)?.set_password(&value).map_err(|error| keychain_error(&error))
+        })
     }
 
     pub(super) fn remove(name: String) -> Result<(), KeychainError> {
-        within_time(move || match entry(&name)?.delete_credential() {
+        run_with_timeout(move || match entry(&name)?.delete_credential() {
             Ok(()) | Err(Error::NoEntry) => Ok(()),
-            Err(error) => Err(failure(&error)),
+            Err(error) => Err(keychain_error(&error)),
         })
     }
 
     fn entry(name: &str) -> Result<Entry, KeychainError> {
         if let Err(error) = Entry::store_status() {
-            return Err(KeychainError::Unreachable { reason: shown(error) });
+            return Err(KeychainError::Unreachable { reason: error_excerpt(error) });
         }
-        Entry::new(KEYCHAIN_SERVICE, name).map_err(|error| failure(&error))
+        Entry::new(KEYCHAIN_SERVICE, name).map_err(|error| keychain_error(&error))
     }
 
-    /// Does the work on a thread of its own: it blocks until a person has unlocked the keychain, and the
-    /// library must not be called from a thread of an asynchronous runtime.
-    fn within_time<T: Send + 'static>(
+    /// Runs `work` on a thread of its own: it blocks until the user has unlocked the keychain, and
+    /// the library must not be called from a thread of an asynchronous runtime.
+    fn run_with_timeout<T: Send + 'static>(
         work: impl FnOnce() -> Result<T, KeychainError> + Send + 'static,
     ) -> Result<T, KeychainError> {
         let (done, result) = mpsc::sync_channel(1);
         let started = thread::Builder::new().name("keychain".to_owned()).spawn(move || {
-            // Nobody listens any more when it took too long.
+            // After a timeout nobody receives the result.
             let _ = done.send(work());
         });
         started.map_err(|error| KeychainError::Unreachable { reason: error.to_string() })?;
-        result.recv_timeout(PATIENCE).map_err(|_| KeychainError::TimedOut)?
+        result.recv_timeout(UNLOCK_TIMEOUT).map_err(|_| KeychainError::TimedOut)?
     }
 
-    /// Errors about the content of an entry hold that content, and are not repeated.
-    fn failure(error: &Error) -> KeychainError {
+    /// Converts an error. Errors about the content of an entry contain that content, so their text
+    /// is not shown.
+    fn keychain_error(error: &Error) -> KeychainError {
         match error {
-            Error::NoStorageAccess(_) => KeychainError::NoAccess { reason: shown(error) },
+            Error::NoStorageAccess(_) => KeychainError::NoAccess { reason: error_excerpt(error) },
             Error::BadEncoding(_) => KeychainError::Unusable { reason: "it is no text" },
             Error::BadDataFormat(..) | Error::BadStoreFormat(_) => {
                 KeychainError::Unusable { reason: "it is not of the form that is known" }
@@ -243,11 +247,11 @@ mod system {
             Error::Ambiguous(_) => {
                 KeychainError::Unusable { reason: "there are several of this name" }
             }
-            _ => KeychainError::Unreachable { reason: shown(error) },
+            _ => KeychainError::Unreachable { reason: error_excerpt(error) },
         }
     }
 
-    fn shown(error: &Error) -> String {
-        weaver_text::escape::shorten(&error.to_string(), MAX_REASON).into_owned()
+    fn error_excerpt(error: &Error) -> String {
+        weaver_text::escape::shorten(&error.to_string(), MAX_REASON_CHARS).into_owned()
     }
 }

@@ -1,4 +1,4 @@
-//! Passphrases: from the terminal, from a file descriptor, or from where the configuration says.
+//! Passphrases, read from the terminal, a file descriptor or a configured source.
 
 use std::fmt;
 use std::fs::File;
@@ -9,18 +9,18 @@ use zeroize::Zeroizing;
 use super::SecretError;
 use crate::config::SecretSource;
 
-/// The least length of a new passphrase, in characters.
-pub const MIN_PASSPHRASE: usize = 8;
-/// How often a new passphrase is asked for.
-const TRIES: usize = 3;
-/// The greatest length of any passphrase, in bytes.
+/// The shortest new passphrase, in characters.
+pub const MIN_PASSPHRASE_CHARS: usize = 8;
+/// How many times a new passphrase is asked for.
+const MAX_TRIES: usize = 3;
+/// The longest passphrase, in bytes.
 const MAX_BYTES: usize = 1024;
 
-/// A passphrase. It is erased when dropped and shows nothing of itself.
+/// A passphrase. It is erased when dropped, and its debug output is redacted.
 pub struct Passphrase(Zeroizing<String>);
 
 impl Passphrase {
-    /// Takes a text as a passphrase; a line end at its end does not count.
+    /// Takes a text as a passphrase, without one line break at its end.
     ///
     /// # Errors
     /// [`SecretError::Passphrase`] when it is empty or longer than 1,024 bytes.
@@ -36,7 +36,7 @@ impl Passphrase {
         Ok(Self(Zeroizing::new(line.to_owned())))
     }
 
-    /// Asks on the terminal, whatever standard input is.
+    /// Asks on the terminal, even if standard input is redirected.
     ///
     /// # Errors
     /// [`SecretError::NoTerminal`] without a terminal, and as [`Passphrase::new`].
@@ -45,52 +45,52 @@ impl Passphrase {
         Self::new(Zeroizing::new(text))
     }
 
-    /// Asks twice on the terminal for a new passphrase. What will not do is asked for again, three
-    /// times in all.
+    /// Asks twice on the terminal for a new passphrase. If it is too short or the two differ, it
+    /// asks again, three times in total.
     ///
     /// # Errors
-    /// As [`Passphrase::ask`]; then [`SecretError::Mismatch`], or [`SecretError::Passphrase`] for one
-    /// that is too short.
+    /// As [`Passphrase::ask`]; after the last try [`SecretError::Mismatch`], or
+    /// [`SecretError::Passphrase`] for one that is too short.
     pub fn ask_new() -> Result<Self, SecretError> {
-        Self::new_from(Self::ask)
+        Self::ask_new_with(Self::ask)
     }
 
-    /// A new passphrase from whoever answers a prompt.
-    fn new_from(
+    /// Asks for a new passphrase through `ask`.
+    fn ask_new_with(
         mut ask: impl FnMut(&str) -> Result<Self, SecretError>,
     ) -> Result<Self, SecretError> {
-        let mut answer = Self::same_twice("New passphrase: ", &mut ask);
-        for _ in 1..TRIES {
+        let mut answer = Self::ask_twice("New passphrase: ", &mut ask);
+        for _ in 1..MAX_TRIES {
             let Err(problem @ (SecretError::Passphrase(_) | SecretError::Mismatch)) = &answer
             else {
                 break;
             };
-            answer = Self::same_twice(&format!("{problem}\nNew passphrase: "), &mut ask);
+            answer = Self::ask_twice(&format!("{problem}\nNew passphrase: "), &mut ask);
         }
         answer
     }
 
-    fn same_twice(
+    fn ask_twice(
         prompt: &str,
         mut ask: impl FnMut(&str) -> Result<Self, SecretError>,
     ) -> Result<Self, SecretError> {
-        let first = ask(prompt)?.long_enough()?;
+        let first = ask(prompt)?.check_length()?;
         let second = ask("The same again: ")?;
         if *first.0 == *second.0 { Ok(first) } else { Err(SecretError::Mismatch) }
     }
 
-    /// Reads from an open file descriptor of this process, up to its end.
+    /// Reads from an open file descriptor of this process until its end.
     ///
     /// # Errors
-    /// [`SecretError::Descriptor`] when it is not open, is standard output or error, or gives
-    /// something other than text; and as [`Passphrase::new`].
+    /// [`SecretError::Descriptor`] if it is not open, is standard output or error, or does not hold
+    /// text; and as [`Passphrase::new`].
     pub fn from_descriptor(fd: u32) -> Result<Self, SecretError> {
         let refused = |reason: String| SecretError::Descriptor { fd, reason };
         let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES + 3));
         let read = match fd {
             0 => read_bounded(io::stdin().lock(), &mut bytes),
             1 | 2 => return Err(refused("it is standard output or error".to_owned())),
-            _ => open(fd).and_then(|file| read_bounded(file, &mut bytes)),
+            _ => open_descriptor(fd).and_then(|file| read_bounded(file, &mut bytes)),
         };
         read.map_err(|error| refused(error.to_string()))?;
         let text =
@@ -98,10 +98,10 @@ impl Passphrase {
         Self::new(Zeroizing::new(text.to_owned()))
     }
 
-    /// Reads it where the configuration says that it is.
+    /// Reads the passphrase from the source that the configuration names.
     ///
     /// # Errors
-    /// [`SecretError::Source`], when it cannot be had there; and as [`Passphrase::new`].
+    /// [`SecretError::Source`], if that fails; and as [`Passphrase::new`].
     pub fn from_source(source: &SecretSource) -> Result<Self, SecretError> {
         let failed = |reason: String| SecretError::Source { reason };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -110,12 +110,12 @@ impl Passphrase {
         Self::new(secret.map_err(|error| failed(error.to_string()))?.into_text())
     }
 
-    /// The same, if it is long enough for a new key.
+    /// The passphrase, if it is long enough for a new key.
     ///
     /// # Errors
     /// [`SecretError::Passphrase`].
-    pub fn long_enough(self) -> Result<Self, SecretError> {
-        if self.0.chars().count() < MIN_PASSPHRASE {
+    pub fn check_length(self) -> Result<Self, SecretError> {
+        if self.0.chars().count() < MIN_PASSPHRASE_CHARS {
             return Err(SecretError::Passphrase("has fewer than 8 characters; use a longer one"));
         }
         Ok(self)
@@ -132,11 +132,12 @@ impl fmt::Debug for Passphrase {
     }
 }
 
-fn open(fd: u32) -> io::Result<File> {
+fn open_descriptor(fd: u32) -> io::Result<File> {
     File::open(format!("/dev/fd/{fd}"))
 }
 
-/// Into a buffer that never grows, so that no copy is left behind.
+/// Reads into a buffer that never reallocates, so that no copy of the passphrase stays in freed
+/// memory.
 fn read_bounded(from: impl Read, into: &mut Vec<u8>) -> io::Result<()> {
     let room = u64::try_from(MAX_BYTES + 3).unwrap_or(u64::MAX);
     from.take(room).read_to_end(into).map(|_| ())
@@ -160,15 +161,15 @@ mod tests {
     #[test]
     fn bounds_hold() {
         assert!(new("").is_err() && new("\n").is_err() && new(&"x".repeat(1025)).is_err());
-        assert!(new("seven77").unwrap().long_enough().is_err());
-        assert!(new("eight888").unwrap().long_enough().is_ok());
+        assert!(new("seven77").unwrap().check_length().is_err());
+        assert!(new("eight888").unwrap().check_length().is_ok());
         assert_eq!(format!("{:?}", new("hunter22").unwrap()), "Passphrase(redacted)");
     }
 
-    /// What becomes of these answers, and how many of them were asked for.
+    /// The outcome of these answers, and how many were asked for.
     fn answered(answers: &[&str]) -> (Result<Passphrase, SecretError>, usize) {
         let mut asked = 0;
-        let answer = Passphrase::new_from(|_| {
+        let answer = Passphrase::ask_new_with(|_| {
             let answer = answers.get(asked).expect("no more is asked for");
             asked += 1;
             new(answer)

@@ -1,21 +1,21 @@
-//! Passphrases that are made rather than chosen.
+//! Generates passphrases.
 
 use weaver_types::Random;
 use zeroize::Zeroizing;
 
 use super::SecretError;
 
-/// Characters of a generated passphrase: 32 that no two people read differently.
-const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
-/// Groups of five letters, 25 bits each.
+/// The characters of a generated passphrase: 32 that are not easily confused when copied by hand.
+const ALPHABET: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
+/// The number of groups of five letters; a group holds 25 bits.
 const GROUPS: usize = 5;
 
-/// Makes a passphrase of 125 random bits, in groups that can be copied by hand. It is for a person
-/// to keep: show it once, and write it nowhere.
+/// Generates a passphrase of 125 random bits, in groups that are easy to copy. It is for the user
+/// to keep: show it once and store it nowhere.
 ///
 /// # Errors
 /// [`SecretError::Random`].
-pub fn generated_passphrase(random: &dyn Random) -> Result<Zeroizing<String>, SecretError> {
+pub fn generate_passphrase(random: &dyn Random) -> Result<Zeroizing<String>, SecretError> {
     let mut bytes = Zeroizing::new([0_u8; GROUPS * 5]);
     random.fill(bytes.as_mut_slice())?;
     let mut text = Zeroizing::new(String::with_capacity(GROUPS * 6));
@@ -23,7 +23,7 @@ pub fn generated_passphrase(random: &dyn Random) -> Result<Zeroizing<String>, Se
         if index > 0 && index % 5 == 0 {
             text.push('-');
         }
-        let letter = LETTERS.get(usize::from(byte % 32)).copied().unwrap_or(b'a');
+        let letter = ALPHABET.get(usize::from(byte % 32)).copied().unwrap_or(b'a');
         text.push(char::from(letter));
     }
     Ok(text)
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_passphrase_is_long_and_never_the_same() {
-        let [one, two] = [(), ()].map(|()| generated_passphrase(&OsRandom).unwrap());
+        let [one, two] = [(), ()].map(|()| generate_passphrase(&OsRandom).unwrap());
         assert_eq!(one.len(), GROUPS * 6 - 1);
         assert_ne!(*one, *two);
     }

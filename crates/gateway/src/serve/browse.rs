@@ -1,11 +1,10 @@
-//! `tool_browse`: which tools there are, one line each, and one tool's schema.
+//! `tool_browse`: lists the tools, one line each, or describes one tool with its schema.
 //!
-//! A list is text, since a model pays for every token of it: id, names of the arguments, first
-//! sentence. Where all tools fit into one answer, every question gets all of them, best first; no
-//! question gets an empty list while there are tools.
+//! A list is plain text, because a model pays for every token: id, argument names, first sentence.
+//! Where all tools fit into one answer, every query returns all of them, best first. No query
+//! returns an empty list while there are tools.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use contextweaver::card;
 use serde_json::{Map, Value, json};
@@ -14,95 +13,94 @@ use weaver_text::token::{Estimate, TokenCounter};
 use weaver_types::{Capability, CapabilityId, ReasonCode, Verdict};
 
 use super::client::Client;
-use super::definitions::MAX_SHORTLIST;
-use super::entry::UnavailableServer;
 use super::error::ServeError;
 use super::execute_tool::ExecuteTool;
-use super::message::shown;
-use super::near_name;
+use super::managed_server::UnavailableServer;
+use super::message::excerpt;
+use super::meta_tool_definitions::MAX_SHORTLIST;
+use super::name_suggestion;
 use super::render::Reply;
 use super::sanitised_description;
 use crate::config::ExecuteTools;
 
 /// The longest query, in bytes.
-const MAX_QUERY: usize = 4_000;
-/// How long the first connection attempts may last before a list goes out without their tools:
-/// clients give a call some 30 s.
-const PATIENCE: Duration = Duration::from_secs(25);
-/// The tokens of one answer: some 60 to 80 tools.
+const MAX_QUERY_BYTES: usize = 4_000;
+/// The token limit of one answer, enough for 60 to 80 tools.
 const PAGE_TOKENS: usize = 1_500;
-/// The most tools that are ranked for one question.
-const MAX_RANKED: usize = 500;
-/// Characters of a tool's first sentence.
-const MAX_SENTENCE: usize = 110;
+/// The most tools that are ranked for one query.
+const MAX_RANKED_TOOLS: usize = 500;
+/// The longest first sentence of a tool, in characters.
+const MAX_SENTENCE_CHARS: usize = 110;
 /// The most parameters that a line names.
 const MAX_PARAMETERS: usize = 8;
 
 /// Answers `tool_browse`.
-pub(crate) async fn call(
+pub(crate) async fn answer(
     client: &Client,
     arguments: &Map<String, Value>,
 ) -> Result<Reply, ServeError> {
-    client.gateway.upstreams.fresh(PATIENCE).await;
-    let whole = |key: &str, most: u64| match arguments.get(key).map(Value::as_u64) {
+    client.gateway.upstreams.refresh().await;
+    let integer_argument = |key: &str, max: u64| match arguments.get(key).map(Value::as_u64) {
         None => Ok(None),
-        Some(Some(n)) if (1..=most).contains(&n) => Ok(usize::try_from(n).ok()),
-        Some(_) => Err(Reply::usage(format!("`{key}` must be a whole number from 1 to {most}"))),
+        Some(Some(n)) if (1..=max).contains(&n) => Ok(usize::try_from(n).ok()),
+        Some(_) => {
+            Err(Reply::usage_error(format!("`{key}` must be a whole number from 1 to {max}")))
+        }
     };
-    let (k, page) = match (whole("k", MAX_SHORTLIST), whole("page", 10_000)) {
+    let (k, page) = match (integer_argument("k", MAX_SHORTLIST), integer_argument("page", 10_000)) {
         (Ok(k), Ok(page)) => (k, page.unwrap_or(1)),
         (Err(reply), _) | (_, Err(reply)) => return Ok(reply),
     };
     match (arguments.get("query"), arguments.get("capability")) {
-        (None, Some(Value::String(id))) => Ok(schema(client, &full_id(client, id))),
+        (None, Some(Value::String(id))) => Ok(describe_tool(client, &full_id(client, id))),
         (None, None) => list(client, "", k, page).await,
-        (Some(Value::String(query)), None) if query.len() <= MAX_QUERY => {
+        (Some(Value::String(query)), None) if query.len() <= MAX_QUERY_BYTES => {
             list(client, query, k, page).await
         }
         (Some(Value::String(_)), None) => {
-            Ok(Reply::usage(format!("`query` is longer than {MAX_QUERY} bytes")))
+            Ok(Reply::usage_error(format!("`query` is longer than {MAX_QUERY_BYTES} bytes")))
         }
-        _ => Ok(Reply::usage(
+        _ => Ok(Reply::usage_error(
             "give `query` (the goal in words), or `capability` (an id), as text; or neither, for all tools",
         )),
     }
 }
 
-/// The tools, best first for a question, in pages.
+/// The tools in pages, best first for the query.
 async fn list(
     client: &Client,
     query: &str,
     k: Option<usize>,
     page: usize,
 ) -> Result<Reply, ServeError> {
-    let ranked = ranked(client, query);
-    let lines: Vec<(CapabilityId, String)> = ranked
+    let ids = ranked_tools(client, query);
+    let lines: Vec<(CapabilityId, String)> = ids
         .into_iter()
         .take(k.unwrap_or(usize::MAX))
-        .filter_map(|id| Some((id.clone(), line(client, &id)?)))
+        .filter_map(|id| Some((id.clone(), tool_line(client, &id)?)))
         .collect();
     let mut pages = pages(&lines, usize::MAX);
     if pages.len() > 1 && !query.is_empty() {
-        // Not all of them fit, so the best are enough.
+        // Not all fit on one page, so only the shortlist is returned.
         pages = self::pages(&lines, client.profile.shortlist);
     }
-    let here = pages.get(page.saturating_sub(1));
-    if here.is_none() && !lines.is_empty() {
-        return Ok(Reply::usage(format!("there are {} pages", pages.len())));
+    let page_range = pages.get(page.saturating_sub(1));
+    if page_range.is_none() && !lines.is_empty() {
+        return Ok(Reply::usage_error(format!("there are {} pages", pages.len())));
     }
-    let here = here.cloned().unwrap_or_default();
-    let shown_lines = lines.get(here).unwrap_or_default();
+    let page_range = page_range.cloned().unwrap_or_default();
+    let shown_lines = lines.get(page_range).unwrap_or_default();
     let ids: Vec<CapabilityId> = shown_lines.iter().map(|(id, _)| id.clone()).collect();
     let run = client.run().await?;
     let principal = client.principal()?;
     let caller = Caller { run: &run, principal: &principal };
     client.gateway.kernel.record_shortlist(caller, query, &ids).await?;
     let mut text: Vec<&str> = shown_lines.iter().map(|(_, line)| line.as_str()).collect();
-    let end = last_lines(client, query, lines.len(), PageNumber { page, pages: pages.len() });
+    let end = footer(client, query, lines.len(), PagePosition { page, pages: pages.len() });
     text.push(&end);
     let mut reply = Reply::text(text.join("\n"));
     reply.meta.insert("weaver/tools".to_owned(), json!(ids));
-    let missing = client.gateway.upstreams.missing().into_iter().map(|missing| {
+    let missing = client.gateway.upstreams.unavailable_servers().into_iter().map(|missing| {
         let UnavailableServer { server, status, problem } = missing;
         json!({ "server": server, "status": status.as_str(), "problem": problem })
     });
@@ -113,18 +111,18 @@ async fn list(
     Ok(reply)
 }
 
-/// Which page of how many, from 1 on.
+/// A page number, from 1 on, and the number of pages.
 #[derive(Clone, Copy)]
-struct PageNumber {
+struct PagePosition {
     page: usize,
     pages: usize,
 }
 
-/// What to do next, and which servers are missing.
-fn last_lines(client: &Client, query: &str, tools: usize, shown: PageNumber) -> String {
-    let PageNumber { page, pages } = shown;
+/// The footer: what to do next, and which servers are unavailable.
+fn footer(client: &Client, query: &str, tool_count: usize, shown: PagePosition) -> String {
+    let PagePosition { page, pages } = shown;
     let mut out = String::new();
-    if tools == 0 {
+    if tool_count == 0 {
         out.push_str("There are no tools yet.");
     } else if page < pages {
         let mut next = Map::from_iter([("page".to_owned(), json!(page + 1))]);
@@ -134,7 +132,7 @@ fn last_lines(client: &Client, query: &str, tools: usize, shown: PageNumber) -> 
         let next = Value::Object(next);
         out.push_str(&format!("(Page {page} of {pages}; more with `tool_browse {next}`.)"));
     }
-    if tools > 0 && page == 1 {
+    if tool_count > 0 && page == 1 {
         let run = match client.profile.execute_tools {
             ExecuteTools::Single => "`tool_execute",
             ExecuteTools::ByClass => "the tool that its line names, as in `tool_execute_read",
@@ -147,46 +145,48 @@ fn last_lines(client: &Client, query: &str, tools: usize, shown: PageNumber) -> 
     if let Some(notice) = client.gateway.kernel.policy().observation_notice() {
         out.push_str(&format!("\n({notice})"));
     }
-    for UnavailableServer { server, problem, .. } in client.gateway.upstreams.missing() {
+    for UnavailableServer { server, problem, .. } in client.gateway.upstreams.unavailable_servers()
+    {
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }
-    for ((server, reason), tools) in client.waiting_tools() {
-        let tools = if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
+    for ((server, reason), tool_count) in client.tools_awaiting_approval() {
+        let tool_count =
+            if tool_count == 1 { "1 tool".to_owned() } else { format!("{tool_count} tools") };
         out.push_str(&format!(
-            "\n({tools} of server `{server}` wait for the operator, who sees them with `weaver contracts list`: {reason})"
+            "\n({tool_count} of server `{server}` wait for the operator, who sees them with `weaver contracts list`: {reason})"
         ));
     }
     out.trim_start().to_owned()
 }
 
-/// Every tool on offer: those that fit the question first.
-fn ranked(client: &Client, query: &str) -> Vec<CapabilityId> {
+/// Every offered tool, those that match the query first.
+fn ranked_tools(client: &Client, query: &str) -> Vec<CapabilityId> {
     let snapshot = client.gateway.tool_snapshot();
     let Some(router) = snapshot.router() else { return Vec::new() };
     let mut ids: Vec<CapabilityId> = if query.trim().is_empty() {
         Vec::new()
     } else {
-        let hits = router.route_where(query, MAX_RANKED, |id| client.offered(id));
+        let hits = router.route_where(query, MAX_RANKED_TOOLS, |id| client.is_offered(id));
         router.cards(&hits, &Estimate).into_iter().map(|card| card.id).collect()
     };
-    let known: BTreeSet<CapabilityId> = ids.iter().cloned().collect();
+    let matched: BTreeSet<CapabilityId> = ids.iter().cloned().collect();
     let rest = router.catalog().iter().map(|item| &item.id);
-    let rest = rest.filter(|id| !known.contains(*id) && client.offered(id));
+    let rest = rest.filter(|id| !matched.contains(*id) && client.is_offered(id));
     let mut rest: Vec<CapabilityId> = rest.cloned().collect();
     rest.sort();
     ids.extend(rest);
     ids
 }
 
-/// Stretches of at most so many lines that fit into one answer each.
-fn pages(lines: &[(CapabilityId, String)], most: usize) -> Vec<std::ops::Range<usize>> {
+/// Splits the lines into pages that stay within the token limit and `max_lines`.
+fn pages(lines: &[(CapabilityId, String)], max_lines: usize) -> Vec<std::ops::Range<usize>> {
     let mut pages = Vec::new();
     let (mut start, mut used) = (0, 0);
-    for (at, (_, line)) in lines.iter().enumerate() {
+    for (index, (_, line)) in lines.iter().enumerate() {
         let size = Estimate.count(line).tokens().unwrap_or(PAGE_TOKENS) + 1;
-        if (used + size > PAGE_TOKENS || at - start >= most) && at > start {
-            pages.push(start..at);
-            (start, used) = (at, 0);
+        if (used + size > PAGE_TOKENS || index - start >= max_lines) && index > start {
+            pages.push(start..index);
+            (start, used) = (index, 0);
         }
         used += size;
     }
@@ -197,15 +197,15 @@ fn pages(lines: &[(CapabilityId, String)], most: usize) -> Vec<std::ops::Range<u
 }
 
 /// `files.read_note(path, head?) Read a note.`
-fn line(client: &Client, id: &CapabilityId) -> Option<String> {
+fn tool_line(client: &Client, id: &CapabilityId) -> Option<String> {
     let entry = client.gateway.registry.get(id)?;
     let spec = entry.capability().spec();
     let firewall = client.gateway.kernel.firewall();
     let sentence = first_sentence(&spec.description);
     let sentence = firewall.redact_text(sentence).text;
     let sentence = weaver_text::escape::line(&sentence);
-    let sentence = weaver_text::escape::shorten(&sentence, MAX_SENTENCE);
-    let run = run_with(client, entry.capability());
+    let sentence = weaver_text::escape::shorten(&sentence, MAX_SENTENCE_CHARS);
+    let run = execute_tool_name(client, entry.capability());
     let run = run.map(|tool| format!("[{tool}] ")).unwrap_or_default();
     let schema = spec.input_schema.as_deref();
     let parameters =
@@ -213,10 +213,10 @@ fn line(client: &Client, id: &CapabilityId) -> Option<String> {
     Some(format!("{id}({parameters}) {run}{sentence}").trim_end().to_owned())
 }
 
-/// With which tool a capability is run, where there are several.
-fn run_with(client: &Client, capability: &Capability) -> Option<&'static str> {
+/// The name of the tool that executes a capability, where there is more than one.
+fn execute_tool_name(client: &Client, capability: &Capability) -> Option<&'static str> {
     let (tools, policy) = (client.profile.execute_tools, client.gateway.kernel.policy());
-    let tool = ExecuteTool::of(tools, capability, &policy);
+    let tool = ExecuteTool::for_capability(tools, capability, &policy);
     (tool != ExecuteTool::Any).then(|| tool.name())
 }
 
@@ -231,43 +231,46 @@ fn first_sentence(text: &str) -> &str {
 }
 
 /// One tool's description and input schema.
-fn schema(client: &Client, id: &str) -> Reply {
+fn describe_tool(client: &Client, id: &str) -> Reply {
     let refused = |reason: ReasonCode, message: String| {
         Reply::error(json!({ "verdict": Verdict::Deny, "reason": reason, "message": message }))
     };
-    let found = CapabilityId::parse(id)
-        .ok()
-        .filter(|id| client.visible(id))
-        .and_then(|id| Some((client.gateway.registry.get(&id)?, client.gateway.changed(&id))));
-    match found {
-        Some((_, Some(said))) => refused(said.reason, said.detail),
+    let entry = CapabilityId::parse(id).ok().filter(|id| client.is_visible(id)).and_then(|id| {
+        Some((client.gateway.registry.get(&id)?, client.gateway.contract_denial(&id)))
+    });
+    match entry {
+        Some((_, Some(denial))) => refused(denial.reason, denial.detail),
         Some((entry, None)) => {
             let spec = entry.capability().spec();
             let firewall = client.gateway.kernel.firewall();
-            let mut told = json!({
+            let mut body = json!({
                 "capability": spec.id,
                 "description": sanitised_description::text(firewall, &spec.description),
                 "inputSchema": spec.input_schema.as_ref().map(|schema| sanitised_description::schema(firewall, schema)),
             });
             if let (Some(tool), Some(fields)) =
-                (run_with(client, entry.capability()), told.as_object_mut())
+                (execute_tool_name(client, entry.capability()), body.as_object_mut())
             {
                 fields.insert("run_with".to_owned(), json!(tool));
             }
-            Reply::ok(told)
+            Reply::ok(body)
         }
         None => refused(
             ReasonCode::NotFound,
-            format!("no capability `{}` is known here. {}", shown(id), near_name::hint(client, id)),
+            format!(
+                "no capability `{}` is known here. {}",
+                excerpt(id),
+                name_suggestion::hint(client, id)
+            ),
         ),
     }
 }
 
-/// The id that a card has shown: itself, or the long one that was cut for the card. What may not be
-/// seen is not looked for.
+/// Expands an id that was abbreviated on a card. Only visible tools are considered, so that the
+/// answer reveals no hidden one.
 pub(crate) fn full_id(client: &Client, text: &str) -> String {
     let snapshot = client.gateway.tool_snapshot();
-    let items = card::looks_cut(text).then(|| snapshot.catalog.iter());
-    let ids = items.into_iter().flatten().map(|item| &item.id).filter(|id| client.visible(id));
+    let items = card::looks_abbreviated(text).then(|| snapshot.catalog.iter());
+    let ids = items.into_iter().flatten().map(|item| &item.id).filter(|id| client.is_visible(id));
     card::full_id(text, ids).map_or_else(|| text.to_owned(), ToString::to_string)
 }

@@ -1,26 +1,26 @@
-//! What is wrong with the arguments of a call that are Weaver's own.
+//! Errors in the arguments that Weaver adds to a call.
 
-/// Why Weaver's own arguments of a call cannot be read, in the words that the agent gets.
+/// Why Weaver's own arguments of a call cannot be read. The agent sees this text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CallArgumentError {
-    /// The capability is missing, or no text.
+    /// `capability` is missing or not a string.
     #[error("`capability` must be a capability id; find one with tool_browse")]
     Capability,
-    /// The capability is a text of another form.
-    #[error("`{id}` is no capability id; find one with tool_browse")]
+    /// `capability` is not a well-formed id.
+    #[error("`{id}` is not a capability id; find one with tool_browse")]
     CapabilityId {
-        /// The text, as it may be shown.
+        /// The value, escaped and shortened.
         id: String,
     },
-    /// There is no such mode of an answer.
+    /// `mode` is unknown.
     #[error("`mode` must be auto, summary, table, handle_only or raw")]
     Mode,
-    /// A justification is no text, or too long.
-    #[error("`{key}` must be text of at most {most} bytes")]
+    /// A justification is not a string, or is too long.
+    #[error("`{key}` must be text of at most {limit} bytes")]
     Justification {
         /// The argument that carries it.
         key: &'static str,
-        /// The bound.
-        most: usize,
+        /// The longest justification, in bytes.
+        limit: usize,
     },
 }

@@ -1,11 +1,11 @@
-//! One client of the gateway: who it acts as, what it sees of the tools, and the run it works in.
+//! One client of the gateway: its principal, the tools it sees, and its run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use weaver_agent_kernel::Invocation;
-use weaver_types::{CapabilityId, CapabilityRequest, Contribution, Principal, RunContext, RunId};
+use weaver_types::{CapabilityId, CapabilityRequest, CheckResult, Principal, RunContext, RunId};
 
 use super::client_feature_cache::ClientFeatureCache;
 use super::client_link::ClientLink;
@@ -14,25 +14,25 @@ use super::error::ServeError;
 use super::feature_snapshot::FeatureSnapshot;
 use super::gateway::Gateway;
 use super::run_clients::RunClient;
-use crate::config::Profile;
+use crate::config::ClientProfile;
 
 /// One client of the gateway.
 pub(crate) struct Client {
     pub(crate) gateway: Arc<Gateway>,
-    /// What it sees.
-    pub(crate) profile: Profile,
-    /// The folder that it was started in, where it runs on this machine.
+    /// Which servers and tools it sees.
+    pub(crate) profile: ClientProfile,
+    /// The folder in which it was started, for a local client.
     pub(crate) folder: Option<PathBuf>,
-    /// What goes to and from it beside its requests.
+    /// Notifications to it and questions for it, outside its own requests.
     pub(crate) link: Arc<ClientLink>,
-    /// What it sees beside tools, where that is not what all see.
-    features: ClientFeatureCache,
+    /// The resources and prompts it sees, where they differ from everybody's.
+    feature_cache: ClientFeatureCache,
     principal: Arc<ClientPrincipal>,
 }
 
-/// What a client sees, and where it works.
-pub(crate) struct ClientView {
-    pub(crate) profile: Profile,
+/// What a client sees, and the folder it works in.
+pub(crate) struct ClientScope {
+    pub(crate) profile: ClientProfile,
     pub(crate) folder: Option<PathBuf>,
 }
 
@@ -40,121 +40,128 @@ impl Client {
     /// A client that acts as this principal.
     pub(crate) fn new(
         gateway: &Arc<Gateway>,
-        view: ClientView,
+        scope: ClientScope,
         principal: ClientPrincipal,
     ) -> Self {
-        let ClientView { profile, folder } = view;
+        let ClientScope { profile, folder } = scope;
         let (gateway, principal) = (Arc::clone(gateway), Arc::new(principal));
-        let (link, features) = (Arc::default(), ClientFeatureCache::default());
-        Self { gateway, profile, folder, link, features, principal }
+        let (link, feature_cache) = (Arc::default(), ClientFeatureCache::default());
+        Self { gateway, profile, folder, link, feature_cache, principal }
     }
 
-    /// The run of this client, the same until it has been idle for long.
+    /// The client's run, the same until it was idle for too long.
     pub(crate) async fn run(&self) -> Result<RunContext, ServeError> {
         self.principal.run(&self.gateway.kernel).await
     }
 
-    /// The run that it worked in last; `None` before its first call.
+    /// The run of its last call; `None` before the first.
     pub(crate) async fn last_run(&self) -> Option<RunId> {
-        self.principal.runs.run_id().await
+        self.principal.run_tracker.run_id().await
     }
 
     /// Records what the user said in the current run, as reported by a trusted host.
     pub(crate) async fn record_user_statements(&self, texts: &[String]) -> Result<(), ServeError> {
-        self.principal.runs.record_user_statements(&self.gateway.kernel, texts).await
+        self.principal.run_tracker.record_user_statements(&self.gateway.kernel, texts).await
     }
 
-    /// The client's session is over. Nobody may hold this client any more, or its run is kept.
-    pub(crate) async fn leave(self: Arc<Self>) -> Result<(), ServeError> {
-        let (gateway, runs) = (Arc::clone(&self.gateway), Arc::clone(&self.principal.runs));
+    /// Ends the client's session, and its run where nothing else uses it. Requires the last
+    /// reference to the client; otherwise the run stays open.
+    pub(crate) async fn close(self: Arc<Self>) -> Result<(), ServeError> {
+        let (gateway, runs) = (Arc::clone(&self.gateway), Arc::clone(&self.principal.run_tracker));
         drop(self);
-        gateway.runs.leave(&gateway.kernel, runs).await
+        gateway.runs.end_session(&gateway.kernel, runs).await
     }
 
     /// The principal, as the policy in force grants it.
     ///
     /// # Errors
-    /// [`ServeError`], when a policy came into force that does not know it.
+    /// [`ServeError`], when the policy in force does not define its principal.
     pub(crate) fn principal(&self) -> Result<Arc<Principal>, ServeError> {
-        self.principal.granted(self.gateway.kernel.policy())
+        self.principal.resolve(self.gateway.kernel.policy())
     }
 
-    /// The principal by itself, for whoever asks the client something while it is there.
+    /// The principal without the client, for requests of servers while the client is connected.
     pub(crate) fn weak_principal(&self) -> Weak<ClientPrincipal> {
         Arc::downgrade(&self.principal)
     }
 
-    /// Refuses a call that never became one, and records it.
+    /// Refuses a call that cannot be made, and records it.
     pub(crate) async fn reject(
         &self,
         request: &CapabilityRequest,
-        said: Contribution,
+        denial: CheckResult,
     ) -> Result<Invocation, ServeError> {
-        self.principal.reject(&self.gateway.kernel, request, said).await
+        self.principal.reject(&self.gateway.kernel, request, denial).await
     }
 
-    /// Keeps as whom the client of a run acts, and in which folder it works.
+    /// Registers the principal and folder of a run's client.
     ///
     /// # Errors
     /// [`ServeError`], when the policy in force does not know its principal.
-    pub(crate) fn note_run(&self, run: &RunId) -> Result<(), ServeError> {
+    pub(crate) fn register_run(&self, run: &RunId) -> Result<(), ServeError> {
         let (principal, folder) = (self.principal()?.id.clone(), self.folder.clone());
-        self.gateway.upstreams.callers.runs.note(run, RunClient { principal, folder });
+        self.gateway
+            .upstreams
+            .active_clients
+            .run_clients
+            .insert(run, RunClient { principal, folder });
         Ok(())
     }
 
-    /// What the servers offer to this client beside tools: a client with instances of its own sees
-    /// what those offer.
+    /// The resources and prompts that this client sees. A client with dedicated instances sees what
+    /// those offer.
     pub(crate) async fn feature_snapshot(&self) -> Arc<FeatureSnapshot> {
         let Ok(run) = self.listing_run().await else { return Arc::default() };
         let upstreams = &self.gateway.upstreams;
         match upstreams.features_of_run(run.as_ref()).await {
             None => upstreams.features(),
-            Some(own) => {
+            Some(lists) => {
                 let firewall = self.gateway.kernel.firewall();
-                self.features.of(own, |all| upstreams.feature_snapshot(all, firewall))
+                self.feature_cache
+                    .get_or_build(lists, |lists| upstreams.feature_snapshot(lists, firewall))
             }
         }
     }
 
-    /// The run for which features are listed: the client's last one, if any. A client that logs in
-    /// somewhere by itself gets one before its first call, since nobody else's lists are for it.
+    /// The run for which resources and prompts are listed: the client's last one, if any. A client
+    /// with a login of its own gets a run here, before its first call, because lists under another
+    /// login are not for it.
     async fn listing_run(&self) -> Result<Option<RunId>, ServeError> {
         let principal = self.principal()?;
         let run = match self.last_run().await {
             Some(run) => Some(run),
-            None if self.gateway.upstreams.needs_login_of(&principal.id) => {
+            None if self.gateway.upstreams.needs_separate_login(&principal.id) => {
                 Some(self.run().await?.run_id)
             }
             None => None,
         };
         if let Some(run) = &run {
-            self.note_run(run)?;
+            self.register_run(run)?;
         }
         Ok(run)
     }
 
-    /// True when the client may know of the capability.
-    pub(crate) fn visible(&self, id: &CapabilityId) -> bool {
+    /// True when the client may know that the capability exists.
+    pub(crate) fn is_visible(&self, id: &CapabilityId) -> bool {
         let Ok(principal) = self.principal() else { return false };
-        self.profile.shows(id) && self.gateway.visible_to(&principal, id)
+        self.profile.shows(id) && self.gateway.is_visible_to(&principal, id)
     }
 
-    /// True when the capability is shown to the client.
-    pub(crate) fn offered(&self, id: &CapabilityId) -> bool {
-        self.visible(id) && self.gateway.changed(id).is_none()
+    /// True when the capability is listed for the client.
+    pub(crate) fn is_offered(&self, id: &CapabilityId) -> bool {
+        self.is_visible(id) && self.gateway.contract_denial(id).is_none()
     }
 
-    /// How many tools of each server wait for an operator's word, by server and what is the matter.
-    /// The names are not told: they may be what speaks to a model.
-    pub(crate) fn waiting_tools(&self) -> BTreeMap<(String, &'static str), usize> {
-        let mut out = BTreeMap::new();
+    /// The number of tools that await an operator's approval, by server and reason. Their names are
+    /// withheld, because a name itself may contain an injected instruction.
+    pub(crate) fn tools_awaiting_approval(&self) -> BTreeMap<(String, &'static str), usize> {
+        let mut counts = BTreeMap::new();
         let ids = self.gateway.registry.list_ids();
-        for id in ids.into_iter().filter(|id| self.visible(id)) {
-            let Some(said) = self.gateway.changed(&id) else { continue };
+        for id in ids.into_iter().filter(|id| self.is_visible(id)) {
+            let Some(denial) = self.gateway.contract_denial(&id) else { continue };
             let server = id.as_str().split_once('.').map_or("", |(server, _)| server).to_owned();
-            *out.entry((server, said.reason.as_str())).or_default() += 1;
+            *counts.entry((server, denial.reason.as_str())).or_default() += 1;
         }
-        out
+        counts
     }
 }

@@ -1,7 +1,7 @@
-//! One request of a client under way: what a server may ask of the client in it, and how far it is.
+//! One request of a client in flight: the questions a server may ask in it, and its progress.
 //!
-//! The kernel knows runs and no requests, so the request that a driver works for is handed to it
-//! beside the kernel, in a task-local value.
+//! The kernel knows runs but not requests, so the current request reaches the drivers in a
+//! task-local value.
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -21,81 +21,93 @@ tokio::task_local! {
     static CURRENT: Arc<ClientCall>;
 }
 
-/// One request of a client under way.
+/// One request of a client in flight.
 pub(crate) struct ClientCall {
     link: Arc<ClientLink>,
-    /// How its client is asked in its result (modern era).
-    in_result: Option<ResultQuestions>,
-    /// What its time limits run on.
+    /// How questions reach its client in the result of the request (modern era).
+    input_requests: Option<InputRequestChannel>,
+    /// The pausable timer behind its time limits.
     pub(crate) timer: CallTimer,
-    /// What a server says that its client lacks.
-    lacking: OnceLock<RpcError>,
-    /// Where its progress goes.
+    /// The server's refusal because the client lacks a capability.
+    missing_capability: OnceLock<RpcError>,
+    /// Reports its progress.
     pub(crate) progress: Option<Arc<ProgressReporter>>,
-    /// The task as which its client follows it.
+    /// The task under which its client follows it.
     task: Option<Arc<Task>>,
-    /// Where its client reads more than the answer.
+    /// The stream of the answer, where the client reads notifications on it too.
     stream: Option<WeakSender<Vec<u8>>>,
-    /// The log messages that its client wants on the way to the answer.
-    log: Option<RequestLog>,
+    /// The log messages requested with it.
+    log: Option<LogSubscription>,
 }
 
 /// The log messages that a request of the modern era asks for.
 #[derive(Debug, Clone)]
-pub(crate) struct RequestLog {
-    /// From which level on.
+pub(crate) struct LogSubscription {
+    /// The lowest level that is sent.
     pub(crate) level: LogLevel,
-    /// Where the request is answered.
+    /// The channel of the answer.
     pub(crate) stream: WeakSender<Vec<u8>>,
 }
 
-/// How the client of a request follows it.
+/// The channels by which a client follows its request.
 #[derive(Default)]
-pub(crate) struct CallFollowing {
-    /// Where its progress goes.
+pub(crate) struct CallChannels {
+    /// Reports its progress.
     pub(crate) progress: Option<Arc<ProgressReporter>>,
-    /// The task that it was answered with.
+    /// The task that the request was answered with.
     pub(crate) task: Option<Arc<Task>>,
-    /// Where its client reads more than the answer, if it does.
+    /// The stream of the answer, where the client reads notifications on it too.
     pub(crate) stream: Option<WeakSender<Vec<u8>>>,
-    /// The log messages that it wants.
-    pub(crate) log: Option<RequestLog>,
+    /// The log messages requested with it.
+    pub(crate) log: Option<LogSubscription>,
 }
 
-/// How the client of the modern era is asked in the result of its request.
-struct ResultQuestions {
+/// How questions reach a client of the modern era in the result of its request.
+struct InputRequestChannel {
     capabilities: Map<String, Value>,
     questions: QuestionSender,
 }
 
 impl ClientCall {
-    /// A request of a client, and what the client is asked in its result. `capabilities` are those
-    /// that a request of the modern era names.
+    /// Opens a request, and returns the receiver of the questions for its result. `capabilities`
+    /// are those that a request of the modern era declares.
     pub(crate) fn open(
         link: &Arc<ClientLink>,
         capabilities: Option<Map<String, Value>>,
-        following: CallFollowing,
+        channels: CallChannels,
     ) -> (Arc<Self>, mpsc::Receiver<Question>) {
-        let (questions, asked) = mpsc::channel(MAX_QUESTIONS);
-        let in_result = capabilities
-            .map(|capabilities| ResultQuestions { capabilities, questions: questions.clone() });
+        let (questions, received) = mpsc::channel(MAX_QUESTIONS);
+        let input_requests = capabilities
+            .map(|capabilities| InputRequestChannel { capabilities, questions: questions.clone() });
         let (link, timer) = (Arc::clone(link), CallTimer::default());
-        let CallFollowing { progress, task, stream, log } = following;
-        let lacking = OnceLock::new();
-        (Arc::new(Self { link, in_result, timer, lacking, progress, task, stream, log }), asked)
+        let CallChannels { progress, task, stream, log } = channels;
+        let missing_capability = OnceLock::new();
+        (
+            Arc::new(Self {
+                link,
+                input_requests,
+                timer,
+                missing_capability,
+                progress,
+                task,
+                stream,
+                log,
+            }),
+            received,
+        )
     }
 
-    /// Does the work for this request.
+    /// Runs work with this request as the current one.
     pub(crate) async fn scope<T>(self: &Arc<Self>, work: impl Future<Output = T>) -> T {
         CURRENT.scope(Arc::clone(self), work).await
     }
 
-    /// The request that is worked for.
+    /// The request that the current task works on.
     pub(crate) fn current() -> Option<Arc<Self>> {
         CURRENT.try_with(Arc::clone).ok()
     }
 
-    /// The task as which its client follows it.
+    /// The task under which its client follows it.
     pub(crate) fn task(&self) -> Option<&Arc<Task>> {
         self.task.as_ref()
     }
@@ -104,43 +116,43 @@ impl ClientCall {
         &self.link
     }
 
-    /// True where its client wants log messages on the way to the answer.
+    /// True where its client asked for log messages.
     pub(crate) fn wants_log(&self) -> bool {
         self.log.is_some()
     }
 
-    /// Where a log message of this level goes, if its client wants it.
+    /// The channel for a log message of this level, if its client asked for it.
     pub(crate) fn log_outbox(&self, level: LogLevel) -> Option<Outbox> {
         self.log.as_ref().filter(|log| log.level <= level)?.stream.upgrade()
     }
 
-    /// What its client says of one of its capabilities.
+    /// What its client declared about a capability.
     pub(crate) fn capability(&self, name: &str) -> Option<Value> {
-        let said = match &self.in_result {
-            Some(in_result) => in_result.capabilities.get(name).cloned(),
+        let declared = match &self.input_requests {
+            Some(input_requests) => input_requests.capabilities.get(name).cloned(),
             None => self.link.session_capability(name),
         };
-        said.filter(Value::is_object)
+        declared.filter(Value::is_object)
     }
 
-    /// A server refused it, since its client lacks a capability.
-    pub(crate) fn lacks(&self, refusal: &RpcError) {
+    /// Records that a server refused the request because the client lacks a capability.
+    pub(crate) fn record_missing_capability(&self, refusal: &RpcError) {
         if self.asks_in_result() {
-            let _ = self.lacking.set(refusal.clone());
+            let _ = self.missing_capability.set(refusal.clone());
         }
     }
 
-    /// The refusal of a server whose client lacks a capability.
-    pub(crate) fn lacking(&self) -> Option<&RpcError> {
-        self.lacking.get()
+    /// The server's refusal because the client lacks a capability.
+    pub(crate) fn missing_capability(&self) -> Option<&RpcError> {
+        self.missing_capability.get()
     }
 
-    /// True where its client is asked in its result.
+    /// True where questions reach its client in the result of the request.
     pub(crate) fn asks_in_result(&self) -> bool {
-        self.in_result.is_some()
+        self.input_requests.is_some()
     }
 
-    /// Where its client reads more than the answer.
+    /// The stream of the answer, where the client reads notifications on it too.
     pub(crate) fn stream(&self) -> Option<&WeakSender<Vec<u8>>> {
         self.stream.as_ref()
     }
@@ -153,24 +165,24 @@ impl ClientCall {
         }
     }
 
-    /// Asks its client, and waits for the answer. `key` is the name of the question at its server.
+    /// Asks its client, and waits for the answer. `key` is the server's name for the question.
     pub(crate) async fn ask(
         &self,
         key: Option<String>,
         method: &str,
         mut params: Value,
     ) -> Result<Value, RpcError> {
-        let _input_required = self.task.as_ref().map(|task| task.ask(&mut params));
-        let Some(ResultQuestions { questions, .. }) = &self.in_result else {
+        let _input_required = self.task.as_ref().map(|task| task.begin_question(&mut params));
+        let Some(InputRequestChannel { questions, .. }) = &self.input_requests else {
             return self.link.ask(self.question_stream(), method, params).await;
         };
-        let gone = || RpcError::new(-32603, "the client is gone");
-        if self.link.has_left() {
-            return Err(gone());
+        let client_gone = || RpcError::new(-32603, "the client is gone");
+        if self.link.is_closed() {
+            return Err(client_gone());
         }
-        let (tell, told) = oneshot::channel();
-        let question = Question { key, method: method.to_owned(), params, tell };
-        questions.send(question).await.map_err(|_| gone())?;
-        told.await.unwrap_or_else(|_| Err(gone()))
+        let (reply_to, reply) = oneshot::channel();
+        let question = Question { key, method: method.to_owned(), params, reply_to };
+        questions.send(question).await.map_err(|_| client_gone())?;
+        reply.await.unwrap_or_else(|_| Err(client_gone()))
     }
 }

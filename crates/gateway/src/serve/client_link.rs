@@ -1,4 +1,5 @@
-//! One client beyond its calls: what it wants to be told, and what it is asked.
+//! The channel to one client outside the answers to its requests: notifications, subscriptions, and
+//! questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,83 +15,84 @@ use weaver_types::{OsRandom, random_text};
 use super::lines::Outbox;
 use super::message;
 use super::parked_calls::ParkedCalls;
+use super::subscribed_resource::SubscribedResource;
 use super::task::Task;
-use super::watched_resource::WatchedResource;
 
-/// Most resources that one client watches.
-const MAX_WATCHED: usize = 256;
-/// Most streams of notifications that one client of the modern era opens.
+/// The most resources that one client subscribes to.
+const MAX_SUBSCRIPTIONS: usize = 256;
+/// The most notification streams that one client of the modern era opens.
 const MAX_STREAMS: usize = 16;
-/// Most requests that one client is asked at once.
-const MAX_ASKED: usize = 16;
+/// The most questions that one client is asked at once.
+const MAX_PENDING_QUESTIONS: usize = 16;
 
-/// One client beyond its calls.
+/// The channel to one client outside the answers to its requests.
 #[derive(Default)]
 pub(crate) struct ClientLink {
-    /// Where lines for the client go, once it is connected.
+    /// The channel of lines for the client, once it is connected.
     outbox: OnceLock<WeakSender<Vec<u8>>>,
-    /// What it said that it can do, when it opened a session of the legacy era.
+    /// The capabilities it declared when it opened a session of the legacy era.
     capabilities: OnceLock<Map<String, Value>>,
-    /// It has opened its session, so that it may be told what it did not ask for (legacy era).
-    opened: AtomicBool,
+    /// Set once it sent `notifications/initialized`, after which it may get unsolicited
+    /// notifications (legacy era).
+    initialized: AtomicBool,
     state: Mutex<LinkState>,
-    /// Its calls that are waiting for its answers.
+    /// Its calls that wait for its answers.
     pub(crate) parked: ParkedCalls,
-    /// The number of the last stream of notifications.
-    last_stream: AtomicU64,
-    /// How many read what it is told beside the answers to its requests; `None` where what it is
-    /// told and what it is answered come the same way.
-    listeners: watch::Sender<Option<usize>>,
-    /// It has nothing more to say, so it answers nothing.
-    left: CancellationToken,
+    /// The number of the next notification stream.
+    next_stream_number: AtomicU64,
+    /// The number of streams on which the client reads notifications; `None` where notifications
+    /// share the channel of the answers.
+    listener_count: watch::Sender<Option<usize>>,
+    /// Cancelled once the client has left and will answer nothing more.
+    closed: CancellationToken,
 }
 
-/// Where a client reads a question.
+/// The channel on which a client reads a question.
 #[derive(Clone, Copy)]
 pub(crate) enum QuestionStream<'a> {
-    /// Where it is told what concerns no request.
+    /// The session's own channel, as for notifications that belong to no request.
     Session,
-    /// Where its request is answered.
+    /// The stream of the answer to its request.
     Request(&'a WeakSender<Vec<u8>>),
-    /// Where it waits for the result of a task, or where it is told what concerns no request:
-    /// whichever it reads.
+    /// The stream on which it waits for a task's result, or the session's channel: whichever it
+    /// reads first.
     Task(&'a Task),
 }
 
 #[derive(Default)]
 struct LinkState {
-    /// From which level on it wants log messages (legacy era).
+    /// The lowest level of log messages it asked for (legacy era).
     log_level: Option<LogLevel>,
-    /// The resources that it watches, by the URIs that it has for them.
-    watched: BTreeMap<String, WatchedResource>,
-    /// Its streams of notifications (modern era), by numbers of our own: over HTTP the requests of
-    /// many connections stand alone here, and several may have one id.
-    streams: BTreeMap<u64, NoticeStream>,
-    /// What it is asked, by the id of the request.
-    asked: BTreeMap<String, oneshot::Sender<Result<Value, RpcError>>>,
+    /// Its resource subscriptions, by the URIs it used.
+    subscriptions: BTreeMap<String, SubscribedResource>,
+    /// Its notification streams (modern era), by numbers of our own: over HTTP, requests of many
+    /// connections share this link, and several may have the same id.
+    streams: BTreeMap<u64, SubscriptionStream>,
+    /// The questions in flight, by request id.
+    pending_questions: BTreeMap<String, oneshot::Sender<Result<Value, RpcError>>>,
 }
 
-/// A stream of notifications that a client of the modern era has opened.
+/// A notification stream of a client of the modern era (`subscriptions/listen`).
 #[derive(Debug, Clone)]
-pub(crate) struct NoticeStream {
+pub(crate) struct SubscriptionStream {
     /// The id of the request that opened it.
     pub(crate) id: Value,
-    /// Where its lines go.
+    /// The channel of its lines.
     pub(crate) outbox: WeakSender<Vec<u8>>,
     pub(crate) lists: BTreeSet<ServerList>,
-    pub(crate) watched: BTreeMap<String, WatchedResource>,
+    pub(crate) resources: BTreeMap<String, SubscribedResource>,
 }
 
-/// Where the lines of one stream go.
+/// Sends lines on one notification stream.
 #[derive(Debug, Clone)]
-pub(crate) struct StreamOutlet {
+pub(crate) struct StreamSender {
     /// The id of the request that opened it.
     pub(crate) id: Value,
     outbox: WeakSender<Vec<u8>>,
 }
 
-impl StreamOutlet {
-    /// Sends a line if there is room.
+impl StreamSender {
+    /// Sends a line, unless the queue is full.
     pub(crate) fn try_send(&self, line: Vec<u8>) {
         if let Some(outbox) = self.outbox.upgrade() {
             let _ = outbox.try_send(line);
@@ -98,75 +100,77 @@ impl StreamOutlet {
     }
 }
 
-/// Where a client is told that a resource changed, and as which one.
+/// One recipient of a resource change: a stream, and the URI that the client knows.
 #[derive(Debug)]
-pub(crate) struct ResourceListener {
-    /// The stream that watches it; `None` where the client does by itself.
-    pub(crate) stream: Option<StreamOutlet>,
-    /// The URI under which the client watches it, and the part of it that changed.
+pub(crate) struct ResourceUpdateTarget {
+    /// The stream that subscribed; `None` for a subscription of the session.
+    pub(crate) stream: Option<StreamSender>,
+    /// The URI of the subscription, extended by the part that changed.
     pub(crate) uri: String,
 }
 
-impl NoticeStream {
-    fn outlet(&self) -> StreamOutlet {
-        StreamOutlet { id: self.id.clone(), outbox: self.outbox.clone() }
+impl SubscriptionStream {
+    fn sender(&self) -> StreamSender {
+        StreamSender { id: self.id.clone(), outbox: self.outbox.clone() }
     }
 }
 
-/// Too much is asked for.
+/// A limit on subscriptions was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no more than {limit} {of} at once")]
-pub(crate) struct TooMany {
+#[error("no more than {limit} {what} at once")]
+pub(crate) struct SubscriptionLimitError {
     limit: usize,
-    of: &'static str,
+    what: &'static str,
 }
 
 impl ClientLink {
-    /// Lines for the client go this way from here on.
-    pub(crate) fn send_to(&self, outbox: &Outbox) {
-        // A client has one way out for as long as it is there.
+    /// Sets the channel of lines for the client.
+    pub(crate) fn set_outbox(&self, outbox: &Outbox) {
+        // A client keeps its first channel.
         let _ = self.outbox.set(outbox.downgrade());
     }
 
-    /// What the client is told comes on streams of its own, of which none is open yet.
-    pub(crate) fn await_listeners(&self) {
-        self.listeners.send_replace(Some(0));
+    /// Makes notifications wait for a listener: they arrive on streams of their own, none of which
+    /// is open yet.
+    pub(crate) fn require_listeners(&self) {
+        self.listener_count.send_replace(Some(0));
     }
 
-    /// The client reads such a stream until what is given back is dropped.
-    pub(crate) fn listen(self: &Arc<Self>) -> Listener {
-        self.listeners.send_modify(|count| *count = count.map(|count| count.saturating_add(1)));
-        Listener { link: Arc::clone(self) }
+    /// Counts a listener until the returned guard is dropped.
+    pub(crate) fn add_listener(self: &Arc<Self>) -> ListenerGuard {
+        self.listener_count
+            .send_modify(|count| *count = count.map(|count| count.saturating_add(1)));
+        ListenerGuard { link: Arc::clone(self) }
     }
 
-    /// Done when somebody reads what the client is told.
-    async fn is_heard(&self) {
-        let mut listeners = self.listeners.subscribe();
+    /// Completes once some stream delivers notifications to the client.
+    async fn wait_for_listener(&self) {
+        let mut listeners = self.listener_count.subscribe();
         // The sender lives as long as the link.
         let _ = listeners.wait_for(|count| count.is_none_or(|count| count > 0)).await;
     }
 
-    /// The client has opened its session.
-    pub(crate) fn open(&self) {
-        self.opened.store(true, Ordering::Release);
+    /// Marks the session as opened by the client.
+    pub(crate) fn mark_initialized(&self) {
+        self.initialized.store(true, Ordering::Release);
     }
 
-    pub(crate) fn is_open(&self) -> bool {
-        self.opened.load(Ordering::Acquire)
+    pub(crate) fn is_initialized(&self) -> bool {
+        self.initialized.load(Ordering::Acquire)
     }
 
-    /// Takes in what the client can do. What it said first counts.
-    pub(crate) fn declare(&self, capabilities: Option<&Value>) {
-        let said = capabilities.and_then(Value::as_object).cloned().unwrap_or_default();
-        let _ = self.capabilities.set(said);
+    /// Stores the client's capabilities. The first declaration stays.
+    pub(crate) fn set_capabilities(&self, capabilities: Option<&Value>) {
+        let declared = capabilities.and_then(Value::as_object).cloned().unwrap_or_default();
+        let _ = self.capabilities.set(declared);
     }
 
-    /// What the client says of one of its capabilities, where it opened a session.
+    /// What the client declared about a capability when it opened a session.
     pub(crate) fn session_capability(&self, name: &str) -> Option<Value> {
         self.capabilities.get()?.get(name).cloned()
     }
 
-    /// Sends a line if there is room: a client that reads too slowly misses notices.
+    /// Sends a line, unless the queue is full: a slow client misses notices.
     pub(crate) fn try_send(&self, line: Vec<u8>) {
         if let Some(outbox) = self.outbox.get().and_then(WeakSender::upgrade) {
             let _ = outbox.try_send(line);
@@ -177,80 +181,99 @@ impl ClientLink {
         self.state().log_level = Some(level);
     }
 
-    /// From which level on log messages are wanted (legacy era).
+    /// The lowest level of log messages it asked for (legacy era).
     pub(crate) fn log_level(&self) -> Option<LogLevel> {
         self.state().log_level
     }
 
-    /// Watches a resource. False where it was watched already.
-    pub(crate) fn watch(&self, uri: &str, watched: WatchedResource) -> Result<bool, TooMany> {
+    /// Adds a subscription. False where the URI was subscribed already.
+    pub(crate) fn subscribe(
+        &self,
+        uri: &str,
+        resource: SubscribedResource,
+    ) -> Result<bool, SubscriptionLimitError> {
         let mut state = self.state();
-        if state.watched.contains_key(uri) {
+        if state.subscriptions.contains_key(uri) {
             return Ok(false);
         }
-        if state.watched.len() >= MAX_WATCHED {
-            return Err(TooMany { limit: MAX_WATCHED, of: "resources are watched" });
+        if state.subscriptions.len() >= MAX_SUBSCRIPTIONS {
+            return Err(SubscriptionLimitError {
+                limit: MAX_SUBSCRIPTIONS,
+                what: "resources are subscribed",
+            });
         }
-        state.watched.insert(uri.to_owned(), watched);
+        state.subscriptions.insert(uri.to_owned(), resource);
         Ok(true)
     }
 
-    /// Watches a resource no longer; where it was, if it was watched.
-    pub(crate) fn unwatch(&self, uri: &str) -> Option<WatchedResource> {
-        self.state().watched.remove(uri)
+    /// Removes a subscription, and returns its resource.
+    pub(crate) fn unsubscribe(&self, uri: &str) -> Option<SubscribedResource> {
+        self.state().subscriptions.remove(uri)
     }
 
-    /// Opens a stream of notifications; its number.
-    pub(crate) fn open_stream(&self, stream: NoticeStream) -> Result<u64, TooMany> {
+    /// Opens a notification stream, and returns its number.
+    pub(crate) fn open_stream(
+        &self,
+        stream: SubscriptionStream,
+    ) -> Result<u64, SubscriptionLimitError> {
         let mut state = self.state();
         if state.streams.len() >= MAX_STREAMS {
-            return Err(TooMany { limit: MAX_STREAMS, of: "subscriptions are open" });
+            return Err(SubscriptionLimitError {
+                limit: MAX_STREAMS,
+                what: "subscriptions are open",
+            });
         }
-        if stream.watched.len() > MAX_WATCHED {
-            return Err(TooMany { limit: MAX_WATCHED, of: "resources are watched" });
+        if stream.resources.len() > MAX_SUBSCRIPTIONS {
+            return Err(SubscriptionLimitError {
+                limit: MAX_SUBSCRIPTIONS,
+                what: "resources are subscribed",
+            });
         }
-        let number = self.last_stream.fetch_add(1, Ordering::Relaxed);
+        let number = self.next_stream_number.fetch_add(1, Ordering::Relaxed);
         state.streams.insert(number, stream);
         Ok(number)
     }
 
-    /// Closes a stream of notifications; what it watched.
-    pub(crate) fn close_stream(&self, number: u64) -> Vec<WatchedResource> {
+    /// Closes a notification stream, and returns its subscriptions.
+    pub(crate) fn close_stream(&self, number: u64) -> Vec<SubscribedResource> {
         let stream = self.state().streams.remove(&number);
-        stream.map(|stream| stream.watched.into_values().collect()).unwrap_or_default()
+        stream.map(|stream| stream.resources.into_values().collect()).unwrap_or_default()
     }
 
-    /// The streams that are told of a change of this list.
-    pub(crate) fn streams_for(&self, list: ServerList) -> Vec<StreamOutlet> {
+    /// The streams that want to hear of changes of this list.
+    pub(crate) fn streams_watching_list(&self, list: ServerList) -> Vec<StreamSender> {
         let state = self.state();
-        let told = state.streams.values().filter(|stream| stream.lists.contains(&list));
-        told.map(NoticeStream::outlet).collect()
+        let streams = state.streams.values().filter(|stream| stream.lists.contains(&list));
+        streams.map(SubscriptionStream::sender).collect()
     }
 
-    /// Where the client is told of a change of this resource, each stream once.
-    pub(crate) fn listeners_for(&self, changed: &WatchedResource) -> Vec<ResourceListener> {
-        let uri_in = |watched: &BTreeMap<String, WatchedResource>| {
-            watched.iter().find_map(|(uri, one)| Some(format!("{uri}{}", one.part_of(changed)?)))
+    /// The recipients of a change of this resource, each stream once.
+    pub(crate) fn update_targets(&self, changed: &SubscribedResource) -> Vec<ResourceUpdateTarget> {
+        let uri_in = |subscriptions: &BTreeMap<String, SubscribedResource>| {
+            subscriptions
+                .iter()
+                .find_map(|(uri, one)| Some(format!("{uri}{}", one.changed_part(changed)?)))
         };
         let state = self.state();
-        let own = uri_in(&state.watched).map(|uri| ResourceListener { stream: None, uri });
+        let from_session =
+            uri_in(&state.subscriptions).map(|uri| ResourceUpdateTarget { stream: None, uri });
         let streams = state.streams.values().filter_map(|stream| {
-            let uri = uri_in(&stream.watched)?;
-            Some(ResourceListener { stream: Some(stream.outlet()), uri })
+            let uri = uri_in(&stream.resources)?;
+            Some(ResourceUpdateTarget { stream: Some(stream.sender()), uri })
         });
-        own.into_iter().chain(streams).collect()
+        from_session.into_iter().chain(streams).collect()
     }
 
-    /// Everything that it watches, which it no longer does.
-    pub(crate) fn unwatch_all(&self) -> Vec<WatchedResource> {
+    /// Removes all subscriptions, and returns their resources.
+    pub(crate) fn take_all_subscriptions(&self) -> Vec<SubscribedResource> {
         let mut state = self.state();
         let streams = std::mem::take(&mut state.streams).into_values();
-        let streamed = streams.flat_map(|stream| stream.watched.into_values());
-        let watched: Vec<WatchedResource> = streamed.collect();
-        std::mem::take(&mut state.watched).into_values().chain(watched).collect()
+        let streamed = streams.flat_map(|stream| stream.resources.into_values());
+        let on_streams: Vec<SubscribedResource> = streamed.collect();
+        std::mem::take(&mut state.subscriptions).into_values().chain(on_streams).collect()
     }
 
-    /// Where the client reads a question, once it does.
+    /// The channel on which the client reads a question, once it is open.
     async fn question_outbox(&self, stream: QuestionStream<'_>) -> Option<Outbox> {
         let session = || self.outbox.get().and_then(WeakSender::upgrade);
         match stream {
@@ -259,13 +282,13 @@ impl ClientLink {
             QuestionStream::Task(task) => tokio::select! {
                 biased;
                 outbox = task.result_stream() => Some(outbox),
-                () = self.is_heard() => session(),
+                () = self.wait_for_listener() => session(),
             },
         }
     }
 
-    /// Asks the client of a session, and waits for its answer. When nobody waits any more, the client
-    /// is told where it was asked.
+    /// Asks the client of a session, and waits for its answer. If the caller stops waiting, the
+    /// client gets a cancellation on the same channel.
     pub(crate) async fn ask(
         &self,
         stream: QuestionStream<'_>,
@@ -275,56 +298,56 @@ impl ClientLink {
         if self.capabilities.get().is_none() {
             return Err(RpcError::method_not_found());
         }
-        let gone = || RpcError::new(-32603, "the client is gone");
+        let client_gone = || RpcError::new(-32603, "the client is gone");
         let outbox = tokio::select! {
             outbox = self.question_outbox(stream) => outbox.ok_or_else(RpcError::method_not_found)?,
-            () = self.left.cancelled() => return Err(gone()),
+            () = self.closed.cancelled() => return Err(client_gone()),
         };
-        // Random, since a client's session outlives the daemon: the answer to what an earlier one asked
-        // must not be taken for that to another question.
+        // Random, because a client's session outlives the daemon: the answer to a question of an
+        // earlier daemon must not be mistaken for the answer to a new one.
         let id = random_text("weaver-", 12, &OsRandom)
             .map_err(|error| RpcError::new(-32603, error.to_string()))?;
-        let (tell, told) = oneshot::channel();
+        let (reply_to, reply) = oneshot::channel();
         {
             let mut state = self.state();
-            if self.left.is_cancelled() {
-                return Err(gone());
+            if self.closed.is_cancelled() {
+                return Err(client_gone());
             }
-            if state.asked.len() >= MAX_ASKED {
-                return Err(RpcError::new(-32603, "the client is asked too much at once"));
+            if state.pending_questions.len() >= MAX_PENDING_QUESTIONS {
+                return Err(RpcError::new(-32603, "too many questions to the client at once"));
             }
-            state.asked.insert(id.clone(), tell);
+            state.pending_questions.insert(id.clone(), reply_to);
         }
         let stream = outbox.downgrade();
-        let mut question = OpenQuestion { link: self, id, stream, is_answered: false };
+        let mut question = PendingQuestion { link: self, id, stream, is_answered: false };
         let line = message::request(&question.id, method, params);
-        outbox.send(line).await.map_err(|_| gone())?;
+        outbox.send(line).await.map_err(|_| client_gone())?;
         drop(outbox);
-        let answer = told.await;
+        let answer = reply.await;
         question.is_answered = true;
-        answer.unwrap_or_else(|_| Err(gone()))
+        answer.unwrap_or_else(|_| Err(client_gone()))
     }
 
-    /// True once the client has nothing more to say.
-    pub(crate) fn has_left(&self) -> bool {
-        self.left.is_cancelled()
+    /// True once the client has left.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
     }
 
-    /// The client has nothing more to say: nobody waits for its answers.
-    pub(crate) fn leave(&self) {
+    /// Marks the client as gone: all pending questions and parked calls end.
+    pub(crate) fn close(&self) {
         let mut state = self.state();
-        self.left.cancel();
-        state.asked.clear();
+        self.closed.cancel();
+        state.pending_questions.clear();
         drop(state);
-        self.parked.give_up();
+        self.parked.close();
     }
 
-    /// Takes the client's answer to a question. One that nobody waits for is dropped.
-    pub(crate) fn answered(&self, id: &Value, answer: Result<Value, RpcError>) {
+    /// Delivers the client's answer to a question. An answer that nobody waits for is dropped.
+    pub(crate) fn deliver_answer(&self, id: &Value, answer: Result<Value, RpcError>) {
         let Some(id) = id.as_str() else { return };
-        let waiting = self.state().asked.remove(id);
-        if let Some(tell) = waiting {
-            let _ = tell.send(answer);
+        let pending = self.state().pending_questions.remove(id);
+        if let Some(reply_to) = pending {
+            let _ = reply_to.send(answer);
         }
     }
 
@@ -333,32 +356,33 @@ impl ClientLink {
     }
 }
 
-/// A stream on which a client reads what it is told.
-pub(crate) struct Listener {
+/// Counts one stream on which a client reads notifications.
+pub(crate) struct ListenerGuard {
     link: Arc<ClientLink>,
 }
 
-impl Drop for Listener {
+impl Drop for ListenerGuard {
     fn drop(&mut self) {
-        let listeners = &self.link.listeners;
-        listeners.send_modify(|count| *count = count.map(|count| count.saturating_sub(1)));
+        let listener_count = &self.link.listener_count;
+        listener_count.send_modify(|count| *count = count.map(|count| count.saturating_sub(1)));
     }
 }
 
-/// A question that the client has not answered.
-struct OpenQuestion<'a> {
+/// A question without an answer yet. Dropping it cancels the question at the client.
+struct PendingQuestion<'a> {
     link: &'a ClientLink,
     id: String,
-    /// Where it was asked.
+    /// The channel on which it was asked.
     stream: WeakSender<Vec<u8>>,
     is_answered: bool,
 }
 
-impl Drop for OpenQuestion<'_> {
+impl Drop for PendingQuestion<'_> {
     fn drop(&mut self) {
-        self.link.state().asked.remove(&self.id);
+        self.link.state().pending_questions.remove(&self.id);
         if !self.is_answered {
-            let params = json!({ "requestId": self.id, "reason": "nobody waits for it any more" });
+            let params =
+                json!({ "requestId": self.id, "reason": "the answer is no longer needed" });
             if let Some(stream) = self.stream.upgrade() {
                 let line = message::notification_with("notifications/cancelled", params);
                 let _ = stream.try_send(line);

@@ -1,103 +1,102 @@
-//! The principal of one client: who it acts as, as the policy in force grants it, and the runs in which
-//! it does.
+//! The principal of one client, resolved against the policy in force, and the client's runs.
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use weaver_agent_kernel::{Caller, Invocation, Kernel};
 use weaver_policy::{PolicySet, TokenIdentity};
-use weaver_types::{CapabilityRequest, Contribution, Principal, PrincipalId, RunContext};
+use weaver_types::{CapabilityRequest, CheckResult, Principal, PrincipalId, RunContext};
 
 use super::error::ServeError;
-use super::run_keeper::RunKeeper;
+use super::run_tracker::RunTracker;
 
 /// The principal of one client.
 ///
-/// It is what a request of a server needs of its client, so that servers need not know the client
-/// itself. A run ends with its client only when nobody else holds its keeper: others hold this weakly.
+/// Requests of servers need this much of a client, so that servers need not know the client itself.
+/// A run ends with its client only when nobody else holds its tracker, so others hold this weakly.
 pub(crate) struct ClientPrincipal {
     source: PrincipalSource,
-    granted: ArcSwap<GrantedPrincipal>,
-    pub(crate) runs: Arc<RunKeeper>,
+    cached: ArcSwap<ResolvedPrincipal>,
+    pub(crate) run_tracker: Arc<RunTracker>,
 }
 
-/// Who a client acts as, before a policy says what that is worth.
+/// Identifies a client's principal before a policy resolves it.
 pub(crate) enum PrincipalSource {
     /// A principal that the policy names.
     Named(PrincipalId),
-    /// Whoever a token of a trusted issuer speaks for.
+    /// The bearer of a token from a trusted issuer.
     Token(Arc<TokenIdentity>),
 }
 
 impl PrincipalSource {
-    /// The principal, as this policy grants it.
-    pub(crate) fn principal(&self, policy: &PolicySet) -> Result<Principal, ServeError> {
+    /// The principal with the rights that this policy grants.
+    pub(crate) fn resolve(&self, policy: &PolicySet) -> Result<Principal, ServeError> {
         match self {
             Self::Named(id) => {
                 policy.principal(id).ok_or_else(|| ServeError::Principal { id: id.clone() })
             }
-            Self::Token(identity) => Ok(policy.policy().identify(identity)?),
+            Self::Token(identity) => Ok(policy.policy().principal_for_token(identity)?),
         }
     }
 }
 
-/// A principal, and the policy that grants it what it has.
-struct GrantedPrincipal {
+/// A principal with the policy that granted its rights.
+struct ResolvedPrincipal {
     policy: Arc<PolicySet>,
     principal: Arc<Principal>,
 }
 
-impl GrantedPrincipal {
-    fn of(source: &PrincipalSource, policy: Arc<PolicySet>) -> Result<Self, ServeError> {
-        let principal = Arc::new(source.principal(&policy)?);
+impl ResolvedPrincipal {
+    fn resolve(source: &PrincipalSource, policy: Arc<PolicySet>) -> Result<Self, ServeError> {
+        let principal = Arc::new(source.resolve(&policy)?);
         Ok(Self { policy, principal })
     }
 }
 
 impl ClientPrincipal {
-    /// Whoever `source` says, in the runs that `runs` keeps.
+    /// A principal from `source`, with the runs of `run_tracker`.
     ///
     /// # Errors
-    /// [`ServeError`], when the policy knows nobody of that kind.
+    /// [`ServeError`], when the policy defines no such principal.
     pub(crate) fn new(
         source: PrincipalSource,
-        runs: Arc<RunKeeper>,
+        run_tracker: Arc<RunTracker>,
         policy: Arc<PolicySet>,
     ) -> Result<Self, ServeError> {
-        let granted = ArcSwap::from_pointee(GrantedPrincipal::of(&source, policy)?);
-        Ok(Self { source, granted, runs })
+        let cached = ArcSwap::from_pointee(ResolvedPrincipal::resolve(&source, policy)?);
+        Ok(Self { source, cached, run_tracker })
     }
 
     /// The principal, as this policy grants it.
     ///
     /// # Errors
-    /// [`ServeError`], when the policy does not know it.
-    pub(crate) fn granted(&self, policy: Arc<PolicySet>) -> Result<Arc<Principal>, ServeError> {
-        let known = self.granted.load();
-        if Arc::ptr_eq(&known.policy, &policy) {
-            return Ok(Arc::clone(&known.principal));
+    /// [`ServeError`], when the policy does not define it.
+    pub(crate) fn resolve(&self, policy: Arc<PolicySet>) -> Result<Arc<Principal>, ServeError> {
+        let cached = self.cached.load();
+        if Arc::ptr_eq(&cached.policy, &policy) {
+            return Ok(Arc::clone(&cached.principal));
         }
-        let granted = GrantedPrincipal::of(&self.source, policy)?;
-        let principal = Arc::clone(&granted.principal);
-        self.granted.store(Arc::new(granted));
+        let resolved = ResolvedPrincipal::resolve(&self.source, policy)?;
+        let principal = Arc::clone(&resolved.principal);
+        self.cached.store(Arc::new(resolved));
         Ok(principal)
     }
 
-    /// The run to work in now, the same until it has been idle for long.
+    /// The current run, the same until it was idle for too long.
     pub(crate) async fn run(&self, kernel: &Kernel) -> Result<RunContext, ServeError> {
-        self.runs.current(kernel).await
+        self.run_tracker.current(kernel).await
     }
 
-    /// Refuses a call that never became one, and records it.
+    /// Refuses a call that cannot be made, and records it.
     pub(crate) async fn reject(
         &self,
         kernel: &Kernel,
         request: &CapabilityRequest,
-        said: Contribution,
+        denial: CheckResult,
     ) -> Result<Invocation, ServeError> {
         let run = self.run(kernel).await?;
-        let principal = self.granted(kernel.policy())?;
+        let principal = self.resolve(kernel.policy())?;
         let caller = Caller { run: &run, principal: &principal };
-        Ok(kernel.reject(caller, request, said).await)
+        Ok(kernel.reject(caller, request, denial).await)
     }
 }

@@ -1,9 +1,9 @@
-//! Which process is the client of this gateway: whoever started it.
+//! Finds the process that is the client of this gateway: the one that started it.
 //!
-//! A process is known by its number and the moment of its start, within one boot and one PID
-//! namespace: numbers are given again, such a pair is not. What only stands between client and
-//! gateway (`sh -c`, `npx` …) is no client, and is walked over. Where the client cannot be told, the
-//! gateway process stands for itself: it never gets the run of somebody else.
+//! A process is identified by its PID and start time, within one boot and one PID namespace: PIDs
+//! are reused, such a pair is not. Wrappers between client and gateway (`sh -c`, `npx` …) are
+//! skipped. Where no client is found, the gateway gets a key of its own, so it never gets somebody
+//! else's run.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -12,20 +12,20 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use weaver_types::{OsRandom, RandomError, random_text};
 
-/// How many wrappers may stand between client and gateway.
+/// The most wrappers between client and gateway.
 const MAX_WRAPPERS: usize = 8;
-/// How much of a file under `/proc` is read, in bytes.
+/// The most bytes read of a file under `/proc`.
 const MAX_READ: u64 = 16 * 1024;
 
-/// Whose run it is, within a principal.
+/// Identifies the client that a run belongs to, within a principal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientKey {
     /// The process that started the gateway.
     Process(ClientProcess),
-    /// One gateway process, under a random name: its client is not known.
+    /// One gateway process, under a random name: its client is unknown.
     Gateway(String),
-    /// Whoever holds a token, over HTTP: the token's own id.
+    /// The bearer of a token, over HTTP, by the token's id.
     Token(String),
 }
 
@@ -33,46 +33,47 @@ pub enum ClientKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientProcess {
-    /// The boot, as the kernel names it.
+    /// The kernel's boot id.
     boot: String,
-    /// The PID namespace in which the number counts.
+    /// The PID namespace that the number belongs to.
     namespace: u64,
-    /// The number.
+    /// The PID.
     pid: u32,
-    /// When it started, in clock ticks since the boot.
+    /// Its start time, in clock ticks since boot.
     started: u64,
 }
 
 impl ClientKey {
-    /// The key of whoever started this process.
+    /// The key of the client that started this process.
     ///
     /// # Errors
-    /// [`RandomError`], when the client is not known and no name can be made.
-    pub fn of_this_process() -> Result<Self, RandomError> {
-        Self::starter_of(ProcessTable::default().client("self"))
+    /// [`RandomError`], when the client is unknown and no random name can be made.
+    pub fn for_starter_of_this_process() -> Result<Self, RandomError> {
+        Self::from_process(ProcessTable::default().client_of("self"))
     }
 
-    /// The key of whoever started the process of this number, which still runs.
+    /// The key of the client that started the running process with this PID.
     ///
     /// # Errors
-    /// As [`of_this_process`](Self::of_this_process).
-    pub fn of_starter(pid: u32) -> Result<Self, RandomError> {
-        Self::starter_of(ProcessTable::default().client(&pid.to_string()))
+    /// As [`for_starter_of_this_process`](Self::for_starter_of_this_process).
+    pub fn for_starter_of(pid: u32) -> Result<Self, RandomError> {
+        Self::from_process(ProcessTable::default().client_of(&pid.to_string()))
     }
 
-    /// A key of its own, for a client that is not known.
+    /// A random key for an unknown client.
     ///
     /// # Errors
-    /// [`RandomError`], when no name can be made.
+    /// [`RandomError`], when no random name can be made.
     pub fn unknown() -> Result<Self, RandomError> {
         Ok(Self::Gateway(random_text("gw_", 16, &OsRandom)?))
     }
 
-    fn starter_of(process: Option<ClientProcess>) -> Result<Self, RandomError> {
+    fn from_process(process: Option<ClientProcess>) -> Result<Self, RandomError> {
         process.map_or_else(Self::unknown, |process| Ok(Self::Process(process)))
     }
 
-    /// Its part of a record's id: no blanks, at most 100 bytes as this build writes it.
+    /// The key as part of a record's id: without blanks, and at most 100 bytes as this build writes
+    /// it.
     pub(crate) fn id(&self) -> String {
         match self {
             Self::Process(ClientProcess { boot, namespace, pid, started }) => {
@@ -83,8 +84,8 @@ impl ClientKey {
         }
     }
 
-    /// The client as shown to a person.
-    pub fn shown(&self) -> String {
+    /// The client in words, for people.
+    pub fn display_text(&self) -> String {
         match self {
             Self::Process(process) => format!("process {}", process.pid),
             Self::Gateway(_) => "a client that is not known".to_owned(),
@@ -104,7 +105,7 @@ impl Default for ProcessTable {
     }
 }
 
-/// A process that runs.
+/// A running process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Process {
     pid: u32,
@@ -113,13 +114,13 @@ struct Process {
 }
 
 impl ProcessTable {
-    /// The client of a process, by its name under `/proc`; `None` where it cannot be told.
-    fn client(&self, of: &str) -> Option<ClientProcess> {
-        let (boot, namespace) = (self.boot()?, self.namespace()?);
-        let mut process = self.process(of).ok()??;
+    /// The client of a process, by its name under `/proc`; `None` where it cannot be determined.
+    fn client_of(&self, pid_name: &str) -> Option<ClientProcess> {
+        let (boot, namespace) = (self.boot_id()?, self.pid_namespace()?);
+        let mut process = self.process(pid_name).ok()??;
         for _ in 0..=MAX_WRAPPERS {
             process = self.parent_of(&process)?;
-            let words = self.command(process.pid)?;
+            let words = self.command_words(process.pid)?;
             if is_reaper(&words) {
                 return None;
             }
@@ -131,50 +132,50 @@ impl ProcessTable {
         None
     }
 
-    /// True when the client does not run any more, for sure.
-    pub fn is_gone(&self, client: &ClientProcess) -> bool {
-        if self.boot().is_none_or(|boot| boot != client.boot) {
-            return self.boot().is_some();
+    /// True when the client has certainly ended. An error or a foreign PID namespace says nothing.
+    pub fn has_exited(&self, client: &ClientProcess) -> bool {
+        if self.boot_id().is_none_or(|boot| boot != client.boot) {
+            return self.boot_id().is_some();
         }
-        if self.namespace() != Some(client.namespace) {
-            // Its number says nothing here.
+        if self.pid_namespace() != Some(client.namespace) {
+            // A PID of another namespace says nothing here.
             return false;
         }
         match self.process(&client.pid.to_string()) {
-            Ok(found) => found.is_none_or(|process| process.started != client.started),
+            Ok(process) => process.is_none_or(|process| process.started != client.started),
             Err(_) => false,
         }
     }
 
-    /// The parent. The number of one that has just ended may be given again, so it must still be
-    /// the parent after it was looked at.
+    /// The parent of a process. Its PID may be reused at any moment, so the child is read again
+    /// afterwards: it must be unchanged, and the parent must not be younger.
     fn parent_of(&self, child: &Process) -> Option<Process> {
         if child.parent <= 1 {
             return None;
         }
         let parent = self.process(&child.parent.to_string()).ok()??;
-        let again = self.process(&child.pid.to_string()).ok()??;
-        (again == *child && parent.started <= child.started).then_some(parent)
+        let child_now = self.process(&child.pid.to_string()).ok()??;
+        (child_now == *child && parent.started <= child.started).then_some(parent)
     }
 
-    /// A process, or `None` when there is none of this name that runs.
+    /// A running process, or `None` when there is none of this name.
     fn process(&self, name: &str) -> io::Result<Option<Process>> {
         let stat = match self.read(&format!("{name}/stat")) {
             Ok(stat) => stat,
-            Err(error) if no_process(&error) => return Ok(None),
+            Err(error) if is_no_such_process(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        read_stat(&stat)
+        parse_stat(&stat)
             .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
             .map(|(process, state)| (!matches!(state, 'Z' | 'X' | 'x')).then_some(process))
     }
 
-    /// The words of its command.
-    fn command(&self, pid: u32) -> Option<Vec<String>> {
+    /// The command line of a process, split into words.
+    fn command_words(&self, pid: u32) -> Option<Vec<String>> {
         let text = self.read(&format!("{pid}/cmdline")).ok()?;
         let words = |by: char| text.split(by).filter(|word| !word.is_empty()).map(str::to_owned);
         let parts: Vec<String> = words('\0').collect();
-        // A program that names itself anew (npm) leaves one text in place of its arguments.
+        // A program that renames itself (npm) leaves one string in place of its arguments.
         let blanks = |c: char| c == '\0' || c == ' ';
         if parts.len() == 1 {
             return Some(text.split(blanks).filter(|w| !w.is_empty()).map(str::to_owned).collect());
@@ -182,14 +183,14 @@ impl ProcessTable {
         Some(parts)
     }
 
-    fn boot(&self) -> Option<String> {
+    fn boot_id(&self) -> Option<String> {
         let text = self.read("sys/kernel/random/boot_id").ok()?;
-        let boot = text.trim();
-        let plain = boot.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-        (boot.len() == 36 && plain).then(|| boot.to_owned())
+        let boot_id = text.trim();
+        let has_uuid_chars = boot_id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+        (boot_id.len() == 36 && has_uuid_chars).then(|| boot_id.to_owned())
     }
 
-    fn namespace(&self) -> Option<u64> {
+    fn pid_namespace(&self) -> Option<u64> {
         let link = std::fs::read_link(self.root.join("self/ns/pid")).ok()?;
         link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
     }
@@ -201,17 +202,16 @@ impl ProcessTable {
     }
 }
 
-/// True for the errors that say that there is no such process: one that ends while its file is
-/// read gives `ESRCH`.
-fn no_process(error: &io::Error) -> bool {
+/// True for the errors that mean that there is no such process. If one ends while its file is read,
+/// the read fails with `ESRCH`.
+fn is_no_such_process(error: &io::Error) -> bool {
     const ESRCH: i32 = 3;
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH)
 }
 
-/// Reads `/proc/PID/stat` (proc_pid_stat(5)): the number, then the name in parentheses, which may
-/// hold any characters, then the other fields, of which the parent is the fourth and the start the
-/// twenty-second.
-fn read_stat(stat: &str) -> Option<(Process, char)> {
+/// Parses `/proc/PID/stat` (proc_pid_stat(5)): the PID, then the name in parentheses, which may
+/// contain any characters, then the other fields. The parent is field 4, the start time field 22.
+fn parse_stat(stat: &str) -> Option<(Process, char)> {
     let pid = stat.split_once(' ')?.0.parse().ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
@@ -221,20 +221,20 @@ fn read_stat(stat: &str) -> Option<(Process, char)> {
     Some((Process { pid, parent, started }, state))
 }
 
-/// True for a process that takes in the children of others: whoever it stands above was left behind
-/// by its client.
+/// True for a subreaper, which adopts orphaned processes: its children were left behind by their
+/// client.
 fn is_reaper(words: &[String]) -> bool {
-    words.first().is_some_and(|program| base(program) == "systemd")
+    words.first().is_some_and(|program| file_name(program) == "systemd")
 }
 
-/// True for a command that does nothing but start another one.
+/// True for a command that only starts another one.
 fn is_wrapper(words: &[String]) -> bool {
     let mut words = words.iter().map(String::as_str);
-    let Some(mut program) = words.next().map(base) else { return false };
+    let Some(mut program) = words.next().map(file_name) else { return false };
     if program == "node" {
-        // Scripts of npm are started by their path.
+        // npm runs scripts by their path.
         let script = words.find(|word| !word.starts_with('-'));
-        program = script.map(base).unwrap_or_default();
+        program = script.map(file_name).unwrap_or_default();
     }
     let mut words = words.peekable();
     match program {
@@ -252,7 +252,7 @@ fn is_wrapper(words: &[String]) -> bool {
     }
 }
 
-fn base(program: &str) -> &str {
+fn file_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 

@@ -1,17 +1,18 @@
-//! The clock of a gateway: one whose monotonic side goes on while the machine sleeps.
+//! The clock of a gateway: its monotonic time continues during suspend.
 //!
-//! A gateway lives as long as its client, and a laptop sleeps for days. With a monotonic clock that
-//! stands still meanwhile, waking up would look like a leap of the wall clock, which holds effects.
+//! A gateway lives as long as its client, and a laptop sleeps for days. If the monotonic clock
+//! stopped meanwhile, waking up would look like a jump of the wall clock, and the kernel holds
+//! effects after such a jump.
 
 use std::time::Duration;
 
 use weaver_types::{Clock, SystemClock, Timestamp};
 
-/// The system's clocks.
+/// The system's clocks, with `CLOCK_BOOTTIME` as the monotonic one.
 #[derive(Debug, Default)]
-pub(crate) struct WakingClock(SystemClock);
+pub(crate) struct BootTimeClock(SystemClock);
 
-impl Clock for WakingClock {
+impl Clock for BootTimeClock {
     fn now(&self) -> Timestamp {
         self.0.now()
     }
@@ -38,7 +39,7 @@ mod tests {
 
     #[test]
     fn it_goes_on() {
-        let clock = WakingClock::default();
+        let clock = BootTimeClock::default();
         let before = clock.monotonic();
         std::thread::sleep(Duration::from_millis(5));
         let passed = clock.monotonic().saturating_sub(before);

@@ -1,6 +1,7 @@
-//! The eras of the protocol: sessions that `initialize` opens, and requests that stand alone.
+//! The eras of the protocol: sessions opened with `initialize` (legacy), and self-contained
+//! requests (modern).
 
-/// In which era a request speaks.
+/// The protocol era of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
     Legacy,

@@ -1,4 +1,4 @@
-//! Why the gateway cannot serve.
+//! Errors of opening and running the gateway.
 
 use weaver_agent_kernel::KernelError;
 use weaver_firewall::RuleFileError;
@@ -18,23 +18,23 @@ pub enum ServeError {
     /// A document is older than one that was accepted before.
     #[error(transparent)]
     Version(#[from] LoadError),
-    /// The policy does not know the principal of the configuration.
+    /// The policy does not define the principal of the configuration.
     #[error(
-        "principal `{id}` does not stand in the policy; add [principals.\"{id}\"] to policy.toml and sign it again"
+        "principal `{id}` is not defined in the policy; add [principals.\"{id}\"] to policy.toml and sign it again"
     )]
     Principal {
         /// The principal.
         id: PrincipalId,
     },
-    /// The policy makes nobody of a token.
+    /// The policy maps a token to no principal.
     #[error(transparent)]
     Identity(#[from] IdentityError),
     /// The configuration has no such profile.
     #[error("there is no profile `{name}` in weaver.toml; {}", known_profiles(known))]
     Profile {
-        /// The name, as it may be shown.
+        /// The name, escaped and shortened.
         name: String,
-        /// The profiles that there are.
+        /// The configured profiles.
         known: Vec<String>,
     },
     /// The store cannot be opened or written.
@@ -43,11 +43,11 @@ pub enum ServeError {
     /// The kernel cannot be opened.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// Nothing can be sent to the collector.
+    /// The telemetry collector cannot be used.
     #[error("the collector under `[telemetry.otlp]` cannot be used: {0}")]
     Collector(#[from] weaver_drivers::PostError),
     /// The operator's rules of redaction cannot be used.
-    #[error("the rules of redaction cannot be used: {0}")]
+    #[error("the redaction rules cannot be used: {0}")]
     Redaction(#[from] RuleFileError),
     /// The table of word vectors cannot be used.
     #[error("the table of word vectors cannot be used: {0}")]
@@ -60,7 +60,7 @@ pub enum ServeError {
         /// What is wrong.
         problem: String,
     },
-    /// A run cannot be begun.
+    /// A run cannot be started.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The runtime cannot be started.
@@ -69,7 +69,7 @@ pub enum ServeError {
         /// What is wrong.
         problem: String,
     },
-    /// A folder of the gateway's own cannot be made.
+    /// A folder of the gateway cannot be created.
     #[error("the folder {} cannot be made: {problem}; see `[store]` in weaver.toml", path.display())]
     Folder {
         /// The folder.

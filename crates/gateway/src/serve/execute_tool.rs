@@ -1,89 +1,94 @@
-//! The tools of gateway mode that run others: one for all, or one for each class.
+//! The tools of gateway mode that execute others: one for all, or one for each class of impact.
 //!
-//! With three, what a client lets through without asking means something: the tool that reads runs
-//! nothing that writes, whatever the model says of it. The class is that of the contract in force.
+//! Separate tools make a client's own permission settings meaningful: the tool for reads executes
+//! nothing that writes, whatever the model says. The class comes from the contract in force.
 
 use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId, Impact};
 
 use crate::config::ExecuteTools;
 
-/// Runs every tool.
-const ALL: &str = "tool_execute";
+/// The name of the tool that executes all others.
+const UNRESTRICTED_NAME: &str = "tool_execute";
 
-/// A tool that runs others.
+/// A tool that executes others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExecuteTool {
-    /// All others.
+    /// Executes all tools.
     Any,
-    /// Those whose impact this is.
-    Of(Impact),
+    /// Executes the tools of one impact.
+    OfImpact(Impact),
 }
 
-/// Those that run one class, the mildest first.
+/// One tool for each class, the mildest first.
 const BY_CLASS: [ExecuteTool; 3] = [
-    ExecuteTool::Of(Impact::Read),
-    ExecuteTool::Of(Impact::Write),
-    ExecuteTool::Of(Impact::Destroy),
+    ExecuteTool::OfImpact(Impact::Read),
+    ExecuteTool::OfImpact(Impact::Write),
+    ExecuteTool::OfImpact(Impact::Destroy),
 ];
 
 impl ExecuteTool {
-    /// Those that a client has.
-    pub(crate) fn offered(tools: ExecuteTools) -> &'static [Self] {
+    /// The execute tools that a client gets.
+    pub(crate) fn all(tools: ExecuteTools) -> &'static [Self] {
         match tools {
             ExecuteTools::Single => &[Self::Any],
             ExecuteTools::ByClass => &BY_CLASS,
         }
     }
 
-    /// The tool of this name, if the client has it.
-    pub(crate) fn named(tools: ExecuteTools, name: &str) -> Option<Self> {
-        Self::offered(tools).iter().copied().find(|tool| tool.name() == name)
+    /// The tool of this name, if the client gets it.
+    pub(crate) fn by_name(tools: ExecuteTools, name: &str) -> Option<Self> {
+        Self::all(tools).iter().copied().find(|tool| tool.name() == name)
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Any => ALL,
-            Self::Of(Impact::Read) => "tool_execute_read",
-            Self::Of(Impact::Write) => "tool_execute_write",
-            Self::Of(Impact::Destroy) => "tool_execute_destructive",
+            Self::Any => UNRESTRICTED_NAME,
+            Self::OfImpact(Impact::Read) => "tool_execute_read",
+            Self::OfImpact(Impact::Write) => "tool_execute_write",
+            Self::OfImpact(Impact::Destroy) => "tool_execute_destructive",
         }
     }
 
-    /// What the tools do that it runs.
-    pub(super) fn runs(self) -> &'static str {
+    /// What the executed tools do, as the end of a sentence.
+    pub(super) fn description_suffix(self) -> &'static str {
         match self {
             Self::Any => "",
-            Self::Of(Impact::Read) => " that reads and changes nothing",
-            Self::Of(Impact::Write) => " that adds or changes something",
-            Self::Of(Impact::Destroy) => " that deletes, or of which nobody said what it does",
-        }
-    }
-
-    /// Which of these tools runs a capability.
-    pub(crate) fn of(tools: ExecuteTools, capability: &Capability, policy: &PolicySet) -> Self {
-        match tools {
-            ExecuteTools::Single => Self::Any,
-            ExecuteTools::ByClass => {
-                // What has no contract that can be applied may do anything.
-                let effective = policy.effective(capability);
-                Self::Of(effective.map_or(Impact::Destroy, |one| one.spec().effects.impact))
+            Self::OfImpact(Impact::Read) => " that reads and changes nothing",
+            Self::OfImpact(Impact::Write) => " that adds or changes something",
+            Self::OfImpact(Impact::Destroy) => {
+                " that deletes, or of which nobody said what it does"
             }
         }
     }
 
-    /// Why a call by this tool is refused; nothing where it is the one that runs the capability,
-    /// `right`.
-    pub(crate) fn refusal(self, right: Self, id: &CapabilityId) -> Option<String> {
-        (right != self)
-            .then(|| format!("`{id}` is run with {}, not with {}", right.name(), self.name()))
+    /// The tool that executes a capability.
+    pub(crate) fn for_capability(
+        tools: ExecuteTools,
+        capability: &Capability,
+        policy: &PolicySet,
+    ) -> Self {
+        match tools {
+            ExecuteTools::Single => Self::Any,
+            ExecuteTools::ByClass => {
+                // A capability without an applicable contract may do anything.
+                let effective = policy.apply_contract(capability);
+                Self::OfImpact(effective.map_or(Impact::Destroy, |one| one.spec().effects.impact))
+            }
+        }
+    }
+
+    /// Why this tool may not execute the capability; `None` where it is the `responsible` one.
+    pub(crate) fn refusal(self, responsible: Self, id: &CapabilityId) -> Option<String> {
+        (responsible != self)
+            .then(|| format!("`{id}` is run with {}, not with {}", responsible.name(), self.name()))
     }
 }
 
-/// The names of the tools that a client runs others with, in a sentence.
-pub(crate) fn names(tools: ExecuteTools) -> String {
+/// The names of a client's execute tools, as one text.
+pub(crate) fn joined_names(tools: ExecuteTools) -> String {
     match tools {
-        ExecuteTools::Single => ALL.to_owned(),
+        ExecuteTools::Single => UNRESTRICTED_NAME.to_owned(),
         ExecuteTools::ByClass => {
             let names = BY_CLASS.map(ExecuteTool::name);
             names.join(", ")

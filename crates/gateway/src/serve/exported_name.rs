@@ -1,28 +1,30 @@
-//! The names under which the proxy exports tools: names that any MCP client accepts, one for each capability and no two alike.
+//! The names under which the proxy exports tools: accepted by every MCP client, and unique for each
+//! capability.
 //!
-//! A plain tool keeps its name behind its server's: `files__read_note`. What is not plain (other
-//! characters, too long, or underscores where the two parts meet) becomes `x-`, a readable part
-//! without underscores, and 16 hexadecimal digits of a digest of the exact id. The two forms never
-//! meet, because only the first holds a double underscore.
+//! A plain tool name is put behind its server's: `files__read_note`. Any other (special characters,
+//! too long, or underscores where the two parts meet) becomes `x-`, a readable part without
+//! underscores, and 16 hexadecimal digits of a digest of the exact id. The two forms never collide,
+//! because only the first contains a double underscore.
 
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 
-/// The longest name that every client takes.
-const MAX: usize = 64;
-const READABLE: usize = 40;
+/// The longest name that every client accepts.
+const MAX_LENGTH: usize = 64;
+const MAX_READABLE_PART: usize = 40;
 
-/// The name under which `tool` of `upstream` is offered.
-pub(crate) fn of(upstream: &str, tool: &str) -> String {
+/// The exported name of `tool` of `upstream`.
+pub(crate) fn for_tool(upstream: &str, tool: &str) -> String {
     let plain = format!("{upstream}__{tool}");
-    if is_plain(upstream, tool) && plain.len() <= MAX {
+    if is_plain(upstream, tool) && plain.len() <= MAX_LENGTH {
         return plain;
     }
     let readable: String = format!("{upstream}-{tool}")
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .take(READABLE)
+        .take(MAX_READABLE_PART)
         .collect();
-    let digest = Digest::of_parts(Tag::EXPOSED, &[upstream.as_bytes(), tool.as_bytes()]).to_hex();
+    let digest =
+        Digest::of_parts(DomainTag::EXPOSED, &[upstream.as_bytes(), tool.as_bytes()]).to_hex();
     let digest: String = digest.chars().take(16).collect();
     format!("x-{readable}-{digest}")
 }
@@ -43,9 +45,9 @@ mod tests {
 
     #[test]
     fn plain_names_stay_readable() {
-        assert_eq!(of("files", "getUser"), "files__getUser");
-        assert_eq!(of("files", "read-file"), "files__read-file");
-        assert_eq!(of("files", "a__b"), "files__a__b");
+        assert_eq!(for_tool("files", "getUser"), "files__getUser");
+        assert_eq!(for_tool("files", "read-file"), "files__read-file");
+        assert_eq!(for_tool("files", "a__b"), "files__a__b");
     }
 
     #[test]
@@ -57,8 +59,8 @@ mod tests {
         let mut seen = BTreeMap::new();
         for upstream in upstreams {
             for tool in tools {
-                let name = of(upstream, tool);
-                assert!(name.len() <= MAX, "{name}");
+                let name = for_tool(upstream, tool);
+                assert!(name.len() <= MAX_LENGTH, "{name}");
                 assert!(
                     name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'),
                     "{name}"

@@ -1,9 +1,8 @@
-//! The resources, templates and prompts of all servers, under the names that clients see.
+//! The resources, templates and prompts of all servers, under their exported names.
 //!
-//! A URI stays as it is where one server alone lists it. Any other becomes `weaver://SERVER/URI`,
-//! with the server's own URI behind the slash as it stands, so that a template still is one. Whoever
-//! lists the URI of another server can so make its readers say which one they mean, and can never
-//! stand in for it.
+//! A URI stays unchanged if only one server lists it. Any other becomes `weaver://SERVER/URI`, with
+//! the server's own URI after the slash, so that a template remains one. A server that lists
+//! another's URI can force clients to name the server, but can never impersonate it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,64 +11,65 @@ use serde_json::Value;
 use weaver_drivers::mcp::ListedItem;
 use weaver_firewall::Firewall;
 use weaver_text::glob::Glob;
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::{CapabilityId, UpstreamName};
 
 use super::exported_name;
 use super::list_page::{ListPage, UnknownCursor, page};
 use super::server_feature::{ServerFeatures, prompt_id};
 
-/// What begins a URI that names its server.
+/// The scheme of a URI that names its server.
 const SCHEME: &str = "weaver://";
-/// How many items of a list are shown at once.
-const PAGE: usize = 500;
+/// The page size of lists.
+const PAGE_SIZE: usize = 500;
 
-/// A resource by its server and the URI that it has there.
+/// A resource by its server and its URI there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ResourceAddress {
     pub(crate) server: UpstreamName,
     pub(crate) uri: String,
 }
 
-/// An item of a list, and whose it is.
+/// A listed item and its server.
 #[derive(Debug, Clone)]
-pub(crate) struct LocatedItem {
+pub(crate) struct ServerItem {
     pub(crate) server: UpstreamName,
     pub(crate) item: Arc<Value>,
 }
 
 /// A prompt under its exported name.
 #[derive(Debug, Clone)]
-pub(crate) struct LocatedPrompt {
+pub(crate) struct ExportedPrompt {
     pub(crate) id: CapabilityId,
     /// Its name at its server.
     pub(crate) name: String,
     pub(crate) item: Arc<Value>,
 }
 
-/// What all servers offer beside tools, at one moment. It is replaced whole when anything changes.
+/// The resources, templates and prompts of all servers at one moment. A change replaces the whole
+/// snapshot.
 #[derive(Default)]
 pub(crate) struct FeatureSnapshot {
-    resources: BTreeMap<String, LocatedItem>,
-    templates: BTreeMap<String, LocatedItem>,
-    pub(crate) prompts: BTreeMap<String, LocatedPrompt>,
-    /// Where a listed resource is, by its exported URI.
-    addresses: HashMap<String, ResourceAddress>,
+    resources: BTreeMap<String, ServerItem>,
+    templates: BTreeMap<String, ServerItem>,
+    pub(crate) prompts: BTreeMap<String, ExportedPrompt>,
+    /// The address of a listed resource, by its exported URI.
+    addresses_by_uri: HashMap<String, ResourceAddress>,
     /// The exported URI of a listed resource.
-    exported: HashMap<ResourceAddress, String>,
+    uris_by_address: HashMap<ResourceAddress, String>,
     /// URIs that several servers list.
     ambiguous: BTreeSet<String>,
-    /// What the servers' templates match.
+    /// Patterns that match the servers' templates.
     patterns: Vec<(UpstreamName, Glob)>,
     /// The servers that have resources.
     servers: BTreeSet<UpstreamName>,
-    /// What some server can do.
-    pub(crate) abilities: Abilities,
+    /// The features that at least one server supports.
+    pub(crate) support: FeatureSupport,
 }
 
-/// What at least one server can do.
+/// The features that at least one server supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Abilities {
+pub(crate) struct FeatureSupport {
     pub(crate) resources: bool,
     pub(crate) prompts: bool,
     pub(crate) completions: bool,
@@ -77,12 +77,12 @@ pub(crate) struct Abilities {
     pub(crate) logs: bool,
 }
 
-/// Under which names prompts are exported.
+/// How prompts are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PromptNames {
-    /// Behind the name of their server.
+    /// Prefixed with the name of their server.
     Prefixed,
-    /// As their one server calls them.
+    /// Under the name at their only server.
     Plain,
 }
 
@@ -93,22 +93,30 @@ impl FeatureSnapshot {
         firewall: &Firewall,
     ) -> Self {
         let mut snapshot = Self::default();
-        let uris = holders(servers, |features| &features.resources);
-        let templates = holders(servers, |features| &features.templates);
+        let uris = servers_by_identifier(servers, |features| &features.resources);
+        let templates = servers_by_identifier(servers, |features| &features.templates);
         snapshot.ambiguous = uris
             .iter()
-            .filter(|(_, held)| held.len() > 1)
+            .filter(|(_, listing_servers)| listing_servers.len() > 1)
             .map(|(uri, _)| (*uri).to_owned())
             .collect();
         for (server, features) in servers {
-            snapshot.take_abilities(server, features);
+            snapshot.add_support(server, features);
             for item in &features.resources {
-                let plain = is_alone(&uris, item.identifier());
-                snapshot.add_resource(server, item, exported(server, item, plain, firewall));
+                let uniqueness = uniqueness_of(&uris, item.identifier());
+                snapshot.add_resource(
+                    server,
+                    item,
+                    exported_uri_for(server, item, uniqueness, firewall),
+                );
             }
             for item in &features.templates {
-                let plain = is_alone(&templates, item.identifier());
-                snapshot.add_template(server, item, exported(server, item, plain, firewall));
+                let uniqueness = uniqueness_of(&templates, item.identifier());
+                snapshot.add_template(
+                    server,
+                    item,
+                    exported_uri_for(server, item, uniqueness, firewall),
+                );
             }
             for item in &features.prompts {
                 snapshot.add_prompt(server, item, names);
@@ -117,13 +125,13 @@ impl FeatureSnapshot {
         snapshot
     }
 
-    fn take_abilities(&mut self, server: &UpstreamName, features: &ServerFeatures) {
-        let abilities = &mut self.abilities;
-        abilities.resources |= features.has_resources;
-        abilities.prompts |= !features.prompts.is_empty();
-        abilities.completions |= features.completes;
-        abilities.subscriptions |= features.subscribes;
-        abilities.logs |= features.logs;
+    fn add_support(&mut self, server: &UpstreamName, features: &ServerFeatures) {
+        let support = &mut self.support;
+        support.resources |= features.has_resources;
+        support.prompts |= !features.prompts.is_empty();
+        support.completions |= features.supports_completion;
+        support.subscriptions |= features.supports_subscriptions;
+        support.logs |= features.supports_logging;
         if features.has_resources {
             self.servers.insert(server.clone());
         }
@@ -131,21 +139,21 @@ impl FeatureSnapshot {
 
     fn add_resource(&mut self, server: &UpstreamName, item: &ListedItem, exported: String) {
         let address = ResourceAddress { server: server.clone(), uri: item.identifier().to_owned() };
-        if self.exported.contains_key(&address) {
+        if self.uris_by_address.contains_key(&address) {
             return;
         }
-        let located = LocatedItem { server: server.clone(), item: Arc::new(item.value().clone()) };
+        let located = ServerItem { server: server.clone(), item: Arc::new(item.value().clone()) };
         self.resources.insert(exported.clone(), located);
-        self.addresses.insert(exported.clone(), address.clone());
-        self.exported.insert(address, exported);
+        self.addresses_by_uri.insert(exported.clone(), address.clone());
+        self.uris_by_address.insert(address, exported);
     }
 
     fn add_template(&mut self, server: &UpstreamName, item: &ListedItem, exported: String) {
-        if let Some(pattern) = pattern(item.identifier()) {
+        if let Some(pattern) = template_glob(item.identifier()) {
             self.patterns.push((server.clone(), pattern));
         }
         let item = Arc::new(item.value().clone());
-        self.templates.entry(exported).or_insert(LocatedItem { server: server.clone(), item });
+        self.templates.entry(exported).or_insert(ServerItem { server: server.clone(), item });
     }
 
     fn add_prompt(&mut self, server: &UpstreamName, item: &ListedItem, names: PromptNames) {
@@ -153,28 +161,29 @@ impl FeatureSnapshot {
         let Ok(id) = prompt_id(server.as_str(), name) else { return };
         let exported = match names {
             PromptNames::Plain => name.to_owned(),
-            PromptNames::Prefixed => exported_name::of(server.as_str(), name),
+            PromptNames::Prefixed => exported_name::for_tool(server.as_str(), name),
         };
         let item = Arc::new(item.value().clone());
-        let prompt = LocatedPrompt { id, name: name.to_owned(), item };
+        let prompt = ExportedPrompt { id, name: name.to_owned(), item };
         self.prompts.entry(exported).or_insert(prompt);
     }
 
-    /// Where the resource of a URI is, for somebody who may see these servers. `None` where nobody
-    /// has it, or several may and the URI does not say which.
+    /// Resolves a URI among the servers that the caller may see. `None` where no server has it, or
+    /// several may have it and the URI does not name one. An exported URI wins, then a URI that
+    /// names its server, then the templates; last the only server that has resources.
     pub(crate) fn resolve(
         &self,
         uri: &str,
         may_see: impl Fn(&UpstreamName) -> bool,
     ) -> Option<ResourceAddress> {
-        if let Some(address) = self.addresses.get(uri) {
+        if let Some(address) = self.addresses_by_uri.get(uri) {
             return Some(address.clone()).filter(|address| may_see(&address.server));
         }
-        if let Some((server, own)) = unwrapped(uri) {
+        if let Some((server, server_uri)) = split_server_prefix(uri) {
             let server = self.servers.get(server).filter(|server| may_see(server))?;
-            return Some(ResourceAddress { server: server.clone(), uri: own.to_owned() });
+            return Some(ResourceAddress { server: server.clone(), uri: server_uri.to_owned() });
         }
-        // A URI of this form that names nothing here is no server's own.
+        // Any other URI of our own scheme belongs to no server.
         if self.ambiguous.contains(uri) || uri.starts_with(SCHEME) {
             return None;
         }
@@ -195,70 +204,73 @@ impl FeatureSnapshot {
         }
     }
 
-    /// The URI under which a client knows a resource.
+    /// The exported URI of a resource.
     pub(crate) fn exported_uri(&self, address: &ResourceAddress) -> String {
-        if let Some(exported) = self.exported.get(address) {
+        if let Some(exported) = self.uris_by_address.get(address) {
             return exported.clone();
         }
-        // It is not listed. Where the URI leads back to its server by itself, it stays as it is.
+        // An unlisted URI stays unchanged if it resolves to its server.
         match self.resolve(&address.uri, |_| true) {
-            Some(found) if found == *address => address.uri.clone(),
-            _ => wrapped(&address.server, &address.uri),
+            Some(resolved) if resolved == *address => address.uri.clone(),
+            _ => with_server_prefix(&address.server, &address.uri),
         }
     }
 
-    /// The template that a client names, by its server and as that server has it.
-    pub(crate) fn template(&self, exported: &str) -> Option<ResourceAddress> {
+    /// Resolves an exported template to its server and its own form.
+    pub(crate) fn resolve_template(&self, exported: &str) -> Option<ResourceAddress> {
         let located = self.templates.get(exported)?;
         let uri = located.item.get("uriTemplate").and_then(Value::as_str)?.to_owned();
         Some(ResourceAddress { server: located.server.clone(), uri })
     }
 
-    /// A page of the resources of these servers.
+    /// A page of the resources of visible servers.
     pub(crate) fn resources(
         &self,
         cursor: Option<&str>,
         may_see: impl Fn(&UpstreamName) -> bool,
-    ) -> Result<ListPage<'_, LocatedItem>, UnknownCursor> {
-        page(&self.resources, cursor, PAGE, |located| may_see(&located.server))
+    ) -> Result<ListPage<'_, ServerItem>, UnknownCursor> {
+        page(&self.resources, cursor, PAGE_SIZE, |located| may_see(&located.server))
     }
 
-    /// A page of the templates of these servers.
+    /// A page of the templates of visible servers.
     pub(crate) fn templates(
         &self,
         cursor: Option<&str>,
         may_see: impl Fn(&UpstreamName) -> bool,
-    ) -> Result<ListPage<'_, LocatedItem>, UnknownCursor> {
-        page(&self.templates, cursor, PAGE, |located| may_see(&located.server))
+    ) -> Result<ListPage<'_, ServerItem>, UnknownCursor> {
+        page(&self.templates, cursor, PAGE_SIZE, |located| may_see(&located.server))
     }
 
-    /// A page of these prompts.
+    /// A page of the visible prompts.
     pub(crate) fn prompts(
         &self,
         cursor: Option<&str>,
         may_see: impl Fn(&CapabilityId) -> bool,
-    ) -> Result<ListPage<'_, LocatedPrompt>, UnknownCursor> {
-        page(&self.prompts, cursor, PAGE, |prompt| may_see(&prompt.id))
+    ) -> Result<ListPage<'_, ExportedPrompt>, UnknownCursor> {
+        page(&self.prompts, cursor, PAGE_SIZE, |prompt| may_see(&prompt.id))
     }
 }
 
 /// The servers that list each identifier.
-fn holders<'a>(
+fn servers_by_identifier<'a>(
     servers: &'a [(UpstreamName, Arc<ServerFeatures>)],
     items: impl Fn(&'a ServerFeatures) -> &'a Vec<ListedItem>,
 ) -> HashMap<&'a str, BTreeSet<&'a UpstreamName>> {
-    let mut held: HashMap<&str, BTreeSet<&UpstreamName>> = HashMap::new();
+    let mut servers_of: HashMap<&str, BTreeSet<&UpstreamName>> = HashMap::new();
     for (server, features) in servers {
         for item in items(features) {
-            held.entry(item.identifier()).or_default().insert(server);
+            servers_of.entry(item.identifier()).or_default().insert(server);
         }
     }
-    held
+    servers_of
 }
 
-/// Whether one server alone lists it.
-fn is_alone(held: &HashMap<&str, BTreeSet<&UpstreamName>>, identifier: &str) -> Uniqueness {
-    match held.get(identifier).is_some_and(|servers| servers.len() == 1) {
+/// Whether exactly one server lists an identifier.
+fn uniqueness_of(
+    servers_of: &HashMap<&str, BTreeSet<&UpstreamName>>,
+    identifier: &str,
+) -> Uniqueness {
+    match servers_of.get(identifier).is_some_and(|servers| servers.len() == 1) {
         true => Uniqueness::Unique,
         false => Uniqueness::Shared,
     }
@@ -270,9 +282,9 @@ enum Uniqueness {
     Shared,
 }
 
-/// The name under which a URI is exported. One in which the firewall masks something is not shown: a
-/// digest stands for it.
-fn exported(
+/// The exported form of a URI. One that the firewall would mask is replaced by a digest, because a
+/// masked URI could not be resolved and an unmasked one would leak.
+fn exported_uri_for(
     server: &UpstreamName,
     item: &ListedItem,
     unique: Uniqueness,
@@ -280,29 +292,30 @@ fn exported(
 ) -> String {
     let uri = item.identifier();
     if firewall.redact_text(uri).text != uri || weaver_text::escape::line(uri) != uri {
-        let digest = Digest::of_parts(Tag::EXPOSED, &[server.as_str().as_bytes(), uri.as_bytes()]);
+        let digest =
+            Digest::of_parts(DomainTag::EXPOSED, &[server.as_str().as_bytes(), uri.as_bytes()]);
         let digest: String = digest.to_hex().chars().take(16).collect();
-        return wrapped(server, &format!("~{digest}"));
+        return with_server_prefix(server, &format!("~{digest}"));
     }
     match unique {
         Uniqueness::Unique if !uri.starts_with(SCHEME) => uri.to_owned(),
-        _ => wrapped(server, uri),
+        _ => with_server_prefix(server, uri),
     }
 }
 
-fn wrapped(server: &UpstreamName, uri: &str) -> String {
+fn with_server_prefix(server: &UpstreamName, uri: &str) -> String {
     format!("{SCHEME}{server}/{uri}")
 }
 
-/// Server and URI of one that names its server.
-fn unwrapped(uri: &str) -> Option<(&str, &str)> {
-    let (server, own) = uri.strip_prefix(SCHEME)?.split_once('/')?;
+/// Splits a URI that names its server into the two.
+fn split_server_prefix(uri: &str) -> Option<(&str, &str)> {
+    let (server, server_uri) = uri.strip_prefix(SCHEME)?.split_once('/')?;
     // A digest stands for a listed URI, or for none.
-    (!own.is_empty() && !own.starts_with('~')).then_some((server, own))
+    (!server_uri.is_empty() && !server_uri.starts_with('~')).then_some((server, server_uri))
 }
 
-/// What a URI template (RFC 6570) matches: any text in the place of an expression.
-fn pattern(template: &str) -> Option<Glob> {
+/// A pattern for a URI template (RFC 6570): each expression matches any text.
+fn template_glob(template: &str) -> Option<Glob> {
     let mut glob = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((literal, after)) = rest.split_once('{') {

@@ -1,21 +1,21 @@
-//! What a person filled in, checked against the form that a server sent: the subset of JSON Schema
-//! that the protocol allows there, which is one flat object of plain values.
+//! Checks a person's input against the form that a server sent. Forms use the subset of JSON Schema
+//! that the protocol allows: one flat object of plain values.
 
 use serde_json::{Map, Value};
 
-/// Most fields of a form.
+/// The most fields of a form.
 const MAX_FIELDS: usize = 100;
 
 /// Why values do not fit a form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FormError {
-    /// The form itself is none.
+    /// The form is malformed.
     #[error("the form is not a flat object of plain values")]
     Form,
-    /// A field that has to be there is missing.
+    /// A required field is missing.
     #[error("`{0}` is missing")]
     Missing(String),
-    /// A field that the form does not have.
+    /// A value for a field that the form does not have.
     #[error("`{0}` is no field of the form")]
     Unknown(String),
     /// A value of the wrong type, or beyond its bounds.
@@ -23,23 +23,23 @@ pub(crate) enum FormError {
     Value(String),
 }
 
-/// Checks that a form is one, so that a person is not asked in vain.
+/// Checks that a form is well-formed, before a person is asked to fill it in.
 pub(crate) fn check_form(form: &Value) -> Result<(), FormError> {
     let fields = fields(form)?;
-    let plain = |field: &Value| {
+    let is_plain = |field: &Value| {
         matches!(
             field.get("type").and_then(Value::as_str),
             Some("string" | "number" | "integer" | "boolean" | "array")
         )
     };
-    match fields.len() <= MAX_FIELDS && fields.values().all(plain) {
+    match fields.len() <= MAX_FIELDS && fields.values().all(is_plain) {
         true => Ok(()),
         false => Err(FormError::Form),
     }
 }
 
-/// Checks the values of a person against a form.
-pub(crate) fn check(form: &Value, values: &Map<String, Value>) -> Result<(), FormError> {
+/// Checks a person's values against a form.
+pub(crate) fn check_values(form: &Value, values: &Map<String, Value>) -> Result<(), FormError> {
     let fields = fields(form)?;
     let required = form.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
@@ -49,7 +49,7 @@ pub(crate) fn check(form: &Value, values: &Map<String, Value>) -> Result<(), For
     }
     for (name, value) in values {
         let field = fields.get(name).ok_or_else(|| FormError::Unknown(name.clone()))?;
-        if !fits(field, value) {
+        if !matches_field(field, value) {
             return Err(FormError::Value(name.clone()));
         }
     }
@@ -62,24 +62,24 @@ fn fields(form: &Value) -> Result<&Map<String, Value>, FormError> {
     fields.filter(|_| is_object).ok_or(FormError::Form)
 }
 
-fn fits(field: &Value, value: &Value) -> bool {
+fn matches_field(field: &Value, value: &Value) -> bool {
     match (field.get("type").and_then(Value::as_str), value) {
         (Some("string"), Value::String(text)) => {
-            is_within(field, ["minLength", "maxLength"], length(text.chars().count()))
-                && is_chosen(field, text)
+            is_within(field, ["minLength", "maxLength"], as_bound(text.chars().count()))
+                && is_allowed_choice(field, text)
         }
         (Some("boolean"), Value::Bool(_)) => true,
         (Some("integer"), Value::Number(number)) => {
-            let whole = number.as_f64().is_some_and(|number| number.fract() == 0.0);
-            whole && is_number_within(field, value)
+            let is_integer = number.as_f64().is_some_and(|number| number.fract() == 0.0);
+            is_integer && is_number_within(field, value)
         }
         (Some("number"), Value::Number(_)) => is_number_within(field, value),
         (Some("array"), Value::Array(items)) => {
             let item = field.get("items").unwrap_or(&Value::Null);
-            is_within(field, ["minItems", "maxItems"], length(items.len()))
+            is_within(field, ["minItems", "maxItems"], as_bound(items.len()))
                 && items
                     .iter()
-                    .all(|value| value.as_str().is_some_and(|text| is_chosen(item, text)))
+                    .all(|value| value.as_str().is_some_and(|text| is_allowed_choice(item, text)))
         }
         _ => false,
     }
@@ -90,17 +90,17 @@ fn is_number_within(field: &Value, value: &Value) -> bool {
 }
 
 fn is_within(field: &Value, bounds: [&str; 2], value: f64) -> bool {
-    let [least, most] = bounds.map(|key| field.get(key).and_then(Value::as_f64));
-    least.is_none_or(|least| value >= least) && most.is_none_or(|most| value <= most)
+    let [min, max] = bounds.map(|key| field.get(key).and_then(Value::as_f64));
+    min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max)
 }
 
-/// A length as a bound compares it; far beyond any form it is rounded.
-fn length(of: usize) -> f64 {
-    u32::try_from(of).map_or(f64::INFINITY, f64::from)
+/// A length as a number to compare with bounds. Lengths beyond `u32` count as infinite.
+fn as_bound(length: usize) -> f64 {
+    u32::try_from(length).map_or(f64::INFINITY, f64::from)
 }
 
-/// Whether a text is among the choices of a field; any is where the field names none.
-fn is_chosen(field: &Value, text: &str) -> bool {
+/// Whether a text is one of the field's choices, if it restricts them.
+fn is_allowed_choice(field: &Value, text: &str) -> bool {
     if let Some(choices) = field.get("enum").and_then(Value::as_array) {
         return choices.iter().any(|choice| choice.as_str() == Some(text));
     }
@@ -129,7 +129,7 @@ mod tests {
 
     fn checked(values: Value) -> Result<(), FormError> {
         let Value::Object(values) = values else { panic!() };
-        check(&form(), &values)
+        check_values(&form(), &values)
     }
 
     #[test]

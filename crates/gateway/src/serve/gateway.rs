@@ -1,8 +1,7 @@
-//! The gateway: everything a request needs, shared by all requests.
+//! The gateway: the state shared by all requests.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use contextweaver::route::TokenTable;
@@ -14,57 +13,57 @@ use weaver_drivers::mcp::Redactor;
 use weaver_policy::PolicySet;
 use weaver_trace_store::index::IndexUpdater;
 use weaver_types::{
-    CapabilityId, Clock, Contribution, EventKind, Principal, RunId, Tenant, UpstreamName,
+    CapabilityId, CheckResult, Clock, EventKind, Principal, RunId, Tenant, UpstreamName,
 };
 
-use super::confinement_signal::ConfinedChildren;
-use super::entry::{ListingContext, ListingObserver};
+use super::confinement_signal::ConfinementSignalSource;
 use super::error::ServeError;
 use super::event::fields;
+use super::gateway_parts::GatewayParts;
+use super::managed_server::{ListingContext, ListingObserver};
 use super::memory;
-use super::open::GatewayParts;
 use super::own_tools;
-use super::run_keeper::RunFactory;
+use super::run_tracker::RunFactory;
 use super::runs::Runs;
 use super::tool_snapshot::ToolSnapshot;
 use super::upstreams::Upstreams;
-use crate::config::{Config, WordTable};
+use crate::config::{Config, WordTableSource};
 use crate::publish::ReceiptClient;
 use crate::telemetry::Telemetry;
 
-/// The gateway.
+/// The state shared by all requests.
 pub(crate) struct Gateway {
     pub(crate) config: Arc<Config>,
     pub(crate) kernel: Kernel,
     pub(crate) registry: Arc<Registry>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// True when signatures are not looked at.
+    /// True when signatures are not checked.
     pub(crate) unsigned_development: bool,
     /// The program that confines the servers' processes.
     pub(crate) launcher: Launcher,
-    /// How well the servers' processes are confined.
-    pub(crate) confined: Arc<ConfinedChildren>,
+    /// Reports how well the servers' processes are confined.
+    pub(crate) confinement_signals: Arc<ConfinementSignalSource>,
     /// The tenant of everything that is recorded.
     pub(crate) tenant: Tenant,
-    /// What was found in the store when it was opened.
-    found: weaver_trace_store::OpenReport,
+    /// What opening the store found.
+    open_report: weaver_trace_store::OpenReport,
     pub(crate) upstreams: Upstreams,
     tools: ArcSwap<ToolSnapshot>,
-    /// What helps to find tools, beside their words.
-    table: Option<Arc<TokenTable>>,
+    /// Word vectors that improve the search for tools.
+    token_table: Option<Arc<TokenTable>>,
     rebuild_lock: std::sync::Mutex<()>,
     pub(crate) runs: Runs,
     pub(crate) telemetry: Arc<Telemetry>,
-    /// Counts the changes of the list of tools.
-    changes: watch::Sender<u64>,
-    /// Makes receipts of calls, where the log is signed.
+    /// Counts the changes of the tool list.
+    tool_list_changes: watch::Sender<u64>,
+    /// Issues receipts of calls, where the log is signed.
     pub(crate) receipts: Option<ReceiptClient>,
-    /// Builds the index of the log until the gateway ends.
-    _index: Option<IndexUpdater>,
+    /// Updates the index of the log as long as it lives.
+    _index_updater: Option<IndexUpdater>,
 }
 
 impl Gateway {
-    pub(crate) async fn new(config: Config, opened: GatewayParts) -> Result<Self, ServeError> {
+    pub(crate) async fn new(config: Config, parts: GatewayParts) -> Result<Self, ServeError> {
         let GatewayParts {
             kernel,
             registry,
@@ -73,27 +72,27 @@ impl Gateway {
             random,
             unsigned_development,
             launcher,
-            confined,
-            found,
-            index,
+            confinement_signals,
+            open_report,
+            index_updater,
             telemetry,
             receipts,
             ..
-        } = opened;
-        let source = RunFactory {
+        } = parts;
+        let run_factory = RunFactory {
             settings: config.run.clone(),
-            idle: config.idle,
+            idle_limit: config.idle_timeout,
             clock: Arc::clone(&clock),
             random,
         };
         let tenant = principal.tenant.clone();
-        let runs = Runs::new(source, principal);
-        runs.remove_stale(&kernel).await?;
+        let runs = Runs::new(run_factory, principal);
+        runs.end_stale(&kernel).await?;
         let firewall = kernel.firewall().clone();
         let redactor = Redactor::new(move |text| firewall.redact_text(text).text);
         let config = Arc::new(config);
         let upstreams = Upstreams::new(&config, &redactor, &launcher, &kernel.policy());
-        let table = config.word_table.as_ref().map(WordTable::load).transpose()?;
+        let token_table = config.word_table.as_ref().map(WordTableSource::load).transpose()?;
         let gateway = Self {
             config,
             kernel,
@@ -101,129 +100,134 @@ impl Gateway {
             clock,
             unsigned_development,
             launcher,
-            confined,
-            found,
+            confinement_signals,
+            open_report,
             tenant,
             upstreams,
             tools: ArcSwap::default(),
-            table,
+            token_table,
             rebuild_lock: std::sync::Mutex::default(),
             runs,
             telemetry,
-            changes: watch::Sender::new(0),
+            tool_list_changes: watch::Sender::new(0),
             receipts,
-            _index: index,
+            _index_updater: index_updater,
         };
         own_tools::register(&gateway.config, &gateway.launcher, &gateway.registry)?;
         memory::register(&gateway.config, &gateway.clock, &gateway.registry)?;
         gateway.rebuild_snapshot();
-        gateway.note_start().await?;
+        gateway.record_start().await?;
         Ok(gateway)
     }
 
-    /// The runs of the clients that are there.
-    pub(crate) fn runs_of_clients(&self) -> Result<BTreeSet<RunId>, ServeError> {
+    /// The runs of the clients that are present.
+    pub(crate) fn runs_of_present_clients(&self) -> Result<BTreeSet<RunId>, ServeError> {
         self.runs.of_present_clients(&self.kernel)
     }
 
-    /// Ends the run of an operator's word, whichever client's it is.
+    /// Ends a run on an operator's command, whichever client owns it.
     pub(crate) async fn end_run(&self, run: &RunId) -> Result<(), ServeError> {
         self.runs.end(&self.kernel, run).await
     }
 
-    /// Puts other documents into force, and with them what they grant the principal.
-    pub(crate) async fn put_in_force(&self, set: PolicySet) -> Result<(), ServeError> {
+    /// Puts new documents into force. Principals are resolved against them from then on.
+    pub(crate) async fn replace_policy(&self, set: PolicySet) -> Result<(), ServeError> {
         self.kernel.replace_policy(Arc::new(set)).await;
         self.rebuild_snapshot();
-        self.note_policy().await
+        self.record_policy().await
     }
 
-    /// Starts connecting all servers, and keeps them connected.
+    /// Starts a task for each server that keeps it connected.
     pub(crate) fn start_upstreams(self: &Arc<Self>) {
-        for entry in self.upstreams.entries() {
-            let (gateway, entry) = (Arc::clone(self), Arc::clone(entry));
-            tokio::spawn(async move { entry.keep(gateway.listing_context()).await });
+        for server in self.upstreams.servers() {
+            let (gateway, server) = (Arc::clone(self), Arc::clone(server));
+            tokio::spawn(async move { server.run(gateway.listing_context()).await });
         }
     }
 
-    /// Lists the resources again of servers that do not tell of changes, and waits for first
-    /// attempts until they have lasted for `patience`.
-    pub(crate) async fn fresh_resources(&self, patience: Duration) {
-        self.upstreams.fresh_resources(self, patience).await;
+    /// Refreshes the resources of servers that do not report changes, and waits for first
+    /// connection attempts.
+    pub(crate) async fn refresh_resources(&self) {
+        self.upstreams.refresh_resources(self).await;
     }
 
     fn listing_context(&self) -> ListingContext<'_> {
-        ListingContext { kernel: &self.kernel, confined: &self.confined, observer: self }
+        ListingContext {
+            kernel: &self.kernel,
+            confinement_signals: &self.confinement_signals,
+            observer: self,
+        }
     }
 
-    /// The tools as they are now. Readers never wait for a rebuild.
+    /// The current tools. Readers never wait for a rebuild.
     pub(crate) fn tool_snapshot(&self) -> Arc<ToolSnapshot> {
         self.tools.load_full()
     }
 
-    /// Rebuilds the snapshot. Returns every tool that could not be given an exported name.
+    /// Rebuilds the snapshot. Returns each tool that got no exported name, and why.
     fn rebuild_snapshot(&self) -> Vec<(CapabilityId, String)> {
         // One rebuild at a time: an older snapshot must not replace a newer one.
         let _turn = self.rebuild_lock.lock();
-        let table = self.table.as_ref();
+        let token_table = self.token_table.as_ref();
         let policy = self.kernel.policy();
         let before = self.tools.load();
-        let snapshot = before.next(&self.registry, &policy, &self.upstreams, &self.config, table);
+        let snapshot =
+            before.rebuilt(&self.registry, &policy, &self.upstreams, &self.config, token_table);
         drop(before);
         let unnamed = snapshot.unnamed.clone();
         self.tools.store(Arc::new(snapshot));
-        self.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
+        self.tool_list_changes.send_modify(|changes| *changes = changes.wrapping_add(1));
         unnamed
     }
 
-    /// The number of changes of the list of tools, as it grows.
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+    /// Watches the counter of changes of the tool list.
+    pub(crate) fn tool_list_changes(&self) -> watch::Receiver<u64> {
+        self.tool_list_changes.subscribe()
     }
 
-    /// True when a principal may know of the capability.
-    pub(crate) fn visible_to(&self, principal: &Principal, id: &CapabilityId) -> bool {
+    /// True when a principal may know that the capability exists.
+    pub(crate) fn is_visible_to(&self, principal: &Principal, id: &CapabilityId) -> bool {
         let policy = self.kernel.policy();
         self.registry
             .get(id)
             .and_then(|entry| entry.effective(&policy).ok())
-            .is_some_and(|capability| policy.visible(principal, &capability))
+            .is_some_and(|capability| policy.is_visible(principal, &capability))
     }
 
-    /// Why no call of the tool goes through: its server describes it otherwise than it was
-    /// registered or approved. What it says now is shown to no model; this quotes nothing of it.
-    pub(crate) fn changed(&self, id: &CapabilityId) -> Option<Contribution> {
-        let contract = self.kernel.contract(id)?;
-        if contract.denied() { contract.contribution.map(|said| *said) } else { None }
+    /// Why every call of the tool is denied: its current description differs from the registered or
+    /// approved one. The text quotes nothing of the new description, because no model may see that.
+    pub(crate) fn contract_denial(&self, id: &CapabilityId) -> Option<CheckResult> {
+        let contract = self.kernel.compare_contract(id)?;
+        if contract.is_denied() { contract.check_result.map(|denial| *denial) } else { None }
     }
 
-    async fn note_start(&self) -> Result<(), ServeError> {
-        let opened = fields([
+    async fn record_start(&self) -> Result<(), ServeError> {
+        let event_fields = fields([
             ("program", json!("weaver serve")),
             ("version", json!(env!("CARGO_PKG_VERSION"))),
             ("principal", json!(self.config.principal)),
-            ("events", json!(self.found.events)),
-            ("bytes_cut", json!(self.found.cut)),
+            ("events", json!(self.open_report.events)),
+            ("bytes_cut", json!(self.open_report.torn_bytes)),
         ]);
-        self.kernel.note(EventKind::LedgerOpened, opened).await?;
-        self.note_policy().await
+        self.kernel.record_host_event(EventKind::LedgerOpened, event_fields).await?;
+        self.record_policy().await
     }
 
-    async fn note_policy(&self) -> Result<(), ServeError> {
+    async fn record_policy(&self) -> Result<(), ServeError> {
         let policy = self.kernel.policy();
         let documents: Vec<Value> = policy
             .versions()
             .iter()
             .map(|(kind, v)| json!({ "kind": kind.as_str(), "id": v.id, "version": v.version, "digest": v.digest }))
             .collect();
-        let mut loaded = fields([
+        let mut event_fields = fields([
             ("origin", json!(policy.basis().origin)),
             ("documents", Value::Array(documents)),
         ]);
         if let Some(notice) = policy.observation_notice() {
-            loaded.insert("enforcement".to_owned(), json!(notice));
+            event_fields.insert("enforcement".to_owned(), json!(notice));
         }
-        self.kernel.note(EventKind::PolicyLoaded, loaded).await?;
+        self.kernel.record_host_event(EventKind::PolicyLoaded, event_fields).await?;
         Ok(())
     }
 }
@@ -233,8 +237,8 @@ impl ListingObserver for Gateway {
     fn tools_changed(&self, server: &UpstreamName) -> Vec<String> {
         let prefix = format!("{server}.");
         let unnamed = self.rebuild_snapshot();
-        let own = unnamed.into_iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
-        own.map(|(_, problem)| problem).collect()
+        let problems = unnamed.into_iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
+        problems.map(|(_, problem)| problem).collect()
     }
 
     fn features_changed(&self) {

@@ -1,4 +1,5 @@
-//! Signs of life while a call waits for a person: a client that counts them does not give it up.
+//! Progress notifications while a call waits for a person, so that a client with an inactivity
+//! timeout does not give it up.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,25 +7,28 @@ use std::time::Duration;
 
 use super::progress_reporter::ProgressReporter;
 
-/// Does the work, and tells every so often that it still goes on.
+/// The interval of heartbeats while a call waits for a person.
+pub(super) const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Runs work, and reports at every interval that it goes on.
 pub(crate) async fn during<T>(
     work: impl Future<Output = T>,
-    every: Duration,
-    told: &[Arc<ProgressReporter>],
+    interval: Duration,
+    reporters: &[Arc<ProgressReporter>],
     message: &str,
 ) -> T {
-    if told.is_empty() {
+    if reporters.is_empty() {
         return work.await;
     }
     let mut work = std::pin::pin!(work);
-    let mut beats = tokio::time::interval(every);
-    // The first tick is at once.
+    let mut beats = tokio::time::interval(interval);
+    // The first tick is immediate.
     beats.tick().await;
     loop {
         tokio::select! {
             biased;
-            done = &mut work => return done,
-            _ = beats.tick() => told.iter().for_each(|reporter| reporter.sign_of_life(message)),
+            output = &mut work => return output,
+            _ = beats.tick() => reporters.iter().for_each(|reporter| reporter.heartbeat(message)),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The folder into which approvers drop what they signed.
+//! The inbox: the folder into which approvers drop signed files.
 //!
-//! Whoever can write there is not trusted: every file is only bytes until the kernel has verified
-//! it. So a file is opened without following links, read within a bound, and removed once it was
-//! taken in; a look takes a bounded number of files.
+//! Writers to the folder are not trusted: a file is mere bytes until the kernel has verified it. So
+//! a file is opened without following links, read up to a limit, and removed after it was
+//! processed; a poll takes a bounded number of files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -10,28 +10,28 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use weaver_policy::approval::MAX_SIGNED_FILE;
+use weaver_policy::approval::MAX_SIGNED_FILE_BYTES;
 
 use crate::bounded_file::{self, ReadError};
 
-/// How many files one poll reads; the rest wait for the next poll.
-const MAX_LOOK: usize = 64;
-/// How many of them are for files that answer no request that waits: words of operators, standing
-/// approvals.
-const MIN_OTHERS: usize = 16;
-/// How many directory entries one poll examines.
-const MAX_NAMES: usize = 262_144;
-/// The ending of the files that count; others are being written, or are not ours.
-const ENDING: &str = "json";
+/// The most files read in one poll; the rest wait for the next.
+const MAX_FILES_PER_POLL: usize = 64;
+/// How many of them are reserved for files that answer no pending request: operator statements,
+/// standing approvals.
+const MIN_OTHER_FILES: usize = 16;
+/// The most directory entries examined in one poll.
+const MAX_ENTRIES: usize = 262_144;
+/// The extension of complete files. Files with another one are still being written, or not ours.
+const EXTENSION: &str = "json";
 
 /// Why a file of the inbox is not read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InboxError {
-    /// The system does not open it, as where it is a link.
+    /// The file cannot be opened, for example because it is a link.
     #[error("the file cannot be opened: {0}")]
     Open(io::Error),
-    /// It is a pipe or the like.
-    #[error("it is no regular file")]
+    /// It is a pipe or another special file.
+    #[error("it is not a regular file")]
     NotRegular,
     /// It cannot be read, or is too long.
     #[error(transparent)]
@@ -42,7 +42,7 @@ pub(crate) enum InboxError {
 #[derive(Debug)]
 pub(crate) struct InboxFile {
     path: PathBuf,
-    /// Its bytes, or what was wrong with the file itself.
+    /// Its bytes, or why it could not be read.
     pub(crate) bytes: Result<Vec<u8>, InboxError>,
 }
 
@@ -55,7 +55,7 @@ impl InboxFile {
     /// Removes the file after it was processed.
     ///
     /// # Errors
-    /// [`io::Error`], when it cannot be removed; it will be found again.
+    /// [`io::Error`], when it cannot be removed; the next poll finds it again.
     pub(crate) fn remove(&self) -> io::Result<()> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -64,65 +64,71 @@ impl InboxFile {
     }
 }
 
-/// The files now in the folder. Answers to pending requests come first, the requests by turns, and
-/// within each the newest first, so that an answer does not wait behind files left there before.
-/// The files taken are returned in the order of their times. A missing folder is empty.
+/// Reads a bounded number of files. Answers to pending requests come first, round-robin over the
+/// requests and the newest first within each, so that no flood of files can delay the answer to
+/// another request. The result is in the order of modification times. A missing folder counts as
+/// empty.
 ///
 /// # Errors
 /// [`io::Error`], when the folder cannot be read.
-pub(crate) fn look(folder: &Path, waiting: &BTreeSet<String>) -> io::Result<Vec<InboxFile>> {
+pub(crate) fn poll(folder: &Path, pending: &BTreeSet<String>) -> io::Result<Vec<InboxFile>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other?,
+        is_other_file => is_other_file?,
     };
     let paths = entries
-        .take(MAX_NAMES)
+        .take(MAX_ENTRIES)
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
-    let mut found: Vec<InboxEntry> = paths.map(|path| InboxEntry::of(path, waiting)).collect();
-    found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.path.cmp(&b.path)));
-    let mut of_request: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-    // The newest of each request first, then the second of each; other files after the answers.
-    let mut ranked: Vec<(bool, usize, &InboxEntry)> = Vec::with_capacity(found.len());
-    for one in &found {
-        let turn = of_request.entry(one.request.as_deref()).or_default();
-        ranked.push((one.request.is_none(), *turn, one));
+        .filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION));
+    let mut candidates: Vec<InboxEntry> =
+        paths.map(|path| InboxEntry::from_path(path, pending)).collect();
+    candidates.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
+    let mut turns: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    // The newest file of each request first, then the second of each; other files after the
+    // answers.
+    let mut ranked: Vec<(bool, usize, &InboxEntry)> = Vec::with_capacity(candidates.len());
+    for entry in &candidates {
+        let turn = turns.entry(entry.request.as_deref()).or_default();
+        ranked.push((entry.request.is_none(), *turn, entry));
         *turn += 1;
     }
-    ranked.sort_by_key(|(other, turn, _)| (*other, *turn));
-    let answers = ranked.iter().filter(|(other, ..)| !other).take(MAX_LOOK - MIN_OTHERS);
-    let mut taken: Vec<&InboxEntry> = answers.map(|(.., one)| *one).collect();
-    let room = MAX_LOOK - taken.len();
-    let others = ranked.iter().filter(|(other, ..)| *other).take(room);
-    taken.extend(others.map(|(.., one)| *one));
+    ranked.sort_by_key(|(is_other_file, turn, _)| (*is_other_file, *turn));
+    let answers = ranked
+        .iter()
+        .filter(|(is_other_file, ..)| !is_other_file)
+        .take(MAX_FILES_PER_POLL - MIN_OTHER_FILES);
+    let mut taken: Vec<&InboxEntry> = answers.map(|(.., entry)| *entry).collect();
+    let remaining = MAX_FILES_PER_POLL - taken.len();
+    let other_files = ranked.iter().filter(|(is_other_file, ..)| *is_other_file).take(remaining);
+    taken.extend(other_files.map(|(.., entry)| *entry));
     taken.sort_by(|a, b| {
-        (a.request.is_none(), a.at, &a.path).cmp(&(b.request.is_none(), b.at, &b.path))
+        (a.request.is_none(), a.modified, &a.path).cmp(&(b.request.is_none(), b.modified, &b.path))
     });
     Ok(taken
         .into_iter()
-        .map(|one| InboxFile { bytes: read(&one.path), path: one.path.clone() })
+        .map(|entry| InboxFile { bytes: read(&entry.path), path: entry.path.clone() })
         .collect())
 }
 
-/// A file by its name and time, not opened yet.
+/// A directory entry that was not opened yet.
 struct InboxEntry {
     path: PathBuf,
-    /// When it was written last.
-    at: Option<SystemTime>,
-    /// The request that waits and that it is named after.
+    /// Its modification time.
+    modified: Option<SystemTime>,
+    /// The pending request that its name refers to.
     request: Option<String>,
 }
 
 impl InboxEntry {
-    fn of(path: PathBuf, waiting: &BTreeSet<String>) -> Self {
-        let about = path.symlink_metadata().ok();
-        let at = about.and_then(|about| about.modified().ok());
+    fn from_path(path: PathBuf, pending: &BTreeSet<String>) -> Self {
+        let metadata = path.symlink_metadata().ok();
+        let modified = metadata.and_then(|metadata| metadata.modified().ok());
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let about = stem.rsplit_once('-').map_or(stem, |(about, _)| about);
-        let request = waiting.get(about).cloned();
-        Self { path, at, request }
+        let metadata = stem.rsplit_once('-').map_or(stem, |(metadata, _)| metadata);
+        let request = pending.get(metadata).cloned();
+        Self { path, modified, request }
     }
 }
 
@@ -132,7 +138,7 @@ fn read(path: &Path) -> Result<Vec<u8>, InboxError> {
     if !kind.is_file() {
         return Err(InboxError::NotRegular);
     }
-    Ok(bounded_file::all(file, MAX_SIGNED_FILE)?)
+    Ok(bounded_file::read_all(file, MAX_SIGNED_FILE_BYTES)?)
 }
 
 #[cfg(unix)]
@@ -141,7 +147,7 @@ fn open(path: &Path) -> io::Result<File> {
 
     use rustix::fs::OFlags;
 
-    // A link could lead anywhere, and a pipe could wait for ever.
+    // A link could lead anywhere, and opening a pipe could block forever.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
     OpenOptions::new().read(true).custom_flags(flags).open(path)
@@ -162,29 +168,29 @@ mod tests {
         for (at, name) in ["a.json", "b.json", "c.json.part", "d"].into_iter().enumerate() {
             write_at(&folder.path().join(name), name, at);
         }
-        let found = look(folder.path(), &BTreeSet::new()).unwrap();
+        let found = poll(folder.path(), &BTreeSet::new()).unwrap();
         let names: Vec<_> = found.iter().map(InboxFile::name).collect();
         assert_eq!(names, ["a.json", "b.json"]);
         assert_eq!(found[0].bytes.as_deref().unwrap(), b"a.json");
         found[0].remove().unwrap();
         found[0].remove().unwrap();
-        assert_eq!(look(folder.path(), &BTreeSet::new()).unwrap().len(), 1);
-        assert!(look(&folder.path().join("absent"), &BTreeSet::new()).unwrap().is_empty());
+        assert_eq!(poll(folder.path(), &BTreeSet::new()).unwrap().len(), 1);
+        assert!(poll(&folder.path().join("absent"), &BTreeSet::new()).unwrap().is_empty());
     }
 
     #[test]
     fn a_look_is_bounded() {
         let folder = tempfile::tempdir().unwrap();
-        for n in 0..MAX_LOOK + 5 {
+        for n in 0..MAX_FILES_PER_POLL + 5 {
             write_at(&folder.path().join(format!("{n:04}.json")), "{}", n + 1);
         }
-        write_at(&folder.path().join("0099.json"), &" ".repeat(MAX_SIGNED_FILE + 1), 0);
+        write_at(&folder.path().join("0099.json"), &" ".repeat(MAX_SIGNED_FILE_BYTES + 1), 0);
         fs::remove_file(folder.path().join("0000.json")).unwrap();
         for n in 1..6 {
             fs::remove_file(folder.path().join(format!("{n:04}.json"))).unwrap();
         }
-        let found = look(folder.path(), &BTreeSet::new()).unwrap();
-        assert_eq!(found.len(), MAX_LOOK);
+        let found = poll(folder.path(), &BTreeSet::new()).unwrap();
+        assert_eq!(found.len(), MAX_FILES_PER_POLL);
         assert!(
             found[0].bytes.as_ref().is_err_and(|error| error.to_string().contains("more than"))
         );
@@ -212,8 +218,8 @@ mod tests {
         write_at(&folder.path().join("req_1-abc.json"), "answer", 1);
         write_at(&folder.path().join("zz-word.json"), "word", 20);
         let waiting = BTreeSet::from(["req_1".to_owned(), "req_2".to_owned()]);
-        let found = look(folder.path(), &waiting).unwrap();
-        assert_eq!(found.len(), MAX_LOOK);
+        let found = poll(folder.path(), &waiting).unwrap();
+        assert_eq!(found.len(), MAX_FILES_PER_POLL);
         let names: Vec<_> = found.iter().map(InboxFile::name).collect();
         for name in ["req_1-abc.json", "zz-word.json"] {
             assert!(names.contains(&name.to_owned()), "{name}: {names:?}");
@@ -230,7 +236,7 @@ mod tests {
         let pipe = folder.path().join("b.json");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         fs::create_dir(folder.path().join("c.json")).unwrap();
-        let found = look(folder.path(), &BTreeSet::new()).unwrap();
+        let found = poll(folder.path(), &BTreeSet::new()).unwrap();
         assert_eq!(found.len(), 2, "a folder is no file");
         assert!(found.iter().all(|dropped| dropped.bytes.is_err()), "{found:?}");
     }

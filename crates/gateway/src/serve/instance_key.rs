@@ -1,14 +1,14 @@
-//! Whose calls an instance of a server serves.
+//! The key of a dedicated instance.
 
 use std::path::PathBuf;
 
 use weaver_types::RunId;
 
-/// Whose calls an instance serves.
+/// Identifies a dedicated instance by the clients it serves.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum InstanceKey {
-    /// Those of one client, in its current run.
+    /// One client, in its current run.
     Run(RunId),
-    /// Those of the clients that work in a folder.
+    /// All clients that work in a folder.
     Folder(PathBuf),
 }

@@ -1,20 +1,20 @@
-//! Reads and writes lines, with bounded buffers.
+//! Reads and writes lines with bounded buffers.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
 /// The longest line that is read, in bytes.
-pub(crate) const MAX_LINE: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Where the lines go that answer a request.
+/// The queue of lines to a client.
 pub(crate) type Outbox = mpsc::Sender<Vec<u8>>;
 
 /// A line that is not blank.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// Its bytes, without the line feed.
-    Whole(Vec<u8>),
-    /// It was longer than [`MAX_LINE`] and was passed over to its end.
+    /// The line without the line feed.
+    Complete(Vec<u8>),
+    /// It was longer than [`MAX_LINE_BYTES`] and was skipped.
     TooLong,
 }
 
@@ -27,27 +27,27 @@ pub(crate) async fn read(
     loop {
         let buffer = reader.fill_buf().await?;
         let newline = buffer.iter().position(|byte| *byte == b'\n');
-        let over = newline.is_some() || buffer.is_empty();
-        let ended = buffer.is_empty();
-        let taken = newline.map_or(buffer.len(), |at| at + 1);
+        let is_line_end = newline.is_some() || buffer.is_empty();
+        let is_stream_end = buffer.is_empty();
+        let consumed = newline.map_or(buffer.len(), |index| index + 1);
         if !too_long {
-            line.extend(buffer.iter().take(newline.unwrap_or(taken)));
+            line.extend(buffer.iter().take(newline.unwrap_or(consumed)));
         }
-        reader.consume(taken);
-        if line.len() > MAX_LINE {
+        reader.consume(consumed);
+        if line.len() > MAX_LINE_BYTES {
             too_long = true;
             line = Vec::new();
         }
-        if over && too_long {
+        if is_line_end && too_long {
             return Ok(Some(Line::TooLong));
         }
-        if over && line.iter().any(|byte| !byte.is_ascii_whitespace()) {
-            return Ok(Some(Line::Whole(line)));
+        if is_line_end && line.iter().any(|byte| !byte.is_ascii_whitespace()) {
+            return Ok(Some(Line::Complete(line)));
         }
-        if ended {
+        if is_stream_end {
             return Ok(None);
         }
-        if over {
+        if is_line_end {
             line.clear();
         }
     }
@@ -55,17 +55,17 @@ pub(crate) async fn read(
 
 /// Writes the queued lines until all senders are dropped.
 pub(crate) async fn write(
-    mut inbox: mpsc::Receiver<Vec<u8>>,
+    mut queue: mpsc::Receiver<Vec<u8>>,
     mut writer: impl AsyncWrite + Unpin + Send,
 ) {
-    while let Some(line) = inbox.recv().await {
+    while let Some(line) = queue.recv().await {
         let mut ok = writer.write_all(&line).await.is_ok();
-        while let Ok(line) = inbox.try_recv() {
+        while let Ok(line) = queue.try_recv() {
             ok = ok && writer.write_all(&line).await.is_ok();
         }
         if !ok || writer.flush().await.is_err() {
             // The client is gone; its requests are still recorded.
-            inbox.close();
+            queue.close();
         }
     }
 }
@@ -88,18 +88,18 @@ mod tests {
 
     #[test]
     fn blank_lines_are_none_and_the_last_needs_no_end() {
-        let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
+        let whole = |text: &str| Line::Complete(text.as_bytes().to_vec());
         assert_eq!(all(b"\n \r\na\n\nb"), [whole("a"), whole("b")]);
         assert_eq!(all(b" \n "), []);
     }
 
     #[test]
     fn a_line_is_bounded_exactly_also_at_the_end() {
-        let fits = vec![b'x'; MAX_LINE];
-        assert_eq!(all(&fits), [Line::Whole(fits.clone())]);
-        let mut longer = vec![b'x'; MAX_LINE + 1];
+        let fits = vec![b'x'; MAX_LINE_BYTES];
+        assert_eq!(all(&fits), [Line::Complete(fits.clone())]);
+        let mut longer = vec![b'x'; MAX_LINE_BYTES + 1];
         assert_eq!(all(&longer), [Line::TooLong]);
         longer.extend(b"\nb\n");
-        assert_eq!(all(&longer), [Line::TooLong, Line::Whole(b"b".to_vec())]);
+        assert_eq!(all(&longer), [Line::TooLong, Line::Complete(b"b".to_vec())]);
     }
 }

@@ -1,4 +1,4 @@
-//! Pages of a list, with the cursors of MCP.
+//! Pages of a list with MCP cursors.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 
 use super::message::{RpcError, code};
 
-/// One page of a list: the items with their exported names, and where the next one begins.
+/// One page of a list: the items by exported name, and the cursor of the next page.
 pub(crate) struct ListPage<'a, T> {
     pub(crate) items: Vec<(&'a str, &'a T)>,
     pub(crate) next: Option<String>,
 }
 
-/// A cursor that no list here gave out.
+/// A cursor that no list here issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cursor does not belong to this list")]
 pub(crate) struct UnknownCursor;
@@ -26,8 +26,8 @@ impl From<UnknownCursor> for RpcError {
     }
 }
 
-/// Where the page begins that a request asks for; `None` for the first one.
-pub(crate) fn cursor(params: &Map<String, Value>) -> Result<Option<&str>, RpcError> {
+/// The cursor of a request; `None` for the first page.
+pub(crate) fn requested_cursor(params: &Map<String, Value>) -> Result<Option<&str>, RpcError> {
     match params.get("cursor") {
         None => Ok(None),
         Some(Value::String(cursor)) => Ok(Some(cursor)),
@@ -35,25 +35,25 @@ pub(crate) fn cursor(params: &Map<String, Value>) -> Result<Option<&str>, RpcErr
     }
 }
 
-/// A page of at most so many items of a sorted list. The cursor names the last item before it, so
-/// that what comes and goes between two pages neither repeats nor hides any other.
+/// A page of a sorted list. The cursor encodes the last name before the page, so that items that
+/// come and go between two pages neither repeat nor hide others.
 pub(crate) fn page<'a, T>(
     list: &'a BTreeMap<String, T>,
     cursor: Option<&str>,
-    most: usize,
+    limit: usize,
     may_see: impl Fn(&T) -> bool,
 ) -> Result<ListPage<'a, T>, UnknownCursor> {
     let after = cursor.map(read_cursor).transpose()?;
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-    let seen = list.range::<String, _>((from, Bound::Unbounded));
-    let mut items: Vec<(&str, &T)> = seen
+    let remaining = list.range::<String, _>((from, Bound::Unbounded));
+    let mut items: Vec<(&str, &T)> = remaining
         .filter(|(_, item)| may_see(item))
         .map(|(name, item)| (name.as_str(), item))
-        .take(most.saturating_add(1))
+        .take(limit.saturating_add(1))
         .collect();
-    let more = items.len() > most;
-    items.truncate(most);
-    let last = items.last().filter(|_| more);
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    let last = items.last().filter(|_| has_more);
     let next = last.map(|(name, _)| URL_SAFE_NO_PAD.encode(name));
     Ok(ListPage { items, next })
 }

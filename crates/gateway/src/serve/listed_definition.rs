@@ -1,8 +1,9 @@
 //! The definition of a tool as its server lists it, kept as text.
 //!
 //! A parsed definition takes several times the memory of its text: each of its many small objects
-//! is a node of a tree with room for eleven members. A gateway keeps thousands of definitions and
-//! reads one when a client lists the tools, so the text is kept, beside what each call asks.
+//! is a tree node with room for eleven members. A gateway keeps thousands of definitions and reads
+//! one only when a client lists the tools, so it keeps the text, and the few facts that every call
+//! needs.
 
 use std::sync::Arc;
 
@@ -11,53 +12,53 @@ use weaver_drivers::mcp::ParameterHeaders;
 
 use super::justification;
 
-/// A definition with what is asked of it at each call.
+/// A definition, and the facts about it that every call needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ListedDefinition {
     text: Box<str>,
-    /// Whether it has a schema of its results.
+    /// Whether it has an output schema.
     pub(crate) has_output_schema: bool,
-    /// Whether the proxy lists it with the argument for a justification.
+    /// Whether the proxy adds the justification argument.
     pub(crate) takes_justification: bool,
     /// Whether it can be called as a task.
     pub(crate) task_support: TaskSupport,
-    /// The headers that repeat its arguments, where there are some.
+    /// The headers that repeat arguments, if there are any.
     pub(crate) parameter_headers: Option<Arc<ParameterHeaders>>,
 }
 
 /// Whether a tool can be called as a task, as its server says in `execution.taskSupport`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskSupport {
-    /// Not at all; also where the server says nothing or something else.
+    /// No. Also where the server says nothing, or something else.
     Forbidden,
-    /// Both ways.
+    /// Yes, but a plain call works as well.
     Optional,
-    /// In no other way.
+    /// Only as a task.
     Required,
 }
 
 impl ListedDefinition {
     pub(crate) fn new(definition: &Value) -> Self {
-        // What is no object is listed as the schema of one.
+        // A schema that is no object is listed as an empty object schema.
         let input = definition.get("inputSchema").filter(|schema| schema.is_object());
         let support = definition.pointer("/execution/taskSupport").and_then(Value::as_str);
         Self {
             text: definition.to_string().into(),
             has_output_schema: definition.get("outputSchema").is_some(),
-            takes_justification: input.is_none_or(justification::is_added),
+            takes_justification: input.is_none_or(justification::can_be_added),
             task_support: match support {
                 Some("optional") => TaskSupport::Optional,
                 Some("required") => TaskSupport::Required,
                 _ => TaskSupport::Forbidden,
             },
-            // Clients leave a tool out whose headers cannot be.
-            parameter_headers: ParameterHeaders::of(definition)
+            // A definition with invalid headers has none: clients ignore such a tool.
+            parameter_headers: ParameterHeaders::from_tool(definition)
                 .filter(|headers| !headers.is_empty())
                 .map(Arc::new),
         }
     }
 
-    /// The definition, every field kept.
+    /// The definition with all its fields.
     pub(crate) fn to_value(&self) -> Value {
         // Written by `new`, so it can be read.
         serde_json::from_str(&self.text).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Measuring a call, however it ends.
+//! Measures a call, however it ends.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use weaver_types::{CapabilityId, ToolErrorCode};
 use super::server_feature::FeatureKind;
 use crate::telemetry::{CallReport, CallTrace, RequestOrigin, Telemetry, TraceParent};
 
-/// A call that is measured. One that is dropped before its end was given up by its client.
+/// A call being measured. If it is dropped before its end, it counts as abandoned by its client.
 pub(crate) struct MeasuredCall {
     telemetry: Arc<Telemetry>,
     trace: Arc<CallTrace>,
@@ -16,23 +16,24 @@ pub(crate) struct MeasuredCall {
 }
 
 /// What is known of a call before it begins.
-pub(crate) struct CallOrigin<'a> {
+pub(crate) struct CallDetails<'a> {
     pub(crate) capability: &'a CapabilityId,
-    /// The server as the configuration names it. What a client asks for names no series by itself.
+    /// The configured name of the server. Names that a client invents must not create metric
+    /// series.
     pub(crate) server: String,
     pub(crate) principal: String,
-    /// The trace that its client is in.
+    /// The trace context of the client.
     pub(crate) trace_parent: Option<TraceParent>,
     /// The request that makes it.
     pub(crate) request: RequestOrigin,
-    /// The resource that it reads, without secrets.
+    /// The masked URI of the resource that it reads.
     pub(crate) resource_uri: Option<String>,
 }
 
 impl MeasuredCall {
-    pub(crate) fn begin(telemetry: &Arc<Telemetry>, origin: CallOrigin<'_>) -> Self {
-        let CallOrigin { capability, server, principal, trace_parent, request, resource_uri } =
-            origin;
+    pub(crate) fn begin(telemetry: &Arc<Telemetry>, details: CallDetails<'_>) -> Self {
+        let CallDetails { capability, server, principal, trace_parent, request, resource_uri } =
+            details;
         let report = CallReport {
             server,
             method: method_of(capability),
@@ -52,7 +53,7 @@ impl MeasuredCall {
         Arc::clone(&self.trace)
     }
 
-    /// The kernel has answered.
+    /// Records the kernel's outcome.
     pub(crate) fn end(mut self, invocation: &Invocation) {
         let result = invocation.result.as_ref();
         let report = &mut self.report;
@@ -61,15 +62,15 @@ impl MeasuredCall {
         let decision = &invocation.decision;
         (report.outcome, report.reason) = match result {
             Some(result) if result.success => ("ok", None),
-            _ if !decision.allowed() => {
-                (decision.verdict().as_str(), Some(decision.primary().as_str()))
+            _ if !decision.is_allowed() => {
+                (decision.verdict().as_str(), Some(decision.primary_reason().as_str()))
             }
-            Some(result) => ("error", result.error_code.map(word_of)),
+            Some(result) => ("error", result.error_code.map(error_word)),
             None => ("ok", None),
         };
     }
 
-    /// The gateway could not make the call.
+    /// Records that the gateway could not make the call.
     pub(crate) fn fail(mut self, code: &'static str) {
         (self.report.outcome, self.report.reason) = ("error", Some(code));
     }
@@ -81,8 +82,8 @@ impl Drop for MeasuredCall {
     }
 }
 
-/// The word for an error of a tool.
-fn word_of(code: ToolErrorCode) -> &'static str {
+/// The metric label of a tool error.
+fn error_word(code: ToolErrorCode) -> &'static str {
     match code {
         ToolErrorCode::NotFound => "not_found",
         ToolErrorCode::PermissionDenied => "permission_denied",

@@ -1,5 +1,5 @@
-//! Durable memory as tools: the four capabilities of the namespace `kernel.memory`, where the
-//! configuration asks for them. They are decided, labelled and recorded like any other tool.
+//! Durable memory as tools: the four capabilities of the namespace `kernel.memory`, if configured.
+//! They are decided, labelled and recorded like any other tool.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use super::listed_definition::ListedDefinition;
 use crate::config::Config;
 
 /// The prefix of their ids.
-const NAMESPACE: &str = "kernel.memory.";
+const NAMESPACE_PREFIX: &str = "kernel.memory.";
 
-/// Opens the file and puts the four into the registry.
+/// Opens the memory file and registers the four tools.
 ///
 /// # Errors
 /// [`ServeError::Store`], when the file cannot be opened; [`ServeError::Tool`], when one of the ids
@@ -37,26 +37,27 @@ pub(crate) fn register(
         ..BundleParts::new(Arc::clone(clock))
     };
     memory::register(registry, &MemoryBundle::create(parts).durable).map_err(|error| {
-        let name = NAMESPACE.trim_end_matches('.').to_owned();
+        let name = NAMESPACE_PREFIX.trim_end_matches('.').to_owned();
         ServeError::Tool { name, problem: error.to_string() }
     })
 }
 
 /// Whether a capability is one of them.
-pub(crate) fn is_ours(id: &CapabilityId) -> bool {
-    id.as_str().starts_with(NAMESPACE)
+pub(crate) fn is_memory_tool(id: &CapabilityId) -> bool {
+    id.as_str().starts_with(NAMESPACE_PREFIX)
 }
 
-/// The four tools as a client sees them.
+/// The definitions of the four tools.
 pub(crate) fn definitions(registry: &Registry) -> BTreeMap<CapabilityId, Arc<ListedDefinition>> {
-    let ours = registry.list_all().into_iter().filter_map(|entry| {
+    let definitions = registry.list_all().into_iter().filter_map(|entry| {
         let spec = entry.capability().spec();
         let definition = json!({
             "name": spec.id,
             "description": spec.description,
             "inputSchema": spec.input_schema.as_deref(),
         });
-        is_ours(&spec.id).then(|| (spec.id.clone(), Arc::new(ListedDefinition::new(&definition))))
+        is_memory_tool(&spec.id)
+            .then(|| (spec.id.clone(), Arc::new(ListedDefinition::new(&definition))))
     });
-    ours.collect()
+    definitions.collect()
 }

@@ -1,23 +1,23 @@
-//! JSON-RPC messages from the client: classified strictly, answered exactly once.
+//! JSON-RPC messages: strict classification of a client's lines, and the lines sent to it.
 
 use serde_json::{Map, Value, json};
 use weaver_types::canonical::{self, Profile};
 
 /// JSON-RPC error codes.
 pub(crate) mod code {
-    pub(crate) const PARSE: i64 = -32700;
+    pub(crate) const PARSE_ERROR: i64 = -32700;
     pub(crate) const INVALID_REQUEST: i64 = -32600;
-    pub(crate) const NOT_FOUND: i64 = -32601;
+    pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
     pub(crate) const INVALID_PARAMS: i64 = -32602;
     pub(crate) const INTERNAL: i64 = -32603;
-    /// A resource is not there (legacy era; the modern one says that parameters are invalid).
+    /// An unknown resource (legacy era; the modern one uses [`INVALID_PARAMS`]).
     pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// The policy refuses, or the call failed: `data` has the verdict, the reason and the words. The
-    /// number is one of those that the protocol leaves to implementations.
+    /// The policy refused the call, or it failed: `data` has the verdict, the reason and the
+    /// message. The number is from the range that JSON-RPC leaves to implementations.
     pub(crate) const REFUSED: i64 = -32010;
     /// The client lacks a capability that the request needs (2026-07-28).
     pub(crate) const MISSING_CAPABILITY: i64 = -32021;
-    /// The protocol version of the request is not spoken here (2026-07-28).
+    /// The protocol version of the request is not supported (2026-07-28).
     pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 }
 
@@ -41,8 +41,8 @@ pub(crate) struct Request {
     pub(crate) id: Value,
     pub(crate) method: String,
     pub(crate) params: Map<String, Value>,
-    /// Set when the line is JSON but not acceptable as it stands (a duplicate key, an integer
-    /// beyond 64 bits): a tool call is then refused by name instead of failing without a trace.
+    /// Set when the line is JSON but ambiguous (a duplicate key, an integer beyond 64 bits). A tool
+    /// call is then refused by name, instead of failing without a record.
     pub(crate) argument_problem: Option<String>,
 }
 
@@ -54,12 +54,12 @@ pub(crate) enum ClientMessage {
         method: String,
         params: Map<String, Value>,
     },
-    /// An answer to a request of ours.
+    /// The client's answer to a request of ours.
     Response {
         id: Value,
         answer: Result<Value, weaver_drivers::mcp::RpcError>,
     },
-    /// Not acceptable; the error goes back under this id.
+    /// Not acceptable; the error is sent under this id.
     Malformed {
         id: Value,
         error: RpcError,
@@ -67,7 +67,7 @@ pub(crate) enum ClientMessage {
 }
 
 /// Classifies a line.
-pub(crate) fn read(line: &[u8]) -> ClientMessage {
+pub(crate) fn parse(line: &[u8]) -> ClientMessage {
     let (value, argument_problem) = match canonical::parse(line, Profile::Foreign) {
         Ok(value) => (value, None),
         Err(error) => match serde_json::from_slice::<Value>(line) {
@@ -75,8 +75,8 @@ pub(crate) fn read(line: &[u8]) -> ClientMessage {
             Err(_) => {
                 return malformed(
                     Value::Null,
-                    code::PARSE,
-                    format!("the line is no JSON: {error}"),
+                    code::PARSE_ERROR,
+                    format!("the line is not JSON: {error}"),
                 );
             }
         },
@@ -85,14 +85,14 @@ pub(crate) fn read(line: &[u8]) -> ClientMessage {
         return malformed(
             Value::Null,
             code::INVALID_REQUEST,
-            "a message is one JSON object; batches are not taken",
+            "a message is one JSON object; batches are not accepted",
         );
     };
     let id = message.remove("id");
-    let known = id.clone().filter(|id| id.is_string() || id.is_i64() || id.is_u64());
+    let valid_id = id.clone().filter(|id| id.is_string() || id.is_i64() || id.is_u64());
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return malformed(
-            known.unwrap_or_default(),
+            valid_id.unwrap_or_default(),
             code::INVALID_REQUEST,
             "`jsonrpc` must be \"2.0\"",
         );
@@ -102,19 +102,19 @@ pub(crate) fn read(line: &[u8]) -> ClientMessage {
         Some(Value::Object(params)) => params,
         Some(_) => {
             return malformed(
-                known.unwrap_or_default(),
+                valid_id.unwrap_or_default(),
                 code::INVALID_PARAMS,
                 "`params` must be an object",
             );
         }
     };
-    match (message.remove("method"), id, known) {
+    match (message.remove("method"), id, valid_id) {
         (Some(Value::String(method)), Some(_), Some(id)) => {
             ClientMessage::Request(Request { id, method, params, argument_problem })
         }
         (Some(Value::String(method)), None, _) => ClientMessage::Notification { method, params },
         (None, Some(id), _) if message.contains_key("result") || message.contains_key("error") => {
-            ClientMessage::Response { id, answer: response(message) }
+            ClientMessage::Response { id, answer: parse_answer(message) }
         }
         (_, _, id) => malformed(
             id.unwrap_or_default(),
@@ -125,9 +125,9 @@ pub(crate) fn read(line: &[u8]) -> ClientMessage {
 }
 
 impl ClientMessage {
-    /// The answer to a line that is no request; `None` for a request.
-    pub(crate) fn refusal(line: &[u8]) -> Option<Vec<u8>> {
-        match read(line) {
+    /// The error for a line that is no request; `None` for a request.
+    pub(crate) fn non_request_refusal(line: &[u8]) -> Option<Vec<u8>> {
+        match parse(line) {
             Self::Request(_) => None,
             Self::Malformed { id, error } => Some(answer(&id, Err(error))),
             Self::Notification { .. } | Self::Response { .. } => {
@@ -157,16 +157,16 @@ pub(crate) fn answer(id: &Value, outcome: Result<Value, RpcError>) -> Vec<u8> {
     line(&message)
 }
 
-/// What the client answered to a request of ours.
-fn response(mut message: Map<String, Value>) -> Result<Value, weaver_drivers::mcp::RpcError> {
+/// Parses the client's answer to a request of ours.
+fn parse_answer(mut message: Map<String, Value>) -> Result<Value, weaver_drivers::mcp::RpcError> {
     use weaver_drivers::mcp::RpcError;
     match (message.remove("result"), message.remove("error")) {
         (Some(result), None) => Ok(result),
         (_, error) => {
             let error = error.unwrap_or_default();
             let code = error.get("code").and_then(Value::as_i64).unwrap_or(code::INTERNAL);
-            let said = error.get("message").and_then(Value::as_str).unwrap_or_default();
-            Err(RpcError::new(code, said))
+            let message_text = error.get("message").and_then(Value::as_str).unwrap_or_default();
+            Err(RpcError::new(code, message_text))
         }
     }
 }
@@ -186,8 +186,8 @@ pub(crate) fn notification_with(method: &str, params: Value) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }
 
-/// A text of somebody else as a message repeats it: escaped and cut.
-pub(crate) fn shown(text: &str) -> String {
+/// An untrusted text as quoted in a message: escaped and shortened.
+pub(crate) fn excerpt(text: &str) -> String {
     weaver_text::escape::line(weaver_text::escape::truncate(text, 80)).into_owned()
 }
 
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_duplicate_key_is_a_flaw_of_the_request_it_stands_in() {
         let line = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","arguments":{"x":1,"x":2}}}"#;
-        let ClientMessage::Request(request) = read(line) else { panic!("no request") };
+        let ClientMessage::Request(request) = parse(line) else { panic!("no request") };
         assert_eq!(request.id, json!(7));
         assert!(
             request
@@ -217,7 +217,7 @@ mod tests {
     fn what_cannot_be_answered_by_id_is_answered_without() {
         for line in [&b"not json"[..], b"[]", b"{}", br#"{"jsonrpc":"2.0","id":{},"method":"x"}"#] {
             assert!(
-                matches!(read(line), ClientMessage::Malformed { id: Value::Null, .. }),
+                matches!(parse(line), ClientMessage::Malformed { id: Value::Null, .. }),
                 "{line:?}"
             );
         }
@@ -226,6 +226,6 @@ mod tests {
     #[test]
     fn null_is_no_id() {
         let line = br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#;
-        assert!(matches!(read(line), ClientMessage::Malformed { .. }));
+        assert!(matches!(parse(line), ClientMessage::Malformed { .. }));
     }
 }

@@ -1,31 +1,27 @@
-//! Gateway mode: a few tools instead of hundreds, schemas only on demand.
-
-use std::time::Duration;
+//! Gateway mode: three meta tools instead of hundreds of tools, with schemas on demand.
 
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::Caller;
 use weaver_firewall::HandleQuery;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Check, Contribution, Discharge, HandleId, JustificationSource,
-    ReasonCode, ResponseMode, Verdict,
+    CapabilityId, CapabilityRequest, CheckKind, CheckResult, HandleId, JustificationSource,
+    ReasonCode, Remedy, ResponseMode, Verdict,
 };
 
 use super::browse;
 use super::call::{self, CallOptions, CallOutcome, CallRequest};
 use super::call_argument_error::CallArgumentError;
 use super::client::Client;
-use super::definitions::MAX_ROWS;
 use super::error::ServeError;
 use super::execute_tool::{self, ExecuteTool};
-use super::message::{RpcError, code, shown};
-use super::near_name;
+use super::message::{RpcError, code, excerpt};
+use super::meta_tool_definitions::MAX_ROWS;
+use super::name_suggestion;
 use super::render::{self, Reply};
 
-const MAX_JUSTIFICATION: usize = 4_000;
-/// How long the first connection attempts may last before a search goes on without their tools.
-const PATIENCE: Duration = Duration::from_secs(25);
+const MAX_JUSTIFICATION_BYTES: usize = 4_000;
 
-/// Answers a call to one of these tools.
+/// Answers a call of a meta tool.
 pub(crate) async fn call(
     client: &Client,
     name: &str,
@@ -33,8 +29,8 @@ pub(crate) async fn call(
     mut options: CallOptions,
 ) -> Result<Reply, RpcError> {
     let offered = client.profile.execute_tools;
-    let execute_tool = ExecuteTool::named(offered, name);
-    let known: &[&str] = match (name, execute_tool) {
+    let execute_tool = ExecuteTool::by_name(offered, name);
+    let known_keys: &[&str] = match (name, execute_tool) {
         ("tool_browse", _) => &["query", "capability", "k", "page"],
         (_, Some(_)) => &["capability", "arguments", "justification", "mode"],
         ("tool_view", None) => &[
@@ -42,32 +38,32 @@ pub(crate) async fn call(
             "view", "args",
         ],
         (other, None) => {
-            let names = execute_tool::names(offered).replace(", ", " or ");
+            let names = execute_tool::joined_names(offered).replace(", ", " or ");
             let problem =
-                format!("no tool `{}` here; call {names} with its capability id", shown(other));
+                format!("no tool `{}` here; call {names} with its capability id", excerpt(other));
             return Err(RpcError::new(code::INVALID_PARAMS, problem));
         }
     };
     let Value::Object(arguments) = arguments else {
-        return Ok(Reply::usage("`arguments` must be an object"));
+        return Ok(Reply::usage_error("`arguments` must be an object"));
     };
-    let stray = arguments.keys().find(|key| !known.contains(&key.as_str()));
-    let stray = stray.map(|key| unknown_key(key, known));
-    let argument_problem = stray.or(options.argument_problem.take());
-    let answered = match (execute_tool, argument_problem) {
+    let unknown = arguments.keys().find(|key| !known_keys.contains(&key.as_str()));
+    let unknown = unknown.map(|key| unknown_key(key, known_keys));
+    let argument_problem = unknown.or(options.argument_problem.take());
+    let reply = match (execute_tool, argument_problem) {
         (Some(tool), argument_problem) => {
             execute(client, tool, arguments, CallOptions { argument_problem, ..options }).await
         }
-        (None, Some(argument_problem)) => return Ok(Reply::usage(argument_problem)),
-        (None, None) if name == "tool_browse" => browse::call(client, &arguments).await,
-        (None, None) => view(client, arguments).await,
+        (None, Some(argument_problem)) => return Ok(Reply::usage_error(argument_problem)),
+        (None, None) if name == "tool_browse" => browse::answer(client, &arguments).await,
+        (None, None) => view_result(client, arguments).await,
     };
-    Ok(answered.unwrap_or_else(failed))
+    Ok(reply.unwrap_or_else(internal_failure))
 }
 
-/// The answer when something inside failed: nothing was executed, and the agent is told so.
-pub(crate) fn failed(error: ServeError) -> Reply {
-    tracing::error!(%error, "a request failed inside");
+/// The answer to an internal failure: nothing was executed, and the agent is told so.
+pub(crate) fn internal_failure(error: ServeError) -> Reply {
+    tracing::error!(%error, "a request failed internally");
     let reason = match &error {
         ServeError::Store(_) | ServeError::Kernel(_) => ReasonCode::LedgerUnavailable,
         _ => ReasonCode::InternalError,
@@ -77,10 +73,10 @@ pub(crate) fn failed(error: ServeError) -> Reply {
     Reply::error(body)
 }
 
-fn unknown_key(key: &str, known: &[&str]) -> String {
-    match weaver_text::suggest::nearest(key, known.iter().copied()) {
-        Some(meant) => format!("unknown key `{}`; did you mean `{meant}`?", shown(key)),
-        None => format!("unknown key `{}`; the keys are {}", shown(key), known.join(", ")),
+fn unknown_key(key: &str, known_keys: &[&str]) -> String {
+    match weaver_text::suggest::nearest(key, known_keys.iter().copied()) {
+        Some(nearest) => format!("unknown key `{}`; did you mean `{nearest}`?", excerpt(key)),
+        None => format!("unknown key `{}`; the keys are {}", excerpt(key), known_keys.join(", ")),
     }
 }
 
@@ -93,42 +89,43 @@ async fn execute(
     if let Some(Value::String(id)) = arguments.get_mut("capability") {
         *id = browse::full_id(client, id);
     }
-    let (request, mode) = match read_call(&arguments) {
+    let (request, mode) = match parse_call(&arguments) {
         Ok(call) => call,
-        Err(error) => return malformed(client, &arguments, error.to_string()).await,
+        Err(error) => return reject_malformed(client, &arguments, error.to_string()).await,
     };
-    // What is not known, or not visible, is refused as such by the kernel.
+    // The kernel refuses unknown and hidden capabilities as such.
     let entry = client.gateway.registry.get(&request.capability_id);
-    let entry = entry.filter(|_| client.visible(&request.capability_id));
+    let entry = entry.filter(|_| client.is_visible(&request.capability_id));
     let refusal = entry.and_then(|entry| {
         let policy = client.gateway.kernel.policy();
         let tools = client.profile.execute_tools;
-        let right = ExecuteTool::of(tools, entry.capability(), &policy);
-        tool.refusal(right, entry.capability().id())
+        let responsible = ExecuteTool::for_capability(tools, entry.capability(), &policy);
+        tool.refusal(responsible, entry.capability().id())
     });
     if let Some(problem) = refusal {
-        return malformed(client, &arguments, problem).await;
+        return reject_malformed(client, &arguments, problem).await;
     }
-    let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
-    let asked = request.capability_id.clone();
-    let called =
-        call::run(client, CallRequest { request, arguments: &inner, mode, options }).await?;
-    let mut reply = render::invocation(client, &called, None);
-    if called.invocation.decision.primary() == ReasonCode::NotFound {
-        reply.add_to_message(&near_name::hint(client, asked.as_str()));
+    let tool_arguments = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
+    let capability_id = request.capability_id.clone();
+    let outcome =
+        call::run(client, CallRequest { request, arguments: &tool_arguments, mode, options })
+            .await?;
+    let mut reply = render::reply_to_invocation(client, &outcome, None);
+    if outcome.invocation.decision.primary_reason() == ReasonCode::NotFound {
+        reply.add_to_message(&name_suggestion::hint(client, capability_id.as_str()));
     }
     Ok(reply)
 }
 
-/// What is asked for.
-fn read_call(
+/// Parses the call: the capability request and the response mode.
+fn parse_call(
     arguments: &Map<String, Value>,
 ) -> Result<(CapabilityRequest, ResponseMode), CallArgumentError> {
     let Some(Value::String(id)) = arguments.get("capability") else {
         return Err(CallArgumentError::Capability);
     };
     let id =
-        CapabilityId::parse(id).map_err(|_| CallArgumentError::CapabilityId { id: shown(id) })?;
+        CapabilityId::parse(id).map_err(|_| CallArgumentError::CapabilityId { id: excerpt(id) })?;
     let mode = match arguments.get("mode").map(|mode| mode.as_str()) {
         None | Some(Some("auto")) => ResponseMode::Auto,
         Some(Some("summary")) => ResponseMode::Summary,
@@ -140,55 +137,61 @@ fn read_call(
     let request = CapabilityRequest::new(id, "");
     match arguments.get("justification") {
         None | Some(Value::Null) => Ok((request, mode)),
-        Some(Value::String(text)) if text.len() <= MAX_JUSTIFICATION => {
+        Some(Value::String(text)) if text.len() <= MAX_JUSTIFICATION_BYTES => {
             Ok((request.justified(text.clone(), JustificationSource::Model), mode))
         }
-        Some(_) => {
-            Err(CallArgumentError::Justification { key: "justification", most: MAX_JUSTIFICATION })
-        }
+        Some(_) => Err(CallArgumentError::Justification {
+            key: "justification",
+            limit: MAX_JUSTIFICATION_BYTES,
+        }),
     }
 }
 
-/// Refuses a call that cannot be read, and records it under the name that it gave.
-async fn malformed(
+/// Refuses a malformed call, and records it under the id that it names.
+async fn reject_malformed(
     client: &Client,
     arguments: &Map<String, Value>,
     problem: String,
 ) -> Result<Reply, ServeError> {
-    let named = arguments.get("capability").and_then(Value::as_str).unwrap_or_default();
-    let Ok(id) = CapabilityId::parse(named).or_else(|_| CapabilityId::parse("unknown")) else {
-        return Ok(Reply::usage(problem));
+    let name = arguments.get("capability").and_then(Value::as_str).unwrap_or_default();
+    let Ok(id) = CapabilityId::parse(name).or_else(|_| CapabilityId::parse("unknown")) else {
+        return Ok(Reply::usage_error(problem));
     };
     let reason = ReasonCode::InvalidArguments;
-    let said = Contribution::new(Check::Justification, Verdict::Ask, reason, problem)
-        .discharged_by(Discharge::Arguments);
-    let done = client.reject(&CapabilityRequest::new(id, ""), said).await?;
-    Ok(render::invocation(client, &CallOutcome::immediate(done), None))
+    let denial = CheckResult::new(CheckKind::Justification, Verdict::Ask, reason, problem)
+        .with_remedy(Remedy::Arguments);
+    let invocation = client.reject(&CapabilityRequest::new(id, ""), denial).await?;
+    Ok(render::reply_to_invocation(client, &CallOutcome::without_wait(invocation), None))
 }
 
-async fn view(client: &Client, mut arguments: Map<String, Value>) -> Result<Reply, ServeError> {
+async fn view_result(
+    client: &Client,
+    mut arguments: Map<String, Value>,
+) -> Result<Reply, ServeError> {
     let Some(Value::String(id)) = arguments.remove("handle") else {
-        return Ok(Reply::usage("`handle` must be a handle id from an earlier answer"));
+        return Ok(Reply::usage_error("`handle` must be a handle id from an earlier answer"));
     };
     let Ok(id) = HandleId::parse(&id) else {
-        return Ok(Reply::usage(format!("`{}` is no handle id", shown(&id))));
+        return Ok(Reply::usage_error(format!("`{}` is not a handle id", excerpt(&id))));
     };
     let question = Value::Object(arguments);
     let query = match HandleQuery::parse(&question) {
         Ok(query) => query,
-        Err(error) => return Ok(Reply::usage(error.to_string())),
+        Err(error) => return Ok(Reply::usage_error(error.to_string())),
     };
     if query.limit.is_some_and(|limit| limit > MAX_ROWS) {
-        return Ok(Reply::usage(format!("`limit` is at most {MAX_ROWS}; page on with `offset`")));
+        return Ok(Reply::usage_error(format!(
+            "`limit` is at most {MAX_ROWS}; page on with `offset`"
+        )));
     }
-    // A handle of an earlier process is decided by its tool, which may not be listed yet.
-    client.gateway.upstreams.settled(PATIENCE).await;
+    // Access to a handle of an earlier process is decided by its tool, which may not be listed yet.
+    client.gateway.upstreams.wait_for_first_attempts().await;
     let run = client.run().await?;
     let principal = client.principal()?;
     let caller = Caller { run: &run, principal: &principal };
-    // What another client has is its own as long as it is there. Results of one that is gone can be
-    // read on: some clients are a process a call.
-    let others = client.gateway.runs_of_clients()?;
-    let done = client.gateway.kernel.expand_apart_from(caller, &id, &query, &others).await;
-    Ok(render::invocation(client, &CallOutcome::immediate(done), Some(&question)))
+    // Results of other connected clients stay theirs. Results of a client that is gone can still be
+    // read, because some clients start a process for each call.
+    let other_runs = client.gateway.runs_of_present_clients()?;
+    let invocation = client.gateway.kernel.expand_isolated(caller, &id, &query, &other_runs).await;
+    Ok(render::reply_to_invocation(client, &CallOutcome::without_wait(invocation), Some(&question)))
 }

@@ -1,31 +1,31 @@
-//! The output schema of a tool as its clients see it: one that a masked result still fits.
+//! Loosens a tool's output schema so that a masked result still conforms to it.
 //!
-//! A mask is a string, whatever it stands for. So numbers, objects and lists may be strings too, and
-//! texts keep no demand on their form. Where a schema says more than can be followed here, it is not
-//! listed, because a client refuses a result that does not fit.
+//! A mask is a string, whatever it replaces. So numbers, objects and arrays may be strings too, and
+//! constraints on texts are dropped. A schema with keywords that cannot be loosened safely is not
+//! listed, because a client rejects a result that does not conform.
 
 use serde_json::{Map, Value, json};
 
-/// Keywords whose meaning a mask could change in ways that are not followed.
-const UNFOLLOWED: [&str; 9] = [
+/// Keywords for which a mask could change the result in ways that are not handled here.
+const UNSUPPORTED_KEYWORDS: [&str; 9] = [
     "not", "if", "contains", "dependentSchemas", "propertyNames", "unevaluatedProperties",
     "unevaluatedItems", "uniqueItems", "$dynamicRef",
 ];
-/// What is demanded of a text or of the length of a list, and falls away.
-const DROPPED: [&str; 8] =
+/// Constraints on texts and on the lengths of lists, which are dropped.
+const DROPPED_KEYWORDS: [&str; 8] =
     ["format", "pattern", "minLength", "maxLength", "contentEncoding", "minItems", "enum", "const"];
-/// The deepest schema that is followed.
+/// The deepest schema that is processed.
 const MAX_DEPTH: usize = 32;
 
-/// The schema, loosened so that masks fit; nothing where it cannot be.
-pub(super) fn loosened(schema: &Value) -> Option<Value> {
-    let whole = loosen(schema, 0)?;
-    (whole.get("type") == Some(&json!("object"))).then_some(whole)
+/// The schema, loosened so that masks conform; `None` where that is impossible.
+pub(super) fn allowing_masks(schema: &Value) -> Option<Value> {
+    let loose = allow_masks(schema, 0)?;
+    (loose.get("type") == Some(&json!("object"))).then_some(loose)
 }
 
-fn loosen(schema: &Value, depth: usize) -> Option<Value> {
+fn allow_masks(schema: &Value, depth: usize) -> Option<Value> {
     let Value::Object(fields) = schema else { return schema.is_boolean().then(|| schema.clone()) };
-    if depth > MAX_DEPTH || fields.keys().any(|key| UNFOLLOWED.contains(&key.as_str())) {
+    if depth > MAX_DEPTH || fields.keys().any(|key| UNSUPPORTED_KEYWORDS.contains(&key.as_str())) {
         return None;
     }
     let mut out = Map::new();
@@ -37,24 +37,26 @@ fn loosen(schema: &Value, depth: usize) -> Option<Value> {
             ) => {
                 let inner: Option<Map<_, _>> = inner
                     .iter()
-                    .map(|(name, schema)| Some((name.clone(), loosen(schema, depth + 1)?)))
+                    .map(|(name, schema)| Some((name.clone(), allow_masks(schema, depth + 1)?)))
                     .collect();
                 Value::Object(inner?)
             }
-            ("items" | "additionalProperties", inner) => loosen(inner, depth + 1)?,
+            ("items" | "additionalProperties", inner) => allow_masks(inner, depth + 1)?,
             ("anyOf" | "allOf" | "prefixItems", Value::Array(inner)) => {
-                let inner: Option<Vec<_>> = inner.iter().map(|s| loosen(s, depth + 1)).collect();
+                let inner: Option<Vec<_>> =
+                    inner.iter().map(|s| allow_masks(s, depth + 1)).collect();
                 Value::Array(inner?)
             }
-            // What was one of several may be several once it is loosened.
+            // Loosened alternatives may overlap, so exactly one becomes at least one.
             ("oneOf", Value::Array(inner)) => {
-                let inner: Option<Vec<_>> = inner.iter().map(|s| loosen(s, depth + 1)).collect();
+                let inner: Option<Vec<_>> =
+                    inner.iter().map(|s| allow_masks(s, depth + 1)).collect();
                 out.insert("anyOf".to_owned(), Value::Array(inner?));
                 continue;
             }
-            // What is masked stands in the result, which is an object as a whole.
-            ("type", kind) if depth > 0 => with_text(kind),
-            (dropped, _) if DROPPED.contains(&dropped) => continue,
+            // The result itself is never masked as a whole, so the root stays an object.
+            ("type", kind) if depth > 0 => with_string_type(kind),
+            (dropped, _) if DROPPED_KEYWORDS.contains(&dropped) => continue,
             _ => value.clone(),
         };
         out.insert(key.clone(), loose);
@@ -62,10 +64,11 @@ fn loosen(schema: &Value, depth: usize) -> Option<Value> {
     Some(Value::Object(out))
 }
 
-/// The types, and text where there is something that a mask may stand for.
-fn with_text(kind: &Value) -> Value {
-    const MASKED: [&str; 4] = ["number", "integer", "object", "array"];
-    let may_be_masked = |kind: &Value| kind.as_str().is_some_and(|kind| MASKED.contains(&kind));
+/// Adds the string type to types that a mask may replace.
+fn with_string_type(kind: &Value) -> Value {
+    const MASKABLE_TYPES: [&str; 4] = ["number", "integer", "object", "array"];
+    let may_be_masked =
+        |kind: &Value| kind.as_str().is_some_and(|kind| MASKABLE_TYPES.contains(&kind));
     match kind {
         Value::String(_) if may_be_masked(kind) => json!([kind, "string"]),
         Value::Array(kinds)
@@ -95,7 +98,7 @@ mod tests {
             },
             "required": ["n"],
         });
-        let loose = loosened(&schema).unwrap();
+        let loose = allowing_masks(&schema).unwrap();
         assert_eq!(
             loose["properties"]["n"],
             json!({ "type": ["integer", "string"], "minimum": 0 })
@@ -117,12 +120,12 @@ mod tests {
             json!({ "type": "object", "properties": { "a": { "if": {} } } }),
             json!(true),
         ] {
-            assert_eq!(loosened(&schema), None, "{schema}");
+            assert_eq!(allowing_masks(&schema), None, "{schema}");
         }
         let mut deep = json!({ "type": "object" });
         for _ in 0..40 {
             deep = json!({ "type": "object", "properties": { "a": deep } });
         }
-        assert_eq!(loosened(&deep), None);
+        assert_eq!(allowing_masks(&deep), None);
     }
 }

@@ -1,8 +1,8 @@
-//! The operator's own tools: programs and operations of HTTP APIs that `weaver.toml` declares.
+//! The operator's own tools: programs and HTTP operations declared in `weaver.toml`.
 //!
-//! They are proposals as those of a server are: what they can do stands in the signed contracts,
-//! and undeclared is read as the most dangerous. The digest that a contract pins covers what they
-//! do, too.
+//! They are proposals like those of a server: their effects are declared in the signed contracts,
+//! and undeclared means most dangerous. The digest that a contract pins also covers their
+//! implementation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,31 +16,35 @@ use weaver_drivers::process::{ProcessConfig, ProcessDriver};
 use weaver_types::{Capability, CapabilityId};
 
 use super::error::ServeError;
-use super::import::{self, ProposalError, ToolDefinition};
 use super::listed_definition::ListedDefinition;
-use crate::config::{Config, TOOLS, Tool, ToolImplementation};
+use super::tool_proposal::{self, ProposalError, ToolDefinition};
+use crate::config::{Config, OWN_TOOLS_NAMESPACE, OwnTool, ToolImplementation};
 use crate::telemetry;
 
-/// The tools as a client sees them.
+/// The definitions of the tools, as a client lists them.
 pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<ListedDefinition>> {
     let named = config.tools.iter().filter_map(|tool| {
-        let id = CapabilityId::parse(format!("{TOOLS}.{}", tool.name)).ok()?;
+        let id = CapabilityId::parse(format!("{OWN_TOOLS_NAMESPACE}.{}", tool.name)).ok()?;
         Some((id, Arc::new(ListedDefinition::new(&tool.definition()))))
     });
     named.collect()
 }
 
-/// The capability that a tool of the operator proposes to be.
+/// The capability that an operator's tool proposes to be.
 ///
 /// # Errors
 /// [`ProposalError`], when its definition makes no capability.
-pub fn proposal(tool: &Tool) -> Result<Capability, ProposalError> {
+pub fn propose_own_tool(tool: &OwnTool) -> Result<Capability, ProposalError> {
     let definition = tool.definition();
     let listed = ToolDefinition { name: &tool.name, definition: &definition };
-    import::proposal(TOOLS, listed, Some(&tool.implementation_text()))
+    tool_proposal::propose_definition(
+        OWN_TOOLS_NAMESPACE,
+        listed,
+        Some(&tool.implementation_text()),
+    )
 }
 
-/// Puts the tools into the registry.
+/// Registers the tools.
 ///
 /// # Errors
 /// [`ServeError::Tool`], for one that cannot be used.
@@ -50,18 +54,18 @@ pub(crate) fn register(
     registry: &Registry,
 ) -> Result<(), ServeError> {
     for tool in &config.tools {
-        let capability = proposal(tool).map_err(|error| unusable(tool, &error))?;
+        let capability = propose_own_tool(tool).map_err(|error| unusable_tool(tool, &error))?;
         let driver = driver(tool, config, launcher)?;
         registry
             .register(capability, telemetry::timed(driver))
-            .map_err(|error| unusable(tool, &error))?;
+            .map_err(|error| unusable_tool(tool, &error))?;
     }
     Ok(())
 }
 
-/// What carries out the calls of a tool.
+/// The driver that executes a tool.
 fn driver(
-    tool: &Tool,
+    tool: &OwnTool,
     config: &Config,
     launcher: &Launcher,
 ) -> Result<Arc<dyn Driver>, ServeError> {
@@ -69,7 +73,7 @@ fn driver(
     match &tool.implementation {
         ToolImplementation::Http(http) => {
             let driver = HttpDriver::new(&http.operation(), http.access(), runtime);
-            Ok(Arc::new(driver.map_err(|error| unusable(tool, &error))?))
+            Ok(Arc::new(driver.map_err(|error| unusable_tool(tool, &error))?))
         }
         ToolImplementation::Program(program) => {
             let confined = ChildConfinement {
@@ -77,25 +81,25 @@ fn driver(
                 confinement: config.confinement(program.confine.as_ref()),
                 setting: Some(format!("`[tools.{}.program.confine]`", tool.name)),
             };
-            let process = ProcessConfig { confined: Some(confined), ..program.process() };
+            let process = ProcessConfig { confinement: Some(confined), ..program.process() };
             let driver = ProcessDriver::new(process, runtime);
-            Ok(Arc::new(driver.map_err(|error| unusable(tool, &error))?))
+            Ok(Arc::new(driver.map_err(|error| unusable_tool(tool, &error))?))
         }
     }
 }
 
-/// The refusal of a tool for this reason.
-fn unusable(tool: &Tool, error: &dyn std::error::Error) -> ServeError {
+/// The error of a tool that cannot be used.
+fn unusable_tool(tool: &OwnTool, error: &dyn std::error::Error) -> ServeError {
     ServeError::Tool { name: tool.name.clone(), problem: error.to_string() }
 }
 
-/// Observes entity tags: those on the host of a tool with its secrets and access.
-pub(crate) fn etags(config: &Config) -> Result<EtagObserver, ServeError> {
+/// An observer of entity tags that uses the tools' secrets and network access for their own hosts.
+pub(crate) fn etag_observer(config: &Config) -> Result<EtagObserver, ServeError> {
     let mut observer = EtagObserver::new();
     for tool in &config.tools {
         if let ToolImplementation::Http(http) = &tool.implementation {
-            let known = observer.knowing(&http.operation(), &http.access());
-            observer = known.map_err(|error| unusable(tool, &error))?;
+            let extended = observer.with_operation(&http.operation(), &http.access());
+            observer = extended.map_err(|error| unusable_tool(tool, &error))?;
         }
     }
     Ok(observer)

@@ -1,9 +1,9 @@
-//! Calls of clients of the modern era in which their server asks something (2026-07-28, multi
-//! round-trip requests).
+//! Calls of modern clients that wait for answers of their client (2026-07-28, multi round-trip
+//! requests).
 //!
-//! Such a client is asked in the result of its own request. The call goes on meanwhile: it is parked
-//! under a name that nobody can guess, and the client takes it up again by making the same request
-//! with that name and its answers. Whatever is asked was decided on before, as for any client.
+//! Such a client is asked in the result of its own request. Meanwhile the call keeps running,
+//! parked under an unguessable state. The client resumes it by repeating the same request with that
+//! state and its answers. Every question was decided by the policy before, as for any client.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,161 +12,190 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::{JoinError, JoinHandle};
+use tokio_util::sync::CancellationToken;
 use weaver_drivers::mcp;
 use weaver_types::{OsRandom, random_text};
 
 use super::message::{Request, RpcError, code};
 
-/// The most calls of one client that are parked at once.
+/// The most parked calls of one client.
 const MAX_PARKED: usize = 64;
 /// The most questions of one call.
 pub(crate) const MAX_QUESTIONS: usize = 16;
-/// How long further questions are waited for: a server may ask several things at once.
-const TOGETHER: Duration = Duration::from_millis(30);
-const STATE: &str = "requestState";
-const RESPONSES: &str = "inputResponses";
+/// How long to wait for further questions, because a server may ask several at once.
+const QUESTION_BATCH_WAIT: Duration = Duration::from_millis(30);
+const STATE_FIELD: &str = "requestState";
+const RESPONSES_FIELD: &str = "inputResponses";
 
-/// Something that a client is asked.
+/// A question to a client.
 pub(crate) struct Question {
-    /// The name that it has at its server.
+    /// The server's name for it.
     pub(crate) key: Option<String>,
     pub(crate) method: String,
     pub(crate) params: Value,
-    pub(crate) tell: oneshot::Sender<Result<Value, mcp::RpcError>>,
+    pub(crate) reply_to: oneshot::Sender<Result<Value, mcp::RpcError>>,
 }
 
-/// Where the questions of one request go.
+/// The queue of the questions of one request.
 pub(crate) type QuestionSender = mpsc::Sender<Question>;
 
-/// A request under way, whose client can be asked something.
+/// A request in flight whose client can be asked questions.
 pub(crate) struct RunningCall {
-    request: RequestIdentity,
-    answering: JoinHandle<Result<Value, RpcError>>,
+    identity: RequestIdentity,
+    answer_task: JoinHandle<Result<Value, RpcError>>,
+    /// Ends its waits for a person. A request that resumes the call has a token of its own.
+    cancellation: CancellationToken,
     questions: mpsc::Receiver<Question>,
-    open: BTreeMap<String, Question>,
-    numbered: usize,
+    open_questions: BTreeMap<String, Question>,
+    question_count: usize,
 }
 
-/// What a request takes of the bounds of its client, until it has ended and is answered.
+/// The permits a request holds of its client's limits, until it is answered.
 pub(crate) type RequestPermits = Arc<[OwnedSemaphorePermit; 2]>;
 
-/// How far a request has come.
+/// The next event of a running request.
 pub(crate) enum CallStep {
     Ended(Result<Result<Value, RpcError>, JoinError>),
     /// The client is asked something.
-    Asked,
+    InputRequired,
 }
 
-/// What makes two requests the same one.
+/// What two requests must agree in to be the same one.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestIdentity {
     method: String,
     params: Map<String, Value>,
-    /// What the client says that it can do, where it can be asked at all.
+    /// The client's declared capabilities, if it can be asked at all.
     capabilities: Option<Map<String, Value>>,
 }
 
 impl RequestIdentity {
-    /// What is kept of a request that can be neither parked nor resumed: it calls no server, or its
+    /// The identity of a request that can be neither parked nor resumed: it calls no server, or its
     /// client is asked otherwise.
-    pub(crate) fn of_other(request: &Request) -> Self {
+    pub(crate) fn not_resumable(request: &Request) -> Self {
         Self { method: request.method.clone(), params: Map::new(), capabilities: None }
     }
 
-    /// What is kept of a request that calls a server.
-    pub(crate) fn of_call(request: &Request) -> Self {
+    /// The identity of a request that calls a server: its method and parameters without the resume
+    /// fields.
+    pub(crate) fn resumable(request: &Request) -> Self {
         if !is_modern(request) {
-            return Self::of_other(request);
+            return Self::not_resumable(request);
         }
         let (mut params, method) = (Map::new(), request.method.clone());
         params.extend(request.params.iter().map(|(name, value)| (name.clone(), value.clone())));
-        for name in [STATE, RESPONSES, "_meta"] {
+        for name in [STATE_FIELD, RESPONSES_FIELD, "_meta"] {
             params.remove(name);
         }
         Self { method, params, capabilities: Some(capabilities(request)) }
     }
 
-    /// What the client says that it can do, where it can be asked in the result.
+    /// The client's declared capabilities, if it can be asked in the result.
     pub(crate) fn capabilities(&self) -> Option<&Map<String, Value>> {
         self.capabilities.as_ref()
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    fn matches(&self, other: &Self) -> bool {
         (&self.method, &self.params) == (&other.method, &other.params)
     }
 }
 
 impl RunningCall {
-    /// A request that `answer` works on, in a task of its own, so that a fault in it is answered too.
+    /// Runs `answer` in a task of its own, so that a panic in it is answered too.
     pub(crate) fn start(
-        request: RequestIdentity,
+        identity: RequestIdentity,
         questions: mpsc::Receiver<Question>,
         permits: RequestPermits,
+        cancellation: CancellationToken,
         answer: impl Future<Output = Result<Value, RpcError>> + Send + 'static,
     ) -> Self {
-        // They go with the work: it may end while nobody waits for it, and go on after its client.
-        let answering = tokio::spawn(async move {
+        // The task owns the permits: it may end while nobody waits for it, or outlive its client.
+        let answer_task = tokio::spawn(async move {
             let answer = answer.await;
             drop(permits);
             answer
         });
-        Self { request, answering, questions, open: BTreeMap::new(), numbered: 0 }
+        Self {
+            identity,
+            answer_task,
+            cancellation,
+            questions,
+            open_questions: BTreeMap::new(),
+            question_count: 0,
+        }
     }
 
-    /// Waits until the request is answered, or its client is asked something.
-    pub(crate) async fn next_step(&mut self) -> CallStep {
-        self.forget_withdrawn();
-        if !self.open.is_empty() {
-            return CallStep::Asked;
+    /// Waits until the request is answered, or its client is asked something. Cancelling
+    /// `cancellation`, the token of the request that waits here, also ends the call's waits for a
+    /// person.
+    pub(crate) async fn next_step(&mut self, cancellation: &CancellationToken) -> CallStep {
+        let call_cancellation = self.cancellation.clone();
+        let cancelled = async {
+            cancellation.cancelled().await;
+            call_cancellation.cancel();
+            std::future::pending().await
+        };
+        tokio::select! {
+            step = self.wait_for_step() => step,
+            never = cancelled => never,
+        }
+    }
+
+    async fn wait_for_step(&mut self) -> CallStep {
+        self.drop_withdrawn_questions();
+        if !self.open_questions.is_empty() {
+            return CallStep::InputRequired;
         }
         tokio::select! {
             biased;
-            ended = &mut self.answering => return CallStep::Ended(ended),
+            ended = &mut self.answer_task => return CallStep::Ended(ended),
             Some(question) = self.questions.recv() => self.add(question),
         }
-        while let Ok(Some(question)) = tokio::time::timeout(TOGETHER, self.questions.recv()).await {
+        while let Ok(Some(question)) =
+            tokio::time::timeout(QUESTION_BATCH_WAIT, self.questions.recv()).await
+        {
             self.add(question);
         }
-        CallStep::Asked
+        CallStep::InputRequired
     }
 
-    /// Gives the call up: its server is told, and the log says how far it came.
+    /// Gives the call up: its server is notified, and the log records how far it came.
     pub(crate) async fn abandon(mut self) {
-        self.answering.abort();
-        let _ = (&mut self.answering).await;
+        self.answer_task.abort();
+        let _ = (&mut self.answer_task).await;
     }
 
     fn add(&mut self, question: Question) {
-        if self.open.len() < MAX_QUESTIONS {
-            self.numbered = self.numbered.saturating_add(1);
-            let key = question.key.clone().filter(|key| !self.open.contains_key(key));
-            let key = key.unwrap_or_else(|| format!("question_{}", self.numbered));
-            self.open.insert(key, question);
+        if self.open_questions.len() < MAX_QUESTIONS {
+            self.question_count = self.question_count.saturating_add(1);
+            let key = question.key.clone().filter(|key| !self.open_questions.contains_key(key));
+            let key = key.unwrap_or_else(|| format!("question_{}", self.question_count));
+            self.open_questions.insert(key, question);
         }
     }
 
     /// Drops questions whose answers nobody waits for any more.
-    fn forget_withdrawn(&mut self) {
-        self.open.retain(|_, question| !question.tell.is_closed());
+    fn drop_withdrawn_questions(&mut self) {
+        self.open_questions.retain(|_, question| !question.reply_to.is_closed());
     }
 
-    /// Hands the answers on that are there. What is not answered is asked again.
-    fn take_answers(&mut self, responses: Map<String, Value>) {
+    /// Delivers the answers that arrived. Unanswered questions are asked again.
+    fn deliver_answers(&mut self, responses: Map<String, Value>) {
         for (name, answer) in responses.into_iter().filter(|(_, answer)| answer.is_object()) {
-            if let Some(question) = self.open.remove(&name) {
-                let _ = question.tell.send(Ok(answer));
+            if let Some(question) = self.open_questions.remove(&name) {
+                let _ = question.reply_to.send(Ok(answer));
             }
         }
     }
 
-    /// The result that asks.
-    fn result(&self, state: &str) -> Value {
-        let asked = self.open.iter().map(|(name, question)| {
+    /// The `input_required` result that asks the open questions.
+    fn input_required_result(&self, state: &str) -> Value {
+        let requests = self.open_questions.iter().map(|(name, question)| {
             (name.clone(), json!({ "method": question.method, "params": question.params }))
         });
         json!({
             "resultType": "input_required",
-            "inputRequests": asked.collect::<Map<String, Value>>(),
+            "inputRequests": requests.collect::<Map<String, Value>>(),
             "requestState": state,
         })
     }
@@ -179,7 +208,7 @@ pub(crate) struct ParkedCalls(Mutex<ParkedTable>);
 #[derive(Default)]
 struct ParkedTable {
     by_state: BTreeMap<String, RunningCall>,
-    /// The client is gone: nobody would take up what is parked.
+    /// Set once the client is gone and nobody would resume a call.
     is_closed: bool,
 }
 
@@ -192,40 +221,40 @@ impl ParkedCalls {
         if parked.is_closed {
             return Err(RpcError::new(code::INTERNAL, "the client is gone"));
         }
-        // What has ended meanwhile is not taken up again.
-        parked.by_state.retain(|_, call| !call.answering.is_finished());
+        // Calls that have ended meanwhile are not resumed any more.
+        parked.by_state.retain(|_, call| !call.answer_task.is_finished());
         if parked.by_state.len() >= MAX_PARKED {
             return Err(RpcError::new(code::INTERNAL, "too many calls wait for answers"));
         }
-        let result = call.result(&state);
+        let result = call.input_required_result(&state);
         parked.by_state.insert(state, call);
         Ok(result)
     }
 
-    /// Takes the call up again that a request names, with its answers; `None` for a request that
-    /// names none.
+    /// Resumes the call that a request names, with its answers; `None` for a request that names
+    /// none. Only a request with the same identity may do so.
     pub(crate) fn resume(&self, request: &Request) -> Result<Option<RunningCall>, RpcError> {
         let invalid = |problem: &str| RpcError::new(code::INVALID_PARAMS, problem);
-        let responses = match request.params.get(RESPONSES) {
+        let responses = match request.params.get(RESPONSES_FIELD) {
             None => Map::new(),
             Some(Value::Object(responses)) => responses.clone(),
             Some(_) => return Err(invalid("`inputResponses` must be an object")),
         };
-        let Some(state) = request.params.get(STATE) else { return Ok(None) };
+        let Some(state) = request.params.get(STATE_FIELD) else { return Ok(None) };
         let state = state.as_str().ok_or_else(|| invalid("`requestState` must be a string"))?;
-        let identity = RequestIdentity::of_call(request);
+        let identity = RequestIdentity::resumable(request);
         let mut parked = self.lock();
-        let same = parked.by_state.get(state).is_some_and(|call| call.request.is_same(&identity));
+        let same = parked.by_state.get(state).is_some_and(|call| call.identity.matches(&identity));
         let call = if same { parked.by_state.remove(state) } else { None };
         drop(parked);
         let unknown = "no request waits under this `requestState`; it was changed, or has ended";
         let mut call = call.ok_or_else(|| invalid(unknown))?;
-        call.take_answers(responses);
+        call.deliver_answers(responses);
         Ok(Some(call))
     }
 
-    /// Answers every question with nothing, from here on too: the client is gone.
-    pub(crate) fn give_up(&self) {
+    /// Drops all parked calls, and refuses new ones: the client is gone.
+    pub(crate) fn close(&self) {
         let mut parked = self.lock();
         parked.is_closed = true;
         parked.by_state.clear();
@@ -236,11 +265,11 @@ impl ParkedCalls {
     }
 }
 
-/// The capabilities that a request of the modern era says its client has.
+/// The client capabilities that a modern request declares.
 fn capabilities(request: &Request) -> Map<String, Value> {
     let meta = request.params.get("_meta");
-    let said = meta.and_then(|meta| meta.get("io.modelcontextprotocol/clientCapabilities"));
-    said.and_then(Value::as_object).cloned().unwrap_or_default()
+    let declared = meta.and_then(|meta| meta.get("io.modelcontextprotocol/clientCapabilities"));
+    declared.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 /// True for a request of the modern era.

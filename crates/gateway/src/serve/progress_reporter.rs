@@ -1,22 +1,22 @@
-//! Progress of one request, told to its client.
+//! Reports the progress of one request to its client.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weaver_types::{Progress, ProgressSink};
 
-/// How much progress a sign of life makes: what a server tells next is greater, as the protocol
-/// demands of each notification after another.
-const STEP: f64 = 1e-6;
+/// The progress of a heartbeat: tiny, because the protocol requires each notification to be greater
+/// than the last, and the server's next value must be greater still.
+const MIN_INCREMENT: f64 = 1e-6;
 
-/// Tells a client how far its request is. A hold, the call after it and the questions in it tell one
-/// after the other, each from its own beginning: what is no further than what was told is dropped, or
-/// told as a step further where it says something new.
+/// Reports the progress of a request. The hold, the call after it and the questions in it all
+/// report through here, each counting from its own beginning. A value that is not greater than the
+/// last is dropped, or raised by [`MIN_INCREMENT`] if its message is new.
 pub(crate) struct ProgressReporter {
-    tell: Box<dyn Fn(Progress) + Send + Sync>,
+    send: Box<dyn Fn(Progress) + Send + Sync>,
     last: Mutex<LastReport>,
 }
 
-/// What was told last.
+/// The last report.
 #[derive(Default)]
 struct LastReport {
     furthest: Option<f64>,
@@ -24,41 +24,41 @@ struct LastReport {
 }
 
 impl LastReport {
-    /// A step further than what was told.
-    fn next(&self) -> f64 {
+    /// The smallest value greater than the last.
+    fn next_value(&self) -> f64 {
         let furthest = self.furthest.unwrap_or_default();
-        (furthest + STEP).max(furthest.next_up())
+        (furthest + MIN_INCREMENT).max(furthest.next_up())
     }
 }
 
 impl ProgressReporter {
-    /// A reporter that tells by this.
-    pub(crate) fn new(tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        Self { tell: Box::new(tell), last: Mutex::default() }
+    /// A reporter that sends through this function.
+    pub(crate) fn new(send: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self { send: Box::new(send), last: Mutex::default() }
     }
 
-    /// Tells it, where it goes on from what was told before.
+    /// Sends a report, if it advances or says something new.
     pub(crate) fn report(&self, mut progress: Progress) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.furthest.is_some_and(|furthest| progress.progress <= furthest) {
             if progress.message.is_none() || progress.message == last.message {
                 return;
             }
-            (progress.progress, progress.total) = (last.next(), None);
+            (progress.progress, progress.total) = (last.next_value(), None);
         }
         last.furthest = Some(progress.progress);
         last.message.clone_from(&progress.message);
         drop(last);
-        (self.tell)(progress);
+        (self.send)(progress);
     }
 
-    /// Tells that the request still goes on.
-    pub(crate) fn sign_of_life(&self, message: &str) {
-        let progress = self.last.lock().unwrap_or_else(PoisonError::into_inner).next();
+    /// Reports that the request still runs.
+    pub(crate) fn heartbeat(&self, message: &str) {
+        let progress = self.last.lock().unwrap_or_else(PoisonError::into_inner).next_value();
         self.report(Progress { progress, total: None, message: Some(message.to_owned()) });
     }
 
-    /// The same as the kernel takes it.
+    /// The reporter as a sink for the kernel.
     pub(crate) fn sink(self: &Arc<Self>) -> ProgressSink {
         let reporter = Arc::clone(self);
         Arc::new(move |progress| reporter.report(progress))
@@ -77,13 +77,13 @@ mod tests {
             seen.lock().unwrap().push(progress.progress);
         }));
         let said = |progress: f64| (reporter.sink())(Progress { progress, ..Progress::default() });
-        reporter.sign_of_life("still");
+        reporter.heartbeat("still");
         said(5.0);
-        reporter.sign_of_life("still");
+        reporter.heartbeat("still");
         said(5.0);
         said(6.0);
         said(1e300);
-        reporter.sign_of_life("still");
+        reporter.heartbeat("still");
         let told = told.lock().unwrap();
         assert_eq!(told.len(), 6, "what does not grow is dropped: {told:?}");
         assert!(told.is_sorted_by(|one, next| one < next), "{told:?}");

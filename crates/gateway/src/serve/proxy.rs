@@ -1,12 +1,11 @@
-//! Proxy mode: every visible tool under a name of its own, called directly.
+//! Proxy mode: every visible tool is listed under its exported name and called directly.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::ParameterHeaders;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Check, Contribution, Effects, Impact, JustificationSource,
+    CapabilityId, CapabilityRequest, CheckKind, CheckResult, Effects, Impact, JustificationSource,
     ReasonCode, ResponseMode, Verdict, World,
 };
 
@@ -14,41 +13,43 @@ use super::call::{self, CallOptions, CallRequest};
 use super::client::Client;
 use super::list_page::{self, UnknownCursor};
 use super::listed_definition::TaskSupport;
-use super::message::{RpcError, code, shown};
+use super::message::{RpcError, code, excerpt};
 use super::render::{self, Reply};
 use super::{
-    definitions, justification, meta_tools, near_name, output_schema, sanitised_description,
+    justification, meta_tool_definitions, meta_tools, name_suggestion, output_schema,
+    sanitised_description,
 };
-use crate::config::Mode;
+use crate::config::ToolListMode;
 
 /// The note on a tool whose output schema cannot admit masks.
-const NO_SCHEMA: &str = " (Its output schema is not shown: a masked result may not fit it.)";
-/// How many tools are listed at once. Not every client asks for the next page, and none can use more.
-const PAGE: usize = 500;
-/// How long the first connection attempts may last before a listing goes out without their tools:
-/// many clients list once, and give a server about 30 s. What comes later is told as a change.
-const PATIENCE: Duration = Duration::from_secs(25);
+const NO_SCHEMA_NOTE: &str = " (Its output schema is not shown: a masked result may not fit it.)";
+/// The page size of the tool list. It is large, because not every client asks for the next page,
+/// and no model can use more.
+const PAGE_SIZE: usize = 500;
 
-/// A page of the tools on offer, sorted by name: with their titles, their hints, and an output schema
-/// that a masked result fits, all without hidden characters. The tool of ours is on the first page.
+/// A page of the offered tools, sorted by name, with titles, hints, and an output schema that
+/// admits masks, all without hidden characters. Our own tool is on the first page.
 pub(crate) async fn list(
     client: &Client,
     cursor: Option<&str>,
 ) -> Result<(Vec<Value>, Option<String>), UnknownCursor> {
-    client.gateway.upstreams.fresh(PATIENCE).await;
+    client.gateway.upstreams.refresh().await;
     let snapshot = client.gateway.tool_snapshot();
-    let is_listed = |id: &CapabilityId| client.offered(id) && snapshot.tools.contains_key(id);
-    let page = list_page::page(&snapshot.names, cursor, PAGE, is_listed)?;
-    let of_servers = page.items.iter().filter_map(|(name, id)| {
-        Some((*name, tool(client, name, id, &snapshot.tools.get(*id)?.to_value())))
+    let is_listed =
+        |id: &CapabilityId| client.is_offered(id) && snapshot.definitions.contains_key(id);
+    let page = list_page::page(&snapshot.exported_names, cursor, PAGE_SIZE, is_listed)?;
+    let server_tools = page.items.iter().filter_map(|(name, id)| {
+        Some((*name, tool_definition(client, name, id, &snapshot.definitions.get(*id)?.to_value())))
     });
-    let own = cursor.is_none().then(|| (definitions::VIEW, definitions::view_definition()));
-    let mut tools: Vec<(&str, Value)> = of_servers.chain(own).collect();
+    let own_tool = cursor
+        .is_none()
+        .then(|| (meta_tool_definitions::VIEW_TOOL, meta_tool_definitions::view_definition()));
+    let mut tools: Vec<(&str, Value)> = server_tools.chain(own_tool).collect();
     tools.sort_by_key(|(name, _)| *name);
     Ok((tools.into_iter().map(|(_, tool)| tool).collect(), page.next))
 }
 
-fn tool(client: &Client, name: &str, id: &CapabilityId, listed: &Value) -> Value {
+fn tool_definition(client: &Client, name: &str, id: &CapabilityId, listed: &Value) -> Value {
     let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
     let schema = listed.get("inputSchema").filter(|schema| schema.is_object());
     let firewall = client.gateway.kernel.firewall();
@@ -56,8 +57,8 @@ fn tool(client: &Client, name: &str, id: &CapabilityId, listed: &Value) -> Value
         || json!({ "type": "object" }),
         |schema| sanitised_description::schema(firewall, schema),
     );
-    if justification::is_added(&input) {
-        justification::add(&mut input);
+    if justification::can_be_added(&input) {
+        justification::add_to_schema(&mut input);
     }
     let annotations = listed.get("annotations").and_then(Value::as_object);
     let title = listed.get("title").or_else(|| annotations?.get("title")).and_then(Value::as_str);
@@ -72,31 +73,34 @@ fn tool(client: &Client, name: &str, id: &CapabilityId, listed: &Value) -> Value
     let Some(fields) = tool.as_object_mut() else { return tool };
     fields.insert("annotations".to_owned(), Value::Object(hints(client, id, annotations)));
     if let Some(schema) = listed.get("outputSchema") {
-        match output_schema::loosened(&sanitised_description::schema(firewall, schema)) {
+        match output_schema::allowing_masks(&sanitised_description::schema(firewall, schema)) {
             Some(schema) => {
                 fields.insert("outputSchema".to_owned(), schema);
             }
             None => {
-                let said = sanitised_description::text(firewall, description);
-                fields.insert("description".to_owned(), json!(format!("{said}{NO_SCHEMA}")));
+                let sanitised = sanitised_description::text(firewall, description);
+                fields.insert(
+                    "description".to_owned(),
+                    json!(format!("{sanitised}{NO_SCHEMA_NOTE}")),
+                );
             }
         }
     }
     tool
 }
 
-/// The hints of a tool. Those that MCP defines say what the signed contract says, so that a client
-/// whose own permissions go by them is not led by the server; what no contract names may do anything.
-/// Of others the server's own are passed on where they are yes or no.
+/// The hints of a tool. Hints defined by MCP come from the signed contract, so that a server cannot
+/// steer a client whose permissions depend on them; a tool without a contract may do anything.
+/// Other boolean hints are passed on from the server.
 fn hints(
     client: &Client,
     id: &CapabilityId,
-    said: Option<&Map<String, Value>>,
+    listed: Option<&Map<String, Value>>,
 ) -> Map<String, Value> {
     let is_hint = |(key, value): &(&String, &Value)| key.ends_with("Hint") && value.is_boolean();
-    let others = said.into_iter().flatten().filter(is_hint);
+    let other_hints = listed.into_iter().flatten().filter(is_hint);
     let mut hints: Map<String, Value> =
-        others.map(|(key, value)| (key.clone(), value.clone())).collect();
+        other_hints.map(|(key, value)| (key.clone(), value.clone())).collect();
     let gateway = &client.gateway;
     let effective =
         gateway.registry.get(id).and_then(|entry| entry.effective(&gateway.kernel.policy()).ok());
@@ -120,15 +124,15 @@ pub(crate) async fn call(
     mut arguments: Value,
     mut options: CallOptions,
 ) -> Result<Reply, RpcError> {
-    if name == definitions::VIEW {
+    if name == meta_tool_definitions::VIEW_TOOL {
         return meta_tools::call(client, name, arguments, options).await;
     }
-    let Some(id) = find(client, name).await else { return unknown(client, name).await };
+    let Some(id) = find_tool(client, name).await else { return reject_unknown(client, name).await };
     let (added, mode) = (is_justification_added(client, &id), ResponseMode::Auto);
     let has_output_schema = has_output_schema(client, &id);
     let mut request = CapabilityRequest::new(id, "");
     if let Some(arguments) = arguments.as_object_mut().filter(|_| added) {
-        match justification::take(arguments) {
+        match justification::take_from(arguments) {
             Ok(Some(text)) => request = request.justified(text, JustificationSource::Model),
             Ok(None) => {}
             Err(error) => {
@@ -136,25 +140,26 @@ pub(crate) async fn call(
             }
         }
     }
-    let called =
+    let outcome =
         call::run(client, CallRequest { request, arguments: &arguments, mode, options }).await;
-    let mut reply =
-        called.map_or_else(meta_tools::failed, |called| render::invocation(client, &called, None));
+    let mut reply = outcome.map_or_else(meta_tools::internal_failure, |outcome| {
+        render::reply_to_invocation(client, &outcome, None)
+    });
     if added {
-        name_justification(&mut reply);
+        mention_justification_argument(&mut reply);
     }
     if has_output_schema && reply.is_error {
-        reply.keep_body_in_text();
+        reply.move_body_to_meta();
     }
     Ok(reply)
 }
 
-/// Names the argument in a refusal that a justification would repair.
-fn name_justification(reply: &mut Reply) {
-    let repairs = |said: &Value| {
-        let discharge = said.get("discharged_by");
-        discharge.is_some_and(|discharge| discharge.get("justification").is_some())
-            && said.get("verdict").is_some_and(|verdict| verdict == "ask")
+/// Mentions the argument in a refusal that a justification would resolve.
+fn mention_justification_argument(reply: &mut Reply) {
+    let repairs = |obstacle: &Value| {
+        let remedy = obstacle.get("discharged_by");
+        remedy.is_some_and(|remedy| remedy.get("justification").is_some())
+            && obstacle.get("verdict").is_some_and(|verdict| verdict == "ask")
     };
     if !reply.is_error || !reply.meta.is_empty() {
         return;
@@ -166,78 +171,87 @@ fn name_justification(reply: &mut Reply) {
     }
 }
 
-/// True where its server lists a tool as one that can be called as a task.
+/// True where the server lists the tool as callable as a task.
 pub(crate) fn is_listed_as_task(client: &Client, name: &str) -> bool {
     let snapshot = client.gateway.tool_snapshot();
-    let id = snapshot.names.get(name).filter(|id| client.offered(id));
-    let listed = id.and_then(|id| snapshot.tools.get(id));
+    let id = snapshot.exported_names.get(name).filter(|id| client.is_offered(id));
+    let listed = id.and_then(|id| snapshot.definitions.get(id));
     listed.is_some_and(|tool| tool.task_support != TaskSupport::Forbidden)
 }
 
-/// The headers that repeat arguments of a tool, where its listed schema names some.
+/// The headers that repeat arguments of a tool, if its listed schema names some.
 pub(crate) async fn parameter_headers(
     client: &Client,
     name: &str,
 ) -> Option<Arc<ParameterHeaders>> {
-    if client.profile.mode != Mode::Proxy || name == definitions::VIEW {
+    if client.profile.mode != ToolListMode::Proxy || name == meta_tool_definitions::VIEW_TOOL {
         return None;
     }
-    // Its server may still start, and would be called without a look at the headers.
-    let id = find(client, name).await?;
-    client.gateway.tool_snapshot().tools.get(&id)?.parameter_headers.clone()
+    // Waits for a server that is still starting; otherwise the call would skip the check of the
+    // headers.
+    let id = find_tool(client, name).await?;
+    client.gateway.tool_snapshot().definitions.get(&id)?.parameter_headers.clone()
 }
 
-/// True when the tool is listed with a schema of its results. Clients compare whatever structured
-/// content they get with it, that of a refusal too, and lose what does not fit.
+/// True when the tool is listed with an output schema. Clients validate all structured content
+/// against it, including that of a refusal, and drop what does not conform.
 fn has_output_schema(client: &Client, id: &CapabilityId) -> bool {
     let snapshot = client.gateway.tool_snapshot();
-    snapshot.tools.get(id).is_some_and(|tool| tool.has_output_schema)
+    snapshot.definitions.get(id).is_some_and(|tool| tool.has_output_schema)
 }
 
-/// True when the tool is listed with the argument for a justification. A tool whose server is away
-/// counts as one: nothing is called there.
+/// True when the tool is listed with the justification argument. A tool of an unavailable server
+/// counts as one, because no call reaches it anyway.
 fn is_justification_added(client: &Client, id: &CapabilityId) -> bool {
     let snapshot = client.gateway.tool_snapshot();
-    snapshot.tools.get(id).is_none_or(|tool| tool.takes_justification)
+    snapshot.definitions.get(id).is_none_or(|tool| tool.takes_justification)
 }
 
-/// The tool of a name: one that the principal may know of, or one whose server is away.
-pub(super) async fn find(client: &Client, name: &str) -> Option<CapabilityId> {
-    let known =
-        || client.gateway.tool_snapshot().names.get(name).filter(|id| client.visible(id)).cloned();
-    if let Some(id) = known() {
+/// The tool of an exported name: a visible one, or one whose server is unavailable.
+pub(super) async fn find_tool(client: &Client, name: &str) -> Option<CapabilityId> {
+    let lookup = || {
+        client
+            .gateway
+            .tool_snapshot()
+            .exported_names
+            .get(name)
+            .filter(|id| client.is_visible(id))
+            .cloned()
+    };
+    if let Some(id) = lookup() {
         return Some(id);
     }
-    client.gateway.upstreams.fresh(PATIENCE).await;
-    known().or_else(|| guess(client, name))
+    client.gateway.upstreams.refresh().await;
+    lookup().or_else(|| guess_unlisted(client, name))
 }
 
-/// The tool that a plain name means, where its server is away and has listed nothing.
-fn guess(client: &Client, name: &str) -> Option<CapabilityId> {
-    let id = match client.gateway.upstreams.only() {
-        Some(only) if client.gateway.config.unprefixed => format!("{}.{name}", only.name),
+/// The tool that a plain name would mean if its unavailable server listed it.
+fn guess_unlisted(client: &Client, name: &str) -> Option<CapabilityId> {
+    let id = match client.gateway.upstreams.only_server() {
+        Some(upstream) if client.gateway.config.unprefixed => format!("{}.{name}", upstream.name),
         _ => name.split_once("__").map(|(upstream, tool)| format!("{upstream}.{tool}"))?,
     };
     let id = CapabilityId::parse(id).ok()?;
-    client.gateway.upstreams.of(id.as_str())?.missing()?;
+    client.gateway.upstreams.for_capability(id.as_str())?.unavailability()?;
     Some(id)
 }
 
 /// Unknown and hidden tools are recorded and answered alike.
-async fn unknown(client: &Client, name: &str) -> Result<Reply, RpcError> {
+async fn reject_unknown(client: &Client, name: &str) -> Result<Reply, RpcError> {
     if let Ok(id) = CapabilityId::parse(name).or_else(|_| CapabilityId::parse("unknown")) {
         let (request, reason) = (CapabilityRequest::new(id, ""), ReasonCode::NotFound);
-        let said = Contribution::new(Check::System, Verdict::Deny, reason, "no tool of that name");
-        if let Err(error) = client.reject(&request, said).await {
-            return Ok(meta_tools::failed(error));
+        let denial =
+            CheckResult::new(CheckKind::System, Verdict::Deny, reason, "no tool of that name");
+        if let Err(error) = client.reject(&request, denial).await {
+            return Ok(meta_tools::internal_failure(error));
         }
     }
-    let near = near_name::listed_hint(client, name);
-    let mut problem = format!("no tool `{}` here. {near}", shown(name));
-    let missing = client.gateway.upstreams.missing();
+    let near = name_suggestion::exported_name_hint(client, name);
+    let mut problem = format!("no tool `{}` here. {near}", excerpt(name));
+    let missing = client.gateway.upstreams.unavailable_servers();
     let away: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
     if !away.is_empty() {
-        problem.push_str(&format!(" (away: {})", away.join(", ")));
+        problem.push_str(&format!(" (unavailable: {})", away.join(", ")));
     }
     Err(RpcError::new(code::INVALID_PARAMS, problem))
 }

@@ -1,4 +1,4 @@
-//! Hot reload: documents that were changed on disk come into force, all three together or none.
+//! Hot reload: changed documents on disk come into force, all three together or none.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,60 +6,58 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use weaver_types::EventKind;
-use weaver_types::signature::Kind;
+use weaver_types::signature::DocumentKind;
 
 use super::error::ServeError;
 use super::event::fields;
 use super::gateway::Gateway;
 use crate::config;
 
-/// How often the folder of the documents is looked at.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// How long the files must stay as they are before they are read.
-const SETTLED: Duration = Duration::from_millis(300);
-/// How many findings of refused documents are recorded.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the files must stay unchanged before they are read.
+const QUIET_TIME: Duration = Duration::from_millis(300);
+/// The most findings recorded for refused documents.
 const MAX_FINDINGS: usize = 16;
 
-/// What tells whether a file has changed: its length and the time of its last change.
-type Stamp = Vec<Option<(u64, SystemTime)>>;
+/// Length and modification time of each file, to detect changes.
+type FileStamps = Vec<Option<(u64, SystemTime)>>;
 
 /// Watches the documents for as long as the gateway serves.
 pub(crate) async fn watch(gateway: Arc<Gateway>) {
-    let folder = gateway.config.folder.clone();
-    // Nothing is known at first: what changed while the gateway was opened is taken in too, and where
-    // nothing did, the documents are those in force.
-    let mut known = None;
+    let folder = gateway.config.documents_folder.clone();
+    // Initially unknown, so that changes made while the gateway was opening are loaded too.
+    let mut loaded = None;
     loop {
-        tokio::time::sleep(INTERVAL).await;
-        let changed = Some(stamp(&folder));
-        if changed == known {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        let current = Some(file_stamps(&folder));
+        if current == loaded {
             continue;
         }
-        tokio::time::sleep(SETTLED).await;
-        if Some(stamp(&folder)) != changed {
+        tokio::time::sleep(QUIET_TIME).await;
+        if Some(file_stamps(&folder)) != current {
             continue;
         }
         match reload(&gateway).await {
-            Ok(()) => known = changed,
-            // Tried again with the next look: a tighter policy must not wait for another change.
+            Ok(()) => loaded = current,
+            // Retried with the next poll: a tighter policy must not wait for another change.
             Err(error) => {
-                tracing::error!(%error, "changed documents could not be taken in; the old ones stay in force until they can");
+                tracing::error!(%error, "changed documents could not be loaded; the old ones stay in force until they can");
             }
         }
     }
 }
 
-fn stamp(folder: &Path) -> Stamp {
-    let kinds = [Kind::Policy, Kind::Contracts, Kind::Keys];
+fn file_stamps(folder: &Path) -> FileStamps {
+    let kinds = [DocumentKind::Policy, DocumentKind::Contracts, DocumentKind::Keys];
     let names = kinds.iter().flat_map(|kind| [format!("{kind}.toml"), format!("{kind}.toml.sig")]);
-    let of = |name: String| {
-        let about = std::fs::metadata(folder.join(name)).ok()?;
-        Some((about.len(), about.modified().ok()?))
+    let stamp = |name: String| {
+        let metadata = std::fs::metadata(folder.join(name)).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
     };
-    names.map(of).collect()
+    names.map(stamp).collect()
 }
 
-/// Brings the documents on disk into force, or records why they were refused.
+/// Puts the documents on disk into force, or records why they were refused.
 async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
     let now = gateway.clock.now();
     let read = config::load_policy(
@@ -67,8 +65,8 @@ async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
         config::SignatureChecks::unless(gateway.unsigned_development),
         now,
     );
-    let problem = match read {
-        Err(errors) => ReloadRefusal::of(errors.code(), errors.findings()),
+    let refusal = match read {
+        Err(errors) => ReloadRefusal::new(errors.code(), errors.findings()),
         Ok(set)
             if set.basis() == gateway.kernel.policy().basis()
                 && set.versions() == gateway.kernel.policy().versions() =>
@@ -82,17 +80,18 @@ async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
                 gateway.config.principal
             )],
         },
-        Ok(set) => match set.high_water(&gateway.tenant, gateway.kernel.ledger().as_ref()) {
-            Err(error) => ReloadRefusal::of(error.code(), error.findings()),
+        Ok(set) => match set.high_water_batch(&gateway.tenant, gateway.kernel.ledger().as_ref()) {
+            Err(error) => ReloadRefusal::new(error.code(), error.findings()),
             Ok(accepted) => {
                 gateway.kernel.ledger().commit(accepted).await?;
-                return gateway.put_in_force(set).await;
+                return gateway.replace_policy(set).await;
             }
         },
     };
-    tracing::warn!(code = problem.code, findings = ?problem.findings, "changed documents were refused; the old ones stay in force");
-    let about = fields([("code", json!(problem.code)), ("findings", json!(problem.findings))]);
-    gateway.kernel.note(EventKind::PolicyRefused, about).await?;
+    tracing::warn!(code = refusal.code, findings = ?refusal.findings, "changed documents were refused; the old ones stay in force");
+    let event_fields =
+        fields([("code", json!(refusal.code)), ("findings", json!(refusal.findings))]);
+    gateway.kernel.record_host_event(EventKind::PolicyRefused, event_fields).await?;
     Ok(())
 }
 
@@ -103,9 +102,9 @@ struct ReloadRefusal {
 }
 
 impl ReloadRefusal {
-    fn of(code: &str, findings: &[config::Finding]) -> Self {
+    fn new(code: &str, findings: &[config::DocumentFinding]) -> Self {
         let findings = findings.iter().take(MAX_FINDINGS);
-        let shown = findings.map(|f| format!("{}: {} [{}]", f.file, f.message, f.code));
-        Self { code: code.to_owned(), findings: shown.collect() }
+        let lines = findings.map(|f| format!("{}: {} [{}]", f.file, f.message, f.code));
+        Self { code: code.to_owned(), findings: lines.collect() }
     }
 }

@@ -1,17 +1,17 @@
-//! Renders what the kernel returns for an agent: results, and refusals it can re-plan on.
+//! Renders kernel outcomes for an agent: results, and refusals that tell it what to do next.
 
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::Invocation;
 use weaver_types::{
-    Decision, Discharge, Frame, ReasonCode, RequestId, ResponseMode, Status, ToolErrorCode,
-    ToolResult, Verdict,
+    ApprovalRequestId, Decision, Frame, ReasonCode, Remedy, ResponseMode, ResultStatus,
+    ToolErrorCode, ToolResult, Verdict,
 };
 
 use super::call::CallOutcome;
 use super::client::Client;
 use super::era::Era;
 
-/// The answer to a tool call, before it is written for one protocol era.
+/// The answer to a tool call, independent of the protocol era.
 pub(crate) struct Reply {
     /// What the model reads.
     pub(crate) content: Vec<Value>,
@@ -22,10 +22,9 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// A body of our own, as structured content, and the same as text for clients that read only
-    /// that.
+    /// A body of our own as structured content, repeated as text for clients that read only that.
     pub(crate) fn ok(body: Value) -> Self {
-        let content = vec![text(body.to_string())];
+        let content = vec![text_block(body.to_string())];
         Self { content, structured: Some(body), meta: Map::new(), is_error: false }
     }
 
@@ -34,22 +33,23 @@ impl Reply {
         Self { is_error: true, ..Self::ok(body) }
     }
 
-    /// Text alone.
-    pub(crate) fn text(shown: impl Into<String>) -> Self {
-        let content = vec![text(shown)];
+    /// Text only.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        let content = vec![text_block(text)];
         Self { content, structured: None, meta: Map::new(), is_error: false }
     }
 
-    /// A refusal that involved no call.
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
+    /// A refusal of malformed input that involved no call.
+    pub(crate) fn usage_error(message: impl Into<String>) -> Self {
         Self::error(
             json!({ "verdict": "ask", "reason": "invalid_arguments", "message": message.into() }),
         )
     }
 
-    /// Takes a body of our own out of the structured content. The text has it still, and what hosts
-    /// read of it goes under `_meta`. A tool's own structured content stays.
-    pub(crate) fn keep_body_in_text(&mut self) {
+    /// Moves the machine-readable fields of our own body to `_meta`, and drops the structured
+    /// content: it need not conform to the tool's output schema. The text still has the whole body.
+    /// A tool's own structured content stays.
+    pub(crate) fn move_body_to_meta(&mut self) {
         if self.meta.contains_key("weaver/verdict") {
             return;
         }
@@ -61,7 +61,7 @@ impl Reply {
         }
     }
 
-    /// Adds a sentence to the message of a refusal; a reply without a message stays as it is.
+    /// Adds a sentence to the message of a refusal; a reply without a message stays unchanged.
     pub(crate) fn add_to_message(&mut self, sentence: &str) {
         let body = self.structured.as_mut();
         let message = body.and_then(|body| body.get_mut("message"));
@@ -69,17 +69,17 @@ impl Reply {
         message.push(' ');
         message.push_str(sentence);
         if let Some(body) = &self.structured {
-            self.content = vec![text(body.to_string())];
+            self.content = vec![text_block(body.to_string())];
         }
     }
 }
 
-fn text(text: impl Into<String>) -> Value {
+fn text_block(text: impl Into<String>) -> Value {
     json!({ "type": "text", "text": text.into() })
 }
 
 /// A `CallToolResult`.
-pub(crate) fn result(reply: Reply, era: Era) -> Value {
+pub(crate) fn call_tool_result(reply: Reply, era: Era) -> Value {
     let mut result = Map::new();
     result.insert("content".to_owned(), Value::Array(reply.content));
     if let Some(structured) = reply.structured {
@@ -95,43 +95,47 @@ pub(crate) fn result(reply: Reply, era: Era) -> Value {
     Value::Object(result)
 }
 
-/// The answer to a call. Every refusal and every failure has `verdict`, `reason` and `message`.
-/// `view` is the question that a look at a stored result asked.
-pub(crate) fn invocation(client: &Client, called: &CallOutcome, view: Option<&Value>) -> Reply {
-    let done = &called.invocation;
-    let decision = &done.decision;
-    if !decision.allowed() {
-        return Reply::error(refusal(called));
+/// The answer to a call. Every refusal and failure has `verdict`, `reason` and `message`. `view` is
+/// the query of a `tool_view` call.
+pub(crate) fn reply_to_invocation(
+    client: &Client,
+    outcome: &CallOutcome,
+    view: Option<&Value>,
+) -> Reply {
+    let invocation = &outcome.invocation;
+    let decision = &invocation.decision;
+    if !decision.is_allowed() {
+        return Reply::error(refusal_body(outcome));
     }
-    let mut reply = match &done.result {
+    let mut reply = match &invocation.result {
         Some(ToolResult { data: Some(frame), .. }) if frame.mode == ResponseMode::Auto => {
-            as_it_is(done, frame, view)
+            verbatim_reply(invocation, frame, view)
         }
-        _ => enveloped(client, done),
+        _ => enveloped_reply(client, invocation),
     };
     if let Some(would) = decision.would_have() {
-        let would = json!({ "verdict": would.verdict(), "reason": would.primary() });
+        let would = json!({ "verdict": would.verdict(), "reason": would.primary_reason() });
         reply.meta.insert("weaver/would_have".to_owned(), would);
     }
     reply
 }
 
-/// A result in a body of our own.
-fn enveloped(client: &Client, done: &Invocation) -> Reply {
-    let mut body = json!({ "verdict": done.decision.verdict(), "call": done.call });
+/// A result wrapped in a body of our own.
+fn enveloped_reply(client: &Client, invocation: &Invocation) -> Reply {
+    let mut body = json!({ "verdict": invocation.decision.verdict(), "call": invocation.call });
     let Some(fields) = body.as_object_mut() else { return Reply::ok(body) };
-    let Some(result) = &done.result else { return Reply::ok(body) };
+    let Some(result) = &invocation.result else { return Reply::ok(body) };
     if let Some(frame) = &result.data {
         fields.insert("frame".to_owned(), json!(frame));
     }
     if !result.success {
         let principal = client.principal().ok();
-        let explained =
-            principal.and_then(|principal| client.gateway.kernel.explain(&principal, &done.call));
-        let reason = explained.and_then(|explained| explained.failure);
+        let explanation = principal
+            .and_then(|principal| client.gateway.kernel.explain(&principal, &invocation.call));
+        let reason = explanation.and_then(|explanation| explanation.failure);
         let reason = reason.unwrap_or(ReasonCode::ExecutionFailed);
-        let mut message = format!("{}. {}", result.error_message, after_failure(reason));
-        if let Some(hint) = timed_out(client, result) {
+        let mut message = format!("{}. {}", result.error_message, advice_after_failure(reason));
+        if let Some(hint) = timeout_hint(client, result) {
             message.push_str(&format!(" {hint}"));
         }
         fields.insert("reason".to_owned(), json!(reason));
@@ -143,16 +147,16 @@ fn enveloped(client: &Client, done: &Invocation) -> Reply {
     Reply::ok(body)
 }
 
-/// A result as it is: its own blocks, and one line more only where something was masked or cut.
-/// What else there is to say of it is no content.
-fn as_it_is(done: &Invocation, frame: &Frame, view: Option<&Value>) -> Reply {
+/// A result in its own content blocks, with one more line only where something was masked or cut.
+/// All metadata goes under `_meta`.
+fn verbatim_reply(invocation: &Invocation, frame: &Frame, view: Option<&Value>) -> Reply {
     let mut content = frame.content.clone();
-    if let Some(line) = note(frame, view) {
-        content.push(text(line));
+    if let Some(line) = notice_line(frame, view) {
+        content.push(text_block(line));
     }
     let mut meta = Map::new();
     meta.insert("weaver/verdict".to_owned(), json!(Verdict::Allow));
-    meta.insert("weaver/call".to_owned(), json!(done.call));
+    meta.insert("weaver/call".to_owned(), json!(invocation.call));
     if let Some(handle) = &frame.handle {
         meta.insert("weaver/handle".to_owned(), json!(handle.handle_id));
     }
@@ -160,25 +164,25 @@ fn as_it_is(done: &Invocation, frame: &Frame, view: Option<&Value>) -> Reply {
     if !frame.warnings.is_empty() {
         meta.insert("weaver/warnings".to_owned(), json!(frame.warnings));
     }
-    let is_error = frame.status == Status::Error;
+    let is_error = frame.status == ResultStatus::Error;
     Reply { content, structured: frame.structured.clone(), meta, is_error }
 }
 
 /// The line under a result: what was masked or cut, and the exact call that shows the rest.
-fn note(frame: &Frame, view: Option<&Value>) -> Option<String> {
-    let mut said = frame.notes.join(" ");
+fn notice_line(frame: &Frame, view: Option<&Value>) -> Option<String> {
+    let mut text = frame.notes.join(" ");
     if let (Some(next), Some(handle)) = (&frame.next, &frame.handle) {
         let mut query = view.cloned().unwrap_or_else(|| json!({}));
         merge(&mut query, next);
         if let Some(fields) = query.as_object_mut() {
             fields.insert("handle".to_owned(), json!(handle.handle_id));
         }
-        said.push_str(&format!(" See more with `tool_view {query}`."));
+        text.push_str(&format!(" See more with `tool_view {query}`."));
     }
-    (!said.is_empty()).then(|| format!("[weaver] {}", said.trim_start()))
+    (!text.is_empty()).then(|| format!("[weaver] {}", text.trim_start()))
 }
 
-/// Puts the members of one object over those of another, at every depth.
+/// Merges one object into another, at every depth.
 fn merge(into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
@@ -190,28 +194,30 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-/// Which line bounds the time of a call that took too long.
-fn timed_out<T>(client: &Client, result: &ToolResult<T>) -> Option<String> {
+/// Names the setting that limited a call which timed out.
+fn timeout_hint<T>(client: &Client, result: &ToolResult<T>) -> Option<String> {
     if result.error_code != Some(ToolErrorCode::Timeout) {
         return None;
     }
     let id = result.tool_id.as_str();
-    let entry = client.gateway.upstreams.of(id)?;
+    let upstream = client.gateway.upstreams.for_capability(id)?;
     let spec = client.gateway.registry.get(&result.tool_id)?;
     let proposed = spec.capability().spec().timeout_ms;
     let effective = spec.effective(&client.gateway.kernel.policy()).ok();
-    let own = effective.map(|effective| effective.spec().timeout_ms);
-    Some(match own.filter(|own| *own < proposed) {
-        Some(own) => format!("`timeout_ms = {own}` in the contract of `{id}` sets this time."),
+    let contract_timeout = effective.map(|effective| effective.spec().timeout_ms);
+    Some(match contract_timeout.filter(|contract_timeout| *contract_timeout < proposed) {
+        Some(contract_timeout) => {
+            format!("`timeout_ms = {contract_timeout}` in the contract of `{id}` sets this time.")
+        }
         None => format!(
             "`timeout_ms` under `[mcpServers.{}]` sets this time: {proposed} ms now, 60000 at most.",
-            entry.name
+            upstream.name
         ),
     })
 }
 
-/// What to do after a call that was allowed and did not succeed.
-fn after_failure(reason: ReasonCode) -> &'static str {
+/// Advice after a call that was allowed and failed.
+fn advice_after_failure(reason: ReasonCode) -> &'static str {
     match reason {
         ReasonCode::OutcomeUnknown => {
             "It may have happened. Find out before you call it again, or tell the user."
@@ -222,43 +228,43 @@ fn after_failure(reason: ReasonCode) -> &'static str {
     }
 }
 
-fn refusal(called: &CallOutcome) -> Value {
-    let (done, decision) = (&called.invocation, &called.invocation.decision);
+fn refusal_body(outcome: &CallOutcome) -> Value {
+    let (invocation, decision) = (&outcome.invocation, &outcome.invocation.decision);
     let obstacles: Vec<Value> = decision
         .obstacles()
         .take(8)
-        .map(|said| {
+        .map(|result| {
             json!({
-                "check": said.check,
-                "verdict": said.verdict,
-                "reason": said.reason,
-                "detail": said.detail,
-                "discharged_by": said.discharge,
+                "check": result.check,
+                "verdict": result.verdict,
+                "reason": result.reason,
+                "detail": result.detail,
+                "discharged_by": result.discharge,
             })
         })
         .collect();
     let mut body = json!({
         "verdict": decision.verdict(),
-        "reason": decision.primary(),
-        "message": message(decision),
+        "reason": decision.primary_reason(),
+        "message": refusal_message(decision),
         "obstacles": obstacles,
-        "call": done.call,
+        "call": invocation.call,
     });
-    if let (Some(request), Some(fields)) = (&done.request, body.as_object_mut()) {
-        let reason = if called.approval_timed_out {
+    if let (Some(request), Some(fields)) = (&invocation.request, body.as_object_mut()) {
+        let reason = if outcome.approval_timed_out {
             ReasonCode::ApprovalTimeout
         } else {
             ReasonCode::ApprovalRequired
         };
         fields.insert("reason".to_owned(), json!(reason));
         fields.insert("approval".to_owned(), json!({ "request": request }));
-        fields.insert("message".to_owned(), json!(held(decision, request, reason)));
+        fields.insert("message".to_owned(), json!(held_message(decision, request, reason)));
     }
     body
 }
 
-/// What an agent is told of a call that waits for people.
-fn held(decision: &Decision, request: &RequestId, reason: ReasonCode) -> String {
+/// The message for a call that waits for approval.
+fn held_message(decision: &Decision, request: &ApprovalRequestId, reason: ReasonCode) -> String {
     let role = decision.authority().roles_in_words();
     let who = role.map(|role| format!(" with the role {role}")).unwrap_or_default();
     let so_far = match reason == ReasonCode::ApprovalTimeout {
@@ -268,13 +274,13 @@ fn held(decision: &Decision, request: &RequestId, reason: ReasonCode) -> String 
     format!(
         "{}: {}. Nothing was executed: {so_far}. The request `{request}` stays open: tell the user, go on with other \
          work, and make the same call again once it is granted.",
-        decision.primary(),
+        decision.primary_reason(),
         decision.detail()
     )
 }
 
 /// One sentence on what happened and one on what to do.
-fn message(decision: &Decision) -> String {
+fn refusal_message(decision: &Decision) -> String {
     let what = decision.detail();
     let next = match decision.verdict() {
         Verdict::Allow => "It was executed.",
@@ -283,21 +289,21 @@ fn message(decision: &Decision) -> String {
             "Nothing was executed. A person with the needed authority must release it; go on with other work or tell \
              the user."
         }
-        Verdict::Deny if waits(decision) => "Nothing was executed. Try again later.",
+        Verdict::Deny if is_retryable_later(decision) => "Nothing was executed. Try again later.",
         Verdict::Deny => {
             "Nothing was executed. The same call will be denied again: use another tool or other arguments, or tell the user."
         }
     };
     if what.is_empty() {
-        format!("{}. {next}", decision.primary())
+        format!("{}. {next}", decision.primary_reason())
     } else {
-        format!("{}: {what}. {next}", decision.primary())
+        format!("{}: {what}. {next}", decision.primary_reason())
     }
 }
 
-fn waits(decision: &Decision) -> bool {
+fn is_retryable_later(decision: &Decision) -> bool {
     decision
         .obstacles()
-        .filter(|said| said.verdict == Verdict::Deny)
-        .all(|said| matches!(said.discharge, Discharge::Wait { .. }))
+        .filter(|result| result.verdict == Verdict::Deny)
+        .all(|result| matches!(result.discharge, Remedy::Wait { .. }))
 }

@@ -1,5 +1,5 @@
-//! The requests under way: each answered exactly once, unless the client cancels it; bounded in
-//! number and in bytes.
+//! The requests of one client in flight: each is answered exactly once, unless the client cancels
+//! it. Their number and size are bounded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,65 +8,67 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::call::CallOptions;
-use super::call_progress;
 use super::client::Client;
-use super::client_call::{CallFollowing, ClientCall, RequestLog};
+use super::client_call::{CallChannels, ClientCall, LogSubscription};
 use super::dispatch::{self, Session};
-use super::lines::{MAX_LINE, Outbox};
+use super::in_flight_requests::{InFlightRequests, RequestCancellation};
+use super::lines::{MAX_LINE_BYTES, Outbox};
 use super::message::{self, ClientMessage, Request, RpcError, code};
-use super::open_requests::{OpenRequests, RequestTokens};
 use super::parked_calls::{self, CallStep, RequestIdentity, RequestPermits, RunningCall};
+use super::progress_notification;
 use super::progress_reporter::ProgressReporter;
 use super::server_requests;
 use super::task::Task;
 use crate::telemetry::TraceParent;
 
-/// How many requests are worked on at once.
+/// The most requests in flight.
 const MAX_IN_FLIGHT: u32 = 256;
-/// How many kibibytes of lines are worked on at once.
+/// The most kibibytes of request lines in flight.
 const MAX_KIB: u32 = 64 * 1024;
 
-/// The methods that call a server: a client that cancels one has it given up there.
-const CALLS: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "completion/complete"];
+/// The methods that call a server. Cancelling one of them cancels the call there.
+const CALL_METHODS: [&str; 4] =
+    ["tools/call", "resources/read", "prompts/get", "completion/complete"];
 
 /// The requests of one client.
 pub(crate) struct Requests {
     client: Arc<Client>,
     session: Arc<Session>,
-    open: Arc<OpenRequests>,
-    /// How many requests came alone.
-    alone: AtomicU64,
-    places: Arc<Semaphore>,
-    room: Arc<Semaphore>,
+    open: Arc<InFlightRequests>,
+    /// Counts the standalone requests.
+    standalone_count: AtomicU64,
+    request_permits: Arc<Semaphore>,
+    kib_permits: Arc<Semaphore>,
 }
 
 impl Requests {
     pub(crate) fn new(client: Arc<Client>, session: Arc<Session>) -> Self {
         let semaphore = |permits: u32| Arc::new(Semaphore::new(permits as usize));
-        let (places, room) = (semaphore(MAX_IN_FLIGHT), semaphore(MAX_KIB));
-        let (open, alone) = (Arc::default(), AtomicU64::default());
-        Self { client, session, open, alone, places, room }
+        let (request_permits, kib_permits) = (semaphore(MAX_IN_FLIGHT), semaphore(MAX_KIB));
+        let (open, standalone_count) = (Arc::default(), AtomicU64::default());
+        Self { client, session, open, standalone_count, request_permits, kib_permits }
     }
 
-    /// Takes a line, whose answers go to `outbox`.
-    pub(crate) async fn take(&self, line: &[u8], outbox: &Outbox, reads: ClientReads) {
-        self.take_in(line, outbox, Connection::Shared(reads)).await;
+    /// Processes a line; its answers go to `outbox`.
+    pub(crate) async fn take(&self, line: &[u8], outbox: &Outbox, streaming: ResponseStreaming) {
+        self.dispatch(line, outbox, RequestConnection::Shared(streaming)).await;
     }
 
-    /// Takes a message that stands alone on its connection (2026-07-28 over HTTP). Other clients may
-    /// use the same id at the same time, and closing the connection cancels the request.
-    pub(crate) async fn take_alone(&self, line: &[u8], outbox: &Outbox) {
-        self.take_in(line, outbox, Connection::Own).await;
+    /// Processes a standalone message on a connection of its own (2026-07-28 over HTTP). Other
+    /// clients may use the same id at the same time, and closing the connection cancels the
+    /// request.
+    pub(crate) async fn take_standalone(&self, line: &[u8], outbox: &Outbox) {
+        self.dispatch(line, outbox, RequestConnection::Own).await;
     }
 
-    async fn take_in(&self, line: &[u8], outbox: &Outbox, connection: Connection) {
-        match message::read(line) {
-            ClientMessage::Response { id, answer } => self.client.link.answered(&id, answer),
+    async fn dispatch(&self, line: &[u8], outbox: &Outbox, connection: RequestConnection) {
+        match message::parse(line) {
+            ClientMessage::Response { id, answer } => self.client.link.deliver_answer(&id, answer),
             ClientMessage::Malformed { id, error } => {
                 let _ = outbox.send(message::answer(&id, Err(error))).await;
             }
             ClientMessage::Notification { method, params } => {
-                self.notice(&method, params.get("requestId"));
+                self.handle_notification(&method, params.get("requestId"));
             }
             ClientMessage::Request(request) => {
                 let arrival = Arrival { bytes: line.len(), connection };
@@ -75,43 +77,43 @@ impl Requests {
         }
     }
 
-    /// Takes a line that was too long to be read.
-    pub(crate) async fn too_long(&self, outbox: &Outbox) {
-        let problem = format!("a line is longer than {MAX_LINE} bytes; it was not read");
+    /// Answers a line that was too long to be read.
+    pub(crate) async fn refuse_too_long(&self, outbox: &Outbox) {
+        let problem = format!("a line is longer than {MAX_LINE_BYTES} bytes; it was not read");
         let error = RpcError::new(code::INVALID_REQUEST, problem);
         let _ = outbox.send(message::answer(&Value::Null, Err(error))).await;
     }
 
-    /// Ends every wait for a person or the client: it has nothing more to say.
+    /// Ends every wait for a person or the client, because the client has left.
     pub(crate) fn stop_waiting(&self) {
         self.open.stop_waiting();
-        self.client.link.leave();
+        self.client.link.close();
     }
 
-    /// Waits until nothing is under way.
-    pub(crate) async fn all_done(&self) {
-        let _ = self.places.acquire_many(MAX_IN_FLIGHT).await;
+    /// Waits until no request is in flight.
+    pub(crate) async fn wait_until_idle(&self) {
+        let _ = self.request_permits.acquire_many(MAX_IN_FLIGHT).await;
     }
 
-    /// The state of the protocol.
+    /// The protocol state of the session.
     pub(crate) fn session(&self) -> &Session {
         &self.session
     }
 
-    /// How many requests are under way.
-    pub(crate) fn under_way(&self) -> usize {
-        (MAX_IN_FLIGHT as usize).saturating_sub(self.places.available_permits())
+    /// The number of requests in flight.
+    pub(crate) fn in_flight(&self) -> usize {
+        (MAX_IN_FLIGHT as usize).saturating_sub(self.request_permits.available_permits())
     }
 
-    /// A cancelled call is given up, which its server is told and the log keeps; its answer is not
-    /// sent.
-    fn notice(&self, method: &str, id: Option<&Value>) {
+    /// Handles a notification. Cancelling a call abandons it: the server is notified, the log
+    /// records it, and its answer is not sent.
+    fn handle_notification(&self, method: &str, id: Option<&Value>) {
         match (method, id) {
             ("notifications/cancelled", Some(id)) => self.open.cancel(&id.to_string()),
             ("notifications/initialized", _) => {
-                self.session.initialized();
-                self.client.link.open();
-                // A server that asked before this client was there got no roots.
+                self.session.mark_initialized();
+                self.client.link.mark_initialized();
+                // A server that asked for roots before this client connected got none.
                 if self.client.link.session_capability("roots").is_some() {
                     server_requests::tell_roots_changed(&self.client.gateway);
                 }
@@ -127,216 +129,222 @@ impl Requests {
         let refuse = |problem: &str| {
             message::answer(&request.id, Err(RpcError::new(code::INVALID_REQUEST, problem)))
         };
-        let Some(permits) = self.room_for(arrival.bytes) else {
+        let Some(permits) = self.try_reserve(arrival.bytes) else {
             let _ = outbox.send(refuse("too many requests at once; wait for answers")).await;
             return;
         };
-        let name = match arrival.connection {
-            Connection::Shared(_) => request.id.to_string(),
-            // No id has a blank before it.
-            Connection::Own => format!(" {}", self.alone.fetch_add(1, Ordering::Relaxed)),
+        let key = match arrival.connection {
+            RequestConnection::Shared(_) => request.id.to_string(),
+            // No id in JSON begins with a blank, so the keys cannot collide.
+            RequestConnection::Own => {
+                format!(" {}", self.standalone_count.fetch_add(1, Ordering::Relaxed))
+            }
         };
-        let Some((number, tokens)) = self.open.begin(&name) else {
+        let Some((number, cancellation)) = self.open.begin(&key) else {
             let _ = outbox.send(refuse("a request with this id is being worked on")).await;
             return;
         };
-        let work = Work {
+        let task = RequestTask {
             client: Arc::clone(&self.client),
             session: Arc::clone(&self.session),
             outbox: outbox.clone(),
             open: Arc::clone(&self.open),
-            name,
+            key,
             number,
-            tokens,
+            cancellation,
             connection: arrival.connection,
             permits,
         };
         // A handshake is answered before the next line is read.
         if matches!(request.method.as_str(), "initialize" | "server/discover" | "ping") {
-            work.run(request).await;
+            task.run(request).await;
         } else {
-            tokio::spawn(work.run(request));
+            tokio::spawn(task.run(request));
         }
     }
 
-    fn room_for(&self, bytes: usize) -> Option<RequestPermits> {
+    fn try_reserve(&self, bytes: usize) -> Option<RequestPermits> {
         let kib = u32::try_from(bytes / 1024).ok()?.saturating_add(1);
-        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
-        let room = Arc::clone(&self.room).try_acquire_many_owned(kib).ok()?;
-        Some(Arc::new([place, room]))
+        let request_permit = Arc::clone(&self.request_permits).try_acquire_owned().ok()?;
+        let kib_permit = Arc::clone(&self.kib_permits).try_acquire_many_owned(kib).ok()?;
+        Some(Arc::new([request_permit, kib_permit]))
     }
 }
 
-/// What a client reads where its request is answered.
+/// Whether the stream of an answer also carries notifications and questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClientReads {
-    /// The answer alone.
-    Answer,
-    /// What it is told and asked before the answer, too.
-    Stream,
+pub enum ResponseStreaming {
+    /// It carries only the answer.
+    AnswerOnly,
+    /// It carries notifications and questions before the answer.
+    Streamed,
 }
 
-/// Whether a request has its connection for itself.
+/// Whether a request has a connection of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Connection {
-    /// Other requests of the client come on it.
-    Shared(ClientReads),
+enum RequestConnection {
+    /// Other requests of the client share it.
+    Shared(ResponseStreaming),
     Own,
 }
 
 /// How a request arrived.
 struct Arrival {
     bytes: usize,
-    connection: Connection,
+    connection: RequestConnection,
 }
 
-/// One request under way.
-struct Work {
+/// The task of one request in flight.
+struct RequestTask {
     client: Arc<Client>,
     session: Arc<Session>,
     outbox: Outbox,
-    open: Arc<OpenRequests>,
-    name: String,
+    open: Arc<InFlightRequests>,
+    key: String,
     number: u64,
-    tokens: RequestTokens,
-    connection: Connection,
+    cancellation: RequestCancellation,
+    connection: RequestConnection,
     permits: RequestPermits,
 }
 
-impl Work {
+impl RequestTask {
     async fn run(self, mut request: Request) {
-        let begun = tokio::select! {
-            begun = self.session.begin_task(&self.client, &mut request) => begun,
-            () = self.is_abandoned() => {
-                self.open.end(&self.name, self.number);
+        let task = tokio::select! {
+            task = self.session.begin_task(&self.client, &mut request) => task,
+            () = self.wait_until_abandoned() => {
+                self.open.finish(&self.key, self.number);
                 return;
             }
         };
-        match begun {
-            None => self.work(request).await,
-            Some(Ok(task)) => self.follow(request, task).await,
+        match task {
+            None => self.process(request).await,
+            Some(Ok(task)) => self.run_as_task(request, task).await,
             Some(Err(error)) => self.answer(&request.id, Err(error)).await,
         }
     }
 
-    /// Answers a call with a task, and works on it under the name of the task.
-    async fn follow(mut self, request: Request, task: Arc<Task>) {
-        // No id of a request, in JSON, is what a task is called.
-        let Some((number, tokens)) = self.open.go_on(task.id(), &self.tokens) else {
-            let problem = RpcError::new(code::INTERNAL, "two tasks have one name");
+    /// Answers a call with a task, and then executes it under the task's id.
+    async fn run_as_task(mut self, request: Request, task: Arc<Task>) {
+        // A task's id is not quoted as a JSON string is, so it cannot collide with a request's.
+        let Some((number, cancellation)) =
+            self.open.begin_continuation(task.id(), &self.cancellation)
+        else {
+            let problem = RpcError::new(code::INTERNAL, "two tasks have the same id");
             return self.answer(&request.id, Err(problem)).await;
         };
-        if !self.open.end(&self.name, self.number) {
-            // It was cancelled before there was a task that the client could know.
-            self.open.end(task.id(), number);
+        if !self.open.finish(&self.key, self.number) {
+            // The client cancelled it before it could know the task.
+            self.open.finish(task.id(), number);
             task.abandon();
             return;
         }
         let answer = Ok(json!({ "task": task.to_json() }));
         let _ = self.outbox.send(message::answer(&request.id, answer)).await;
-        // Its request is answered: the stream of the answer ends, and what is still said goes where
-        // the session's notices go.
+        // The request is answered, so its stream ends. Later messages go to the session's channel.
         self.outbox = mpsc::channel(1).0;
-        (self.name, self.number, self.tokens) = (task.id().to_owned(), number, tokens);
-        let identity = RequestIdentity::of_other(&request);
-        let mut call = self.begin(request, identity, Some(&task));
+        (self.key, self.number, self.cancellation) = (task.id().to_owned(), number, cancellation);
+        let identity = RequestIdentity::not_resumable(&request);
+        let mut call = self.start_call(request, identity, Some(&task));
         let outcome = tokio::select! {
-            step = call.next_step() => ended(step),
-            () = task.cancelled() => {
+            step = call.next_step(&self.cancellation.wait_ended) => final_answer(step),
+            () = task.wait_until_cancelled() => {
                 call.abandon().await;
                 Err(RpcError::new(code::INTERNAL, "the task was cancelled"))
             }
         };
-        task.end(outcome);
-        self.open.end(&self.name, self.number);
+        task.finish(outcome);
+        self.open.finish(&self.key, self.number);
         self.client.link.try_send(task.notification());
     }
 
-    async fn work(self, request: Request) {
+    async fn process(self, request: Request) {
         let id = request.id.clone();
-        let is_call = CALLS.contains(&request.method.as_str());
+        let is_call = CALL_METHODS.contains(&request.method.as_str());
         let is_abandonable = is_call || request.method == "tasks/result";
         let resumed = match is_call && parked_calls::is_modern(&request) {
             true => self.client.link.parked.resume(&request),
             false => Ok(None),
         };
         let identity = match is_call {
-            true => RequestIdentity::of_call(&request),
-            false => RequestIdentity::of_other(&request),
+            true => RequestIdentity::resumable(&request),
+            false => RequestIdentity::not_resumable(&request),
         };
         let mut call = match resumed {
             Ok(Some(call)) => call,
-            Ok(None) => self.begin(request, identity, None),
+            Ok(None) => self.start_call(request, identity, None),
             Err(error) => return self.answer(&id, Err(error)).await,
         };
-        let turn = tokio::select! {
-            turn = call.next_step() => turn,
-            () = self.is_abandoned(), if is_abandonable => {
-                // Dropping it tells the server and records how far it came.
+        let step = tokio::select! {
+            step = call.next_step(&self.cancellation.wait_ended) => step,
+            () = self.wait_until_abandoned(), if is_abandonable => {
+                // Abandoning it notifies the server and records how far the call came.
                 call.abandon().await;
-                self.open.end(&self.name, self.number);
+                self.open.finish(&self.key, self.number);
                 return;
             }
         };
-        let outcome = match turn {
-            CallStep::Asked => self.client.link.parked.park(call),
-            step @ CallStep::Ended(_) => ended(step),
+        let outcome = match step {
+            CallStep::InputRequired => self.client.link.parked.park(call),
+            step @ CallStep::Ended(_) => final_answer(step),
         };
         self.answer(&id, outcome).await;
     }
 
-    /// Done when the client no longer wants the answer.
-    async fn is_abandoned(&self) {
+    /// Completes when the client no longer wants the answer.
+    async fn wait_until_abandoned(&self) {
         tokio::select! {
-            () = self.tokens.abandoned.cancelled() => {}
-            () = self.outbox.closed(), if self.connection == Connection::Own => {}
+            () = self.cancellation.abandoned.cancelled() => {}
+            () = self.outbox.closed(), if self.connection == RequestConnection::Own => {}
         }
     }
 
-    /// Begins to work on a request.
-    fn begin(
+    /// Starts to answer a request.
+    fn start_call(
         &self,
         request: Request,
         identity: RequestIdentity,
         task: Option<&Arc<Task>>,
     ) -> RunningCall {
         let (client, session) = (Arc::clone(&self.client), Arc::clone(&self.session));
-        let token = call_progress::token(&request.params);
+        let token = progress_notification::requested_token(&request.params);
         let progress = match task {
-            None => token.map(|token| self.reporter(token)),
+            None => token.map(|token| self.progress_reporter(token)),
             Some(task) => Some(self.task_reporter(task, token)),
         };
-        // The request of a task was answered with it.
-        let reads_on = self.connection == Connection::Shared(ClientReads::Stream) && task.is_none();
-        let stream = reads_on.then(|| self.outbox.downgrade());
+        // A task's request is already answered.
+        let reads_stream = self.connection
+            == RequestConnection::Shared(ResponseStreaming::Streamed)
+            && task.is_none();
+        let stream = reads_stream.then(|| self.outbox.downgrade());
         let level = match parked_calls::is_modern(&request) {
-            // A level that is none is answered with the request.
+            // An invalid level is reported in the answer.
             true => dispatch::log_level(&request.params).unwrap_or_default(),
             false => None,
         };
-        let log = level.map(|level| RequestLog { level, stream: self.outbox.downgrade() });
-        let following = CallFollowing { progress, task: task.cloned(), stream, log };
+        let log = level.map(|level| LogSubscription { level, stream: self.outbox.downgrade() });
+        let channels = CallChannels { progress, task: task.cloned(), stream, log };
         let (call, questions) =
-            ClientCall::open(&client.link, identity.capabilities().cloned(), following);
+            ClientCall::open(&client.link, identity.capabilities().cloned(), channels);
         let options = CallOptions {
             argument_problem: None,
-            cancellation: self.tokens.cancellation.clone(),
-            call,
+            cancellation: self.cancellation.wait_ended.clone(),
+            client_call: call,
             outbox: self.outbox.clone(),
-            trace_parent: TraceParent::of_params(&request.params),
-            origin: session.origin(&request),
+            trace_parent: TraceParent::from_params(&request.params),
+            origin: session.request_origin(&request),
         };
         let answer = async move { session.answer(&client, request, options).await };
-        RunningCall::start(identity, questions, Arc::clone(&self.permits), answer)
+        let cancellation = self.cancellation.wait_ended.clone();
+        RunningCall::start(identity, questions, Arc::clone(&self.permits), cancellation, answer)
     }
 
     async fn answer(&self, id: &Value, outcome: Result<Value, RpcError>) {
-        if self.open.end(&self.name, self.number) {
+        if self.open.finish(&self.key, self.number) {
             let _ = self.outbox.send(message::answer(id, outcome)).await;
         }
     }
 
-    /// Says in a task how far its call is, and tells the client under its token where it has one.
+    /// Reports progress in the task's status, and to the client under its token if it sent one.
     fn task_reporter(&self, task: &Arc<Task>, token: Option<&Value>) -> Arc<ProgressReporter> {
         let (task, token, client) = (Arc::clone(task), token.cloned(), Arc::clone(&self.client));
         Arc::new(ProgressReporter::new(move |progress| {
@@ -344,35 +352,36 @@ impl Work {
                 return;
             }
             if let Some(message) = &progress.message {
-                task.tell(message);
+                task.set_message(message);
             }
             if let Some(token) = &token {
-                let mut params = call_progress::params(token, progress);
-                task.relate(&mut params);
-                client.link.try_send(call_progress::line(params));
+                let mut params = progress_notification::params(token, progress);
+                task.add_related_task(&mut params);
+                client.link.try_send(progress_notification::line(params));
             }
         }))
     }
 
-    /// Tells the client under its token how far the request is, until it is answered or cancelled.
-    /// One that reads too slowly misses some of it, and no call waits for it.
-    fn reporter(&self, token: &Value) -> Arc<ProgressReporter> {
+    /// Reports progress to the client under its token, until the request is answered or cancelled.
+    /// A slow client misses reports, and no call waits for it.
+    fn progress_reporter(&self, token: &Value) -> Arc<ProgressReporter> {
         let (open, outbox) = (Arc::clone(&self.open), self.outbox.clone());
-        let (name, number, token) = (self.name.clone(), self.number, token.clone());
+        let (key, number, token) = (self.key.clone(), self.number, token.clone());
         Arc::new(ProgressReporter::new(move |progress| {
-            if open.is_open(&name, number) {
-                let _ =
-                    outbox.try_send(call_progress::line(call_progress::params(&token, progress)));
+            if open.is_open(&key, number) {
+                let _ = outbox.try_send(progress_notification::line(
+                    progress_notification::params(&token, progress),
+                ));
             }
         }))
     }
 }
 
-/// What a request is answered with whose call asks nothing more.
-fn ended(step: CallStep) -> Result<Value, RpcError> {
+/// The final answer of a request.
+fn final_answer(step: CallStep) -> Result<Value, RpcError> {
     let CallStep::Ended(Ok(outcome)) = step else {
         tracing::error!("a request ended without an answer");
-        return Err(RpcError::new(code::INTERNAL, "the request failed inside"));
+        return Err(RpcError::new(code::INTERNAL, "the request failed internally"));
     };
     outcome
 }

@@ -1,7 +1,6 @@
-//! Resources: lists, templates and reading.
+//! Resources: listing, templates and reading.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::ServerList;
@@ -9,135 +8,136 @@ use weaver_types::UpstreamName;
 
 use super::client::Client;
 use super::era::Era;
-use super::feature_request::{self, FeatureRequest, note_unknown, uncached};
-use super::feature_snapshot::{LocatedItem, ResourceAddress};
+use super::feature_request::{self, FeatureRequest, record_unknown, with_no_cache};
+use super::feature_snapshot::{ResourceAddress, ServerItem};
 use super::gateway::Gateway;
 use super::list_page::ListPage;
-use super::listed_item;
-use super::message::{RpcError, code, shown};
+use super::message::{RpcError, code, excerpt};
 use super::render::Reply;
+use super::sanitised_item;
 use super::server_feature::FeatureKind;
 
-/// How long the first connection attempts may last before a list goes out without them.
-const PATIENCE: Duration = Duration::from_secs(25);
-
 /// `resources/list`.
-pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
+pub(crate) async fn list(client: &Client, request: FeatureRequest) -> Result<Value, RpcError> {
     let gateway = &client.gateway;
-    gateway.fresh_resources(PATIENCE).await;
-    let (snapshot, sees) = (client.feature_snapshot().await, Sight::of(client));
-    let page = snapshot.resources(asked.cursor()?, |server| sees.may_see(server))?;
-    Ok(uncached(listing(gateway, ServerList::Resources, &page), asked.era))
+    gateway.refresh_resources().await;
+    let (snapshot, visible) = (client.feature_snapshot().await, VisibleServers::for_client(client));
+    let page = snapshot.resources(request.cursor()?, |server| visible.contains(server))?;
+    Ok(with_no_cache(list_result(gateway, ServerList::Resources, &page), request.era))
 }
 
 /// `resources/templates/list`.
-pub(crate) async fn templates(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
+pub(crate) async fn list_templates(
+    client: &Client,
+    request: FeatureRequest,
+) -> Result<Value, RpcError> {
     let gateway = &client.gateway;
-    gateway.upstreams.fresh(PATIENCE).await;
-    let (snapshot, sees) = (client.feature_snapshot().await, Sight::of(client));
-    let page = snapshot.templates(asked.cursor()?, |server| sees.may_see(server))?;
-    Ok(uncached(listing(gateway, ServerList::ResourceTemplates, &page), asked.era))
+    gateway.upstreams.refresh().await;
+    let (snapshot, visible) = (client.feature_snapshot().await, VisibleServers::for_client(client));
+    let page = snapshot.templates(request.cursor()?, |server| visible.contains(server))?;
+    Ok(with_no_cache(list_result(gateway, ServerList::ResourceTemplates, &page), request.era))
 }
 
-fn listing(
+fn list_result(
     gateway: &Gateway,
     list: ServerList,
-    page: &ListPage<'_, LocatedItem>,
+    page: &ListPage<'_, ServerItem>,
 ) -> Map<String, Value> {
     let firewall = gateway.kernel.firewall();
     let items = page.items.iter();
     let key = list.identifier();
     let items =
-        items.map(|(name, located)| listed_item::resource(firewall, key, name, &located.item));
+        items.map(|(name, located)| sanitised_item::resource(firewall, key, name, &located.item));
     let mut result = Map::from_iter([(list.field().to_owned(), Value::Array(items.collect()))]);
     result.extend(page.next.as_ref().map(|next| ("nextCursor".to_owned(), json!(next))));
     result
 }
 
 /// `resources/read`.
-pub(crate) async fn read(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
-    let (uri, era) = (asked.text("uri")?, asked.era);
+pub(crate) async fn read(client: &Client, request: FeatureRequest) -> Result<Value, RpcError> {
+    let (uri, era) = (request.string_param("uri")?, request.era);
     let Some(address) = find(client, &uri).await else {
-        return Err(not_found(client, &uri, era).await);
+        return Err(not_found_error(client, &uri, era).await);
     };
     let id = FeatureKind::ResourceReading.id(address.server.as_str());
-    let Some(id) = id else { return Err(not_found(client, &uri, era).await) };
-    let called = feature_request::call(client, id, json!({ "uri": address.uri }), asked).await;
-    let reply = called.map_err(|error| about(error, &uri))?;
+    let Some(id) = id else { return Err(not_found_error(client, &uri, era).await) };
+    let called = feature_request::call(client, id, json!({ "uri": address.uri }), request).await;
+    let reply = called.map_err(|error| with_uri(error, &uri))?;
     let snapshot = client.feature_snapshot().await;
     let exported = |own: &str| {
         let part = ResourceAddress { server: address.server.clone(), uri: own.to_owned() };
-        // What was asked for is answered under the name that it was asked by.
+        // The requested resource keeps the URI that the client used.
         if own == address.uri { uri.clone() } else { snapshot.exported_uri(&part) }
     };
-    Ok(uncached(contents(reply, &uri, exported), era))
+    Ok(with_no_cache(contents(reply, &uri, exported), era))
 }
 
-/// An error with the URI that it is about, as the protocol has it.
-fn about(mut error: RpcError, uri: &str) -> RpcError {
+/// Adds the URI to an error, as the protocol requires.
+fn with_uri(mut error: RpcError, uri: &str) -> RpcError {
     if let Some(Value::Object(data)) = &mut error.data {
-        data.insert("uri".to_owned(), json!(shown(uri)));
+        data.insert("uri".to_owned(), json!(excerpt(uri)));
     }
     error
 }
 
-/// Where the resource of a URI is, as far as the principal may know. One that is not known yet may
-/// be at a server that is just starting.
+/// The address of a resource, if it is visible to the client. An unknown one may be at a server
+/// that is still starting.
 pub(crate) async fn find(client: &Client, uri: &str) -> Option<ResourceAddress> {
-    let look = async || {
-        let (snapshot, sees) = (client.feature_snapshot().await, Sight::of(client));
-        snapshot.resolve(uri, |server| sees.may_see(server))
+    let lookup = async || {
+        let (snapshot, visible) =
+            (client.feature_snapshot().await, VisibleServers::for_client(client));
+        snapshot.resolve(uri, |server| visible.contains(server))
     };
-    if let Some(address) = look().await {
+    if let Some(address) = lookup().await {
         return Some(address);
     }
-    client.gateway.fresh_resources(PATIENCE).await;
-    look().await
+    client.gateway.refresh_resources().await;
+    lookup().await
 }
 
 /// Unknown and hidden resources are recorded and answered alike.
-pub(crate) async fn not_found(client: &Client, uri: &str, era: Era) -> RpcError {
-    note_unknown(client, uri).await;
+pub(crate) async fn not_found_error(client: &Client, uri: &str, era: Era) -> RpcError {
+    record_unknown(client, uri).await;
     let code = match era {
         Era::Legacy => code::RESOURCE_NOT_FOUND,
         Era::Modern => code::INVALID_PARAMS,
     };
-    let mut problem = format!("no resource `{}` here; list the resources again", shown(uri));
-    let missing = client.gateway.upstreams.missing();
+    let mut problem = format!("no resource `{}` here; list the resources again", excerpt(uri));
+    let missing = client.gateway.upstreams.unavailable_servers();
     let away: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
     if !away.is_empty() {
-        problem.push_str(&format!(" (away: {})", away.join(", ")));
+        problem.push_str(&format!(" (unavailable: {})", away.join(", ")));
     }
-    RpcError { data: Some(json!({ "uri": shown(uri) })), ..RpcError::new(code, problem) }
+    RpcError { data: Some(json!({ "uri": excerpt(uri) })), ..RpcError::new(code, problem) }
 }
 
-/// Which servers' resources the principal may know of.
-pub(crate) struct Sight(BTreeMap<UpstreamName, bool>);
+/// The servers whose resources the client may see.
+pub(crate) struct VisibleServers(BTreeMap<UpstreamName, bool>);
 
-impl Sight {
-    pub(crate) fn of(client: &Client) -> Self {
-        let offered = |server: &UpstreamName| {
+impl VisibleServers {
+    pub(crate) fn for_client(client: &Client) -> Self {
+        let is_offered = |server: &UpstreamName| {
             let id = FeatureKind::ResourceReading.id(server.as_str());
-            id.is_some_and(|id| client.offered(&id))
+            id.is_some_and(|id| client.is_offered(&id))
         };
-        let names = client.gateway.upstreams.entries().map(|entry| entry.name.clone());
-        Self(names.map(|name| (name.clone(), offered(&name))).collect())
+        let names = client.gateway.upstreams.servers().map(|upstream| upstream.name.clone());
+        Self(names.map(|name| (name.clone(), is_offered(&name))).collect())
     }
 
-    pub(crate) fn may_see(&self, server: &UpstreamName) -> bool {
+    pub(crate) fn contains(&self, server: &UpstreamName) -> bool {
         self.0.get(server).copied().unwrap_or_default()
     }
 }
 
-/// The contents of a resource: the blocks of a delivered result, each under its URI and kind, and a
-/// last one where something was masked or cut.
+/// The contents of a resource: the blocks of the result, each with its URI and type, and a last one
+/// for a notice of masking or truncation.
 fn contents(reply: Reply, uri: &str, exported: impl Fn(&str) -> String) -> Map<String, Value> {
-    let about = reply.structured.as_ref().and_then(|about| about.get("contents")?.as_array());
-    let about = about.map(Vec::as_slice).unwrap_or_default();
-    let contents = reply.content.iter().enumerate().map(|(at, block)| {
-        let mut item = about.get(at).and_then(Value::as_object).cloned().unwrap_or_default();
-        let own = item.get("uri").and_then(Value::as_str).map(&exported);
-        item.insert("uri".to_owned(), json!(own.unwrap_or_else(|| uri.to_owned())));
+    let listed = reply.structured.as_ref().and_then(|listed| listed.get("contents")?.as_array());
+    let listed = listed.map(Vec::as_slice).unwrap_or_default();
+    let contents = reply.content.iter().enumerate().map(|(index, block)| {
+        let mut item = listed.get(index).and_then(Value::as_object).cloned().unwrap_or_default();
+        let exported_uri = item.get("uri").and_then(Value::as_str).map(&exported);
+        item.insert("uri".to_owned(), json!(exported_uri.unwrap_or_else(|| uri.to_owned())));
         put_content(&mut item, block);
         Value::Object(item)
     });
@@ -150,11 +150,12 @@ fn contents(reply: Reply, uri: &str, exported: impl Fn(&str) -> String) -> Map<S
 
 fn put_content(item: &mut Map<String, Value>, block: &Value) {
     let resource = block.get("resource");
-    let of = |key: &str| resource.and_then(|resource| resource.get(key)).or_else(|| block.get(key));
-    let bytes = of("blob").or_else(|| block.get("data")).filter(|bytes| bytes.is_string());
-    match (bytes, of("text")) {
+    let field =
+        |key: &str| resource.and_then(|resource| resource.get(key)).or_else(|| block.get(key));
+    let bytes = field("blob").or_else(|| block.get("data")).filter(|bytes| bytes.is_string());
+    match (bytes, field("text")) {
         (Some(bytes), _) => {
-            if let Some(kind) = of("mimeType") {
+            if let Some(kind) = field("mimeType") {
                 item.insert("mimeType".to_owned(), kind.clone());
             }
             item.insert("blob".to_owned(), bytes.clone())

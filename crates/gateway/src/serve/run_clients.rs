@@ -1,4 +1,4 @@
-//! The clients of runs: as whom each acts, and in which folder it works.
+//! The client of each run: its principal and its folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,41 +10,42 @@ use weaver_types::{PrincipalId, RunId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RunClient {
     pub(crate) principal: PrincipalId,
-    /// The folder that it was started in. A client that is reached over a network has none.
+    /// The folder it was started in; `None` for a remote client.
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// The clients of the runs that go on.
+/// The clients of the active runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunClients(Arc<Mutex<BTreeMap<RunId, RunClient>>>);
 
 impl RunClients {
-    /// A run is that of this client.
-    pub(crate) fn note(&self, run: &RunId, client: RunClient) {
+    /// Sets the client of a run.
+    pub(crate) fn insert(&self, run: &RunId, client: RunClient) {
         let mut clients = self.lock();
-        if clients.get(run).is_none_or(|known| *known != client) {
+        if clients.get(run).is_none_or(|current| *current != client) {
             clients.insert(run.clone(), client);
         }
     }
 
-    /// The folder that the client of a run works in.
+    /// The folder of a run's client.
     pub(crate) fn folder_of(&self, run: &RunId) -> Option<PathBuf> {
         self.lock().get(run)?.folder.clone()
     }
 
-    /// Whom the client of a run acts as.
+    /// The principal of a run's client.
     pub(crate) fn principal_of(&self, run: &RunId) -> Option<PrincipalId> {
         self.lock().get(run).map(|client| client.principal.clone())
     }
 
     /// The runs whose clients are known.
-    pub(crate) fn runs(&self) -> BTreeSet<RunId> {
+    pub(crate) fn run_ids(&self) -> BTreeSet<RunId> {
         self.lock().keys().cloned().collect()
     }
 
-    /// Forgets the runs that are over, given those that were `noted` before it was looked which ones are
-    /// `current`: one that was noted since has just begun. All that go on.
-    pub(crate) fn keep(
+    /// Removes runs that have ended: those in `noted`, a snapshot taken before `current` was
+    /// determined, that are not in `current`. A run added in between has just begun and is kept.
+    /// Returns all active runs.
+    pub(crate) fn retain_current(
         &self,
         noted: &BTreeSet<RunId>,
         mut current: BTreeSet<RunId>,
@@ -70,13 +71,13 @@ mod tests {
         let (clients, principal) = (RunClients::default(), PrincipalId::parse("ana").unwrap());
         let note = |name: &str| {
             let client = RunClient { principal: principal.clone(), folder: Some("/work".into()) };
-            clients.note(&run(name), client);
+            clients.insert(&run(name), client);
         };
         note("run_1");
         note("run_2");
-        let noted = clients.runs();
+        let noted = clients.run_ids();
         note("run_3");
-        let going = clients.keep(&noted, BTreeSet::from([run("run_2")]));
+        let going = clients.retain_current(&noted, BTreeSet::from([run("run_2")]));
         assert_eq!(going, BTreeSet::from([run("run_2"), run("run_3")]));
         assert!(clients.folder_of(&run("run_3")).is_some());
         assert!(clients.folder_of(&run("run_1")).is_none());

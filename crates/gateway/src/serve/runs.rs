@@ -1,179 +1,181 @@
-//! The runs of all clients: which keeper a client's sessions share, and which runs are over because
-//! their client will not come back.
+//! The runs of all clients: the trackers that sessions share, and the end of runs whose client will
+//! not return.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weaver_agent_kernel::{Caller, Kernel, RunEnd};
+use weaver_agent_kernel::{Caller, Kernel, RunEndReason};
 use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace, Record, RecordKey};
 use weaver_types::{Principal, RunId};
 
 use super::client_process::{ClientKey, ProcessTable};
 use super::current_run::CurrentRun;
 use super::error::ServeError;
-use super::run_keeper::{RunFactory, RunKeeper, record_end};
+use super::run_tracker::{RunFactory, RunTracker, record_end};
 
-/// How many pages of records one look goes through.
+/// The most pages of records read in one pass.
 const MAX_PAGES: usize = 16;
 
 /// The runs of all clients of a gateway.
 pub(crate) struct Runs {
-    source: RunFactory,
-    /// The principal of the configuration, in whose tenant all runs are.
-    owner: Principal,
-    keepers: Mutex<BTreeMap<String, Arc<RunKeeper>>>,
+    factory: RunFactory,
+    /// The principal of the configuration, whose tenant owns all runs.
+    config_principal: Principal,
+    trackers: Mutex<BTreeMap<String, Arc<RunTracker>>>,
 }
 
-/// What happens to the record of a current run.
-enum Fate {
-    Stays,
-    /// Remove it, and end its run.
-    Ended(RunEnd),
-    /// Remove it; the log already has the end of its run.
-    Removed,
+/// What to do with the record of a current run.
+enum RecordAction {
+    Keep,
+    /// Delete it, and record the end of its run.
+    EndRun(RunEndReason),
+    /// Delete it; the log already has the end of its run.
+    Delete,
 }
 
 impl Runs {
-    pub(crate) fn new(source: RunFactory, owner: Principal) -> Self {
-        Self { source, owner, keepers: Mutex::default() }
+    pub(crate) fn new(factory: RunFactory, config_principal: Principal) -> Self {
+        Self { factory, config_principal, trackers: Mutex::default() }
     }
 
-    /// The keeper that all sessions of a client share.
-    pub(crate) fn of(&self, principal: &Principal, client: ClientKey) -> Arc<RunKeeper> {
-        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = format!("{} {}", client.id(), principal.id);
-        let fresh = || Arc::new(RunKeeper::new(self.source.clone(), principal.clone(), client));
-        Arc::clone(keepers.entry(name).or_insert_with(fresh))
+    /// The tracker that all sessions of a client share.
+    pub(crate) fn tracker_for(&self, principal: &Principal, client: ClientKey) -> Arc<RunTracker> {
+        let mut trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = format!("{} {}", client.id(), principal.id);
+        let new_tracker =
+            || Arc::new(RunTracker::new(self.factory.clone(), principal.clone(), client));
+        Arc::clone(trackers.entry(key).or_insert_with(new_tracker))
     }
 
-    /// Ends the runs of clients that will not come back, of what was stored by earlier gateways: no
-    /// other one works on this ledger, since one process writes it.
-    pub(crate) async fn remove_stale(&self, kernel: &Kernel) -> Result<(), ServeError> {
-        let (processes, now) = (ProcessTable::default(), self.source.clock.now());
-        self.remove(kernel, |stored| {
-            let gone = stored.client.as_ref().is_some_and(|client| match client {
-                ClientKey::Process(process) => processes.is_gone(process),
+    /// At startup, ends stored runs whose clients will not return. No other gateway uses this
+    /// ledger, because only one process writes it.
+    pub(crate) async fn end_stale(&self, kernel: &Kernel) -> Result<(), ServeError> {
+        let (processes, now) = (ProcessTable::default(), self.factory.clock.now());
+        self.update_records(kernel, |stored| {
+            let is_gone = stored.client.as_ref().is_some_and(|client| match client {
+                ClientKey::Process(process) => processes.has_exited(process),
                 ClientKey::Gateway(_) => true,
                 ClientKey::Token(_) => false,
             });
-            match (gone, self.source.is_stored_run_over(stored.last_used, now)) {
-                (true, _) => Fate::Ended(RunEnd::ClientGone),
-                (false, true) => Fate::Ended(RunEnd::Idle),
-                (false, false) => Fate::Stays,
+            match (is_gone, self.factory.is_stored_run_expired(stored.last_used, now)) {
+                (true, _) => RecordAction::EndRun(RunEndReason::ClientGone),
+                (false, true) => RecordAction::EndRun(RunEndReason::Idle),
+                (false, false) => RecordAction::Keep,
             }
         })
         .await
     }
 
-    /// A session of a client is over. So is its run, where no session shares it and nobody can come
-    /// back to it; a process that still runs keeps it.
-    pub(crate) async fn leave(
+    /// Called when a session of a client ends. Its run ends too, if no other session shares it and
+    /// the client cannot return; a process that still runs keeps it.
+    pub(crate) async fn end_session(
         &self,
         kernel: &Kernel,
-        keeper: Arc<RunKeeper>,
+        tracker: Arc<RunTracker>,
     ) -> Result<(), ServeError> {
-        let client = keeper.client().clone();
-        drop(keeper);
-        self.forget(|keeper| *keeper.client() == client && may_end(keeper));
-        if !is_gone(&client) || self.is_kept(&client) {
+        let client = tracker.client().clone();
+        drop(tracker);
+        self.drop_unused(|tracker| *tracker.client() == client && may_end(tracker));
+        if !cannot_return(&client) || self.has_tracker(&client) {
             return Ok(());
         }
-        self.remove(kernel, |stored| match stored.client.as_ref() == Some(&client) {
-            true => Fate::Ended(RunEnd::ClientGone),
-            false => Fate::Stays,
+        self.update_records(kernel, |stored| match stored.client.as_ref() == Some(&client) {
+            true => RecordAction::EndRun(RunEndReason::ClientGone),
+            false => RecordAction::Keep,
         })
         .await
     }
 
-    /// Ends a run, as an operator wants it, also that of a client that is not connected now.
+    /// Ends a run on an operator's command, even of a client that is not connected.
     pub(crate) async fn end(&self, kernel: &Kernel, run: &RunId) -> Result<(), ServeError> {
-        for keeper in self.all() {
-            if keeper.end(kernel, run).await? {
+        for tracker in self.trackers() {
+            if tracker.end(kernel, run).await? {
                 return Ok(());
             }
         }
-        let fate = |stored: &CurrentRun| match stored.run == *run {
-            true => Fate::Removed,
-            false => Fate::Stays,
+        let action = |stored: &CurrentRun| match stored.run == *run {
+            true => RecordAction::Delete,
+            false => RecordAction::Keep,
         };
-        self.remove(kernel, fate).await
+        self.update_records(kernel, action).await
     }
 
-    /// Ends the runs of clients that are gone while the gateway serves.
-    pub(crate) async fn end_gone(&self, kernel: &Kernel) -> Result<(), ServeError> {
-        let over = self.all().into_iter().map(|keeper| keeper.client().clone());
-        let over: Vec<ClientKey> = over.filter(is_gone).collect();
-        self.forget(may_end);
-        let over: Vec<ClientKey> =
-            over.into_iter().filter(|client| !self.is_kept(client)).collect();
-        if over.is_empty() {
+    /// Ends the runs of clients that have gone while the gateway serves.
+    pub(crate) async fn end_gone_clients(&self, kernel: &Kernel) -> Result<(), ServeError> {
+        let gone = self.trackers().into_iter().map(|tracker| tracker.client().clone());
+        let gone: Vec<ClientKey> = gone.filter(cannot_return).collect();
+        self.drop_unused(may_end);
+        let gone: Vec<ClientKey> =
+            gone.into_iter().filter(|client| !self.has_tracker(client)).collect();
+        if gone.is_empty() {
             return Ok(());
         }
-        self.remove(kernel, |stored| match &stored.client {
-            Some(client) if over.contains(client) => Fate::Ended(RunEnd::ClientGone),
-            _ => Fate::Stays,
+        self.update_records(kernel, |stored| match &stored.client {
+            Some(client) if gone.contains(client) => RecordAction::EndRun(RunEndReason::ClientGone),
+            _ => RecordAction::Keep,
         })
         .await
     }
 
-    /// The runs that clients work in now.
-    pub(crate) async fn current(&self) -> BTreeSet<RunId> {
+    /// The current runs of all tracked clients.
+    pub(crate) async fn current_run_ids(&self) -> BTreeSet<RunId> {
         let mut runs = BTreeSet::new();
-        for keeper in self.all() {
-            runs.extend(keeper.run_id().await);
+        for tracker in self.trackers() {
+            runs.extend(tracker.run_id().await);
         }
         runs
     }
 
-    /// The runs of clients that are there, also of those that have not called since a restart.
+    /// The runs of clients that are present, including those that have not called since a restart.
     pub(crate) fn of_present_clients(
         &self,
         kernel: &Kernel,
     ) -> Result<BTreeSet<RunId>, ServeError> {
-        let there = |stored: &CurrentRun| stored.client.as_ref().is_some_and(|one| !is_gone(one));
-        let stored = self.stored(kernel)?.into_iter().map(|(_, stored)| stored);
-        Ok(stored.filter(there).map(|stored| stored.run).collect())
+        let is_present =
+            |stored: &CurrentRun| stored.client.as_ref().is_some_and(|one| !cannot_return(one));
+        let stored = self.stored_runs(kernel)?.into_iter().map(|(_, stored)| stored);
+        Ok(stored.filter(is_present).map(|stored| stored.run).collect())
     }
 
-    fn all(&self) -> Vec<Arc<RunKeeper>> {
-        let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        keepers.values().cloned().collect()
+    fn trackers(&self) -> Vec<Arc<RunTracker>> {
+        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        trackers.values().cloned().collect()
     }
 
-    fn is_kept(&self, client: &ClientKey) -> bool {
-        let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        keepers.values().any(|keeper| keeper.client() == client)
+    fn has_tracker(&self, client: &ClientKey) -> bool {
+        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        trackers.values().any(|tracker| tracker.client() == client)
     }
 
-    /// Drops the keepers that no session has and that `over` says are over.
-    fn forget(&self, over: impl Fn(&RunKeeper) -> bool) {
-        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        keepers.retain(|_, keeper| Arc::strong_count(keeper) > 1 || !over(keeper));
+    /// Drops the trackers that no session uses and for which `is_over` holds.
+    fn drop_unused(&self, is_over: impl Fn(&RunTracker) -> bool) {
+        let mut trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        trackers.retain(|_, tracker| Arc::strong_count(tracker) > 1 || !is_over(tracker));
     }
 
-    /// Removes records as `fate` says of each. What cannot be read is left where it is: it
-    /// is refused when its client comes.
-    async fn remove(
+    /// Applies an action to each record. An unreadable record is left in place: it is refused when
+    /// its client comes.
+    async fn update_records(
         &self,
         kernel: &Kernel,
-        fate: impl Fn(&CurrentRun) -> Fate,
+        action: impl Fn(&CurrentRun) -> RecordAction,
     ) -> Result<(), ServeError> {
-        let (ledger, tenant) = (kernel.ledger(), &self.owner.tenant);
-        for (id, mut stored) in self.stored(kernel)? {
-            if self.source.is_stored_run_over(stored.last_used, self.source.clock.now()) {
-                stored = stored.dated_by_log(kernel)?;
+        let (ledger, tenant) = (kernel.ledger(), &self.config_principal.tenant);
+        for (id, mut stored) in self.stored_runs(kernel)? {
+            if self.factory.is_stored_run_expired(stored.last_used, self.factory.clock.now()) {
+                stored = stored.with_last_use_from_log(kernel)?;
             }
             let mut batch = Batch::new(Durability::Os);
             batch.delete.push(RecordKey::new(tenant.clone(), Namespace::CurrentRun, id));
-            match fate(&stored) {
-                Fate::Stays => {}
-                Fate::Removed => {
+            match action(&stored) {
+                RecordAction::Keep => {}
+                RecordAction::Delete => {
                     ledger.commit(batch).await?;
                 }
-                Fate::Ended(end) => {
-                    let run = stored.context(&self.source.begin(&self.owner)?);
+                RecordAction::EndRun(end) => {
+                    let run = stored.to_context(&self.factory.begin(&self.config_principal)?);
                     let id = stored.principal.clone();
-                    let principal = Principal { id, ..self.owner.clone() };
+                    let principal = Principal { id, ..self.config_principal.clone() };
                     let caller = Caller { run: &run, principal: &principal };
                     record_end(kernel, caller, end, batch).await?;
                 }
@@ -182,18 +184,18 @@ impl Runs {
         Ok(())
     }
 
-    /// The records of current runs that can be read, by their ids.
-    fn stored(&self, kernel: &Kernel) -> Result<Vec<(String, CurrentRun)>, ServeError> {
+    /// The readable records of current runs, with their ids.
+    fn stored_runs(&self, kernel: &Kernel) -> Result<Vec<(String, CurrentRun)>, ServeError> {
         let mut all = Vec::new();
         let mut after: Option<String> = None;
         for _ in 0..MAX_PAGES {
-            let tenant = &self.owner.tenant;
+            let tenant = &self.config_principal.tenant;
             let page =
                 kernel.ledger().list(tenant, Namespace::CurrentRun, after.as_deref(), MAX_PAGE)?;
             let Some((last, _)) = page.last() else { break };
             after = Some(last.clone());
             let read = |(id, record): (String, Record)| {
-                CurrentRun::read(&id, &record.value).ok().map(|stored| (id, stored))
+                CurrentRun::from_bytes(&id, &record.value).ok().map(|stored| (id, stored))
             };
             all.extend(page.into_iter().filter_map(read));
         }
@@ -201,18 +203,18 @@ impl Runs {
     }
 }
 
-/// True for a client that nobody can come back as.
-fn is_gone(client: &ClientKey) -> bool {
+/// True for a client that cannot return.
+fn cannot_return(client: &ClientKey) -> bool {
     match client {
-        ClientKey::Process(process) => ProcessTable::default().is_gone(process),
+        ClientKey::Process(process) => ProcessTable::default().has_exited(process),
         ClientKey::Gateway(_) => true,
-        // Whoever has the token can come back.
+        // The bearer of the token can return.
         ClientKey::Token(_) => false,
     }
 }
 
-/// True for the keeper of a client that is gone, or was idle for so long that its run ends with the
-/// next call anyhow.
-fn may_end(keeper: &RunKeeper) -> bool {
-    is_gone(keeper.client()) || keeper.is_idle()
+/// True for the tracker of a client that is gone, or was idle for so long that its next call begins
+/// a new run anyway.
+fn may_end(tracker: &RunTracker) -> bool {
+    cannot_return(tracker.client()) || tracker.is_idle()
 }

@@ -1,29 +1,30 @@
-//! The salt of this ledger, under which facts are noted that nobody should guess from the record.
+//! The salt of a ledger, for digests of observed facts that nobody should be able to guess from the
+//! log.
 
 use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError, Namespace, RecordKey};
 use weaver_types::{Random, Tenant};
 
 use super::error::ServeError;
 
-/// Bytes of a salt.
-const LENGTH: usize = 32;
+/// The length of a salt.
+const SALT_BYTES: usize = 32;
 
-/// Reads the salt, and makes one in a ledger that has none.
-pub(crate) fn of(
+/// Reads the salt, or creates it in a ledger without one.
+pub(crate) fn load_or_create(
     ledger: &dyn Ledger,
     tenant: &Tenant,
     random: &dyn Random,
-) -> Result<[u8; LENGTH], ServeError> {
+) -> Result<[u8; SALT_BYTES], ServeError> {
     let key = RecordKey::new(tenant.clone(), Namespace::Salt, "preconditions");
     if let Some(record) = ledger.read(&key)? {
-        return <[u8; LENGTH]>::try_from(record.value.as_slice()).map_err(|_| {
+        return <[u8; SALT_BYTES]>::try_from(record.value.as_slice()).map_err(|_| {
             LedgerError::Damaged(format!("the salt has {} bytes", record.value.len())).into()
         });
     }
-    let mut salt = [0; LENGTH];
+    let mut salt = [0; SALT_BYTES];
     random
         .fill(&mut salt)
-        .map_err(|error| LedgerError::Failed(format!("no salt could be made: {error}")))?;
+        .map_err(|error| LedgerError::Failed(format!("no salt could be created: {error}")))?;
     ledger.commit(Batch::new(Durability::Disk).create(key, salt.to_vec(), None)).wait()?;
     Ok(salt)
 }
@@ -41,8 +42,8 @@ mod tests {
     fn a_ledger_keeps_its_salt() {
         let id = LogId::random(&OsRandom).unwrap();
         let ledger = MemoryLedger::new(id, Arc::new(OsRandom));
-        let salt = || of(&ledger, &Tenant::default(), &OsRandom).unwrap();
+        let salt = || load_or_create(&ledger, &Tenant::default(), &OsRandom).unwrap();
         assert_eq!(salt(), salt());
-        assert_ne!(salt(), [0; LENGTH]);
+        assert_ne!(salt(), [0; SALT_BYTES]);
     }
 }

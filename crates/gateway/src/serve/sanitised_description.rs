@@ -1,31 +1,30 @@
-//! What a server says of its tools, as a model may read it.
+//! Sanitises a server's descriptions before a model reads them.
 //!
-//! It is untrusted text: secrets in it are redacted, and characters that a reader would not see
-//! are written out. What a value must be equal to (`enum`, `const`, `pattern`, names of
-//! properties) stays exact, for the arguments are checked against it.
+//! They are untrusted text: secrets are redacted, and invisible characters are escaped. Values that
+//! arguments are checked against (`enum`, `const`, `pattern`, property names) stay exact.
 
 use serde_json::{Map, Value};
 use weaver_firewall::Firewall;
 use weaver_text::escape;
 
-/// Keys of a schema whose texts are compared with, not read.
-const EXACT: [&str; 11] = [
+/// Schema keywords whose texts are compared, not read.
+const EXACT_KEYWORDS: [&str; 11] = [
     "enum", "const", "pattern", "required", "type", "format", "dependentRequired", "$ref", "$id",
     "$schema", "$anchor",
 ];
 
-/// A description.
+/// Sanitises a text.
 pub(crate) fn text(firewall: &Firewall, text: &str) -> String {
     escape::block(&firewall.redact_text(text).text).into_owned()
 }
 
-/// An input schema.
+/// Sanitises a JSON Schema.
 pub(crate) fn schema(firewall: &Firewall, schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => Value::Object(
             fields
                 .iter()
-                .map(|(key, value)| (key.clone(), keyword(firewall, key, value)))
+                .map(|(key, value)| (key.clone(), keyword_value(firewall, key, value)))
                 .collect::<Map<_, _>>(),
         ),
         Value::Array(items) => {
@@ -36,11 +35,12 @@ pub(crate) fn schema(firewall: &Firewall, schema: &Value) -> Value {
     }
 }
 
-/// The value of a key. A property may have the name of a keyword; its value is then an object.
-fn keyword(firewall: &Firewall, key: &str, value: &Value) -> Value {
+/// Sanitises the value of a key. A property may be named like a keyword; its value is then an
+/// object.
+fn keyword_value(firewall: &Firewall, key: &str, value: &Value) -> Value {
     match value {
-        Value::String(_) if EXACT.contains(&key) => value.clone(),
-        Value::Array(items) if EXACT.contains(&key) => Value::Array(
+        Value::String(_) if EXACT_KEYWORDS.contains(&key) => value.clone(),
+        Value::Array(items) if EXACT_KEYWORDS.contains(&key) => Value::Array(
             items
                 .iter()
                 .map(|item| if item.is_string() { item.clone() } else { schema(firewall, item) })

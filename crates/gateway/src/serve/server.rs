@@ -1,4 +1,4 @@
-//! A gateway that serves, whoever its clients are and however they reach it.
+//! A running gateway, independent of its clients and their transport.
 
 mod message_session;
 mod open_sessions;
@@ -14,140 +14,141 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weaver_policy::{PolicySet, TokenIdentity};
 use weaver_types::PrincipalId;
-use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, Put, RecordKey};
+use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey, RecordWrite};
 
-use super::client::{Client, ClientView};
+use super::client::{Client, ClientScope};
 use super::client_principal::{ClientPrincipal, PrincipalSource};
 use super::client_process::ClientKey;
 use super::error::ServeError;
 use super::gateway::Gateway;
+use super::gateway_parts;
 use super::message;
-use super::notices::LinkedClient;
-use super::open;
+use super::notice_forwarder::NoticeForwarder;
 use super::requests::Requests;
-use super::stream::StreamSession;
-use super::{ServeOptions, approvals, cover_watch, reload, server_requests};
-use crate::config::{Config, Profile};
+use super::stream_session::StreamSession;
+use super::{ServeOptions, approvals, protected_file_watch, reload, server_requests};
+use crate::config::{ClientProfile, Config};
 use crate::publish::{self, CheckpointPublisher, PublisherTask};
 use crate::telemetry::{self, ExporterTask, Telemetry};
 pub use message_session::MessageSession;
 use message_session::SessionNotices;
-use open_sessions::{OpenSession, Sessions};
+use open_sessions::{OpenSession, OpenSessions};
 pub use status::{ServerStatus, SessionStatus, UpstreamStatus};
 
-/// How long calls under way may take after the only client has gone. Clients commonly kill a server
-/// that is still there after two seconds, and what came of its calls would not be recorded.
-const GRACE: Duration = Duration::from_millis(800);
-/// How long a request may go on waiting for a server that starts.
-const STARTING: Duration = Duration::from_millis(700);
-/// How often the runs of clients that are gone are looked for.
-const RUN_LOOK: Duration = Duration::from_secs(30);
-/// How many lines that answer one message are queued for a slow reader.
-const MAX_ANSWERS: usize = 64;
-/// How long their ends may take to be recorded, and answers to be written.
-const LAST_WRITES: Duration = Duration::from_secs(10);
+/// The grace period of calls in flight after the only client has gone. Clients commonly kill a
+/// server after two seconds, and then the outcomes of its calls would not be recorded.
+const ENDING_GRACE: Duration = Duration::from_millis(800);
+/// How long requests may still wait for a starting server after the only client has gone.
+const STARTUP_GRACE: Duration = Duration::from_millis(700);
+/// The interval of checks for runs whose clients are gone.
+const RUN_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// The most queued lines in answer to one message, for a slow reader.
+const MAX_QUEUED_LINES: usize = 64;
+/// The time limit for recording the ends of calls and writing the last answers.
+const LAST_WRITES_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the ledger may take to answer a probe.
-const PROBE_PATIENCE: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The message to a client's shim that the gateway is about to end.
-pub const DRAINING: &str = "notifications/weaver/draining";
+/// The method of the notification that tells a client's shim that the gateway is about to end.
+pub const DRAINING_METHOD: &str = "notifications/weaver/draining";
 
-/// What comes after the gateway's end.
+/// What follows the gateway's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Farewell {
+pub enum AfterShutdown {
     /// Another gateway takes its place.
     Restarting,
-    /// None, until somebody starts one.
+    /// Nothing, until somebody starts one.
     Stopped,
 }
 
-/// Why the ledger takes nothing now.
+/// Why the ledger accepts no writes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LedgerProbeError {
-    /// It says so.
+    /// It refused the write.
     #[error("{0}")]
     Refused(#[source] LedgerError),
-    /// It does not say anything.
-    #[error("the ledger has not answered within {} seconds", PROBE_PATIENCE.as_secs())]
+    /// It did not answer in time.
+    #[error("the ledger has not answered within {} seconds", PROBE_TIMEOUT.as_secs())]
     Silent,
 }
 
-/// A gateway that serves.
+/// A running gateway.
 pub struct Server {
     gateway: Arc<Gateway>,
-    watching: Vec<JoinHandle<()>>,
-    keeper: Mutex<Option<PublisherTask>>,
+    background_tasks: Vec<JoinHandle<()>>,
+    publisher: Mutex<Option<PublisherTask>>,
     exporter: Mutex<Option<ExporterTask>>,
-    sessions: Arc<Sessions>,
+    sessions: Arc<OpenSessions>,
 }
 
-/// Who a session belongs to, and what it sees.
+/// The owner of a session, and what it sees.
 #[derive(Debug, Clone)]
 pub struct SessionOwner {
-    /// Whose runs it works in.
+    /// The client whose runs it uses.
     pub client: ClientKey,
-    /// Who it acts as; without a name, the principal of the configuration.
+    /// The principal it acts as; `None` for the principal of the configuration.
     pub principal: Option<PrincipalId>,
-    /// What a token says of whoever comes, of which the policy makes the principal in its place.
+    /// The identity from a token, which the policy maps to a principal; it takes precedence over
+    /// `principal`.
     pub identity: Option<Arc<TokenIdentity>>,
-    /// The name of its profile; without one, what `[gateway]` says.
+    /// The name of its profile; `None` for the settings of `[gateway]`.
     pub profile: Option<String>,
-    /// The folder that its client was started in, where it runs on this machine.
+    /// The folder in which its client was started, for a local client.
     pub folder: Option<PathBuf>,
-    /// What the session is called where an operator sees it.
+    /// The session's name for operators.
     pub label: String,
 }
 
 impl Server {
-    /// Opens documents and store, and begins to start the servers.
+    /// Opens documents and store, and starts connecting the servers.
     ///
     /// # Errors
-    /// [`ServeError`], when the documents or the store cannot be opened. Servers that cannot be
-    /// reached are no error: their tools say so when they are called.
+    /// [`ServeError`], when the documents or the store cannot be opened. An unreachable server is
+    /// no error: calls to its tools report it.
     pub async fn open(config: Config, options: ServeOptions) -> Result<Self, ServeError> {
-        let mut opened = open::open(&config, options)?;
-        let (keeper, pruning) = (opened.keeper.take(), opened.pruning.take());
-        let exporter = opened.exporter.take();
-        let gateway = Arc::new(Gateway::new(config, opened).await?);
-        let keeper = keeper.map(CheckpointPublisher::start);
+        let mut parts = gateway_parts::open(&config, options)?;
+        let (publisher, pruning) = (parts.publisher.take(), parts.pruning.take());
+        let exporter = parts.exporter.take();
+        let gateway = Arc::new(Gateway::new(config, parts).await?);
+        let publisher = publisher.map(CheckpointPublisher::start);
         let pruning = pruning.map(|(ledger, rules)| {
             let (tenant, clock) = (gateway.tenant.clone(), Arc::clone(&gateway.clock));
             tokio::spawn(publish::prune(ledger, rules, tenant, clock))
         });
         gateway.start_upstreams();
-        let watching = [
+        let background_tasks = [
             tokio::spawn(approvals::watch(Arc::clone(&gateway))),
             tokio::spawn(reload::watch(Arc::clone(&gateway))),
-            tokio::spawn(cover_watch::watch(Arc::clone(&gateway))),
+            tokio::spawn(protected_file_watch::watch(Arc::clone(&gateway))),
             tokio::spawn(watch_runs(Arc::clone(&gateway))),
             tokio::spawn(server_requests::serve(Arc::clone(&gateway))),
         ];
-        let watching = watching.into_iter().chain(pruning).collect();
-        let sessions = Arc::new(Sessions::default());
+        let background_tasks = background_tasks.into_iter().chain(pruning).collect();
+        let sessions = Arc::new(OpenSessions::default());
         let exporter = exporter.map(|exporter| {
             let (seen, open) = (Arc::clone(&gateway), Arc::clone(&sessions));
             let gather = move || telemetry::gather(&seen.telemetry, &status(&seen, &open));
             exporter.start(Arc::clone(&gateway.telemetry), Box::new(gather))
         });
-        let (keeper, exporter) = (Mutex::new(keeper), Mutex::new(exporter));
-        Ok(Self { gateway, watching, keeper, exporter, sessions })
+        let (publisher, exporter) = (Mutex::new(publisher), Mutex::new(exporter));
+        Ok(Self { gateway, background_tasks, publisher, exporter, sessions })
     }
 
-    /// The configuration that it serves.
+    /// The gateway's configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.gateway.config
     }
 
-    /// The client of a session.
-    fn client(&self, owner: &SessionOwner) -> Result<Arc<Client>, ServeError> {
+    /// Creates the client of a session.
+    fn open_client(&self, owner: &SessionOwner) -> Result<Arc<Client>, ServeError> {
         let config = &self.gateway.config;
-        let profile: &Profile = match &owner.profile {
+        let profile: &ClientProfile = match &owner.profile {
             None => &config.profile,
             Some(name) => config.profiles.get(name).ok_or_else(|| ServeError::Profile {
-                name: message::shown(name),
+                name: message::excerpt(name),
                 known: config.profiles.keys().cloned().collect(),
             })?,
         };
@@ -157,10 +158,10 @@ impl Server {
             (None, None) => PrincipalSource::Named(config.principal.clone()),
         };
         let policy = self.gateway.kernel.policy();
-        let runs = self.gateway.runs.of(&source.principal(&policy)?, owner.client.clone());
+        let runs = self.gateway.runs.tracker_for(&source.resolve(&policy)?, owner.client.clone());
         let principal = ClientPrincipal::new(source, runs, policy)?;
-        let view = ClientView { profile: profile.clone(), folder: owner.folder.clone() };
-        Ok(Arc::new(Client::new(&self.gateway, view, principal)))
+        let scope = ClientScope { profile: profile.clone(), folder: owner.folder.clone() };
+        Ok(Arc::new(Client::new(&self.gateway, scope, principal)))
     }
 
     /// The policy in force.
@@ -168,49 +169,50 @@ impl Server {
         self.gateway.kernel.policy()
     }
 
-    /// Looks whether a session of this owner could begin.
+    /// Checks whether a session of this owner could begin.
     ///
     /// # Errors
-    /// [`ServeError`], for a profile that the configuration, or a principal that the policy does
-    /// not know.
+    /// [`ServeError`], for an unknown profile or principal.
     pub fn check(&self, owner: &SessionOwner) -> Result<(), ServeError> {
-        self.client(owner).map(drop)
+        self.open_client(owner).map(drop)
     }
 
-    /// Serves the only client on a stream, until the stream ends, and then whatever it left behind.
+    /// Serves the only client on a stream, until the stream ends and its remaining calls have
+    /// ended.
     ///
     /// # Errors
     /// [`ServeError`], for an owner that the configuration or the policy does not know, and when
     /// the stream fails.
-    pub async fn serve_alone(
+    pub async fn serve_only_client(
         &self,
         owner: &SessionOwner,
         reader: impl AsyncRead + Unpin,
         writer: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Result<(), ServeError> {
-        let client = self.client(owner)?;
+        let client = self.open_client(owner)?;
         let session = StreamSession::begin(&client, writer);
         let ended = session.read(reader, &CancellationToken::new()).await;
         let requests = Arc::clone(&session.requests);
         requests.stop_waiting();
-        // Every call under way ends, and its end is recorded, before the pipes close. What has not
-        // ended by itself loses its server.
-        let _ = tokio::time::timeout(STARTING, requests.all_done()).await;
+        // Every call in flight must end and be recorded before the pipes close: first those that
+        // wait for a starting server, then running ones get a grace period; what is left loses its
+        // server.
+        let _ = tokio::time::timeout(STARTUP_GRACE, requests.wait_until_idle()).await;
         self.gateway.upstreams.stop_waiting();
-        let _ = tokio::time::timeout(GRACE, requests.all_done()).await;
+        let _ = tokio::time::timeout(ENDING_GRACE, requests.wait_until_idle()).await;
         self.gateway.upstreams.close().await;
-        let _ = tokio::time::timeout(LAST_WRITES, requests.all_done()).await;
+        let _ = tokio::time::timeout(LAST_WRITES_TIMEOUT, requests.wait_until_idle()).await;
         drop(requests);
-        let _ = tokio::time::timeout(LAST_WRITES, session.finish()).await;
-        left(client).await;
+        let _ = tokio::time::timeout(LAST_WRITES_TIMEOUT, session.finish()).await;
+        close_client(client).await;
         ended
     }
 
     /// Serves one of many clients on a stream, until the stream ends or `stopped` is cancelled. Its
-    /// calls that are under way then go on to their ends, which are recorded; nobody waits for them.
+    /// calls in flight then run to their ends, which are recorded.
     ///
     /// # Errors
-    /// As [`serve_alone`](Self::serve_alone).
+    /// As [`serve_only_client`](Self::serve_only_client).
     pub async fn serve(
         &self,
         owner: &SessionOwner,
@@ -218,7 +220,7 @@ impl Server {
         writer: impl AsyncWrite + Unpin + Send + 'static,
         stopped: &CancellationToken,
     ) -> Result<(), ServeError> {
-        let client = self.client(owner)?;
+        let client = self.open_client(owner)?;
         let session = StreamSession::begin(&client, writer);
         let number = self.sessions.begin(OpenSession {
             requests: Arc::downgrade(&session.requests),
@@ -227,25 +229,26 @@ impl Server {
         });
         let ended = session.read(reader, stopped).await;
         session.requests.stop_waiting();
-        session.requests.all_done().await;
+        session.requests.wait_until_idle().await;
         session.finish().await;
         self.sessions.end(number);
-        left(client).await;
+        close_client(client).await;
         ended
     }
 
-    /// Begins a session that is fed message by message.
+    /// Begins a session that receives single messages.
     ///
     /// # Errors
     /// [`ServeError`], for an owner that the configuration or the policy does not know.
     pub fn begin(self: &Arc<Self>, owner: &SessionOwner) -> Result<MessageSession, ServeError> {
-        let client = self.client(owner)?;
+        let client = self.open_client(owner)?;
         let requests = Arc::new(Requests::new(Arc::clone(&client), Arc::default()));
-        let (outbox, lines) = mpsc::channel(MAX_ANSWERS);
-        client.link.await_listeners();
-        let linked = LinkedClient::of(&client, &outbox);
-        let linked = tokio::sync::Mutex::new(Some(linked));
-        let notices = SessionNotices { lines, changes: client.gateway.changes() };
+        let (outbox, lines) = mpsc::channel(MAX_QUEUED_LINES);
+        client.link.require_listeners();
+        let forwarder = NoticeForwarder::start(&client, &outbox);
+        let forwarder = tokio::sync::Mutex::new(Some(forwarder));
+        let notices =
+            SessionNotices { lines, tool_list_changes: client.gateway.tool_list_changes() };
         let notices = tokio::sync::Mutex::new(notices);
         let number = self.sessions.begin(OpenSession {
             requests: Arc::downgrade(&requests),
@@ -253,16 +256,17 @@ impl Server {
             status: status_of(owner, &client)?,
         });
         let server = Arc::clone(self);
-        Ok(MessageSession { server, client, requests, number, linked, notices, _outbox: outbox })
+        Ok(MessageSession { server, client, requests, number, forwarder, notices, _outbox: outbox })
     }
 
-    /// Tells every session that the gateway is about to end, and waits until all of them are over.
-    /// Their clients send nothing more then; what is under way is answered first, except that nobody
-    /// waits for an approval any more: its request lives on in the store.
+    /// Notifies every session that the gateway is about to end, and waits for all of them. Their
+    /// clients send nothing more; requests in flight are answered first, but waits for approvals
+    /// end: an approval request lives on in the store.
     ///
     /// False when sessions are left after `patience`.
-    pub async fn drain(&self, farewell: Farewell, patience: Duration) -> bool {
-        let line = message::notification_with(DRAINING, serde_json::json!({ "then": farewell }));
+    pub async fn drain(&self, farewell: AfterShutdown, patience: Duration) -> bool {
+        let line =
+            message::notification_with(DRAINING_METHOD, serde_json::json!({ "then": farewell }));
         for session in self.sessions.all() {
             let announcements = session.announcements.as_ref().and_then(WeakSender::upgrade);
             if let Some(announcements) = announcements {
@@ -275,58 +279,58 @@ impl Server {
         self.sessions_over(patience).await
     }
 
-    /// Waits until no session is left; false when some are after `patience`. One that is fed message
-    /// by message is over when nothing is under way.
+    /// Waits until no session is left; false when some are left after `patience`. A message session
+    /// counts as finished when nothing is in flight.
     pub async fn sessions_over(&self, patience: Duration) -> bool {
-        let over = async {
-            while !self.sessions.are_over() {
+        let all_finished = async {
+            while !self.sessions.are_finished() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(patience, over).await.is_ok()
+        tokio::time::timeout(patience, all_finished).await.is_ok()
     }
 
-    /// True while a client is there, or a request waits for an answer.
+    /// True while a client is connected, or a request waits for an answer.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         !self.sessions.is_empty()
     }
 
-    /// What an operator sees.
+    /// The status for operators.
     #[must_use]
     pub fn status(&self) -> ServerStatus {
         status(&self.gateway, &self.sessions)
     }
 
-    /// Looks whether the ledger takes anything. A small record is written, since reading works on a
-    /// full disk too, and a batch with nothing in it may write nothing.
+    /// Checks whether the ledger accepts writes. A small record is written, because reads succeed
+    /// on a full disk too, and an empty batch may write nothing.
     ///
     /// # Errors
     /// [`LedgerProbeError`], when it does not.
     pub(crate) async fn probe_ledger(&self) -> Result<(), LedgerProbeError> {
         let key = RecordKey::new(self.gateway.tenant.clone(), Namespace::Probe, "ready");
         let mut batch = Batch::new(Durability::Os);
-        batch.put.push(Put { key, value: b"{\"v\":1}".to_vec(), expires_at: None });
+        batch.put.push(RecordWrite { key, value: b"{\"v\":1}".to_vec(), expires_at: None });
         let ticket = self.gateway.kernel.ledger().commit(batch);
-        let answer = tokio::time::timeout(PROBE_PATIENCE, ticket).await;
+        let answer = tokio::time::timeout(PROBE_TIMEOUT, ticket).await;
         answer.map_err(|_| LedgerProbeError::Silent)?.map(drop).map_err(LedgerProbeError::Refused)
     }
 
-    /// What is counted.
+    /// The metrics and traces.
     pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {
         &self.gateway.telemetry
     }
 
-    /// Ends the servers, and signs the last of the log. What is asked after it finds no server.
+    /// Closes the servers, and signs the end of the log. Later calls find no server.
     pub async fn close(&self) {
         self.gateway.upstreams.stop_waiting();
         self.gateway.upstreams.close().await;
-        self.watching.iter().for_each(JoinHandle::abort);
-        // Calls that were given up have ends, too.
+        self.background_tasks.iter().for_each(JoinHandle::abort);
+        // Abandoned calls have ends to record, too.
         self.gateway.kernel.sweep().await;
-        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(keeper) = keeper {
-            keeper.end().await;
+        let publisher = self.publisher.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(publisher) = publisher {
+            publisher.end().await;
         }
         let exporter = self.exporter.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(exporter) = exporter {
@@ -335,13 +339,14 @@ impl Server {
     }
 }
 
-fn status(gateway: &Gateway, sessions: &Sessions) -> ServerStatus {
+fn status(gateway: &Gateway, sessions: &OpenSessions) -> ServerStatus {
     let sessions = sessions.all().into_iter().map(|session| SessionStatus {
-        requests: session.requests.upgrade().map_or(0, |requests| requests.under_way()),
+        requests: session.requests.upgrade().map_or(0, |requests| requests.in_flight()),
         ..session.status
     });
-    let servers = gateway.upstreams.entries();
-    let servers = servers.map(|entry| (entry.name.to_string(), UpstreamStatus::of(gateway, entry)));
+    let servers = gateway.upstreams.servers();
+    let servers =
+        servers.map(|upstream| (upstream.name.to_string(), UpstreamStatus::of(gateway, upstream)));
     ServerStatus {
         sessions: sessions.collect(),
         servers: servers.collect(),
@@ -353,7 +358,7 @@ fn status_of(owner: &SessionOwner, client: &Client) -> Result<SessionStatus, Ser
     Ok(SessionStatus {
         label: owner.label.clone(),
         principal: client.principal()?.id.clone(),
-        client: owner.client.shown(),
+        client: owner.client.display_text(),
         requests: 0,
     })
 }
@@ -361,20 +366,20 @@ fn status_of(owner: &SessionOwner, client: &Client) -> Result<SessionStatus, Ser
 /// Ends the runs of clients that are gone, for as long as the gateway serves.
 async fn watch_runs(gateway: Arc<Gateway>) {
     loop {
-        tokio::time::sleep(RUN_LOOK).await;
-        if let Err(error) = gateway.runs.end_gone(&gateway.kernel).await {
-            tracing::warn!(%error, "the ends of runs whose clients are gone are not recorded");
+        tokio::time::sleep(RUN_CHECK_INTERVAL).await;
+        if let Err(error) = gateway.runs.end_gone_clients(&gateway.kernel).await {
+            tracing::warn!(%error, "the ends of runs whose clients are gone were not recorded");
         }
-        let noted = gateway.upstreams.callers.runs.runs();
-        let runs = gateway.runs.current().await;
-        let runs = gateway.upstreams.callers.runs.keep(&noted, runs);
-        gateway.upstreams.end_unused(&runs).await;
+        let noted = gateway.upstreams.active_clients.run_clients.run_ids();
+        let runs = gateway.runs.current_run_ids().await;
+        let runs = gateway.upstreams.active_clients.run_clients.retain_current(&noted, runs);
+        gateway.upstreams.close_unused_instances(&runs).await;
     }
 }
 
-/// Records that a client's session is over.
-async fn left(client: Arc<Client>) {
-    if let Err(error) = client.leave().await {
-        tracing::warn!(%error, "the end of the run is not recorded");
+/// Ends a client's session; a failure is only logged.
+async fn close_client(client: Arc<Client>) {
+    if let Err(error) = client.close().await {
+        tracing::warn!(%error, "the end of the run was not recorded");
     }
 }

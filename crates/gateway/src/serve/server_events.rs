@@ -1,4 +1,4 @@
-//! What servers tell and ask outside of calls, on its way to clients.
+//! Notifications and requests of servers on their way to clients.
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -18,37 +18,37 @@ use super::client_link::ClientLink;
 use super::feature_snapshot::ResourceAddress;
 use super::instance_key::InstanceKey;
 use super::server_feature::FeatureKind;
-use super::watched_resource::WatchedResource;
+use super::subscribed_resource::SubscribedResource;
 
-/// How many notices wait for a client that reads slowly; older ones are lost to it.
+/// The most notices queued for a slow client; older ones are lost to it.
 const MAX_NOTICES: usize = 256;
 /// How long the answer to a call may wait for its log messages.
-const PASSING: Duration = Duration::from_secs(1);
-/// How many requests of all servers wait to be looked at.
-const MAX_ASKED: usize = 256;
+const BARRIER_TIMEOUT: Duration = Duration::from_secs(1);
+/// The most queued requests of all servers.
+const MAX_QUEUED_REQUESTS: usize = 256;
 
-/// Something that clients may want to be told.
+/// A notice for clients.
 #[derive(Debug, Clone)]
 pub(crate) enum Notice {
-    /// A list of an instance is no longer as it was; without one, lists of any may be others.
-    ListChanged { list: ServerList, of: Option<ListedInstance> },
+    /// A list has changed, at one instance or, without a source, anywhere.
+    ListChanged { list: ServerList, source: Option<InstanceRef> },
     /// A resource has changed.
-    ResourceUpdated(WatchedResource),
-    /// A server logs something.
+    ResourceUpdated(SubscribedResource),
+    /// A log message of a server.
     Log(LogMessage),
-    /// What was told before this has been passed on to the client.
-    Passed { link: Weak<ClientLink>, told: mpsc::Sender<()> },
+    /// A barrier: reports that the client's forwarder has processed all earlier notices.
+    Barrier { link: Weak<ClientLink>, reached: mpsc::Sender<()> },
 }
 
-/// An instance of a server that has lists.
+/// Identifies an instance of a server.
 #[derive(Debug, Clone)]
-pub(crate) struct ListedInstance {
+pub(crate) struct InstanceRef {
     pub(crate) server: UpstreamName,
     /// Which instance of it; `None` for the primary.
     pub(crate) instance: Option<InstanceKey>,
 }
 
-/// A log message of a server, as the server wrote it.
+/// A log message as the server wrote it.
 #[derive(Debug, Clone)]
 pub(crate) struct LogMessage {
     pub(crate) server: UpstreamName,
@@ -59,44 +59,43 @@ pub(crate) struct LogMessage {
     pub(crate) data: Arc<Value>,
 }
 
-/// A request of a server.
-pub(crate) struct AskedByServer {
+/// A request that a server sent.
+pub(crate) struct IncomingServerRequest {
     pub(crate) server: UpstreamName,
     /// Which instance of it; `None` for the primary.
     pub(crate) instance: Option<InstanceKey>,
-    /// The call in which it arose, where that is known.
+    /// The call in which it arose, if known.
     pub(crate) call: Option<Arc<ClientCall>>,
     pub(crate) request: ServerRequest,
 }
 
-/// What is offered to a server, in the words of the protocol.
-type OfferedCapabilities = Arc<dyn Fn(&UpstreamName) -> Map<String, Value> + Send + Sync>;
+/// Computes the client capabilities offered to a server, as the protocol writes them.
+type OfferedCapabilitiesFn = Arc<dyn Fn(&UpstreamName) -> Map<String, Value> + Send + Sync>;
 
-/// Where what servers tell and ask arrives.
+/// Collects notifications and requests of all servers.
 #[derive(Clone)]
 pub(crate) struct ServerEvents {
     notices: broadcast::Sender<Notice>,
-    asked: mpsc::Sender<AskedByServer>,
-    inbox: Arc<Mutex<Option<mpsc::Receiver<AskedByServer>>>>,
-    /// The servers that may ask for something, and for what, as the policy in force at the start
-    /// had it.
-    offered: OfferedCapabilities,
+    requests: mpsc::Sender<IncomingServerRequest>,
+    request_queue: Arc<Mutex<Option<mpsc::Receiver<IncomingServerRequest>>>>,
+    /// The capabilities offered to each server, from the policy in force at startup.
+    offered: OfferedCapabilitiesFn,
 }
 
 impl ServerEvents {
     pub(crate) fn new(policy: &Arc<PolicySet>) -> Self {
-        let (asked, inbox) = mpsc::channel(MAX_ASKED);
+        let (requests, queue) = mpsc::channel(MAX_QUEUED_REQUESTS);
         let policy = Arc::clone(policy);
         Self {
             notices: broadcast::Sender::new(MAX_NOTICES),
-            asked,
-            inbox: Arc::new(Mutex::new(Some(inbox))),
-            offered: Arc::new(move |server| offered(&policy, server)),
+            requests,
+            request_queue: Arc::new(Mutex::new(Some(queue))),
+            offered: Arc::new(move |server| offered_capabilities(&policy, server)),
         }
     }
 
-    /// The configuration of the primary instance of a server, whose events arrive here. A change of a
-    /// list wakes whoever keeps the server current.
+    /// Configures a primary instance to report its events here. A changed list wakes the task that
+    /// keeps the server current.
     pub(crate) fn attach(
         &self,
         server: &UpstreamName,
@@ -105,14 +104,14 @@ impl ServerEvents {
     ) -> UpstreamConfig {
         let mut config = self.with_requests(server, None, config);
         let (notices, name, wake) = (self.notices.clone(), server.clone(), Arc::clone(wake));
-        config.notifications = Some(NotificationSink::new(move |told| {
-            let notice = match told {
-                // Clients are told once the list was read again.
+        config.notifications = Some(NotificationSink::new(move |notification| {
+            let notice = match notification {
+                // Clients are notified after the list was read again.
                 ServerNotification::ListChanged(ServerList::Tools) => return,
                 ServerNotification::ListChanged(_) => return wake.notify_one(),
                 ServerNotification::ResourceUpdated { uri } => {
                     let address = ResourceAddress { server: name.clone(), uri };
-                    Notice::ResourceUpdated(WatchedResource { address, instance: None })
+                    Notice::ResourceUpdated(SubscribedResource { address, instance: None })
                 }
                 ServerNotification::Log { level, logger, data } => {
                     let (server, data) = (name.clone(), Arc::new(data));
@@ -126,8 +125,8 @@ impl ServerEvents {
         config
     }
 
-    /// The configuration of a dedicated instance of a server. What it tells is for its own clients;
-    /// its tools are looked at when it is called.
+    /// Configures a dedicated instance to report its events here. They concern only its own
+    /// clients; its tools are compared when it is called.
     pub(crate) fn attach_dedicated(
         &self,
         server: &UpstreamName,
@@ -136,16 +135,16 @@ impl ServerEvents {
     ) -> UpstreamConfig {
         let mut config = self.with_requests(server, Some(instance), config);
         let (notices, server, instance) = (self.notices.clone(), server.clone(), instance.clone());
-        config.notifications = Some(NotificationSink::new(move |told| {
+        config.notifications = Some(NotificationSink::new(move |notification| {
             let (server, instance) = (server.clone(), Some(instance.clone()));
-            let notice = match told {
+            let notice = match notification {
                 ServerNotification::ListChanged(ServerList::Tools) => return,
                 ServerNotification::ListChanged(list) => {
-                    Notice::ListChanged { list, of: Some(ListedInstance { server, instance }) }
+                    Notice::ListChanged { list, source: Some(InstanceRef { server, instance }) }
                 }
                 ServerNotification::ResourceUpdated { uri } => {
                     let address = ResourceAddress { server, uri };
-                    Notice::ResourceUpdated(WatchedResource { address, instance })
+                    Notice::ResourceUpdated(SubscribedResource { address, instance })
                 }
                 ServerNotification::Log { level, logger, data } => {
                     let data = Arc::new(data);
@@ -158,7 +157,7 @@ impl ServerEvents {
         config
     }
 
-    /// The configuration of a server whose requests arrive here.
+    /// Configures a server to send its requests here.
     fn with_requests(
         &self,
         server: &UpstreamName,
@@ -166,48 +165,50 @@ impl ServerEvents {
         mut config: UpstreamConfig,
     ) -> UpstreamConfig {
         config.client_capabilities = (self.offered)(server);
-        let (asked, server, instance) = (self.asked.clone(), server.clone(), instance.cloned());
+        let (requests, server, instance) =
+            (self.requests.clone(), server.clone(), instance.cloned());
         config.request_handler = Some(RequestHandler::new(move |request| {
             let (server, instance) = (server.clone(), instance.clone());
-            // One that finds no room is answered by being dropped.
-            let _ = asked.try_send(AskedByServer { server, instance, call: None, request });
+            // If the queue is full the request is dropped, which answers it.
+            let _ =
+                requests.try_send(IncomingServerRequest { server, instance, call: None, request });
         }));
         config
     }
 
-    /// Whoever a request to the server is made for, where it is one of a client.
-    pub(crate) fn caller_at(&self, server: &UpstreamName) -> Option<InstanceCaller> {
+    /// The client call on whose behalf the current request to the server is made.
+    pub(crate) fn current_caller(&self, server: &UpstreamName) -> Option<InstanceCaller> {
         let call = ClientCall::current()?;
         let (timer, events, server) = (call.timer.clone(), self.clone(), server.clone());
         let features = Arc::new(CallFeatures { call, events, server });
         Some(InstanceCaller { features, timer })
     }
 
-    /// Tells clients.
-    pub(crate) fn tell(&self, notice: Notice) {
+    /// Publishes a notice to all clients.
+    pub(crate) fn publish(&self, notice: Notice) {
         let _ = self.notices.send(notice);
     }
 
-    /// Waits until a client was passed on what servers have told up to now.
-    pub(crate) async fn passed_on(&self, link: &Arc<ClientLink>) {
-        let (told, mut passed) = mpsc::channel(1);
-        self.tell(Notice::Passed { link: Arc::downgrade(link), told });
-        // A client that lags behind may lose it among other notices.
-        let _ = tokio::time::timeout(PASSING, passed.recv()).await;
+    /// Waits until all notices so far were forwarded to a client.
+    pub(crate) async fn wait_until_forwarded(&self, link: &Arc<ClientLink>) {
+        let (reached, mut barrier) = mpsc::channel(1);
+        self.publish(Notice::Barrier { link: Arc::downgrade(link), reached });
+        // A slow client may lose the barrier among other notices.
+        let _ = tokio::time::timeout(BARRIER_TIMEOUT, barrier.recv()).await;
     }
 
-    /// What is told from here on.
-    pub(crate) fn listen(&self) -> broadcast::Receiver<Notice> {
+    /// Subscribes to notices from now on.
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Notice> {
         self.notices.subscribe()
     }
 
-    /// What servers ask; the first caller gets it.
-    pub(crate) fn asked(&self) -> Option<mpsc::Receiver<AskedByServer>> {
-        self.inbox.lock().ok()?.take()
+    /// The queue of server requests; only the first caller gets it.
+    pub(crate) fn take_requests(&self) -> Option<mpsc::Receiver<IncomingServerRequest>> {
+        self.request_queue.lock().ok()?.take()
     }
 }
 
-/// What the client of one call can do for a server.
+/// The client features of one call.
 struct CallFeatures {
     call: Arc<ClientCall>,
     events: ServerEvents,
@@ -215,41 +216,47 @@ struct CallFeatures {
 }
 
 impl ClientFeatures for CallFeatures {
-    /// What is offered to the server, as far as this client has it.
+    /// The offered capabilities that this client declared as well.
     fn capabilities(&self) -> Map<String, Value> {
         let offered = (self.events.offered)(&self.server).into_iter();
         let both = offered.filter_map(|(name, offered)| {
-            let said = self.call.capability(&name)?;
-            // A client that names no mode of elicitation takes forms.
+            let declared = self.call.capability(&name)?;
+            // A client that names no mode of elicitation supports forms.
             let forms = || json!({ "form": {} });
-            let said = if name == "elicitation" && said == json!({}) { forms() } else { said };
-            let (offered, said) = (offered.as_object()?.clone(), said.as_object()?.clone());
-            let modes = offered.into_iter().filter(|(mode, _)| said.contains_key(mode));
+            let declared =
+                if name == "elicitation" && declared == json!({}) { forms() } else { declared };
+            let (offered, declared) = (offered.as_object()?.clone(), declared.as_object()?.clone());
+            let modes = offered.into_iter().filter(|(mode, _)| declared.contains_key(mode));
             Some((name, Value::Object(modes.collect())))
         });
         both.collect()
     }
 
-    fn lacks(&self, refusal: &RpcError) {
-        self.call.lacks(refusal);
+    fn on_missing_capability(&self, refusal: &RpcError) {
+        self.call.record_missing_capability(refusal);
     }
 
     fn handle(&self, request: ServerRequest) {
         let (server, call) = (self.server.clone(), Some(Arc::clone(&self.call)));
         // One that finds no room is answered by being dropped.
-        let _ = self.events.asked.try_send(AskedByServer { server, instance: None, call, request });
+        let _ = self.events.requests.try_send(IncomingServerRequest {
+            server,
+            instance: None,
+            call,
+            request,
+        });
     }
 }
 
-/// What is offered to a server: the roots of a client always, and what a signed contract names. A
-/// pattern is not enough, for it was written for tools.
-fn offered(policy: &PolicySet, server: &UpstreamName) -> Map<String, Value> {
+/// The capabilities offered to a server: roots always, the others only if a signed contract names
+/// them for this server. A pattern does not suffice, because it was written for tools.
+fn offered_capabilities(policy: &PolicySet, server: &UpstreamName) -> Map<String, Value> {
     let mut offered = Map::from_iter([("roots".to_owned(), json!({ "listChanged": true }))]);
     for (kind, word, value) in [
         (FeatureKind::Elicitation, "elicitation", json!({ "form": {}, "url": {} })),
         (FeatureKind::Sampling, "sampling", json!({})),
     ] {
-        if kind.id(server.as_str()).is_some_and(|id| policy.names_contract(&id)) {
+        if kind.id(server.as_str()).is_some_and(|id| policy.has_exact_contract(&id)) {
             offered.insert(word.to_owned(), value);
         }
     }

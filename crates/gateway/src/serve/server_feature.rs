@@ -1,19 +1,19 @@
-//! What a server offers beside its tools, as capabilities: reading its resources, each of its
+//! The features of a server other than tools, as capabilities: reading its resources, each of its
 //! prompts, and completion.
 //!
-//! The id of such a capability is the server's name, a dot and the method of the protocol, and for a
-//! prompt its name: `files.resources/read`, `files.prompts/get/review`, `files.completion/complete`.
-//! No tool has a slash in its name, so no tool has such an id.
+//! The id of such a capability is the server's name, a dot and the protocol's method, and for a
+//! prompt its name: `files.resources/read`, `files.prompts/get/review`,
+//! `files.completion/complete`. Tool names contain no slash, so no tool has such an id.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::{Connection, ListedItem, McpError, ServerList};
-use weaver_types::formats::{Format, draft, upstream_digest};
+use weaver_types::formats::{ToolFormat, draft_from_tool, upstream_digest};
 use weaver_types::{Capability, CapabilityDraft, CapabilityId};
 
-use super::import::{ProposalError, TIMEOUT_MS, suspicions};
-use crate::config::Upstream;
+use super::tool_proposal::{DEFAULT_TIMEOUT_MS, ProposalError, suspicions};
+use crate::config::UpstreamSettings;
 
 const READ: &str = "resources/read";
 const GET_PROMPT: &str = "prompts/get";
@@ -22,10 +22,10 @@ const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
 /// The longest name of a prompt, in bytes.
 const MAX_NAME: usize = 128;
-/// How many arguments of a prompt are taken in.
+/// The most arguments of a prompt; the rest is ignored.
 const MAX_ARGUMENTS: usize = 100;
 
-/// What a capability of a server stands for.
+/// What a capability of a server represents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FeatureKind {
     /// One of its tools.
@@ -43,7 +43,7 @@ pub enum FeatureKind {
 }
 
 impl FeatureKind {
-    /// What the id of a capability says that it is.
+    /// The kind of capability that an id denotes.
     #[must_use]
     pub fn of(id: &CapabilityId) -> Self {
         match id.as_str().split_once('.') {
@@ -56,13 +56,13 @@ impl FeatureKind {
         }
     }
 
-    /// Whether it is asked by a server, and by nobody else.
+    /// Whether only a server may request it.
     pub(crate) fn is_asked_by_servers(self) -> bool {
         matches!(self, Self::Elicitation | Self::Sampling)
     }
 
-    /// The capability of a server that answers or asks by this method; `None` for tools and prompts,
-    /// of which there are many.
+    /// The id of a server's capability of this kind; `None` for tools and prompts, of which a
+    /// server has many.
     pub(crate) fn id(self, server: &str) -> Option<CapabilityId> {
         let method = match self {
             Self::ResourceReading => READ,
@@ -79,8 +79,8 @@ fn is_prompt(rest: &str) -> bool {
     rest.strip_prefix(GET_PROMPT).is_some_and(|name| name.starts_with('/'))
 }
 
-/// The id of a prompt. Characters that no name of a tool has are written as `%` and two hexadecimal
-/// digits a byte, so that two prompts never share an id.
+/// The id of a prompt. Characters that tool names do not allow are percent-encoded byte by byte, so
+/// that two prompts never share an id.
 pub(crate) fn prompt_id(server: &str, name: &str) -> Result<CapabilityId, ProposalError> {
     if name.is_empty() || name.len() > MAX_NAME {
         return Err(ProposalError::prompt_name(name));
@@ -98,110 +98,119 @@ pub(crate) fn prompt_id(server: &str, name: &str) -> Result<CapabilityId, Propos
     Ok(CapabilityId::parse(id)?)
 }
 
-/// What a server lists beside its tools.
+/// What a server lists besides tools.
 #[derive(Debug, Clone, Default)]
 pub struct ServerFeatures {
-    /// Whether it says that it has resources.
+    /// Whether it declares resources.
     pub has_resources: bool,
     /// Its resources.
     pub resources: Vec<ListedItem>,
-    /// The templates of more of them.
+    /// Its resource templates.
     pub templates: Vec<ListedItem>,
     /// Its prompts.
     pub prompts: Vec<ListedItem>,
     /// Whether it completes arguments.
-    pub completes: bool,
-    /// Whether it tells of changes of single resources.
-    pub subscribes: bool,
+    pub supports_completion: bool,
+    /// Whether it reports changes of single resources.
+    pub supports_subscriptions: bool,
     /// Whether it sends log messages.
-    pub logs: bool,
+    pub supports_logging: bool,
     /// The lists that could not be read, and why.
     pub problems: Vec<String>,
 }
 
 impl ServerFeatures {
-    /// Asks a server for its lists. What it does not list is not there, and no reason to do without
-    /// its tools.
-    pub async fn ask(connection: &Connection) -> Self {
+    /// Fetches a server's lists. A list that fails counts as empty, with a problem: its tools can
+    /// be used without it.
+    pub async fn fetch(connection: &Connection) -> Self {
         let server = connection.server();
-        let list = |list: ServerList| async move {
-            if !server.has(list) {
+        let fetch_list = |fetch_list: ServerList| async move {
+            if !server.has_list(fetch_list) {
                 return (Vec::new(), None);
             }
-            match connection.list(list).await {
+            match connection.list(fetch_list).await {
                 Ok(items) => (items, None),
-                // Many servers have resources and know no templates.
+                // Many servers have resources but do not implement templates.
                 Err(McpError::Refused { error, .. }) if error.code == -32601 => (Vec::new(), None),
-                Err(error) => (Vec::new(), Some(format!("its {list} are not there: {error}"))),
+                Err(error) => {
+                    (Vec::new(), Some(format!("its {fetch_list} are not there: {error}")))
+                }
             }
         };
         let (resources, templates, prompts) = tokio::join!(
-            list(ServerList::Resources),
-            list(ServerList::ResourceTemplates),
-            list(ServerList::Prompts),
+            fetch_list(ServerList::Resources),
+            fetch_list(ServerList::ResourceTemplates),
+            fetch_list(ServerList::Prompts),
         );
         let problems = [resources.1, templates.1, prompts.1].into_iter().flatten().collect();
-        let said = |name: &str| server.capability(name);
-        let subscribes = said("resources").and_then(|said| said.get("subscribe"));
+        let capability = |name: &str| server.capability(name);
+        let subscribes = capability("resources").and_then(|capability| capability.get("subscribe"));
         Self {
-            has_resources: server.has(ServerList::Resources),
+            has_resources: server.has_list(ServerList::Resources),
             resources: resources.0,
             templates: templates.0,
             prompts: prompts.0,
-            completes: said("completions").is_some(),
-            subscribes: subscribes == Some(&Value::Bool(true)),
-            logs: said("logging").is_some(),
+            supports_completion: capability("completions").is_some(),
+            supports_subscriptions: subscribes == Some(&Value::Bool(true)),
+            supports_logging: capability("logging").is_some(),
             problems,
         }
     }
 }
 
-/// A capability of a server that is no tool, as it proposes to be.
+/// The capability that a feature proposes to be.
 pub struct FeatureProposal {
-    /// What it stands for.
+    /// What it represents.
     pub kind: FeatureKind,
-    /// The name of a prompt; the method of everything else.
+    /// The name of a prompt, or the method of another feature.
     pub name: String,
-    /// What the server says of it, in the form of a tool.
+    /// The server's description of it, in the form of a tool definition.
     pub definition: Value,
-    /// The capability, or why it makes none.
+    /// The capability, or why it is not one.
     pub capability: Result<Capability, ProposalError>,
 }
 
 /// The capabilities that a server's features propose to be.
 #[must_use]
 pub fn propose_features(
-    upstream: &Upstream,
+    upstream: &UpstreamSettings,
     features: &ServerFeatures,
     instructions: Option<&str>,
 ) -> Vec<FeatureProposal> {
     let server = upstream.name.as_str();
-    let one = |kind: FeatureKind, name: &str, definition: Value, id: Result<CapabilityId, _>| {
-        let capability = id.and_then(|id| proposed(upstream, id, &definition, instructions));
-        FeatureProposal { kind, name: name.to_owned(), definition, capability }
-    };
-    let own = |kind: FeatureKind, method: &str| {
+    let proposal =
+        |kind: FeatureKind, name: &str, definition: Value, id: Result<CapabilityId, _>| {
+            let capability =
+                id.and_then(|id| propose_feature(upstream, id, &definition, instructions));
+            FeatureProposal { kind, name: name.to_owned(), definition, capability }
+        };
+    let method_id = |kind: FeatureKind, method: &str| {
         kind.id(server).ok_or_else(|| ProposalError::prompt_name(method))
     };
-    let mut all = Vec::new();
+    let mut proposals = Vec::new();
     if features.has_resources {
         let (kind, definition) = (FeatureKind::ResourceReading, reading_definition(features));
-        all.push(one(kind, READ, definition, own(kind, READ)));
+        proposals.push(proposal(kind, READ, definition, method_id(kind, READ)));
     }
     for prompt in &features.prompts {
         let name = prompt.identifier();
         let definition = prompt_definition(prompt.value());
-        all.push(one(FeatureKind::Prompt, name, definition, prompt_id(server, name)));
+        proposals.push(proposal(FeatureKind::Prompt, name, definition, prompt_id(server, name)));
     }
-    if features.completes {
+    if features.supports_completion {
         let kind = FeatureKind::Completion;
-        all.push(one(kind, COMPLETE, completion_definition(), own(kind, COMPLETE)));
+        proposals.push(proposal(
+            kind,
+            COMPLETE,
+            completion_definition(),
+            method_id(kind, COMPLETE),
+        ));
     }
-    all
+    proposals
 }
 
-/// What a server says of one of its features, in the form of a tool. `None` where it has no such
-/// feature.
+/// A server's description of a feature, in the form of a tool definition. `None` where it has no
+/// such feature.
 pub(crate) fn definition_of(
     kind: FeatureKind,
     name: &str,
@@ -215,30 +224,31 @@ pub(crate) fn definition_of(
             let prompt = features.prompts.iter().find(|prompt| prompt.identifier() == name)?;
             Some(prompt_definition(prompt.value()))
         }
-        FeatureKind::Completion => features.completes.then(completion_definition),
+        FeatureKind::Completion => features.supports_completion.then(completion_definition),
         FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => None,
     }
 }
 
-fn proposed(
-    upstream: &Upstream,
+fn propose_feature(
+    upstream: &UpstreamSettings,
     id: CapabilityId,
     definition: &Value,
     instructions: Option<&str>,
 ) -> Result<Capability, ProposalError> {
     let digest = upstream_digest(definition, instructions)
         .map_err(|source| ProposalError::Digest { id: id.clone(), source })?;
-    let own = upstream.timeout.and_then(|time| u32::try_from(time.as_millis()).ok());
+    let configured_timeout = upstream.timeout.and_then(|time| u32::try_from(time.as_millis()).ok());
     let draft = CapabilityDraft {
-        timeout_ms: own.unwrap_or(TIMEOUT_MS),
+        timeout_ms: configured_timeout.unwrap_or(DEFAULT_TIMEOUT_MS),
         upstream_digest: Some(digest),
         suspicions: suspicions(definition, instructions),
-        ..draft(Format::Mcp, id, definition)
+        ..draft_from_tool(ToolFormat::Mcp, id, definition)
     };
     Ok(draft.build()?)
 }
 
-/// Reading is described by its templates: they say what can be read. Single resources come and go.
+/// The definition of reading contains the templates, which say what can be read. Single resources
+/// come and go, so they are not part of it.
 fn reading_definition(features: &ServerFeatures) -> Value {
     let keys = ["uriTemplate", "name", "title", "description", "mimeType"];
     let template = |item: &ListedItem| {
@@ -262,7 +272,7 @@ fn reading_definition(features: &ServerFeatures) -> Value {
     })
 }
 
-/// A prompt in the form of a tool. Its arguments are texts.
+/// A prompt in the form of a tool definition. Its arguments are strings.
 fn prompt_definition(prompt: &Value) -> Value {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let (mut properties, mut required) = (Map::new(), Vec::new());
@@ -271,7 +281,7 @@ fn prompt_definition(prompt: &Value) -> Value {
         let Some(name) = text(argument, "name") else { continue };
         let mut schema = Map::from_iter([("type".to_owned(), json!("string"))]);
         for key in ["title", "description"] {
-            schema.extend(text(argument, key).map(|said| (key.to_owned(), Value::String(said))));
+            schema.extend(text(argument, key).map(|text| (key.to_owned(), Value::String(text))));
         }
         if argument.get("required") == Some(&Value::Bool(true)) {
             required.push(name.clone());
@@ -290,7 +300,7 @@ fn prompt_definition(prompt: &Value) -> Value {
     });
     if let Some(fields) = definition.as_object_mut() {
         for key in ["title", "description"] {
-            fields.extend(text(prompt, key).map(|said| (key.to_owned(), Value::String(said))));
+            fields.extend(text(prompt, key).map(|text| (key.to_owned(), Value::String(text))));
         }
     }
     definition

@@ -1,10 +1,10 @@
-//! What servers ask of a client: elicitation, sampling and roots.
+//! Requests that servers send to clients: elicitation, sampling and roots.
 //!
-//! Asking the person and using the client's model are capabilities. They are refused unless a signed
-//! contract names them by their id, the policy allows the call, and the one client that the server
-//! can mean has declared that it takes such requests. The person and the model are told whose words
-//! they read; what the person answers goes to the server as it was typed, once it fits the form.
-//! Roots are the client's own to tell, and no decision.
+//! Elicitation and sampling are capabilities. They are refused unless a signed contract names them
+//! by id, the policy allows the call, and the one client that the request can be meant for declared
+//! support. The person and the model are told which server's words they read. The person's answer
+//! goes to the server as typed, once it fits the form. Roots are the client's own information and
+//! need no decision.
 
 mod elicitation;
 mod relay;
@@ -16,31 +16,33 @@ use serde_json::{Value, json};
 use weaver_drivers::mcp::{RpcError, ServerRequest};
 use weaver_types::UpstreamName;
 
-use super::asked_client::AskedClient;
 use super::gateway::Gateway;
-use super::server_events::AskedByServer;
+use super::server_events::IncomingServerRequest;
 use super::server_feature::FeatureKind;
-use relay::{Refusal, RelayedRequest};
+use super::target_client::TargetClient;
+use relay::{RelayRefusal, RelayedRequest};
 
-/// The code with which the protocol answers that a person, or whoever decides for them, said no.
+/// The protocol's error code for a request that a person, or whoever decides for them, rejected.
 const REJECTED: i64 = -1;
 const INVALID_PARAMS: i64 = -32602;
-/// Most roots that are passed on.
+/// The most roots that are passed on.
 const MAX_ROOTS: usize = 100;
 
-/// Answers what servers ask, for as long as the gateway serves.
+/// Answers requests of servers for as long as the gateway serves.
 pub(crate) async fn serve(gateway: Arc<Gateway>) {
-    let Some(mut asked) = gateway.upstreams.events.asked() else { return };
-    while let Some(AskedByServer { server, instance, call, request }) = asked.recv().await {
+    let Some(mut requests) = gateway.upstreams.events.take_requests() else { return };
+    while let Some(IncomingServerRequest { server, instance, call, request }) =
+        requests.recv().await
+    {
         let gateway = Arc::clone(&gateway);
         tokio::spawn(async move {
             let ServerRequest { method, params, key, responder, .. } = request;
-            let meant = match call {
-                Some(call) => Some(AskedClient::of_call(call)),
-                None => gateway.upstreams.client_meant_by(&server, instance),
+            let candidate = match call {
+                Some(call) => Some(TargetClient::of_call(call)),
+                None => gateway.upstreams.request_target(&server, instance),
             };
             let question = ServerQuestion { server: &server, key, method: &method, params };
-            let answering = answer(&gateway, question, meant.map(Arc::new));
+            let answering = answer(&gateway, question, candidate.map(Arc::new));
             let answer = tokio::select! {
                 answer = answering => answer,
                 () = responder.cancelled() => return,
@@ -50,19 +52,19 @@ pub(crate) async fn serve(gateway: Arc<Gateway>) {
     }
 }
 
-/// Tells every server that roots are no longer as they were.
+/// Notifies every server that the roots changed.
 pub(crate) fn tell_roots_changed(gateway: &Arc<Gateway>) {
     let gateway = Arc::clone(gateway);
     tokio::spawn(async move {
-        let all = gateway.upstreams.entries().map(|entry| entry.tell_roots_changed());
+        let all = gateway.upstreams.servers().map(|upstream| upstream.tell_roots_changed());
         futures_util::future::join_all(all).await;
     });
 }
 
-/// What a server asks.
+/// A request of a server.
 struct ServerQuestion<'a> {
     server: &'a UpstreamName,
-    /// Its name, where it stands in a result.
+    /// Its key, where the server asked in a result.
     key: Option<String>,
     method: &'a str,
     params: Value,
@@ -71,55 +73,55 @@ struct ServerQuestion<'a> {
 async fn answer(
     gateway: &Gateway,
     question: ServerQuestion<'_>,
-    meant: Option<Arc<AskedClient>>,
+    candidate: Option<Arc<TargetClient>>,
 ) -> Result<Value, RpcError> {
     let ServerQuestion { server, key, method, params } = question;
     match method {
-        "roots/list" => Ok(roots(meant.as_deref(), key).await),
+        "roots/list" => Ok(list_roots(candidate.as_deref(), key).await),
         "elicitation/create" => {
-            let asked = declared(meant, "elicitation")?;
-            let shown = elicitation::shown(gateway, server, &asked, &params)?;
+            let target = target_declaring(candidate, "elicitation")?;
+            let client_params = elicitation::request_for_client(gateway, server, &target, &params)?;
             let kind = FeatureKind::Elicitation;
-            let relayed = RelayedRequest { server, kind, key, method, shown, asked };
-            let answer = relay::relay(gateway, relayed).await.map_err(refused)?;
-            elicitation::checked(&params, answer)
+            let relayed = RelayedRequest { server, kind, key, method, client_params, target };
+            let answer = relay::relay(gateway, relayed).await.map_err(error_for_refusal)?;
+            elicitation::validated_answer(&params, answer)
         }
         "sampling/createMessage" => {
-            let asked = declared(meant, "sampling")?;
-            let shown = sampling::shown(gateway, server, &asked, params)?;
+            let target = target_declaring(candidate, "sampling")?;
+            let client_params = sampling::request_for_client(gateway, server, &target, params)?;
             let kind = FeatureKind::Sampling;
-            let relayed = RelayedRequest { server, kind, key, method, shown, asked };
-            let answer = relay::relay(gateway, relayed).await.map_err(refused)?;
-            sampling::checked(gateway, answer)
+            let relayed = RelayedRequest { server, kind, key, method, client_params, target };
+            let answer = relay::relay(gateway, relayed).await.map_err(error_for_refusal)?;
+            sampling::validated_answer(gateway, answer)
         }
         _ => Err(RpcError::method_not_found()),
     }
 }
 
-/// The client that is meant, where it takes such requests.
-fn declared(
-    meant: Option<Arc<AskedClient>>,
+/// The client, if it declared the capability.
+fn target_declaring(
+    candidate: Option<Arc<TargetClient>>,
     capability: &str,
-) -> Result<Arc<AskedClient>, RpcError> {
-    let taking = meant.filter(|asked| asked.capability(capability).is_some());
-    taking.ok_or_else(RpcError::method_not_found)
+) -> Result<Arc<TargetClient>, RpcError> {
+    let accepting = candidate.filter(|target| target.capability(capability).is_some());
+    accepting.ok_or_else(RpcError::method_not_found)
 }
 
-fn refused(refusal: Refusal) -> RpcError {
+fn error_for_refusal(refusal: RelayRefusal) -> RpcError {
     match refusal {
-        // Why is for the operator, in the log: the server learns nothing of the policy.
-        Refusal::Policy => RpcError::new(REJECTED, "the request was rejected"),
-        Refusal::Unanswered => RpcError::new(-32603, "nobody answered in time"),
-        Refusal::Client(error) => RpcError::new(error.code, error.message),
+        // The reason is logged for the operator; the server must not learn about the policy.
+        RelayRefusal::Policy => RpcError::new(REJECTED, "the request was rejected"),
+        RelayRefusal::Unanswered => RpcError::new(-32603, "nobody answered in time"),
+        RelayRefusal::Client(error) => RpcError::new(error.code, error.message),
     }
 }
 
-/// The roots of the client that is meant; none where nobody is, or it has none.
-async fn roots(meant: Option<&AskedClient>, key: Option<String>) -> Value {
+/// The client's roots; none without a client, or where it has none.
+async fn list_roots(candidate: Option<&TargetClient>, key: Option<String>) -> Value {
     let none = || json!({ "roots": [] });
-    let taking = meant.filter(|asked| asked.capability("roots").is_some());
-    let Some(asked) = taking else { return none() };
-    let Ok(answer) = asked.ask(key, "roots/list", json!({})).await else { return none() };
+    let accepting = candidate.filter(|target| target.capability("roots").is_some());
+    let Some(target) = accepting else { return none() };
+    let Ok(answer) = target.ask(key, "roots/list", json!({})).await else { return none() };
     let listed = answer.get("roots").and_then(Value::as_array);
     let roots = listed.into_iter().flatten().filter_map(|root| {
         let uri = root.get("uri")?.as_str()?;
@@ -128,7 +130,7 @@ async fn roots(meant: Option<&AskedClient>, key: Option<String>) -> Value {
             Some(name) => json!({ "uri": uri, "name": name }),
             None => json!({ "uri": uri }),
         };
-        // The protocol knows folders and files as roots, and nothing else.
+        // The protocol allows only `file://` roots.
         uri.starts_with("file://").then_some(root)
     });
     json!({ "roots": roots.take(MAX_ROOTS).collect::<Vec<Value>>() })

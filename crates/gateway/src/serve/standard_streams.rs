@@ -1,11 +1,11 @@
-//! Standard input and output of the only client, where they are pipes without a thread that blocks on
-//! each.
+//! Standard input and output of the only client. Pipes are read and written without blocking
+//! threads.
 //!
-//! A stream that others share must not be made non-blocking for them. A pipe is opened anew instead,
-//! by its name in `/proc`: that makes an open file description of our own, whose mode is nobody
-//! else's. A pipe with a name in the file system stays with a thread: opened anew after its last
-//! writer has gone, it is never reported as ended (Linux reports the end only of writers that an open
-//! file description has seen).
+//! A shared stream must not be made non-blocking for others. A pipe is therefore reopened through
+//! `/proc`, which creates an open file description of our own with its own mode. A pipe with a name
+//! in the file system keeps its thread: if it is reopened after its last writer has gone, its end
+//! is never reported (Linux reports the end only of writers that an open file description has
+//! seen).
 
 use std::io;
 
@@ -13,7 +13,7 @@ use tokio::io::{Stdin, Stdout};
 use tokio::net::unix::pipe::{OpenOptions, Receiver, Sender};
 use tokio_util::either::Either;
 
-/// Standard input; what is no pipe, or cannot be opened anew, is read by a thread.
+/// Standard input. If it is not a pipe, or cannot be reopened, a thread reads it.
 pub(super) fn input() -> Either<Receiver, Stdin> {
     match unnamed_pipe("/proc/self/fd/0").and_then(|path| OpenOptions::new().open_receiver(path)) {
         Ok(pipe) => Either::Left(pipe),
@@ -21,7 +21,7 @@ pub(super) fn input() -> Either<Receiver, Stdin> {
     }
 }
 
-/// Standard output; what is no pipe, or cannot be opened anew, is written by a thread.
+/// Standard output. If it is not a pipe, or cannot be reopened, a thread writes it.
 pub(super) fn output() -> Either<Sender, Stdout> {
     match unnamed_pipe("/proc/self/fd/1").and_then(|path| OpenOptions::new().open_sender(path)) {
         Ok(pipe) => Either::Left(pipe),
@@ -29,7 +29,7 @@ pub(super) fn output() -> Either<Sender, Stdout> {
     }
 }
 
-/// The path, where what it leads to is a pipe without a name in the file system.
+/// The path, if it leads to a pipe without a name in the file system.
 fn unnamed_pipe(path: &str) -> io::Result<&str> {
     let is_one = std::fs::read_link(path)?.as_os_str().as_encoded_bytes().starts_with(b"pipe:");
     is_one.then_some(path).ok_or_else(|| io::ErrorKind::Unsupported.into())

@@ -1,4 +1,4 @@
-//! Subscriptions of a client: single resources in the legacy era, streams of notifications in the
+//! Subscriptions of a client: single resources in the legacy era, notification streams in the
 //! modern one.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,156 +9,169 @@ use weaver_drivers::mcp::ServerList;
 use weaver_types::{CapabilityRequest, ResponseMode};
 
 use super::client::Client;
-use super::client_link::{NoticeStream, TooMany};
+use super::client_link::{SubscriptionLimitError, SubscriptionStream};
 use super::era::Era;
 use super::feature_request::FeatureRequest;
 use super::gateway::Gateway;
 use super::message::{self, RpcError, code};
 use super::resources;
 use super::server_feature::FeatureKind;
-use super::watched_resource::WatchedResource;
-use crate::config::Mode;
+use super::subscribed_resource::SubscribedResource;
+use crate::config::ToolListMode;
 
-/// The key under which a notification names the stream that it belongs to.
+/// The `_meta` key that names the stream of a notification.
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// The lists of whose changes a stream tells, by the words of its filter.
-const LISTS: [(&str, ServerList); 3] = [
+/// The filter keys of a stream, and the lists they stand for.
+const LIST_FILTERS: [(&str, ServerList); 3] = [
     ("toolsListChanged", ServerList::Tools),
     ("resourcesListChanged", ServerList::Resources),
     ("promptsListChanged", ServerList::Prompts),
 ];
 
 /// `resources/subscribe`: allowed where reading the resource would be.
-pub(crate) async fn subscribe(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
-    let uri = asked.text("uri")?;
-    let Some(watched) = readable(client, &uri).await? else {
-        return Err(resources::not_found(client, &uri, Era::Legacy).await);
+pub(crate) async fn subscribe(client: &Client, request: FeatureRequest) -> Result<Value, RpcError> {
+    let uri = request.string_param("uri")?;
+    let Some(watched) = readable_resource(client, &uri).await? else {
+        return Err(resources::not_found_error(client, &uri, Era::Legacy).await);
     };
-    if client.link.watch(&uri, watched.clone()).map_err(too_many)? {
-        watch(&client.gateway, &watched).await;
+    if client.link.subscribe(&uri, watched.clone()).map_err(limit_error)? {
+        subscribe_at_server(&client.gateway, &watched).await;
     }
     Ok(json!({}))
 }
 
 /// `resources/unsubscribe`.
-pub(crate) async fn unsubscribe(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
-    if let Some(watched) = client.link.unwatch(&asked.text("uri")?) {
-        unwatch(&client.gateway, &watched).await;
+pub(crate) async fn unsubscribe(
+    client: &Client,
+    request: FeatureRequest,
+) -> Result<Value, RpcError> {
+    if let Some(watched) = client.link.unsubscribe(&request.string_param("uri")?) {
+        unsubscribe_at_server(&client.gateway, &watched).await;
     }
     Ok(json!({}))
 }
 
-/// `subscriptions/listen`: a stream that is open until the client cancels it or goes.
-pub(crate) async fn listen(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
-    let Some(Value::Object(filter)) = asked.params.get("notifications") else {
+/// `subscriptions/listen`: a stream that is open until the client cancels it or leaves.
+pub(crate) async fn listen(client: &Client, request: FeatureRequest) -> Result<Value, RpcError> {
+    let Some(Value::Object(filter)) = request.params.get("notifications") else {
         return Err(RpcError::new(code::INVALID_PARAMS, "`notifications` must be an object"));
     };
-    let stream = stream_of(client, &asked, filter).await;
-    let (id, watched) = (stream.id.clone(), stream.watched.clone());
-    let agreed = agreed(&stream);
-    let number = client.link.open_stream(stream).map_err(too_many)?;
+    let stream = stream_for_filter(client, &request, filter).await;
+    let (id, watched) = (stream.id.clone(), stream.resources.clone());
+    let agreed = accepted_filter(&stream);
+    let number = client.link.open_stream(stream).map_err(limit_error)?;
     let params = json!({ "_meta": { SUBSCRIPTION_ID: id }, "notifications": agreed });
     let line = message::notification_with("notifications/subscriptions/acknowledged", params);
-    let _ = asked.options.outbox.send(line).await;
+    let _ = request.options.outbox.send(line).await;
     for watched in watched.values() {
-        watch(&client.gateway, watched).await;
+        subscribe_at_server(&client.gateway, watched).await;
     }
     // Over HTTP a client ends it by closing the stream of the answer.
     tokio::select! {
-        () = asked.options.cancellation.cancelled() => {}
-        () = asked.options.outbox.closed() => {}
+        () = request.options.cancellation.cancelled() => {}
+        () = request.options.outbox.closed() => {}
     }
     for watched in client.link.close_stream(number) {
-        unwatch(&client.gateway, &watched).await;
+        unsubscribe_at_server(&client.gateway, &watched).await;
     }
     Ok(json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: id } }))
 }
 
-/// The stream that a filter asks for, with what can be told of it.
-async fn stream_of(
+/// The stream that a filter asks for, without what the client may not see.
+async fn stream_for_filter(
     client: &Client,
-    asked: &FeatureRequest,
+    request: &FeatureRequest,
     filter: &Map<String, Value>,
-) -> NoticeStream {
+) -> SubscriptionStream {
     let wanted = |key: &str| filter.get(key) == Some(&Value::Bool(true));
-    let lists = LISTS.into_iter().filter(|(key, list)| {
-        wanted(key) && (*list != ServerList::Tools || client.profile.mode == Mode::Proxy)
+    let lists = LIST_FILTERS.into_iter().filter(|(key, list)| {
+        wanted(key) && (*list != ServerList::Tools || client.profile.mode == ToolListMode::Proxy)
     });
     let lists: BTreeSet<ServerList> = lists.map(|(_, list)| list).collect();
-    let mut watched = BTreeMap::new();
+    let mut resources = BTreeMap::new();
     let uris = filter.get("resourceSubscriptions").and_then(Value::as_array);
     for uri in uris.into_iter().flatten().filter_map(Value::as_str) {
-        if let Ok(Some(resource)) = readable(client, uri).await {
-            watched.insert(uri.to_owned(), resource);
+        if let Ok(Some(resource)) = readable_resource(client, uri).await {
+            resources.insert(uri.to_owned(), resource);
         }
     }
-    let outbox = asked.options.outbox.downgrade();
-    NoticeStream { id: asked.id.clone(), outbox, lists, watched }
+    let outbox = request.options.outbox.downgrade();
+    SubscriptionStream { id: request.id.clone(), outbox, lists, resources }
 }
 
-/// The part of a filter that is kept.
-fn agreed(stream: &NoticeStream) -> Map<String, Value> {
-    let lists = LISTS.into_iter().filter(|(_, list)| stream.lists.contains(list));
+/// The accepted part of a filter.
+fn accepted_filter(stream: &SubscriptionStream) -> Map<String, Value> {
+    let lists = LIST_FILTERS.into_iter().filter(|(_, list)| stream.lists.contains(list));
     let mut out: Map<String, Value> = lists.map(|(key, _)| (key.to_owned(), json!(true))).collect();
-    if !stream.watched.is_empty() {
-        let uris: Vec<&String> = stream.watched.keys().collect();
+    if !stream.resources.is_empty() {
+        let uris: Vec<&String> = stream.resources.keys().collect();
         out.insert("resourceSubscriptions".to_owned(), json!(uris));
     }
     out
 }
 
-/// Where the resource is, if it may be read now: being told of its changes says something of it.
-async fn readable(client: &Client, uri: &str) -> Result<Option<WatchedResource>, RpcError> {
+/// The resource, if the client may read it now: a notice of its changes reveals something about it.
+async fn readable_resource(
+    client: &Client,
+    uri: &str,
+) -> Result<Option<SubscribedResource>, RpcError> {
     let Some(address) = resources::find(client, uri).await else { return Ok(None) };
     let id = FeatureKind::ResourceReading.id(address.server.as_str());
     let Some(id) = id else { return Ok(None) };
-    let inside = |error: super::error::ServeError| RpcError::new(code::INTERNAL, error.to_string());
-    let run = client.run().await.map_err(inside)?;
-    client.note_run(&run.run_id).map_err(inside)?;
-    let principal = client.principal().map_err(inside)?;
+    let internal =
+        |error: super::error::ServeError| RpcError::new(code::INTERNAL, error.to_string());
+    let run = client.run().await.map_err(internal)?;
+    client.register_run(&run.run_id).map_err(internal)?;
+    let principal = client.principal().map_err(internal)?;
     let caller = Caller { run: &run, principal: &principal };
     let (request, arguments) = (CapabilityRequest::new(id, ""), json!({ "uri": address.uri }));
     let call = Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Auto };
-    let would = client.gateway.kernel.dry_run(caller, call);
-    if would.decision.allowed() {
-        let entry = client.gateway.upstreams.named(&address.server);
-        let instance = entry.and_then(|entry| entry.instances.begin_watching(&run.run_id));
-        return Ok(Some(WatchedResource { address, instance }));
+    let preview = client.gateway.kernel.dry_run(caller, call);
+    if preview.decision.is_allowed() {
+        let upstream = client.gateway.upstreams.by_name(&address.server);
+        let instance =
+            upstream.and_then(|upstream| upstream.instances.subscription_instance(&run.run_id));
+        return Ok(Some(SubscribedResource { address, instance }));
     }
-    let decision = &would.decision;
-    let said = format!("{}: {}; it is not watched either", decision.primary(), decision.detail());
-    let data =
-        json!({ "verdict": decision.verdict(), "reason": decision.primary(), "message": said });
-    Err(RpcError { data: Some(data), ..RpcError::new(code::REFUSED, said) })
+    let decision = &preview.decision;
+    let message = format!(
+        "{}: {}; it cannot be subscribed to either",
+        decision.primary_reason(),
+        decision.detail()
+    );
+    let data = json!({ "verdict": decision.verdict(), "reason": decision.primary_reason(), "message": message });
+    Err(RpcError { data: Some(data), ..RpcError::new(code::REFUSED, message) })
 }
 
-fn too_many(problem: TooMany) -> RpcError {
+fn limit_error(problem: SubscriptionLimitError) -> RpcError {
     RpcError::new(code::INVALID_REQUEST, problem.to_string())
 }
 
-/// One more client watches a resource.
-async fn watch(gateway: &Gateway, watched: &WatchedResource) {
-    if !gateway.upstreams.watches.add(watched) {
+/// Counts one more subscriber, and subscribes at the server if that is not done yet.
+async fn subscribe_at_server(gateway: &Gateway, watched: &SubscribedResource) {
+    if !gateway.upstreams.subscription_counts.add(watched) {
         return;
     }
-    let WatchedResource { address, instance } = watched;
-    if let Some(entry) = gateway.upstreams.named(&address.server)
-        && let Err(error) = entry.subscribe(instance.as_ref(), &address.uri).await
-    {
-        // Its server has none; what it tells all the same still arrives.
-        tracing::debug!(upstream = %address.server, %error, "a resource is not watched");
+    let SubscribedResource { address, instance } = watched;
+    let Some(upstream) = gateway.upstreams.by_name(&address.server) else { return };
+    match upstream.subscribe(instance.as_ref(), &address.uri).await {
+        Ok(()) => gateway.upstreams.subscription_counts.mark_subscribed(watched),
+        // The server has no subscriptions; updates that it sends anyway still arrive.
+        Err(error) => {
+            tracing::debug!(upstream = %address.server, %error, "a resource is not watched");
+        }
     }
 }
 
-/// One client fewer watches a resource.
-pub(crate) async fn unwatch(gateway: &Gateway, watched: &WatchedResource) {
-    if !gateway.upstreams.watches.remove(watched) {
+/// Counts one subscriber fewer, and unsubscribes at the server after the last.
+pub(crate) async fn unsubscribe_at_server(gateway: &Gateway, watched: &SubscribedResource) {
+    if !gateway.upstreams.subscription_counts.remove(watched) {
         return;
     }
-    let WatchedResource { address, instance } = watched;
-    if let Some(entry) = gateway.upstreams.named(&address.server)
-        && let Err(error) = entry.unsubscribe(instance.as_ref(), &address.uri).await
+    let SubscribedResource { address, instance } = watched;
+    if let Some(upstream) = gateway.upstreams.by_name(&address.server)
+        && let Err(error) = upstream.unsubscribe(instance.as_ref(), &address.uri).await
     {
         tracing::debug!(upstream = %address.server, %error, "a resource is still watched");
     }

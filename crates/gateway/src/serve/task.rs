@@ -1,4 +1,4 @@
-//! One task: how it is, and what came of it.
+//! One task: its status and its result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,15 @@ use weaver_types::{Clock, Timestamp};
 use super::lines::Outbox;
 use super::message::{self, RpcError, code};
 
-/// How often a client should ask how a task is, in milliseconds.
-const POLL_INTERVAL: u64 = 1_000;
-/// How long a task is kept after its end whatever its lifetime, so that its client can see it.
-const LINGER: Duration = Duration::from_secs(60);
-/// How much of a failure is said in the status, in characters; its result has all of it.
-const MAX_MESSAGE: usize = 500;
-/// The key in `_meta` of the task that a message is about.
-const RELATED: &str = "io.modelcontextprotocol/related-task";
+/// The poll interval suggested to clients, in milliseconds.
+const POLL_INTERVAL_MS: u64 = 1_000;
+/// How long a task is kept after its end, whatever its lifetime, so that its client can see the
+/// result.
+const MIN_KEPT_AFTER_END: Duration = Duration::from_secs(60);
+/// The longest failure in the status message, in characters; the result has the full text.
+const MAX_MESSAGE_CHARS: usize = 500;
+/// The `_meta` key of the task that a message is about.
+const RELATED_TASK_KEY: &str = "io.modelcontextprotocol/related-task";
 
 /// A call that its client follows as a task.
 pub(crate) struct Task {
@@ -28,32 +29,32 @@ pub(crate) struct Task {
     created: Timestamp,
     lifetime: Duration,
     state: watch::Sender<TaskState>,
-    /// Cancelled when the client cancels the task: its call is given up.
+    /// Cancelled when the client cancels the task, which abandons its call.
     cancellation: CancellationToken,
-    /// The streams on which its client waits for its result.
+    /// The streams on which its client waits for the result.
     result_streams: watch::Sender<Vec<WeakSender<Vec<u8>>>>,
 }
 
 struct TaskState {
     status: TaskStatus,
     message: Option<String>,
-    /// How many questions its client is asked now.
+    /// The number of questions its client is being asked.
     questions: usize,
     updated: Timestamp,
     outcome: Option<TaskOutcome>,
 }
 
-/// What came of the call.
+/// The outcome of the call.
 struct TaskOutcome {
     result: Result<Value, RpcError>,
     bytes: usize,
 }
 
-/// How a task is.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TaskStatus {
     Working,
-    /// Its client is asked something.
+    /// Its client is being asked something.
     InputRequired,
     Completed,
     Failed,
@@ -91,50 +92,50 @@ impl Task {
         &self.id
     }
 
-    /// How long it is kept from its beginning on.
+    /// How long it is kept, counted from its beginning.
     pub(crate) fn lifetime(&self) -> Duration {
         self.lifetime
     }
 
-    /// Done when the client has cancelled it.
-    pub(crate) async fn cancelled(&self) {
+    /// Completes when the client has cancelled it.
+    pub(crate) async fn wait_until_cancelled(&self) {
         self.cancellation.cancelled().await;
     }
 
-    /// Says how far its call is, in words.
-    pub(crate) fn tell(&self, message: &str) {
+    /// Sets the status message.
+    pub(crate) fn set_message(&self, message: &str) {
         self.update(|state| state.message = Some(message.to_owned()));
     }
 
-    /// What it was said to wait for is over.
-    pub(crate) fn go_on(&self) {
+    /// Clears the status message, because what it waited for is over.
+    pub(crate) fn clear_message(&self) {
         self.update(|state| state.message = None);
     }
 
-    /// Its client is asked something, for as long as the guard lives. A message that asks names the
-    /// task in its `_meta`.
-    pub(crate) fn ask(self: &Arc<Self>, params: &mut Value) -> InputRequired {
-        self.relate(params);
+    /// Marks the task as waiting for input until the guard is dropped, and relates the question to
+    /// the task in its `_meta`.
+    pub(crate) fn begin_question(self: &Arc<Self>, params: &mut Value) -> InputRequiredGuard {
+        self.add_related_task(params);
         self.update(|state| {
             state.questions = state.questions.saturating_add(1);
             state.status = TaskStatus::InputRequired;
         });
-        InputRequired(Arc::clone(self))
+        InputRequiredGuard(Arc::clone(self))
     }
 
-    /// Its call is over, and this is what it was answered with. Does nothing where it has ended.
-    pub(crate) fn end(&self, result: Result<Value, RpcError>) {
-        let said = result.as_ref().ok().and_then(|result| result.get("isError"));
-        let failed = result.is_err() || said == Some(&Value::Bool(true));
+    /// Ends the task with the answer to its call. Does nothing where it has ended already.
+    pub(crate) fn finish(&self, result: Result<Value, RpcError>) {
+        let is_error = result.as_ref().ok().and_then(|result| result.get("isError"));
+        let has_failed = result.is_err() || is_error == Some(&Value::Bool(true));
         let bytes = result.as_ref().map_or(0, |result| result.to_string().len());
         self.update(|state| {
-            state.status = if failed { TaskStatus::Failed } else { TaskStatus::Completed };
-            state.message = if failed { failure(&result) } else { None };
+            state.status = if has_failed { TaskStatus::Failed } else { TaskStatus::Completed };
+            state.message = if has_failed { failure_message(&result) } else { None };
             state.outcome = Some(TaskOutcome { result, bytes });
         });
     }
 
-    /// Cancels it; how it is then.
+    /// Cancels it, and returns its status.
     pub(super) fn cancel(&self) -> Result<Value, RpcError> {
         if !self.abandon() {
             let problem = format!("task `{}` has ended; it cannot be cancelled", self.id);
@@ -143,27 +144,27 @@ impl Task {
         Ok(self.to_json())
     }
 
-    /// Gives its call up. False where it has ended.
+    /// Abandons its call. False where it has ended already.
     pub(crate) fn abandon(&self) -> bool {
-        let goes_on = self.update(|state| {
+        let was_running = self.update(|state| {
             state.status = TaskStatus::Cancelled;
             state.message = None;
         });
-        if goes_on {
+        if was_running {
             self.cancellation.cancel();
         }
-        goes_on
+        was_running
     }
 
-    /// Its client waits for its result on this stream, and reads there what it is asked.
-    pub(super) fn read_result_on(&self, stream: &WeakSender<Vec<u8>>) {
+    /// Adds a stream on which its client waits for the result and reads questions.
+    pub(super) fn add_result_stream(&self, stream: &WeakSender<Vec<u8>>) {
         self.result_streams.send_modify(|streams| {
             streams.retain(|stream| stream.strong_count() > 0);
             streams.push(stream.clone());
         });
     }
 
-    /// A stream on which its client waits for its result, once it does.
+    /// Waits for a stream on which its client waits for the result.
     pub(crate) async fn result_stream(&self) -> Outbox {
         let mut streams = self.result_streams.subscribe();
         loop {
@@ -176,7 +177,7 @@ impl Task {
         }
     }
 
-    /// Waits until it has ended; what its call was answered with.
+    /// Waits for its end, and returns the answer to its call.
     pub(super) async fn result(&self) -> Result<Value, RpcError> {
         let mut states = self.state.subscribe();
         // The sender lives as long as the task.
@@ -188,7 +189,7 @@ impl Task {
             return Err(RpcError::new(code::INVALID_PARAMS, problem));
         };
         let mut result = outcome.result.clone()?;
-        self.relate(&mut result);
+        self.add_related_task(&mut result);
         Ok(result)
     }
 
@@ -196,15 +197,15 @@ impl Task {
         self.state.borrow().status.is_final()
     }
 
-    /// True when it has ended and was kept for its time, which may have been over before its end.
+    /// True when it has ended and both its lifetime and the minimum time after its end are over.
     pub(super) fn has_expired(&self) -> bool {
         let now = self.clock.now();
         now.since(self.created) >= self.lifetime
-            && self.ended().is_some_and(|ended| now.since(ended) >= LINGER)
+            && self.ended_at().is_some_and(|ended_at| now.since(ended_at) >= MIN_KEPT_AFTER_END)
     }
 
-    /// When it ended; `None` while it goes on.
-    pub(super) fn ended(&self) -> Option<Timestamp> {
+    /// When it ended; `None` while it runs.
+    pub(super) fn ended_at(&self) -> Option<Timestamp> {
         let state = self.state.borrow();
         state.status.is_final().then_some(state.updated)
     }
@@ -213,7 +214,7 @@ impl Task {
         self.state.borrow().outcome.as_ref().map_or(0, |outcome| outcome.bytes)
     }
 
-    /// How it is, as its client sees it.
+    /// The task as its client sees it.
     pub(crate) fn to_json(&self) -> Value {
         let state = self.state.borrow();
         let mut task = json!({
@@ -222,7 +223,7 @@ impl Task {
             "createdAt": self.created.rfc3339(),
             "lastUpdatedAt": state.updated.rfc3339(),
             "ttl": u64::try_from(self.lifetime.as_millis()).unwrap_or(u64::MAX),
-            "pollInterval": POLL_INTERVAL,
+            "pollInterval": POLL_INTERVAL_MS,
         });
         if let (Some(message), Some(task)) = (&state.message, task.as_object_mut()) {
             task.insert("statusMessage".to_owned(), json!(message));
@@ -230,55 +231,55 @@ impl Task {
         task
     }
 
-    /// The line that tells how it is.
+    /// The notification of its status.
     pub(crate) fn notification(&self) -> Vec<u8> {
         message::notification_with("notifications/tasks/status", self.to_json())
     }
 
-    /// Says in the `_meta` of a message that it is about this task.
-    pub(super) fn relate(&self, message: &mut Value) {
+    /// Names this task in the `_meta` of a message.
+    pub(super) fn add_related_task(&self, message: &mut Value) {
         let Some(fields) = message.as_object_mut() else { return };
         let meta = fields.entry("_meta").or_insert_with(|| json!({}));
         if let Some(meta) = meta.as_object_mut() {
-            meta.insert(RELATED.to_owned(), json!({ "taskId": self.id }));
+            meta.insert(RELATED_TASK_KEY.to_owned(), json!({ "taskId": self.id }));
         }
     }
 
     /// Changes its state, unless it has ended.
     fn update(&self, change: impl FnOnce(&mut TaskState)) -> bool {
         self.state.send_if_modified(|state| {
-            let goes_on = !state.status.is_final();
-            if goes_on {
+            let is_running = !state.status.is_final();
+            if is_running {
                 change(state);
                 state.updated = self.clock.now();
             }
-            goes_on
+            is_running
         })
     }
 }
 
-/// Why a call failed, in a few words: what it was answered with is masked already.
-fn failure(result: &Result<Value, RpcError>) -> Option<String> {
-    let said = match result {
+/// A short reason of a failure. The answer is masked already.
+fn failure_message(result: &Result<Value, RpcError>) -> Option<String> {
+    let message = match result {
         Ok(result) => {
-            let said = result.pointer("/structuredContent/message");
-            said.or_else(|| result.pointer("/content/0/text"))?.as_str()?
+            let message = result.pointer("/structuredContent/message");
+            message.or_else(|| result.pointer("/content/0/text"))?.as_str()?
         }
         Err(error) => error.message.as_str(),
     };
-    Some(said.chars().take(MAX_MESSAGE).collect())
+    Some(message.chars().take(MAX_MESSAGE_CHARS).collect())
 }
 
-/// The client of a task is asked something.
-pub(crate) struct InputRequired(Arc<Task>);
+/// Keeps a task in the status `input_required`.
+pub(crate) struct InputRequiredGuard(Arc<Task>);
 
-impl Drop for InputRequired {
+impl Drop for InputRequiredGuard {
     fn drop(&mut self) {
         self.0.update(|state| {
             state.questions = state.questions.saturating_sub(1);
             if state.questions == 0 {
                 state.status = TaskStatus::Working;
-                // What was said meanwhile was that it waits.
+                // The message so far said that it waits.
                 state.message = None;
             }
         });

@@ -1,8 +1,8 @@
 //! Calls that a client follows as tasks (2025-11-25).
 //!
-//! Such a client gets a task in answer to its call, at once. It asks how the task is, or waits for the
-//! result, when it likes; the call itself is decided, made and recorded as one whose progress is followed. Tasks belong to
-//! the session in which they began, and end with it.
+//! The call is answered at once with a task. The client polls its status or waits for its result;
+//! the call itself is decided, executed and recorded like one with progress. Tasks belong to the
+//! session in which they began, and end with it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,33 +12,34 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::WeakSender;
 use weaver_types::{Clock, OsRandom, random_text};
 
-use super::message::{Request, RpcError, code, shown};
+use super::message::{Request, RpcError, code, excerpt};
 use super::task::Task;
 
-/// The most tasks of one session, and how many of them may be at work: other requests go on beside
-/// them.
+/// The most tasks of one session, and how many of them may run: other requests need capacity as
+/// well.
 const MAX_TASKS: usize = 256;
 const MAX_WORKING: usize = 64;
-/// The most bytes of results that are kept for one session.
-const MAX_RESULTS: usize = 32 * 1024 * 1024;
-/// How long a task is kept from its beginning on, where its client does not say, and at most.
-const USUAL_LIFETIME: Duration = Duration::from_secs(60 * 60);
-const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+/// The most bytes of results kept for one session.
+const MAX_RESULT_BYTES: usize = 32 * 1024 * 1024;
+/// The default and the longest lifetime of a task, counted from its beginning.
+const DEFAULT_LIFETIME: Duration = Duration::from_secs(60 * 60);
+const MAX_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// The most tasks on one page of a list.
-const PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 
-/// What a client of 2025-11-25 is told of tasks when it opens a session.
-pub(crate) fn declared() -> Value {
+/// The task capability that is declared to a client of 2025-11-25.
+pub(crate) fn capability() -> Value {
     json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } })
 }
 
-/// Takes out of a call how its client wants it as a task, if it does: how long it is kept.
+/// Removes the task parameters from a call, and returns the requested lifetime; `None` for a plain
+/// call.
 pub(crate) fn take_lifetime(request: &mut Request) -> Option<Result<Duration, RpcError>> {
-    let asked = request.params.remove("task")?;
-    let lifetime = match asked.get("ttl") {
-        _ if !asked.is_object() => None,
-        None | Some(Value::Null) => Some(USUAL_LIFETIME),
-        Some(ttl) => ttl.as_u64().map(|ttl| Duration::from_millis(ttl).min(LONGEST_LIFETIME)),
+    let task_params = request.params.remove("task")?;
+    let lifetime = match task_params.get("ttl") {
+        _ if !task_params.is_object() => None,
+        None | Some(Value::Null) => Some(DEFAULT_LIFETIME),
+        Some(ttl) => ttl.as_u64().map(|ttl| Duration::from_millis(ttl).min(MAX_LIFETIME)),
     };
     let problem = "`task` must be an object, and its `ttl` a whole number of milliseconds";
     Some(lifetime.ok_or_else(|| RpcError::new(code::INVALID_PARAMS, problem)))
@@ -50,7 +51,7 @@ pub(crate) struct Tasks(Mutex<TaskTable>);
 
 #[derive(Default)]
 struct TaskTable {
-    last: u64,
+    last_number: u64,
     by_number: BTreeMap<u64, Arc<Task>>,
 }
 
@@ -65,14 +66,14 @@ impl Tasks {
             .map_err(|error| RpcError::new(code::INTERNAL, error.to_string()))?;
         let task = Arc::new(Task::begin(id, Arc::clone(clock), lifetime));
         let mut table = self.lock();
-        table.make_room(1);
+        table.evict_for(1);
         let working = table.by_number.values().filter(|task| !task.has_ended()).count();
         if working >= MAX_WORKING {
             let problem = "too many tasks at once; wait for one, or cancel it";
             return Err(RpcError::new(code::INTERNAL, problem));
         }
-        table.last = table.last.saturating_add(1);
-        let number = table.last;
+        table.last_number = table.last_number.saturating_add(1);
+        let number = table.last_number;
         table.by_number.insert(number, Arc::clone(&task));
         Ok(task)
     }
@@ -91,7 +92,7 @@ impl Tasks {
             "tasks/cancel" => self.find(params).and_then(|task| task.cancel()),
             "tasks/result" => match self.find(params) {
                 Ok(task) => {
-                    stream.into_iter().for_each(|stream| task.read_result_on(stream));
+                    stream.into_iter().for_each(|stream| task.add_result_stream(stream));
                     task.result().await
                 }
                 Err(error) => Err(error),
@@ -105,10 +106,10 @@ impl Tasks {
         let id = params.get("taskId").and_then(Value::as_str);
         let id = id.ok_or_else(|| invalid("`taskId` must be a string".to_owned()))?;
         let mut table = self.lock();
-        table.make_room(0);
-        let found = table.by_number.values().find(|task| task.id() == id);
-        found.cloned().ok_or_else(|| {
-            invalid(format!("task `{}` is not there; it has expired, or never was", shown(id)))
+        table.evict_for(0);
+        let task = table.by_number.values().find(|task| task.id() == id);
+        task.cloned().ok_or_else(|| {
+            invalid(format!("task `{}` does not exist; it may have expired", excerpt(id)))
         })
     }
 
@@ -117,14 +118,14 @@ impl Tasks {
             None => 0,
             Some(cursor) => {
                 cursor.as_str().and_then(|cursor| cursor.parse().ok()).ok_or_else(|| {
-                    RpcError::new(code::INVALID_PARAMS, "`cursor` is none of an earlier list")
+                    RpcError::new(code::INVALID_PARAMS, "`cursor` is not from an earlier list")
                 })?
             }
         };
         let mut table = self.lock();
-        table.make_room(0);
+        table.evict_for(0);
         let mut later = table.by_number.range(after..).skip_while(|(number, _)| **number == after);
-        let page: Vec<_> = later.by_ref().take(PAGE).collect();
+        let page: Vec<_> = later.by_ref().take(PAGE_SIZE).collect();
         let mut result = json!({
             "tasks": page.iter().map(|(_, task)| task.to_json()).collect::<Vec<_>>(),
         });
@@ -142,26 +143,26 @@ impl Tasks {
 }
 
 impl TaskTable {
-    /// Drops what has ended and is kept no longer: what has expired, and what ended first where with
-    /// `more` there are too many, or their results are too large.
-    fn make_room(&mut self, more: usize) {
+    /// Removes expired tasks. If there would be too many with `upcoming` more, or their results are
+    /// too large, it also removes ended tasks, those that ended first first.
+    fn evict_for(&mut self, upcoming: usize) {
         self.by_number.retain(|_, task| !task.has_expired());
         let mut bytes: usize = self.by_number.values().map(|task| task.result_bytes()).sum();
-        let mut count = self.by_number.len().saturating_add(more);
-        if count <= MAX_TASKS && bytes <= MAX_RESULTS {
+        let mut count = self.by_number.len().saturating_add(upcoming);
+        if count <= MAX_TASKS && bytes <= MAX_RESULT_BYTES {
             return;
         }
         let ended =
-            self.by_number.iter().filter_map(|(number, task)| Some((task.ended()?, *number)));
+            self.by_number.iter().filter_map(|(number, task)| Some((task.ended_at()?, *number)));
         let mut ended: Vec<_> = ended.collect();
         ended.sort_unstable();
         for (_, number) in ended {
-            if count <= MAX_TASKS && bytes <= MAX_RESULTS {
+            if count <= MAX_TASKS && bytes <= MAX_RESULT_BYTES {
                 break;
             }
-            let gone = self.by_number.remove(&number);
+            let removed = self.by_number.remove(&number);
             count = count.saturating_sub(1);
-            bytes = bytes.saturating_sub(gone.map_or(0, |task| task.result_bytes()));
+            bytes = bytes.saturating_sub(removed.map_or(0, |task| task.result_bytes()));
         }
     }
 }

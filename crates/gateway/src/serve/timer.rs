@@ -1,4 +1,4 @@
-//! The kernel's timer on tokio.
+//! The kernel's timer, on tokio.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use weaver_types::{BoxFuture, Timer};
 
 use super::client_call::ClientCall;
 
-/// Sleeps on the current tokio runtime. Where it limits the request of a client, the time stands still
-/// while that client is asked something for the server.
+/// Sleeps on the tokio runtime. Within a client's request the time pauses while that client answers
+/// a question of a server.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TokioTimer;
 

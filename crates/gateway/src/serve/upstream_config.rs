@@ -1,4 +1,4 @@
-//! From the configuration of an upstream to that of the driver.
+//! Converts the configuration of an upstream to that of the driver.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,62 +12,65 @@ use weaver_drivers::oauth::{
 use weaver_types::PrincipalId;
 
 use crate::config::{
-    self, Assertion, Config, SecretSource, ServerLogin, Sharing, Transport, WORKSPACE_FOLDER,
+    self, Assertion, Config, InstanceSharing, SecretSource, ServerLogin, TransportSettings,
+    WORKSPACE_FOLDER,
 };
-use crate::oauth::Logins;
+use crate::oauth::LoginFolder;
 
-/// For whom an instance of a server works.
+/// The folder and principal that an instance of a server works for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InstanceOwner<'a> {
-    /// The folder that its clients work in.
+    /// The folder of its clients.
     pub(crate) folder: &'a Path,
-    /// Whose login it uses; `None` for nobody's.
+    /// The principal whose login it uses; `None` for no login.
     pub(crate) principal: Option<&'a PrincipalId>,
 }
 
 impl<'a> InstanceOwner<'a> {
     /// The gateway itself, as its configuration has it.
-    pub(crate) fn gateway(whole: &'a Config) -> Self {
-        let folder = whole.file.parent().unwrap_or(Path::new("."));
-        Self { folder, principal: Some(&whole.principal) }
+    pub(crate) fn gateway(gateway_config: &'a Config) -> Self {
+        let folder = gateway_config.file.parent().unwrap_or(Path::new("."));
+        Self { folder, principal: Some(&gateway_config.principal) }
     }
 }
 
-/// Whether whoever calls a server logs in there. A header of the operator's own stands in place of a
-/// login, and so do tokens that the gateway gets for itself.
-pub(crate) fn wants_login(transport: &Transport) -> bool {
+/// Whether callers log in at a server themselves. An operator's own `Authorization` header replaces
+/// a login, and so do tokens that the gateway gets for itself.
+pub(crate) fn wants_login(transport: &TransportSettings) -> bool {
     match transport {
-        Transport::Stdio { .. } => false,
-        Transport::Http { headers, login, .. } => {
-            login.grant == GrantType::AuthorizationCode && !has_own_token(headers)
+        TransportSettings::Stdio { .. } => false,
+        TransportSettings::Http { headers, login, .. } => {
+            login.grant == GrantType::AuthorizationCode && !has_authorization_header(headers)
         }
     }
 }
 
-fn has_own_token(headers: &BTreeMap<String, String>) -> bool {
+fn has_authorization_header(headers: &BTreeMap<String, String>) -> bool {
     headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
 }
 
 /// The OAuth client of a server, with the login of a principal.
 fn oauth_client(
-    server: &config::Upstream,
-    whole: &Config,
+    server: &config::UpstreamSettings,
+    gateway_config: &Config,
     login: &ServerLogin,
     principal: &PrincipalId,
 ) -> Option<Arc<OAuthClient>> {
-    let Transport::Http { url, .. } = &server.transport else { return None };
-    let store = Logins::of_store(&whole.store).login(&server.name, principal);
-    let named = Some(principal).filter(|principal| **principal != whole.principal);
-    let settings = OAuthSettings { principal: named.cloned(), ..oauth_settings(login) };
+    let TransportSettings::Http { url, .. } = &server.transport else { return None };
+    let store = LoginFolder::for_store(&gateway_config.store_path).login(&server.name, principal);
+    let acting_principal =
+        Some(principal).filter(|principal| **principal != gateway_config.principal);
+    let settings = OAuthSettings { principal: acting_principal.cloned(), ..oauth_settings(login) };
     Some(Arc::new(OAuthClient::new(url, settings, Arc::new(store))))
 }
 
-/// What the configuration says of logins at a server.
+/// The OAuth settings for a server's login.
 #[must_use]
 pub fn oauth_settings(login: &ServerLogin) -> OAuthSettings {
     OAuthSettings {
         grant: login.grant,
         client_name: "Weaver".to_owned(),
+        issuer: login.issuer.clone(),
         client_id: login.client_id.clone(),
         client_secret: login.client_secret.as_ref().map(SecretSource::provider),
         client_key: login.client_key.as_ref().map(SecretSource::provider),
@@ -76,12 +79,12 @@ pub fn oauth_settings(login: &ServerLogin) -> OAuthSettings {
         dpop_bound_access_tokens: login.dpop_bound_access_tokens,
         client_metadata_url: login.client_metadata_url.clone(),
         scopes: login.scopes.clone(),
-        authority: None,
+        certificate_authority: None,
         principal: None,
     }
 }
 
-/// Where an assertion comes from. It is read at each use.
+/// The source of an assertion, which is read at each use.
 fn assertion_source(assertion: &Assertion) -> AssertionSource {
     match assertion {
         Assertion::Workload(source) => AssertionSource::Token(source.projected_provider()),
@@ -94,50 +97,54 @@ fn assertion_source(assertion: &Assertion) -> AssertionSource {
     }
 }
 
-/// How the driver connects to an upstream: a process of ours is started, confined, by `launcher`. A
-/// server that is started for each folder gets that of the configuration here, and one that wants a
-/// login that of the gateway's own principal.
+/// The driver's configuration of the primary instance of an upstream. A local process is started,
+/// confined, by `launcher`. A server with one instance per folder gets the configuration's folder
+/// here, and a server with logins that of the gateway's own principal.
 pub fn upstream_config(
-    config: &config::Upstream,
-    whole: &Config,
+    config: &config::UpstreamSettings,
+    gateway_config: &Config,
     launcher: &Launcher,
 ) -> UpstreamConfig {
-    upstream_config_for(InstanceOwner::gateway(whole), config, whole, launcher)
+    upstream_config_for(InstanceOwner::gateway(gateway_config), config, gateway_config, launcher)
 }
 
-/// The same for an instance that works for others.
+/// The driver's configuration of an instance for a given owner.
 pub(crate) fn upstream_config_for(
     owner: InstanceOwner<'_>,
-    config: &config::Upstream,
-    whole: &Config,
+    config: &config::UpstreamSettings,
+    gateway_config: &Config,
     launcher: &Launcher,
 ) -> UpstreamConfig {
     let config = match config.sharing {
-        Sharing::Folder => &in_folder(config, owner.folder),
-        Sharing::Client | Sharing::All => config,
+        InstanceSharing::Folder => &with_workspace_folder(config, owner.folder),
+        InstanceSharing::Client | InstanceSharing::All => config,
     };
     let endpoint = match &config.transport {
-        Transport::Stdio { command, args, env, cwd, confine } => Endpoint::Stdio(StdioConfig {
-            command: command.clone(),
-            args: args.clone(),
-            env: env.clone(),
-            cwd: cwd.clone(),
-            confined: Some(ChildConfinement {
-                launcher: launcher.clone(),
-                confinement: whole.server_confinement(confine.as_ref()),
-                setting: Some(format!(
-                    "`write = […]` (or `read`, `execute`) under `[mcpServers.{}.confine]`",
-                    config.name
-                )),
-            }),
-        }),
-        Transport::Http { url, headers, login } => {
+        TransportSettings::Stdio { command, args, env, cwd, confine } => {
+            Endpoint::Stdio(StdioConfig {
+                command: command.clone(),
+                args: args.clone(),
+                env: env.clone(),
+                cwd: cwd.clone(),
+                confinement: Some(ChildConfinement {
+                    launcher: launcher.clone(),
+                    confinement: gateway_config.server_confinement(confine.as_ref()),
+                    setting: Some(format!(
+                        "`write = […]` (or `read`, `execute`) under `[mcpServers.{}.confine]`",
+                        config.name
+                    )),
+                }),
+            })
+        }
+        TransportSettings::Http { url, headers, login } => {
             let principal = match login.grant {
                 GrantType::AuthorizationCode => owner.principal,
-                GrantType::ClientCredentials | GrantType::JwtBearer => Some(&whole.principal),
+                GrantType::ClientCredentials | GrantType::JwtBearer => {
+                    Some(&gateway_config.principal)
+                }
             };
-            let principal = principal.filter(|_| !has_own_token(headers));
-            let oauth = principal.and_then(|one| oauth_client(config, whole, login, one));
+            let principal = principal.filter(|_| !has_authorization_header(headers));
+            let oauth = principal.and_then(|one| oauth_client(config, gateway_config, login, one));
             Endpoint::Http(HttpConfig { url: url.clone(), headers: headers.clone(), oauth })
         }
     };
@@ -148,22 +155,25 @@ pub(crate) fn upstream_config_for(
     if let Some(timeout) = config.initialize_timeout {
         upstream.limits.initialize_timeout = timeout;
     }
-    let (limits, own) = (&mut upstream.limits, &config.limits);
-    limits.in_flight = own.calls.unwrap_or(limits.in_flight);
-    limits.waiting = own.waiting.unwrap_or(limits.waiting);
-    limits.calls_per_second = own.calls_per_second;
-    limits.message_bytes = own.message_bytes.unwrap_or(limits.message_bytes);
+    let (limits, configured) = (&mut upstream.limits, &config.limits);
+    limits.in_flight = configured.calls.unwrap_or(limits.in_flight);
+    limits.queued_calls = configured.queued_calls.unwrap_or(limits.queued_calls);
+    limits.calls_per_second = configured.calls_per_second;
+    limits.message_bytes = configured.message_bytes.unwrap_or(limits.message_bytes);
     upstream
 }
 
-fn in_folder(config: &config::Upstream, folder: &Path) -> config::Upstream {
+fn with_workspace_folder(
+    config: &config::UpstreamSettings,
+    folder: &Path,
+) -> config::UpstreamSettings {
     let mut config = config.clone();
-    if let Transport::Stdio { args, env, cwd, .. } = &mut config.transport {
-        let shown = folder.to_string_lossy();
-        let fill = |text: &str| text.replace(WORKSPACE_FOLDER, &shown);
+    if let TransportSettings::Stdio { args, env, cwd, .. } = &mut config.transport {
+        let folder_text = folder.to_string_lossy();
+        let fill = |text: &str| text.replace(WORKSPACE_FOLDER, &folder_text);
         args.iter_mut().chain(env.values_mut()).for_each(|text| *text = fill(text));
-        let own = cwd.take().map(|cwd| PathBuf::from(fill(&cwd.to_string_lossy())));
-        *cwd = Some(own.unwrap_or_else(|| folder.to_owned()));
+        let configured = cwd.take().map(|cwd| PathBuf::from(fill(&cwd.to_string_lossy())));
+        *cwd = Some(configured.unwrap_or_else(|| folder.to_owned()));
     }
     config
 }

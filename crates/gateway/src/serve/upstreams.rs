@@ -1,4 +1,4 @@
-//! All upstream servers: their tools together, and which of them are unavailable.
+//! All upstream servers: their tools, features and availability.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -12,36 +12,38 @@ use weaver_firewall::Firewall;
 use weaver_policy::PolicySet;
 use weaver_types::{CapabilityId, PrincipalId, RunId, UpstreamName};
 
-use super::asked_client::AskedClient;
-use super::callers::Callers;
+use super::active_clients::ActiveClients;
 use super::client_link::ClientLink;
-use super::entry::{Entry, EntryContext, ListingObserver, UnavailableServer};
 use super::feature_snapshot::{FeatureSnapshot, PromptNames};
 use super::instance_key::InstanceKey;
 use super::listed_definition::ListedDefinition;
-use super::open_relays::OpenRelays;
+use super::managed_server::{
+    ListingObserver, ManagedServer, ManagedServerContext, UnavailableServer,
+};
 use super::own_tools;
-use super::server_events::{ListedInstance, ServerEvents};
+use super::pending_relays::PendingRelays;
+use super::server_events::{InstanceRef, ServerEvents};
 use super::server_feature::ServerFeatures;
-use super::watch_counts::WatchCounts;
+use super::subscription_counts::SubscriptionCounts;
+use super::target_client::TargetClient;
 use crate::config::Config;
 
-/// How long a server may take to shut down when the gateway ends.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long servers may take to shut down when the gateway ends.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// All upstreams, and the operator's own tools.
 pub(crate) struct Upstreams {
     pub(crate) events: ServerEvents,
-    pub(crate) callers: Callers,
-    pub(crate) watches: WatchCounts,
-    pub(crate) relays: Arc<OpenRelays>,
+    pub(crate) active_clients: ActiveClients,
+    pub(crate) subscription_counts: SubscriptionCounts,
+    pub(crate) relays: Arc<PendingRelays>,
     features: ArcSwap<FeatureSnapshot>,
     prompt_names: PromptNames,
     /// One rebuild at a time: an older snapshot must not replace a newer one.
-    rebuilding: Mutex<()>,
-    entries: Vec<Arc<Entry>>,
-    own: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
-    /// Set when the gateway ends: nobody waits for a server any more.
+    rebuild_lock: Mutex<()>,
+    servers: Vec<Arc<ManagedServer>>,
+    own_tools: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
+    /// True once the gateway shuts down, when nobody waits for a server any more.
     closing: watch::Sender<bool>,
 }
 
@@ -54,180 +56,181 @@ impl Upstreams {
     ) -> Self {
         let events = ServerEvents::new(policy);
         let closing = watch::Sender::new(false);
-        let (callers, relays) = (Callers::default(), Arc::<OpenRelays>::default());
-        let context = EntryContext {
-            whole: config,
+        let (active_clients, relays) = (ActiveClients::default(), Arc::<PendingRelays>::default());
+        let context = ManagedServerContext {
+            gateway_config: config,
             redactor,
             launcher,
             closing: &closing.subscribe(),
             events: &events,
             relays: &relays,
-            clients: &callers.runs,
+            clients: &active_clients.run_clients,
         };
-        let entry = |upstream| Arc::new(Entry::new(upstream, &context));
-        let entries = config.upstreams.iter().map(entry).collect();
+        let server = |upstream| Arc::new(ManagedServer::new(upstream, &context));
+        let servers = config.upstreams.iter().map(server).collect();
         let plain = config.unprefixed;
         let prompt_names = if plain { PromptNames::Plain } else { PromptNames::Prefixed };
-        let (own, features) = (own_tools::definitions(config), ArcSwap::default());
+        let (own_tools, features) = (own_tools::definitions(config), ArcSwap::default());
         Self {
             events,
-            callers,
-            watches: WatchCounts::default(),
+            active_clients,
+            subscription_counts: SubscriptionCounts::default(),
             relays,
             features,
             prompt_names,
-            rebuilding: Mutex::default(),
-            entries,
-            own,
+            rebuild_lock: Mutex::default(),
+            servers,
+            own_tools,
             closing,
         }
     }
 
-    /// Waits for the first attempts until they have lasted for `patience`.
-    pub(crate) async fn settled(&self, patience: Duration) {
-        let all = self.entries.iter().map(|entry| entry.wait_settled(patience));
+    /// Waits for the first connection attempt of each server, within a time limit.
+    pub(crate) async fn wait_for_first_attempts(&self) {
+        let all = self.servers.iter().map(|server| server.wait_for_first_attempt());
         futures_util::future::join_all(all).await;
     }
 
-    /// Waits for the first attempts until they have lasted for `patience`, and looks again at
-    /// whoever says that its tools changed or has gone away.
-    pub(crate) async fn fresh(&self, patience: Duration) {
-        let all = self.entries.iter().map(|entry| async move {
-            entry.wait_settled(patience).await;
-            if entry.is_settled() {
-                entry.look_again().await;
+    /// Waits for the first connection attempts, and then polls the servers that reported a change
+    /// or ended.
+    pub(crate) async fn refresh(&self) {
+        let all = self.servers.iter().map(|server| async move {
+            server.wait_for_first_attempt().await;
+            if server.is_first_attempt_done() {
+                server.poll_now().await;
             }
         });
         futures_util::future::join_all(all).await;
     }
 
-    /// Starts every server again that is kept from the gateway's state by mounts.
-    pub(crate) async fn restart_covered(&self) {
-        let all = self.entries.iter().map(|entry| entry.restart());
+    /// Restarts every server that mounts confine.
+    pub(crate) async fn restart_mount_protected(&self) {
+        let all = self.servers.iter().map(|server| server.restart_if_mount_protected());
         futures_util::future::join_all(all).await;
     }
 
-    /// The tools of all, as their servers list them.
+    /// All tools, as their servers list them.
     pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<ListedDefinition>> {
-        let own = self.own.iter().map(|(id, tool)| (id.clone(), Arc::clone(tool)));
-        self.entries.iter().flat_map(|entry| entry.tools()).chain(own).collect()
+        let own_tools = self.own_tools.iter().map(|(id, tool)| (id.clone(), Arc::clone(tool)));
+        self.servers.iter().flat_map(|server| server.tools()).chain(own_tools).collect()
     }
 
-    /// What the servers offer beside tools, as they listed it last.
+    /// The features of the primary instances, as last listed.
     pub(crate) fn features(&self) -> Arc<FeatureSnapshot> {
         self.features.load_full()
     }
 
-    /// What each server offers beside tools to the client of a run. `None` where that is what all
-    /// clients see.
+    /// The features of each server that the client of a run sees; `None` where they are those that
+    /// all clients see.
     pub(crate) async fn features_of_run(
         &self,
         run: Option<&RunId>,
     ) -> Option<Vec<Arc<ServerFeatures>>> {
-        let own = self.entries.iter().map(|entry| entry.features_of_client(run));
-        let own = futures_util::future::join_all(own).await;
-        if own.iter().all(Option::is_none) {
+        let features = self.servers.iter().map(|server| server.features_of_client(run));
+        let features = futures_util::future::join_all(features).await;
+        if features.iter().all(Option::is_none) {
             return None;
         }
-        let all = self.entries.iter().zip(own);
-        Some(all.map(|(entry, own)| own.unwrap_or_else(|| entry.features())).collect())
+        let all = self.servers.iter().zip(features);
+        Some(all.map(|(server, features)| features.unwrap_or_else(|| server.features())).collect())
     }
 
-    /// Whether a server is logged in as somebody else than this principal, who needs a login of its own.
-    pub(crate) fn needs_login_of(&self, principal: &PrincipalId) -> bool {
-        self.entries.iter().any(|entry| !entry.instances.is_login_of(principal))
+    /// Whether a server is logged in as another principal, so that this one needs a login of its
+    /// own.
+    pub(crate) fn needs_separate_login(&self, principal: &PrincipalId) -> bool {
+        self.servers.iter().any(|server| !server.instances.uses_login_of(principal))
     }
 
-    /// The snapshot of what the servers offer beside tools: one list for each server, in their order.
+    /// Builds a feature snapshot from one list for each server, in their order.
     pub(crate) fn feature_snapshot(
         &self,
         lists: &[Arc<ServerFeatures>],
         firewall: &Firewall,
     ) -> FeatureSnapshot {
-        let names = self.entries.iter().map(|entry| entry.name.clone());
+        let names = self.servers.iter().map(|server| server.name.clone());
         let servers: Vec<_> = names.zip(lists.iter().cloned()).collect();
         FeatureSnapshot::build(&servers, self.prompt_names, firewall)
     }
 
-    /// Whether what an instance of a server tells concerns a client.
-    pub(crate) fn concerns(&self, of: &ListedInstance, client: &Arc<ClientLink>) -> bool {
-        let run = self.callers.run_of(client);
-        let serves =
-            |entry: &Arc<Entry>| entry.instances.serves(of.instance.as_ref(), run.as_ref());
-        self.named(&of.server).is_some_and(serves)
+    /// Whether a change at an instance concerns a client.
+    pub(crate) fn is_for_client(&self, source: &InstanceRef, client: &Arc<ClientLink>) -> bool {
+        let run = self.active_clients.run_of(client);
+        let serves = |server: &Arc<ManagedServer>| {
+            server.instances.serves(source.instance.as_ref(), run.as_ref())
+        };
+        self.by_name(&source.server).is_some_and(serves)
     }
 
-    /// Puts the features of all together anew.
+    /// Rebuilds the feature snapshot.
     pub(crate) fn rebuild_features(&self, firewall: &Firewall) {
-        let _turn = self.rebuilding.lock();
-        let all: Vec<_> = self.entries.iter().map(|entry| entry.features()).collect();
+        let _turn = self.rebuild_lock.lock();
+        let all: Vec<_> = self.servers.iter().map(|server| server.features()).collect();
         self.features.store(Arc::new(self.feature_snapshot(&all, firewall)));
     }
 
-    /// Lists the resources again of servers that do not tell of changes, and waits for first
-    /// attempts as [`Self::fresh`] does.
-    pub(crate) async fn fresh_resources(&self, observer: &dyn ListingObserver, patience: Duration) {
-        self.fresh(patience).await;
-        let all = self.entries.iter().map(|entry| entry.refresh_resources(observer));
+    /// Refreshes the resources of servers that do not report changes, after [`Self::refresh`].
+    pub(crate) async fn refresh_resources(&self, observer: &dyn ListingObserver) {
+        self.refresh().await;
+        let all = self.servers.iter().map(|server| server.refresh_resources(observer));
         futures_util::future::join_all(all).await;
     }
 
     /// True once the first attempt of every server is over.
-    pub(crate) fn are_settled(&self) -> bool {
-        self.entries.iter().all(|entry| entry.is_settled())
+    pub(crate) fn are_first_attempts_done(&self) -> bool {
+        self.servers.iter().all(|server| server.is_first_attempt_done())
     }
 
     /// The server of this name.
-    pub(crate) fn named(&self, server: &UpstreamName) -> Option<&Arc<Entry>> {
-        self.entries.iter().find(|entry| entry.name == *server)
+    pub(crate) fn by_name(&self, name: &UpstreamName) -> Option<&Arc<ManagedServer>> {
+        self.servers.iter().find(|server| server.name == *name)
     }
 
     /// All servers.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.entries.iter()
+    pub(crate) fn servers(&self) -> impl Iterator<Item = &Arc<ManagedServer>> {
+        self.servers.iter()
     }
 
-    /// The one client that an instance of a server can mean; the primary where none is named.
-    pub(crate) fn client_meant_by(
+    /// The client that a request of an instance is meant for; the primary for `None`.
+    pub(crate) fn request_target(
         &self,
         server: &UpstreamName,
         instance: Option<InstanceKey>,
-    ) -> Option<AskedClient> {
-        let owner = || self.named(server)?.instances.owner_of_primary();
-        self.callers.meant_by(server, instance.or_else(owner).as_ref())
+    ) -> Option<TargetClient> {
+        let owner = || self.by_name(server)?.instances.primary_owner();
+        self.active_clients.request_target(server, instance.or_else(owner).as_ref())
     }
 
-    /// Ends the instances of servers whose clients are gone, given the runs that go on.
-    pub(crate) async fn end_unused(&self, runs: &BTreeSet<RunId>) {
-        let all = self.entries.iter().map(|entry| entry.end_unused(runs));
+    /// Closes the dedicated instances whose clients are gone, given the runs that continue.
+    pub(crate) async fn close_unused_instances(&self, runs: &BTreeSet<RunId>) {
+        let all = self.servers.iter().map(|server| server.close_unused_instances(runs));
         futures_util::future::join_all(all).await;
     }
 
-    /// The upstream that a capability belongs to by its name.
-    pub(crate) fn of(&self, id: &str) -> Option<&Arc<Entry>> {
+    /// The server that a capability belongs to by its id.
+    pub(crate) fn for_capability(&self, id: &str) -> Option<&Arc<ManagedServer>> {
         let (upstream, _) = id.split_once('.')?;
-        self.entries.iter().find(|entry| entry.name.as_str() == upstream)
+        self.servers.iter().find(|server| server.name.as_str() == upstream)
     }
 
-    /// The only one, where there is no other.
-    pub(crate) fn only(&self) -> Option<&Arc<Entry>> {
-        self.entries.first().filter(|_| self.entries.len() == 1)
+    /// The only server, if there is exactly one.
+    pub(crate) fn only_server(&self) -> Option<&Arc<ManagedServer>> {
+        self.servers.first().filter(|_| self.servers.len() == 1)
     }
 
-    /// The servers whose tools are not there, and why.
-    pub(crate) fn missing(&self) -> Vec<UnavailableServer> {
-        self.entries.iter().filter_map(|entry| entry.missing()).collect()
+    /// The servers whose tools are unavailable, and why.
+    pub(crate) fn unavailable_servers(&self) -> Vec<UnavailableServer> {
+        self.servers.iter().filter_map(|server| server.unavailability()).collect()
     }
 
-    /// Ends every wait for a server: the client has nothing more to say.
+    /// Ends all waits for servers.
     pub(crate) fn stop_waiting(&self) {
         self.closing.send_replace(true);
     }
 
-    /// Ends all servers. Whoever takes too long is killed.
+    /// Closes all servers. One that takes too long is killed.
     pub(crate) async fn close(&self) {
         self.stop_waiting();
-        let all = self.entries.iter().map(|entry| entry.close());
-        let _ = tokio::time::timeout(FAREWELL, futures_util::future::join_all(all)).await;
+        let all = self.servers.iter().map(|server| server.close());
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, futures_util::future::join_all(all)).await;
     }
 }

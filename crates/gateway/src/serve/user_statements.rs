@@ -1,43 +1,43 @@
-//! What the user said, as a client tells it with a call: `_meta["weaver/user_said"]`, a text or a
+//! Statements of the user that a host reports with a call: `_meta["weaver/user_said"]`, a text or a
 //! list of texts. The host writes it, not the model. It counts only from a client that the policy
-//! names among `trusted_hosts`, by the name with which it opened the session.
+//! lists in `trusted_hosts`, by the name with which it opened the session.
 
 use serde_json::{Map, Value, json};
 use weaver_types::EventKind;
 
 use super::event;
 use super::gateway::Gateway;
-use super::message::shown;
+use super::message::excerpt;
 
-/// Where a call carries what the user said.
-const KEY: &str = "weaver/user_said";
-/// Where a request that stands alone names its client.
-const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+/// The `_meta` key of the user's statements.
+const USER_SAID_KEY: &str = "weaver/user_said";
+/// The `_meta` key under which a self-contained request names its client.
+const CLIENT_INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
 
-/// What the user said, as this request tells it.
-pub(super) fn of_request(params: &Map<String, Value>) -> Option<Vec<String>> {
-    let said = params.get("_meta")?.get(KEY)?;
-    let one = said.as_str().map(|text| vec![text.to_owned()]);
-    one.or_else(|| {
-        let texts = said.as_array()?.iter().filter_map(Value::as_str);
+/// The user's statements in this request.
+pub(super) fn from_request(params: &Map<String, Value>) -> Option<Vec<String>> {
+    let value = params.get("_meta")?.get(USER_SAID_KEY)?;
+    let single = value.as_str().map(|text| vec![text.to_owned()]);
+    single.or_else(|| {
+        let texts = value.as_array()?.iter().filter_map(Value::as_str);
         Some(texts.map(str::to_owned).collect())
     })
 }
 
-/// What a client calls itself when it opens a session.
-pub(super) fn session_client(params: &Map<String, Value>) -> Option<&str> {
+/// The client's name in `initialize`.
+pub(super) fn session_client_name(params: &Map<String, Value>) -> Option<&str> {
     params.get("clientInfo")?.get("name")?.as_str()
 }
 
-/// What the client of a request that stands alone calls itself.
-pub(super) fn request_client(params: &Map<String, Value>) -> Option<&str> {
-    params.get("_meta")?.get(CLIENT)?.get("name")?.as_str()
+/// The client's name in a self-contained request.
+pub(super) fn request_client_name(params: &Map<String, Value>) -> Option<&str> {
+    params.get("_meta")?.get(CLIENT_INFO_KEY)?.get("name")?.as_str()
 }
 
-/// Notes that a client reported words of its user and is not trusted to.
-pub(super) async fn note_untrusted(gateway: &Gateway, client: &str) {
-    let client = shown(client);
-    tracing::warn!(client, "what the user said does not count: the client is no trusted host");
-    let said = event::fields([("client", json!(client)), ("counts", json!(false))]);
-    event::note(&gateway.kernel, EventKind::UserSaid, said).await;
+/// Records that an untrusted client reported statements of its user.
+pub(super) async fn record_untrusted_host(gateway: &Gateway, client: &str) {
+    let client = excerpt(client);
+    tracing::warn!(client, "the user's statements are ignored: the client is not a trusted host");
+    let event_fields = event::fields([("client", json!(client)), ("counts", json!(false))]);
+    event::record(&gateway.kernel, EventKind::UserSaid, event_fields).await;
 }

@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use weaver_policy::{PolicySet, Query, Source, Sources};
+use weaver_policy::{DocumentSource, DocumentSources, PolicyQuery, PolicySet};
 use weaver_types::signature::SigningKey;
 use weaver_types::{
     CapabilityId, CapabilityRequest, Decision, Principal, PrincipalId, Timestamp, UpstreamName,
     Verdict,
 };
 
-use super::documents::{Draft, PublicKeys};
+use super::documents::{GatewayDraft, PublicKeys};
 use super::posture::Posture;
 use super::review::Review;
 use super::selection::{Selection, ServerFolders};
 use crate::listing::ListedFeature;
-use crate::serve::{FeatureKind, ToolDefinition, proposal};
+use crate::serve::{FeatureKind, ToolDefinition, propose_definition};
 
 const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 /// The folder that the filesystem server was set up for; that of the git server is `app` in it.
@@ -30,7 +30,8 @@ fn listed(server: &str) -> (UpstreamName, Vec<ListedFeature>) {
     let list: Value = serde_json::from_str(&text).unwrap();
     let tools = list["tools"].as_array().unwrap().iter().map(|tool| {
         let name = tool["name"].as_str().unwrap();
-        let capability = proposal(server, ToolDefinition { name, definition: tool }, None);
+        let capability =
+            propose_definition(server, ToolDefinition { name, definition: tool }, None);
         ListedFeature { kind: FeatureKind::Tool, tool: tool.clone(), capability }
     });
     (UpstreamName::parse(server).unwrap(), tools.collect())
@@ -43,15 +44,15 @@ fn set(posture: Posture, servers: &[&str]) -> PolicySet {
         ("git".to_owned(), vec![path("app")]),
     ]);
     let servers = servers.iter().map(|server| listed(server)).collect();
-    let (review, problems) = Review::of(posture, servers, &folders);
+    let (review, problems) = Review::propose(posture, servers, &folders);
     assert_eq!(problems, Vec::<String>::new());
     let key = SigningKey::from_seed([7; 32]).public();
     let keys = PublicKeys { root: &key, owner: &SigningKey::from_seed([8; 32]).public() };
-    let draft = Draft::reviewed(&Selection::default(), &review, keys);
-    let sources = Sources {
-        policy: Source::unsigned("policy.toml", &draft.policy),
-        contracts: Source::unsigned("contracts.toml", &draft.contracts),
-        keys: Source::unsigned("keys.toml", &draft.keys),
+    let draft = GatewayDraft::from_review(&Selection::default(), &review, keys);
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned("policy.toml", &draft.policy),
+        contracts: DocumentSource::unsigned("contracts.toml", &draft.contracts),
+        keys: DocumentSource::unsigned("keys.toml", &draft.keys),
     };
     PolicySet::load_unsigned_development(&sources, NOW)
         .unwrap_or_else(|error| panic!("{error}\n{}", draft.policy))
@@ -71,14 +72,14 @@ fn decide(set: &PolicySet, id: &str, arguments: &Value) -> Decision {
     let tools = listed(server).1;
     let tool = tools.into_iter().find(|tool| tool.tool["name"] == name);
     let tool = tool.unwrap_or_else(|| panic!("no {id}")).capability.unwrap();
-    let capability = set.effective(&tool).unwrap();
+    let capability = set.apply_contract(&tool).unwrap();
     let principal = set.principal(&PrincipalId::parse("agent").unwrap()).unwrap();
     let principal: Principal = principal;
     let request = CapabilityRequest::new(CapabilityId::parse(id).unwrap(), "");
-    let query = Query {
+    let query = PolicyQuery {
         arguments: Some(arguments),
         now: NOW,
-        ..Query::new(&capability, &principal, &request)
+        ..PolicyQuery::new(&capability, &principal, &request)
     };
     set.decide(&query)
 }
@@ -236,7 +237,7 @@ fn what_is_held_says_what_would_have_fitted() {
 #[test]
 fn observe_stops_nothing_of_it_and_says_what_careful_would() {
     let (observe, careful) = (set(Posture::Observe, &SERVERS), set(Posture::Careful, &SERVERS));
-    assert!(observe.observes() && !careful.observes());
+    assert!(observe.has_unenforced_parts() && !careful.has_unenforced_parts());
     for (id, arguments) in dangerous().iter().chain(&ordinary()) {
         assert_eq!(verdict(&observe, id, arguments), Verdict::Allow, "{id} {arguments}");
     }

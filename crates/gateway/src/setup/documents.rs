@@ -1,9 +1,9 @@
-//! The texts of a new gateway: `weaver.toml` and the three documents.
+//! The texts of a new gateway: `weaver.toml` and the three signed documents.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use weaver_policy_analysis::propose::{Proposal, contracts_document};
+use weaver_policy_analysis::propose::{ContractProposal, contracts_document};
 use weaver_types::CapabilityId;
 use weaver_types::signature::PublicKey;
 
@@ -12,22 +12,22 @@ use super::review::Review;
 use super::secrets;
 use super::selection::{SelectedServer, Selection};
 use crate::clients::ServerTransport;
-use crate::config::Mode;
+use crate::config::ToolListMode;
 
-/// Where the secrets of servers are kept, from the gateway's folder.
-pub(super) const SECRETS: &str = ".weaver/secrets.env";
-/// Where the private keys are, from the gateway's folder.
+/// The file with the servers' secrets, relative to the gateway's folder.
+pub(super) const SECRETS_FILE: &str = ".weaver/secrets.env";
+/// The private keys, relative to the gateway's folder.
 pub(super) const ROOT_KEY: &str = ".weaver/keys/root.key";
 pub(super) const OWNER_KEY: &str = ".weaver/keys/owner.key";
-/// Up to this many tools, clients see each under its own name.
-const FEW_TOOLS: usize = 40;
+/// Up to this many tools, clients see each tool under its own name.
+const MAX_PROXY_TOOLS: usize = 40;
 
-/// The texts of a gateway's folder, before anything is written.
+/// The texts of a gateway's folder before anything is written.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct GatewayDraft {
     /// `weaver.toml`.
     pub config: String,
-    /// The file of secrets, where there are any.
+    /// The file of secrets, if there are any.
     pub secrets: Option<String>,
     /// The policy.
     pub policy: String,
@@ -44,11 +44,11 @@ pub(super) struct PublicKeys<'a> {
     pub(super) owner: &'a PublicKey,
 }
 
-impl Draft {
-    /// A draft from which servers can be started: it has no rules and no contracts.
-    pub(super) fn of_servers(selection: &Selection, keys: PublicKeys<'_>) -> Self {
+impl GatewayDraft {
+    /// A draft for starting and listing the servers: without rules and contracts.
+    pub(super) fn for_listing(selection: &Selection, keys: PublicKeys<'_>) -> Self {
         Self {
-            config: config(selection, keys.root, Mode::Gateway),
+            config: config(selection, keys.root, ToolListMode::Gateway),
             secrets: selection.has_secrets_file().then(|| secrets::file_text(&selection.secrets)),
             policy: policy(Posture::Locked, Posture::Locked.rules()),
             contracts: contracts(&BTreeMap::new()),
@@ -56,32 +56,37 @@ impl Draft {
         }
     }
 
-    /// The texts after the review.
-    pub(super) fn reviewed(selection: &Selection, review: &Review, keys: PublicKeys<'_>) -> Self {
+    /// The draft after the review.
+    pub(super) fn from_review(
+        selection: &Selection,
+        review: &Review,
+        keys: PublicKeys<'_>,
+    ) -> Self {
         let tools = review.rows().len();
-        let mode = if tools <= FEW_TOOLS { Mode::Proxy } else { Mode::Gateway };
+        let mode =
+            if tools <= MAX_PROXY_TOOLS { ToolListMode::Proxy } else { ToolListMode::Gateway };
         Self {
             config: config(selection, keys.root, mode),
             policy: policy(review.posture(), &review.rules()),
             contracts: contracts(&review.contracts()),
-            ..Self::of_servers(selection, keys)
+            ..Self::for_listing(selection, keys)
         }
     }
 }
 
-fn config(selection: &Selection, root: &PublicKey, mode: Mode) -> String {
+fn config(selection: &Selection, root: &PublicKey, mode: ToolListMode) -> String {
     let environment = if selection.has_secrets_file() {
         format!(
-            "\n# Variables for the servers below; for this user alone.\nenvironment = \"{SECRETS}\"\n"
+            "\n# Variables for the servers below; for this user alone.\nenvironment = \"{SECRETS_FILE}\"\n"
         )
     } else {
         String::new()
     };
     let mode = match mode {
-        Mode::Proxy => {
+        ToolListMode::Proxy => {
             "proxy\"     # every tool under a name of its own; `gateway` shows three tools instead"
         }
-        Mode::Gateway => {
+        ToolListMode::Gateway => {
             concat!(
                 "gateway\"   # a few tools that find and run the others; `proxy` shows all of them\n",
                 "execute_tools = \"by_class\"   # one runs what reads, one what writes, one what destroys\n\n",
@@ -101,7 +106,7 @@ fn config(selection: &Selection, root: &PublicKey, mode: Mode) -> String {
     out
 }
 
-/// The profile of clients that search among tools themselves, where there is one.
+/// The profile for clients that search among tools themselves.
 pub const SEARCH_PROFILE: &str = "native-search";
 
 /// A server as a section of `weaver.toml`.
@@ -125,22 +130,22 @@ impl std::fmt::Display for ServerSection<'_> {
         writeln!(f, "[mcpServers.{}]", server.name)?;
         match &server.entry.transport {
             ServerTransport::Program { command, args, env, cwd } => {
-                writeln!(f, "command = {}", quoted(command))?;
+                writeln!(f, "command = {}", toml_string(command))?;
                 if !args.is_empty() {
-                    let args: Vec<String> = args.iter().map(|arg| quoted(arg)).collect();
+                    let args: Vec<String> = args.iter().map(|arg| toml_string(arg)).collect();
                     writeln!(f, "args = [{}]", args.join(", "))?;
                 }
                 if !env.is_empty() {
-                    writeln!(f, "env = {}", inline(env))?;
+                    writeln!(f, "env = {}", inline_table(env))?;
                 }
                 if let Some(cwd) = cwd {
-                    writeln!(f, "cwd = {}", quoted(&cwd.display().to_string()))?;
+                    writeln!(f, "cwd = {}", toml_string(&cwd.display().to_string()))?;
                 }
             }
             ServerTransport::Address { url, headers } => {
-                writeln!(f, "url = {}", quoted(url))?;
+                writeln!(f, "url = {}", toml_string(url))?;
                 if !headers.is_empty() {
-                    writeln!(f, "headers = {}", inline(headers))?;
+                    writeln!(f, "headers = {}", inline_table(headers))?;
                 }
             }
         }
@@ -151,32 +156,33 @@ impl std::fmt::Display for ServerSection<'_> {
     }
 }
 
-fn inline(map: &BTreeMap<String, String>) -> String {
-    let entry = |(name, value): (&String, &String)| format!("{} = {}", key(name), quoted(value));
+fn inline_table(map: &BTreeMap<String, String>) -> String {
+    let entry =
+        |(name, value): (&String, &String)| format!("{} = {}", toml_key(name), toml_string(value));
     format!("{{ {} }}", map.iter().map(entry).collect::<Vec<_>>().join(", "))
 }
 
-fn key(name: &str) -> String {
+fn toml_key(name: &str) -> String {
     let bare = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-    if !name.is_empty() && name.bytes().all(bare) { name.to_owned() } else { quoted(name) }
+    if !name.is_empty() && name.bytes().all(bare) { name.to_owned() } else { toml_string(name) }
 }
 
-/// A text as TOML writes it.
-pub(super) fn quoted(text: &str) -> String {
+/// A text as a TOML string.
+pub(super) fn toml_string(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
 fn policy(posture: Posture, rules: &str) -> String {
-    let said = posture.enforcement();
+    let head = posture.policy_head();
     let head = include_str!("templates/policy.toml")
         .replace("{root_key}", &format!("../{ROOT_KEY}"))
-        .replace("{format}", &said.format.to_string())
-        .replace("{enforcement}", said.line)
+        .replace("{format}", &head.format.to_string())
+        .replace("{enforcement}", head.enforcement_line)
         .replace("{trusted_destinations}", posture.trusted_destinations());
     format!("{head}{rules}")
 }
 
-pub(super) fn contracts(proposals: &BTreeMap<CapabilityId, Proposal>) -> String {
+pub(super) fn contracts(proposals: &BTreeMap<CapabilityId, ContractProposal>) -> String {
     let text = contracts_document("contracts", proposals);
     format!("#:schema contracts.schema.json\n{text}")
 }
@@ -187,25 +193,25 @@ fn keys_document(owner: &PublicKey) -> String {
         .replace("{owner}", &owner.to_string())
 }
 
-/// What a rule about tools says.
+/// The contents of a rule about tools.
 pub(super) struct ToolRule<'a> {
     pub(super) name: &'a str,
     pub(super) effect: &'a str,
-    /// More lines, each with a line break before it.
-    pub(super) more: &'a str,
+    /// Further lines, each preceded by a line break.
+    pub(super) extra_lines: &'a str,
 }
 
-/// A rule about these tools.
-pub(super) fn rule(rule: &ToolRule<'_>, tools: &[&CapabilityId], reason: &str) -> String {
-    let ToolRule { name, effect, more } = rule;
-    let list: Vec<String> = tools.iter().map(|id| quoted(id.as_str())).collect();
+/// The text of a rule about these tools.
+pub(super) fn tool_rule_text(rule: &ToolRule<'_>, tools: &[&CapabilityId], reason: &str) -> String {
+    let ToolRule { name, effect, extra_lines } = rule;
+    let list: Vec<String> = tools.iter().map(|id| toml_string(id.as_str())).collect();
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write!(
         out,
-        "\n[[rules]]\nname = \"{name}\"\nmatch = {{ capability = [{}] }}\neffect = \"{effect}\"{more}\nreason = {}\n",
+        "\n[[rules]]\nname = \"{name}\"\nmatch = {{ capability = [{}] }}\neffect = \"{effect}\"{extra_lines}\nreason = {}\n",
         list.join(", "),
-        quoted(reason)
+        toml_string(reason)
     );
     out
 }
@@ -220,10 +226,10 @@ mod tests {
     fn many_tools_are_run_by_their_class_and_shown_to_clients_that_search() {
         let key = SigningKey::from_seed([1; 32]).public();
         let text = |mode| config(&Selection::default(), &key, mode);
-        let many: toml::Table = text(Mode::Gateway).parse().unwrap();
+        let many: toml::Table = text(ToolListMode::Gateway).parse().unwrap();
         assert_eq!(many["gateway"]["execute_tools"].as_str(), Some("by_class"));
         assert_eq!(many["profiles"][SEARCH_PROFILE]["mode"].as_str(), Some("proxy"));
-        let few: toml::Table = text(Mode::Proxy).parse().unwrap();
+        let few: toml::Table = text(ToolListMode::Proxy).parse().unwrap();
         assert_eq!(few["gateway"]["mode"].as_str(), Some("proxy"));
         assert!(!few.contains_key("profiles"));
     }

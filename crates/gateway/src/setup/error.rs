@@ -1,55 +1,55 @@
-//! Why a gateway cannot be set up.
+//! Why a gateway could not be set up.
 
 use std::io;
 use std::path::PathBuf;
 
-use weaver_policy::Finding;
+use weaver_policy::DocumentFinding;
 
 use crate::clients::ClientFileError;
 use crate::config::ConfigErrors;
 use crate::secret::SecretError;
 
-/// Why a gateway cannot be set up. What was there before is as it was.
+/// Why a gateway could not be set up. Existing files are unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// A file or folder cannot be made, read or moved.
+    /// A file system operation failed.
     #[error("{}: cannot {action}: {source}", path.display())]
     System {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The folder holds other things than a gateway's.
+    /// The folder contains files other than a gateway's.
     #[error("{} holds other files, and no weaver.toml", path.display())]
     Occupied {
         /// The folder.
         path: PathBuf,
     },
-    /// A client's file is broken.
+    /// A client's file is invalid.
     #[error(transparent)]
     Client(#[from] ClientFileError),
-    /// A key cannot be made or opened.
+    /// A key cannot be generated or opened.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// What was written does not pass the gateway's own check.
+    /// The new configuration does not pass the gateway's check.
     #[error("the new configuration does not pass the check")]
     Check(#[source] ConfigErrors),
     /// A document cannot be signed.
     #[error("a document cannot be signed")]
-    Documents(Vec<Finding>),
-    /// A signature cannot be made.
+    Documents(Vec<DocumentFinding>),
+    /// A signature cannot be created.
     #[error("a document cannot be signed: {0}")]
     Signing(String),
-    /// A document is written in a way that is not understood here.
+    /// A document is written in a form that cannot be edited automatically.
     #[error("{}: {reason}", path.display())]
-    ByHand {
+    NeedsManualEdit {
         /// The document.
         path: PathBuf,
-        /// What is not understood.
+        /// What cannot be edited.
         reason: &'static str,
     },
 }
@@ -66,11 +66,11 @@ impl SetupError {
             Self::Check(_) => "setup.check",
             Self::Documents(_) => "setup.documents",
             Self::Signing(_) => "setup.signing",
-            Self::ByHand { .. } => "setup.by_hand",
+            Self::NeedsManualEdit { .. } => "setup.by_hand",
         }
     }
 
-    /// What to do next.
+    /// How to continue.
     #[must_use]
     pub fn next(&self) -> &'static str {
         match self {
@@ -83,13 +83,15 @@ impl SetupError {
             Self::Client(_) => "correct the file, or set up from another one with `--from FILE`",
             Self::Secret(_) | Self::Signing(_) => "run the command again; nothing was written",
             Self::Check(_) | Self::Documents(_) => "correct what is named; nothing was written",
-            Self::ByHand { .. } => "change it by hand, then run `weaver sign` and `weaver check`",
+            Self::NeedsManualEdit { .. } => {
+                "change it by hand, then run `weaver sign` and `weaver check`"
+            }
         }
     }
 
-    /// Everything that is wrong, where files are at fault.
+    /// All findings, if files are at fault.
     #[must_use]
-    pub fn findings(&self) -> Vec<Finding> {
+    pub fn findings(&self) -> Vec<DocumentFinding> {
         match self {
             Self::Client(error) => vec![error.finding().clone()],
             Self::Check(errors) => errors.findings().to_vec(),
@@ -99,8 +101,8 @@ impl SetupError {
     }
 }
 
-/// A failed step on a file.
-pub(super) fn system(
+/// The error of a failed file system operation.
+pub(super) fn io_error(
     action: &'static str,
     path: &std::path::Path,
 ) -> impl FnOnce(io::Error) -> SetupError {

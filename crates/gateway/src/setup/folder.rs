@@ -1,15 +1,15 @@
-//! The folder of a new gateway: written beside its place, checked there, and moved in one step.
+//! The folder of a new gateway: written to a staging folder, checked there, and moved in one step.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use weaver_policy::{PolicySet, Source, root_key_id, schema, sign};
-use weaver_types::signature::{Kind, SigningKey};
+use weaver_policy::{DocumentSource, PolicySet, document_schema, sign_document, signing_key_id};
+use weaver_types::signature::{DocumentKind, SigningKey};
 use weaver_types::{KeyId, OsRandom, Timestamp};
 
-use super::documents::{Draft, OWNER_KEY, PublicKeys, ROOT_KEY, SECRETS};
-use super::error::{SetupError, system};
+use super::documents::{GatewayDraft, OWNER_KEY, PublicKeys, ROOT_KEY, SECRETS_FILE};
+use super::error::{SetupError, io_error};
 use super::review::Review;
 use super::selection::Selection;
 use crate::clients::write_new_file;
@@ -17,19 +17,20 @@ use crate::config::{self, Config};
 use crate::interruption;
 use crate::secret::{KeyFile, Passphrase};
 
-/// What the folder is called until it is whole. One that is left behind by an interrupted setup is
-/// removed by the next.
-const STAGE: &str = ".weaver-setup";
+/// The name of the folder until it is complete. If an interrupted setup leaves it behind, the next
+/// setup removes it.
+const STAGING_FOLDER: &str = ".weaver-setup";
 
-/// The keys of a new gateway: of the documents, and of the person who releases held calls.
-pub struct OwnKeys {
+/// The keys of a new gateway: the root key of the documents, and the key of the person who releases
+/// held calls.
+pub struct GatewayKeys {
     root: KeyFile,
     root_key: SigningKey,
     owner: KeyFile,
 }
 
-impl OwnKeys {
-    /// Makes both keys under one passphrase.
+impl GatewayKeys {
+    /// Generates both keys, encrypted with one passphrase.
     ///
     /// # Errors
     /// [`SetupError::Secret`].
@@ -46,99 +47,100 @@ impl OwnKeys {
     }
 }
 
-/// A folder that is being set up. Dropped before it is finished, it leaves nothing.
+/// A folder that is being set up. Dropping it unfinished leaves nothing behind.
 pub struct SetupFolder {
     target: PathBuf,
-    stage: PathBuf,
+    staging: PathBuf,
 }
 
 impl SetupFolder {
-    /// Begins a gateway in this folder, which must be new or empty.
+    /// Starts to set up a gateway in this folder, which must be new or empty.
     ///
     /// # Errors
     /// [`SetupError`].
     pub fn begin(target: &Path) -> Result<Self, SetupError> {
-        let target = std::path::absolute(target).map_err(system("find", target))?;
+        let target = std::path::absolute(target).map_err(io_error("find", target))?;
         match fs::read_dir(&target).map(|mut entries| entries.next().is_some()) {
             Ok(false) => {}
             Ok(true) => return Err(SetupError::Occupied { path: target }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(system("open", &target)(error)),
+            Err(error) => return Err(io_error("open", &target)(error)),
         }
         let parent = target.parent().unwrap_or(&target);
-        fs::create_dir_all(parent).map_err(system("make", parent))?;
-        let stage = parent.join(STAGE);
-        match fs::remove_dir_all(&stage) {
+        fs::create_dir_all(parent).map_err(io_error("make", parent))?;
+        let staging = parent.join(STAGING_FOLDER);
+        match fs::remove_dir_all(&staging) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(system("remove what an interrupted setup left in", &stage)(error));
+                return Err(io_error("remove what an interrupted setup left in", &staging)(error));
             }
             _ => {}
         }
-        let folder = Self { target, stage };
+        let folder = Self { target, staging };
         for name in ["", "policy", ".weaver", ".weaver/inbox", ".weaver/keys"] {
-            let path = folder.stage.join(name);
-            new_folder(&path).map_err(system("make", &path))?;
+            let path = folder.staging.join(name);
+            create_private_folder(&path).map_err(io_error("make", &path))?;
         }
         Ok(folder)
     }
 
-    /// A configuration with which the selected servers can be started. Nothing of it stays.
+    /// A temporary configuration from which the selected servers can be started.
     ///
     /// # Errors
     /// [`SetupError`].
     pub fn listing_config(&self, selection: &Selection) -> Result<Config, SetupError> {
-        // The keys come later: nothing is verified to start a server.
+        // The real keys are generated later; starting a server verifies nothing.
         let stand_in = SigningKey::from_seed([0; 32]).public();
         let keys = PublicKeys { root: &stand_in, owner: &stand_in };
-        let draft = Draft::of_servers(selection, keys);
-        self.write_plumbing(&draft)?;
-        config::load(self.stage.join("weaver.toml")).map_err(SetupError::Check)
+        let draft = GatewayDraft::for_listing(selection, keys);
+        self.write_config_and_secrets(&draft)?;
+        config::load(self.staging.join("weaver.toml")).map_err(SetupError::Check)
     }
 
-    /// Writes, signs and checks everything, then moves it to its place.
+    /// Writes, signs and checks everything, then moves it into place.
     ///
     /// # Errors
-    /// [`SetupError`]; nothing is left behind then.
+    /// [`SetupError`]; then nothing is left behind.
     pub fn finish(
         self,
         selection: &Selection,
         review: &Review,
-        keys: &OwnKeys,
+        keys: &GatewayKeys,
         now: Timestamp,
     ) -> Result<(Config, PolicySet), SetupError> {
-        let draft = Draft::reviewed(selection, review, keys.public());
-        self.write_plumbing(&draft)?;
-        let signer = Signer { folder: &self.stage.join("policy"), key: &keys.root_key, now };
+        let draft = GatewayDraft::from_review(selection, review, keys.public());
+        self.write_config_and_secrets(&draft)?;
+        let signer =
+            DocumentSigner { folder: &self.staging.join("policy"), key: &keys.root_key, now };
         for (kind, text) in [
-            (Kind::Policy, &draft.policy),
-            (Kind::Contracts, &draft.contracts),
-            (Kind::Keys, &draft.keys),
+            (DocumentKind::Policy, &draft.policy),
+            (DocumentKind::Contracts, &draft.contracts),
+            (DocumentKind::Keys, &draft.keys),
         ] {
             signer.write(kind, text)?;
         }
         for (file, name) in [(&keys.root, ROOT_KEY), (&keys.owner, OWNER_KEY)] {
-            file.write_new(&self.stage.join(name))?;
+            file.write_new(&self.staging.join(name))?;
         }
-        let schema = self.stage.join("weaver.schema.json");
+        let schema = self.staging.join("weaver.schema.json");
         write_new_file(&schema, &format!("{:#}\n", config::json_schema()))
-            .map_err(system("write", &schema))?;
-        config::check(self.stage.join("weaver.toml"), now).map_err(SetupError::Check)?;
-        move_into_place(&self.stage, &self.target)?;
+            .map_err(io_error("write", &schema))?;
+        config::check(self.staging.join("weaver.toml"), now).map_err(SetupError::Check)?;
+        move_into_place(&self.staging, &self.target)?;
         config::check(self.target.join("weaver.toml"), now).map_err(SetupError::Check)
     }
 
-    fn write_plumbing(&self, draft: &Draft) -> Result<(), SetupError> {
-        let files = [("weaver.toml", Some(&draft.config)), (SECRETS, draft.secrets.as_ref())];
+    fn write_config_and_secrets(&self, draft: &GatewayDraft) -> Result<(), SetupError> {
+        let files = [("weaver.toml", Some(&draft.config)), (SECRETS_FILE, draft.secrets.as_ref())];
         for (name, text) in files {
-            let path = self.stage.join(name);
+            let path = self.staging.join(name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(system("replace", &path)(error));
+                    return Err(io_error("replace", &path)(error));
                 }
                 _ => {}
             }
             if let Some(text) = text {
-                write_new_file(&path, text).map_err(system("write", &path))?;
+                write_new_file(&path, text).map_err(io_error("write", &path))?;
             }
         }
         Ok(())
@@ -147,28 +149,28 @@ impl SetupFolder {
 
 impl Drop for SetupFolder {
     fn drop(&mut self) {
-        // After the move it is not there any more. What cannot be removed, the next setup removes.
-        let _ = fs::remove_dir_all(&self.stage);
+        // After the move it no longer exists. If removing fails, the next setup tries again.
+        let _ = fs::remove_dir_all(&self.staging);
     }
 }
 
-fn move_into_place(stage: &Path, target: &Path) -> Result<(), SetupError> {
+fn move_into_place(staging: &Path, target: &Path) -> Result<(), SetupError> {
     #[cfg(not(unix))]
     if target.is_dir() {
-        fs::remove_dir(target).map_err(system("replace", target))?;
+        fs::remove_dir(target).map_err(io_error("replace", target))?;
     }
-    fs::rename(stage, target).map_err(system("move the new folder to", target))?;
+    fs::rename(staging, target).map_err(io_error("move the new folder to", target))?;
     interruption::step();
     #[cfg(unix)]
     if let Some(parent) = target.parent() {
         let synced = fs::File::open(parent).and_then(|folder| folder.sync_all());
-        synced.map_err(system("sync", parent))?;
+        synced.map_err(io_error("sync", parent))?;
     }
     Ok(())
 }
 
-/// Makes a folder for this user alone.
-fn new_folder(path: &Path) -> io::Result<()> {
+/// Creates a folder that only this user can access.
+fn create_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -176,32 +178,32 @@ fn new_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Writes documents with their signatures.
-pub(super) struct Signer<'a> {
+pub(super) struct DocumentSigner<'a> {
     pub(super) folder: &'a Path,
     pub(super) key: &'a SigningKey,
     pub(super) now: Timestamp,
 }
 
-impl Signer<'_> {
-    pub(super) fn write(&self, kind: Kind, text: &str) -> Result<(), SetupError> {
+impl DocumentSigner<'_> {
+    pub(super) fn write(&self, kind: DocumentKind, text: &str) -> Result<(), SetupError> {
         let name = format!("{kind}.toml");
         let refused =
             |error: weaver_policy::LoadError| SetupError::Documents(error.findings().to_vec());
-        let id = root_key_id(&self.key.public())
+        let id = signing_key_id(&self.key.public())
             .map_err(|error| SetupError::Signing(error.to_string()))?;
-        let source = Source::unsigned(&name, text);
-        let envelope = sign(&source, kind, id, self.key, self.now).map_err(refused)?;
+        let source = DocumentSource::unsigned(&name, text);
+        let envelope = sign_document(&source, kind, id, self.key, self.now).map_err(refused)?;
         let envelope =
             envelope.to_json().map_err(|error| SetupError::Signing(error.to_string()))?;
         let mut files =
             vec![(name.clone(), text.to_owned()), (format!("{name}.sig"), format!("{envelope}\n"))];
-        // An editor that knows the first line of the document completes and checks keys by this.
-        if let Some(schema) = schema(kind) {
+        // Editors use this schema, named in the document's first line, to complete and check keys.
+        if let Some(schema) = document_schema(kind) {
             files.push((format!("{kind}.schema.json"), schema.to_owned()));
         }
         for (name, text) in files {
             let path = self.folder.join(name);
-            write_new_file(&path, &text).map_err(system("write", &path))?;
+            write_new_file(&path, &text).map_err(io_error("write", &path))?;
         }
         Ok(())
     }

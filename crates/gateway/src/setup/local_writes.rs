@@ -1,8 +1,8 @@
-//! The rules that bound local writes: folders, statements, and places that nothing opens.
+//! The rules that bound local writes: allowed folders, statements, and sensitive places.
 
 use std::collections::BTreeSet;
 
-use weaver_policy::{Effect, Match, Pattern, Rule};
+use weaver_policy::{Effect, MatchConditions, Pattern, Rule};
 use weaver_policy_analysis::propose::{LocalWrite, ToolDescription, local_write};
 use weaver_policy_analysis::suggest::rule_text;
 use weaver_types::UpstreamName;
@@ -10,7 +10,7 @@ use weaver_types::UpstreamName;
 use super::review::ReviewRow;
 use super::selection::ServerFolders;
 
-/// A local write with the folders that its server was set up for.
+/// A local write and the folders that its server was set up for.
 #[derive(Debug, Clone)]
 pub(super) struct LocalWriteBounds {
     pub(super) write: LocalWrite,
@@ -18,7 +18,7 @@ pub(super) struct LocalWriteBounds {
 }
 
 impl LocalWriteBounds {
-    pub(super) fn of(
+    pub(super) fn from_tool(
         server: &UpstreamName,
         tool: &ToolDescription<'_>,
         folders: &ServerFolders,
@@ -29,46 +29,50 @@ impl LocalWriteBounds {
     }
 }
 
-/// A rule of which tools share the match, while it is put together.
+/// A rule under construction, shared by tools with the same conditions.
 struct SharedRule {
     name: &'static str,
     reason: String,
-    matches: Match,
+    matches: MatchConditions,
     tools: BTreeSet<String>,
 }
 
-/// The rules for all local writes. Tools with the same bounds share one.
-pub(super) fn rules(rows: &[ReviewRow]) -> String {
+/// The text of the rules for all local writes. Tools with the same bounds share a rule.
+pub(super) fn rules_text(rows: &[ReviewRow]) -> String {
     let mut shared: Vec<SharedRule> = Vec::new();
-    let mut add = |name, reason: String, matches: Match, row: &ReviewRow| {
+    let mut add = |name, reason: String, matches: MatchConditions, row: &ReviewRow| {
         let id = row.id.to_string();
-        match shared.iter_mut().find(|one| one.name == name && one.matches == matches) {
-            Some(one) => drop(one.tools.insert(id)),
+        match shared
+            .iter_mut()
+            .find(|rule_group| rule_group.name == name && rule_group.matches == matches)
+        {
+            Some(rule_group) => drop(rule_group.tools.insert(id)),
             None => shared.push(SharedRule { name, reason, matches, tools: [id].into() }),
         }
     };
     for row in rows {
-        if let Some(options) = &row.option_injection {
+        if let Some(options) = &row.option_injection_match {
             let reason = "a program would read an argument as an option, or as every file";
             add("options", reason.to_owned(), options.clone(), row);
         }
         let Some(LocalWriteBounds { write, folders }) = &row.local_write else { continue };
-        if let Some(bounds) = write.bounds(folders) {
-            let outside = Match { not: Some(Box::new(bounds)), ..Match::default() };
-            add("out-of-bounds", why_outside(write, folders), outside, row);
+        if let Some(bounds) = write.bounding_match(folders) {
+            let outside =
+                MatchConditions { not: Some(Box::new(bounds)), ..MatchConditions::default() };
+            add("out-of-bounds", out_of_bounds_reason(write, folders), outside, row);
         }
-        if let Some(sensitive) = write.sensitive() {
+        if let Some(sensitive) = write.sensitive_paths_match() {
             let reason = "keys, start-up files and the system are not for an agent to write";
             add("sensitive-places", reason.to_owned(), sensitive, row);
         }
     }
     let mut out = String::new();
-    for (number, one) in shared.into_iter().enumerate() {
-        let name = format!("{}-{}", one.name, number + 1);
+    for (number, rule_group) in shared.into_iter().enumerate() {
+        let name = format!("{}-{}", rule_group.name, number + 1);
         let mut rule = Rule::new(name, Effect::RequireApproval);
-        rule.reason = one.reason;
-        rule.matches = one.matches;
-        let tools = one.tools.iter().filter_map(|id| Pattern::parse(id).ok());
+        rule.reason = rule_group.reason;
+        rule.matches = rule_group.matches;
+        let tools = rule_group.tools.iter().filter_map(|id| Pattern::parse(id).ok());
         rule.matches.capability = tools.collect();
         out.push('\n');
         out.push_str(&rule_text(&rule));
@@ -76,10 +80,10 @@ pub(super) fn rules(rows: &[ReviewRow]) -> String {
     out
 }
 
-/// What a call did that fits no bounds, so that whoever reads it knows what would have fitted.
-fn why_outside(write: &LocalWrite, folders: &[String]) -> String {
+/// The reason of a rule for calls outside of their bounds; it says what would have been within.
+fn out_of_bounds_reason(write: &LocalWrite, folders: &[String]) -> String {
     let folders = match folders {
-        [one] => format!("`{one}`"),
+        [rule_group] => format!("`{rule_group}`"),
         [first, others @ ..] => format!("`{first}` or another of {} folders", others.len() + 1),
         [] => String::new(),
     };

@@ -1,28 +1,28 @@
-//! What a tool will be allowed, in the words of the review.
+//! What a tool will be allowed, as the review names it.
 
 /// What happens when an agent calls a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Permission {
-    /// It goes through.
+    /// The call is executed.
     Allow,
-    /// It is held until a person releases it.
+    /// The call is held until a person releases it.
     Ask,
-    /// It is refused.
+    /// The call is refused.
     Deny,
 }
 
 impl Permission {
-    /// Every permission, with its word.
+    /// Every permission with its name.
     pub const ALL: [(&'static str, Self); 3] =
         [("allow", Self::Allow), ("ask", Self::Ask), ("deny", Self::Deny)];
 
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, one)| *one == self).map_or("deny", |(word, _)| word)
     }
 
-    /// Reads the word.
+    /// Parses its name.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, one)| *one)

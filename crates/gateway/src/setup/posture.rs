@@ -1,6 +1,6 @@
-//! The three starting points of a policy.
+//! The three initial policies.
 
-use weaver_policy_analysis::propose::Proposal;
+use weaver_policy_analysis::propose::ContractProposal;
 use weaver_types::{Rung, SinkKind};
 
 use super::Permission;
@@ -8,33 +8,33 @@ use super::Permission;
 /// How strict a new policy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posture {
-    /// Everything goes through, and the log records what `careful` would have stopped.
+    /// Everything is executed, and the log records what `careful` would have held or denied.
     Observe,
-    /// Reads and local writes go through; what leaves the machine or destroys is held.
+    /// Reads and local writes are executed; calls that leave the machine or destroy data are held.
     Careful,
     /// Every call is held.
     Locked,
 }
 
 impl Posture {
-    /// Every posture, with its word.
+    /// Every posture with its name.
     pub const ALL: [(&'static str, Self); 3] =
         [("observe", Self::Observe), ("careful", Self::Careful), ("locked", Self::Locked)];
 
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, one)| *one == self).map_or("locked", |(word, _)| word)
     }
 
-    /// Reads the word.
+    /// Parses its name.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, one)| *one)
     }
 
-    /// What a tool with this contract is allowed.
-    pub(super) fn permission(self, proposal: &Proposal) -> Permission {
+    /// What a tool with this contract may do.
+    pub(super) fn permission(self, proposal: &ContractProposal) -> Permission {
         match self {
             Self::Locked => Permission::Ask,
             Self::Observe => Permission::Allow,
@@ -43,7 +43,7 @@ impl Posture {
         }
     }
 
-    /// The rules as the policy writes them.
+    /// The text of its rules.
     pub(super) fn rules(self) -> &'static str {
         match self {
             Self::Observe => concat!(
@@ -55,7 +55,7 @@ impl Posture {
         }
     }
 
-    /// The hosts from which a run may read after it took in untrusted data, as the policy writes them.
+    /// The hosts from which a run may still read after untrusted input, as policy text.
     pub(super) fn trusted_destinations(self) -> &'static str {
         match self {
             Self::Observe | Self::Careful => include_str!("templates/trusted_destinations.toml"),
@@ -63,7 +63,7 @@ impl Posture {
         }
     }
 
-    /// Whether local writes are proposed as such, and bounded by rules.
+    /// Whether local writes get contracts as such, bounded by rules.
     pub(super) fn bounds_local_writes(self) -> bool {
         match self {
             Self::Observe | Self::Careful => true,
@@ -71,34 +71,36 @@ impl Posture {
         }
     }
 
-    /// The form of the policy, and whether it enforces its rules.
-    pub(super) fn enforcement(self) -> PolicyHead {
+    /// The format of the policy, and whether it enforces its rules.
+    pub(super) fn policy_head(self) -> PolicyHead {
         match self {
             Self::Observe => PolicyHead {
                 format: 2,
-                line: "\n# Nothing is held or denied yet, only recorded. L5, revocations and the firewall hold.\nenforcement = \"observe\"\n",
-                word: "\nenforcement = \"enforce\"",
+                enforcement_line: "\n# Nothing is held or denied yet, only recorded. L5, revocations and the firewall hold.\nenforcement = \"observe\"\n",
+                enforce_line: "\nenforcement = \"enforce\"",
             },
-            Self::Careful | Self::Locked => PolicyHead { format: 1, line: "", word: "" },
+            Self::Careful | Self::Locked => {
+                PolicyHead { format: 1, enforcement_line: "", enforce_line: "" }
+            }
         }
     }
 }
 
-/// What a posture says at the head of the policy, and in rules that were chosen one by one.
+/// What a posture adds to the policy's head and to individually chosen rules.
 pub(super) struct PolicyHead {
     pub(super) format: u8,
-    pub(super) line: &'static str,
-    /// The line of a rule that is enforced under every posture.
-    pub(super) word: &'static str,
+    pub(super) enforcement_line: &'static str,
+    /// The line that makes a rule enforced under every posture.
+    pub(super) enforce_line: &'static str,
 }
 
-/// Whether the floor lets it through: what writes outside or destroys, it holds.
-fn below_floor(proposal: &Proposal) -> bool {
+/// Whether the risk floor allows it: the floor holds writes to the outside and destructive calls.
+fn below_floor(proposal: &ContractProposal) -> bool {
     proposal.effects.rung() < Rung::L4
 }
 
-/// Whether it takes something out of the machine.
-pub(super) fn goes_out(proposal: &Proposal) -> bool {
-    let sink = proposal.counted_sink();
+/// Whether it sends something out of the machine.
+pub(super) fn leaves_machine(proposal: &ContractProposal) -> bool {
+    let sink = proposal.effective_sink();
     matches!(sink, SinkKind::ExternalSend | SinkKind::Payment | SinkKind::Credential)
 }

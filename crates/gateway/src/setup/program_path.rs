@@ -1,33 +1,33 @@
-//! Programs by their whole paths, so that a server starts under a client that has a bare
+//! Resolves programs to absolute paths, so that a server also starts under a client with a minimal
 //! environment, as desktop clients have.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Folders that every environment has.
-const STANDARD: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
-/// How much of a script is looked at for its interpreter.
-const FIRST_LINE: usize = 256;
+/// Folders in every environment's `PATH`.
+const STANDARD_FOLDERS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+/// How much of a script is read to find its interpreter.
+const MAX_SHEBANG_BYTES: usize = 256;
 
 /// A program that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundProgram {
-    /// Its whole path.
+    /// Its absolute path.
     pub(super) path: PathBuf,
-    /// The `PATH` that it needs, where that of a bare environment does not do.
+    /// The `PATH` that it needs, if the minimal one is not enough.
     pub(super) search_path: Option<String>,
 }
 
-/// Looks a program up in a `PATH`; one with a folder in its name is taken as it is.
-pub(super) fn find(command: &str, search_path: &OsStr) -> Option<FoundProgram> {
+/// Looks up a program in a `PATH`; a name with a folder is used as it is.
+pub(super) fn find_program(command: &str, search_path: &OsStr) -> Option<FoundProgram> {
     let path = if command.contains(['/', '\\']) {
         let path = PathBuf::from(command);
         path.is_absolute().then_some(path).filter(|path| path.is_file())?
     } else {
-        in_path(command, search_path)?
+        search_in_path(command, search_path)?
     };
-    // What the program itself needs: its neighbours, and the interpreter of a script.
-    let interpreter = interpreter(&path).and_then(|name| in_path(&name, search_path));
+    // The program needs its own folder, and the interpreter of a script.
+    let interpreter = interpreter(&path).and_then(|name| search_in_path(&name, search_path));
     let folders = [Some(path.as_path()), interpreter.as_deref()].into_iter().flatten();
     let mut needed: Vec<String> = Vec::new();
     for folder in folders.filter_map(Path::parent) {
@@ -38,7 +38,7 @@ pub(super) fn find(command: &str, search_path: &OsStr) -> Option<FoundProgram> {
     }
     let bare = |folder: &String| matches!(folder.as_str(), "/usr/bin" | "/bin");
     let search_path = (!needed.iter().all(bare)).then(|| {
-        for folder in STANDARD {
+        for folder in STANDARD_FOLDERS {
             if !needed.iter().any(|one| one == folder) {
                 needed.push(folder.to_owned());
             }
@@ -48,7 +48,7 @@ pub(super) fn find(command: &str, search_path: &OsStr) -> Option<FoundProgram> {
     Some(FoundProgram { path, search_path: search_path.filter(|_| cfg!(unix)) })
 }
 
-fn in_path(name: &str, search_path: &OsStr) -> Option<PathBuf> {
+fn search_in_path(name: &str, search_path: &OsStr) -> Option<PathBuf> {
     let ends: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat", ""] } else { &[""] };
     std::env::split_paths(search_path)
         .filter(|folder| folder.is_absolute())
@@ -67,12 +67,12 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// The program after `#!/usr/bin/env`.
+/// The program named after `#!/usr/bin/env`.
 fn interpreter(path: &Path) -> Option<String> {
     use std::io::Read as _;
     let mut start = Vec::new();
     let file = std::fs::File::open(path).ok()?;
-    file.take(u64::try_from(FIRST_LINE).ok()?).read_to_end(&mut start).ok()?;
+    file.take(u64::try_from(MAX_SHEBANG_BYTES).ok()?).read_to_end(&mut start).ok()?;
     let text = String::from_utf8_lossy(&start);
     let line = text.lines().next()?.strip_prefix("#!")?;
     let mut words = line.split_whitespace();
@@ -106,11 +106,11 @@ mod tests {
         program(&node, "node", "");
         std::fs::write(dir.path().join("plain"), "").unwrap();
         let search = std::env::join_paths([dir.path(), &bin, &node]).unwrap();
-        let found = find("npx", &search).unwrap();
+        let found = find_program("npx", &search).unwrap();
         assert_eq!(found.path, npx);
         let wanted = format!("{}:{}:/usr/local/bin:/usr/bin:/bin", bin.display(), node.display());
         assert_eq!(found.search_path.as_deref(), Some(wanted.as_str()));
-        assert_eq!(find("plain", &search), None);
-        assert_eq!(find("absent", &search), None);
+        assert_eq!(find_program("plain", &search), None);
+        assert_eq!(find_program("absent", &search), None);
     }
 }

@@ -1,20 +1,22 @@
-//! What each tool will be allowed, for a person to look through before anything is signed.
+//! What each tool will be allowed, for a person to review before anything is signed.
 
 use std::collections::BTreeMap;
 
-use weaver_policy::Match;
-use weaver_policy_analysis::propose::{Proposal, ToolDescription, option_injection, propose};
+use weaver_policy::MatchConditions;
+use weaver_policy_analysis::propose::{
+    ContractProposal, ToolDescription, option_injection_match, propose,
+};
 use weaver_types::{CapabilityId, Effects, SinkKind, UpstreamName};
 
 use super::documents::{self, ToolRule};
 use super::local_writes::{self, LocalWriteBounds};
 use super::permission::Permission;
-use super::posture::{Posture, goes_out};
+use super::posture::{Posture, leaves_machine};
 use super::selection::ServerFolders;
 use crate::listing::ListedFeature;
 use crate::serve::ProposalError;
 
-/// The tools of all servers, each with what it will be allowed.
+/// The tools of all servers, each with its permission.
 #[derive(Debug, Clone)]
 pub struct Review {
     posture: Posture,
@@ -28,43 +30,43 @@ pub struct ReviewRow {
     pub id: CapabilityId,
     /// Its server.
     pub server: String,
-    /// What it says of itself, in one line.
+    /// Its description, in one line.
     pub description: String,
     /// What happens when it is called.
     pub permission: Permission,
-    /// Why somebody should look at it; nothing where its words leave no doubt.
+    /// Why a person should look at it; `None` if its description leaves no doubt.
     pub doubt: Option<String>,
-    /// What is proposed as its contract.
-    pub proposal: Proposal,
-    /// What the posture says by itself.
-    by_posture: Permission,
+    /// The proposed contract.
+    pub proposal: ContractProposal,
+    /// The permission by the posture alone.
+    posture_permission: Permission,
     suspicious: bool,
-    /// What bounds it, where it is a local write.
+    /// Its bounds, if it is a local write.
     pub(super) local_write: Option<LocalWriteBounds>,
-    /// What a call fits in which an argument would be read as an option of a program.
-    pub(super) option_injection: Option<Match>,
+    /// Matches calls in which an argument would be read as a program's option.
+    pub(super) option_injection_match: Option<MatchConditions>,
 }
 
-/// Why a tool cannot be allowed what was asked for.
+/// Why a tool's permission cannot be changed as requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReviewError {
     /// No server lists it.
     #[error("no server lists a tool `{0}`")]
     Unknown(String),
-    /// It takes something out of the machine.
+    /// It sends something out of the machine.
     #[error(
         "`{0}` takes something out of this machine, so its calls are always held; to release some in \
          advance, use `weaver approve standing grant`"
     )]
-    GoesOut(CapabilityId),
+    LeavesMachine(CapabilityId),
 }
 
 impl Review {
-    /// Proposes a contract for each tool, and what the posture makes of it. Tools that cannot be
-    /// used are told beside it. `folders` are those that each server was set up for.
+    /// Proposes a contract for each tool, and a permission by the posture. Also returns the
+    /// problems of unusable tools. `folders` are those that each server was set up for.
     #[must_use]
-    pub fn of(
+    pub fn propose(
         posture: Posture,
         listed: Vec<(UpstreamName, Vec<ListedFeature>)>,
         folders: &ServerFolders,
@@ -73,7 +75,7 @@ impl Review {
         let mut rows: Vec<ReviewRow> = Vec::new();
         for (server, tools) in listed {
             for tool in tools {
-                match row(posture, &server, &tool, folders) {
+                match review_row(posture, &server, &tool, folders) {
                     Ok(row) if rows.iter().any(|one| one.id == row.id) => {
                         problems.push(format!("`{}` is listed twice", row.id));
                     }
@@ -82,7 +84,7 @@ impl Review {
                 }
             }
         }
-        // By server, and there what is doubtful first.
+        // By server; within a server the doubtful ones first.
         let order = |row: &ReviewRow| (row.server.clone(), row.doubt.is_none(), row.id.clone());
         rows.sort_by_key(order);
         (Self { posture, rows }, problems)
@@ -94,25 +96,25 @@ impl Review {
         self.posture
     }
 
-    /// The tools, by server, the doubtful ones first.
+    /// The tools by server, the doubtful ones first.
     #[must_use]
     pub fn rows(&self) -> &[ReviewRow] {
         &self.rows
     }
 
-    /// Changes what a tool is allowed.
+    /// Changes the permission of a tool.
     ///
     /// # Errors
     /// [`ReviewError`].
-    pub fn set(&mut self, id: &str, permission: Permission) -> Result<(), ReviewError> {
+    pub fn set_permission(&mut self, id: &str, permission: Permission) -> Result<(), ReviewError> {
         let row = self.rows.iter_mut().find(|row| row.id.as_str() == id);
         let row = row.ok_or_else(|| ReviewError::Unknown(id.to_owned()))?;
         if permission == Permission::Allow
-            && row.by_posture != Permission::Allow
-            && goes_out(&row.proposal)
+            && row.posture_permission != Permission::Allow
+            && leaves_machine(&row.proposal)
             && row.proposal.effects.writes()
         {
-            return Err(ReviewError::GoesOut(row.id.clone()));
+            return Err(ReviewError::LeavesMachine(row.id.clone()));
         }
         row.permission = permission;
         Ok(())
@@ -128,26 +130,26 @@ impl Review {
         counts
     }
 
-    /// The rules: those of the posture, and those for tools that are allowed something else.
+    /// The rules: those of the posture, and those for tools whose permission was changed.
     pub(super) fn rules(&self) -> String {
-        let changed = |wanted: Permission| -> Vec<&CapabilityId> {
-            let rows = self.rows.iter().filter(|row| row.permission == wanted);
-            rows.filter(|row| row.permission != row.by_posture).map(|row| &row.id).collect()
+        let changed = |permission: Permission| -> Vec<&CapabilityId> {
+            let rows = self.rows.iter().filter(|row| row.permission == permission);
+            rows.filter(|row| row.permission != row.posture_permission).map(|row| &row.id).collect()
         };
         let chosen = "chosen in the review";
         let allowed = changed(Permission::Allow);
         let mut out = self.posture.rules().to_owned();
         if self.posture == Posture::Locked && !allowed.is_empty() {
-            // Rules add up to the strictest: what is to go through must not match the other rule.
+            // The strictest matching rule wins, so allowed tools must not match the general rule.
             let list: Vec<String> =
-                allowed.iter().map(|id| documents::quoted(id.as_str())).collect();
+                allowed.iter().map(|id| documents::toml_string(id.as_str())).collect();
             let except = format!("match = {{ not = {{ capability = [{}] }} }}", list.join(", "));
             out = out.replace("match = {}", &except);
-            let rule = ToolRule { name: "chosen", effect: "allow", more: "" };
-            out.push_str(&documents::rule(&rule, &allowed, chosen));
+            let rule = ToolRule { name: "chosen", effect: "allow", extra_lines: "" };
+            out.push_str(&documents::tool_rule_text(&rule, &allowed, chosen));
         }
         if self.posture.bounds_local_writes() {
-            out.push_str(&local_writes::rules(&self.rows));
+            out.push_str(&local_writes::rules_text(&self.rows));
         }
         for (permission, name, effect) in [
             (Permission::Ask, "ask-first", "require_approval"),
@@ -155,35 +157,36 @@ impl Review {
         ] {
             let tools = changed(permission);
             if !tools.is_empty() {
-                // Somebody chose it, so it is enforced where the posture observes, too.
-                let rule = ToolRule { name, effect, more: self.posture.enforcement().word };
-                out.push_str(&documents::rule(&rule, &tools, chosen));
+                // A person chose it, so it is enforced even under `observe`.
+                let rule =
+                    ToolRule { name, effect, extra_lines: self.posture.policy_head().enforce_line };
+                out.push_str(&documents::tool_rule_text(&rule, &tools, chosen));
             }
         }
         out
     }
 
-    /// The tools whose words speak to a model.
+    /// The tools whose descriptions contain instructions for a model.
     pub(super) fn suspicious(&self) -> impl Iterator<Item = &CapabilityId> {
         self.rows.iter().filter(|row| row.suspicious).map(|row| &row.id)
     }
 
-    /// The contracts, with what the review says of them.
-    pub(super) fn contracts(&self) -> BTreeMap<CapabilityId, Proposal> {
+    /// The contracts, adjusted by the review.
+    pub(super) fn contracts(&self) -> BTreeMap<CapabilityId, ContractProposal> {
         self.rows.iter().map(|row| (row.id.clone(), row.contract())).collect()
     }
 }
 
 impl ReviewRow {
-    /// The proposal, as the review leaves it.
-    fn contract(&self) -> Proposal {
+    /// The proposed contract, adjusted by the review.
+    fn contract(&self) -> ContractProposal {
         let mut proposal = self.proposal.clone();
         if self.suspicious && self.permission == Permission::Deny {
-            // Its words are not approved: without a digest it stays out of sight.
+            // Its description is not approved: without a digest the tool stays hidden.
             proposal.upstream_digest = None;
         }
         if self.permission == Permission::Allow
-            && self.by_posture == Permission::Ask
+            && self.posture_permission == Permission::Ask
             && destroys(&proposal)
         {
             proposal.effects = Effects::WRITE_LOCAL;
@@ -199,20 +202,20 @@ impl ReviewRow {
     }
 }
 
-fn destroys(proposal: &Proposal) -> bool {
-    proposal.counted_sink() == SinkKind::Destructive
+fn destroys(proposal: &ContractProposal) -> bool {
+    proposal.effective_sink() == SinkKind::Destructive
 }
 
-fn row<'l>(
+fn review_row<'l>(
     posture: Posture,
     server: &UpstreamName,
     listed: &'l ListedFeature,
     folders: &ServerFolders,
 ) -> Result<ReviewRow, &'l ProposalError> {
     let capability = listed.capability.as_ref()?;
-    let tool = ToolDescription::of(&listed.tool);
+    let tool = ToolDescription::from_json(&listed.tool);
     let bounds = posture.bounds_local_writes();
-    let local_write = bounds.then(|| LocalWriteBounds::of(server, &tool, folders)).flatten();
+    let local_write = bounds.then(|| LocalWriteBounds::from_tool(server, &tool, folders)).flatten();
     let mut proposal = match &local_write {
         Some(local) => local.write.proposal.clone(),
         None => propose(&tool),
@@ -220,7 +223,7 @@ fn row<'l>(
     proposal.upstream_digest = capability.spec().upstream_digest;
     let suspicions = weaver_agent_kernel::suspicions(capability);
     let suspicious = !suspicions.is_empty();
-    let by_posture = posture.permission(&proposal);
+    let posture_permission = posture.permission(&proposal);
     let doubt = if suspicious {
         let words: Vec<&str> = suspicions.iter().map(String::as_str).collect();
         Some(format!("its description speaks to the model ({})", words.join(", ")))
@@ -233,18 +236,18 @@ fn row<'l>(
         server: server.to_string(),
         description: weaver_text::escape::line(weaver_text::escape::truncate(first.trim(), 160))
             .into_owned(),
-        permission: if suspicious { Permission::Deny } else { by_posture },
+        permission: if suspicious { Permission::Deny } else { posture_permission },
         doubt,
         proposal,
-        by_posture,
+        posture_permission,
         suspicious,
         local_write,
-        option_injection: bounds.then(|| option_injection(&tool)).flatten(),
+        option_injection_match: bounds.then(|| option_injection_match(&tool)).flatten(),
     })
 }
 
-/// What leaves the meaning of a tool open.
-fn doubt(proposal: &Proposal) -> Option<String> {
+/// Why the effects of a tool are uncertain.
+fn doubt(proposal: &ContractProposal) -> Option<String> {
     let why = proposal.reasons.get("effects")?;
     let open = ["no word says", "takes a program"].iter().any(|words| why.contains(words));
     open.then(|| why.clone())

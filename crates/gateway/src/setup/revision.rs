@@ -1,28 +1,30 @@
-//! A new version of the policy of a gateway that is there.
+//! A new version of an existing gateway's policy.
 //!
-//! The document keeps every byte that the change does not touch: rules are added at its end, and
-//! exceptions are put into the rules that they are about. The signed folder is exchanged as a whole,
-//! so that the gateway sees either the old policy or the new one.
+//! The document keeps every byte that is not changed: rules are appended, and exceptions are
+//! inserted into the rules that they concern. The signed folder is exchanged as a whole, so that
+//! the gateway sees either the old policy or the new one.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use weaver_policy::{MAX_BYTES, PolicySet, Source, Sources, TrustedDestination};
+use weaver_policy::{
+    DocumentSource, DocumentSources, MAX_DOCUMENT_BYTES, PolicySet, TrustedDestination,
+};
 use weaver_types::Timestamp;
-use weaver_types::signature::{Kind, SigningKey};
+use weaver_types::signature::{DocumentKind, SigningKey};
 
 use super::documents::ROOT_KEY;
-use super::error::{SetupError, system};
-use super::folder::Signer;
-use super::update::{copy_of, exchange, with_version};
+use super::error::{SetupError, io_error};
+use super::folder::DocumentSigner;
+use super::update::{copy_for_staging, exchange_folders, with_version};
 use crate::bounded_file;
 use crate::config::{self, Config};
 
 const POLICY: &str = "policy.toml";
 
-/// The policy of a gateway, to be changed and signed again.
+/// An existing gateway's policy, to be changed and signed again.
 pub struct PolicyRevision {
     config: Config,
     policy: PolicySet,
@@ -35,13 +37,13 @@ impl PolicyRevision {
     /// Reads the gateway.
     ///
     /// # Errors
-    /// [`SetupError::Check`], where it does not pass the check as it is.
+    /// [`SetupError::Check`], if it does not pass the check already.
     pub fn open(file: &Path, now: Timestamp) -> Result<Self, SetupError> {
         let (config, policy) = config::check(file, now).map_err(SetupError::Check)?;
         let read = |name: &str| {
-            let path = config.folder.join(name);
-            bounded_file::text(&path, MAX_BYTES)
-                .map_err(|error| system("read", &path)(io::Error::other(error.to_string())))
+            let path = config.documents_folder.join(name);
+            bounded_file::read_text(&path, MAX_DOCUMENT_BYTES)
+                .map_err(|error| io_error("read", &path)(io::Error::other(error.to_string())))
         };
         let (text, contracts, keys) = (read(POLICY)?, read("contracts.toml")?, read("keys.toml")?);
         Ok(Self { config, policy, text, contracts, keys })
@@ -65,43 +67,45 @@ impl PolicyRevision {
         &self.text
     }
 
-    /// Where the root key is, unless it was moved.
+    /// The default location of the root key.
     #[must_use]
     pub fn root_key(&self) -> PathBuf {
         self.config.base().join(ROOT_KEY)
     }
 
-    /// A draft with the other documents in force.
+    /// A policy set of this text with the other documents in force.
     ///
     /// # Errors
     /// [`SetupError::Documents`] with everything that is wrong in it.
     pub fn draft(&self, text: &str, now: Timestamp) -> Result<PolicySet, SetupError> {
-        let sources = Sources {
-            policy: Source::unsigned(POLICY, text),
-            contracts: Source::unsigned("contracts.toml", &self.contracts),
-            keys: Source::unsigned("keys.toml", &self.keys),
+        let sources = DocumentSources {
+            policy: DocumentSource::unsigned(POLICY, text),
+            contracts: DocumentSource::unsigned("contracts.toml", &self.contracts),
+            keys: DocumentSource::unsigned("keys.toml", &self.keys),
         };
         PolicySet::load_unsigned_development(&sources, now)
             .map_err(|error| SetupError::Documents(error.findings().to_vec()))
     }
 
-    /// The text with a version above that of the policy in force; as it is where it has one.
+    /// The text with a version above that of the policy in force; unchanged if its version is
+    /// higher already.
     ///
     /// # Errors
-    /// [`SetupError::ByHand`], where its version is not on a line of its own.
-    pub fn raised(&self, text: &str, now: Timestamp) -> Result<String, SetupError> {
+    /// [`SetupError::NeedsManualEdit`], if its version is not on a line of its own.
+    pub fn with_raised_version(&self, text: &str, now: Timestamp) -> Result<String, SetupError> {
         let current = self.policy.policy().version;
         if self.draft(text, now)?.policy().version > current {
             return Ok(text.to_owned());
         }
         with_version(text, current.saturating_add(1))
-            .ok_or_else(|| self.by_hand("its version is not on a line of its own"))
+            .ok_or_else(|| self.manual_edit_error("its version is not on a line of its own"))
     }
 
-    /// The policy with a rule more, and an exception from each of the named rules.
+    /// The policy with an additional rule, and an exception in each of the named rules.
     ///
     /// # Errors
-    /// [`SetupError::ByHand`], where a named rule is written so that no exception can be put in.
+    /// [`SetupError::NeedsManualEdit`], if a named rule is written so that no exception can be
+    /// inserted.
     pub fn with_rule(
         &self,
         rule: &str,
@@ -111,7 +115,9 @@ impl PolicyRevision {
         let mut text = self.text.clone();
         for name in stopped_by {
             text = with_exception(&text, name, exception).ok_or_else(|| {
-                self.by_hand("a rule that stops the call is written so that no exception fits in")
+                self.manual_edit_error(
+                    "a rule that stops the call is written so that no exception fits in",
+                )
             })?;
         }
         let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -121,49 +127,50 @@ impl PolicyRevision {
     /// The policy with one more host from which a run may read after untrusted input.
     ///
     /// # Errors
-    /// [`SetupError::ByHand`], where neither the list nor the version is written so that it fits in.
+    /// [`SetupError::NeedsManualEdit`], if neither list nor version is written so that it can be
+    /// inserted.
     pub fn with_destination(&self, destination: &TrustedDestination) -> Result<String, SetupError> {
         with_destination(&self.text, destination)
-            .ok_or_else(|| self.by_hand("it has no place for `trusted_destinations`"))
+            .ok_or_else(|| self.manual_edit_error("it has no place for `trusted_destinations`"))
     }
 
     /// Signs the text and puts it into force.
     ///
     /// # Errors
-    /// [`SetupError`]; the gateway is then as it was.
+    /// [`SetupError`]; then the gateway is unchanged.
     pub fn apply(&self, text: &str, key: &SigningKey, now: Timestamp) -> Result<(), SetupError> {
-        let folder = &self.config.folder;
-        let staged = copy_of(folder, "policy.")?;
-        let signer = Signer { folder: &staged, key, now };
-        let signed = signer.write(Kind::Policy, text).and_then(|()| {
-            let config = Config { folder: staged.clone(), ..self.config.clone() };
+        let folder = &self.config.documents_folder;
+        let staging = copy_for_staging(folder, "policy.")?;
+        let signer = DocumentSigner { folder: &staging, key, now };
+        let signed = signer.write(DocumentKind::Policy, text).and_then(|()| {
+            let config = Config { documents_folder: staging.clone(), ..self.config.clone() };
             config::load_policy(&config, config::SignatureChecks::Required, now)
                 .map_err(SetupError::Check)?;
-            exchange(&staged, folder).map_err(system("put the new policy into", folder))
+            exchange_folders(&staging, folder).map_err(io_error("put the new policy into", folder))
         });
-        let _ = std::fs::remove_dir_all(&staged);
+        let _ = std::fs::remove_dir_all(&staging);
         signed
     }
 
-    fn by_hand(&self, reason: &'static str) -> SetupError {
-        SetupError::ByHand { path: self.config.folder.join(POLICY), reason }
+    fn manual_edit_error(&self, reason: &'static str) -> SetupError {
+        SetupError::NeedsManualEdit { path: self.config.documents_folder.join(POLICY), reason }
     }
 }
 
-/// The text with an exception in the rule of this name: under `unless`, or under `not` where that is
-/// taken. `None` where the rule has both, or writes its match as a table of its own.
+/// Inserts an exception into the rule of this name: as `unless`, or as `not` if `unless` is
+/// present. `None` if the rule has both, or writes its match as a separate table.
 fn with_exception(text: &str, name: &str, exception: &str) -> Option<String> {
     let document = DeTable::parse(text).ok()?;
-    let rules = member(document.get_ref(), "rules")?;
+    let rules = table_entry(document.get_ref(), "rules")?;
     let DeValue::Array(rules) = rules.get_ref() else { return None };
     let mut tables = rules.iter().filter_map(|rule| rule.get_ref().as_table());
     let is_named = |rule: &&DeTable<'_>| {
-        member(rule, "name").and_then(|value| value.get_ref().as_str()) == Some(name)
+        table_entry(rule, "name").and_then(|value| value.get_ref().as_str()) == Some(name)
     };
     let rule = tables.find(is_named)?;
-    let matches = member(rule, "match")?;
+    let matches = table_entry(rule, "match")?;
     let table = matches.get_ref().as_table()?;
-    let key = ["unless", "not"].into_iter().find(|key| member(table, key).is_none())?;
+    let key = ["unless", "not"].into_iter().find(|key| table_entry(table, key).is_none())?;
     let span = matches.span();
     let written = text.get(span.clone())?;
     let (at, inserted) = if written.starts_with('{') && written.ends_with('}') {
@@ -171,8 +178,8 @@ fn with_exception(text: &str, name: &str, exception: &str) -> Option<String> {
         let comma = if inner.is_empty() || inner.ends_with(',') { "" } else { "," };
         (span.end.checked_sub(1)?, format!("{comma} {key} = {exception} "))
     } else {
-        // Dotted keys: one more line below the name.
-        let name = member(rule, "name")?.span();
+        // Dotted keys: insert a line below the name.
+        let name = table_entry(rule, "name")?.span();
         let line = text.get(name.end..)?.find('\n')?;
         (name.end.checked_add(line)?.checked_add(1)?, format!("match.{key} = {exception}\n"))
     };
@@ -180,19 +187,19 @@ fn with_exception(text: &str, name: &str, exception: &str) -> Option<String> {
     Some(format!("{}{inserted}{after}", before.trim_end_matches(' ')))
 }
 
-/// The text with one more trusted destination: at the head of the list, before what comments there
-/// are in it, or in a new one below the version.
+/// Inserts a trusted destination: at the beginning of the list, before any comments in it, or as a
+/// new list below the version.
 fn with_destination(text: &str, destination: &TrustedDestination) -> Option<String> {
     let document = DeTable::parse(text).ok()?;
     let root = document.get_ref();
-    let (at, inserted) = match member(root, "trusted_destinations") {
+    let (at, inserted) = match table_entry(root, "trusted_destinations") {
         Some(list) => {
             let DeValue::Array(items) = list.get_ref() else { return None };
             let more = if items.is_empty() { "" } else { ", " };
             (list.span().start.checked_add(1)?, format!("\"{destination}\"{more}"))
         }
         None => {
-            let version = member(root, "version")?.span();
+            let version = table_entry(root, "version")?.span();
             let line = text.get(version.end..)?.find('\n')?;
             let at = version.end.checked_add(line)?.checked_add(1)?;
             (at, format!("trusted_destinations = [\"{destination}\"]\n"))
@@ -202,7 +209,7 @@ fn with_destination(text: &str, destination: &TrustedDestination) -> Option<Stri
     Some(format!("{before}{inserted}{after}"))
 }
 
-fn member<'t, 'i>(table: &'t DeTable<'i>, name: &str) -> Option<&'t Spanned<DeValue<'i>>> {
+fn table_entry<'t, 'i>(table: &'t DeTable<'i>, name: &str) -> Option<&'t Spanned<DeValue<'i>>> {
     table.iter().find(|(key, _)| key.get_ref().as_ref() == name).map(|(_, value)| value)
 }
 

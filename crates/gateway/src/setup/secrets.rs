@@ -1,4 +1,4 @@
-//! Secrets that stand in clients' configurations: told from plain values, and kept apart.
+//! Recognises secrets in clients' configurations, and replaces them by variables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,9 +8,9 @@ use crate::clients::{ServerEntry, ServerTransport};
 /// A secret that was found. Its `Debug` form does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ExtractedSecret {
-    /// The variable that stands for it.
+    /// The variable that replaces it.
     pub variable: String,
-    /// Whose it is: the server.
+    /// The server it belongs to.
     pub server: String,
     pub(super) value: String,
 }
@@ -25,27 +25,27 @@ impl fmt::Debug for ExtractedSecret {
     }
 }
 
-/// Words in the names of variables and headers whose values are secret.
-const NAMES: [&str; 12] = [
+/// Words in names of variables and headers whose values are secret.
+const SECRET_NAME_WORDS: [&str; 12] = [
     "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "API_KEY",
     "KEY", "AUTH", "COOKIE", "DSN",
 ];
-/// How the secrets of well-known services begin.
-const PREFIXES: [&str; 12] = [
+/// Prefixes of well-known services' secrets.
+const SECRET_PREFIXES: [&str; 12] = [
     "ghp_", "gho_", "github_pat_", "glpat-", "sk-", "xoxb-", "xoxp-", "AKIA", "AIza", "npm_",
     "hf_", "pat_",
 ];
-/// Shorter values are hardly secrets, and are often words such as `none`.
-const SHORTEST: usize = 8;
+/// Shorter values are rarely secrets and often words such as `none`.
+const MIN_SECRET_CHARS: usize = 8;
 
 /// Whether this value of a variable or header is a secret.
 fn is_secret(name: &str, value: &str) -> bool {
-    if value.chars().count() < SHORTEST || value.contains("${") {
+    if value.chars().count() < MIN_SECRET_CHARS || value.contains("${") {
         return false;
     }
     let name = name.to_ascii_uppercase().replace('-', "_");
     let words: BTreeSet<&str> = name.split('_').collect();
-    let named = NAMES.iter().any(|one| match *one {
+    let named = SECRET_NAME_WORDS.iter().any(|one| match *one {
         "KEY" | "AUTH" | "DSN" => words.contains(one),
         other => name.contains(other),
     });
@@ -53,9 +53,9 @@ fn is_secret(name: &str, value: &str) -> bool {
     (named && !path) || name == "AUTHORIZATION" || looks_secret(value)
 }
 
-/// Whether a text shows by itself that it is one: a service's form, or a password in an address.
+/// Whether a value alone shows that it is secret: a known prefix, or a password in a URL.
 fn looks_secret(value: &str) -> bool {
-    let known = PREFIXES.iter().any(|prefix| value.starts_with(prefix)) && value.len() >= 16;
+    let known = SECRET_PREFIXES.iter().any(|prefix| value.starts_with(prefix)) && value.len() >= 16;
     let login =
         value.split_once("://").and_then(|(_, rest)| rest.split('/').next()?.split_once('@'));
     known
@@ -63,27 +63,28 @@ fn looks_secret(value: &str) -> bool {
             .is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, word)| !word.is_empty()))
 }
 
-/// Takes the secrets out of an entry: each is replaced by a variable. `taken` holds the variables of
-/// all servers, so that no two secrets share one.
+/// Replaces the secrets in an entry by variables. `used_variables` holds the variables of all
+/// servers, so that no two secrets share one.
 pub(super) fn extract(
     server: &str,
     entry: &mut ServerEntry,
-    taken: &mut BTreeMap<String, String>,
+    used_variables: &mut BTreeMap<String, String>,
 ) -> Vec<ExtractedSecret> {
-    let mut found = Vec::new();
-    let mut store = |name: &str, value: &mut String, taken: &mut BTreeMap<String, String>| {
-        let (before, secret) = match value.strip_prefix("Bearer ") {
-            Some(secret) => ("Bearer ", secret.to_owned()),
-            None => ("", value.clone()),
+    let mut secrets = Vec::new();
+    let mut store =
+        |name: &str, value: &mut String, used_variables: &mut BTreeMap<String, String>| {
+            let (before, secret) = match value.strip_prefix("Bearer ") {
+                Some(secret) => ("Bearer ", secret.to_owned()),
+                None => ("", value.clone()),
+            };
+            let variable = variable_name(server, name, &secret, used_variables);
+            *value = format!("{before}${{{variable}}}");
+            secrets.push(ExtractedSecret { variable, server: server.to_owned(), value: secret });
         };
-        let variable = variable(server, name, &secret, taken);
-        *value = format!("{before}${{{variable}}}");
-        found.push(ExtractedSecret { variable, server: server.to_owned(), value: secret });
-    };
     match &mut entry.transport {
         ServerTransport::Program { env, args, .. } => {
             for (name, value) in env.iter_mut().filter(|(name, value)| is_secret(name, value)) {
-                store(name, value, taken);
+                store(name, value, used_variables);
             }
             let mut after = String::new();
             for arg in args.iter_mut() {
@@ -92,25 +93,25 @@ pub(super) fn extract(
                 after.clone_from(arg);
                 if named || (looks_secret(arg) && !arg.contains("${")) {
                     let name = if named { option } else { "argument".to_owned() };
-                    store(&name, arg, taken);
+                    store(&name, arg, used_variables);
                 }
             }
         }
         ServerTransport::Address { headers, .. } => {
             for (name, value) in headers.iter_mut().filter(|(name, value)| is_secret(name, value)) {
-                store(name, value, taken);
+                store(name, value, used_variables);
             }
         }
     }
-    found
+    secrets
 }
 
-/// The variable's own name where nobody else has it, otherwise with the server's before it.
-fn variable(
+/// The variable's own name if it is free, otherwise prefixed with the server's name.
+fn variable_name(
     server: &str,
     name: &str,
     secret: &str,
-    taken: &mut BTreeMap<String, String>,
+    used_variables: &mut BTreeMap<String, String>,
 ) -> String {
     let legal = |text: &str| -> String {
         let upper = text
@@ -120,15 +121,15 @@ fn variable(
         let digit = text.starts_with(|c: char| c.is_ascii_digit());
         if digit || text.is_empty() { format!("_{text}") } else { text }
     };
-    let own = legal(name);
-    let long = format!("{}_{own}", legal(server));
+    let variable = legal(name);
+    let long = format!("{}_{variable}", legal(server));
     let numbered = (2..).map(|number| format!("{long}_{number}"));
-    // An `Authorization` says nothing by itself.
-    let first = (own != "AUTHORIZATION" && own != "ARGUMENT").then(|| own.clone());
+    // `Authorization` alone says nothing about its purpose.
+    let first = (variable != "AUTHORIZATION" && variable != "ARGUMENT").then(|| variable.clone());
     let mut names = first.into_iter().chain([long.clone()]).chain(numbered);
-    let free = |name: &String| taken.get(name).is_none_or(|value| value == secret);
+    let free = |name: &String| used_variables.get(name).is_none_or(|value| value == secret);
     let name = names.find(free).unwrap_or(long);
-    taken.insert(name.clone(), secret.to_owned());
+    used_variables.insert(name.clone(), secret.to_owned());
     name
 }
 
@@ -138,12 +139,12 @@ pub(super) fn file_text(secrets: &[ExtractedSecret]) -> String {
         "# Secrets that stood in the configurations of MCP clients, one NAME=VALUE a line; a value in\n\
          # double quotes is a JSON text. weaver.toml names these variables. Keep this file for\n\
          # yourself alone (mode 600).\n{}",
-        lines(secrets)
+        variable_lines(secrets)
     )
 }
 
-/// One line a variable, in the order of the names.
-pub(super) fn lines(secrets: &[ExtractedSecret]) -> String {
+/// One line per variable, in the order of the names.
+pub(super) fn variable_lines(secrets: &[ExtractedSecret]) -> String {
     let by_name: BTreeMap<&str, &str> =
         secrets.iter().map(|one| (one.variable.as_str(), one.value.as_str())).collect();
     let line = |(name, value): (&str, &str)| {
@@ -191,10 +192,10 @@ mod tests {
             disabled: false,
             timeout_ms: None,
         };
-        let mut taken = BTreeMap::new();
+        let mut used_variables = BTreeMap::new();
         let (mut one, mut other) = (program("secret-one"), program("secret-two"));
-        let mut found = extract("a", &mut one, &mut taken);
-        found.extend(extract("b", &mut other, &mut taken));
+        let mut found = extract("a", &mut one, &mut used_variables);
+        found.extend(extract("b", &mut other, &mut used_variables));
         let names: Vec<&str> = found.iter().map(|one| one.variable.as_str()).collect();
         assert_eq!(names, ["TOKEN", "A_TOKEN", "B_TOKEN", "B_TOKEN_2"]);
         assert!(!format!("{found:?}{one:?}").contains("secret-"));

@@ -1,58 +1,58 @@
-//! The servers that a gateway takes over from clients' files.
+//! Selects the servers that a gateway takes over from clients' files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::program_path;
-use super::secret_place::SecretPlace;
+use super::secret_location::SecretLocation;
 use super::secrets::{self, ExtractedSecret};
 use crate::clients::{ClientFile, ListedServer, ServerEntry, ServerTransport, UnusableEntry};
-use crate::config::{Config, Transport, Upstream, legal_name};
+use crate::config::{Config, TransportSettings, UpstreamSettings, legal_name};
 
-/// Names with which tools of the gateway itself begin.
-const RESERVED: [&str; 3] = ["kernel", "tools", "weaver"];
+/// Names used by the gateway's own tools.
+const RESERVED_NAMES: [&str; 3] = ["kernel", "tools", "weaver"];
 
-/// The servers to take over, and those that are not, each with a reason.
+/// The servers to take over, and the skipped ones with reasons.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// What is taken over, in the order of the names.
+    /// The servers to take over, in the order of their names.
     pub servers: Vec<SelectedServer>,
-    /// What is not.
-    pub left_out: Vec<SkippedServer>,
-    /// The secrets that were found in them.
+    /// The servers that are skipped.
+    pub skipped: Vec<SkippedServer>,
+    /// The secrets found in them.
     pub secrets: Vec<ExtractedSecret>,
-    /// Where the secrets lie, or are to lie.
-    pub secret_place: SecretPlace,
+    /// Where the secrets are stored.
+    pub secret_location: SecretLocation,
 }
 
-/// A server that is taken over.
+/// A server to take over.
 #[derive(Debug, Clone)]
 pub struct SelectedServer {
     /// Its name in the gateway.
     pub name: String,
-    /// What it is.
+    /// Its configuration.
     pub entry: ServerEntry,
-    /// Where it stands: the client's name, the file, and what the server is called there.
-    pub origins: Vec<Origin>,
+    /// Where it was found.
+    pub origins: Vec<ServerOrigin>,
 }
 
 /// Where a server was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
-    /// The client, as people call it.
+pub struct ServerOrigin {
+    /// The display name of the client.
     pub client: String,
     /// The file.
     pub file: PathBuf,
-    /// What the server is called there.
+    /// The server's name in that file.
     pub name: String,
 }
 
 /// A server that is not taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedServer {
-    /// Where it stands.
-    pub origin: Origin,
+    /// Where it was found.
+    pub origin: ServerOrigin,
     /// The line of the file.
     pub line: usize,
     /// Why.
@@ -62,17 +62,17 @@ pub struct SkippedServer {
 /// The folders that each server was set up for, by its name.
 pub type ServerFolders = BTreeMap<String, Vec<String>>;
 
-/// Names that a gateway uses already.
+/// Names that an existing gateway uses.
 #[derive(Debug, Clone, Default)]
-pub struct TakenNames {
-    /// Of servers.
+pub struct UsedNames {
+    /// Names of variables.
     pub servers: BTreeSet<String>,
     /// Of variables.
     pub variables: BTreeSet<String>,
 }
 
-/// The variables and programs of this machine.
-pub struct Machine<'a> {
+/// The environment variables and programs of this machine.
+pub struct HostEnvironment<'a> {
     /// `PATH`.
     pub search_path: &'a OsStr,
     /// Whether a variable is set.
@@ -80,31 +80,31 @@ pub struct Machine<'a> {
 }
 
 impl Selection {
-    /// Takes the servers out of these files. The same server in several clients is one server. A
-    /// name that two servers have is told apart by the client.
+    /// Selects the servers from these files. Identical servers in several clients become one. If
+    /// two servers have the same name, the client's name is appended.
     #[must_use]
-    pub fn of(files: &[ClientFile], machine: &Machine<'_>, taken: &TakenNames) -> Self {
+    pub fn from_files(
+        files: &[ClientFile],
+        machine: &HostEnvironment<'_>,
+        used: &UsedNames,
+    ) -> Self {
         let mut selection = Self::default();
-        let mut names = taken.servers.clone();
+        let mut names = used.servers.clone();
         let mut raw: Vec<ServerEntry> = Vec::new();
-        // What a variable holds that is there already is not looked at: it is another secret.
-        let own = taken.variables.iter().map(|name| (name.clone(), String::new()));
-        let mut variables: BTreeMap<String, String> = own.collect();
+        // The value of an existing variable is unknown, so it counts as a different secret.
+        let used_variables = used.variables.iter().map(|name| (name.clone(), String::new()));
+        let mut variables: BTreeMap<String, String> = used_variables.collect();
         for file in files {
             for server in file.servers.iter().filter(|server| !server.is_gateway()) {
-                let origin = Origin {
+                let origin = ServerOrigin {
                     client: file.client_name.clone(),
                     file: file.path.clone(),
                     name: server.name.clone(),
                 };
-                let entry = match taken_over(server, machine) {
+                let entry = match resolve_entry(server, machine) {
                     Ok(entry) => entry,
                     Err(UnusableEntry(reason)) => {
-                        selection.left_out.push(SkippedServer {
-                            origin,
-                            line: server.line,
-                            reason,
-                        });
+                        selection.skipped.push(SkippedServer { origin, line: server.line, reason });
                         continue;
                     }
                 };
@@ -128,7 +128,7 @@ impl Selection {
 }
 
 impl Selection {
-    /// The folders that each server was set up for: those among its arguments.
+    /// The folders that each server was set up for: the folders among its arguments.
     #[must_use]
     pub fn folders(&self) -> ServerFolders {
         let home = std::env::var("HOME").unwrap_or_default();
@@ -143,7 +143,7 @@ impl Selection {
         self.servers.iter().map(|server| (server.name.clone(), of(server))).collect()
     }
 
-    /// The same, where servers with secrets stay where they are.
+    /// The same without servers that have secrets; these are skipped.
     #[must_use]
     pub fn without_secrets(mut self) -> Self {
         let names: BTreeSet<String> = self.secrets.drain(..).map(|one| one.server).collect();
@@ -151,7 +151,7 @@ impl Selection {
             self.servers.drain(..).partition(|server| names.contains(&server.name));
         self.servers = without;
         let left = with.into_iter().flat_map(|server| server.origins);
-        self.left_out.extend(left.map(|origin| SkippedServer {
+        self.skipped.extend(left.map(|origin| SkippedServer {
             origin,
             line: 0,
             reason: "it has secrets, and they stay where they are".to_owned(),
@@ -159,15 +159,15 @@ impl Selection {
         self
     }
 
-    /// Takes a server out again, and says why.
-    pub fn leave_out(&mut self, name: &str, reason: &str) {
+    /// Skips a server with a reason.
+    pub fn skip_server(&mut self, name: &str, reason: &str) {
         let (gone, kept): (Vec<_>, Vec<_>) =
             self.servers.drain(..).partition(|server| server.name == name);
         self.servers = kept;
         self.secrets.retain(|secret| secret.server != name);
         let left = gone.into_iter().flat_map(|server| server.origins);
         let reason = reason.to_owned();
-        self.left_out.extend(left.map(|origin| SkippedServer {
+        self.skipped.extend(left.map(|origin| SkippedServer {
             origin,
             line: 0,
             reason: reason.clone(),
@@ -175,8 +175,11 @@ impl Selection {
     }
 }
 
-/// The entry with its program found, or why it cannot be taken over.
-fn taken_over(server: &ListedServer, machine: &Machine<'_>) -> Result<ServerEntry, UnusableEntry> {
+/// The entry with its program resolved, or why it cannot be taken over.
+fn resolve_entry(
+    server: &ListedServer,
+    machine: &HostEnvironment<'_>,
+) -> Result<ServerEntry, UnusableEntry> {
     let mut entry = server.entry.clone()?;
     if entry.disabled {
         return Err("it is switched off in the client".into());
@@ -189,7 +192,7 @@ fn taken_over(server: &ListedServer, machine: &Machine<'_>) -> Result<ServerEntr
         let plain = command.replace("${HOME}", &home);
         let own = env.get("PATH").filter(|path| !path.contains("${"));
         let search_path = own.map_or(machine.search_path, OsStr::new);
-        let Some(found) = program_path::find(&plain, search_path) else {
+        let Some(found) = program_path::find_program(&plain, search_path) else {
             return Err(UnusableEntry(format!("its program `{command}` is not found in PATH")));
         };
         *command = found.path.display().to_string();
@@ -200,8 +203,8 @@ fn taken_over(server: &ListedServer, machine: &Machine<'_>) -> Result<ServerEntr
     Ok(entry)
 }
 
-/// A variable without a default that is not set.
-fn unset_variable(entry: &ServerEntry, machine: &Machine<'_>) -> Option<String> {
+/// A variable that is not set and has no default.
+fn unset_variable(entry: &ServerEntry, machine: &HostEnvironment<'_>) -> Option<String> {
     let mut texts: Vec<&String> = Vec::new();
     match &entry.transport {
         ServerTransport::Program { command, args, env, .. } => {
@@ -219,7 +222,7 @@ fn unset_variable(entry: &ServerEntry, machine: &Machine<'_>) -> Option<String> 
     names.find(|name| !name.contains(":-") && !(machine.is_set)(name)).map(str::to_owned)
 }
 
-/// A legal name that is not taken.
+/// A valid name that is not used.
 fn free_name(name: &str, client: &str, names: &mut BTreeSet<String>) -> String {
     let plain = legal_name(name);
     let second = legal_name(&format!("{plain}-{client}"));
@@ -227,43 +230,46 @@ fn free_name(name: &str, client: &str, names: &mut BTreeSet<String>) -> String {
         let short: String = second.chars().take(28).collect();
         format!("{short}-{number}")
     });
-    let free = |name: &String| !names.contains(name) && !RESERVED.contains(&name.as_str());
+    let free = |name: &String| !names.contains(name) && !RESERVED_NAMES.contains(&name.as_str());
     let mut candidates = [plain.clone(), second.clone()].into_iter().chain(numbered);
     let found = candidates.find(free).unwrap_or(plain);
     names.insert(found.clone());
     found
 }
 
-/// What stands for a variable that is known only where the gateway is started, in a configuration that is
-/// read for what it names alone.
+/// The value of a variable that is known only where the gateway runs, in a configuration that is
+/// read only for what it names.
 pub const UNKNOWN_VALUE: &str = "unset";
 
-/// The server of a configuration that is this entry of a client: one that is reached in the same
-/// way. A name alone says nothing, since two clients may use one for different servers.
+/// The configured server that a client's entry refers to: one that is reached in the same way. The
+/// name alone proves nothing, because two clients may use it for different servers.
 #[must_use]
-pub fn matching_server<'c>(server: &ListedServer, config: &'c Config) -> Option<&'c Upstream> {
+pub fn matching_server<'c>(
+    server: &ListedServer,
+    config: &'c Config,
+) -> Option<&'c UpstreamSettings> {
     let entry = server.entry.as_ref().ok()?;
-    config.upstreams.iter().find(|one| is_same(&entry.transport, &one.transport))
+    config.upstreams.iter().find(|one| is_same_server(&entry.transport, &one.transport))
 }
 
-fn is_same(entry: &ServerTransport, upstream: &Transport) -> bool {
+fn is_same_server(entry: &ServerTransport, upstream: &TransportSettings) -> bool {
     match (entry, upstream) {
         (
             ServerTransport::Program { command, args, env, .. },
-            Transport::Stdio { command: program, args: own, env: own_env, .. },
+            TransportSettings::Stdio { command: program, args: own, env: own_env, .. },
         ) => {
             let (name, program) = (Path::new(command).file_name(), Path::new(program).file_name());
             let home = std::env::var("HOME").unwrap_or_default();
             let expand = |text: &String| text.replace("${HOME}", &home);
             let args: Vec<String> = args.iter().map(expand).collect();
-            // What a variable holds is known only where the gateway is started.
+            // A variable's value is known only where the gateway runs.
             let mut plain = env.iter().filter(|(_, value)| !value.contains("${"));
             let same_env = plain.all(|(name, value)| own_env.get(name) == Some(value));
             name == program && args == *own && same_env
         }
         (
             ServerTransport::Address { url, headers },
-            Transport::Http { url: own, headers: own_headers, .. },
+            TransportSettings::Http { url: own, headers: own_headers, .. },
         ) => {
             // Another token is another account.
             let mut plain = headers.iter().filter(|(_, value)| !value.contains("${"));
@@ -291,7 +297,7 @@ mod tests {
         let same = |entry: &[(&str, &str)], own: &[(&str, &str)]| {
             let entry = ServerTransport::Address { url: url.clone(), headers: of(entry) };
             let (url, login) = (url.clone(), ServerLogin::default());
-            is_same(&entry, &Transport::Http { url, headers: of(own), login })
+            is_same_server(&entry, &TransportSettings::Http { url, headers: of(own), login })
         };
         let work = [("Authorization", "Bearer work")];
         assert!(same(&[], &work) && same(&[("authorization", "Bearer work")], &work));

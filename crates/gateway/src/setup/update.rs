@@ -1,78 +1,78 @@
-//! Taking what is new into a gateway that is there: new servers, and new tools of known ones.
+//! Adds what is new to an existing gateway: new servers, and new tools of known servers.
 //!
-//! Nothing existing is overwritten: `weaver.toml` gets sections at its end, the contracts entries at
-//! theirs, and both keep every other byte. A tool that changed is told and not touched, since that
-//! is for a person to look at. The signed folder is exchanged as a whole, so that the gateway sees
-//! either all of the change or nothing of it.
+//! Nothing is overwritten: sections are appended to `weaver.toml` and entries to the contracts, and
+//! all other bytes stay. A changed tool is reported and not touched, because a person must review
+//! it. The signed folder is exchanged as a whole, so that the gateway sees either all of the change
+//! or none of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use weaver_policy::{Contract, MAX_BYTES, PolicySet};
-use weaver_policy_analysis::propose::Proposal;
-use weaver_types::signature::{Kind, SigningKey};
+use weaver_policy::{Contract, MAX_DOCUMENT_BYTES, PolicySet};
+use weaver_policy_analysis::propose::ContractProposal;
+use weaver_types::signature::{DocumentKind, SigningKey};
 use weaver_types::{CapabilityId, Effects, Timestamp, UpstreamName};
 
-use super::documents::{self, ROOT_KEY, SECRETS, ServerSection};
-use super::error::{SetupError, system};
-use super::folder::Signer;
+use super::documents::{self, ROOT_KEY, SECRETS_FILE, ServerSection};
+use super::error::{SetupError, io_error};
+use super::folder::DocumentSigner;
 use super::posture::Posture;
 use super::review::Review;
 use super::secrets;
 use super::selection::{Selection, ServerFolders, matching_server};
 use crate::bounded_file;
 use crate::clients::{ClientFile, replace_file};
-use crate::config::{self, Config, Upstream};
+use crate::config::{self, Config, UpstreamSettings};
 use crate::interruption;
 use crate::listing::ListingResult;
 
-/// The configuration from which new servers are tried, beside the real one.
-const TRIAL: &str = ".weaver-update.toml";
-/// The signed folder until it takes its place.
-const STAGED: &str = ".weaver-update";
+/// The temporary configuration from which new servers are started.
+const TRIAL_CONFIG: &str = ".weaver-update.toml";
+/// The signed folder until it is exchanged.
+const STAGING_FOLDER: &str = ".weaver-update";
 
-/// A gateway that is there.
-pub struct Update {
+/// An existing gateway.
+pub struct GatewayUpdate {
     config: Config,
     policy: PolicySet,
     text: String,
     contracts: String,
 }
 
-/// What differs between a gateway and what its servers say now.
+/// The differences between a gateway's contracts and what its servers list now.
 #[derive(Debug, Default)]
-pub struct Changes {
-    /// Tools that no contract names, with what is proposed for them.
-    pub new: BTreeMap<CapabilityId, Proposal>,
-    /// Tools that are not as their contract pins them.
-    pub changed: Vec<CapabilityId>,
-    /// Those of them whose words speak of more than their contract allows.
-    pub raised: BTreeSet<CapabilityId>,
-    /// Tools that no contract names and that get none, since their words speak to the model.
+pub struct ServerChanges {
+    /// Tools without a contract, with their proposed contracts.
+    pub new_tools: BTreeMap<CapabilityId, ContractProposal>,
+    /// Tools that differ from what their contract pins.
+    pub changed_tools: Vec<CapabilityId>,
+    /// Changed tools whose descriptions suggest more effects than their contract allows.
+    pub raised_effects: BTreeSet<CapabilityId>,
+    /// Tools without a contract that get none, because their descriptions address the model.
     pub suspicious: Vec<CapabilityId>,
-    /// Tools that have a contract and are not listed any more, of servers that answered.
-    pub missing: Vec<CapabilityId>,
+    /// Tools with a contract that are no longer listed, of servers that answered.
+    pub missing_tools: Vec<CapabilityId>,
     /// Servers that did not answer, and why.
-    pub away: BTreeMap<UpstreamName, String>,
-    /// Tools that cannot be used, and why.
+    pub unreachable: BTreeMap<UpstreamName, String>,
+    /// Unusable tools, and why.
     pub problems: Vec<String>,
 }
 
-impl Update {
+impl GatewayUpdate {
     /// Reads the gateway.
     ///
     /// # Errors
-    /// [`SetupError::Check`], where it does not pass the check as it is.
+    /// [`SetupError::Check`], if it does not pass the check already.
     pub fn open(file: &Path, now: Timestamp) -> Result<Self, SetupError> {
         let (config, policy) = config::check(file, now).map_err(SetupError::Check)?;
         let read = |path: &Path, max: usize| {
-            bounded_file::text(path, max)
-                .map_err(|error| system("read", path)(io::Error::other(error.to_string())))
+            bounded_file::read_text(path, max)
+                .map_err(|error| io_error("read", path)(io::Error::other(error.to_string())))
         };
-        let text = read(&config.file, config::MAX_CONFIG)?;
-        let contracts = read(&config.folder.join("contracts.toml"), MAX_BYTES)?;
+        let text = read(&config.file, config::MAX_CONFIG_BYTES)?;
+        let contracts = read(&config.documents_folder.join("contracts.toml"), MAX_DOCUMENT_BYTES)?;
         Ok(Self { config, policy, text, contracts })
     }
 
@@ -82,19 +82,19 @@ impl Update {
         &self.config
     }
 
-    /// Where its root key is, unless it was moved.
+    /// The default location of its root key.
     #[must_use]
     pub fn root_key(&self) -> PathBuf {
         self.config.base().join(ROOT_KEY)
     }
 
-    /// The names that its servers have.
+    /// The names of its servers.
     #[must_use]
-    pub fn names(&self) -> BTreeSet<String> {
+    pub fn server_names(&self) -> BTreeSet<String> {
         self.config.upstreams.iter().map(|one| one.name.to_string()).collect()
     }
 
-    /// The variables that its file of variables sets.
+    /// The variables set in its file of variables.
     #[must_use]
     pub fn variables(&self) -> BTreeSet<String> {
         let file = self.config.environment_file.as_ref();
@@ -103,7 +103,7 @@ impl Update {
         lines.filter_map(|line| Some(line.split_once('=')?.0.to_owned())).collect()
     }
 
-    /// The files without the servers that the gateway stands in front of already.
+    /// The files without the servers that the gateway already has.
     #[must_use]
     pub fn unknown_servers(&self, mut files: Vec<ClientFile>) -> Vec<ClientFile> {
         for file in &mut files {
@@ -112,68 +112,71 @@ impl Update {
         files
     }
 
-    /// All servers, with the new ones: a configuration from which they can be started.
+    /// All servers, including the new ones, in a form that can be started.
     ///
     /// # Errors
     /// [`SetupError`].
-    pub fn listing_servers(&self, selection: &Selection) -> Result<Vec<Upstream>, SetupError> {
+    pub fn listing_servers(
+        &self,
+        selection: &Selection,
+    ) -> Result<Vec<UpstreamSettings>, SetupError> {
         if selection.servers.is_empty() {
             return Ok(self.config.upstreams.clone());
         }
-        let trial = self.config.base().join(TRIAL);
+        let trial_config = self.config.base().join(TRIAL_CONFIG);
         let text = self.with_sections(self.text.clone(), selection);
-        replace_file(&trial, &text).map_err(system("write", &trial))?;
+        replace_file(&trial_config, &text).map_err(io_error("write", &trial_config))?;
         let own = |name: &str| {
             let secret = selection.secrets.iter().find(|secret| secret.variable == name);
             secret.map(|secret| secret.value.clone())
         };
-        let config = config::load_with_variables(&trial, &own);
-        // It is of no use to anybody; the next update overwrites one that stays.
-        let _ = fs::remove_file(&trial);
+        let config = config::load_with_variables(&trial_config, &own);
+        // Nobody needs it; the next update overwrites a leftover one.
+        let _ = fs::remove_file(&trial_config);
         Ok(config.map_err(SetupError::Check)?.upstreams)
     }
 
-    /// What is new and what differs.
+    /// Compares what the servers list now with the contracts.
     #[must_use]
-    pub fn changes(&self, listed: Vec<(UpstreamName, ListingResult)>) -> Changes {
-        let mut changes = Changes::default();
+    pub fn changes(&self, listed: Vec<(UpstreamName, ListingResult)>) -> ServerChanges {
+        let mut changes = ServerChanges::default();
         let mut answered = Vec::new();
         for (name, result) in listed {
             match result {
                 Ok(tools) => answered.push((name, tools)),
-                Err(problem) => drop(changes.away.insert(name, problem.to_string())),
+                Err(problem) => drop(changes.unreachable.insert(name, problem.to_string())),
             }
         }
         let names: BTreeSet<String> = answered.iter().map(|(name, _)| name.to_string()).collect();
-        // The posture is that of the policy that is there; here only contracts are looked at.
-        let (review, problems) = Review::of(Posture::Locked, answered, &ServerFolders::new());
+        // Only contracts are compared, so the posture does not matter.
+        let (review, problems) = Review::propose(Posture::Locked, answered, &ServerFolders::new());
         changes.problems = problems;
         let named = self.contracts_by_id();
         let mut contracts = review.contracts();
         for (id, contract) in &named {
             let server = id.as_str().split('.').next().unwrap_or_default();
             match contracts.get(id) {
-                None if names.contains(server) => changes.missing.push(id.clone()),
+                None if names.contains(server) => changes.missing_tools.push(id.clone()),
                 Some(now) if is_changed(contract, now) => {
-                    changes.changed.push(id.clone());
+                    changes.changed_tools.push(id.clone());
                     let bound = contract.effects.unwrap_or(Effects::UNDECLARED);
                     if !now.effects.within(bound) {
-                        changes.raised.insert(id.clone());
+                        changes.raised_effects.insert(id.clone());
                     }
                 }
                 _ => {}
             }
         }
         contracts.retain(|id, _| !named.contains_key(id));
-        // A contract that pins nothing would go on to count when the words are others, and the rule
-        // that keeps such a tool away after a setup is not written here.
+        // A contract without a digest would still apply after the description changes, and an
+        // update does not write the rule that hides such a tool after a setup.
         let suspicious = review.suspicious().filter(|id| contracts.remove(*id).is_some());
         changes.suspicious = suspicious.cloned().collect();
-        changes.new = contracts;
+        changes.new_tools = contracts;
         changes
     }
 
-    /// The contracts of single tools.
+    /// The contracts of individual tools.
     fn contracts_by_id(&self) -> BTreeMap<CapabilityId, &Contract> {
         let entries = self.policy.contracts().capabilities.iter();
         let named = entries.filter_map(|(pattern, contract)| {
@@ -182,26 +185,27 @@ impl Update {
         named.collect()
     }
 
-    /// Writes what is new and signs it.
+    /// Writes and signs what is new.
     ///
     /// # Errors
-    /// [`SetupError`]; the gateway is then as it was, or has the new contracts and not the new
-    /// servers, which is whole as well.
+    /// [`SetupError`]; then the gateway is unchanged, or has the new contracts without the new
+    /// servers, which is also consistent.
     pub fn apply(
         &self,
         selection: &Selection,
-        changes: &Changes,
+        changes: &ServerChanges,
         key: &SigningKey,
         now: Timestamp,
     ) -> Result<(), SetupError> {
-        // What an interrupted update left.
-        let _ = fs::remove_dir_all(self.config.folder.with_file_name(STAGED));
-        if !changes.new.is_empty() {
-            let staged = self.staged(changes, key, now)?;
-            let exchanged = exchange(&staged, &self.config.folder);
+        // Removes what an interrupted update left.
+        let _ = fs::remove_dir_all(self.config.documents_folder.with_file_name(STAGING_FOLDER));
+        if !changes.new_tools.is_empty() {
+            let staging = self.stage_documents(changes, key, now)?;
+            let exchanged = exchange_folders(&staging, &self.config.documents_folder);
             interruption::step();
-            let _ = fs::remove_dir_all(&staged);
-            exchanged.map_err(system("put the new documents into", &self.config.folder))?;
+            let _ = fs::remove_dir_all(&staging);
+            exchanged
+                .map_err(io_error("put the new documents into", &self.config.documents_folder))?;
         }
         if selection.servers.is_empty() {
             return Ok(());
@@ -209,39 +213,39 @@ impl Update {
         let secrets = self.secrets_file();
         if selection.has_secrets_file() {
             let text = self.secrets_text(selection)?;
-            replace_file(&secrets, &text).map_err(system("write", &secrets))?;
+            replace_file(&secrets, &text).map_err(io_error("write", &secrets))?;
         }
         let text = self.config_text(selection);
-        replace_file(&self.config.file, &text).map_err(system("write", &self.config.file))?;
+        replace_file(&self.config.file, &text).map_err(io_error("write", &self.config.file))?;
         config::check(&self.config.file, now).map_err(SetupError::Check).map(|_| ())
     }
 
-    /// The folder of the documents with the new contracts, signed and checked, beside the old one.
-    fn staged(
+    /// The documents folder with the new contracts, signed and checked, next to the old one.
+    fn stage_documents(
         &self,
-        changes: &Changes,
+        changes: &ServerChanges,
         key: &SigningKey,
         now: Timestamp,
     ) -> Result<PathBuf, SetupError> {
-        let staged = copy_of(&self.config.folder, "contracts.")?;
-        let signer = Signer { folder: &staged, key, now };
-        signer.write(Kind::Contracts, &self.contracts_text(changes)?)?;
-        let config = Config { folder: staged.clone(), ..self.config.clone() };
+        let staging = copy_for_staging(&self.config.documents_folder, "contracts.")?;
+        let signer = DocumentSigner { folder: &staging, key, now };
+        signer.write(DocumentKind::Contracts, &self.contracts_text(changes)?)?;
+        let config = Config { documents_folder: staging.clone(), ..self.config.clone() };
         config::load_policy(&config, config::SignatureChecks::Required, now)
             .map_err(SetupError::Check)?;
-        Ok(staged)
+        Ok(staging)
     }
 
-    fn contracts_text(&self, changes: &Changes) -> Result<String, SetupError> {
-        let path = self.config.folder.join("contracts.toml");
+    fn contracts_text(&self, changes: &ServerChanges) -> Result<String, SetupError> {
+        let path = self.config.documents_folder.join("contracts.toml");
         let version = self.policy.contracts().version.saturating_add(1);
-        let by_hand = |reason| SetupError::ByHand { path: path.clone(), reason };
+        let manual_edit_error = |reason| SetupError::NeedsManualEdit { path: path.clone(), reason };
         let text = with_version(&self.contracts, version)
-            .ok_or_else(|| by_hand("its version is not on a line of its own"))?;
-        let fresh = documents::contracts(&changes.new);
-        let (_, entries) = fresh
+            .ok_or_else(|| manual_edit_error("its version is not on a line of its own"))?;
+        let contracts = documents::contracts(&changes.new_tools);
+        let (_, entries) = contracts
             .split_once("version = 1\n")
-            .ok_or_else(|| by_hand("the new entries cannot be told from their head"))?;
+            .ok_or_else(|| manual_edit_error("the new entries cannot be told from their head"))?;
         let end = if text.ends_with('\n') { "" } else { "\n" };
         Ok(format!("{text}{end}{entries}"))
     }
@@ -249,11 +253,11 @@ impl Update {
     fn config_text(&self, selection: &Selection) -> String {
         let mut text = self.text.clone();
         if selection.has_secrets_file() && self.config.environment_file.is_none() {
-            // A key of the root stands before all tables.
+            // A key of the root table must come before all tables.
             let lines = text.split_inclusive('\n');
             let head = lines.take_while(|line| line.starts_with('#') || line.trim().is_empty());
             let head: usize = head.map(str::len).sum();
-            text.insert_str(head, &format!("environment = \"{SECRETS}\"\n\n"));
+            text.insert_str(head, &format!("environment = \"{SECRETS_FILE}\"\n\n"));
         }
         self.with_sections(text, selection)
     }
@@ -270,7 +274,7 @@ impl Update {
 
     fn secrets_file(&self) -> PathBuf {
         let own = self.config.environment_file.clone();
-        own.unwrap_or_else(|| self.config.base().join(SECRETS))
+        own.unwrap_or_else(|| self.config.base().join(SECRETS_FILE))
     }
 
     fn secrets_text(&self, selection: &Selection) -> Result<String, SetupError> {
@@ -278,46 +282,46 @@ impl Update {
         match fs::read_to_string(&path) {
             Ok(text) => {
                 let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
-                Ok(format!("{text}{end}{}", secrets::lines(&selection.secrets)))
+                Ok(format!("{text}{end}{}", secrets::variable_lines(&selection.secrets)))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Ok(secrets::file_text(&selection.secrets))
             }
-            Err(error) => Err(system("read", &path)(error)),
+            Err(error) => Err(io_error("read", &path)(error)),
         }
     }
 }
 
-/// Whether a tool is another than the one that its contract pins.
-fn is_changed(contract: &Contract, now: &Proposal) -> bool {
+/// Whether a tool differs from what its contract pins.
+fn is_changed(contract: &Contract, now: &ContractProposal) -> bool {
     contract.upstream_digest.is_some() && now.upstream_digest != contract.upstream_digest
 }
 
-/// A copy of a folder of documents beside it, without the files whose names begin so.
-pub(super) fn copy_of(folder: &Path, except: &str) -> Result<PathBuf, SetupError> {
-    let staged = folder.with_file_name(STAGED);
-    match fs::remove_dir_all(&staged) {
+/// Copies a documents folder next to it, without the files whose names begin with `except`.
+pub(super) fn copy_for_staging(folder: &Path, except: &str) -> Result<PathBuf, SetupError> {
+    let staging = folder.with_file_name(STAGING_FOLDER);
+    match fs::remove_dir_all(&staging) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(system("remove", &staged)(error));
+            return Err(io_error("remove", &staging)(error));
         }
         _ => {}
     }
-    fs::create_dir(&staged).map_err(system("make", &staged))?;
-    let entries = fs::read_dir(folder).map_err(system("read", folder))?;
+    fs::create_dir(&staging).map_err(io_error("make", &staging))?;
+    let entries = fs::read_dir(folder).map_err(io_error("read", folder))?;
     for from in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
         let name = file_name(&from);
         if !name.starts_with(except) {
-            fs::copy(&from, staged.join(&name)).map_err(system("copy", &from))?;
+            fs::copy(&from, staging.join(&name)).map_err(io_error("copy", &from))?;
         }
     }
-    Ok(staged)
+    Ok(staging)
 }
 
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The text with another version, where that stands on a line of its own.
+/// The text with another version, if the version is on a line of its own.
 pub(super) fn with_version(text: &str, version: u64) -> Option<String> {
     let mut found = false;
     let mut open = true;
@@ -337,8 +341,8 @@ pub(super) fn with_version(text: &str, version: u64) -> Option<String> {
     found.then_some(lines)
 }
 
-/// Lets two folders change places, in one step where the system can.
-pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+/// Exchanges two folders, atomically if the system can.
+pub(super) fn exchange_folders(one: &Path, other: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -346,7 +350,7 @@ pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
             return Ok(());
         }
     }
-    let aside = other.with_file_name(format!("{STAGED}-old"));
+    let aside = other.with_file_name(format!("{STAGING_FOLDER}-old"));
     let _ = fs::remove_dir_all(&aside);
     fs::rename(other, &aside)?;
     if let Err(error) = fs::rename(one, other) {

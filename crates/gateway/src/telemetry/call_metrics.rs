@@ -1,31 +1,31 @@
-//! What is counted of calls.
+//! Metrics of tool calls.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::call_trace::Stage;
+use super::call_trace::StageRecord;
 use super::family::{MetricFamily, MetricKind, SampleValue};
 use super::histogram::Histogram;
 
-/// The most servers that are told apart. The configuration names them, and it can be replaced while
-/// the gateway runs.
+/// The most servers with series of their own. The configuration names the servers, and it can be
+/// replaced while the gateway runs, so their number has to be bounded.
 const MAX_SERVERS: usize = 512;
-/// What stands for further ones.
-const OTHER: &str = "other";
+/// The label of all further servers.
+const OTHER_SERVERS: &str = "other";
 
-/// What a stretch of a call was spent on.
+/// A stage of a call, by which its time is broken down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CallStage {
-    /// Deciding on the call, and recording what is about to be done.
+    /// Deciding on the call and recording the intended action.
     Decision,
     /// Waiting for a person's approval.
     Hold,
-    /// From the first attempt to the end of the last, with pauses between them.
+    /// From the start of the first attempt to the end of the last, including the pauses between.
     Execution,
-    /// One attempt at the server.
+    /// One request to the server.
     Server,
-    /// Turning the result into what the client is shown, and recording it.
+    /// Turning the result into what the client sees, and recording it.
     Firewall,
 }
 
@@ -41,38 +41,38 @@ impl CallStage {
     }
 }
 
-/// A call that is over.
+/// A finished call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CallReport {
-    /// The server by its configured name; `tools` and the like for what has none.
+    /// The configured name of the server; a word such as `tools` for calls that go to no server.
     pub(crate) server: String,
-    /// The method of the protocol.
+    /// The MCP method.
     pub(crate) method: &'static str,
     /// `ok`, `error`, or the verdict that stopped it.
     pub(crate) outcome: &'static str,
-    /// The code of the reason, where it did not go well.
+    /// The reason code of a call that did not succeed.
     pub(crate) reason: Option<&'static str>,
     pub(crate) call: String,
     pub(crate) run: String,
     pub(crate) principal: String,
-    /// The request that made it.
+    /// The request that made the call.
     pub(crate) request: RequestOrigin,
-    /// The resource that it reads, as its server names it, without secrets.
+    /// The URI of the resource that the call reads, without secrets.
     pub(crate) resource_uri: Option<String>,
 }
 
-/// The request of a client that makes a call, as traces name it.
+/// The client request that made a call, as traces describe it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RequestOrigin {
-    /// Its id in JSON-RPC, as a text.
+    /// The JSON-RPC id, as text.
     pub(crate) id: String,
-    /// The version of the protocol that it is written in.
+    /// The MCP version of the request.
     pub(crate) protocol_version: Option<&'static str>,
-    /// The session of the protocol that it is part of, over HTTP.
+    /// The MCP session over HTTP.
     pub(crate) session: Option<String>,
 }
 
-/// Counters and times of calls.
+/// Counters and durations of calls.
 #[derive(Debug, Default)]
 pub(crate) struct CallMetrics(Mutex<CallTables>);
 
@@ -80,26 +80,26 @@ pub(crate) struct CallMetrics(Mutex<CallTables>);
 struct CallTables {
     calls: BTreeMap<String, BTreeMap<&'static str, u64>>,
     durations: BTreeMap<(String, &'static str), Histogram>,
-    /// The same of single requests to servers.
+    /// Durations of single requests to servers.
     attempts: BTreeMap<(String, &'static str), Histogram>,
     stages: BTreeMap<CallStage, Histogram>,
     reasons: BTreeMap<&'static str, u64>,
 }
 
 impl CallMetrics {
-    pub(super) fn record(&self, report: &CallReport, stages: &[Stage], took: Duration) {
+    pub(super) fn record(&self, report: &CallReport, stages: &[StageRecord], duration: Duration) {
         let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = tables.calls.contains_key(&report.server);
-        let has_room = known || tables.calls.len() < MAX_SERVERS;
-        let server = if has_room { &report.server } else { OTHER };
+        let has_series = tables.calls.contains_key(&report.server);
+        let has_room = has_series || tables.calls.len() < MAX_SERVERS;
+        let server = if has_room { &report.server } else { OTHER_SERVERS };
         *tables.calls.entry(server.to_owned()).or_default().entry(report.outcome).or_default() += 1;
-        tables.durations.entry((server.to_owned(), report.method)).or_default().record(took);
+        tables.durations.entry((server.to_owned(), report.method)).or_default().record(duration);
         for attempt in stages.iter().filter(|stage| stage.kind == CallStage::Server) {
             let times = tables.attempts.entry((server.to_owned(), report.method)).or_default();
-            times.record(attempt.took());
+            times.record(attempt.duration());
         }
         for stage in stages {
-            tables.stages.entry(stage.kind).or_default().record(stage.took());
+            tables.stages.entry(stage.kind).or_default().record(stage.duration());
         }
         if let Some(reason) = report.reason {
             *tables.reasons.entry(reason).or_default() += 1;
@@ -120,11 +120,13 @@ impl CallMetrics {
         }
         let names = ["weaver_call_duration_seconds", "mcp.server.operation.duration", "s"];
         let help = "How long calls took from the client's request to its answer.";
-        let durations = by_method(MetricFamily::new(Histogram, names, help), &tables.durations);
+        let durations =
+            with_method_histograms(MetricFamily::new(Histogram, names, help), &tables.durations);
         let names =
             ["weaver_server_request_duration_seconds", "mcp.client.operation.duration", "s"];
         let help = "How long servers took to answer single requests of calls.";
-        let attempts = by_method(MetricFamily::new(Histogram, names, help), &tables.attempts);
+        let attempts =
+            with_method_histograms(MetricFamily::new(Histogram, names, help), &tables.attempts);
         let names = ["weaver_call_stage_duration_seconds", "weaver.call.stage.duration", "s"];
         let help = "What the time of calls was spent on.";
         let mut stages = MetricFamily::new(Histogram, names, help);
@@ -142,8 +144,8 @@ impl CallMetrics {
     }
 }
 
-/// The metric with what was measured by server and method.
-fn by_method(
+/// Adds the histograms by server and method to the metric.
+fn with_method_histograms(
     family: MetricFamily,
     measured: &BTreeMap<(String, &'static str), Histogram>,
 ) -> MetricFamily {
@@ -176,7 +178,8 @@ mod tests {
         }
         let families = metrics.families();
         assert_eq!(families[0].samples.len(), MAX_SERVERS + 1);
-        let other = families[0].samples.iter().find(|sample| sample.labels[0].1 == OTHER).unwrap();
+        let other =
+            families[0].samples.iter().find(|sample| sample.labels[0].1 == OTHER_SERVERS).unwrap();
         assert_eq!(other.value, SampleValue::Number(4));
     }
 }

@@ -1,14 +1,14 @@
-//! The text format of Prometheus, version 0.0.4.
+//! The Prometheus text exposition format, version 0.0.4.
 
 use std::fmt::Write as _;
 
 use super::family::{MetricFamily, MetricKind, Sample, SampleValue};
 use super::histogram::{BOUNDS, Histogram};
 
-/// The media type.
+/// The media type of the format.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Writes metrics as text.
+/// Renders metrics as text.
 pub(crate) fn render(families: &[MetricFamily]) -> String {
     let mut out = String::new();
     for family in families {
@@ -32,7 +32,7 @@ pub(crate) fn render(families: &[MetricFamily]) -> String {
     out
 }
 
-/// Buckets are cumulative in this format.
+/// Writes a histogram; in this format each bucket includes the ones below it.
 fn histogram(out: &mut String, name: &str, sample: &Sample, found: &Histogram) {
     let mut up_to = 0;
     for (bound, count) in BOUNDS.iter().zip(found.counts) {
@@ -41,14 +41,14 @@ fn histogram(out: &mut String, name: &str, sample: &Sample, found: &Histogram) {
     }
     let Histogram { count, sum, .. } = found;
     let _ = writeln!(out, "{name}_bucket{} {count}", labels(sample, Some("+Inf")));
-    let own = labels(sample, None);
-    let _ = writeln!(out, "{name}_sum{own} {sum}\n{name}_count{own} {count}");
+    let label_text = labels(sample, None);
+    let _ = writeln!(out, "{name}_sum{label_text} {sum}\n{name}_count{label_text} {count}");
 }
 
-/// The labels in braces; nothing where there are none.
+/// The labels in braces; empty if there are none.
 fn labels(sample: &Sample, bound: Option<&str>) -> String {
-    let own = sample.labels.iter().map(|(name, value)| (*name, value.as_str()));
-    let all: Vec<String> = own
+    let pairs = sample.labels.iter().map(|(name, value)| (*name, value.as_str()));
+    let all: Vec<String> = pairs
         .chain(bound.map(|bound| ("le", bound)))
         .map(|(name, value)| {
             let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");

@@ -1,34 +1,33 @@
-//! Metrics as they are at one moment, whoever reads them: the model that Prometheus and OpenTelemetry
-//! share.
+//! Snapshots of metrics, in the data model that Prometheus and OpenTelemetry share.
 
 use super::histogram::Histogram;
 
-/// How the values of a metric relate over time.
+/// How the values of a metric develop over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MetricKind {
-    /// It only grows.
+    /// A total that only grows.
     Counter,
-    /// It goes up and down.
+    /// A value that goes up and down.
     Gauge,
-    /// It counts durations by buckets.
+    /// Counts of durations by bucket.
     Histogram,
 }
 
-/// All samples of one metric.
+/// A metric with all its samples.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct MetricFamily {
-    /// The name for Prometheus, with its unit and the ending of its kind.
+    /// The Prometheus name, with the unit and the suffix of its kind.
     pub(crate) name: &'static str,
-    /// The name by OpenTelemetry's conventions.
+    /// The OpenTelemetry name.
     pub(crate) otlp_name: &'static str,
-    /// The unit, as UCUM writes it.
+    /// The unit in UCUM notation.
     pub(crate) unit: &'static str,
     pub(crate) help: &'static str,
     pub(crate) kind: MetricKind,
     pub(crate) samples: Vec<Sample>,
 }
 
-/// One value of a metric, and what it is of.
+/// One value of a metric with its labels.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) labels: Vec<(&'static str, String)>,
@@ -42,7 +41,7 @@ pub(crate) enum SampleValue {
 }
 
 impl MetricFamily {
-    /// A metric without samples yet.
+    /// A metric without samples.
     pub(crate) fn new(
         kind: MetricKind,
         [name, otlp_name, unit]: [&'static str; 3],
@@ -51,14 +50,14 @@ impl MetricFamily {
         Self { name, otlp_name, unit, help, kind, samples: Vec::new() }
     }
 
-    /// The same with one more sample.
+    /// Adds a sample.
     pub(crate) fn with(mut self, labels: &[(&'static str, &str)], value: SampleValue) -> Self {
         let labels = labels.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         self.samples.push(Sample { labels, value });
         self
     }
 
-    /// The same with its only sample.
+    /// Adds a single sample without labels.
     pub(crate) fn only(self, value: u64) -> Self {
         self.with(&[], SampleValue::Number(value))
     }

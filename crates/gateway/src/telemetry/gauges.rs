@@ -1,14 +1,14 @@
-//! What can be read off a gateway at any moment.
+//! Collects all metrics of a gateway into one snapshot.
 
 use super::family::{MetricFamily, MetricKind, SampleValue};
 use super::{EventCounter, Telemetry};
 use crate::serve::ServerStatus;
 
-/// All metrics of a gateway whose state is `status`.
+/// All metrics of a gateway in the state `status`.
 pub(crate) fn gather(telemetry: &Telemetry, status: &ServerStatus) -> Vec<MetricFamily> {
-    let mut families = of_state(status);
+    let mut families = state_metrics(status);
     families.extend(telemetry.calls.families());
-    families.extend(of_counters(telemetry));
+    families.extend(counter_metrics(telemetry));
     families.push(build_info());
     let started = u64::try_from(telemetry.started_at.micros() / 1_000_000).unwrap_or_default();
     let names = ["weaver_start_time_seconds", "weaver.start_time", "s"];
@@ -17,13 +17,13 @@ pub(crate) fn gather(telemetry: &Telemetry, status: &ServerStatus) -> Vec<Metric
     families
 }
 
-fn of_state(status: &ServerStatus) -> Vec<MetricFamily> {
+fn state_metrics(status: &ServerStatus) -> Vec<MetricFamily> {
     let gauge = |names, help, count: usize| {
         let count = u64::try_from(count).unwrap_or(u64::MAX);
         MetricFamily::new(MetricKind::Gauge, names, help).only(count)
     };
-    let under_way = status.sessions.iter().map(|session| session.requests).sum();
-    let away = status.servers.values().filter(|server| !server.is_ready()).count();
+    let open_requests = status.sessions.iter().map(|session| session.requests).sum();
+    let unavailable = status.servers.values().filter(|server| !server.is_ready()).count();
     let mut families = vec![
         gauge(
             ["weaver_sessions", "weaver.sessions", "{session}"],
@@ -33,7 +33,7 @@ fn of_state(status: &ServerStatus) -> Vec<MetricFamily> {
         gauge(
             ["weaver_requests_under_way", "weaver.requests.under_way", "{request}"],
             "Requests that are not answered yet.",
-            under_way,
+            open_requests,
         ),
         gauge(
             ["weaver_servers", "weaver.servers", "{server}"],
@@ -43,7 +43,7 @@ fn of_state(status: &ServerStatus) -> Vec<MetricFamily> {
         gauge(
             ["weaver_servers_away", "weaver.servers.away", "{server}"],
             "Servers that cannot be used now.",
-            away,
+            unavailable,
         ),
         gauge(
             ["weaver_calls_held", "weaver.calls.held", "{call}"],
@@ -51,11 +51,11 @@ fn of_state(status: &ServerStatus) -> Vec<MetricFamily> {
             status.held,
         ),
     ];
-    families.extend(of_servers(status));
+    families.extend(server_metrics(status));
     families
 }
 
-fn of_servers(status: &ServerStatus) -> [MetricFamily; 2] {
+fn server_metrics(status: &ServerStatus) -> [MetricFamily; 2] {
     let names = ["weaver_server_ready", "weaver.server.ready", "1"];
     let help = "1 for a server whose tools can be called, 0 for one that is away.";
     let mut ready = MetricFamily::new(MetricKind::Gauge, names, help);
@@ -72,9 +72,9 @@ fn of_servers(status: &ServerStatus) -> [MetricFamily; 2] {
     [ready, changed]
 }
 
-fn of_counters(telemetry: &Telemetry) -> [MetricFamily; 5] {
-    let counter = |names, help, counted: &EventCounter| {
-        MetricFamily::new(MetricKind::Counter, names, help).only(counted.get())
+fn counter_metrics(telemetry: &Telemetry) -> [MetricFamily; 5] {
+    let counter = |names, help, events: &EventCounter| {
+        MetricFamily::new(MetricKind::Counter, names, help).only(events.get())
     };
     let (http, export) = (&telemetry.http, &telemetry.export);
     [

@@ -1,7 +1,7 @@
-//! Traces and metrics for a collector, by the OpenTelemetry protocol over HTTP with Protocol Buffers.
+//! Exports traces and metrics to a collector over OTLP (HTTP with Protocol Buffers).
 //!
-//! Nothing waits for the collector: spans go through a queue with an end, and what finds no room in
-//! it is dropped and counted.
+//! Nothing waits for the collector: spans go through a bounded queue, and those that find it full
+//! are dropped and counted.
 
 mod exporter;
 mod metrics;

@@ -1,4 +1,4 @@
-//! A driver whose attempts are measured.
+//! A driver wrapper that measures each attempt.
 
 use std::sync::Arc;
 
@@ -7,18 +7,19 @@ use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawResult};
 
 use super::call_trace::{CallTrace, StageTimer};
 
-/// A driver whose attempts are stages of the call that the task works on.
+/// A driver whose attempts are recorded as stages of the call that the current task works on.
 struct TimedDriver(Arc<dyn Driver>);
 
-/// The same driver, measured.
+/// Wraps a driver so that its attempts are measured.
 pub(crate) fn timed(driver: Arc<dyn Driver>) -> Arc<dyn Driver> {
     Arc::new(TimedDriver(driver))
 }
 
 impl Driver for TimedDriver {
     fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
-        let timer = CallTrace::current().map(|trace| trace.begin_server());
-        // It begins while the attempt is the current one, so that the server is told of it.
+        let timer = CallTrace::current().map(|trace| trace.begin_attempt());
+        // The request is built while this attempt is the current one, so that it carries this
+        // span's context.
         let work = self.0.execute(call);
         Box::pin(async move {
             let done = work.await;
@@ -33,9 +34,9 @@ impl Driver for TimedDriver {
     }
 
     fn execute_stream(&self, call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
-        let timer = CallTrace::current().map(|trace| trace.begin_server());
+        let timer = CallTrace::current().map(|trace| trace.begin_attempt());
         let Some(source) = self.0.execute_stream(call) else {
-            // Nothing was attempted: the whole result is asked for instead.
+            // Nothing was attempted: the caller falls back to `execute`.
             if let Some(timer) = timer {
                 timer.discard();
             }
@@ -44,8 +45,8 @@ impl Driver for TimedDriver {
         Some(Box::new(TimedSource { source, timer, error: None }))
     }
 
-    fn price(&self, call: &CapabilityId) -> Millicents {
-        self.0.price(call)
+    fn max_cost(&self, call: &CapabilityId) -> Millicents {
+        self.0.max_cost(call)
     }
 
     fn reports_progress(&self) -> bool {

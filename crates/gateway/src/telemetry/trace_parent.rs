@@ -1,15 +1,15 @@
-//! The context of a trace in the `_meta` of a message: W3C Trace Context, as MCP carries it.
+//! The trace context in the `_meta` of a message: W3C Trace Context, as MCP carries it.
 
 use serde_json::{Map, Value};
 
-/// The key in `_meta`.
-pub(crate) const KEY: &str = "traceparent";
+/// The key of the context in `_meta`.
+pub(crate) const META_KEY: &str = "traceparent";
 const SAMPLED: u8 = 1;
 
-/// Where a message belongs in a trace: the header `traceparent` of W3C Trace Context.
+/// The trace and span that a message belongs to: the `traceparent` of W3C Trace Context.
 ///
-/// `tracestate` and `baggage` are not carried on: they are free text, which would reach a server past
-/// the policy and the log.
+/// `tracestate` and `baggage` are not forwarded: they are free text, which would reach a server
+/// without passing the policy and the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TraceParent {
     pub(crate) trace: [u8; 16],
@@ -18,24 +18,29 @@ pub(crate) struct TraceParent {
 }
 
 impl TraceParent {
-    /// The context of a request, where it has a well-formed one.
-    pub(crate) fn of_params(params: &Map<String, Value>) -> Option<Self> {
-        Self::parse(params.get("_meta")?.get(KEY)?.as_str()?)
+    /// The context of a request, if it has a well-formed one.
+    pub(crate) fn from_params(params: &Map<String, Value>) -> Option<Self> {
+        Self::parse(params.get("_meta")?.get(META_KEY)?.as_str()?)
     }
 
-    /// Reads the text form. Fields that later versions may add are passed over.
+    /// Parses the text form. Extra fields of later versions are ignored, as the recommendation
+    /// asks.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut fields = text.split('-');
-        let (version, trace) = (bytes::<1>(fields.next()?)?, bytes::<16>(fields.next()?)?);
-        let (span, flags) = (bytes::<8>(fields.next()?)?, bytes::<1>(fields.next()?)?);
-        let is_whole = match version {
+        let (version, trace) = (parse_hex::<1>(fields.next()?)?, parse_hex::<16>(fields.next()?)?);
+        let (span, flags) = (parse_hex::<8>(fields.next()?)?, parse_hex::<1>(fields.next()?)?);
+        let is_well_formed = match version {
             [0xff] => return None,
             [0] => fields.next().is_none(),
             _ => true,
         };
         let [flags] = flags;
         let sampled = flags & SAMPLED != 0;
-        (is_whole && trace != [0; 16] && span != [0; 8]).then_some(Self { trace, span, sampled })
+        (is_well_formed && trace != [0; 16] && span != [0; 8]).then_some(Self {
+            trace,
+            span,
+            sampled,
+        })
     }
 
     /// The text form.
@@ -50,14 +55,14 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Exactly `N` bytes of lower-case hexadecimal digits.
-fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),
         b'a'..=b'f' => Some(byte - b'a' + 10),
         _ => None,
     };
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if pairs.len() != N || !rest.is_empty() {
+    let (pairs, odd_digit) = text.as_bytes().as_chunks::<2>();
+    if pairs.len() != N || !odd_digit.is_empty() {
         return None;
     }
     let mut out = [0; N];

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use weaver_gateway::clients::{Client, ClientFile, ClientFileError, Connections, Folders};
+use weaver_gateway::clients::{Client, ClientFile, ClientFileError, ClientFolders, ConnectedFiles};
 use weaver_gateway::config;
 use weaver_types::Timestamp;
 
@@ -68,12 +68,12 @@ const CLIENT_FILES: [Broken; 38] = [
 ];
 
 fn read(dir: &Path, broken: &Broken) -> Result<ClientFile, ClientFileError> {
-    let client = Client::named(broken.client).unwrap();
-    let folders = Folders::below(dir, &dir.join("project"));
-    let path = client.places[0].file(&folders);
+    let client = Client::by_id(broken.client).unwrap();
+    let folders = ClientFolders::under(dir, &dir.join("project"));
+    let path = client.locations[0].file(&folders);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, broken.text).unwrap();
-    let read = ClientFile::read(client, &client.places[0], &folders);
+    let read = ClientFile::read(client, &client.locations[0], &folders);
     assert_eq!(fs::read_to_string(&path).unwrap(), broken.text);
     read
 }
@@ -179,11 +179,14 @@ fn damaged_records_of_connections_are_told() {
         ("backup", "something else", "clients.backup_changed"),
     ] {
         let dir = TempDir::new().unwrap();
-        let client = Client::named("cursor").unwrap();
-        let folders = Folders::below(dir.path(), dir.path());
-        let connections =
-            Connections::new(dir.path().join("c"), "/opt/weaver".into(), "/etc/weaver.toml".into());
-        let file = || ClientFile::read(client, &client.places[0], &folders).unwrap();
+        let client = Client::by_id("cursor").unwrap();
+        let folders = ClientFolders::under(dir.path(), dir.path());
+        let connections = ConnectedFiles::new(
+            dir.path().join("c"),
+            "/opt/weaver".into(),
+            "/etc/weaver.toml".into(),
+        );
+        let file = || ClientFile::read(client, &client.locations[0], &folders).unwrap();
         let plan = connections.plan(file(), &|_| true).unwrap();
         connections.connect(&plan, Timestamp::from_micros(1)).unwrap();
         let written = fs::read_to_string(&file().path).unwrap();
@@ -217,8 +220,11 @@ fn what_cannot_be_edited_safely_is_left_alone() {
             line: 1,
             cause: "",
         };
-        let connections =
-            Connections::new(dir.path().join("c"), "/opt/weaver".into(), "/etc/weaver.toml".into());
+        let connections = ConnectedFiles::new(
+            dir.path().join("c"),
+            "/opt/weaver".into(),
+            "/etc/weaver.toml".into(),
+        );
         let error =
             match read(dir.path(), &broken).and_then(|file| connections.plan(file, &|_| true)) {
                 Err(error) => error,

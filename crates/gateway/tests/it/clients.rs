@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 use weaver_gateway::clients::{
-    Client, ClientFile, ConnectionState, Connections, Folders, ListedServer, ServerTransport, Undo,
+    Client, ClientFile, ClientFolders, ConnectedFileState, ConnectedFiles, ListedServer,
+    ServerTransport, UndoAction,
 };
 use weaver_types::Timestamp;
 
@@ -20,12 +21,12 @@ impl Home {
         Self { dir: TempDir::new().unwrap() }
     }
 
-    fn folders(&self) -> Folders {
-        Folders::below(self.dir.path(), &self.dir.path().join("project"))
+    fn folders(&self) -> ClientFolders {
+        ClientFolders::under(self.dir.path(), &self.dir.path().join("project"))
     }
 
     fn file(&self, client: &Client) -> PathBuf {
-        client.places[0].file(&self.folders())
+        client.locations[0].file(&self.folders())
     }
 
     fn put(&self, client: &Client, text: &str) -> PathBuf {
@@ -36,12 +37,12 @@ impl Home {
     }
 
     fn read(&self, client: &Client) -> ClientFile {
-        ClientFile::read(client, &client.places[0], &self.folders()).unwrap()
+        ClientFile::read(client, &client.locations[0], &self.folders()).unwrap()
     }
 
-    fn connections(&self) -> Connections {
+    fn connections(&self) -> ConnectedFiles {
         let folder = self.dir.path().join("weaver/.weaver/clients");
-        Connections::new(folder, PathBuf::from("/opt/weaver"), PathBuf::from("/etc/weaver.toml"))
+        ConnectedFiles::new(folder, PathBuf::from("/opt/weaver"), PathBuf::from("/etc/weaver.toml"))
     }
 
     /// Connects the client; what its file holds then.
@@ -52,10 +53,10 @@ impl Home {
     }
 
     /// Takes the connection back; how that went.
-    fn disconnect(&self, client: &Client) -> Undo {
+    fn disconnect(&self, client: &Client) -> UndoAction {
         let all = self.connections().all().unwrap();
         let connection = all.iter().find(|one| one.client() == client.id).unwrap();
-        let undo = connection.undo(&connection.read().unwrap()).unwrap();
+        let undo = connection.undo(&connection.read_file().unwrap()).unwrap();
         connection.disconnect(&undo).unwrap();
         assert!(self.connections().all().unwrap().iter().all(|one| one.client() != client.id));
         undo
@@ -66,9 +67,9 @@ impl Home {
 #[test]
 fn the_users_own_folder_is_no_project() {
     let home = TempDir::new().unwrap();
-    let folders = Folders::below(home.path(), home.path());
-    let cursor = Client::named("cursor").unwrap();
-    let path = cursor.places[0].file(&folders);
+    let folders = ClientFolders::under(home.path(), home.path());
+    let cursor = Client::by_id("cursor").unwrap();
+    let path = cursor.locations[0].file(&folders);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, fixture(cursor)).unwrap();
     let found: Vec<PathBuf> =
@@ -98,7 +99,7 @@ fn each_client_says_the_same_two_servers() {
         let file = home.read(client);
         for (name, package) in [("filesystem", "server-filesystem"), ("memory", "server-memory")] {
             let (_, entry) = file
-                .usable()
+                .usable_servers()
                 .find(|(one, _)| one.name == name)
                 .unwrap_or_else(|| panic!("{}", client.id));
             let ServerTransport::Program { command, args, .. } = &entry.transport else {
@@ -131,8 +132,13 @@ fn connecting_leaves_one_entry_and_disconnecting_every_byte() {
             "{}",
             client.id
         );
-        assert_eq!(home.connections().all().unwrap()[0].state(), ConnectionState::Connected);
-        assert_eq!(home.disconnect(client), Undo::Exact(Some(before.clone())), "{}", client.id);
+        assert_eq!(home.connections().all().unwrap()[0].state(), ConnectedFileState::Connected);
+        assert_eq!(
+            home.disconnect(client),
+            UndoAction::Exact(Some(before.clone())),
+            "{}",
+            client.id
+        );
         assert_eq!(fs::read_to_string(path).unwrap(), before, "{}", client.id);
     }
 }
@@ -202,11 +208,11 @@ fn a_file_that_was_changed_since_loses_our_entry_alone() {
         fs::write(&path, format!("{after}{comment}")).unwrap();
         assert_eq!(
             home.connections().all().unwrap()[0].state(),
-            ConnectionState::Edited,
+            ConnectedFileState::Edited,
             "{}",
             client.id
         );
-        let Undo::Merged(text) = home.disconnect(client) else { panic!("{}", client.id) };
+        let UndoAction::Merged(text) = home.disconnect(client) else { panic!("{}", client.id) };
         assert!(text.ends_with(comment), "{}: {text}", client.id);
         let file = home.read(client);
         let values: Vec<(String, usize)> =
@@ -253,19 +259,19 @@ fn clients_that_search_tools_get_their_profile() {
         home.disconnect(client);
         assert_eq!(fs::read_to_string(path).unwrap(), before, "{}", client.id);
     }
-    assert!(Client::named("claude-code").unwrap().searches_tools());
+    assert!(Client::by_id("claude-code").unwrap().searches_tools());
 }
 
 /// Who changes how a server is started in `weaver.toml` does not get the old one back in the client.
 #[test]
 fn an_entry_that_gave_way_stays_away() {
-    let client = Client::named("cursor").unwrap();
+    let client = Client::by_id("cursor").unwrap();
     let home = Home::new();
     home.put(client, &fixture(client));
     let once = home.connect(client);
     let plan = home.connections().plan(home.read(client), &|_| false).unwrap();
     assert_eq!(plan.text, once);
-    assert_eq!((plan.replaced, plan.left), (vec!["filesystem".into(), "memory".into()], vec![]));
+    assert_eq!((plan.replaced, plan.kept), (vec!["filesystem".into(), "memory".into()], vec![]));
 }
 
 #[test]
@@ -274,7 +280,7 @@ fn a_client_without_a_file_gets_one_and_loses_it_again() {
         let home = Home::new();
         let text = home.connect(client);
         assert!(text.contains("/opt/weaver"), "{}: {text}", client.id);
-        assert_eq!(home.disconnect(client), Undo::Exact(None), "{}", client.id);
+        assert_eq!(home.disconnect(client), UndoAction::Exact(None), "{}", client.id);
         assert!(!home.file(client).exists(), "{}", client.id);
     }
 }
@@ -282,7 +288,7 @@ fn a_client_without_a_file_gets_one_and_loses_it_again() {
 #[test]
 fn the_entry_has_the_clients_own_form() {
     let entry = |id: &str, keys: &[&str]| {
-        let client = Client::named(id).unwrap();
+        let client = Client::by_id(id).unwrap();
         let home = Home::new();
         let text = home.connect(client);
         let value: Value = serde_json::from_str(&text).unwrap();
@@ -300,12 +306,12 @@ fn the_entry_has_the_clients_own_form() {
         serde_json::json!(["/opt/weaver", "serve", "--config", "/etc/weaver.toml"])
     );
     let home = Home::new();
-    let text = home.connect(Client::named("codex").unwrap());
+    let text = home.connect(Client::by_id("codex").unwrap());
     assert_eq!(
         text,
         "[mcp_servers.weaver]\ncommand = \"/opt/weaver\"\nargs = [\"serve\", \"--config\", \"/etc/weaver.toml\"]\n"
     );
-    let text = home.connect(Client::named("goose").unwrap());
+    let text = home.connect(Client::by_id("goose").unwrap());
     assert!(
         text.starts_with("extensions:\n  weaver:\n    enabled: true\n    type: stdio\n"),
         "{text}"
@@ -315,7 +321,7 @@ fn the_entry_has_the_clients_own_form() {
 /// A connection that was interrupted between any two of its writes can be made, or taken back.
 #[test]
 fn an_interrupted_connection_loses_nothing() {
-    for client in [Client::named("cursor").unwrap(), Client::named("codex").unwrap()] {
+    for client in [Client::by_id("cursor").unwrap(), Client::by_id("codex").unwrap()] {
         let before = fixture(client);
         // What is on disk after each write: the backup, the record, the client's file.
         for writes in 0..=3 {
@@ -350,8 +356,8 @@ fn an_interrupted_connection_loses_nothing() {
                 }
             }
             for connection in home.connections().all().unwrap() {
-                let undo = connection.undo(&connection.read().unwrap()).unwrap();
-                assert_eq!(undo, Undo::Nothing);
+                let undo = connection.undo(&connection.read_file().unwrap()).unwrap();
+                assert_eq!(undo, UndoAction::Nothing);
                 connection.disconnect(&undo).unwrap();
             }
             assert_eq!(fs::read_to_string(&path).unwrap(), before);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weaver_gateway::config::{Config, Finding, Mode, Transport, load_with};
+use weaver_gateway::config::{Config, DocumentFinding, ToolListMode, TransportSettings, load_with};
 use weaver_types::SafetyMode;
 
 use crate::folder::Folder;
@@ -21,14 +21,14 @@ fn loaded(folder: &Folder) -> Config {
 }
 
 /// The findings of a configuration that is the example with `more` at its end.
-fn findings(more: &str) -> Vec<Finding> {
+fn findings(more: &str) -> Vec<DocumentFinding> {
     let folder = Folder::new();
     folder.append("weaver.toml", more);
     load_with(folder.path("weaver.toml"), &variables).unwrap_err().findings().to_vec()
 }
 
 /// The one finding.
-fn finding(more: &str) -> Finding {
+fn finding(more: &str) -> DocumentFinding {
     let found = findings(more);
     assert_eq!(found.len(), 1, "{found:#?}");
     found[0].clone()
@@ -40,11 +40,11 @@ fn defaults_are_as_documented() {
     let config = loaded(&folder);
     assert_eq!(
         (config.profile.mode, config.unprefixed, config.profile.shortlist),
-        (Mode::Gateway, false, 8)
+        (ToolListMode::Gateway, false, 8)
     );
-    assert_eq!(config.idle, Duration::from_secs(3600));
-    assert_eq!(config.store, folder.path(".weaver/ledger.db"));
-    assert_eq!(config.folder, folder.path("policy"));
+    assert_eq!(config.idle_timeout, Duration::from_secs(3600));
+    assert_eq!(config.store_path, folder.path(".weaver/ledger.db"));
+    assert_eq!(config.documents_folder, folder.path("policy"));
     let budget = &config.run.budget;
     assert_eq!((budget.max_tool_calls, budget.max_latency_ms, budget.max_cost), (None, None, None));
     assert_eq!(config.run.safety_mode, SafetyMode::Normal);
@@ -65,16 +65,16 @@ fn every_setting_is_read() {
          [store]\npath = \"/var/ledger.db\"\n",
     );
     let config = loaded(&folder);
-    assert_eq!((config.profile.mode, config.profile.shortlist), (Mode::Proxy, 20));
+    assert_eq!((config.profile.mode, config.profile.shortlist), (ToolListMode::Proxy, 20));
     assert_eq!(config.run.safety_mode, SafetyMode::Safe);
     assert_eq!(config.run.budget.max_tool_calls, Some(3));
-    assert_eq!(config.store.to_str(), Some("/var/ledger.db"));
+    assert_eq!(config.store_path.to_str(), Some("/var/ledger.db"));
     let names: Vec<_> = config.upstreams.iter().map(|up| up.name.as_str()).collect();
     assert_eq!(names, ["files", "web"]);
     assert_eq!(config.upstreams[0].timeout, Some(Duration::from_secs(5)));
     assert_eq!(
         config.upstreams[0].transport,
-        Transport::Stdio {
+        TransportSettings::Stdio {
             command: "files-server".to_owned(),
             args: vec!["/home/ann/x".to_owned(), "y".to_owned()],
             env: BTreeMap::from([("KEY".to_owned(), "s3cret".to_owned())]),
@@ -270,7 +270,9 @@ fn a_relative_program_starts_at_the_configuration_and_a_bare_name_does_not() {
         let folder = Folder::new();
         folder.append("weaver.toml", &format!("[mcpServers.a]\ncommand = \"{written}\"\n"));
         let config = loaded(&folder);
-        let Transport::Stdio { command, .. } = &config.upstreams[0].transport else { panic!() };
+        let TransportSettings::Stdio { command, .. } = &config.upstreams[0].transport else {
+            panic!()
+        };
         assert_eq!(command.starts_with(folder.path("").to_str().unwrap()), wanted, "{command}");
     }
 }
@@ -292,13 +294,13 @@ fn a_cap_of_cost_is_whole_cents() {
 #[test]
 fn tokens_are_counted_by_a_counter_that_the_file_names() {
     let folder = Folder::new();
-    assert_eq!(loaded(&folder).session, None);
+    assert_eq!(loaded(&folder).session_budget, None);
     let counter = if cfg!(feature = "tiktoken") { "o200k_base" } else { "chars4" };
     let counter = format!("token_counter = \"{counter}\"");
     for (caps, total) in [("session_tokens = 9000", 9_000), ("max_prompt_tokens = 7", u32::MAX)] {
         let folder = Folder::new();
         folder.append("weaver.toml", &format!("\n[run]\n{caps}\n{counter}\n"));
-        let session = loaded(&folder).session.unwrap();
+        let session = loaded(&folder).session_budget.unwrap();
         assert_eq!(session.open(0).total(), total);
 
         let folder = Folder::new();
@@ -331,7 +333,7 @@ fn rules_of_redaction_are_read_and_tried() {
     let folder = Folder::new();
     folder.write("ours.toml", RULE);
     folder.append("weaver.toml", "\n[run]\nredaction_rules = [\"ours.toml\"]\n");
-    assert_eq!(loaded(&folder).redaction, [RULE]);
+    assert_eq!(loaded(&folder).redaction_rules, [RULE]);
 
     folder.write("ours.toml", &RULE.replace("123456", "12345"));
     let found = load_with(folder.path("weaver.toml"), &variables).unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use weaver_gateway::config::{Sharing, Transport};
+use weaver_gateway::config::{InstanceSharing, TransportSettings};
 
 use crate::folder::{Folder, root_key};
 
@@ -36,9 +36,9 @@ fn the_documented_configuration_is_accepted() {
     let config = weaver_gateway::config::load_with(folder.path("weaver.toml"), &home).unwrap();
     let instances: Vec<_> =
         config.upstreams.iter().map(|one| (one.name.as_str(), one.sharing)).collect();
-    let (client, folder) = (Sharing::Client, Sharing::Folder);
+    let (client, folder) = (InstanceSharing::Client, InstanceSharing::Folder);
     assert_eq!(instances, [("files", client), ("project", folder)]);
-    let Transport::Stdio { args, .. } = &config.upstreams[1].transport else {
+    let TransportSettings::Stdio { args, .. } = &config.upstreams[1].transport else {
         panic!("no program")
     };
     assert_eq!(args[2], weaver_gateway::config::WORKSPACE_FOLDER);

@@ -1,44 +1,44 @@
-//! Arguments as the log holds them.
+//! Arguments as recorded in the log.
 
 use serde_json::Value;
-use weaver_policy::critical::{self, Role};
+use weaver_policy::critical::{self, ArgumentRole};
 use weaver_types::Digest;
 use weaver_types::canonical::{self, Profile};
-use weaver_types::digest::Tag;
+use weaver_types::digest::DomainTag;
 
-use crate::sql;
+use crate::harmless_sql;
 
-/// What the log holds of the arguments of a call.
+/// What the log contains of a call's arguments.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum RecordedArguments {
-    /// The exact arguments: the commitment proves it.
+    /// The exact arguments, as proved by the commitment.
     Exact(Value),
-    /// The arguments with values masked, or with another salt than the commitment's.
+    /// The arguments with masked values, or a text that does not match the commitment.
     Redacted(Value),
-    /// Nothing: the log of then did not record them, they were too large, or they were pruned.
+    /// None: they were not recorded, were too large, or were pruned.
     #[default]
     Missing,
 }
 
 impl RecordedArguments {
-    /// Reads what an event says under `arguments`.
+    /// Parses the `arguments` of an event.
     #[must_use]
-    pub fn of(recorded: Option<&Value>) -> Self {
+    pub fn from_event(recorded: Option<&Value>) -> Self {
         let Some(recorded) = recorded else { return Self::Missing };
         let member = |name: &str| recorded.get(name).and_then(Value::as_str);
         let Some(text) = member("text") else { return Self::Missing };
         let Ok(value) = serde_json::from_str::<Value>(text) else { return Self::Missing };
-        let salt = member("salt").and_then(bytes_of_hex);
+        let salt = member("salt").and_then(parse_hex);
         let commit = member("commit").and_then(|commit| commit.parse::<Digest>().ok());
         let exact = canonical::to_bytes(&value, Profile::Foreign).is_ok_and(|bytes| {
             salt.is_some_and(|salt| {
-                Some(Digest::of_parts(Tag::ARGS_COMMIT, &[&salt, &bytes])) == commit
+                Some(Digest::of_parts(DomainTag::ARGS_COMMIT, &[&salt, &bytes])) == commit
             })
         });
         if exact { Self::Exact(value) } else { Self::Redacted(value) }
     }
 
-    /// The arguments as far as they are known.
+    /// The arguments, as far as they are known.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match self {
@@ -48,67 +48,66 @@ impl RecordedArguments {
     }
 }
 
-/// A value of which a part was masked.
+/// A value that is masked, at least in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MaskedValue {
-    /// Where it stands, as a JSON pointer.
+    /// Its JSON pointer.
     pub(crate) at: String,
-    /// The name of its field, or of that of its list.
+    /// The name of its field, or of the field of its list.
     name: String,
 }
 
 impl MaskedValue {
-    /// Whether it is text for people, which says nothing of where a call goes.
+    /// Whether it is text for people, which does not decide where a call goes.
     pub(crate) fn is_prose(&self) -> bool {
-        critical::role(&self.name) == Role::Text
+        critical::argument_role(&self.name) == ArgumentRole::Text
             && !critical::names_path(&self.name)
-            && !sql::takes_program(&self.name)
+            && !harmless_sql::takes_program(&self.name)
     }
 }
 
 impl RecordedArguments {
-    /// The values that redaction changed; every other one is exact. `None` where that is not known.
-    pub(crate) fn masked(&self) -> Option<Vec<MaskedValue>> {
+    /// The values that redaction changed; all others are exact. `None` if that is not known.
+    pub(crate) fn masked_values(&self) -> Option<Vec<MaskedValue>> {
         let mut masked = Vec::new();
         match self {
             Self::Exact(_) => Some(masked),
             Self::Redacted(value) => {
-                let all = find_masked("", "", value, &mut masked);
+                let all = collect_masked_values("", "", value, &mut masked);
                 (all && !masked.is_empty()).then_some(masked)
             }
             Self::Missing => None,
         }
     }
 
-    /// Whether everything that says where the call goes is exact.
+    /// Whether all values that decide where the call goes are exact.
     pub(crate) fn has_exact_destination(&self) -> bool {
-        self.masked().is_some_and(|masked| masked.iter().all(MaskedValue::is_prose))
+        self.masked_values().is_some_and(|masked| masked.iter().all(MaskedValue::is_prose))
     }
 }
 
-/// Adds the masked values in a value. False where the name of a field is masked.
-fn find_masked(at: &str, name: &str, value: &Value, out: &mut Vec<MaskedValue>) -> bool {
+/// Collects the masked values inside a value. False if the name of a field is masked.
+fn collect_masked_values(at: &str, name: &str, value: &Value, out: &mut Vec<MaskedValue>) -> bool {
     match value {
         Value::String(text) => {
-            if holds_mask(text) {
+            if contains_mask(text) {
                 out.push(MaskedValue { at: at.to_owned(), name: name.to_owned() });
             }
             true
         }
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .all(|(number, item)| find_masked(&format!("{at}/{number}"), name, item, out)),
+        Value::Array(items) => items.iter().enumerate().all(|(number, item)| {
+            collect_masked_values(&format!("{at}/{number}"), name, item, out)
+        }),
         Value::Object(members) => members.iter().all(|(name, value)| {
             let step = name.replace('~', "~0").replace('/', "~1");
-            !holds_mask(name) && find_masked(&format!("{at}/{step}"), name, value, out)
+            !contains_mask(name) && collect_masked_values(&format!("{at}/{step}"), name, value, out)
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
 }
 
-/// Whether a text holds what looks like a mask: a word of capitals in brackets.
-fn holds_mask(text: &str) -> bool {
+/// Whether a text contains something that looks like a mask: a capitalised word in brackets.
+fn contains_mask(text: &str) -> bool {
     text.match_indices('[').any(|(open, _)| {
         let rest = text.get(open + 1..).unwrap_or_default();
         let capitals =
@@ -119,7 +118,7 @@ fn holds_mask(text: &str) -> bool {
     })
 }
 
-fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
+fn parse_hex(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let pair = |pair: &[u8; 2]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
     rest.is_empty().then(|| pairs.iter().map(pair).collect::<Option<_>>()).flatten()
@@ -136,7 +135,7 @@ mod tests {
     fn what_was_masked_in_prose_leaves_the_rest_exact() {
         let redacted = |value: Value| RecordedArguments::Redacted(value);
         let prose = json!({ "path": "/a", "edits": [{ "newText": "x [EMAIL_1]" }] });
-        let masked = redacted(prose).masked().unwrap();
+        let masked = redacted(prose).masked_values().unwrap();
         assert_eq!(
             masked.iter().map(|one| one.at.as_str()).collect::<Vec<_>>(),
             ["/edits/0/newText"]
@@ -146,7 +145,7 @@ mod tests {
             (json!({ "path": "/a/[SECRET_1]", "content": "x" }), false),
             (json!({ "query": "insert into t values ('[PHONE_1]')" }), false),
             (json!({ "path": "/a", "[EMAIL_1]": "x", "content": "[EMAIL_1]" }), false),
-            // Nothing looks masked, and yet the bytes are others.
+            // Nothing looks masked, yet the bytes differ.
             (json!({ "path": "/a", "content": "list[0], [see]" }), false),
         ] {
             assert_eq!(redacted(value.clone()).has_exact_destination(), exact, "{value}");
@@ -160,18 +159,21 @@ mod tests {
         let value = json!({ "b": 1, "a": "x" });
         let salt = [7_u8; 16];
         let bytes = canonical::to_bytes(&value, Profile::Foreign).unwrap();
-        let commit = Digest::of_parts(Tag::ARGS_COMMIT, &[&salt, &bytes]);
+        let commit = Digest::of_parts(DomainTag::ARGS_COMMIT, &[&salt, &bytes]);
         let recorded = |text: &str| {
             let text = json!(text);
             json!({ "text": text, "salt": hex(&salt), "commit": commit, "bytes": bytes.len() })
         };
         let text = String::from_utf8(bytes.clone()).unwrap();
-        assert_eq!(RecordedArguments::of(Some(&recorded(&text))), RecordedArguments::Exact(value));
+        assert_eq!(
+            RecordedArguments::from_event(Some(&recorded(&text))),
+            RecordedArguments::Exact(value)
+        );
         let masked = text.replace("\"x\"", "\"[EMAIL_1]\"");
-        let read = RecordedArguments::of(Some(&recorded(&masked)));
+        let read = RecordedArguments::from_event(Some(&recorded(&masked)));
         assert_eq!(read, RecordedArguments::Redacted(json!({ "a": "[EMAIL_1]", "b": 1 })));
-        assert_eq!(RecordedArguments::of(None), RecordedArguments::Missing);
+        assert_eq!(RecordedArguments::from_event(None), RecordedArguments::Missing);
         let without = json!({ "text": null, "salt": hex(&salt), "commit": commit });
-        assert_eq!(RecordedArguments::of(Some(&without)), RecordedArguments::Missing);
+        assert_eq!(RecordedArguments::from_event(Some(&without)), RecordedArguments::Missing);
     }
 }

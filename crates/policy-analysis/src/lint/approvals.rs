@@ -1,43 +1,43 @@
-//! Findings about who releases what, and about what ends.
+//! Findings about who can release holds, and about what expires.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use weaver_policy::{Approver, Effect, Keys, PolicySet};
-use weaver_types::{Authority, Capability, Rung, SinkKind, Timestamp};
+use weaver_types::{ApprovalAuthority, Capability, Rung, SinkKind, Timestamp};
 
-use super::{Findings, LintCode};
+use super::{FindingCollector, LintCode};
 
-/// What ends within this time ends soon.
+/// Anything that expires within this time expires soon.
 const SOON: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-fn can(approver: &Approver, authority: &Authority, now: Timestamp) -> bool {
+fn has_valid_authority(approver: &Approver, authority: &ApprovalAuthority, now: Timestamp) -> bool {
     authority.min_trust.is_none_or(|trust| approver.trust >= trust)
         && authority.clearance.is_none_or(|clearance| approver.clearance >= clearance)
         && authority.scopes.is_subset(&approver.scopes)
         && authority.admits_roles(&approver.roles)
-        && approver.keys.values().any(|key| key.counts_at(now))
+        && approver.keys.values().any(|key| key.is_valid_at(now))
 }
 
-/// Holds that not enough people can release.
-pub(super) fn releasable(
+/// Reports holds that too few people can release.
+pub(super) fn check_releasable(
     set: &PolicySet,
     tools: &[Capability],
     now: Timestamp,
-    findings: &mut Findings,
+    findings: &mut FindingCollector,
 ) {
-    // A policy in code has approvers of its own.
+    // A policy in code has no keys document; its host knows the approvers.
     let Some(keys) = set.keys() else { return };
     let carried: BTreeSet<&String> =
         keys.approvers.values().flat_map(|approver| &approver.roles).collect();
-    let mut check = |place: String, authority: &Authority| {
+    let mut check = |place: String, authority: &ApprovalAuthority| {
         for role in authority.roles.iter().flatten().filter(|role| !carried.contains(role)) {
             let message = format!("no approver has the role `{role}`");
             let remedy = "give it to an approver in the keys document, or leave it out";
             findings.add(LintCode::UnknownApproverRole, place.clone(), message, remedy);
         }
         let needed = usize::from(authority.quorum.max(1));
-        let able = able(keys, authority, now);
+        let able = count_able_approvers(keys, authority, now);
         if able < needed {
             let message =
                 format!("it needs {needed} of the approvers, and {able} have the authority now");
@@ -57,17 +57,17 @@ pub(super) fn releasable(
     if tools.iter().any(|tool| tool.sink() != SinkKind::None) {
         check("flow".to_owned(), &bounds.flow);
     }
-    if bounds.signal != Authority::default() {
+    if bounds.signal != ApprovalAuthority::default() {
         check("signal".to_owned(), &bounds.signal);
     }
 }
 
-fn able(keys: &Keys, authority: &Authority, now: Timestamp) -> usize {
-    keys.approvers.values().filter(|approver| can(approver, authority, now)).count()
+fn count_able_approvers(keys: &Keys, authority: &ApprovalAuthority, now: Timestamp) -> usize {
+    keys.approvers.values().filter(|approver| has_valid_authority(approver, authority, now)).count()
 }
 
-/// What has ended or ends soon.
-pub(super) fn ending(set: &PolicySet, now: Timestamp, findings: &mut Findings) {
+/// Reports what has expired or expires soon.
+pub(super) fn check_expiry(set: &PolicySet, now: Timestamp, findings: &mut FindingCollector) {
     let mut check = |place: String, end: Option<Timestamp>, remedy: &str| {
         let Some(end) = end.filter(|end| *end <= now.after(SOON)) else { return };
         let word = if end <= now { "ended" } else { "ends" };
@@ -79,7 +79,7 @@ pub(super) fn ending(set: &PolicySet, now: Timestamp, findings: &mut Findings) {
     let Some(keys) = set.keys() else { return };
     check("keys".to_owned(), keys.expires, renew);
     for (person, approver) in &keys.approvers {
-        // A person with another key that counts for longer goes on.
+        // A person's last key counts.
         let last = approver.keys.values().map(|key| key.not_after);
         let last = last.map(|end| end.unwrap_or(Timestamp::from_micros(i64::MAX))).max();
         check(format!("approver `{person}`"), last, "add a key that counts for longer");

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use weaver_policy::PolicySet;
 use weaver_types::{Capability, Integrity, SinkKind};
 
-use super::{Findings, LintCode};
+use super::{FindingCollector, LintCode};
 
-/// Contracts that lower a rung.
-pub(super) fn lowered(set: &PolicySet, findings: &mut Findings) {
+/// Reports contracts that lower a rung.
+pub(super) fn check_lowered_rungs(set: &PolicySet, findings: &mut FindingCollector) {
     for (pattern, contract) in &set.contracts().capabilities {
         if !contract.lower_rung {
             continue;
@@ -27,20 +27,20 @@ pub(super) fn lowered(set: &PolicySet, findings: &mut Findings) {
     }
 }
 
-/// What a name begins with, up to its first dot.
+/// The part of an id before its first dot.
 fn namespace(id: &str) -> &str {
     id.split_once('.').map_or(id, |(namespace, _)| namespace)
 }
 
-/// Outputs that count as trusted though they come from where an untrusted run may write.
+/// Reports outputs that are declared trusted although an untrusted run can write to their source.
 ///
-/// A capability writes where another reads when both have the namespace or a tag in common. What
-/// is a sink is held in an untrusted run; what is none is not.
-pub(super) fn trusted(tools: &[Capability], findings: &mut Findings) {
+/// A capability is assumed to write to the source of another if both share the namespace or a tag.
+/// Writers that are sinks are excluded, because they are held in an untrusted run.
+pub(super) fn check_trusted_outputs(tools: &[Capability], findings: &mut FindingCollector) {
     let mut writers: BTreeMap<String, &Capability> = BTreeMap::new();
     for tool in tools {
         if tool.spec().effects.writes() && tool.sink() == SinkKind::None {
-            for key in keys(tool) {
+            for key in location_keys(tool) {
                 writers.entry(key).or_insert(tool);
             }
         }
@@ -49,7 +49,7 @@ pub(super) fn trusted(tools: &[Capability], findings: &mut Findings) {
         if tool.spec().output_label.integrity != Integrity::Trusted {
             continue;
         }
-        if let Some(writer) = keys(tool).iter().find_map(|key| writers.get(key)) {
+        if let Some(writer) = location_keys(tool).iter().find_map(|key| writers.get(key)) {
             let message = format!(
                 "its output counts as trusted, and `{}` may write there in an untrusted run",
                 writer.id()
@@ -61,7 +61,7 @@ pub(super) fn trusted(tools: &[Capability], findings: &mut Findings) {
     }
 }
 
-fn keys(tool: &Capability) -> BTreeSet<String> {
+fn location_keys(tool: &Capability) -> BTreeSet<String> {
     let tags = tool.spec().tags.iter().map(|tag| format!("tag {tag}"));
     tags.chain([format!("namespace {}", namespace(tool.id().as_str()))]).collect()
 }

@@ -1,12 +1,12 @@
-//! Findings about what is observed and not enforced.
+//! Findings about policies and rules that only observe.
 
 use weaver_policy::{Effect, PolicySet, Rule, RuleEnforcement};
 
 use super::subsumption::subsumes;
-use super::{Findings, LintCode};
+use super::{FindingCollector, LintCode};
 
-/// What is not enforced, and what that makes of the rules beside it.
-pub(super) fn observed(set: &PolicySet, findings: &mut Findings) {
+/// Reports what is not enforced, and how that affects other rules.
+pub(super) fn check_observed(set: &PolicySet, findings: &mut FindingCollector) {
     let policy = set.policy();
     if policy.enforcement == RuleEnforcement::Observe {
         let message = "it enforces nothing: what it would hold or deny goes through".to_owned();
@@ -31,9 +31,10 @@ pub(super) fn observed(set: &PolicySet, findings: &mut Findings) {
     }
 }
 
-/// A rule that observes. Where it and an enforced rule speak of the same, the enforced one decides
-/// alone: a denial that is only observed leaves its allowance standing, and the reverse.
-fn rule_observes(set: &PolicySet, rule: &Rule, findings: &mut Findings) {
+/// Reports a rule that only observes. If it overlaps with an enforced rule of a different effect,
+/// the enforced one alone decides: an observed denial leaves the allow rule in effect, and the
+/// reverse.
+fn rule_observes(set: &PolicySet, rule: &Rule, findings: &mut FindingCollector) {
     let policy = set.policy();
     let place = || format!("rule `{}`", rule.name);
     let message = "it is recorded and not enforced".to_owned();

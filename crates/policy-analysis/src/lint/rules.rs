@@ -3,23 +3,23 @@
 use std::collections::BTreeSet;
 
 use weaver_policy::{Effect, PolicySet, Rule};
-use weaver_types::{Authority, Capability, Constraints};
+use weaver_types::{ApprovalAuthority, Capability, Constraints};
 
-use super::subsumption::{ANYTHING, requires_less, stand_in, subsumes};
-use super::{Findings, LintCode};
+use super::subsumption::{ANYTHING, representative_name, requires_no_more, subsumes};
+use super::{FindingCollector, LintCode};
 use crate::catalogue::CatalogueOrigin;
 
-/// How many pairs of rules are compared.
+/// The maximum number of compared pairs of rules.
 const MAX_PAIRS: usize = 5_000_000;
-/// From this number of rules on, a decision is no longer quick.
+/// Above this number of evaluated rules, a decision is no longer fast.
 const MANY_RULES: usize = 256;
 
-/// Rules that another rule makes unreachable or redundant.
-pub(super) fn coverage(set: &PolicySet, findings: &mut Findings) {
+/// Reports rules that another rule makes unreachable or redundant.
+pub(super) fn check_coverage(set: &PolicySet, findings: &mut FindingCollector) {
     let mut pairs = MAX_PAIRS;
     for narrow in &set.policy().rules {
         let first = narrow.matches.capability.first();
-        let id = first.map_or_else(|| ANYTHING.to_owned(), stand_in);
+        let id = first.map_or_else(|| ANYTHING.to_owned(), representative_name);
         for wide in set.candidate_rules(&id).filter(|wide| wide.name != narrow.name) {
             if pairs == 0 {
                 let message = "there are too many rules about every capability".to_owned();
@@ -35,10 +35,10 @@ pub(super) fn coverage(set: &PolicySet, findings: &mut Findings) {
     }
 }
 
-/// Reports what the wide rule makes of the narrow one; false where it leaves it its effect.
-fn report(wide: &Rule, narrow: &Rule, findings: &mut Findings) -> bool {
+/// Reports how the wide rule affects the narrow one. False if the narrow rule keeps its effect.
+fn report(wide: &Rule, narrow: &Rule, findings: &mut FindingCollector) -> bool {
     if wide.enforcement != narrow.enforcement {
-        // One of them is not enforced, so neither takes the place of the other.
+        // Only one of them is enforced, so neither replaces the other.
         return false;
     }
     let name = format!("rule `{}`", narrow.name);
@@ -48,9 +48,9 @@ fn report(wide: &Rule, narrow: &Rule, findings: &mut Findings) -> bool {
         findings.add(LintCode::UnreachableRule, name, message, remedy);
         return true;
     }
-    // Of two rules that say the same, the one with the later name is reported.
-    let mutual = subsumes(&narrow.matches, &wide.matches) && says_as_much(narrow, wide);
-    if !says_as_much(wide, narrow) || (mutual && wide.name > narrow.name) {
+    // Of two equivalent rules, the one with the later name is reported.
+    let mutual = subsumes(&narrow.matches, &wide.matches) && is_redundant(narrow, wide);
+    if !is_redundant(wide, narrow) || (mutual && wide.name > narrow.name) {
         return false;
     }
     let message = format!("it changes nothing: rule `{}` says the same of all of it", wide.name);
@@ -59,28 +59,28 @@ fn report(wide: &Rule, narrow: &Rule, findings: &mut Findings) -> bool {
 }
 
 /// Whether `narrow` adds nothing where both match.
-fn says_as_much(wide: &Rule, narrow: &Rule) -> bool {
+fn is_redundant(wide: &Rule, narrow: &Rule) -> bool {
     if wide.effect != narrow.effect {
         return false;
     }
     let tighter = narrow.constraints != Constraints::default()
         && narrow.constraints.clone().join(&wide.constraints) != wide.constraints;
     match narrow.effect {
-        Effect::Allow => !tighter && requires_less(&wide.require, &narrow.require),
+        Effect::Allow => !tighter && requires_no_more(&wide.require, &narrow.require),
         Effect::Deny => wide.code == narrow.code,
         Effect::RequireApproval => {
-            let joined: Authority = wide.authority.clone().join(&narrow.authority);
+            let joined: ApprovalAuthority = wide.authority.clone().join(&narrow.authority);
             !tighter && joined == wide.authority
         }
     }
 }
 
-/// Rules compared with the capabilities that there are.
-pub(super) fn catalogue(
+/// Compares rules with the catalogue.
+pub(super) fn check_against_catalogue(
     set: &PolicySet,
     tools: &[Capability],
     origin: CatalogueOrigin,
-    findings: &mut Findings,
+    findings: &mut FindingCollector,
 ) {
     let mut matching: BTreeSet<&str> = BTreeSet::new();
     for tool in tools {
@@ -91,7 +91,7 @@ pub(super) fn catalogue(
             let remedy = "join rules with `any`, or let them name fewer capabilities";
             findings.add(LintCode::ManyRulesForTool, place, message, remedy);
         }
-        let about = candidates.into_iter().filter(|rule| rule.matches.fits_capability(tool));
+        let about = candidates.into_iter().filter(|rule| rule.matches.matches_capability(tool));
         matching.extend(about.map(|rule| rule.name.as_str()));
     }
     let all = &set.policy().rules;

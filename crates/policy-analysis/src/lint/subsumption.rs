@@ -1,98 +1,105 @@
-//! Subsumption of matches: whether everything that the narrow one matches, the wide one matches too.
+//! Subsumption of match conditions: whether the wide conditions match everything that the narrow
+//! ones match.
 //!
-//! The check is syntactic, field by field: a conjunction is implied when each of its conditions is
-//! implied by one of the other side. That is sound and not complete (deciding it in general is as
-//! hard as deciding propositional implication), so *yes* is a proof and *no* is none. It holds in
-//! three-valued logic as well: the wide match is never less true than the narrow one.
+//! The check is syntactic, field by field: a conjunction is implied if each of its conditions is
+//! implied by one on the other side. This is sound but not complete (the general problem is as hard
+//! as propositional implication), so *yes* is a proof and *no* is not. It also holds in
+//! three-valued logic: the wide conditions are never less true than the narrow ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use weaver_policy::{JustificationNeed, Match, NameCondition, Pattern, Require};
+use weaver_policy::{
+    JustificationRequirement, MatchConditions, NameCondition, Pattern, Requirements,
+};
 
-/// A character for "anything": no pattern that was read from a document holds it.
+/// A character that stands for "anything". No pattern in a document contains it.
 pub(super) const ANYTHING: &str = "\u{1}";
 
-/// A name that stands for the whole of a pattern.
-pub(super) fn stand_in(pattern: &Pattern) -> String {
+/// A name that represents all names of a pattern.
+pub(super) fn representative_name(pattern: &Pattern) -> String {
     pattern.as_str().replace('*', ANYTHING)
 }
 
-fn pattern(wide: &Pattern, narrow: &Pattern) -> bool {
-    // The stars of the wide pattern take in what stands for any text; its fixed parts do not.
-    wide == narrow || wide.matches(&stand_in(narrow))
+fn pattern_subsumes(wide: &Pattern, narrow: &Pattern) -> bool {
+    // The stars of the wide pattern match the "anything" character; its fixed parts do not.
+    wide == narrow || wide.matches(&representative_name(narrow))
 }
 
-fn patterns(wide: &[Pattern], narrow: &[Pattern]) -> bool {
+fn patterns_subsume(wide: &[Pattern], narrow: &[Pattern]) -> bool {
     wide.is_empty()
-        || (!narrow.is_empty() && narrow.iter().all(|n| wide.iter().any(|w| pattern(w, n))))
+        || (!narrow.is_empty()
+            && narrow.iter().all(|n| wide.iter().any(|w| pattern_subsumes(w, n))))
 }
 
-fn words<T: Ord>(wide: &BTreeSet<T>, narrow: &BTreeSet<T>) -> bool {
+fn set_subsumes<T: Ord>(wide: &BTreeSet<T>, narrow: &BTreeSet<T>) -> bool {
     wide.is_empty() || (!narrow.is_empty() && narrow.is_subset(wide))
 }
 
-fn values(wide: &BTreeMap<String, Pattern>, narrow: &BTreeMap<String, Pattern>) -> bool {
-    wide.iter().all(|(name, w)| narrow.get(name).is_some_and(|n| pattern(w, n)))
+fn attributes_subsume(
+    wide: &BTreeMap<String, Pattern>,
+    narrow: &BTreeMap<String, Pattern>,
+) -> bool {
+    wide.iter().all(|(name, w)| narrow.get(name).is_some_and(|n| pattern_subsumes(w, n)))
 }
 
-/// The same for tags, which have the shape of roles.
-fn roles(wide: &NameCondition, narrow: &NameCondition) -> bool {
-    let any = words(&wide.any, &narrow.any) || !wide.any.is_disjoint(&narrow.all);
+/// Also used for tags, which have the same form as roles.
+fn name_condition_subsumes(wide: &NameCondition, narrow: &NameCondition) -> bool {
+    let any = set_subsumes(&wide.any, &narrow.any) || !wide.any.is_disjoint(&narrow.all);
     any && wide.all.is_subset(&narrow.all)
 }
 
 /// Whether `wide` subsumes `narrow`.
-pub(super) fn subsumes(wide: &Match, narrow: &Match) -> bool {
-    patterns(&wide.capability, &narrow.capability)
-        && words(&wide.impact, &narrow.impact)
-        && words(&wide.world, &narrow.world)
-        && words(&wide.class, &narrow.class)
-        && words(&wide.rung, &narrow.rung)
-        && words(&wide.sink, &narrow.sink)
-        && roles(&wide.tags, &narrow.tags)
-        && words(&wide.sensitivity, &narrow.sensitivity)
-        && words(&wide.mode, &narrow.mode)
-        && words(&wide.confidentiality, &narrow.confidentiality)
-        && words(&wide.integrity, &narrow.integrity)
-        && words(&wide.operation, &narrow.operation)
+pub(super) fn subsumes(wide: &MatchConditions, narrow: &MatchConditions) -> bool {
+    patterns_subsume(&wide.capability, &narrow.capability)
+        && set_subsumes(&wide.impact, &narrow.impact)
+        && set_subsumes(&wide.world, &narrow.world)
+        && set_subsumes(&wide.class, &narrow.class)
+        && set_subsumes(&wide.rung, &narrow.rung)
+        && set_subsumes(&wide.sink, &narrow.sink)
+        && name_condition_subsumes(&wide.tags, &narrow.tags)
+        && set_subsumes(&wide.sensitivity, &narrow.sensitivity)
+        && set_subsumes(&wide.mode, &narrow.mode)
+        && set_subsumes(&wide.confidentiality, &narrow.confidentiality)
+        && set_subsumes(&wide.integrity, &narrow.integrity)
+        && set_subsumes(&wide.operation, &narrow.operation)
         && subsumes_request(wide, narrow)
         && subsumes_nested(wide, narrow)
 }
 
-fn subsumes_request(wide: &Match, narrow: &Match) -> bool {
-    patterns(&wide.principal, &narrow.principal)
-        && patterns(&wide.agent, &narrow.agent)
-        && patterns(&wide.intent, &narrow.intent)
-        && roles(&wide.roles, &narrow.roles)
-        && values(&wide.attributes, &narrow.attributes)
-        && values(&wide.scope, &narrow.scope)
+fn subsumes_request(wide: &MatchConditions, narrow: &MatchConditions) -> bool {
+    patterns_subsume(&wide.principal, &narrow.principal)
+        && patterns_subsume(&wide.agent, &narrow.agent)
+        && patterns_subsume(&wide.intent, &narrow.intent)
+        && name_condition_subsumes(&wide.roles, &narrow.roles)
+        && attributes_subsume(&wide.attributes, &narrow.attributes)
+        && attributes_subsume(&wide.scope, &narrow.scope)
         && (wide.time.is_none() || wide.time == narrow.time)
         && wide.arguments.iter().all(|one| narrow.arguments.contains(one))
 }
 
-fn subsumes_nested(wide: &Match, narrow: &Match) -> bool {
+fn subsumes_nested(wide: &MatchConditions, narrow: &MatchConditions) -> bool {
     let any = wide.any.is_empty()
         || wide.any == narrow.any
         || wide.any.iter().any(|one| subsumes(one, narrow));
-    let excluded = |matches: &Match| {
+    let excluded = |matches: &MatchConditions| {
         let own = [&narrow.not, &narrow.unless];
         own.into_iter().flatten().any(|not| subsumes(not, matches))
     };
     any && [&wide.not, &wide.unless].into_iter().flatten().all(|not| excluded(not))
 }
 
-/// Whether whoever meets `narrow` meets `wide`.
-pub(super) fn requires_less(wide: &Require, narrow: &Require) -> bool {
+/// Whether anybody who meets `narrow` also meets `wide`.
+pub(super) fn requires_no_more(wide: &Requirements, narrow: &Requirements) -> bool {
     let justified = match (&wide.justification, &narrow.justification) {
         (None, _) => true,
         (Some(_), None) => false,
-        (Some(wide), Some(narrow)) => asks_less(wide, narrow),
+        (Some(wide), Some(narrow)) => asks_no_more(wide, narrow),
     };
-    roles(&wide.roles, &narrow.roles)
+    name_condition_subsumes(&wide.roles, &narrow.roles)
         && wide.permissions.is_subset(&narrow.permissions)
-        && values(&wide.attributes, &narrow.attributes)
+        && attributes_subsume(&wide.attributes, &narrow.attributes)
         && justified
 }
 
-fn asks_less(wide: &JustificationNeed, narrow: &JustificationNeed) -> bool {
+fn asks_no_more(wide: &JustificationRequirement, narrow: &JustificationRequirement) -> bool {
     wide.min_chars <= narrow.min_chars && narrow.sources.is_subset(&wide.sources)
 }

@@ -1,124 +1,131 @@
-//! What a tool does, classified by its words and by what its server hints.
+//! Classifies what a tool does, from its words and its server's hints.
 //!
-//! Evidence is weighed: the head verb of the name, then the title, then the main verb of the first
-//! sentence; what later sentences say that the tool does *as well* can only make it stricter. A
-//! word that merely occurs decides nothing. A word that can be a noun too (`order`, `post`, `log`)
-//! is read as a noun beside a plain verb, and as a verb where it stands alone. A hint settles what
-//! vague words (`run`, `open`) leave open, and may make a proposal stricter; a hint that only
-//! reads goes under where the words say otherwise.
+//! Evidence is ranked: the head verb of the name, then the title, then the main verb of the first
+//! sentence. Later sentences that say what the tool does *as well* can only make the result
+//! stricter. The mere occurrence of a word decides nothing. A word that can also be a noun
+//! (`order`, `post`, `log`) is read as a noun next to a plain verb, and as a verb on its own. A
+//! hint decides what vague words (`run`, `open`) leave open, and may make a proposal stricter. A
+//! read-only hint is ignored if the words contradict it.
 
 use super::tool_text::ToolText;
 use super::verb::{self, Sense};
-use super::{Hints, lexicon, own_data};
+use super::{ToolHints, lexicon, own_data};
 
-/// What a tool does, from harmless to unknown. The order is that of strictness.
+/// What a tool does, ordered by strictness, from harmless to unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Action {
-    /// Works something out from its arguments alone.
+pub(super) enum ToolAction {
+    /// Computes something from its arguments alone.
     Compute,
     Read,
-    /// Adds to the user's own things, which nobody else sees.
-    AddOwn,
-    /// Reaches somebody else.
+    /// Adds to the user's own data, which nobody else sees.
+    AddToOwnData,
+    /// Sends something to somebody else.
     Send,
     /// Moves or commits money.
     Pay,
-    /// Gives or changes access.
+    /// Grants or changes access.
     GrantAccess,
     Write,
     Destroy,
     Unknown,
 }
 
-/// A classification of a tool, with the words that it rests on.
+/// A classification of a tool, with the words that it is based on.
 #[derive(Debug, Clone)]
 pub(super) struct Classification {
-    pub(super) action: Action,
-    /// Whether the words settle nothing by themselves.
+    pub(super) action: ToolAction,
+    /// Whether the words are inconclusive by themselves.
     vague: bool,
     pub(super) why: String,
 }
 
 impl Classification {
-    fn new(action: Action, word: &str, place: &str) -> Self {
+    fn new(action: ToolAction, word: &str, place: &str) -> Self {
         let why = format!("{place} `{}`", weaver_text::escape::line(word));
         Self { action, vague: false, why }
     }
 
-    fn reads(&self) -> bool {
-        self.action <= Action::Read && !self.vague
+    fn is_read_only(&self) -> bool {
+        self.action <= ToolAction::Read && !self.vague
     }
 
-    fn revised(self, action: Action, why: &str) -> Self {
+    fn with_action(self, action: ToolAction, why: &str) -> Self {
         Self { action, vague: false, why: format!("{why}; {}", self.why) }
     }
 }
 
 /// Classifies a tool.
-pub(super) fn classify(text: &ToolText, hints: Hints) -> Classification {
-    let words = by_words(text, hints);
-    if let Some(program) = program(text, hints, &words) {
+pub(super) fn classify(text: &ToolText, hints: ToolHints) -> Classification {
+    let words = classify_words(text, hints);
+    if let Some(program) = classify_program(text, hints, &words) {
         return program;
     }
-    with_hints(words, hints)
+    apply_hints(words, hints)
 }
 
-/// What takes a program can do anything, except where a query is said to read.
-fn program(text: &ToolText, hints: Hints, words: &Classification) -> Option<Classification> {
+/// A tool that takes a program can do anything, unless it is a query that is declared to read.
+fn classify_program(
+    text: &ToolText,
+    hints: ToolHints,
+    words: &Classification,
+) -> Option<Classification> {
     const TEXTS: [&str; 9] =
         ["sql", "statement", "cypher", "script", "code", "command", "expression", "shell", "query"];
     const SUBJECTS: [&str; 9] =
         ["sql", "database", "script", "code", "command", "shell", "javascript", "python", "cypher"];
-    let runs = words.vague || words.action <= Action::Read;
+    let runs = words.vague || words.action <= ToolAction::Read;
     if !runs || !text.takes(&TEXTS) || !text.is_about(&SUBJECTS) {
         return None;
     }
     let queries = text.takes(&["sql", "statement", "cypher", "query"])
         && text.is_about(&["sql", "database", "query", "cypher"]);
-    // `search_code` looks for a text; that it takes a query makes it no interpreter.
-    let looks = words.reads() && !text.is_named(&["query", "sql", "cypher"]);
+    // `search_code` searches for a text; taking a query does not make it an interpreter.
+    let looks = words.is_read_only() && !text.is_named(&["query", "sql", "cypher"]);
     let said = text.is_about(&["select", "readonly"]) || text.says_read_only();
-    let reads = queries && (said || hints.reads()) || looks && !text.takes_program();
+    let reads = queries && (said || hints.is_read_only()) || looks && !text.takes_program();
     (!reads).then(|| Classification {
-        action: Action::Destroy,
+        action: ToolAction::Destroy,
         vague: false,
         why: "it takes a program, which can do anything".to_owned(),
     })
 }
 
-/// By name, title and description.
-fn by_words(text: &ToolText, hints: Hints) -> Classification {
-    let tells = by_first_sentence(text);
-    let name = by_name(text, tells.as_ref(), hints);
-    let title = || by_title(text);
+/// Classifies by name, title and description.
+fn classify_words(text: &ToolText, hints: ToolHints) -> Classification {
+    let by_description = classify_first_sentence(text);
+    let name = classify_name(text, by_description.as_ref(), hints);
+    let title = || classify_title(text);
     let head = [name, title()].into_iter().flatten().find(|found| !found.vague);
-    let base = head.or_else(|| tells.clone().filter(|found| !found.vague));
-    let base = base.or_else(|| by_name(text, tells.as_ref(), hints)).or(tells.clone());
-    let more = strictest(tells.filter(|found| !found.vague), by_later_sentences(text));
+    let base = head.or_else(|| by_description.clone().filter(|found| !found.vague));
+    let base = base
+        .or_else(|| classify_name(text, by_description.as_ref(), hints))
+        .or(by_description.clone());
+    let more =
+        strictest(by_description.filter(|found| !found.vague), classify_later_sentences(text));
     match (base, more) {
-        (Some(base), Some(more)) if raises(&base, &more, hints) => {
+        (Some(base), Some(more)) if is_raised_by(&base, &more, hints) => {
             Classification { why: format!("{}; {}", base.why, more.why), ..more }
         }
         (Some(base), _) => base,
-        // A later sentence alone settles less than a hint where it speaks of making something.
+        // A later sentence about creating something is weaker evidence than a hint.
         (None, Some(more)) => {
-            let vague = matches!(more.action, Action::AddOwn | Action::Write);
+            let vague = matches!(more.action, ToolAction::AddToOwnData | ToolAction::Write);
             Classification { vague, ..more }
         }
         (None, None) => Classification {
-            action: Action::Unknown,
+            action: ToolAction::Unknown,
             vague: true,
             why: "its words do not say what it does".to_owned(),
         },
     }
 }
 
-/// Whether the description makes it stricter. Where name and server agree that it reads, one that
-/// speaks of making something (`generates a listing`) does not.
-fn raises(base: &Classification, more: &Classification, hints: Hints) -> bool {
-    let agreed = base.reads() && hints.reads();
-    let makes = matches!(more.action, Action::AddOwn | Action::Write);
-    more.action > base.action && more.action > Action::Read && !(agreed && makes)
+/// Whether the description makes the classification stricter. If name and server agree that the
+/// tool reads, a description about creating something (`generates a listing`) does not.
+fn is_raised_by(base: &Classification, more: &Classification, hints: ToolHints) -> bool {
+    let agreed = base.is_read_only() && hints.is_read_only();
+    let makes = matches!(more.action, ToolAction::AddToOwnData | ToolAction::Write);
+    more.action > base.action && more.action > ToolAction::Read && !(agreed && makes)
 }
 
 fn strictest(a: Option<Classification>, b: Option<Classification>) -> Option<Classification> {
@@ -128,15 +135,18 @@ fn strictest(a: Option<Classification>, b: Option<Classification>) -> Option<Cla
     }
 }
 
-/// What the hints make of it.
-fn with_hints(words: Classification, hints: Hints) -> Classification {
-    let open = words.vague || words.action == Action::Unknown;
-    if hints.reads() {
-        return match open || words.reads() {
+/// Adjusts a classification by the server's hints.
+fn apply_hints(words: Classification, hints: ToolHints) -> Classification {
+    let open = words.vague || words.action == ToolAction::Unknown;
+    if hints.is_read_only() {
+        return match open || words.is_read_only() {
             true => {
-                let action =
-                    if words.action == Action::Compute { Action::Compute } else { Action::Read };
-                words.revised(action, "the server says read-only")
+                let action = if words.action == ToolAction::Compute {
+                    ToolAction::Compute
+                } else {
+                    ToolAction::Read
+                };
+                words.with_action(action, "the server says read-only")
             }
             false => Classification {
                 why: format!("{}, though the server says read-only", words.why),
@@ -145,22 +155,24 @@ fn with_hints(words: Classification, hints: Hints) -> Classification {
         };
     }
     if hints.destructive == Some(true) {
-        // Money, mail and access keep their sink, for rules that speak of it.
+        // Money, mail and access keep their sink, because rules may depend on it.
         let kept =
-            matches!(words.action, Action::Pay | Action::GrantAccess | Action::Send) && !open;
-        let action = if kept { words.action } else { Action::Destroy };
-        return words.revised(action, "the server says that it may destroy");
+            matches!(words.action, ToolAction::Pay | ToolAction::GrantAccess | ToolAction::Send)
+                && !open;
+        let action = if kept { words.action } else { ToolAction::Destroy };
+        return words.with_action(action, "the server says that it may destroy");
     }
     if open && hints.destructive == Some(false) {
-        return words.revised(Action::Write, "the server says that it writes and destroys nothing");
+        return words
+            .with_action(ToolAction::Write, "the server says that it writes and destroys nothing");
     }
-    if words.reads() && hints.read_only == Some(false) {
-        return words.revised(Action::Write, "the server says that it is not read-only");
+    if words.is_read_only() && hints.read_only == Some(false) {
+        return words.with_action(ToolAction::Write, "the server says that it is not read-only");
     }
     words
 }
 
-/// The word of a name, in its sense there.
+/// A verb in the name, with its sense there.
 struct NameVerb<'p> {
     place: usize,
     word: &'p str,
@@ -168,31 +180,32 @@ struct NameVerb<'p> {
     joined: bool,
 }
 
-fn verbs_of_name(words: &[String]) -> Vec<NameVerb<'_>> {
+fn name_verbs(words: &[String]) -> Vec<NameVerb<'_>> {
     let mut found = Vec::new();
     for (place, word) in words.iter().enumerate() {
         let before = place.checked_sub(1).and_then(|at| words.get(at)).map(String::as_str);
         let joined = matches!(before, Some("and" | "or" | "then"));
-        if let Some(sense) = verb::sense(word, words.get(place.saturating_add(1))) {
+        if let Some(sense) = verb::name_sense(word, words.get(place.saturating_add(1))) {
             found.push(NameVerb { place, word, sense, joined });
         }
     }
     found
 }
 
-/// By the verbs of the name: the first plain one is its head, and another counts beside it where
-/// it is joined (`get_and_delete`), closes the name (`find_replace`), or nothing says that the
-/// tool reads.
-fn by_name(
+/// Classifies by the verbs of the name. The first plain verb is the head. Another one also counts
+/// if it is joined to it (`get_and_delete`), if it ends the name (`find_replace`), or if nothing
+/// says that the tool reads.
+fn classify_name(
     text: &ToolText,
-    tells: Option<&Classification>,
-    hints: Hints,
+    by_description: Option<&Classification>,
+    hints: ToolHints,
 ) -> Option<Classification> {
-    let all = verbs_of_name(&text.name);
-    let reading = hints.reads() || tells.is_some_and(Classification::reads);
+    let all = name_verbs(&text.name);
+    let reading = hints.is_read_only() || by_description.is_some_and(Classification::is_read_only);
     let last = text.name.len().saturating_sub(1);
-    let make =
-        |one: &NameVerb<'_>, action| Classification::new(refined(action, text), one.word, "name");
+    let make = |one: &NameVerb<'_>, action| {
+        Classification::new(refine_action(action, text), one.word, "name")
+    };
     let mut head: Option<Classification> = None;
     for one in &all {
         let (action, plain) = match one.sense {
@@ -204,7 +217,7 @@ fn by_name(
         match &head {
             None if plain => head = Some(next),
             Some(found) if next.action > found.action => {
-                let beside = plain && found.reads() && (one.place == last || !reading);
+                let beside = plain && found.is_read_only() && (one.place == last || !reading);
                 if one.joined || beside {
                     head = Some(next);
                 }
@@ -212,7 +225,7 @@ fn by_name(
             _ => {}
         }
     }
-    head.or_else(|| by_ambiguous_verb(text, &all, reading)).or_else(|| {
+    head.or_else(|| classify_ambiguous_name(text, &all, reading)).or_else(|| {
         all.iter().find_map(|one| match one.sense {
             Sense::VagueVerb(action) => Some(Classification { vague: true, ..make(one, action) }),
             _ => None,
@@ -220,9 +233,9 @@ fn by_name(
     })
 }
 
-/// A name without a plain verb: one that begins with a noun that can be a verb commands, unless
-/// it closes with what is read; elsewhere the word may be a thing.
-fn by_ambiguous_verb(
+/// Classifies a name without a plain verb. A leading word that can be a verb is read as a command,
+/// unless the name ends with a noun for what is read. In other positions, the word may be a noun.
+fn classify_ambiguous_name(
     text: &ToolText,
     all: &[NameVerb<'_>],
     reading: bool,
@@ -231,30 +244,32 @@ fn by_ambiguous_verb(
         Sense::VerbOrNoun(action) => Some((one, action)),
         _ => None,
     });
-    let view = text.name.iter().rev().find(|word| verb::names_what_is_read(word));
+    let view = text.name.iter().rev().find(|word| verb::is_read_noun(word));
     let commands = either.as_ref().is_some_and(|(one, _)| one.place == 0);
     if let Some(view) = view.filter(|_| reading || !commands) {
-        return Some(Classification::new(Action::Read, view, "name"));
+        return Some(Classification::new(ToolAction::Read, view, "name"));
     }
     let (one, action) = either?;
-    // After a vague verb it is that verb's object: `trigger_request`.
+    // After a vague verb, the word is its object: `trigger_request`.
     let vague = |before: &NameVerb<'_>| matches!(before.sense, Sense::VagueVerb(_));
     let object = all.first().is_some_and(|first| first.place < one.place && vague(first));
     let stands = commands || !reading && !object;
-    stands.then(|| Classification::new(refined(action, text), one.word, "name"))
+    stands.then(|| Classification::new(refine_action(action, text), one.word, "name"))
 }
 
-/// By the first verb of the title.
-fn by_title(text: &ToolText) -> Option<Classification> {
+/// Classifies by the first verb of the title.
+fn classify_title(text: &ToolText) -> Option<Classification> {
     let (word, next) = (text.title.first()?, text.title.get(1));
-    match verb::sense(word, next)? {
-        Sense::Verb(action) => Some(Classification::new(refined(action, text), word, "title")),
+    match verb::name_sense(word, next)? {
+        Sense::Verb(action) => {
+            Some(Classification::new(refine_action(action, text), word, "title"))
+        }
         _ => None,
     }
 }
 
-/// The main verb of the first sentence, with what is joined to it.
-fn by_first_sentence(text: &ToolText) -> Option<Classification> {
+/// Classifies by the main verb of the first sentence.
+fn classify_first_sentence(text: &ToolText) -> Option<Classification> {
     const OPENERS: [&str; 22] = [
         "this", "tool", "a", "an", "to", "the", "for", "used", "use", "allows", "you", "lets",
         "function", "it", "can", "will", "recursively", "securely", "quickly", "safely", "simply",
@@ -266,12 +281,12 @@ fn by_first_sentence(text: &ToolText) -> Option<Classification> {
     let next = sentence.get(start.saturating_add(1));
     match verb::description_sense(word, next)? {
         Sense::Verb(action) => {
-            Some(Classification::new(refined(action, text), word, "description"))
+            Some(Classification::new(refine_action(action, text), word, "description"))
         }
         Sense::VerbOrNoun(action) => {
             let object =
                 verb::takes_object(next) || verb::is_third_person(word) || sentence.len() > 1;
-            object.then(|| Classification::new(refined(action, text), word, "description"))
+            object.then(|| Classification::new(refine_action(action, text), word, "description"))
         }
         Sense::VagueVerb(action) => {
             Some(Classification { vague: true, ..Classification::new(action, word, "description") })
@@ -279,8 +294,8 @@ fn by_first_sentence(text: &ToolText) -> Option<Classification> {
     }
 }
 
-/// The strictest of what sentences say that the tool does as well.
-fn by_later_sentences(text: &ToolText) -> Option<Classification> {
+/// The strictest of the further actions that sentences mention.
+fn classify_later_sentences(text: &ToolText) -> Option<Classification> {
     let mut out: Option<Classification> = None;
     for sentence in &text.sentences {
         for (place, word) in sentence.iter().enumerate() {
@@ -294,8 +309,8 @@ fn by_later_sentences(text: &ToolText) -> Option<Classification> {
                 Some(Sense::VerbOrNoun(action)) if verb::takes_object(next) => action,
                 _ => continue,
             };
-            if action > Action::Read {
-                let next = Classification::new(refined(action, text), word, "description");
+            if action > ToolAction::Read {
+                let next = Classification::new(refine_action(action, text), word, "description");
                 out = strictest(out, Some(next));
             }
         }
@@ -303,20 +318,26 @@ fn by_later_sentences(text: &ToolText) -> Option<Classification> {
     out
 }
 
-/// What a verb means with the nouns and arguments of this tool.
-fn refined(action: Action, text: &ToolText) -> Action {
+/// Refines the meaning of a verb by the nouns and arguments of the tool.
+fn refine_action(action: ToolAction, text: &ToolText) -> ToolAction {
     match action {
-        Action::Send | Action::Write | Action::AddOwn if lexicon::is_about_money(text) => {
-            Action::Pay
+        ToolAction::Send | ToolAction::Write | ToolAction::AddToOwnData
+            if lexicon::is_about_money(text) =>
+        {
+            ToolAction::Pay
         }
-        Action::Send if lexicon::is_about_credentials(text) => Action::GrantAccess,
-        Action::Write | Action::AddOwn if lexicon::is_about_access(text) => Action::GrantAccess,
-        // What is made up of nothing but its arguments is reckoned.
-        Action::Write if own_data::only_generates(text) => Action::Compute,
-        Action::AddOwn if lexicon::is_read_by_others(text) => Action::Send,
-        Action::AddOwn if lexicon::adds_to_own_things(text) => Action::AddOwn,
-        Action::AddOwn | Action::Write if lexicon::names_receiver(text) => Action::Send,
-        Action::AddOwn => Action::Write,
+        ToolAction::Send if lexicon::is_about_credentials(text) => ToolAction::GrantAccess,
+        ToolAction::Write | ToolAction::AddToOwnData if lexicon::is_about_access(text) => {
+            ToolAction::GrantAccess
+        }
+        // Something that is generated from the arguments alone is computed.
+        ToolAction::Write if own_data::only_generates(text) => ToolAction::Compute,
+        ToolAction::AddToOwnData if lexicon::is_read_by_others(text) => ToolAction::Send,
+        ToolAction::AddToOwnData if lexicon::adds_to_own_things(text) => ToolAction::AddToOwnData,
+        ToolAction::AddToOwnData | ToolAction::Write if lexicon::names_receiver(text) => {
+            ToolAction::Send
+        }
+        ToolAction::AddToOwnData => ToolAction::Write,
         other => other,
     }
 }

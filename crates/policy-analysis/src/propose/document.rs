@@ -1,4 +1,4 @@
-//! Proposals written as documents, each entry with its reasons.
+//! Writes proposals as documents, each entry with its reasons.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,46 +6,49 @@ use std::fmt::Write as _;
 use weaver_text::escape;
 use weaver_types::{CapabilityId, Confidentiality, Effects, Integrity, SensitivityTag, SinkKind};
 
-use super::Proposal;
-use crate::toml_text::quoted;
+use super::ContractProposal;
+use crate::toml_text::toml_string;
 
-/// The contracts document of these proposals, by the id of each capability. Reasons stand above
-/// each entry.
+/// The contracts document for these proposals, by capability id. Each entry is preceded by its
+/// reasons.
 #[must_use]
-pub fn contracts_document(id: &str, proposals: &BTreeMap<CapabilityId, Proposal>) -> String {
+pub fn contracts_document(
+    id: &str,
+    proposals: &BTreeMap<CapabilityId, ContractProposal>,
+) -> String {
     let mut out = format!(
         "# Proposed by code from names, descriptions and schemas. Read it through before you sign it:\n\
          # what a tool really does, and who writes what it answers, only its operator knows.\n\
          kind = \"contracts\"\nformat = 1\nid = {}\nversion = 1\n",
-        quoted(id)
+        toml_string(id)
     );
     for (id, proposal) in proposals {
-        entry(&mut out, id, proposal);
+        write_entry(&mut out, id, proposal);
     }
     out
 }
 
-// Writing to a string cannot fail, here and below.
-fn entry(out: &mut String, id: &CapabilityId, proposal: &Proposal) {
+// Writing to a string cannot fail here.
+fn write_entry(out: &mut String, id: &CapabilityId, proposal: &ContractProposal) {
     out.push('\n');
     for (field, why) in &proposal.reasons {
         let _ = writeln!(out, "# {field}: {}", escape::line(why));
     }
-    let _ = writeln!(out, "[capabilities.{}]", quoted(id.as_str()));
-    let _ = writeln!(out, "effects = \"{}\"", effects(proposal.effects));
+    let _ = writeln!(out, "[capabilities.{}]", toml_string(id.as_str()));
+    let _ = writeln!(out, "effects = \"{}\"", effects_keyword(proposal.effects));
     if let Some(sink) = proposal.sink {
         let _ = writeln!(out, "sink = \"{}\"", sink_word(sink));
     }
     if !proposal.tags.is_empty() {
-        let _ = writeln!(out, "tags = [{}]", list(proposal.tags.iter().map(String::as_str)));
+        let _ = writeln!(out, "tags = [{}]", quoted_list(proposal.tags.iter().map(String::as_str)));
     }
     if !proposal.critical_arguments.is_empty() {
-        let places = proposal.critical_arguments.iter().map(weaver_types::Pointer::as_str);
-        let _ = writeln!(out, "critical_arguments = [{}]", list(places));
+        let places = proposal.critical_arguments.iter().map(weaver_types::JsonPointer::as_str);
+        let _ = writeln!(out, "critical_arguments = [{}]", quoted_list(places));
     }
     if !proposal.sensitivity.is_empty() {
         let words = proposal.sensitivity.iter().map(|tag| sensitivity_word(*tag));
-        let _ = writeln!(out, "sensitivity = [{}]", list(words));
+        let _ = writeln!(out, "sensitivity = [{}]", quoted_list(words));
     }
     if proposal.idempotent {
         let _ = writeln!(out, "idempotent = true");
@@ -66,20 +69,20 @@ fn entry(out: &mut String, id: &CapabilityId, proposal: &Proposal) {
     }
 }
 
-/// The terms of standing approvals for what these proposals send or change, by the name of the
-/// file: one for each kind of sink. They release only calls held by the floor; calls held by
-/// information flow still need a person.
+/// The terms of standing approvals for the writes in these proposals, by file name: one file per
+/// kind of sink. They release only calls held by the floor; calls held by information flow still
+/// need a person.
 #[must_use]
-pub fn standing_terms(
-    proposals: &BTreeMap<CapabilityId, Proposal>,
+pub fn standing_approval_terms(
+    proposals: &BTreeMap<CapabilityId, ContractProposal>,
     principal: &str,
 ) -> BTreeMap<String, String> {
     let mut kinds: BTreeMap<SinkKind, Vec<&str>> = BTreeMap::new();
     for (id, proposal) in proposals {
-        // What nobody could read is left to people.
+        // Tools that could not be classified are left to people.
         let known = proposal.sink.is_some() && proposal.effects.writes();
-        if known && proposal.counted_sink() != SinkKind::None {
-            kinds.entry(proposal.counted_sink()).or_default().push(id.as_str());
+        if known && proposal.effective_sink() != SinkKind::None {
+            kinds.entry(proposal.effective_sink()).or_default().push(id.as_str());
         }
     }
     let file = |(sink, ids): (SinkKind, Vec<&str>)| {
@@ -88,15 +91,15 @@ pub fn standing_terms(
             "# Proposed by code. What the floor holds of these goes on; what information flow holds\n\
              # does not: there a person still decides.\n\
              capability = [{}]\nprincipals = {}\nuses = 100\nexpires = \"30d\"\n",
-            list(ids.into_iter()),
-            quoted(principal)
+            quoted_list(ids.into_iter()),
+            toml_string(principal)
         );
         (format!("{word}.toml"), text)
     };
     kinds.into_iter().map(file).collect()
 }
 
-fn effects(effects: Effects) -> &'static str {
+fn effects_keyword(effects: Effects) -> &'static str {
     match effects {
         Effects::READ_LOCAL => "read_local",
         Effects::READ_OPEN => "read_open",
@@ -134,6 +137,6 @@ fn sensitivity_word(tag: SensitivityTag) -> &'static str {
     }
 }
 
-fn list<'t>(texts: impl Iterator<Item = &'t str>) -> String {
-    texts.map(quoted).collect::<Vec<_>>().join(", ")
+fn quoted_list<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    texts.map(toml_string).collect::<Vec<_>>().join(", ")
 }

@@ -1,10 +1,11 @@
-//! What a server says of its tool in annotations: evidence for a proposal, never a decision.
+//! A server's hints about its tool (MCP annotations): evidence for a proposal, never for a
+//! decision.
 
 use serde_json::Value;
 
-/// The hints of a tool, as MCP names them. `None` is what the server does not say.
+/// The MCP hints of a tool. `None` means that the server does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Hints {
+pub struct ToolHints {
     /// `readOnlyHint`.
     pub read_only: Option<bool>,
     /// `destructiveHint`.
@@ -15,10 +16,10 @@ pub struct Hints {
     pub open_world: Option<bool>,
 }
 
-impl Hints {
-    /// Reads a tool's `annotations`; what is no boolean is not said.
+impl ToolHints {
+    /// Parses a tool's `annotations`. Values that are not booleans are ignored.
     #[must_use]
-    pub fn of(annotations: Option<&Value>) -> Self {
+    pub fn from_annotations(annotations: Option<&Value>) -> Self {
         let hint = |key: &str| annotations.and_then(|all| all.get(key)).and_then(Value::as_bool);
         Self {
             read_only: hint("readOnlyHint"),
@@ -28,8 +29,8 @@ impl Hints {
         }
     }
 
-    /// Whether the server says that the tool only reads, and not that it may destroy as well.
-    pub(super) fn reads(self) -> bool {
+    /// Whether the server says that the tool only reads, and does not also say that it may destroy.
+    pub(super) fn is_read_only(self) -> bool {
         self.read_only == Some(true) && self.destructive != Some(true)
     }
 }

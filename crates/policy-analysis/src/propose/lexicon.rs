@@ -1,10 +1,10 @@
-//! A lexicon of English nouns, with what each suggests about a tool.
+//! A lexicon of English nouns, and what each suggests about a tool.
 
 use std::collections::BTreeSet;
 
 use super::tool_text::ToolText;
 
-/// The word without the `s` of a plural.
+/// The singular of a word.
 pub(super) fn singular(word: &str) -> &str {
     let plural =
         word.len() > 3 && !["ss", "us", "is", "news"].iter().any(|ending| word.ends_with(ending));
@@ -26,7 +26,7 @@ pub(super) fn is_about_money(text: &ToolText) -> bool {
     ])
 }
 
-/// Whether a tool is about means of access: what is sent with it opens something.
+/// Whether a tool is about credentials or other means of access.
 pub(super) fn is_about_credentials(text: &ToolText) -> bool {
     const MEANS: [&str; 15] = [
         "password", "passcode", "passphrase", "secret", "token", "credential", "permission",
@@ -35,7 +35,7 @@ pub(super) fn is_about_credentials(text: &ToolText) -> bool {
     text.is_named(&MEANS)
 }
 
-/// Whether a write is about access: about the means of it, or about whom it is given to.
+/// Whether a write is about access: about means of access, or about who gets it.
 pub(super) fn is_about_access(text: &ToolText) -> bool {
     const SUBJECTS: [&str; 10] = [
         "user", "account", "profile", "member", "key", "identity", "security", "authentication",
@@ -44,7 +44,7 @@ pub(super) fn is_about_access(text: &ToolText) -> bool {
     is_about_credentials(text) || text.is_named(&SUBJECTS)
 }
 
-/// Whether a write adds to what is the user's own and nobody else looks at.
+/// Whether a write adds to the user's own data, which nobody else reads.
 pub(super) fn adds_to_own_things(text: &ToolText) -> bool {
     const OWN: [&str; 17] = [
         "note", "draft", "todo", "reminder", "alarm", "timer", "bookmark", "playlist", "journal",
@@ -67,13 +67,13 @@ pub(super) fn adds_to_own_things(text: &ToolText) -> bool {
         ])
 }
 
-/// Whether what is made is there for others to read.
+/// Whether the created object is meant for others to read.
 pub(super) fn is_read_by_others(text: &ToolText) -> bool {
     let told = ["comment", "reply", "message", "announcement", "post", "tweet", "invitation"];
     text.is_named(&told) && !text.is_named(&["draft"])
 }
 
-/// Whether somebody else gets what is written.
+/// Whether an argument names a receiver.
 pub(super) fn names_receiver(text: &ToolText) -> bool {
     text.takes(&[
         "recipient", "attendee", "participant", "invitee", "guest", "to", "cc", "bcc", "email",
@@ -82,7 +82,7 @@ pub(super) fn names_receiver(text: &ToolText) -> bool {
     ])
 }
 
-/// A secret that a read may answer with.
+/// Whether a read may return a secret.
 pub(super) fn is_secret(text: &ToolText) -> bool {
     let pair = |first: &[&str], second: &str| {
         text.name.windows(2).any(|two| match two {
@@ -90,7 +90,7 @@ pub(super) fn is_secret(text: &ToolText) -> bool {
             _ => false,
         })
     };
-    // `get_account_keys`: what a list of keys is of, only its operator knows.
+    // `get_account_keys`: only the operator knows what kind of keys these are.
     let keys = text.name.last().is_some_and(|word| word == "keys");
     text.is_named(&[
         "password", "passcode", "passphrase", "secret", "credential", "otp", "apikey", "env",
@@ -100,7 +100,7 @@ pub(super) fn is_secret(text: &ToolText) -> bool {
         || pair(&["access", "auth", "api", "session", "bearer", "refresh"], "token")
 }
 
-/// The noun that says that others write what is read.
+/// A noun which suggests that others write what the tool reads.
 pub(super) fn written_by_others(text: &ToolText) -> Option<&str> {
     const NOUNS: [&str; 57] = [
         "email", "mail", "inbox", "message", "chat", "channel", "thread", "comment", "review",
@@ -115,13 +115,13 @@ pub(super) fn written_by_others(text: &ToolText) -> Option<&str> {
     all.map(|word| singular(word)).find(|word| NOUNS.contains(word))
 }
 
-/// Names of arguments that name an address in a network.
-pub(super) const ADDRESSES: [&str; 11] = [
+/// Argument names for network addresses.
+pub(super) const ADDRESS_ARGUMENTS: [&str; 11] = [
     "url", "uri", "link", "href", "webpage", "website", "host", "hostname", "domain", "endpoint",
     "webhook",
 ];
 
-/// Whether a text of this name says what something is called.
+/// Whether an argument with this name is a title.
 pub(super) fn is_title(name: &str) -> bool {
     let words = weaver_text::split::identifier(name);
     words.last().is_some_and(|word| {
@@ -129,7 +129,7 @@ pub(super) fn is_title(name: &str) -> bool {
     })
 }
 
-/// What a tool is about.
+/// The topics of a tool, as tags.
 pub(super) fn tags(nouns: &[&str]) -> BTreeSet<String> {
     const TAGS: [(&str, &[&str]); 9] = [
         ("mail", &["email", "mail", "inbox"]),

@@ -1,16 +1,16 @@
-//! What comes back: who may have written it, and how confidential it is.
+//! Proposes the label of a tool's output: who may have written it, and how confidential it is.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use weaver_policy::OutputLabel;
-use weaver_policy::critical::{self, Role};
+use weaver_policy::critical::{self, ArgumentRole};
 use weaver_types::{Confidentiality, Effects, Impact, Integrity, SensitivityTag};
 
 use super::tool_text::{self, ToolText};
-use super::{lexicon, own_data, untrusted};
+use super::{lexicon, own_data, untrusted_output};
 
-/// A label proposed for an output, with its reason.
+/// A proposed output label with its reason.
 pub(super) struct LabelProposal {
     pub(super) label: OutputLabel,
     pub(super) why: String,
@@ -22,19 +22,23 @@ impl LabelProposal {
     }
 }
 
-/// The label of the output.
-pub(super) fn label(text: &ToolText, schema: Option<&Value>, effects: Effects) -> LabelProposal {
+/// Proposes the label of the output.
+pub(super) fn propose_label(
+    text: &ToolText,
+    schema: Option<&Value>,
+    effects: Effects,
+) -> LabelProposal {
     let trusted = |confidentiality| OutputLabel {
         confidentiality: Some(confidentiality),
         integrity: Some(Integrity::Trusted),
     };
     if effects.impact != Impact::Read {
         let why = "what a writer answers may repeat what others wrote";
-        return LabelProposal::new(untrusted(Confidentiality::Internal), why);
+        return LabelProposal::new(untrusted_output(Confidentiality::Internal), why);
     }
     if lexicon::is_secret(text) {
         let why = "it may answer with a secret";
-        return LabelProposal::new(untrusted(Confidentiality::Restricted), why);
+        return LabelProposal::new(untrusted_output(Confidentiality::Restricted), why);
     }
     if own_data::is_address_book(text) {
         return LabelProposal::new(
@@ -44,23 +48,23 @@ pub(super) fn label(text: &ToolText, schema: Option<&Value>, effects: Effects) -
     }
     if let Some(noun) = lexicon::written_by_others(text) {
         let why = format!("others write what stands in it: `{noun}`");
-        return LabelProposal::new(untrusted(Confidentiality::Internal), why);
+        return LabelProposal::new(untrusted_output(Confidentiality::Internal), why);
     }
-    if own_data::is_clock(text) && !takes_text(schema) {
+    if own_data::is_clock(text) && !takes_free_text(schema) {
         return LabelProposal::new(trusted(Confidentiality::Public), "the clock: nobody writes it");
     }
-    if own_data::is_own_account(text) && !takes_text(schema) {
+    if own_data::is_own_account(text) && !takes_free_text(schema) {
         return LabelProposal::new(
             trusted(Confidentiality::Internal),
             "the user's own account, and nothing else",
         );
     }
     let why = "nothing says that nobody else writes it";
-    LabelProposal::new(untrusted(Confidentiality::Internal), why)
+    LabelProposal::new(untrusted_output(Confidentiality::Internal), why)
 }
 
-/// The kinds of sensitive data in what comes back.
-pub(super) fn sensitivity(text: &ToolText, label: OutputLabel) -> BTreeSet<SensitivityTag> {
+/// Proposes the kinds of sensitive data in the output.
+pub(super) fn propose_sensitivity(text: &ToolText, label: OutputLabel) -> BTreeSet<SensitivityTag> {
     const PEOPLE: [&str; 14] = [
         "email", "mail", "inbox", "contact", "user", "profile", "member", "person", "customer",
         "employee", "attendee", "participant", "patient", "addressbook",
@@ -75,30 +79,30 @@ pub(super) fn sensitivity(text: &ToolText, label: OutputLabel) -> BTreeSet<Sensi
     out
 }
 
-/// Whether what is asked carries a text of the caller's, which an answer could repeat.
-fn takes_text(schema: Option<&Value>) -> bool {
+/// Whether the tool takes free text from the caller, which the answer could repeat.
+fn takes_free_text(schema: Option<&Value>) -> bool {
     if schema.is_none() {
         return true;
     }
-    tool_text::names(schema).iter().any(|name| {
+    tool_text::argument_names(schema).iter().any(|name| {
         let of = schema.and_then(|schema| schema.get("properties")?.get(name));
         let kind = of.and_then(|member| member.get("type")).and_then(Value::as_str);
         let listed = of.is_some_and(|member| member.get("enum").is_some());
         let plain = matches!(kind, Some("integer" | "number" | "boolean"));
         !plain
             && !listed
-            && !matches!(critical::role(name), Role::Moment | Role::Switch)
+            && !matches!(critical::argument_role(name), ArgumentRole::Time | ArgumentRole::Setting)
             && !name.to_ascii_lowercase().contains("timezone")
     })
 }
 
-/// Why a read carries data to an address that the caller names.
-pub(super) fn egress(text: &ToolText, schema: Option<&Value>) -> Option<String> {
-    let names = tool_text::names(schema);
+/// Why a read can carry data to an address that the caller chooses, if it can.
+pub(super) fn egress_reason(text: &ToolText, schema: Option<&Value>) -> Option<String> {
+    let names = tool_text::argument_names(schema);
     let place = names.iter().find(|name| {
         let words = weaver_text::split::identifier(name);
         let last = words.last().map(|word| lexicon::singular(word));
-        last.is_some_and(|word| lexicon::ADDRESSES.contains(&word))
+        last.is_some_and(|word| lexicon::ADDRESS_ARGUMENTS.contains(&word))
     });
     if let Some(name) = place {
         let shown = weaver_text::escape::line(name);

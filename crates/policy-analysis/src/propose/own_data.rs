@@ -1,61 +1,65 @@
-//! What concerns nobody but the user: the clock, their own account, their own things.
+//! Recognises tools about the user's own data: the clock, their account, their files and notes.
 
 use super::lexicon::singular;
 use super::tool_text::ToolText;
 
-/// Whether every word of the name is one of these, and one of them at least is the heart of it.
-fn is_only(text: &ToolText, heart: &[&str], beside: &[&str]) -> bool {
+/// Whether the name consists only of core words, qualifiers and verbs for reading, with at least
+/// one core word.
+fn is_only(text: &ToolText, core_words: &[&str], qualifiers: &[&str]) -> bool {
     const READS: [&str; 15] = [
         "get", "list", "search", "find", "lookup", "look", "up", "read", "show", "view", "fetch",
         "retrieve", "check", "my", "the",
     ];
     let known = |word: &String| {
         let word = singular(word);
-        heart.contains(&word) || beside.contains(&word) || READS.contains(&word)
+        core_words.contains(&word) || qualifiers.contains(&word) || READS.contains(&word)
     };
-    text.is_named(heart) && text.name.iter().all(known)
+    text.is_named(core_words) && text.name.iter().all(known)
 }
 
-/// Whether it tells the time.
+/// Whether the tool tells the time.
 pub(super) fn is_clock(text: &ToolText) -> bool {
-    let heart = [
+    let core_words = [
         "date", "day", "time", "datetime", "clock", "now", "today", "weekday", "timestamp",
         "month", "year",
     ];
-    let beside = ["current", "system", "local", "utc", "of", "week", "in", "and", "server"];
+    let qualifiers = ["current", "system", "local", "utc", "of", "week", "in", "and", "server"];
     let first = text.sentences.first();
-    let agrees = first.is_none_or(|words| words.iter().any(|word| heart.contains(&singular(word))));
-    is_only(text, &heart, &beside) && agrees
+    let agrees =
+        first.is_none_or(|words| words.iter().any(|word| core_words.contains(&singular(word))));
+    is_only(text, &core_words, &qualifiers) && agrees
 }
 
-/// Whether it looks into the user's own address book.
+/// Whether the tool reads the user's own address book.
 pub(super) fn is_address_book(text: &ToolText) -> bool {
-    let beside = ["by", "name", "email", "user", "address", "phone", "number", "id"];
-    is_only(text, &["contact", "addressbook"], &beside)
+    let qualifiers = ["by", "name", "email", "user", "address", "phone", "number", "id"];
+    is_only(text, &["contact", "addressbook"], &qualifiers)
 }
 
-/// Whether it tells what the user's own account is.
+/// Whether the tool reads the user's own account.
 pub(super) fn is_own_account(text: &ToolText) -> bool {
-    let heart =
+    let core_words =
         ["balance", "iban", "profile", "account", "user", "me", "whoami", "setting", "preference"];
-    let beside = [
+    let qualifiers = [
         "own", "current", "info", "information", "detail", "limit", "number", "bank", "data", "id",
         "logged", "in",
     ];
-    // Of many, each is somebody else's.
+    // A list of accounts includes other people's.
     let many = ["users", "accounts", "profiles", "list", "search", "find"];
-    is_only(text, &heart, &beside) && !text.name.iter().any(|word| many.contains(&word.as_str()))
+    is_only(text, &core_words, &qualifiers)
+        && !text.name.iter().any(|word| many.contains(&word.as_str()))
 }
 
-/// Whether what is read lies with the user. Mail, calendars and accounts lie with a service.
-pub(super) fn is_own(text: &ToolText) -> bool {
+/// Whether the data is stored on the user's machine. Mail, calendars and accounts are stored by a
+/// service.
+pub(super) fn is_about_own_data(text: &ToolText) -> bool {
     text.is_named(&[
         "file", "document", "folder", "note", "todo", "reminder", "day", "draft", "fax", "alarm",
         "memory",
     ]) || is_clock(text)
 }
 
-/// Whether the only writing verb is `generate`, and what comes out opens nothing and binds nobody.
+/// Whether the tool merely generates something that grants no access and has no consequences.
 pub(super) fn only_generates(text: &ToolText) -> bool {
     text.name.iter().any(|word| word == "generate")
         && !text.is_about(&[

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use weaver_policy::{Pattern, PolicySet, Source, Sources};
+use weaver_policy::{DocumentSource, DocumentSources, Pattern, PolicySet};
 use weaver_types::{CapabilityId, Integrity, Timestamp};
 
 use super::*;
@@ -14,7 +14,7 @@ fn schema(arguments: &str) -> Value {
     json!({ "type": "object", "properties": Value::Object(properties.collect()) })
 }
 
-fn words(proposal: &Proposal) -> (&'static str, &'static str, &'static str) {
+fn words(proposal: &ContractProposal) -> (&'static str, &'static str, &'static str) {
     let effects = match proposal.effects {
         Effects::READ_LOCAL => "read_local",
         Effects::READ_OPEN => "read_open",
@@ -104,10 +104,10 @@ fn critical_are_the_defaults_and_the_title_of_what_can_go_without_people() {
 fn read(contracts: &str) -> PolicySet {
     let [policy, keys] = ["policy", "keys"]
         .map(|kind| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n"));
-    let sources = Sources {
-        policy: Source::unsigned("policy.toml", &policy),
-        contracts: Source::unsigned("contracts.toml", contracts),
-        keys: Source::unsigned("keys.toml", &keys),
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned("policy.toml", &policy),
+        contracts: DocumentSource::unsigned("contracts.toml", contracts),
+        keys: DocumentSource::unsigned("keys.toml", &keys),
     };
     PolicySet::load_unsigned_development(&sources, Timestamp::default()).unwrap()
 }
@@ -151,7 +151,7 @@ fn terms_are_proposed_for_what_is_known_and_writes() {
     let id = |name: &str| CapabilityId::parse(name).unwrap();
     let names = ["send_fax", "list_faxes", "pay_bill", "frobnicate", "create_note"];
     let all: BTreeMap<_, _> = names.iter().map(|name| (id(name), propose(name))).collect();
-    let files = standing_terms(&all, "owner");
+    let files = standing_approval_terms(&all, "owner");
     assert_eq!(files.keys().collect::<Vec<_>>(), ["external_send.toml", "payment.toml"]);
     assert!(files["payment.toml"].contains("capability = [\"pay_bill\"]"));
 }

@@ -1,4 +1,4 @@
-//! Name and description as words.
+//! Splits the name, description and arguments of a tool into words.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use weaver_text::split;
 
 use super::{ToolDescription, lexicon};
 
-/// How much of a description is read, in characters.
+/// The maximum length of a description that is read, in characters.
 const MAX_DESCRIPTION: usize = 2_000;
-/// How many arguments are looked at.
+/// The maximum number of arguments that are read.
 const MAX_ARGUMENTS: usize = 256;
 
 /// The words of a tool.
@@ -23,31 +23,38 @@ pub(super) struct ToolText {
     pub(super) title: Vec<String>,
     /// The words of all names of arguments.
     pub(super) arguments: BTreeSet<String>,
-    /// The words of the arguments that are no paths.
-    pub(super) others: BTreeSet<String>,
+    /// The words of argument names that are not paths.
+    pub(super) non_path_arguments: BTreeSet<String>,
     /// The service that the first sentence names, if it names one.
     pub(super) service: Option<String>,
 }
 
 impl ToolText {
-    pub(super) fn of(tool: &ToolDescription<'_>) -> Self {
+    pub(super) fn new(tool: &ToolDescription<'_>) -> Self {
         let description = weaver_text::escape::truncate(tool.description, MAX_DESCRIPTION);
-        // A line that goes on in lower case is a wrapped one, and begins no sentence.
-        let description = unwrapped(description);
-        let service = service(&description);
+        // A line that starts in lower case continues the previous line.
+        let description = join_wrapped_lines(description);
+        let service = named_service(&description);
         let sentences = description.split(['.', ';', '\n', '!', ':', '(', ')']);
         let sentences = sentences.map(split::words).filter(|words| !words.is_empty()).collect();
-        let names = names(tool.input).into_iter().take(MAX_ARGUMENTS);
-        let (mut arguments, mut others) = (BTreeSet::new(), BTreeSet::new());
+        let names = argument_names(tool.input).into_iter().take(MAX_ARGUMENTS);
+        let (mut arguments, mut non_path_arguments) = (BTreeSet::new(), BTreeSet::new());
         for words in names.map(|name| split::identifier(&name)) {
             let path = words.last().is_some_and(|last| matches!(last.as_str(), "path" | "paths"));
             if !path {
-                others.extend(words.iter().cloned());
+                non_path_arguments.extend(words.iter().cloned());
             }
             arguments.extend(words);
         }
         let title = split::words(tool.title);
-        Self { name: split::identifier(tool.name), title, sentences, arguments, others, service }
+        Self {
+            name: split::identifier(tool.name),
+            title,
+            sentences,
+            arguments,
+            non_path_arguments,
+            service,
+        }
     }
 
     /// The words of the name, and of the description's first sentence: what the tool is about.
@@ -56,35 +63,35 @@ impl ToolText {
         self.name.iter().chain(first).map(|word| lexicon::singular(word)).collect()
     }
 
-    /// Whether the name or the first sentence has one of these, in the singular.
+    /// Whether the name or the first sentence contains one of these singular nouns.
     pub(super) fn is_about(&self, nouns: &[&str]) -> bool {
         self.nouns().iter().any(|word| nouns.contains(word))
     }
 
-    /// Whether the name has one of these, in the singular.
+    /// Whether the name contains one of these singular nouns.
     pub(super) fn is_named(&self, nouns: &[&str]) -> bool {
         self.name.iter().any(|word| nouns.contains(&lexicon::singular(word)))
     }
 
-    /// Whether its first sentence says that it only reads.
+    /// Whether the first sentence says that the tool only reads.
     pub(super) fn says_read_only(&self) -> bool {
         let first = self.sentences.first().into_iter();
         first.flat_map(|words| words.windows(2)).any(|two| two == ["read", "only"])
     }
 
-    /// Whether an argument is a program.
+    /// Whether an argument takes a program.
     pub(super) fn takes_program(&self) -> bool {
         self.takes(&["sql", "statement", "cypher", "script", "code", "command", "shell"])
     }
 
-    /// Whether any argument's name has one of these words, in the singular.
+    /// Whether the name of an argument contains one of these singular words.
     pub(super) fn takes(&self, words: &[&str]) -> bool {
         self.arguments.iter().any(|word| words.contains(&lexicon::singular(word)))
     }
 }
 
 /// The text with wrapped lines joined.
-fn unwrapped(text: &str) -> String {
+fn join_wrapped_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
         let goes_on = line.trim_start().starts_with(|c: char| c.is_lowercase());
@@ -94,8 +101,8 @@ fn unwrapped(text: &str) -> String {
     out
 }
 
-/// A name in the middle of the first sentence that is none of a file format or a local program.
-fn service(text: &str) -> Option<String> {
+/// A proper name within the first sentence that is not a file format or local program.
+fn named_service(text: &str) -> Option<String> {
     const LOCAL: [&str; 14] = [
         "git", "sqlite", "json", "markdown", "python", "javascript", "docker", "excel", "duckdb",
         "unix", "linux", "windows", "base64", "utf",
@@ -113,13 +120,13 @@ fn service(text: &str) -> Option<String> {
 }
 
 /// The names of the arguments.
-pub(super) fn names(schema: Option<&Value>) -> Vec<String> {
+pub(super) fn argument_names(schema: Option<&Value>) -> Vec<String> {
     let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
     properties.map(|all| all.keys().cloned().collect()).unwrap_or_default()
 }
 
-/// The arguments that a call must have; all that have no default where the schema does not say.
-pub(super) fn required(schema: Option<&Value>) -> BTreeSet<String> {
+/// The required arguments. If the schema does not say, all arguments without a default.
+pub(super) fn required_arguments(schema: Option<&Value>) -> BTreeSet<String> {
     let Some(schema) = schema else { return BTreeSet::new() };
     if let Some(list) = schema.get("required").and_then(Value::as_array) {
         return list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();

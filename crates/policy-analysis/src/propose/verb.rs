@@ -1,23 +1,23 @@
-//! Verbs, as names command with them and as descriptions tell them.
+//! Looks up verbs, as used in names (imperative) and in descriptions (any form).
 
-mod list;
+mod word_lists;
 
-use super::action::Action;
-use list::{AMBIGUOUS_PLURALS, READ_NOUNS, VAGUE_VERBS, VERBS, VERBS_OR_NOUNS};
+use super::action::ToolAction;
+use word_lists::{AMBIGUOUS_PLURALS, READ_NOUNS, VAGUE_VERBS, VERBS, VERBS_OR_NOUNS};
 
 /// What a word can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sense {
     /// A verb.
-    Verb(Action),
+    Verb(ToolAction),
     /// A verb or a noun.
-    VerbOrNoun(Action),
-    /// A verb that says that something is done, and not what.
-    VagueVerb(Action),
+    VerbOrNoun(ToolAction),
+    /// A verb which says that something is done, but not what.
+    VagueVerb(ToolAction),
 }
 
-/// What a verb of a name does. The next word tells `check in` from `check`.
-pub(super) fn sense(word: &str, next: Option<&String>) -> Option<Sense> {
+/// The sense of a word in a name. The next word distinguishes `check in` from `check`.
+pub(super) fn name_sense(word: &str, next: Option<&String>) -> Option<Sense> {
     let next = next.map(String::as_str);
     match (word, next) {
         (
@@ -26,32 +26,32 @@ pub(super) fn sense(word: &str, next: Option<&String>) -> Option<Sense> {
                 "complaint" | "claim" | "report" | "petition" | "tax" | "taxes" | "appeal"
                 | "dispute" | "application",
             ),
-        ) => return Some(Sense::Verb(Action::Send)),
-        ("check", Some("in" | "out")) => return Some(Sense::Verb(Action::Pay)),
+        ) => return Some(Sense::Verb(ToolAction::Send)),
+        ("check", Some("in" | "out")) => return Some(Sense::Verb(ToolAction::Pay)),
         ("log" | "sign", Some("in" | "on" | "up" | "out" | "off")) => {
-            return Some(Sense::Verb(Action::GrantAccess));
+            return Some(Sense::Verb(ToolAction::GrantAccess));
         }
-        ("opt", Some("in" | "out")) => return Some(Sense::Verb(Action::Send)),
-        ("top", Some("up")) => return Some(Sense::Verb(Action::Pay)),
-        ("set" | "start" | "back", Some("up")) => return Some(Sense::Verb(Action::Write)),
+        ("opt", Some("in" | "out")) => return Some(Sense::Verb(ToolAction::Send)),
+        ("top", Some("up")) => return Some(Sense::Verb(ToolAction::Pay)),
+        ("set" | "start" | "back", Some("up")) => return Some(Sense::Verb(ToolAction::Write)),
         _ => {}
     }
-    let of = |rows: &[(Action, &[&str])]| {
+    let of = |rows: &[(ToolAction, &[&str])]| {
         rows.iter().find(|(_, words)| words.contains(&word)).map(|(kind, _)| *kind)
     };
     let plain = of(&VERBS).map(Sense::Verb).or_else(|| of(&VERBS_OR_NOUNS).map(Sense::VerbOrNoun));
     plain.or_else(|| of(&VAGUE_VERBS).map(Sense::VagueVerb))
 }
 
-/// What a verb of a description does, in whatever form.
+/// The sense of a word in a description, in any form of the verb.
 pub(super) fn description_sense(word: &str, next: Option<&String>) -> Option<Sense> {
     match word {
-        "return" | "returns" => return Some(Sense::Verb(Action::Read)),
-        // `It is used to`, `has to be`: no act.
+        "return" | "returns" => return Some(Sense::Verb(ToolAction::Read)),
+        // `It is used to`, `has to be`: not actions.
         "is" | "has" | "exists" | "see" => return None,
         _ => {}
     }
-    if let Some(sense) = sense(word, next) {
+    if let Some(sense) = name_sense(word, next) {
         return Some(sense);
     }
     let forms = [
@@ -61,10 +61,10 @@ pub(super) fn description_sense(word: &str, next: Option<&String>) -> Option<Sen
         word.strip_suffix("ing").map(str::to_owned),
         word.strip_suffix("ing").map(|stem| format!("{stem}e")),
     ];
-    forms.into_iter().flatten().find_map(|form| sense(&form, next))
+    forms.into_iter().flatten().find_map(|form| name_sense(&form, next))
 }
 
-/// Whether a verb after this word is what the tool does.
+/// Whether a verb after this word describes an action of the tool.
 pub(super) fn introduces_verb(before: Option<&str>) -> bool {
     const LEADERS: [&str; 17] = [
         "also", "and", "then", "it", "will", "function", "tool", "method", "api", "endpoint",
@@ -73,17 +73,17 @@ pub(super) fn introduces_verb(before: Option<&str>) -> bool {
     before.is_none_or(|word| LEADERS.contains(&word))
 }
 
-/// Whether a word is a noun that names what is read.
-pub(super) fn names_what_is_read(word: &str) -> bool {
+/// Whether a word is a noun for something that is read.
+pub(super) fn is_read_noun(word: &str) -> bool {
     READ_NOUNS.contains(&word)
 }
 
-/// Whether a word after `and` or `or` goes on a list of nouns: `news and updates`.
+/// Whether a word after `and` or `or` continues a list of nouns: `news and updates`.
 pub(super) fn is_noun(word: &str, before: Option<&str>) -> bool {
     matches!(before, Some("and" | "or")) && word.ends_with('s') && !is_third_person(word)
 }
 
-/// Whether what follows is what is acted on, so that the word before it is a verb.
+/// Whether the next word starts an object, so the word before it is a verb.
 pub(super) fn takes_object(next: Option<&String>) -> bool {
     const BEGIN: [&str; 13] = [
         "a", "an", "the", "what", "it", "them", "this", "all", "each", "your", "its", "any",
@@ -92,7 +92,7 @@ pub(super) fn takes_object(next: Option<&String>) -> bool {
     next.is_some_and(|word| BEGIN.contains(&word.as_str()))
 }
 
-/// Whether a word is the third person of a verb, and not as well a plural.
+/// Whether a word is the third person of a verb and cannot be a plural.
 pub(super) fn is_third_person(word: &str) -> bool {
     let stem = word.strip_suffix("es").or_else(|| word.strip_suffix('s'));
     let plain = word.strip_suffix('s').unwrap_or_default();

@@ -1,21 +1,22 @@
-//! Synthesis of arguments under which conditions come out as an assignment has them.
+//! Synthesises arguments for which each condition has the truth value that an assignment requires.
 //!
-//! Values are generated from the conditions themselves: their literals, numbers around their bounds,
-//! texts made of their heads and tails, lists of their lengths. Each candidate is then tested by
-//! evaluating the conditions. A condition that only finitely many values can meet is decided that
-//! way; for every other one, finding nothing proves nothing.
+//! Generate and test: candidate values come from the conditions themselves (their literals, numbers
+//! around their bounds, texts made of their prefixes and suffixes, lists of their lengths), and
+//! each candidate is tested by evaluating the conditions. For a condition that only finitely many
+//! values can meet, this is a decision procedure. For any other condition, finding nothing proves
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use weaver_policy::{ArgumentPredicate, Truth};
 
 use serde_json::{Map, Number, Value};
 
-/// The most values that are tried at one place.
+/// The maximum number of texts tried at one pointer.
 const MAX_TEXTS: usize = 2_000;
-/// The longest text or list that is made.
+/// The maximum length of a generated text or list.
 const MAX_LENGTH: u32 = 10_000;
 
-/// A condition on arguments with the truth value that it is to have.
+/// A condition on arguments with its required truth value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PredicateOutcome<'p> {
     pub(super) predicate: &'p ArgumentPredicate,
@@ -27,24 +28,24 @@ impl PredicateOutcome<'_> {
         self.predicate.evaluate(Some(arguments), None) == self.truth
     }
 
-    /// Whether only the values that the condition names can bring it about, all of which are tried.
+    /// Whether only values that the condition lists can meet it. All of them are tried.
     fn is_finite(&self) -> bool {
         let named = self.predicate.equals.is_some() || !self.predicate.one_of.is_empty();
         self.truth == Truth::Yes && (named || self.predicate.present == Some(false))
     }
 }
 
-/// What came of making arguments.
+/// The result of synthesising arguments.
 pub(super) enum Synthesis {
-    /// These arguments bring the outcomes about.
+    /// These arguments give every condition its truth value.
     Found(Value),
-    /// No arguments do.
+    /// No such arguments exist.
     Impossible,
-    /// None were found, which proves nothing.
+    /// None were found, which is not a proof.
     NotFound,
 }
 
-/// Makes arguments under which each condition has its truth value.
+/// Synthesises arguments for which each condition has its truth value.
 pub(super) fn synthesize(outcomes: &[PredicateOutcome<'_>]) -> Synthesis {
     let mut places: BTreeMap<&str, Vec<PredicateOutcome<'_>>> = BTreeMap::new();
     for outcome in outcomes {
@@ -54,24 +55,24 @@ pub(super) fn synthesize(outcomes: &[PredicateOutcome<'_>]) -> Synthesis {
     for (place, outcomes) in &places {
         let found = candidate_values(outcomes).into_iter().find(|value| {
             let mut alone = Value::Object(Map::new());
-            put(&mut alone, place, value.clone());
+            insert_at(&mut alone, place, value.clone());
             outcomes.iter().all(|outcome| outcome.holds_for(&alone))
         });
         match found {
-            Some(value) => put(&mut root, place, value),
+            Some(value) => insert_at(&mut root, place, value),
             None if outcomes.iter().any(PredicateOutcome::is_finite) => {
                 return Synthesis::Impossible;
             }
             None => return Synthesis::NotFound,
         }
     }
-    // Values at different places can get in each other's way: one may lie below another.
+    // Values at different pointers can conflict, because one pointer may be below another.
     let together = outcomes.iter().all(|outcome| outcome.holds_for(&root));
     if together { Synthesis::Found(root) } else { Synthesis::NotFound }
 }
 
-/// Puts a value at a place of objects; `None` leaves it absent.
-fn put(root: &mut Value, place: &str, value: Option<Value>) {
+/// Inserts a value at a pointer, creating objects on the way; `None` leaves it absent.
+fn insert_at(root: &mut Value, place: &str, value: Option<Value>) {
     let Some(value) = value else { return };
     let mut at = root;
     for step in place.split('/').skip(1) {
@@ -85,7 +86,7 @@ fn put(root: &mut Value, place: &str, value: Option<Value>) {
     *at = value;
 }
 
-/// The values that are tried, absence first.
+/// The candidate values, absence first.
 fn candidate_values(outcomes: &[PredicateOutcome<'_>]) -> Vec<Option<Value>> {
     let mut out = vec![None];
     let all: Vec<_> = outcomes.iter().map(|outcome| outcome.predicate).collect();

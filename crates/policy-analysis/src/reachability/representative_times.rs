@@ -1,4 +1,4 @@
-//! Times that represent all times that the documents tell apart.
+//! Representatives of all times that the documents distinguish.
 
 use std::collections::BTreeSet;
 
@@ -7,28 +7,28 @@ use weaver_types::Timestamp;
 
 const MINUTE: i64 = 60_000_000;
 const DAY: i64 = 24 * 60 * MINUTE;
-/// Days after which every weekday has occurred, with the window that began on the day before.
+/// Enough days for every weekday to occur, including the window that started on the day before.
 const DAYS: i64 = 9;
-/// The most times that are tried.
+/// The maximum number of times that are tried.
 const MAX_TIMES: usize = 4_096;
 
-/// Times under which every combination of windows is seen that any time can bring about.
+/// Times that produce every combination of windows that any time can produce.
 #[derive(Debug)]
 pub(super) struct RepresentativeTimes {
     /// The times, `now` first.
     pub(super) all: Vec<Timestamp>,
-    /// False where a combination may be missing.
+    /// False if a combination may be missing.
     pub(super) complete: bool,
 }
 
-/// Representatives of all times under these windows and ends.
+/// Representatives of all times for these windows and expiry times.
 ///
-/// Whether a time is in a window is constant between two neighbouring ends of windows, so one time
-/// for each such interval is enough. Between two dates that the documents name, daily windows repeat
-/// every week. Hence, after each such date and before the first, nine days are tried, at each minute
-/// at which a daily window begins or ends; where two dates are closer, the later one begins nine days
-/// of its own.
-pub(super) fn covering(
+/// Membership in a window is constant between two adjacent window boundaries, so one time per
+/// interval suffices. Between two dates in the documents, daily windows repeat every week.
+/// Therefore nine days are tried after each such date and before the first one, at each minute at
+/// which a daily window starts or ends. If two dates are closer, the later one starts nine days of
+/// its own.
+pub(super) fn representative_times(
     windows: &[&TimeWindow],
     ends: &[Timestamp],
     now: Timestamp,
@@ -77,7 +77,11 @@ mod tests {
         let minute = proptest::option::of(0_u16..1_440);
         let date = proptest::option::of(0_i64..40);
         let days = proptest::sample::subsequence(
-            vec![weaver_policy::Day::Mon, weaver_policy::Day::Wed, weaver_policy::Day::Sun],
+            vec![
+                weaver_policy::Weekday::Mon,
+                weaver_policy::Weekday::Wed,
+                weaver_policy::Weekday::Sun,
+            ],
             0..3,
         );
         (minute.clone(), minute, date.clone(), date, days).prop_map(
@@ -101,7 +105,7 @@ mod tests {
             minutes in -50_000_i64..100_000,
         ) {
             let windows: Vec<_> = windows.iter().collect();
-            let times = covering(&windows, &[], Timestamp::from_micros(0));
+            let times = representative_times(&windows, &[], Timestamp::from_micros(0));
             prop_assert!(times.complete);
             let inside = |at: Timestamp| windows.iter().map(|w| w.contains(at)).collect::<Vec<_>>();
             let expected = inside(Timestamp::from_micros(minutes * MINUTE));

@@ -1,16 +1,16 @@
-//! The search for a witness: backtracking over partial assignments.
+//! Searches for a witness by backtracking over partial assignments.
 //!
-//! The variables of a request with their finite domains make a constraint-satisfaction problem. The
-//! search assigns one variable after the other, depth first, and evaluates the documents after each
-//! assignment by abstract interpretation ([`super::partial_evaluation`]). It prunes an assignment
-//! under which the verdict can no longer come out, and branches only on variables that the verdict
-//! still depends on.
+//! The variables of a request and their finite domains form a constraint-satisfaction problem. The
+//! search assigns one variable at a time, depth first, and after each assignment evaluates the
+//! documents by abstract interpretation ([`super::partial_evaluator`]). It prunes assignments under
+//! which the verdict is no longer possible, and branches only on variables that the verdict still
+//! depends on.
 //!
-//! *Sound:* a witness is a request that [`PolicySet::decide`] gave the verdict; the abstraction never
-//! answers yes by itself. *Complete within its bounds:* the domains represent every value that the
-//! documents tell apart, and the abstraction allows for every outcome that a completion can have, so
-//! a search that exhausts the space proves that there is no such request. Whatever breaks one of the
-//! two premises is recorded as [`SearchGap`], and the answer is then *not decided*.
+//! *Sound:* a witness is a request for which [`PolicySet::decide`] returned the verdict; the
+//! abstraction alone never answers yes. *Complete within its bounds:* the domains represent every
+//! value that the documents distinguish, and the abstraction includes every outcome of every
+//! completion, so an exhausted search proves that there is no such request. Anything that breaks
+//! one of these premises is recorded as a [`SearchGap`], and the answer is then *undecided*.
 
 use std::collections::BTreeSet;
 
@@ -21,51 +21,51 @@ use weaver_types::{
 };
 
 use super::arguments::{self, PredicateOutcome, Synthesis};
-use super::partial_evaluation::{AllowRule, Obstacle, PartialEvaluation};
+use super::partial_evaluator::{AllowRuleOutcome, Obstacle, PartialEvaluator};
 use super::search_gap::SearchGap;
 use super::search_space::SearchSpace;
 use super::truth_set::TruthSet;
 use super::variables::{Assignment, Domain};
 use super::{ReachabilityQuery, Witness};
-use crate::request::RecordedRequest;
+use crate::recorded_request::RecordedRequest;
 
-/// What making arguments for one condition costs, in rules looked at.
+/// The cost of synthesising arguments for one condition, in evaluated rules.
 const CONDITION_COST: usize = 16;
 
 /// How a search ended.
 pub(super) enum SearchResult {
-    /// With a request that gets the verdict.
+    /// A request gets the verdict.
     Witness(Box<Witness>),
-    /// The whole space was searched and there is none.
+    /// The whole space was searched, and no request gets the verdict.
     Exhausted,
-    /// Something was left out.
+    /// The search was incomplete.
     Incomplete(SearchGap),
 }
 
-/// What to do under an assignment.
-enum Step {
-    /// The verdict cannot come out any more.
+/// The next step under an assignment.
+enum SearchStep {
+    /// The verdict is no longer possible.
     Prune,
-    /// All that matters is assigned: decide the request that it makes.
-    Evaluate(Expectation),
+    /// Everything that matters is assigned: decide the resulting request.
+    Evaluate(Certainty),
     /// Assign this variable next.
     Branch(usize),
 }
 
-/// What the abstraction says of the request that an assignment makes.
+/// What the abstraction predicts for the request that an assignment describes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Expectation {
-    /// It gets the verdict looked for.
+enum Certainty {
+    /// It gets the verdict.
     Certain,
-    /// It may get another one.
+    /// It may get another verdict.
     Possible,
 }
 
-/// A search about one capability.
+/// A search for one capability.
 pub(super) struct Search<'s> {
-    documents: PartialEvaluation<'s>,
+    documents: PartialEvaluator<'s>,
     verdict: Verdict,
-    /// The one principal that the search is about, where it is not about anybody.
+    /// The principal to search for; `None` to search over all.
     fixed_principal: Option<Principal>,
     with_roles: BTreeSet<String>,
 }
@@ -79,11 +79,11 @@ impl<'s> Search<'s> {
     ) -> Self {
         let candidates = set.candidate_rules(capability.id().as_str());
         let rules: Vec<&'s Rule> =
-            candidates.filter(|rule| rule.matches.fits_capability(capability)).collect();
+            candidates.filter(|rule| rule.matches.matches_capability(capability)).collect();
         let space = SearchSpace::new(query, set, capability, &rules, fixed_principal);
         let operation = query.operation;
         Self {
-            documents: PartialEvaluation { set, capability, operation, rules, space },
+            documents: PartialEvaluator { set, capability, operation, rules, space },
             verdict: query.verdict,
             fixed_principal: fixed_principal.cloned(),
             with_roles: query.with_roles.clone(),
@@ -94,7 +94,7 @@ impl<'s> Search<'s> {
         &self.documents.space
     }
 
-    /// Searches until a witness is found, the space is exhausted, or `steps` are used up.
+    /// Searches until a witness is found, the space is exhausted, or `steps` run out.
     pub(super) fn run(&self, steps: &mut u64) -> SearchResult {
         let domains = &self.space().variables.domains;
         if domains.iter().any(|domain| domain.len() == 0) {
@@ -103,30 +103,30 @@ impl<'s> Search<'s> {
         let mut assignment: Assignment = vec![None; domains.len()];
         let mut path: Vec<usize> = Vec::new();
         let mut incomplete = self.space().incomplete.clone();
-        let cost = self.cost();
+        let cost = self.step_cost();
         loop {
             if *steps < cost {
                 return SearchResult::Incomplete(SearchGap::Steps);
             }
             *steps -= cost;
-            match self.step(&assignment) {
-                Step::Branch(variable) => {
+            match self.next_step(&assignment) {
+                SearchStep::Branch(variable) => {
                     path.push(variable);
-                    assign(&mut assignment, variable, Some(0));
+                    set_value(&mut assignment, variable, Some(0));
                     continue;
                 }
-                Step::Evaluate(expectation) => match self.witness(&assignment) {
+                SearchStep::Evaluate(expectation) => match self.witness(&assignment) {
                     Ok(Some(witness)) => return SearchResult::Witness(Box::new(witness)),
-                    Ok(None) if self.rests_on_provenance(&assignment) => {
+                    Ok(None) if self.depends_on_provenance(&assignment) => {
                         incomplete = incomplete.or(Some(SearchGap::Provenance));
                     }
-                    Ok(None) if expectation == Expectation::Certain => {
+                    Ok(None) if expectation == Certainty::Certain => {
                         incomplete = incomplete.or(Some(SearchGap::Disagreement));
                     }
                     Ok(None) => {}
                     Err(gap) => incomplete = incomplete.or(Some(gap)),
                 },
-                Step::Prune => {}
+                SearchStep::Prune => {}
             }
             if !self.backtrack(&mut assignment, &mut path) {
                 return incomplete.map_or(SearchResult::Exhausted, SearchResult::Incomplete);
@@ -134,76 +134,77 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Whether the assignment takes values as vouched for, which no request of the search can show.
-    fn rests_on_provenance(&self, assignment: &Assignment) -> bool {
+    /// Whether the assignment assumes values that are vouched for, which no request of the search
+    /// can express.
+    fn depends_on_provenance(&self, assignment: &Assignment) -> bool {
         let variables = &self.space().variables;
-        variables.flag(Some(&variables.vouched), assignment).is_exactly(Truth::Yes)
+        variables.flag(Some(&variables.flow_cleared), assignment).is_exactly(Truth::Yes)
     }
 
-    /// What one step costs: about the number of rules that it looks at.
-    fn cost(&self) -> u64 {
+    /// The cost of one step: roughly the number of rules that it evaluates.
+    fn step_cost(&self) -> u64 {
         let conditions = self.space().predicates.len().saturating_mul(CONDITION_COST);
         let cost = self.documents.rules.len().saturating_add(conditions).saturating_add(1);
         u64::try_from(cost).unwrap_or(u64::MAX)
     }
 
-    /// Goes on to the next value of the last variable that has one; false where none has.
+    /// Advances the last variable that has another value; false if there is none.
     fn backtrack(&self, assignment: &mut Assignment, path: &mut Vec<usize>) -> bool {
         while let Some(variable) = path.last().copied() {
             let next = assignment.get(variable).copied().flatten().map_or(0, |place| place + 1);
             if next < self.space().variables.domains.get(variable).map_or(0, Domain::len) {
-                assign(assignment, variable, Some(next));
+                set_value(assignment, variable, Some(next));
                 return true;
             }
-            assign(assignment, variable, None);
+            set_value(assignment, variable, None);
             path.pop();
         }
         false
     }
 
-    fn step(&self, assignment: &Assignment) -> Step {
+    fn next_step(&self, assignment: &Assignment) -> SearchStep {
         let outcomes = self.predicate_outcomes(assignment);
         if matches!(arguments::synthesize(&outcomes), Synthesis::Impossible) {
-            return Step::Prune;
+            return SearchStep::Prune;
         }
         let obstacles = self.documents.obstacles(assignment);
-        let certain = obstacles.iter().filter(|one| one.speaks.is_exactly(Truth::Yes));
+        let certain = obstacles.iter().filter(|one| one.applies.is_exactly(Truth::Yes));
         let strictest = certain.map(|one| one.verdict).max().unwrap_or(Verdict::Allow);
         if strictest > self.verdict {
-            return Step::Prune;
+            return SearchStep::Prune;
         }
         if self.verdict == Verdict::Deny && strictest == Verdict::Deny {
-            return Step::Evaluate(Expectation::Certain);
+            return SearchStep::Evaluate(Certainty::Certain);
         }
         let rules = self.documents.allow_rules(assignment);
-        let allow = AllowOutcome::of(&rules);
+        let allow = AllowRulesOutcome::from_rules(&rules);
         if self.verdict == Verdict::Allow && !allow.possible {
-            return Step::Prune;
+            return SearchStep::Prune;
         }
         let reached = strictest == self.verdict;
         let reachable =
-            |one: &Obstacle| one.verdict == self.verdict && one.speaks.contains(Truth::Yes);
+            |one: &Obstacle| one.verdict == self.verdict && one.applies.contains(Truth::Yes);
         if self.verdict != Verdict::Allow && !obstacles.iter().any(reachable) && allow.certain {
-            return Step::Prune;
+            return SearchStep::Prune;
         }
         let matters = |one: &&Obstacle| {
             one.verdict > self.verdict || (one.verdict == self.verdict && !reached)
         };
-        let obstacle = obstacles.iter().filter(matters).find_map(|one| one.speaks.branch);
+        let obstacle = obstacles.iter().filter(matters).find_map(|one| one.applies.branch);
         let next = if self.verdict == Verdict::Allow {
             allow.branch.filter(|_| !allow.certain).or(obstacle)
         } else {
             obstacle.or_else(|| self.branch_of_allow_rules(&rules, &allow, assignment))
         };
-        let expectation = if allow.certain { Expectation::Certain } else { Expectation::Possible };
-        next.map_or(Step::Evaluate(expectation), Step::Branch)
+        let expectation = if allow.certain { Certainty::Certain } else { Certainty::Possible };
+        next.map_or(SearchStep::Evaluate(expectation), SearchStep::Branch)
     }
 
-    /// The variable that the allow rules depend on, where the verdict looked for is not allow.
+    /// The variable to branch on for the allow rules, if the verdict to look for is not `allow`.
     fn branch_of_allow_rules(
         &self,
-        rules: &[AllowRule],
-        allow: &AllowOutcome,
+        rules: &[AllowRuleOutcome],
+        allow: &AllowRulesOutcome,
         assignment: &Assignment,
     ) -> Option<usize> {
         if allow.certain {
@@ -215,11 +216,11 @@ impl<'s> Search<'s> {
         });
         let human = self.space().variables.human;
         let human = assignment.get(human).is_some_and(Option::is_none).then_some(human);
-        let restricting = || self.documents.restricting_rule_speaks(assignment).branch;
+        let restricting = || self.documents.restricting_rule_applies(assignment).branch;
         branch.or_else(restricting).or(human.filter(|_| !rules.is_empty()))
     }
 
-    /// How the assignment has the conditions on arguments come out.
+    /// The truth values that the assignment requires of the conditions on arguments.
     fn predicate_outcomes(&self, assignment: &Assignment) -> Vec<PredicateOutcome<'s>> {
         let space = self.space();
         let truth = |variable: usize| match (
@@ -235,14 +236,14 @@ impl<'s> Search<'s> {
         outcomes.collect()
     }
 
-    /// The request that the assignment makes, if it really gets the verdict.
+    /// The request that the assignment describes, if the real decision gives it the verdict.
     fn witness(&self, assignment: &Assignment) -> Result<Option<Witness>, SearchGap> {
         let request = self.request(assignment)?;
         let decision = self.documents.set.decide(&request.query(self.documents.capability));
         Ok((decision.verdict() == self.verdict).then(|| Witness {
             request: request.to_json(),
             verdict: decision.verdict(),
-            primary: decision.primary(),
+            primary: decision.primary_reason(),
         }))
     }
 
@@ -259,17 +260,17 @@ impl<'s> Search<'s> {
         };
         let justification = match variables.domains.get(variables.justification) {
             Some(Domain::Justification(all)) => {
-                let place = variables.place_of(variables.justification, assignment);
+                let place = variables.value_index(variables.justification, assignment);
                 all.get(place).copied().flatten()
             }
             _ => None,
         };
         let mut request = CapabilityRequest::new(self.documents.capability.id().clone(), "");
-        request.intent = variables.text_of(variables.intent, assignment).map(str::to_owned);
+        request.intent = variables.assigned_text(variables.intent, assignment).map(str::to_owned);
         let scope = variables.scope.iter();
         request.scope = scope
             .filter_map(|(name, variable)| {
-                Some((name.clone(), variables.text_of(*variable, assignment)?.to_owned()))
+                Some((name.clone(), variables.assigned_text(*variable, assignment)?.to_owned()))
             })
             .collect();
         if let Some(shape) = justification {
@@ -286,7 +287,7 @@ impl<'s> Search<'s> {
             label: run.label,
             run: None,
             at: run.at,
-            human_channel: variables.place_of(variables.human, assignment) == 0,
+            human_channel: variables.value_index(variables.human, assignment) == 0,
         })
     }
 
@@ -295,17 +296,20 @@ impl<'s> Search<'s> {
             return Ok(fixed.clone());
         }
         let variables = &self.space().variables;
-        let name = variables.text_of(variables.principal, assignment).unwrap_or("someone");
+        let name = variables.assigned_text(variables.principal, assignment).unwrap_or("someone");
         let id = PrincipalId::parse(name)?;
-        let agent = variables.text_of(variables.agent, assignment).map(AgentId::parse);
+        let agent = variables.assigned_text(variables.agent, assignment).map(AgentId::parse);
         let attributes = variables.attributes.iter();
-        let roles = variables.held(&variables.roles, assignment);
+        let roles = variables.names_of_set_flags(&variables.roles, assignment);
         Ok(Principal {
             roles: roles.into_iter().chain(self.with_roles.iter().cloned()).collect(),
-            permissions: variables.held(&variables.permissions, assignment).into_iter().collect(),
+            permissions: variables
+                .names_of_set_flags(&variables.permissions, assignment)
+                .into_iter()
+                .collect(),
             attributes: attributes
                 .filter_map(|(name, variable)| {
-                    Some((name.clone(), variables.text_of(*variable, assignment)?.to_owned()))
+                    Some((name.clone(), variables.assigned_text(*variable, assignment)?.to_owned()))
                 })
                 .collect(),
             agent: agent.transpose()?,
@@ -315,7 +319,7 @@ impl<'s> Search<'s> {
 
     fn run_settings(&self, assignment: &Assignment) -> RunSettings {
         let variables = &self.space().variables;
-        let place = |variable: usize| variables.place_of(variable, assignment);
+        let place = |variable: usize| variables.value_index(variable, assignment);
         let mode = match variables.domains.get(variables.mode) {
             Some(Domain::Mode(all)) => all.get(place(variables.mode)).copied(),
             _ => None,
@@ -334,7 +338,7 @@ impl<'s> Search<'s> {
             Some(Domain::Time(all)) => all.get(place(variables.time)).copied(),
             _ => None,
         };
-        let label = Label::of(
+        let label = Label::new(
             confidentiality.unwrap_or(Confidentiality::Public),
             integrity.unwrap_or(Integrity::Trusted),
         );
@@ -342,20 +346,20 @@ impl<'s> Search<'s> {
     }
 }
 
-/// What a request says of its run.
+/// The run settings of a request.
 struct RunSettings {
     mode: SafetyMode,
     label: Label,
     at: Timestamp,
 }
 
-fn assign(assignment: &mut Assignment, variable: usize, place: Option<usize>) {
+fn set_value(assignment: &mut Assignment, variable: usize, place: Option<usize>) {
     if let Some(slot) = assignment.get_mut(variable) {
         *slot = place;
     }
 }
 
-/// A justification of exactly `length` characters, none of which is lost when it is trimmed.
+/// A justification of exactly `length` characters that trimming does not shorten.
 fn justification_text(length: u32) -> String {
     let words = "because it has been asked for and is needed now ";
     let length = usize::try_from(length).unwrap_or(usize::MAX);
@@ -367,20 +371,21 @@ fn justification_text(length: u32) -> String {
     out
 }
 
-/// What the allow rules come to together.
-struct AllowOutcome {
-    /// One of them allows under every completion.
+/// The combined outcome of the allow rules.
+struct AllowRulesOutcome {
+    /// Some rule allows the call under every completion.
     certain: bool,
-    /// One of them allows under some completion.
+    /// Some rule allows the call under some completion.
     possible: bool,
-    /// The variable that the first one that can allow depends on.
+    /// The variable on which the first possibly allowing rule depends.
     branch: Option<usize>,
 }
 
-impl AllowOutcome {
-    fn of(rules: &[AllowRule]) -> Self {
-        let allows =
-            |rule: &AllowRule| -> TruthSet { rule.applies.and(rule.access).and(rule.justified) };
+impl AllowRulesOutcome {
+    fn from_rules(rules: &[AllowRuleOutcome]) -> Self {
+        let allows = |rule: &AllowRuleOutcome| -> TruthSet {
+            rule.applies.and(rule.access).and(rule.justified)
+        };
         let possible: Vec<_> =
             rules.iter().map(allows).filter(|one| one.contains(Truth::Yes)).collect();
         Self {

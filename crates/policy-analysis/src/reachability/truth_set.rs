@@ -1,17 +1,17 @@
-//! Sets of truth values: what a condition can still come out as while variables are unassigned.
+//! Sets of truth values: the possible values of a condition while variables are unassigned.
 //!
-//! This is abstract interpretation over the powerset of the three truth values: the connectives are
-//! lifted pointwise, so the set that they give holds every value that a completion of the assignment
-//! can lead to. It may hold more, since the operands are taken as independent; that only delays a
-//! cut of the search and never causes a wrong one.
+//! Abstract interpretation over the powerset of the three truth values. The connectives are lifted
+//! pointwise, so the resulting set contains every value that some completion of the assignment can
+//! produce. It may contain more, because operands are treated as independent. This can only delay
+//! pruning and never causes a wrong answer.
 
 use weaver_policy::Truth;
 
-/// The truth values that are still possible, and the first unassigned variable they depend on.
+/// The possible truth values, and the first unassigned variable that they depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TruthSet {
     bits: u8,
-    /// The variable to assign next; `None` where one value is left.
+    /// The variable to assign next; `None` if only one value is left.
     pub(super) branch: Option<usize>,
 }
 
@@ -33,7 +33,7 @@ impl TruthSet {
     pub(super) const NO: Self = Self::exactly(Truth::No);
     pub(super) const YES: Self = Self::exactly(Truth::Yes);
 
-    /// This value and no other.
+    /// Exactly this value.
     pub(super) const fn exactly(truth: Truth) -> Self {
         Self { bits: bit(truth), branch: None }
     }
@@ -43,7 +43,7 @@ impl TruthSet {
         Self { bits: bits(truths), branch: Some(variable) }.normalized()
     }
 
-    /// A single value depends on nothing any more.
+    /// A single value does not depend on any variable.
     fn normalized(mut self) -> Self {
         if self.bits.count_ones() <= 1 {
             self.branch = None;
@@ -63,7 +63,7 @@ impl TruthSet {
         self.bits == bit(truth)
     }
 
-    /// The connective of every pair of possible values.
+    /// Applies the connective to every pair of possible values.
     fn combine(self, other: Self, connective: fn(Truth, Truth) -> Truth) -> Self {
         let pairs = self.values().flat_map(|a| other.values().map(move |b| connective(a, b)));
         Self { bits: bits(pairs), branch: self.branch.or(other.branch) }.normalized()
@@ -81,13 +81,13 @@ impl TruthSet {
         Self { bits: bits(self.values().map(|truth| !truth)), branch: self.branch }
     }
 
-    /// Unknown read as yes: how a decision reads what tightens it, deny and approval rules.
+    /// Reads unknown as yes, as a decision does for deny and approval rules.
     pub(super) fn unknown_as_yes(self) -> Self {
         let read = |truth| if truth == Truth::No { Truth::No } else { Truth::Yes };
         Self { bits: bits(self.values().map(read)), branch: self.branch }.normalized()
     }
 
-    /// Unknown read as no: how a decision reads what loosens it, allow rules.
+    /// Reads unknown as no, as a decision does for allow rules.
     pub(super) fn unknown_as_no(self) -> Self {
         self.negated().unknown_as_yes().negated()
     }

@@ -1,4 +1,4 @@
-//! The variables that make up a request, the domain of each, and partial assignments to them.
+//! The variables that describe a request, their domains, and partial assignments.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use weaver_types::{Confidentiality, Integrity, JustificationSource, SafetyMode, 
 
 use super::truth_set::TruthSet;
 
-/// What the decision looks at of a justification.
+/// The properties of a justification that a decision depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JustificationShape {
-    /// Characters after trimming.
+    /// The number of characters after trimming.
     pub(super) length: u32,
     pub(super) source: JustificationSource,
 }
 
-/// The values of one variable; the plainest comes first.
+/// The values of one variable, the simplest first.
 #[derive(Debug, Clone)]
 pub(super) enum Domain {
     /// A name, a value, or none.
     Text(Vec<Option<String>>),
-    /// Whether something is so: a role is held, the arguments are known.
+    /// A boolean, such as whether a role is held or the arguments are known.
     Flag(Vec<bool>),
     Mode(Vec<SafetyMode>),
     Confidentiality(Vec<Confidentiality>),
     Integrity(Vec<Integrity>),
     Time(Vec<Timestamp>),
     Justification(Vec<Option<JustificationShape>>),
-    /// How a condition on arguments comes out.
+    /// The truth value of a condition on arguments.
     Predicate(Vec<Truth>),
 }
 
@@ -46,10 +46,10 @@ impl Domain {
     }
 }
 
-/// For each variable the place of its value in the domain; `None` while it is unassigned.
+/// For each variable, the index of its value in the domain; `None` while unassigned.
 pub(super) type Assignment = Vec<Option<usize>>;
 
-/// Every variable, by what it is about.
+/// All variables, by what they describe.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     pub(super) domains: Vec<Domain>,
@@ -63,9 +63,10 @@ pub(super) struct Variables {
     pub(super) arguments: usize,
     pub(super) justification: usize,
     pub(super) human: usize,
-    /// Whether information flow lets the call of an untrusted run go on: its values are vouched for, or it
-    /// goes nowhere. Requests of the search do not say where values come from.
-    pub(super) vouched: usize,
+    /// Whether information flow clears the call of an untrusted run, because its values are vouched
+    /// for or because it names no receiver. Requests of the search cannot express where values come
+    /// from.
+    pub(super) flow_cleared: usize,
     pub(super) roles: BTreeMap<String, usize>,
     pub(super) permissions: BTreeMap<String, usize>,
     pub(super) attributes: BTreeMap<String, usize>,
@@ -73,12 +74,12 @@ pub(super) struct Variables {
 }
 
 impl Variables {
-    pub(super) fn add(&mut self, domain: Domain) -> usize {
+    pub(super) fn add_variable(&mut self, domain: Domain) -> usize {
         self.domains.push(domain);
         self.domains.len() - 1
     }
 
-    /// The places of the values that are still possible.
+    /// The indexes of the values that are still possible.
     fn candidates(&self, at: usize, assignment: &Assignment) -> std::ops::Range<usize> {
         match assignment.get(at).copied().flatten() {
             Some(place) => place..place + 1,
@@ -98,7 +99,7 @@ impl Variables {
         TruthSet::any_of(values.map(|value| Truth::from(test(value.as_deref()))), at)
     }
 
-    /// Whether the flag is set; a name without a variable is never held.
+    /// Whether the flag is set; a name without a variable is never set.
     pub(super) fn flag(&self, at: Option<&usize>, assignment: &Assignment) -> TruthSet {
         let Some((at, Domain::Flag(all))) = at.and_then(|at| Some((*at, self.domains.get(*at)?)))
         else {
@@ -162,7 +163,7 @@ impl Variables {
         TruthSet::any_of(values.map(holds), at)
     }
 
-    /// How a condition on arguments comes out; unknown while there are none.
+    /// The possible truth values of a condition on arguments; unknown without arguments.
     pub(super) fn predicate(&self, at: usize, assignment: &Assignment) -> TruthSet {
         let given = self.flag(Some(&self.arguments), assignment);
         let Some(Domain::Predicate(all)) = self.domains.get(at) else { return TruthSet::NO };
@@ -176,14 +177,14 @@ impl Variables {
         TruthSet::any_of(values.chain([Truth::Unknown]), self.arguments)
     }
 
-    /// The text assigned, or the plainest one.
-    pub(super) fn text_of(&self, at: usize, assignment: &Assignment) -> Option<&str> {
+    /// The assigned text, or the simplest one.
+    pub(super) fn assigned_text(&self, at: usize, assignment: &Assignment) -> Option<&str> {
         let Some(Domain::Text(all)) = self.domains.get(at) else { return None };
         all.get(self.candidates(at, assignment).start)?.as_deref()
     }
 
     /// The names of the flags that are set.
-    pub(super) fn held(
+    pub(super) fn names_of_set_flags(
         &self,
         flags: &BTreeMap<String, usize>,
         assignment: &Assignment,
@@ -197,8 +198,8 @@ impl Variables {
         flags.iter().filter(|(_, at)| set(**at)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// The place of the assigned value, or that of the plainest one.
-    pub(super) fn place_of(&self, at: usize, assignment: &Assignment) -> usize {
+    /// The index of the assigned value, or of the simplest one.
+    pub(super) fn value_index(&self, at: usize, assignment: &Assignment) -> usize {
         self.candidates(at, assignment).start
     }
 }

@@ -1,26 +1,26 @@
-//! What a replay found: the calls that get another verdict, and the counts by rule.
+//! The report of a replay: the calls with a different verdict, and counts by rule.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use weaver_types::{ReasonCode, Timestamp, Verdict};
 
-use super::verdict::DraftVerdict;
-use super::{NotJudged, verdict_then};
+use super::draft_evaluator::DraftVerdict;
+use super::{UnjudgedReason, recorded_verdict};
 use crate::history::RecordedCall;
 
-/// The most calls that are listed; all are counted.
+/// The maximum number of listed calls; all are counted.
 const MAX_LISTED: usize = 1_000;
 const DAY_MICROS: i64 = 86_400_000_000;
 
-/// How many calls got each verdict.
+/// The number of calls with each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct ReplayCounts {
     /// Allowed.
     pub allow: usize,
-    /// Sent back to whoever asked.
+    /// Sent back to the requester.
     pub ask: usize,
-    /// Held until somebody releases them.
+    /// Held for approval.
     pub hold: usize,
     /// Denied.
     pub deny: usize,
@@ -38,16 +38,16 @@ impl ReplayCounts {
     }
 }
 
-/// What one rule of the draft, or one reason where no rule speaks, makes of the calls.
+/// The verdicts that come from one rule of the draft, or from one reason if there is no rule.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RuleCounts {
-    /// How many calls it allows, holds, denies.
+    /// The verdicts with the draft.
     pub now: ReplayCounts,
-    /// How many of them got another verdict then.
+    /// How many of these calls were recorded with another verdict.
     pub changed: usize,
 }
 
-/// A call that gets another verdict.
+/// A call with a different verdict under the draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReplayedCall {
     /// The call.
@@ -56,41 +56,41 @@ pub struct ReplayedCall {
     pub at: String,
     /// The capability.
     pub capability: String,
-    /// The verdict then: what was enforced.
+    /// The recorded verdict, as enforced.
     pub then: Verdict,
-    /// What the policy of then said, where it observed and said something else.
+    /// The verdict of the recorded policy, if it only observed and differed from the enforced one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_have: Option<Verdict>,
     /// The verdict with the draft.
     pub now: Verdict,
     /// Its reason.
     pub reason: ReasonCode,
-    /// The rule that gives it, or the reason where no rule does.
+    /// The rule that it comes from, or the reason if there is no rule.
     pub source: String,
 }
 
-/// What a draft would have made of recorded calls.
+/// How a draft would have decided recorded calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DraftReplay {
-    /// How many calls were judged.
+    /// The number of calls that were judged.
     pub judged: usize,
-    /// What was enforced then.
+    /// The recorded verdicts, as enforced.
     pub then: ReplayCounts,
-    /// What the draft says.
+    /// The verdicts of the draft.
     pub now: ReplayCounts,
-    /// How many of the calls that the draft allows were held then.
+    /// How many calls that the draft allows were held before.
     pub allowed_of_held: usize,
-    /// How many of the calls that the draft allows were denied or sent back then.
+    /// How many calls that the draft allows were denied or sent back before.
     pub allowed_of_denied: usize,
-    /// By the rule of the draft, or by the reason where no rule speaks.
+    /// Counts by rule of the draft, or by reason if there is no rule.
     pub by_rule: BTreeMap<String, RuleCounts>,
-    /// The calls that get another verdict, the first thousand.
+    /// The first thousand calls with a different verdict.
     pub changed: Vec<ReplayedCall>,
-    /// How many calls get another verdict.
+    /// The number of calls with a different verdict.
     pub changed_total: usize,
-    /// How many calls cannot be judged again, by the reason.
-    pub not_judged: BTreeMap<NotJudged, usize>,
-    /// How many days the calls span.
+    /// The number of calls that cannot be judged, by reason.
+    pub not_judged: BTreeMap<UnjudgedReason, usize>,
+    /// The number of days that the calls span.
     pub days: u64,
 }
 
@@ -111,7 +111,7 @@ impl DraftReplay {
         }
     }
 
-    pub(super) fn add(&mut self, call: &RecordedCall, draft: Result<DraftVerdict, NotJudged>) {
+    pub(super) fn add(&mut self, call: &RecordedCall, draft: Result<DraftVerdict, UnjudgedReason>) {
         let draft = match draft {
             Ok(draft) => draft,
             Err(reason) => {
@@ -119,7 +119,7 @@ impl DraftReplay {
                 return;
             }
         };
-        let then = verdict_then(call);
+        let then = recorded_verdict(call);
         self.judged += 1;
         self.then.count(then);
         self.now.count(draft.verdict);
@@ -149,19 +149,19 @@ impl DraftReplay {
         }
     }
 
-    /// How many calls could not be judged again.
+    /// The number of calls that cannot be judged.
     #[must_use]
-    pub fn not_judged_total(&self) -> usize {
+    pub fn unjudged_total(&self) -> usize {
         self.not_judged.values().sum()
     }
 
-    /// Whether every call was judged and got the verdict that it got then.
+    /// Whether every call was judged and has its recorded verdict.
     #[must_use]
-    pub fn is_same(&self) -> bool {
-        self.changed_total == 0 && self.not_judged_total() == 0
+    pub fn is_unchanged(&self) -> bool {
+        self.changed_total == 0 && self.unjudged_total() == 0
     }
 
-    /// The replay in one line.
+    /// A summary in one line.
     #[must_use]
     pub fn summary(&self) -> String {
         let days = match self.days {
@@ -169,7 +169,7 @@ impl DraftReplay {
             1 => "1 day".to_owned(),
             many => format!("{many} days"),
         };
-        let left = match self.not_judged_total() {
+        let left = match self.unjudged_total() {
             0 => String::new(),
             many => format!("; {} cannot be judged again", calls(many)),
         };

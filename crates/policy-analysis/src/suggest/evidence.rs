@@ -1,4 +1,4 @@
-//! Selects the calls that a suggestion may rest on.
+//! Selects the calls that suggestions may be based on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,41 +6,42 @@ use serde::Serialize;
 use serde_json::Value;
 use weaver_policy::PolicySet;
 use weaver_types::{
-    Capability, CapabilityId, Check, Integrity, ReasonCode, Rung, SafetyClass, SinkKind, Verdict,
+    Capability, CapabilityId, CheckKind, Integrity, ReasonCode, Rung, SafetyClass, SinkKind,
+    Verdict,
 };
 
-use super::{ExcludedCalls, MAX_NAMED};
-use crate::history::{CallEnd, RecordedCall};
+use super::{ExcludedCalls, MAX_EXAMPLE_CALLS};
+use crate::history::{RecordedCall, RecordedCallEnd};
 use crate::replay;
 
-/// Why a call is evidence for nothing.
+/// Why a call is not used as evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExclusionReason {
-    /// Information flow spoke against it: something that its run took in may have steered it, or it
-    /// would have taken out what must stay.
+    /// The information-flow check objected: untrusted input may have steered it, or it would have
+    /// leaked confidential data.
     Tainted,
     /// A rule, a signal or a person denied it.
     Denied,
-    /// A rule or a signal held it, or would have.
+    /// A rule or a signal held it, or would have if enforced.
     Held,
-    /// It wrote after its run had taken in untrusted data, and nothing of the kind was done in a
-    /// second run or before.
+    /// It wrote after its run had taken in untrusted data, and nothing similar was done in another
+    /// run or before such data.
     OnceAfterUntrusted,
-    /// It failed, or nobody saw its end.
+    /// It failed, or its end was not recorded.
     NotSuccessful,
-    /// The log does not hold its exact arguments, and they would decide.
+    /// The log does not contain the exact arguments that a rule would need.
     ArgumentsUnknown,
-    /// It touched what no suggestion opens: keys, start-up files, the system's own folders.
+    /// It touched something that suggestions never open: keys, start-up files or system folders.
     SensitivePlace,
-    /// Its values differ so much that no pattern covers them.
+    /// Its values are too different for a pattern.
     NoPattern,
-    /// Its contract cannot be applied, or nothing of that name was known.
+    /// Its contract cannot be applied, or the tool was unknown.
     UnknownTool,
 }
 
 impl ExclusionReason {
-    /// The reason in words, after "N calls".
+    /// The reason as text, to follow "N calls".
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -57,22 +58,22 @@ impl ExclusionReason {
     }
 }
 
-/// One call that counts.
+/// One call that is used as evidence.
 #[derive(Debug, Clone)]
-pub(super) struct Example {
+pub(super) struct ExampleCall {
     pub(super) id: String,
     pub(super) run: String,
     pub(super) arguments: Value,
-    /// Whether everything that says where it goes is exact.
+    /// Whether all values that decide where it goes are exact.
     pub(super) has_exact_destination: bool,
     pub(super) after_untrusted: bool,
 }
 
-/// The calls that count of one tool.
+/// The evidence for one tool.
 #[derive(Debug)]
 pub(super) struct ToolEvidence {
     pub(super) capability: Capability,
-    pub(super) examples: Vec<Example>,
+    pub(super) examples: Vec<ExampleCall>,
 }
 
 impl ToolEvidence {
@@ -85,64 +86,64 @@ impl ToolEvidence {
     }
 }
 
-/// Whether a suggestion may allow it: below L4, where the floor lets through what rules allow, and at
-/// no sink where only the user's own words release anything.
+/// Whether a suggestion may allow the capability. It must be below L4, because the floor holds L4
+/// anyway, and its sink must not be one at which only the user's own words vouch for values.
 pub(super) fn may_be_allowed(capability: &Capability) -> bool {
     let strict = matches!(capability.sink(), SinkKind::Credential | SinkKind::Destructive);
     capability.rung() < Rung::L4 && capability.class() != SafetyClass::Destructive && !strict
 }
 
-/// All calls that count, by tool.
+/// The evidence by tool, and the calls that were excluded.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     pub(super) tools: BTreeMap<CapabilityId, ToolEvidence>,
-    pub(super) left_out: BTreeMap<ExclusionReason, ExcludedCalls>,
-    /// The tools of which a call was stopped, or would have been.
+    pub(super) excluded: BTreeMap<ExclusionReason, ExcludedCalls>,
+    /// The tools with a call that was stopped, or would have been.
     pub(super) stopped: BTreeSet<CapabilityId>,
 }
 
-/// Notes that no suggestion rests on a call.
-pub(super) fn leave_out(
+/// Records that a call is not used as evidence.
+pub(super) fn exclude_call(
     out: &mut BTreeMap<ExclusionReason, ExcludedCalls>,
     reason: ExclusionReason,
     call: &str,
 ) {
     let calls = out.entry(reason).or_default();
     calls.calls += 1;
-    if calls.named.len() < MAX_NAMED {
+    if calls.named.len() < MAX_EXAMPLE_CALLS {
         calls.named.push(call.to_owned());
     }
 }
 
 impl Evidence {
     pub(super) fn add(&mut self, set: &PolicySet, call: &RecordedCall) {
-        let capability = replay::capability(set, call);
-        // That a person is asked about each call is no permission: for it, a call that flow spoke
-        // against is evidence too.
+        let capability = replay::capability_under(set, call);
+        // A rule that requires approval grants nothing, so a call that the flow check objected to
+        // is evidence for it too.
         let asks = capability.as_ref().is_ok_and(|one| !may_be_allowed(one));
-        match stopped(call) {
-            Some(ExclusionReason::Tainted) if asks && call.end == CallEnd::Succeeded => {}
+        match exclusion_reason(call) {
+            Some(ExclusionReason::Tainted) if asks && call.end == RecordedCallEnd::Succeeded => {}
             Some(reason) => {
                 if reason != ExclusionReason::NotSuccessful {
                     self.stopped.insert(call.capability.clone());
                 }
-                return leave_out(&mut self.left_out, reason, &call.id);
+                return exclude_call(&mut self.excluded, reason, &call.id);
             }
             None => {}
         }
         let Ok(capability) = capability else {
-            return leave_out(&mut self.left_out, ExclusionReason::UnknownTool, &call.id);
+            return exclude_call(&mut self.excluded, ExclusionReason::UnknownTool, &call.id);
         };
         let Some(arguments) = call.arguments.value().cloned() else {
-            return leave_out(&mut self.left_out, ExclusionReason::ArgumentsUnknown, &call.id);
+            return exclude_call(&mut self.excluded, ExclusionReason::ArgumentsUnknown, &call.id);
         };
         let label = call.label.as_ref();
-        let example = Example {
+        let example = ExampleCall {
             id: call.id.clone(),
             run: call.run.as_ref().map(ToString::to_string).unwrap_or_default(),
             arguments,
             has_exact_destination: call.arguments.has_exact_destination(),
-            // Nothing is known of a run whose start was not read.
+            // A run whose start is not in the log counts as untrusted.
             after_untrusted: label.is_none_or(|label| label.integrity == Integrity::Untrusted),
         };
         let tool = self.tools.entry(call.capability.clone());
@@ -151,18 +152,18 @@ impl Evidence {
     }
 }
 
-/// Why the call is evidence for nothing, if it was stopped, or would have been.
-fn stopped(call: &RecordedCall) -> Option<ExclusionReason> {
-    if call.violated_flow() {
+/// Why the call is excluded, if it was stopped or would have been.
+fn exclusion_reason(call: &RecordedCall) -> Option<ExclusionReason> {
+    if call.has_flow_violation() {
         return Some(ExclusionReason::Tainted);
     }
-    if call.end == CallEnd::NotExecuted {
+    if call.end == RecordedCallEnd::NotExecuted {
         let held = matches!(call.decision.verdict, Verdict::Hold | Verdict::Ask);
         return Some(if held { ExclusionReason::Held } else { ExclusionReason::Denied });
     }
-    // That nothing was said of a call, and that the floor holds it, is no word against it; nor is
-    // a rule that asks for what the floor asks for anyway.
-    let floor = call.policy_decision().checks.iter().any(|said| said.check == Check::Floor);
+    // Missing rules and holds of the floor are not objections, nor is an approval rule on a call
+    // that the floor holds anyway.
+    let floor = call.policy_decision().checks.iter().any(|result| result.check == CheckKind::Floor);
     let unsaid = |reason| match reason {
         ReasonCode::NoMatchingRule
         | ReasonCode::FloorHold
@@ -170,14 +171,14 @@ fn stopped(call: &RecordedCall) -> Option<ExclusionReason> {
         ReasonCode::ApprovalRequired => floor,
         _ => false,
     };
-    let against = call.policy_decision().checks.iter().filter(|said| {
-        let released = said.reason.is_release() && !floor;
-        (said.verdict > Verdict::Allow && !unsaid(said.reason)) || released
+    let against = call.policy_decision().checks.iter().filter(|result| {
+        let released = result.reason.is_release() && !floor;
+        (result.verdict > Verdict::Allow && !unsaid(result.reason)) || released
     });
-    match against.map(|said| said.verdict).max() {
+    match against.map(|result| result.verdict).max() {
         Some(Verdict::Deny) => return Some(ExclusionReason::Denied),
         Some(_) => return Some(ExclusionReason::Held),
         None => {}
     }
-    (call.end != CallEnd::Succeeded).then_some(ExclusionReason::NotSuccessful)
+    (call.end != RecordedCallEnd::Succeeded).then_some(ExclusionReason::NotSuccessful)
 }

@@ -1,49 +1,50 @@
-//! Folders that a set of paths lies in.
+//! Finds a small set of folders that covers a set of paths.
 
 use std::collections::BTreeSet;
 
-/// The most folders of one pattern.
+/// The maximum number of folders in one pattern.
 const MAX_FOLDERS: usize = 4;
-/// The least number of steps of an absolute folder: neither `/` nor `/home/ana` is one.
-const MIN_STEPS: usize = 3;
-/// Steps of a path behind which keys, settings and start-up files lie.
-const SENSITIVE_STEPS: [&str; 22] = [
+/// The minimum number of components of an absolute folder, which excludes `/` and `/home/ana`.
+const MIN_COMPONENTS: usize = 3;
+/// Path components for keys, settings and start-up files.
+const SENSITIVE_COMPONENTS: [&str; 22] = [
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".weaver", ".config", ".local", ".git",
     ".npmrc", ".pypirc", ".netrc", ".env", ".bashrc", ".bash_profile", ".profile", ".zshrc",
     ".zshenv", ".vscode", ".claude", ".cursor",
 ];
-/// Folders of the system.
-const SYSTEM: [&str; 14] = [
+/// Top-level system folders.
+const SYSTEM_ROOTS: [&str; 14] = [
     "etc", "usr", "bin", "sbin", "boot", "dev", "proc", "sys", "lib", "lib64", "root", "System",
     "Library", "Windows",
 ];
-/// Folders for what passes.
-const SHORT: [&str; 4] = ["tmp", "srv", "data", "workspace"];
+/// Top-level folders below which fewer components suffice.
+const SHALLOW_ROOTS: [&str; 4] = ["tmp", "srv", "data", "workspace"];
 
-/// The steps of a path that any reader understands in the same way.
-fn steps(path: &str) -> Option<Vec<&str>> {
+/// The components of a path; `None` if programs could interpret it differently.
+fn path_components(path: &str) -> Option<Vec<&str>> {
     let plain = !path.is_empty() && !path.starts_with('~') && !path.contains(['\\', '\0', '\n']);
     let steps: Vec<&str> =
         path.split('/').filter(|step| !step.is_empty() && *step != ".").collect();
     (plain && !steps.contains(&"..")).then_some(steps)
 }
 
-/// Whether no suggestion opens this place.
+/// Whether suggestions must never open this path.
 pub(super) fn is_sensitive(path: &str) -> bool {
-    let Some(steps) = steps(path) else { return true };
-    let hidden = |step: &str| SENSITIVE_STEPS.contains(&step) || step.starts_with(".env");
-    let system = path.starts_with('/') && steps.first().is_some_and(|first| SYSTEM.contains(first));
+    let Some(steps) = path_components(path) else { return true };
+    let hidden = |step: &str| SENSITIVE_COMPONENTS.contains(&step) || step.starts_with(".env");
+    let system =
+        path.starts_with('/') && steps.first().is_some_and(|first| SYSTEM_ROOTS.contains(first));
     system || steps.iter().any(|step| hidden(step))
 }
 
-/// Where a path begins.
+/// Whether a path is relative or absolute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum PathRoot {
     Relative,
     Absolute,
 }
 
-/// A folder, by its steps. The order puts a folder right before all that lies in it.
+/// A folder, as its components. It sorts directly before everything inside it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Folder<'p> {
     root: PathRoot,
@@ -51,29 +52,30 @@ struct Folder<'p> {
 }
 
 impl<'p> Folder<'p> {
-    /// The folder of a path. A name with a dot in it is a file; what is none may be a folder itself.
-    fn of(path: &'p str) -> Option<Self> {
+    /// The folder of a path. A last component with a dot counts as a file; otherwise the path
+    /// itself may be the folder.
+    fn from_path(path: &'p str) -> Option<Self> {
         let root = if path.starts_with('/') { PathRoot::Absolute } else { PathRoot::Relative };
-        let folder = Self { root, steps: steps(path)? };
+        let folder = Self { root, steps: path_components(path)? };
         let is_file = folder.steps.last().is_some_and(|last| last.contains('.'));
         if is_file || !folder.is_narrow() { folder.parent() } else { Some(folder) }
     }
 
-    /// The folder around it, where that is narrow enough to be suggested.
+    /// The parent folder, if it is narrow enough to be suggested.
     fn parent(mut self) -> Option<Self> {
         self.steps.pop()?;
         self.is_narrow().then_some(self)
     }
 
     fn is_narrow(&self) -> bool {
-        let short = self.steps.first().is_some_and(|first| SHORT.contains(first));
+        let short = self.steps.first().is_some_and(|first| SHALLOW_ROOTS.contains(first));
         match self.root {
             PathRoot::Relative => true,
-            PathRoot::Absolute => self.steps.len() >= if short { 2 } else { MIN_STEPS },
+            PathRoot::Absolute => self.steps.len() >= if short { 2 } else { MIN_COMPONENTS },
         }
     }
 
-    fn holds(&self, other: &Self) -> bool {
+    fn contains(&self, other: &Self) -> bool {
         self.root == other.root && other.steps.starts_with(&self.steps)
     }
 
@@ -86,17 +88,17 @@ impl<'p> Folder<'p> {
     }
 }
 
-/// Few folders, at most [`MAX_FOLDERS`], that the paths lie in; `None` where they have no folders in
-/// common that are narrow enough. Where there are too many, the deepest become those around them, all
-/// of one depth at once, so that this takes no more rounds than a path has steps.
-pub(super) fn cover(paths: &BTreeSet<String>) -> Option<BTreeSet<String>> {
+/// At most [`MAX_FOLDERS`] folders that cover the paths; `None` if no sufficiently narrow folders
+/// do. While there are too many, all folders of the greatest depth are replaced by their parents at
+/// once, so there are no more rounds than a path has components.
+pub(super) fn covering_folders(paths: &BTreeSet<String>) -> Option<BTreeSet<String>> {
     let mut folders: BTreeSet<Folder<'_>> =
-        paths.iter().map(|path| Folder::of(path)).collect::<Option<_>>()?;
+        paths.iter().map(|path| Folder::from_path(path)).collect::<Option<_>>()?;
     loop {
         let mut widest: Vec<Folder<'_>> = Vec::new();
         for folder in folders {
-            // In this order, what holds it came last.
-            if !widest.last().is_some_and(|last| last.holds(&folder)) {
+            // In this order, a folder that contains it precedes it directly.
+            if !widest.last().is_some_and(|last| last.contains(&folder)) {
                 widest.push(folder);
             }
         }
@@ -119,7 +121,7 @@ mod tests {
 
     fn covering(paths: &[&str]) -> Option<Vec<String>> {
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-        cover(&paths).map(|folders| folders.into_iter().collect())
+        covering_folders(&paths).map(|folders| folders.into_iter().collect())
     }
 
     #[test]

@@ -1,31 +1,31 @@
-//! Rules for groups of tools: those with the same pattern of arguments share one.
+//! Groups calls into suggested rules: tools with the same pattern of arguments share a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use weaver_policy::{Effect, Match, Pattern, Rule};
+use weaver_policy::{Effect, MatchConditions, Pattern, Rule};
 use weaver_types::{CapabilityId, World};
 
-use super::evidence::{Evidence, Example, ToolEvidence, leave_out};
+use super::argument_pattern::{ArgumentSlot, ObservedValues, constrain, support_key};
+use super::destination_values::{DestinationValue, ValueKind, destination_values};
+use super::evidence::{Evidence, ExampleCall, ToolEvidence, exclude_call};
 use super::folders;
-use super::pattern::{PatternPlace, SeenValues, constrain, support_words};
-use super::values::{DecidingValue, ValueKind, deciding};
-use super::{ExcludedCalls, ExclusionReason, MAX_NAMED, SuggestedRule, Suggestions};
+use super::{ExcludedCalls, ExclusionReason, MAX_EXAMPLE_CALLS, SuggestedRule, Suggestions};
 
-type LeftOutByReason = BTreeMap<ExclusionReason, ExcludedCalls>;
+type ExcludedByReason = BTreeMap<ExclusionReason, ExcludedCalls>;
 
-/// What tools of one rule have in common.
+/// What the calls of one rule have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct GroupKey {
-    asks: bool,
+    requires_approval: bool,
     writes: bool,
     open: bool,
-    /// The server, where arguments count: its paths mean what they mean there.
+    /// The server, if arguments matter: paths can mean different things at another server.
     namespace: String,
-    places: Vec<PatternPlace>,
+    places: Vec<ArgumentSlot>,
 }
 
-/// The calls of one rule.
+/// The calls behind one rule.
 #[derive(Debug, Default)]
 struct Group {
     examples: Vec<GroupExample>,
@@ -35,27 +35,27 @@ struct Group {
 #[derive(Debug)]
 struct GroupExample {
     tool: CapabilityId,
-    example: Example,
-    values: Vec<DecidingValue>,
+    example: ExampleCall,
+    values: Vec<DestinationValue>,
 }
 
 impl GroupExample {
-    /// What another call must have in common with it to support it: what decides where it goes, and
-    /// where nothing does, the tool.
-    fn support(&self) -> String {
-        match support_words(&self.values) {
+    /// The key that another call must share to support this one: the values that decide where it
+    /// goes or, if there are none, the tool.
+    fn support_key(&self) -> String {
+        match support_key(&self.values) {
             words if words.is_empty() => self.tool.to_string(),
             words => words,
         }
     }
 }
 
-pub(super) fn suggestions(evidence: Evidence, mut left_out: LeftOutByReason) -> Suggestions {
+pub(super) fn suggestions(evidence: Evidence, mut excluded: ExcludedByReason) -> Suggestions {
     let mut groups: BTreeMap<GroupKey, Group> = BTreeMap::new();
     for (id, tool) in evidence.tools {
         for example in &tool.examples {
-            match grouped(&id, &tool, example) {
-                Err(reason) => leave_out(&mut left_out, reason, &example.id),
+            match group_of(&id, &tool, example) {
+                Err(reason) => exclude_call(&mut excluded, reason, &example.id),
                 Ok((key, values)) => {
                     let group = groups.entry(key).or_default();
                     let (tool, example) = (id.clone(), example.clone());
@@ -67,26 +67,26 @@ pub(super) fn suggestions(evidence: Evidence, mut left_out: LeftOutByReason) -> 
     let mut names = BTreeMap::new();
     let mut rules = Vec::new();
     for (key, group) in groups {
-        let group = supported(&key, group, &mut left_out);
+        let group = drop_unsupported(&key, group, &mut excluded);
         if !group.examples.is_empty() {
-            rules.extend(rule(&key, &group, &mut names, &mut left_out));
+            rules.extend(build_rule(&key, &group, &mut names, &mut excluded));
         }
     }
-    Suggestions { rules, left_out }
+    Suggestions { rules, excluded }
 }
 
-/// The group that a call belongs to.
-fn grouped(
+/// The group key of a call, and its destination values.
+fn group_of(
     id: &CapabilityId,
     tool: &ToolEvidence,
-    example: &Example,
-) -> Result<(GroupKey, Vec<DecidingValue>), ExclusionReason> {
-    let asks = !tool.may_be_allowed();
+    example: &ExampleCall,
+) -> Result<(GroupKey, Vec<DestinationValue>), ExclusionReason> {
+    let requires_approval = !tool.may_be_allowed();
     let spec = tool.capability.spec();
-    // Where a person looks at each call, nothing has to be narrowed.
-    let values = match asks {
+    // A rule that requires approval for each call need not be narrow.
+    let values = match requires_approval {
         true => Vec::new(),
-        false => deciding(&example.arguments, tool.capability.sink(), spec.effects),
+        false => destination_values(&example.arguments, tool.capability.sink(), spec.effects),
     };
     if !example.has_exact_destination && !values.is_empty() {
         return Err(ExclusionReason::ArgumentsUnknown);
@@ -96,15 +96,15 @@ fn grouped(
     if texts.any(folders::is_sensitive) {
         return Err(ExclusionReason::SensitivePlace);
     }
-    let place = |value: &DecidingValue| PatternPlace {
+    let place = |value: &DestinationValue| ArgumentSlot {
         at: value.at.as_str().to_owned(),
         kind: value.kind,
         shape: value.shape,
     };
-    let places: Vec<PatternPlace> = values.iter().map(place).collect();
+    let places: Vec<ArgumentSlot> = values.iter().map(place).collect();
     let namespace = id.as_str().split_once('.').map_or("", |(namespace, _)| namespace);
     let key = GroupKey {
-        asks,
+        requires_approval,
         writes: tool.writes(),
         open: spec.effects.world == World::Open,
         namespace: if places.is_empty() { String::new() } else { namespace.to_owned() },
@@ -113,16 +113,16 @@ fn grouped(
     Ok((key, values))
 }
 
-/// Takes out what was written after untrusted data, unless the same was done in another run, or
-/// before any such data: one injected call must not become a rule.
-fn supported(key: &GroupKey, group: Group, left_out: &mut LeftOutByReason) -> Group {
-    if !key.writes || key.asks {
+/// Excludes writes after untrusted data, unless the same was done in another run or before any such
+/// data. A single injected call must not become a rule.
+fn drop_unsupported(key: &GroupKey, group: Group, excluded: &mut ExcludedByReason) -> Group {
+    if !key.writes || key.requires_approval {
         return group;
     }
     let mut runs: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     let mut clean: BTreeSet<String> = BTreeSet::new();
     for one in &group.examples {
-        let words = one.support();
+        let words = one.support_key();
         if !one.example.after_untrusted {
             clean.insert(words.clone());
         }
@@ -132,60 +132,60 @@ fn supported(key: &GroupKey, group: Group, left_out: &mut LeftOutByReason) -> Gr
         runs.iter().map(|(words, runs)| (words.clone(), runs.len())).collect();
     let mut out = Group::default();
     for one in group.examples {
-        let words = one.support();
+        let words = one.support_key();
         let again = counts.get(&words).is_some_and(|runs| *runs > 1);
         if !one.example.after_untrusted || again || clean.contains(&words) {
             out.examples.push(one);
         } else {
-            leave_out(left_out, ExclusionReason::OnceAfterUntrusted, &one.example.id);
+            exclude_call(excluded, ExclusionReason::OnceAfterUntrusted, &one.example.id);
         }
     }
     out
 }
 
-fn rule(
+fn build_rule(
     key: &GroupKey,
     group: &Group,
     names: &mut BTreeMap<String, usize>,
-    left_out: &mut LeftOutByReason,
+    excluded: &mut ExcludedByReason,
 ) -> Option<SuggestedRule> {
-    let mut matches = Match::default();
+    let mut matches = MatchConditions::default();
     let tools: BTreeSet<&str> = group.examples.iter().map(|one| one.tool.as_str()).collect();
     let tools = tools.into_iter().filter_map(|id| Pattern::parse(id).ok());
     matches.capability = tools.collect();
     for (number, place) in key.places.iter().enumerate() {
-        let mut seen = SeenValues::default();
+        let mut seen = ObservedValues::default();
         for value in group.examples.iter().filter_map(|one| one.values.get(number)) {
             seen.add(value);
         }
         if constrain(&mut matches, place, &seen).is_none() {
             for one in &group.examples {
-                leave_out(left_out, ExclusionReason::NoPattern, &one.example.id);
+                exclude_call(excluded, ExclusionReason::NoPattern, &one.example.id);
             }
             return None;
         }
     }
-    let base = name(key);
+    let base = rule_name(key);
     let number = names.entry(base.clone()).and_modify(|many| *many += 1).or_insert(1);
     let name = if *number == 1 { base } else { format!("{base}-{number}") };
-    let effect = if key.asks { Effect::RequireApproval } else { Effect::Allow };
+    let effect = if key.requires_approval { Effect::RequireApproval } else { Effect::Allow };
     let mut rule = Rule::new(name, effect);
     rule.matches = matches;
-    rule.reason = reason(key).to_owned();
+    rule.reason = rule_reason(key).to_owned();
     let after_untrusted = group.examples.iter().filter(|one| one.example.after_untrusted).count();
-    let named = group.examples.iter().take(MAX_NAMED).map(|one| one.example.id.clone());
+    let named = group.examples.iter().take(MAX_EXAMPLE_CALLS).map(|one| one.example.id.clone());
     Some(SuggestedRule {
         rule,
         calls: group.examples.len(),
         after_untrusted,
-        named: named.collect(),
-        not_covered: not_covered(key),
+        example_calls: named.collect(),
+        not_covered: uncovered_calls_text(key),
         uncalled: BTreeSet::new(),
     })
 }
 
-fn name(key: &GroupKey) -> String {
-    let what = match (key.asks, key.writes, key.open) {
+fn rule_name(key: &GroupKey) -> String {
+    let what = match (key.requires_approval, key.writes, key.open) {
         (true, ..) => "asks",
         (false, true, _) => "writes",
         (false, false, true) => "web-reads",
@@ -195,20 +195,20 @@ fn name(key: &GroupKey) -> String {
     format!("suggested{server}{}-{what}", key.namespace)
 }
 
-fn reason(key: &GroupKey) -> &'static str {
-    match (key.asks, key.writes) {
+fn rule_reason(key: &GroupKey) -> &'static str {
+    match (key.requires_approval, key.writes) {
         (true, _) => "a person looks at each call, as before",
         (false, true) => "the agent wrote like this while it was observed",
         (false, false) => "the agent read like this while it was observed",
     }
 }
 
-/// What a call must not be, for the rule to say nothing of it.
-fn not_covered(key: &GroupKey) -> String {
-    if key.asks {
+/// Describes the calls that the rule does not cover.
+fn uncovered_calls_text(key: &GroupKey) -> String {
+    if key.requires_approval {
         return "nothing: each call is held until somebody releases it".to_owned();
     }
-    let other = |place: &PatternPlace| {
+    let other = |place: &ArgumentSlot| {
         let at = place.at.trim_start_matches('/').replace('/', ".");
         match place.kind {
             ValueKind::Path => format!("`{at}` outside of these folders"),

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use weaver_policy_analysis::{
-    Cases, DocumentChange, Evaluation, Evaluator, PolicyDiff, RecordedRequest, VerdictWithReason,
+    DocumentChange, Evaluation, Evaluator, PolicyDiff, RecordedRequest, TestCases,
+    VerdictWithReason,
 };
 use weaver_types::{ReasonCode, Verdict};
 
@@ -108,7 +109,7 @@ fn only_what_was_allowed_counts_against_a_limit() {
 #[test]
 fn cases_pass_and_fail_one_by_one() {
     let set = set("[[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n", CONTRACTS);
-    let cases = Cases::parse(
+    let cases = TestCases::parse(
         r#"
         [[cases]]
         name = "reads"
@@ -133,7 +134,7 @@ fn cases_pass_and_fail_one_by_one() {
 
 #[test]
 fn a_file_of_cases_names_what_is_wrong_in_it() {
-    let wrong = |text: &str| Cases::parse(text, NOW).unwrap_err().to_string();
+    let wrong = |text: &str| TestCases::parse(text, NOW).unwrap_err().to_string();
     assert!(wrong("[[cases]]\nname = \"x\"\nname = 1").starts_with("line 3"));
     assert!(wrong("[[case]]\nname = \"x\"").contains("`case`"));
     let one = "[[cases]]\nname = \"x\"\ncapability = \"c\"\nprincipal = { id = \"a\" }\n";
@@ -154,13 +155,13 @@ fn a_diff_counts_changed_decisions_by_kind() {
     for capability in ["docs.read", "docs.write", "mail.send"] {
         let line = json!({ "id": capability, "capability": capability, "args": {},
             "principal": { "id": "a" } });
-        diff.replay(&request(&line)).unwrap();
+        diff.compare_request(&request(&line)).unwrap();
     }
     assert_eq!(diff.document_changes()["policy.rules.docs"], DocumentChange::Changed);
     assert_eq!(diff.document_changes()["policy.rules.more"], DocumentChange::Added);
     assert_eq!(diff.document_changes().len(), 2, "{:?}", diff.document_changes());
     assert_eq!(diff.counts()["allow→deny"], 2);
     assert_eq!(diff.counts()["hold→deny"], 1);
-    assert_eq!((diff.replayed(), diff.changed_decisions().len()), (3, 3));
+    assert_eq!((diff.compared_count(), diff.changed_decisions().len()), (3, 3));
     assert!(PolicyDiff::new(&before, &before).document_changes().is_empty());
 }

@@ -13,7 +13,7 @@ fn rule(name: &str, effect: &str, matches: &str, rest: &str) -> String {
 }
 
 fn found(set: &PolicySet) -> Vec<(LintCode, String)> {
-    let all = lint(set, &Catalogue::of(set), NOW);
+    let all = lint(set, &Catalogue::from_documents(set), NOW);
     all.into_iter().map(|one| (one.code, one.place)).collect()
 }
 
@@ -167,8 +167,8 @@ fn what_is_not_enforced_is_reported() {
         let text = format!("kind = \"policy\"\nformat = 2\nid = \"t\"\nversion = 1\n{body}");
         let empty = |kind| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n");
         let (contracts, keys) = (empty("contracts"), empty("keys"));
-        let source = weaver_policy::Source::unsigned;
-        let sources = weaver_policy::Sources {
+        let source = weaver_policy::DocumentSource::unsigned;
+        let sources = weaver_policy::DocumentSources {
             policy: source("p", &text),
             contracts: source("c", &contracts),
             keys: source("k", &keys),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use weaver_policy_analysis::propose::{Proposal, ToolDescription, propose};
+use weaver_policy_analysis::propose::{ContractProposal, ToolDescription, propose};
 use weaver_types::{Confidentiality, Effects, Integrity, SensitivityTag, SinkKind};
 
 /// The servers of the interoperability suite, and what else people start with.
@@ -46,9 +46,9 @@ fn strictness<T>(table: &[(&str, T)], word: &str) -> usize {
     table.iter().position(|(name, _)| *name == word).unwrap_or_else(|| panic!("{word}"))
 }
 
-fn words(proposal: &Proposal) -> (&'static str, &'static str) {
+fn words(proposal: &ContractProposal) -> (&'static str, &'static str) {
     let effects = EFFECTS.iter().find(|(_, one)| *one == proposal.effects);
-    let sink = SINKS.iter().find(|(_, one)| *one == proposal.counted_sink());
+    let sink = SINKS.iter().find(|(_, one)| *one == proposal.effective_sink());
     (effects.unwrap().0, sink.unwrap().0)
 }
 
@@ -72,7 +72,7 @@ impl Score {
             if servers(server) {
                 score.count(
                     line,
-                    &propose(&ToolDescription::of(&tools(server)[name])),
+                    &propose(&ToolDescription::from_json(&tools(server)[name])),
                     effects,
                     sink,
                 );
@@ -81,7 +81,7 @@ impl Score {
         score
     }
 
-    fn count(&mut self, line: &str, proposal: &Proposal, effects: &str, sink: &str) {
+    fn count(&mut self, line: &str, proposal: &ContractProposal, effects: &str, sink: &str) {
         let found = words(proposal);
         let sink = if sink == "*" { found.1 } else { sink };
         let told = format!("{line}: {found:?}, {}", proposal.reasons["effects"]);
@@ -131,10 +131,10 @@ fn every_tool_of_the_servers_has_a_label() {
     }
 }
 
-fn hinted(name: &str, description: &str, hints: Value) -> Proposal {
+fn hinted(name: &str, description: &str, hints: Value) -> ContractProposal {
     let tool = json!({ "name": name, "description": description, "annotations": hints,
         "inputSchema": { "type": "object", "properties": {} } });
-    propose(&ToolDescription::of(&tool))
+    propose(&ToolDescription::from_json(&tool))
 }
 
 #[test]
@@ -196,9 +196,9 @@ fn words_that_merely_occur_decide_nothing() {
 
 #[test]
 fn labels_of_output_follow_who_writes_it() {
-    let fetch = propose(&ToolDescription::of(&tools("fetch")["fetch"]));
+    let fetch = propose(&ToolDescription::from_json(&tools("fetch")["fetch"]));
     assert_eq!(fetch.output.integrity, Some(Integrity::Untrusted));
-    let env = propose(&ToolDescription::of(&tools("everything")["get-env"]));
+    let env = propose(&ToolDescription::from_json(&tools("everything")["get-env"]));
     assert_eq!(env.output.confidentiality, Some(Confidentiality::Restricted));
     assert!(env.sensitivity.contains(&SensitivityTag::Secrets));
     let contacts = hinted("search_contacts", "", json!(null));

@@ -30,7 +30,7 @@ fn allowed() -> ReachabilityQuery {
 }
 
 fn ask(set: &PolicySet, query: &ReachabilityQuery) -> Reachability {
-    let answer = query.solve(set, &Catalogue::of(set));
+    let answer = query.solve(set, &Catalogue::from_documents(set));
     if let Reachability::Reachable { witness } = &answer {
         let request = RecordedRequest::from_value(witness.request.clone(), NOW).unwrap();
         let tool = request.capability(set).unwrap();
@@ -291,7 +291,7 @@ fn a_query_knows_the_agents_of_the_policy() {
         let capability = vec![Pattern::parse(tool).unwrap()];
         let allowed = ReachabilityQuery::new(Verdict::Allow, NOW);
         let query = ReachabilityQuery { capability, known_principals: true, ..allowed };
-        query.solve(&set, &Catalogue::of(&set))
+        query.solve(&set, &Catalogue::from_documents(&set))
     };
     match ask("docs.read") {
         Reachability::Reachable { witness } => assert_eq!(witness.request["intent"], "k.read"),

@@ -5,12 +5,13 @@ use std::cell::Cell;
 use serde_json::{Value, json};
 use weaver_policy::{Policy, PolicySet};
 use weaver_policy_analysis::history::{CallHistory, HistoryEvent, RecordedArguments};
-use weaver_policy_analysis::replay::{DraftReplay, NotJudged, replay};
+use weaver_policy_analysis::replay::{DraftReplay, UnjudgedReason, replay};
 use weaver_policy_analysis::suggest::{
-    AllowWidth, ExclusionReason, NotAllowable, Suggestions, allow, policy_text, rule_text, suggest,
+    AllowScope, ExclusionReason, NotAllowable, Suggestions, policy_text, propose_allow_rules,
+    rule_text, suggest,
 };
 use weaver_types::canonical::{self, Profile};
-use weaver_types::digest::Tag;
+use weaver_types::digest::DomainTag;
 use weaver_types::{Digest, EventKind, RunId, hex};
 
 use crate::support::{NOW, load, set};
@@ -92,7 +93,7 @@ fn recorded(arguments: &Value) -> Value {
     let bytes = canonical::to_bytes(arguments, Profile::Foreign).unwrap();
     let salt = [3; 16];
     json!({ "text": String::from_utf8(bytes.clone()).unwrap(), "salt": hex(&salt),
-        "bytes": bytes.len(), "commit": Digest::of_parts(Tag::ARGS_COMMIT, &[&salt, &bytes]) })
+        "bytes": bytes.len(), "commit": Digest::of_parts(DomainTag::ARGS_COMMIT, &[&salt, &bytes]) })
 }
 
 impl Log {
@@ -108,7 +109,7 @@ impl Log {
         let run = RunId::parse(run).unwrap();
         let at = NOW;
         let event = HistoryEvent { kind, at, run: Some(&run), call, payload: Some(payload) };
-        self.history.take(&event);
+        self.history.apply(&event);
     }
 
     fn id(&self) -> String {
@@ -197,7 +198,7 @@ fn a_replay_says_what_a_draft_would_have_made_of_each_call() {
     assert_eq!((all.now.allow, all.allowed_of_held), (4, 1));
     let asks = log.replayed(&rule("ask", "require_approval", "{}"));
     assert_eq!(asks.now.hold, 4);
-    assert!(!asks.is_same() && asks.changed_total == 3, "{asks:?}");
+    assert!(!asks.is_unchanged() && asks.changed_total == 3, "{asks:?}");
 }
 
 #[test]
@@ -250,13 +251,13 @@ fn what_the_log_does_not_hold_is_said_and_not_guessed() {
         |folder: &str| format!("{{ arguments = [{{ at = \"/path\", inside = \"{folder}\" }}] }}");
     for folder in ["/home/ana", "/home"] {
         let by_path = log.replayed(&rule("home", "allow", &inside(folder)));
-        assert_eq!(by_path.not_judged[&NotJudged::Arguments], 1, "{folder}: {by_path:?}");
+        assert_eq!(by_path.not_judged[&UnjudgedReason::Arguments], 1, "{folder}: {by_path:?}");
     }
     let by_path = log.replayed(&rule("home", "allow", &inside("/home")));
     assert!(by_path.summary().contains("1 call cannot be judged again"), "{}", by_path.summary());
     // A draft that does not look at arguments can judge it.
     let all = log.replayed(&rule("all", "allow", "{}"));
-    assert_eq!((all.now.allow, all.not_judged_total()), (1, 0));
+    assert_eq!((all.now.allow, all.unjudged_total()), (1, 0));
 }
 
 /// A call whose arguments the log holds redacted.
@@ -280,10 +281,10 @@ fn what_was_masked_in_a_text_for_people_counts_by_where_it_went() {
     let draft = |test: &str| log.replayed(&rule("draft", "allow", &folder(test)));
     for test in ["at = \"/path\", inside = \"/home\"", "at = \"\", paths_inside = \"/home\""] {
         let replay = draft(test);
-        assert_eq!((replay.now.allow, replay.not_judged_total()), (1, 0), "{test}");
+        assert_eq!((replay.now.allow, replay.unjudged_total()), (1, 0), "{test}");
     }
     // What reads the text itself cannot be judged.
-    let unknown = draft("at = \"/content\", prefix = \"to\"").not_judged_total();
+    let unknown = draft("at = \"/content\", prefix = \"to\"").unjudged_total();
     assert_eq!(unknown, 1);
 }
 
@@ -308,7 +309,7 @@ fn suggestions_allow_what_was_done_and_no_more() {
     log.done(&Made::new("web.fetch", json!({ "url": "https://docs.example/a" })));
     log.done(&Made::new("db.query", json!({ "query": "insert into a values (1)" })));
     let suggestions = log.suggestions();
-    assert!(suggestions.left_out.is_empty(), "{suggestions:?}");
+    assert!(suggestions.excluded.is_empty(), "{suggestions:?}");
     let set = enforced(&suggestions);
     let again = replay(&set, log.history.calls(), NOW, NOW);
     assert_eq!(again.now.allow, 8, "{again:?}");
@@ -344,7 +345,7 @@ fn nothing_is_suggested_from_what_was_tainted_held_or_denied() {
     let suggestions = log.suggestions();
     assert!(suggestions.rules.is_empty(), "{suggestions:?}");
     let counts: Vec<(ExclusionReason, usize)> =
-        suggestions.left_out.iter().map(|(reason, left)| (*reason, left.calls)).collect();
+        suggestions.excluded.iter().map(|(reason, left)| (*reason, left.calls)).collect();
     assert_eq!(
         counts,
         [
@@ -381,7 +382,7 @@ fn one_write_after_untrusted_data_is_no_evidence_and_two_runs_are() {
     log.done(&write("/home/ana/elsewhere/planted.md").in_run("run_2"));
     let once = log.suggestions();
     assert!(once.rules.is_empty(), "{once:?}");
-    assert_eq!(once.left_out[&ExclusionReason::OnceAfterUntrusted].calls, 2);
+    assert_eq!(once.excluded[&ExclusionReason::OnceAfterUntrusted].calls, 2);
     log.done(&write("/home/ana/work/b.md").in_run("run_2"));
     let twice = log.suggestions();
     assert_eq!(twice.rules.len(), 1, "{twice:?}");
@@ -401,7 +402,7 @@ fn a_tool_that_only_an_injected_call_used_is_in_no_rule() {
     log.done(&Made::new("files.append", append).in_run("run_2"));
     log.done(&Made::new("memory.wipe", json!({})).in_run("run_2"));
     let suggestions = log.suggestions();
-    assert_eq!(suggestions.left_out[&ExclusionReason::OnceAfterUntrusted].calls, 2);
+    assert_eq!(suggestions.excluded[&ExclusionReason::OnceAfterUntrusted].calls, 2);
     let text = policy_text(&suggestions);
     assert!(text.contains("files.write") && text.contains("notes.add"), "{text}");
     assert!(!text.contains("files.append") && !text.contains("memory.wipe"), "{text}");
@@ -445,9 +446,9 @@ fn a_stopped_call_becomes_a_rule_at_three_widths() {
     let id = log.refused(&write("/home/ana/work/a.md").stopped("deny", "rule", "no_matching_rule"));
     let set = set("", CONTRACTS);
     let call = log.history.find(&id).unwrap();
-    let proposal = allow(&set, call).unwrap();
-    let widths: Vec<AllowWidth> = proposal.rules.iter().map(|(width, _)| *width).collect();
-    assert_eq!(widths, AllowWidth::ALL);
+    let proposal = propose_allow_rules(&set, call).unwrap();
+    let widths: Vec<AllowScope> = proposal.rules.iter().map(|(width, _)| *width).collect();
+    assert_eq!(widths, AllowScope::ALL);
     let text: Vec<String> = proposal.rules.iter().map(|(_, rule)| rule_text(rule)).collect();
     assert!(text[0].contains("equals = \"/home/ana/work/a.md\""), "{text:?}");
     assert!(text[1].contains("inside = [\"/home/ana/work\"]"), "{text:?}");
@@ -470,7 +471,7 @@ fn what_no_rule_releases_is_refused_with_the_reason() {
             .stopped("hold", "floor", "floor_hold"),
     );
     let held = log.refused(&write("/a").stopped("hold", "rule", "approval_required"));
-    let of = |id: &str| allow(&set, log.history.find(id).unwrap());
+    let of = |id: &str| propose_allow_rules(&set, log.history.find(id).unwrap());
     assert_eq!(of(&tainted), Err(NotAllowable::Tainted));
     assert!(matches!(of(&mode), Err(NotAllowable::OtherCheck(_))));
     assert_eq!(of(&done), Err(NotAllowable::NotStopped));
@@ -486,7 +487,7 @@ fn a_tainted_read_is_allowed_by_its_host_and_by_no_rule() {
     let mut of = |capability: &str, arguments: Value, reason: &str| {
         let made = Made::new(capability, arguments);
         let id = log.refused(&made.stopped("hold", "flow", reason));
-        allow(&set, log.history.find(&id).unwrap())
+        propose_allow_rules(&set, log.history.find(&id).unwrap())
     };
     let fetch = |url: &str| json!({ "url": url });
     let found = of("web.fetch", fetch("https://docs.example/a"), "untrusted_influence").unwrap();

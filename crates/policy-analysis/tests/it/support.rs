@@ -1,6 +1,6 @@
 //! Documents for the tests.
 
-use weaver_policy::{Contracts, LoadError, Policy, PolicySet, Source, Sources};
+use weaver_policy::{Contracts, DocumentSource, DocumentSources, LoadError, Policy, PolicySet};
 use weaver_types::Timestamp;
 
 pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
@@ -14,10 +14,10 @@ fn head(kind: &str) -> String {
 pub(crate) fn load(policy: &str, contracts: &str, keys: &str) -> Result<PolicySet, LoadError> {
     let texts = [head("policy") + policy, head("contracts") + contracts, head("keys") + keys];
     PolicySet::load_unsigned_development(
-        &Sources {
-            policy: Source::unsigned("policy.toml", &texts[0]),
-            contracts: Source::unsigned("contracts.toml", &texts[1]),
-            keys: Source::unsigned("keys.toml", &texts[2]),
+        &DocumentSources {
+            policy: DocumentSource::unsigned("policy.toml", &texts[0]),
+            contracts: DocumentSource::unsigned("contracts.toml", &texts[1]),
+            keys: DocumentSource::unsigned("keys.toml", &texts[2]),
         },
         NOW,
     )

@@ -3,8 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weaver_policy::{PolicySet, Query, Source, Sources, digest_of, kind_of};
-use weaver_types::signature::Kind;
+use weaver_policy::{
+    DocumentSource, DocumentSources, PolicyQuery, PolicySet, document_digest, document_kind,
+};
+use weaver_types::signature::DocumentKind;
 use weaver_types::{
     CapabilityRequest, Effects, Principal, PrincipalId, Timestamp, ToolSpec, Verdict,
 };
@@ -14,11 +16,11 @@ const KEYS: &str = "kind = \"keys\"\nformat = 1\nid = \"fuzz\"\nversion = 1\n";
 
 fuzz_target!(|text: &str| {
     let now = Timestamp::from_micros(1_800_000_000_000_000);
-    let _ = kind_of(text);
-    let sources = Sources {
-        policy: Source::unsigned("policy.toml", text),
-        contracts: Source::unsigned("contracts.toml", CONTRACTS),
-        keys: Source::unsigned("keys.toml", KEYS),
+    let _ = document_kind(text);
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned("policy.toml", text),
+        contracts: DocumentSource::unsigned("contracts.toml", CONTRACTS),
+        keys: DocumentSource::unsigned("keys.toml", KEYS),
     };
     let set = match PolicySet::load_unsigned_development(&sources, now) {
         Ok(set) => set,
@@ -27,7 +29,7 @@ fuzz_target!(|text: &str| {
             return;
         }
     };
-    let digest = digest_of(Kind::Policy, text).expect("what loads has a digest");
+    let digest = document_digest(DocumentKind::Policy, text).expect("what loads has a digest");
     assert_eq!(set.basis().policy, digest);
     // What was read, said again in code, means the same.
     let again = PolicySet::from_code(set.policy().clone(), set.contracts().clone())
@@ -38,7 +40,7 @@ fuzz_target!(|text: &str| {
         let (Ok(tool), Ok(who)) = (tool, who) else { return };
         let who = set.principal(&who.id).unwrap_or(who);
         let what = CapabilityRequest::new(tool.id().clone(), "a goal");
-        let query = Query { now, ..Query::new(&tool, &who, &what) };
+        let query = PolicyQuery { now, ..PolicyQuery::new(&tool, &who, &what) };
         let (one, two) = (set.decide(&query), again.decide(&query));
         assert_eq!(one.verdict(), two.verdict());
         if set.policy().rules.is_empty() {

@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
             let json = match &file {
                 SignedFile::Resolution(signed) => signed.to_json(),
                 SignedFile::Standing(signed) => signed.to_json(),
-                SignedFile::OperatorWord(signed) => signed.to_json(),
+                SignedFile::OperatorStatement(signed) => signed.to_json(),
                 _ => return,
             };
             let json = json.expect("a file that was read can be written");

@@ -1,14 +1,15 @@
-//! The people behind a standing approval, and whether they are enough.
+//! The people who signed a standing approval, and the check that they form a quorum.
 
 use std::collections::BTreeSet;
 
-use weaver_types::{Authority, Confidentiality};
+use weaver_types::{ApprovalAuthority, Confidentiality};
 
 use super::Rejection;
-use super::person::quorum;
+use super::approver_checks::required_quorum;
 use crate::keys::Approver;
 
-/// A person behind a standing approval, with the authority that the keys document gives them now.
+/// A person who signed a standing approval, with the authority that the current keys document gives
+/// them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Grantor {
     name: String,
@@ -33,37 +34,40 @@ impl Grantor {
         &self.name
     }
 
-    /// Whether this person alone has what one of the people of `authority` must have.
-    pub(super) fn has(&self, authority: &Authority) -> bool {
-        authority.min_trust.is_none_or(|least| self.trust >= least)
-            && authority.clearance.is_none_or(|least| self.clearance >= least)
+    /// Whether this person meets every per-person requirement of `authority`.
+    pub(super) fn has_authority(&self, authority: &ApprovalAuthority) -> bool {
+        authority.min_trust.is_none_or(|minimum| self.trust >= minimum)
+            && authority.clearance.is_none_or(|minimum| self.clearance >= minimum)
             && authority.scopes.is_subset(&self.scopes)
             && authority.admits_roles(&self.roles)
     }
 }
 
-/// Whether a quorum of these people has the authority; otherwise the first component of it that too
-/// few of them have.
-pub(super) fn require_enough(people: &[Grantor], authority: &Authority) -> Result<(), Rejection> {
-    let need = quorum(authority);
-    let have = people.iter().filter(|grantor| grantor.has(authority)).count();
+/// Requires that a quorum of these people has the authority. Otherwise the rejection names the
+/// first component of the authority that too few of them have.
+pub(super) fn require_quorum(
+    people: &[Grantor],
+    authority: &ApprovalAuthority,
+) -> Result<(), Rejection> {
+    let need = required_quorum(authority);
+    let have = people.iter().filter(|grantor| grantor.has_authority(authority)).count();
     if have >= need {
         return Ok(());
     }
     if people.len() < need {
         return Err(Rejection::Quorum { have, need });
     }
-    let lacks = |test: fn(&Grantor, &Authority) -> bool| {
+    let lacks = |test: fn(&Grantor, &ApprovalAuthority) -> bool| {
         people.iter().filter(|g| test(g, authority)).count() < need
     };
-    if lacks(|g, a| a.min_trust.is_none_or(|least| g.trust >= least)) {
+    if lacks(|g, a| a.min_trust.is_none_or(|minimum| g.trust >= minimum)) {
         Err(Rejection::Trust)
-    } else if lacks(|g, a| a.clearance.is_none_or(|least| g.clearance >= least)) {
+    } else if lacks(|g, a| a.clearance.is_none_or(|minimum| g.clearance >= minimum)) {
         Err(Rejection::Clearance)
     } else if lacks(|g, a| a.scopes.is_subset(&g.scopes)) {
         Err(Rejection::Scope)
     } else if lacks(|g, a| a.admits_roles(&g.roles)) {
-        Err(Rejection::role(authority))
+        Err(Rejection::missing_role(authority))
     } else {
         Err(Rejection::Quorum { have, need })
     }

@@ -1,13 +1,13 @@
-//! A random value that makes two equal requests differ.
+//! A random value that makes otherwise equal requests differ.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use weaver_types::{Random, RandomError, random_text};
 
-const BYTES: usize = 16;
+const NONCE_BYTES: usize = 16;
 
-/// A text that is no nonce.
+/// The text is not a nonce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a nonce: write 32 lower-case hexadecimal digits")]
 pub struct NonceError;
@@ -20,31 +20,31 @@ impl NonceError {
     }
 }
 
-/// Sixteen random bytes as 32 lower-case hexadecimal digits.
+/// Sixteen random bytes, written as 32 lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Nonce(String);
 
 impl Nonce {
-    /// Reads a nonce.
+    /// Parses a nonce.
     ///
     /// # Errors
     /// [`NonceError`] for anything but 32 lower-case hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, NonceError> {
-        let hexadecimal = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
-        if text.len() == 2 * BYTES && text.bytes().all(hexadecimal) {
+        let is_lower_hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() == 2 * NONCE_BYTES && text.bytes().all(is_lower_hex) {
             Ok(Self(text.to_owned()))
         } else {
             Err(NonceError)
         }
     }
 
-    /// A fresh one.
+    /// Generates a new nonce.
     ///
     /// # Errors
     /// [`RandomError`], when the source of randomness fails.
     pub fn random(random: &dyn Random) -> Result<Self, RandomError> {
-        Ok(Self(random_text("", BYTES, random)?))
+        Ok(Self(random_text("", NONCE_BYTES, random)?))
     }
 
     /// The digits.

@@ -1,4 +1,4 @@
-//! When something was received, and which dates are believed then.
+//! The time at which a signed statement was received, and which dates are accepted at that time.
 
 use std::time::Duration;
 
@@ -6,27 +6,29 @@ use weaver_types::Timestamp;
 
 use super::Rejection;
 
-/// The most that the clocks of an approver and of the gateway may differ.
+/// The maximum difference between the clocks of an approver and of the gateway.
 pub const MAX_SKEW: Duration = Duration::from_secs(300);
 
-/// When something was received, and how far clocks may differ.
+/// When a statement was received, and how far clocks may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceiptTime {
     /// The time.
     pub now: Timestamp,
-    /// How far the signer's clock may be off; more than [`MAX_SKEW`] counts as that.
+    /// How far the signer's clock may be off; capped at [`MAX_SKEW`].
     pub skew: Duration,
 }
 
 impl ReceiptTime {
-    /// This time, with the skew that a policy without another has: 30 seconds.
+    /// This time, with a policy's default skew of 30 seconds.
     #[must_use]
     pub fn at(now: Timestamp) -> Self {
         Self { now, skew: Duration::from_secs(30) }
     }
 
-    /// Whether a statement about something that was opened and ends may bear this date now.
-    pub(super) fn admits(
+    /// Checks the date of a statement about something that is valid from `opened_at` until `end`.
+    /// The skew is granted on the signer's date only; `end` is always compared with the local
+    /// clock.
+    pub(super) fn check_date(
         self,
         at: Timestamp,
         opened_at: Timestamp,

@@ -1,8 +1,8 @@
-//! Why a signed file releases nothing.
+//! Why a signed file has no effect.
 
-use weaver_types::Authority;
+use weaver_types::ApprovalAuthority;
 
-/// Why a resolution, a standing approval or an operator's word counts for nothing.
+/// Why a resolution, a standing approval or an operator statement is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
@@ -12,22 +12,22 @@ pub enum Rejection {
         /// What is wrong with it.
         problem: String,
     },
-    /// There is no signature.
+    /// The signature is missing.
     #[error("the file is not signed; sign it with `weaver approve`")]
     Unsigned,
-    /// The keys document knows no such person or key.
+    /// The keys document contains no such person or key.
     #[error("the keys document names no approver `{approver}`; add them there and sign it again")]
     UnknownApprover {
-        /// The name or the key, escaped and cut.
+        /// The name or the key, escaped and truncated.
         approver: String,
     },
-    /// The signature names a key that is not this person's.
+    /// The signature names a key that does not belong to this person.
     #[error("the key of the signature is not one of this approver's")]
     WrongKey,
-    /// The signature does not fit what it should sign.
+    /// The signature does not match the statement.
     #[error("the signature does not hold: {problem}")]
     SignatureInvalid {
-        /// Which part does not fit.
+        /// Which part does not match.
         problem: String,
     },
     /// It is about another request, or one that was never opened here.
@@ -39,7 +39,7 @@ pub enum Rejection {
     /// It is dated before the request was opened.
     #[error("the file is dated before the request that it answers; check the clock")]
     TooEarly,
-    /// It is dated in the future or after the deadline, or came after the deadline.
+    /// It is dated in the future, or it arrived after the deadline.
     #[error(
         "the file is dated in the future, or came after the deadline; check the clock, or let the call be made again"
     )]
@@ -53,51 +53,51 @@ pub enum Rejection {
     /// The approver does not cover every scope.
     #[error("the approver does not cover every scope that the request asks for")]
     Scope,
-    /// The approver carries none of the roles that the request asks for.
+    /// The approver has none of the roles that the request requires.
     #[error("the approver lacks a role that the request asks for: {needed}")]
     Role {
-        /// The roles, escaped and cut.
+        /// The roles, escaped and truncated.
         needed: String,
     },
-    /// The approver is the one who asks.
+    /// The approver is the requester.
     #[error("whoever asks cannot approve; somebody else must")]
     Requester,
-    /// This was counted before.
+    /// This statement was counted before.
     #[error("this was received before; it counts once")]
     Replayed,
-    /// The request is open no more.
+    /// The request is no longer open.
     #[error("the request is closed already; let the call be made again")]
     AlreadyResolved,
-    /// The key did not count when it signed, or counts no more.
+    /// The key was not valid when it signed, or is no longer valid.
     #[error("the key was not valid yet, or is no longer; sign with a key in force")]
     KeyVoid,
     /// Too few people agreed.
     #[error("{have} of {need} people agreed")]
     Quorum {
-        /// How many count.
+        /// How many votes count.
         have: usize,
         /// How many are needed.
         need: usize,
     },
-    /// The person may not speak as an operator.
+    /// The person may not act as an operator.
     #[error("the keys document does not say `operator = true` for this person")]
     NotOperator,
     /// It is about another log.
     #[error("the file is about another log")]
     WrongLog,
-    /// A standing approval goes beyond what the policy allows one.
+    /// A standing approval exceeds the policy's bounds.
     #[error("the standing approval goes beyond the policy's bounds: {problem}")]
     Bounds {
         /// Which bound.
         problem: &'static str,
     },
-    /// A standing approval does not speak of this call.
+    /// A standing approval does not cover this call.
     #[error("the standing approval does not cover this call: {problem}")]
     NotCovered {
-        /// What does not fit.
+        /// What does not match.
         problem: &'static str,
     },
-    /// A standing approval has no use left.
+    /// A standing approval has no uses left.
     #[error("the standing approval has no use left")]
     UsedUp,
     /// A standing approval was revoked.
@@ -138,26 +138,27 @@ impl Rejection {
     }
 
     pub(super) fn malformed(problem: impl AsRef<str>) -> Self {
-        Self::Malformed { problem: cut(problem.as_ref()) }
+        Self::Malformed { problem: escaped_excerpt(problem.as_ref()) }
     }
 
     pub(super) fn unknown_approver(name: &str) -> Self {
-        Self::UnknownApprover { approver: cut(name) }
+        Self::UnknownApprover { approver: escaped_excerpt(name) }
     }
 
-    /// The roles of an authority that somebody lacks.
+    /// A rejection because the person has none of the roles that the authority requires.
     #[must_use]
-    pub fn role(authority: &Authority) -> Self {
-        Self::Role { needed: cut(&authority.roles_in_words().unwrap_or_default()) }
+    pub fn missing_role(authority: &ApprovalAuthority) -> Self {
+        Self::Role { needed: escaped_excerpt(&authority.roles_in_words().unwrap_or_default()) }
     }
 
-    pub(super) fn signature(problem: impl ToString) -> Self {
-        Self::SignatureInvalid { problem: cut(&problem.to_string()) }
+    pub(super) fn invalid_signature(problem: impl ToString) -> Self {
+        Self::SignatureInvalid { problem: escaped_excerpt(&problem.to_string()) }
     }
 }
 
-/// A text from outside, escaped, at most 160 characters.
-fn cut(text: &str) -> String {
+/// Escapes foreign text and truncates it to 160 characters, so that it can be shown and logged
+/// safely.
+fn escaped_excerpt(text: &str) -> String {
     let line = weaver_text::escape::line(weaver_text::escape::truncate(text, 160));
     weaver_text::escape::truncate(&line, 160).to_owned()
 }

@@ -1,25 +1,28 @@
-//! The proof that a hold is released.
+//! The proof that holds of one call are released.
 
 use std::collections::BTreeSet;
 
 use weaver_types::{
-    AgentId, Authority, CapabilityId, Check, Contribution, Digest, Label, Operation, PrincipalId,
-    ReasonCode, RequestId, StandingId, Tenant, Timestamp,
+    AgentId, ApprovalAuthority, ApprovalRequestId, CapabilityId, CheckKind, CheckResult, Digest,
+    Label, Operation, PrincipalId, ReasonCode, StandingApprovalId, Tenant, Timestamp,
 };
 
+use super::approver_checks::{
+    find_approver, is_requester, require_authority, require_valid_key, required_quorum,
+};
 use super::grantor::Grantor;
-use super::person::{approver_named, is_requester, quorum, require_authority, require_valid_key};
-use super::request::{arguments_digest, what_holds};
+use super::request::{arguments_digest, hold_detail};
 use super::{ApprovalRequest, HeldCheck, Rejection};
 use crate::keys::{Approver, Keys};
-use crate::query::Query;
+use crate::query::PolicyQuery;
 
-/// The proof that somebody with the authority released exactly one call. There are three ways to
-/// one, and each verifies: [`ApprovalState::release`](super::ApprovalState::release) for signed
-/// answers, [`StandingUse::release`](super::StandingUse::release) for approvals given in advance,
-/// [`Release::in_process`] for a resolver in host code.
+/// The proof that people with the required authority released exactly one call. It has no public
+/// fields and no public constructor that skips verification. There are three ways to obtain one:
+/// [`ApprovalState::release`](super::ApprovalState::release) for signed answers,
+/// [`StandingApprovalState::release`](super::StandingApprovalState::release) for approvals given in
+/// advance, and [`ReleaseProof::in_process`] for an approver in host code.
 #[derive(Debug, PartialEq)]
-pub struct Release {
+pub struct ReleaseProof {
     source: ReleaseSource,
     tenant: Tenant,
     capability: CapabilityId,
@@ -28,25 +31,25 @@ pub struct Release {
     agent: Option<AgentId>,
     arguments: Digest,
     label: Label,
-    until: Timestamp,
+    valid_until: Timestamp,
 }
 
 #[derive(Debug, PartialEq)]
 enum ReleaseSource {
     Approved {
-        request: RequestId,
+        request: ApprovalRequestId,
         holds: Vec<HeldCheck>,
-        authority: Authority,
+        authority: ApprovalAuthority,
         people: BTreeSet<String>,
     },
     Standing {
-        standing: StandingId,
+        standing: StandingApprovalId,
         grantors: Vec<Grantor>,
     },
 }
 
-impl Release {
-    pub(super) fn approved(
+impl ReleaseProof {
+    pub(super) fn from_approved_request(
         request: &ApprovalRequest,
         people: BTreeSet<String>,
     ) -> Result<Self, Rejection> {
@@ -64,18 +67,18 @@ impl Release {
             agent: request.agent.clone(),
             arguments: request.arguments_digest().map_err(|_| Rejection::RequestChanged)?,
             label: request.label.clone(),
-            until: request.deadline,
+            valid_until: request.deadline,
         })
     }
 
-    pub(super) fn standing(
-        standing: StandingId,
+    pub(super) fn from_standing_approval(
+        standing: StandingApprovalId,
         grantors: Vec<Grantor>,
-        query: &Query<'_>,
-        until: Timestamp,
+        query: &PolicyQuery<'_>,
+        valid_until: Timestamp,
     ) -> Result<Self, Rejection> {
-        let none = Rejection::NotCovered { problem: "the arguments are not known" };
-        let arguments = query.arguments.ok_or(none)?;
+        let unknown_arguments = Rejection::NotCovered { problem: "the arguments are not known" };
+        let arguments = query.arguments.ok_or(unknown_arguments)?;
         Ok(Self {
             source: ReleaseSource::Standing { standing, grantors },
             tenant: query.principal.tenant.clone(),
@@ -87,18 +90,18 @@ impl Release {
                 problem: "the arguments are not canonical",
             })?,
             label: query.label.clone(),
-            until,
+            valid_until,
         })
     }
 
-    /// A release by host code of the same process, which vouches for who the people are. Where
-    /// there is a keys document, each must stand in it with the authority that the request asks
-    /// for; without one, the host vouches for that too. As many distinct people as the quorum must
-    /// agree, and none of them may be the one who asks.
+    /// A release by host code in the same process, which vouches for the identity of the people. If
+    /// there is a keys document, it must list each of them with the authority that the request
+    /// requires; without one, the host vouches for that too. The number of distinct people must
+    /// reach the quorum, and none of them may be the requester.
     ///
     /// # Errors
     /// [`Rejection`], the first that applies.
-    pub fn in_process(
+    pub fn vouched_by_host(
         request: &ApprovalRequest,
         keys: Option<&Keys>,
         people: &BTreeSet<String>,
@@ -108,39 +111,40 @@ impl Release {
             return Err(Rejection::TooLate);
         }
         for name in people {
-            let approver = keys.map(|keys| named_by_host(keys, name, request, now)).transpose()?;
+            let approver =
+                keys.map(|keys| require_vouched_approver(keys, name, request, now)).transpose()?;
             if is_requester(name, approver, &request.principal) {
                 return Err(Rejection::Requester);
             }
         }
-        let need = quorum(&request.authority);
+        let need = required_quorum(&request.authority);
         if people.len() < need {
             return Err(Rejection::Quorum { have: people.len(), need });
         }
-        Self::approved(request, people.clone())
+        Self::from_approved_request(request, people.clone())
     }
 
-    /// The request that it releases; `None` for a standing approval.
+    /// The id of the released request; `None` for a standing approval.
     #[must_use]
-    pub fn request(&self) -> Option<&RequestId> {
+    pub fn request_id(&self) -> Option<&ApprovalRequestId> {
         match &self.source {
             ReleaseSource::Approved { request, .. } => Some(request),
             ReleaseSource::Standing { .. } => None,
         }
     }
 
-    /// The standing approval behind it; `None` for a request.
+    /// The id of the standing approval that grants the release; `None` for a request.
     #[must_use]
-    pub fn standing_approval(&self) -> Option<&StandingId> {
+    pub fn standing_approval_id(&self) -> Option<&StandingApprovalId> {
         match &self.source {
             ReleaseSource::Approved { .. } => None,
             ReleaseSource::Standing { standing, .. } => Some(standing),
         }
     }
 
-    /// The people who agreed.
+    /// The people who approved.
     #[must_use]
-    pub fn people(&self) -> BTreeSet<&str> {
+    pub fn approvers(&self) -> BTreeSet<&str> {
         match &self.source {
             ReleaseSource::Approved { people, .. } => people.iter().map(String::as_str).collect(),
             ReleaseSource::Standing { grantors, .. } => {
@@ -149,22 +153,23 @@ impl Release {
         }
     }
 
-    /// The reason code that a released hold gets.
+    /// The reason code for the holds that it releases.
     #[must_use]
-    pub fn reason(&self) -> ReasonCode {
+    pub fn reason_code(&self) -> ReasonCode {
         match self.source {
             ReleaseSource::Approved { .. } => ReasonCode::ApprovalGranted,
             ReleaseSource::Standing { .. } => ReasonCode::StandingApproval,
         }
     }
 
-    /// Whether it is about the very call that is asked for: tenant, capability and its
-    /// fingerprint, principal, agent, arguments, an invocation in time, and a label of the run
-    /// that is not above the one that was approved.
+    /// Whether the query is for exactly the approved call: the same tenant, capability and
+    /// fingerprint, principal, agent and arguments; an invocation before the deadline; and a run
+    /// whose label is no higher than the approved one. The label must be compared because a run
+    /// that has since read more sensitive or untrusted data is not what the approver saw.
     #[must_use]
-    pub fn fits(&self, query: &Query<'_>) -> bool {
+    pub fn matches_query(&self, query: &PolicyQuery<'_>) -> bool {
         query.operation == Operation::Invoke
-            && query.now < self.until
+            && query.now < self.valid_until
             && query.principal.tenant == self.tenant
             && *query.capability.id() == self.capability
             && query.capability.fingerprint() == self.fingerprint
@@ -175,13 +180,14 @@ impl Release {
             && query.arguments.is_some_and(|a| arguments_digest(a) == Ok(self.arguments))
     }
 
-    /// Whether it releases this hold: one that an approval discharges, that stood in the request by
-    /// its check, its reason and, for rules and signals, by name, with no higher authority than was
-    /// granted. A standing approval
-    /// releases only what a rule or the floor holds, and only with enough people of that authority.
+    /// Whether it releases this hold. The hold must need human approval. A signed request releases
+    /// only the holds that it listed (same check and reason; for rules and signals also the same
+    /// name), and only if they require no more authority than was granted: a hold that appeared
+    /// later was never seen by the approvers. A standing approval releases only holds of a rule or
+    /// of the floor, and only if enough of its signers have the required authority.
     #[must_use]
-    pub fn covers(&self, contribution: &Contribution) -> bool {
-        if !contribution.waits_for_people() {
+    pub fn releases(&self, contribution: &CheckResult) -> bool {
+        if !contribution.needs_human_approval() {
             return false;
         }
         match &self.source {
@@ -189,17 +195,17 @@ impl Release {
                 holds.iter().any(|held| {
                     held.check == contribution.check
                         && held.reason == contribution.reason
-                        && held.detail == what_holds(contribution)
+                        && held.detail == hold_detail(contribution)
                 }) && authority_within(&contribution.authority, authority)
             }
             ReleaseSource::Standing { grantors, .. } => {
-                matches!(contribution.check, Check::Rule | Check::Floor)
-                    && have_quorum(grantors, &contribution.authority)
+                matches!(contribution.check, CheckKind::Rule | CheckKind::Floor)
+                    && has_quorum(grantors, &contribution.authority)
             }
         }
     }
 
-    /// What released it, in words.
+    /// What released the call, for people.
     pub(super) fn description(&self) -> String {
         match &self.source {
             ReleaseSource::Approved { request, .. } => format!("approved in `{request}`"),
@@ -208,32 +214,34 @@ impl Release {
     }
 }
 
-/// A person for whom host code vouches, with a key that counts and the authority.
-fn named_by_host<'k>(
+/// Requires that a person vouched for by host code is an approver with a valid key and the required
+/// authority.
+fn require_vouched_approver<'k>(
     keys: &'k Keys,
     name: &str,
     request: &ApprovalRequest,
     now: Timestamp,
 ) -> Result<&'k Approver, Rejection> {
-    let approver = approver_named(keys, name)?;
-    let mut own = approver.keys.values();
-    if !own.any(|key| require_valid_key(keys, key, now, now).is_ok()) {
+    let approver = find_approver(keys, name)?;
+    let mut keys_of_approver = approver.keys.values();
+    if !keys_of_approver.any(|key| require_valid_key(keys, key, now, now).is_ok()) {
         return Err(Rejection::KeyVoid);
     }
     require_authority(approver, &request.authority)?;
     Ok(approver)
 }
 
-/// Whether `wanted` is not above `granted` in any component.
-fn authority_within(wanted: &Authority, granted: &Authority) -> bool {
-    wanted.min_trust <= granted.min_trust
-        && wanted.clearance <= granted.clearance
-        && wanted.scopes.is_subset(&granted.scopes)
-        // A smaller set asks for more.
-        && wanted.roles.iter().all(|set| granted.roles.iter().any(|own| own.is_subset(set)))
-        && quorum(wanted) <= quorum(granted)
+/// Whether `required` exceeds `granted` in no component.
+fn authority_within(required: &ApprovalAuthority, granted: &ApprovalAuthority) -> bool {
+    required.min_trust <= granted.min_trust
+        && required.clearance <= granted.clearance
+        && required.scopes.is_subset(&granted.scopes)
+        // A smaller set of alternative roles is the stricter requirement.
+        && required.roles.iter().all(|set| granted.roles.iter().any(|keys_of_approver| keys_of_approver.is_subset(set)))
+        && required_quorum(required) <= required_quorum(granted)
 }
 
-fn have_quorum(grantors: &[Grantor], authority: &Authority) -> bool {
-    grantors.iter().filter(|grantor| grantor.has(authority)).count() >= quorum(authority)
+fn has_quorum(grantors: &[Grantor], authority: &ApprovalAuthority) -> bool {
+    grantors.iter().filter(|grantor| grantor.has_authority(authority)).count()
+        >= required_quorum(authority)
 }

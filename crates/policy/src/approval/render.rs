@@ -1,4 +1,5 @@
-//! A request as text for people: everything in it, and nothing that hides.
+//! Renders a request for people: complete, with every invisible character escaped, so that
+//! approvers see what they sign.
 
 use std::fmt::Write as _;
 
@@ -6,21 +7,21 @@ use serde_json::Value;
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::{Digest, Timestamp};
 
-/// How far one level is indented.
-const STEP: usize = 2;
+/// The indentation of one level, in spaces.
+const INDENT: usize = 2;
 
-/// The text of the canonical bytes of a request.
-pub(super) fn document(bytes: &[u8], digest: Digest) -> Result<String, CanonicalError> {
+/// Renders the canonical bytes of a request.
+pub(super) fn render_document(bytes: &[u8], digest: Digest) -> Result<String, CanonicalError> {
     let request = canonical::parse(bytes, Profile::Foreign)?;
     let mut out = String::new();
     let Value::Object(fields) = &request else { return Ok(out) };
     for (name, field) in fields {
         let _ = write!(out, "{name}:");
         match field.as_i64() {
-            Some(micros) if is_time(name) => {
+            Some(micros) if is_time_field(name) => {
                 let _ = write!(out, " {} ({micros})", Timestamp::from_micros(micros));
             }
-            _ => value(&mut out, field, STEP),
+            _ => write_value(&mut out, field, INDENT),
         }
         out.push('\n');
     }
@@ -28,33 +29,33 @@ pub(super) fn document(bytes: &[u8], digest: Digest) -> Result<String, Canonical
     Ok(out)
 }
 
-fn is_time(field: &str) -> bool {
+fn is_time_field(field: &str) -> bool {
     matches!(field, "opened_at" | "deadline")
 }
 
-/// A value after its name: on the same line, or below it and further in.
-fn value(out: &mut String, value: &Value, depth: usize) {
+/// Writes a value after its name: a scalar on the same line, anything else below it and indented.
+fn write_value(out: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, field) in fields {
-                line(out, depth);
-                quoted(out, name);
+                start_line(out, depth);
+                write_quoted(out, name);
                 out.push(':');
-                self::value(out, field, depth + STEP);
+                self::write_value(out, field, depth + INDENT);
             }
         }
         Value::Array(items) if !items.is_empty() => {
             for item in items {
-                line(out, depth);
+                start_line(out, depth);
                 out.push('-');
-                self::value(out, item, depth + STEP);
+                self::write_value(out, item, depth + INDENT);
             }
         }
         Value::Object(_) => out.push_str(" {}"),
         Value::Array(_) => out.push_str(" []"),
         Value::String(text) => {
             out.push(' ');
-            quoted(out, text);
+            write_quoted(out, text);
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {
             let _ = write!(out, " {value}");
@@ -62,13 +63,14 @@ fn value(out: &mut String, value: &Value, depth: usize) {
     }
 }
 
-fn line(out: &mut String, depth: usize) {
+fn start_line(out: &mut String, depth: usize) {
     out.push('\n');
     out.extend(std::iter::repeat_n(' ', depth));
 }
 
-/// A text in quotes, in which a backslash is an escape wherever it stands.
-fn quoted(out: &mut String, text: &str) {
+/// Writes a quoted text. A literal backslash is escaped too, so every backslash in the output
+/// starts an escape.
+fn write_quoted(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
         match c {
@@ -77,7 +79,7 @@ fn quoted(out: &mut String, text: &str) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            _ if hides(c) => {
+            _ if is_hidden_char(c) => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             }
             _ => out.push(c),
@@ -86,8 +88,8 @@ fn quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether a reader would not see this character, or take it for a plain blank.
-fn hides(c: char) -> bool {
+/// Whether a reader would not see this character, or would mistake it for a plain space.
+fn is_hidden_char(c: char) -> bool {
     weaver_text::escape::needs_escape(c)
         || (c.is_whitespace() && c != ' ')
         || matches!(c, '\u{2800}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..='\u{ffff}' | '\u{e0000}'..)

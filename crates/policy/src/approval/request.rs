@@ -1,44 +1,45 @@
-//! The request that a held call opens.
+//! The approval request that a held call opens.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_types::canonical::{self, CanonicalError, Profile};
-use weaver_types::digest::Tag;
+use weaver_types::digest::DomainTag;
 use weaver_types::{
-    AgentId, Authority, CapabilityId, Check, Contribution, Decision, Digest, Justification, Label,
-    LogId, Precondition, PrincipalId, ReasonCode, RequestId, RunId, Tenant, Timestamp,
+    AgentId, ApprovalAuthority, ApprovalRequestId, CapabilityId, CheckKind, CheckResult, Decision,
+    Digest, Justification, Label, LogId, Precondition, PrincipalId, ReasonCode, RunId, Tenant,
+    Timestamp,
 };
 
 use super::Nonce;
 
-/// One hold of a decision, as the request names it.
+/// One hold of a decision, as listed in an approval request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeldCheck {
-    /// Which check holds.
-    pub check: Check,
+    /// The check that holds the call.
+    pub check: CheckKind,
     /// Why.
     pub reason: ReasonCode,
-    /// What exactly, in words, where one check can hold for several things: the rule or the signal.
-    /// An approval releases these and no others. Empty for every other check.
+    /// The rule or signal that holds the call, as one check can hold it for several. An approval
+    /// releases these and no others. Empty for every other check.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// Who could release it.
+    /// The authority needed to release it.
     #[serde(default)]
-    pub authority: Authority,
+    pub authority: ApprovalAuthority,
 }
 
 impl HeldCheck {
-    /// The holds of a decision that an approval would discharge. Any other hold or a denial is not
-    /// among them, so a request for it would release nothing.
+    /// The holds of a decision that an approval can release, each once. Denials and other holds are
+    /// left out, because a request for them would release nothing.
     #[must_use]
-    pub fn of(decision: &Decision) -> Vec<Self> {
+    pub fn from_decision(decision: &Decision) -> Vec<Self> {
         let mut out = Vec::new();
-        for contribution in decision.contributions().iter().filter(|c| c.waits_for_people()) {
+        for contribution in decision.check_results().iter().filter(|c| c.needs_human_approval()) {
             let held = Self {
                 check: contribution.check,
                 reason: contribution.reason,
-                detail: what_holds(contribution).to_owned(),
+                detail: hold_detail(contribution).to_owned(),
                 authority: contribution.authority.clone(),
             };
             if !out.contains(&held) {
@@ -49,42 +50,42 @@ impl HeldCheck {
     }
 }
 
-/// What a hold names, where its check and reason alone could mean several things.
-pub(super) fn what_holds(contribution: &Contribution) -> &str {
+/// The detail that identifies a hold whose check and reason alone are ambiguous.
+pub(super) fn hold_detail(contribution: &CheckResult) -> &str {
     match contribution.check {
-        Check::Rule | Check::Signal => &contribution.detail,
+        CheckKind::Rule | CheckKind::Signal => &contribution.detail,
         _ => "",
     }
 }
 
-/// A precondition with what was observed when the request was opened.
+/// A precondition with the value observed when the request was opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ObservedPrecondition {
-    /// The fact.
+    /// The fact to observe.
     pub precondition: Precondition,
-    /// Its value then, for example `sha256:…`.
+    /// The observed value, for example `sha256:…`.
     pub value: String,
 }
 
-/// Everything that an approver decides about. The signature of a [`Resolution`](super::Resolution)
-/// covers all of it, through [`ApprovalRequest::digest`].
+/// Everything that an approver decides on. The signature of a [`Resolution`](super::Resolution)
+/// covers all of it through [`ApprovalRequest::digest`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRequest {
-    /// The version of this form: 1.
+    /// The format version: 1.
     pub v: u64,
-    /// Its name.
-    pub id: RequestId,
-    /// Makes it unlike any other request.
+    /// The id of the request.
+    pub id: ApprovalRequestId,
+    /// Makes this request unique.
     pub nonce: Nonce,
-    /// Whose data it works on.
+    /// The tenant whose data the call works on.
     pub tenant: Tenant,
-    /// The log that it stands in.
+    /// The log that records it.
     pub log: LogId,
-    /// What is to be called.
+    /// The capability to call.
     pub capability: CapabilityId,
-    /// Exactly which version of it.
+    /// The exact version of the capability.
     pub fingerprint: Digest,
     /// The exact arguments.
     pub arguments: Value,
@@ -92,56 +93,56 @@ pub struct ApprovalRequest {
     pub policy: Digest,
     /// The contracts under which it was held.
     pub contracts: Digest,
-    /// Who asks.
+    /// The requester.
     pub principal: PrincipalId,
     /// The agent that acts for the principal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
     /// The run.
     pub run: RunId,
-    /// The label of the run then.
+    /// The label of the run when the request was opened.
     pub label: Label,
-    /// What holds it.
+    /// The holds to release.
     pub holds: Vec<HeldCheck>,
-    /// Who can release it: the authority of all holds joined.
-    pub authority: Authority,
-    /// Why it is held, in words.
+    /// The authority needed to release it: the join over all holds.
+    pub authority: ApprovalAuthority,
+    /// Why the call is held, for people.
     pub detail: String,
-    /// The goal, as the requester gave it.
+    /// The goal, as stated by the requester.
     pub intent: String,
-    /// The justification, as the requester gave it.
+    /// The justification, as stated by the requester.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub justification: Option<Justification>,
-    /// Facts that must be the same when the call is made.
+    /// Facts that must be unchanged when the call is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preconditions: Vec<ObservedPrecondition>,
     /// When it was opened.
     pub opened_at: Timestamp,
-    /// From when on nothing releases it.
+    /// The time from which nothing releases it.
     pub deadline: Timestamp,
-    /// The request whose place it took when the policy changed.
+    /// The request that this one replaced when the policy changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub supersedes: Option<RequestId>,
+    pub supersedes: Option<ApprovalRequestId>,
 }
 
 impl ApprovalRequest {
-    /// The bytes that are displayed and signed: canonical JSON, profile foreign.
+    /// The bytes that are displayed and signed: canonical JSON in the foreign profile.
     ///
     /// # Errors
     /// [`CanonicalError`], for arguments that cannot be written canonically.
     pub fn to_bytes(&self) -> Result<Vec<u8>, CanonicalError> {
-        canonical::of(self, Profile::Foreign)
+        canonical::serialize(self, Profile::Foreign)
     }
 
-    /// The digest of [`ApprovalRequest::to_bytes`], under its own tag.
+    /// The digest of [`ApprovalRequest::to_bytes`], with its own domain-separation tag.
     ///
     /// # Errors
     /// [`CanonicalError`], as [`ApprovalRequest::to_bytes`].
     pub fn digest(&self) -> Result<Digest, CanonicalError> {
-        Ok(Digest::of(Tag::APPROVAL, &self.to_bytes()?))
+        Ok(Digest::of(DomainTag::APPROVAL, &self.to_bytes()?))
     }
 
-    /// The digest of the arguments alone, under the tag of arguments.
+    /// The digest of the arguments alone, with the tag for arguments.
     ///
     /// # Errors
     /// [`CanonicalError`], for arguments that cannot be written canonically.
@@ -149,19 +150,19 @@ impl ApprovalRequest {
         arguments_digest(&self.arguments)
     }
 
-    /// Everything in it, for a terminal: one entry a line, long values whole, and each character
-    /// that a reader would not see, or would see elsewhere, as an escape. The text is made from the
-    /// bytes that [`ApprovalRequest::digest`] covers, and ends with that digest.
+    /// Renders the whole request for a terminal: one entry per line, long values in full, and every
+    /// character that is invisible or moves text as an escape. The text is produced from the bytes
+    /// that [`ApprovalRequest::digest`] covers, and ends with that digest.
     ///
     /// # Errors
     /// [`CanonicalError`], as [`ApprovalRequest::to_bytes`].
     pub fn render(&self) -> Result<String, CanonicalError> {
         let bytes = self.to_bytes()?;
-        super::render::document(&bytes, Digest::of(Tag::APPROVAL, &bytes))
+        super::render::render_document(&bytes, Digest::of(DomainTag::APPROVAL, &bytes))
     }
 }
 
-/// The digest of arguments, under their own tag.
+/// The digest of arguments, with their own domain-separation tag.
 pub(super) fn arguments_digest(arguments: &Value) -> Result<Digest, CanonicalError> {
-    Ok(Digest::of(Tag::ARGS, &canonical::to_bytes(arguments, Profile::Foreign)?))
+    Ok(Digest::of(DomainTag::ARGS, &canonical::to_bytes(arguments, Profile::Foreign)?))
 }

@@ -2,44 +2,44 @@
 
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, CanonicalError, Profile};
-use weaver_types::signature::{Envelope, Kind, SignatureError, SigningKey};
-use weaver_types::{Digest, RequestId, Timestamp};
+use weaver_types::signature::{DocumentKind, Envelope, SignatureError, SigningKey};
+use weaver_types::{ApprovalRequestId, Digest, Timestamp};
 
-use super::person::key_id;
+use super::approver_checks::key_id;
 use super::{APPROVAL_VERSION, ApprovalRequest};
 
-/// Yes or no.
+/// The approver's verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolutionVerdict {
-    /// Let it happen.
+    /// The call may be made.
     Granted,
-    /// Do not.
+    /// The call must not be made.
     Denied,
 }
 
-/// What one person says to one request. It carries no authority: that stands in the keys document.
+/// One person's answer to one request. It carries no authority; that comes from the keys document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resolution {
-    /// The version of this form: 1.
+    /// The format version: 1.
     pub v: u64,
-    /// Which request.
-    pub request: RequestId,
+    /// The request that it answers.
+    pub request: ApprovalRequestId,
     /// The digest of the whole request, as it was displayed.
     pub digest: Digest,
-    /// Yes or no.
+    /// The approver's verdict.
     pub verdict: ResolutionVerdict,
     /// The person, as the keys document names them.
     pub approver: String,
     /// When.
     pub at: Timestamp,
-    /// Why, for the record; may be empty.
+    /// The reason, for the record; may be empty.
     #[serde(default)]
     pub reason: String,
 }
 
-/// An answer to one request with its signature: the content of a file.
+/// An answer with its signature: the content of a signed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignedResolution {
@@ -50,7 +50,7 @@ pub struct SignedResolution {
 }
 
 impl Resolution {
-    /// An answer to a request. `at` is the time now.
+    /// An answer to a request, dated `at`.
     ///
     /// # Errors
     /// [`CanonicalError`], for a request that cannot be written canonically.
@@ -71,22 +71,22 @@ impl Resolution {
         })
     }
 
-    /// What a signature of this covers.
+    /// The digest that the signature covers.
     ///
     /// # Errors
     /// [`CanonicalError`], for a time beyond ±2^53.
     pub fn signed_digest(&self) -> Result<Digest, CanonicalError> {
-        Ok(Kind::Resolution.digest(&canonical::of(self, Profile::Record)?))
+        Ok(DocumentKind::Resolution.digest(&canonical::serialize(self, Profile::Record)?))
     }
 
-    /// Signs it: the content of the file for the inbox.
+    /// Signs the answer, which gives the content of a file for the inbox.
     ///
     /// # Errors
     /// [`SignatureError`], for a time beyond ±2^53.
     pub fn sign(self, key: &SigningKey) -> Result<SignedResolution, SignatureError> {
         let digest = self.signed_digest()?;
         let envelope =
-            Envelope::sign(Kind::Resolution, digest, key_id(key)?, key, self.at.micros())?;
+            Envelope::sign(DocumentKind::Resolution, digest, key_id(key)?, key, self.at.micros())?;
         Ok(SignedResolution { resolution: self, envelope })
     }
 }

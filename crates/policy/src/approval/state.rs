@@ -1,89 +1,89 @@
-//! What became of a request: a state machine that only moves towards an end.
+//! The state of an approval request: a state machine that only moves towards a final phase.
 //!
 //! `requested → granted → consumed`, and from the first two to `denied`, `expired`, `revoked` or
-//! `superseded`. No transition leads out of an end, so that an answer that arrives late, or a second
-//! time, changes nothing. Votes are kept with their signatures and verified again before a release: the
-//! stored state is a convenience, and whoever edits it gains nothing.
+//! `superseded`. No transition leaves a final phase, so a late or repeated answer changes nothing.
+//! Votes are stored with their signatures and verified again before each release. The stored phase
+//! alone therefore proves nothing, and editing the record gains an attacker nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use weaver_types::{RequestId, Timestamp};
+use weaver_types::{ApprovalRequestId, Timestamp};
 
-use super::person::quorum;
+use super::approver_checks::required_quorum;
 use super::receipt_time::MAX_SKEW;
-use super::verify::{check_open, check_resolution};
+use super::verify_resolution::{check_accepts, check_resolution};
 use super::{
-    APPROVAL_VERSION, ApprovalRequest, ReceiptTime, Rejection, Release, Resolution,
+    APPROVAL_VERSION, ApprovalRequest, ReceiptTime, Rejection, ReleaseProof, Resolution,
     ResolutionVerdict, SignedResolution,
 };
 use crate::keys::Keys;
 
-/// Where a request stands.
+/// The phase of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "phase", deny_unknown_fields)]
 pub enum Phase {
-    /// It waits for people.
+    /// It is waiting for approvers.
     Requested,
-    /// Enough people agreed; the call may be made once.
+    /// Enough people agreed. The call may be made once.
     Granted,
-    /// The call was made, or began.
+    /// The call was made, or was started.
     Consumed,
-    /// Somebody with the authority refused.
+    /// Somebody with the authority denied it.
     Denied {
         /// Who.
         by: String,
-        /// Why, in their words.
+        /// Their reason.
         reason: String,
     },
-    /// Its deadline came.
+    /// Its deadline passed.
     Expired,
-    /// An operator took it back.
+    /// An operator revoked it.
     Revoked {
         /// Who.
         by: String,
     },
-    /// The policy changed and another request took its place, or none.
+    /// The policy changed, and another request replaced it, or none did.
     Superseded {
         /// The other request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        by: Option<RequestId>,
+        by: Option<ApprovalRequestId>,
     },
 }
 
 impl Phase {
-    /// True where nothing follows any more.
+    /// True for a final phase.
     #[must_use]
     pub fn is_end(&self) -> bool {
         !matches!(self, Self::Requested | Self::Granted)
     }
 }
 
-/// How a request ends without a call. Ending one takes no proof, because it releases nothing.
+/// How a request ends without a call. Ending it needs no proof, because it releases nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestEnd {
-    /// Somebody refused, in the same process.
+    /// Somebody in the same process denied it.
     Denied {
         /// Who.
         by: String,
         /// Why.
         reason: String,
     },
-    /// Its deadline came.
+    /// Its deadline passed.
     Expired,
-    /// An operator took it back.
+    /// An operator revoked it.
     Revoked {
         /// Who.
         by: String,
     },
     /// The policy changed.
     Superseded {
-        /// The request that took its place, where one did.
-        by: Option<RequestId>,
+        /// The request that replaced it, if any.
+        by: Option<ApprovalRequestId>,
     },
 }
 
-/// A verified answer: made by [`verify_resolution`](super::verify_resolution). A stored one is
+/// An answer that [`verify_resolution`](super::verify_resolution) has verified. A stored vote is
 /// verified again before it releases anything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -97,7 +97,7 @@ impl Vote {
         Self { signed, received_at }
     }
 
-    /// What was said.
+    /// The answer.
     #[must_use]
     pub fn resolution(&self) -> &Resolution {
         &self.signed.resolution
@@ -110,19 +110,19 @@ impl Vote {
     }
 }
 
-/// What became of one request. No method leads out of an end, and only
-/// [`ApprovalState::release`] makes a [`Release`].
+/// The state of one request. No method leaves a final phase, and only [`ApprovalState::release`]
+/// creates a [`ReleaseProof`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalState {
     v: u64,
-    request: RequestId,
+    request: ApprovalRequestId,
     state: Phase,
     votes: BTreeMap<String, Vote>,
 }
 
 impl ApprovalState {
-    /// The state of a request that was just opened.
+    /// The state of a newly opened request.
     #[must_use]
     pub fn new(request: &ApprovalRequest) -> Self {
         Self {
@@ -135,28 +135,29 @@ impl ApprovalState {
 
     /// The request.
     #[must_use]
-    pub fn request(&self) -> &RequestId {
+    pub fn request(&self) -> &ApprovalRequestId {
         &self.request
     }
 
-    /// Where it stands.
+    /// The current phase.
     #[must_use]
     pub fn phase(&self) -> &Phase {
         &self.state
     }
 
-    /// The people who agreed, by name.
+    /// The votes of the people who agreed, by name.
     #[must_use]
     pub fn votes(&self) -> &BTreeMap<String, Vote> {
         &self.votes
     }
 
-    pub(super) fn vote_of(&self, approver: &str) -> Option<&Vote> {
+    pub(super) fn vote_by(&self, approver: &str) -> Option<&Vote> {
         self.votes.get(approver)
     }
 
-    /// Counts a verified vote. A denial ends the request, also after it was granted and before
-    /// it was consumed. When as many distinct people agreed as the authority asks for, it is granted.
+    /// Counts a verified vote. A denial ends the request, even after it was granted, as long as it
+    /// was not consumed. The request is granted once as many distinct people agree as the authority
+    /// requires.
     ///
     /// # Errors
     /// [`Rejection::AlreadyResolved`], [`Rejection::Replayed`] or [`Rejection::WrongRequest`]; the
@@ -165,7 +166,7 @@ impl ApprovalState {
         if request.id != self.request {
             return Err(Rejection::WrongRequest);
         }
-        check_open(self, &vote.signed)?;
+        check_accepts(self, &vote.signed)?;
         let said = &vote.signed.resolution;
         let by = said.approver.clone();
         match said.verdict {
@@ -174,7 +175,7 @@ impl ApprovalState {
             }
             ResolutionVerdict::Granted => {
                 self.votes.insert(by, vote);
-                if self.votes.len() >= quorum(&request.authority) {
+                if self.votes.len() >= required_quorum(&request.authority) {
                     self.state = Phase::Granted;
                 }
             }
@@ -185,7 +186,7 @@ impl ApprovalState {
     /// Ends the request without a call.
     ///
     /// # Errors
-    /// [`Rejection::AlreadyResolved`], when it has ended before.
+    /// [`Rejection::AlreadyResolved`] if it has already ended.
     pub fn end(&mut self, end: RequestEnd) -> Result<(), Rejection> {
         if self.state.is_end() {
             return Err(Rejection::AlreadyResolved);
@@ -199,9 +200,9 @@ impl ApprovalState {
         Ok(())
     }
 
-    /// The proof that this request was granted. Every vote is verified again, signature included,
-    /// under the keys in force now, so that neither a revoked key nor a stored record that somebody
-    /// edited releases anything.
+    /// The proof that this request was granted. Every vote is verified again, including its
+    /// signature, under the keys now in force, so neither a revoked key nor a tampered record
+    /// releases anything.
     ///
     /// # Errors
     /// [`Rejection`]: not granted, past the deadline, or too few of the votes still count.
@@ -210,58 +211,60 @@ impl ApprovalState {
         request: &ApprovalRequest,
         keys: &Keys,
         now: Timestamp,
-    ) -> Result<Release, Rejection> {
+    ) -> Result<ReleaseProof, Rejection> {
         if self.v != APPROVAL_VERSION || request.id != self.request {
             return Err(Rejection::WrongRequest);
         }
-        let need = quorum(&request.authority);
+        let need = required_quorum(&request.authority);
         match self.state {
             Phase::Granted => {}
             Phase::Requested => return Err(Rejection::Quorum { have: self.votes.len(), need }),
             _ => return Err(Rejection::AlreadyResolved),
         }
-        let people = self.people(request, keys, now)?;
+        let people = self.valid_approvers(request, keys, now)?;
         if people.len() < need {
             return Err(Rejection::Quorum { have: people.len(), need });
         }
-        Release::approved(request, people)
+        ReleaseProof::from_approved_request(request, people)
     }
 
-    /// The distinct people whose votes count now. One vote that is void is skipped as long as the
-    /// others suffice; when none is left, the reason why is given.
-    fn people(
+    /// The distinct people whose votes count now. Void votes are skipped as long as the others
+    /// reach the quorum; otherwise the first reason is returned. One key counts once, whatever
+    /// names it votes under. Dates are compared with the largest skew, because the policy's own
+    /// skew is not known here.
+    fn valid_approvers(
         &self,
         request: &ApprovalRequest,
         keys: &Keys,
         now: Timestamp,
     ) -> Result<BTreeSet<String>, Rejection> {
-        let moment = ReceiptTime { now, skew: MAX_SKEW };
-        let (mut people, mut used) = (BTreeSet::new(), BTreeSet::new());
-        let mut first = None;
+        let received = ReceiptTime { now, skew: MAX_SKEW };
+        let (mut people, mut counted_keys) = (BTreeSet::new(), BTreeSet::new());
+        let mut first_rejection = None;
         for vote in self.votes.values() {
             let said = vote.resolution();
             let granted = said.verdict == ResolutionVerdict::Granted;
-            match check_resolution(keys, request, &vote.signed, moment) {
-                Ok(()) if granted && used.insert(vote.signed.envelope.key().clone()) => {
+            match check_resolution(keys, request, &vote.signed, received) {
+                Ok(()) if granted && counted_keys.insert(vote.signed.envelope.key().clone()) => {
                     people.insert(said.approver.clone());
                 }
                 Ok(()) => {}
-                Err(rejection) => first = first.or(Some(rejection)),
+                Err(rejection) => first_rejection = first_rejection.or(Some(rejection)),
             }
         }
-        match first {
-            Some(rejection) if people.len() < quorum(&request.authority) => Err(rejection),
+        match first_rejection {
+            Some(rejection) if people.len() < required_quorum(&request.authority) => Err(rejection),
             _ => Ok(people),
         }
     }
 
-    /// Notes that the call is being made. Commit this together with the intent.
+    /// Marks the request as consumed by a call. Commit this in the same batch as the intent.
     ///
     /// # Errors
     /// [`Rejection::WrongRequest`], when the release is another request's;
     /// [`Rejection::AlreadyResolved`], when this request has ended.
-    pub fn consume(&mut self, release: &Release) -> Result<(), Rejection> {
-        if release.request() != Some(&self.request) {
+    pub fn consume(&mut self, release: &ReleaseProof) -> Result<(), Rejection> {
+        if release.request_id() != Some(&self.request) {
             return Err(Rejection::WrongRequest);
         }
         if self.state.is_end() {

@@ -1,38 +1,38 @@
-//! Hosts of URLs, read so narrowly that no other reader finds another host.
+//! Parses the host of a URL so strictly that no other parser can find a different one.
 //!
-//! Parsers of URLs disagree on blanks, backslashes, credentials and letters beyond ASCII, and the
-//! disagreement is the attack: the policy sees one host and the tool connects to another (Tsai, *A New
-//! Era of SSRF*, 2017). So only what all of them read alike has a host here, and everything else is
-//! among no domains.
+//! URL parsers disagree on spaces, backslashes, credentials and non-ASCII letters. An attacker can
+//! use the disagreement: the policy sees one host, and the tool connects to another (Tsai, *A New
+//! Era of SSRF*, 2017). Only texts that all parsers read alike therefore have a host here; every
+//! other text matches no domain.
 
-const MAX_HOST: usize = 253;
-const MAX_LABEL: usize = 63;
+const MAX_HOST_BYTES: usize = 253;
+const MAX_LABEL_BYTES: usize = 63;
 
-/// Whether the text is a URL whose host, or a host name which, is among these entries.
-pub(super) fn among(text: &str, entries: &[String]) -> bool {
-    host_of(text).is_some_and(|host| entries.iter().any(|entry| fits(entry, &host)))
+/// Whether the text is a host name that matches one of these entries, or a URL whose host does.
+pub(super) fn matches_any_domain(text: &str, entries: &[String]) -> bool {
+    parse_host(text).is_some_and(|host| entries.iter().any(|entry| entry_matches(entry, &host)))
 }
 
-/// Whether a text can stand among `domains`: a host, or `*.` and a host name.
-pub(super) fn is_entry(entry: &str) -> bool {
+/// Whether a text is a valid entry of `domains`: a host, or `*.` and a host name.
+pub(super) fn is_domain_entry(entry: &str) -> bool {
     match entry.strip_prefix("*.") {
-        Some(rest) => is_name(rest) && !entry.bytes().any(|b| b.is_ascii_uppercase()),
-        None => host_of(entry).is_some_and(|host| host == entry),
+        Some(rest) => is_host_name(rest) && !entry.bytes().any(|b| b.is_ascii_uppercase()),
+        None => parse_host(entry).is_some_and(|host| host == entry),
     }
 }
 
-fn fits(entry: &str, host: &str) -> bool {
+fn entry_matches(entry: &str, host: &str) -> bool {
     match entry.strip_prefix("*.") {
-        // No label of a host is empty, so something stands before the dot.
+        // No label of a host is empty, so there is a subdomain before the dot.
         Some(parent) => host.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.')),
         None => entry == host,
     }
 }
 
-/// The host in lower case, without a final dot. `None` for a text that is neither a URL with
-/// `://` nor a bare host with or without a port, and for one that holds anything on which readers
-/// of URLs disagree: blanks, control characters, backslashes, credentials, letters beyond ASCII.
-fn host_of(text: &str) -> Option<String> {
+/// The host in lower case, without a final dot. `None` for a text that is neither a URL with `://`
+/// nor a host with an optional port, and for any text with something that URL parsers disagree on:
+/// spaces, control characters, backslashes, credentials or non-ASCII letters.
+fn parse_host(text: &str) -> Option<String> {
     if text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
         return None;
     }
@@ -49,15 +49,15 @@ fn host_of(text: &str) -> Option<String> {
         let (address, after) = authority.split_once(']')?;
         let digits = address.strip_prefix('[')?;
         let plain = |b: u8| b.is_ascii_hexdigit() || b == b':' || b == b'.';
-        let read = !digits.is_empty() && digits.bytes().all(plain) && is_port_part(after);
-        return read.then(|| format!("[{}]", digits.to_ascii_lowercase()));
+        let is_valid = !digits.is_empty() && digits.bytes().all(plain) && is_optional_port(after);
+        return is_valid.then(|| format!("[{}]", digits.to_ascii_lowercase()));
     }
     let (name, port) = authority.split_once(':').unwrap_or((authority, ""));
     if authority.contains(':') && !is_port(port) {
         return None;
     }
     let name = name.strip_suffix('.').unwrap_or(name);
-    is_name(name).then(|| name.to_ascii_lowercase())
+    is_host_name(name).then(|| name.to_ascii_lowercase())
 }
 
 fn is_scheme(scheme: &str) -> bool {
@@ -65,7 +65,7 @@ fn is_scheme(scheme: &str) -> bool {
         && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
 }
 
-fn is_port_part(after: &str) -> bool {
+fn is_optional_port(after: &str) -> bool {
     after.is_empty() || after.strip_prefix(':').is_some_and(is_port)
 }
 
@@ -73,12 +73,12 @@ fn is_port(port: &str) -> bool {
     port.len() <= 5 && port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok()
 }
 
-fn is_name(name: &str) -> bool {
+fn is_host_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    name.len() <= MAX_HOST
-        && name
-            .split('.')
-            .all(|label| !label.is_empty() && label.len() <= MAX_LABEL && label.bytes().all(plain))
+    name.len() <= MAX_HOST_BYTES
+        && name.split('.').all(|label| {
+            !label.is_empty() && label.len() <= MAX_LABEL_BYTES && label.bytes().all(plain)
+        })
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
             ("wss://a_b.example.com?x=https://other.org", "a_b.example.com"),
         ];
         for (text, host) in table {
-            assert_eq!(host_of(text).as_deref(), Some(host), "{text}");
+            assert_eq!(parse_host(text).as_deref(), Some(host), "{text}");
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
             "http://[::1]80/",
         ];
         for text in texts {
-            assert_eq!(host_of(text), None, "{text:?}");
+            assert_eq!(parse_host(text), None, "{text:?}");
         }
     }
 
@@ -144,33 +144,37 @@ mod tests {
     fn a_host_and_its_labels_have_a_greatest_length() {
         let label = "a".repeat(63);
         let most = format!("{label}.{label}.{label}.{}", "a".repeat(61));
-        assert_eq!(host_of(&most), Some(most.clone()));
-        assert_eq!(host_of(&format!("{most}a")), None);
-        assert_eq!(host_of(&format!("{label}.com")), Some(format!("{label}.com")));
-        assert_eq!(host_of(&format!("{label}a.com")), None);
-        assert_eq!(host_of("a.com:65535").as_deref(), Some("a.com"));
+        assert_eq!(parse_host(&most), Some(most.clone()));
+        assert_eq!(parse_host(&format!("{most}a")), None);
+        assert_eq!(parse_host(&format!("{label}.com")), Some(format!("{label}.com")));
+        assert_eq!(parse_host(&format!("{label}a.com")), None);
+        assert_eq!(parse_host("a.com:65535").as_deref(), Some("a.com"));
     }
 
     #[test]
     fn a_star_stands_for_names_below() {
         let entries = ["example.com".to_owned(), "*.example.org".to_owned()];
         for text in ["example.com", "https://a.example.org", "https://a.b.example.org/"] {
-            assert!(among(text, &entries), "{text}");
+            assert!(matches_any_domain(text, &entries), "{text}");
         }
         for text in [
             "example.org", "a.example.com", "badexample.org", "example.org.evil.net",
             ".example.org",
         ] {
-            assert!(!among(text, &entries), "{text}");
+            assert!(!matches_any_domain(text, &entries), "{text}");
         }
     }
 
     #[test]
     fn entries_are_plain_names() {
-        assert!(is_entry("example.com") && is_entry("*.example.com") && is_entry("[::1]"));
-        assert!(is_entry("localhost") && is_entry("127.0.0.1"));
+        assert!(
+            is_domain_entry("example.com")
+                && is_domain_entry("*.example.com")
+                && is_domain_entry("[::1]")
+        );
+        assert!(is_domain_entry("localhost") && is_domain_entry("127.0.0.1"));
         for entry in ["*", "*.", "Example.com", "https://a.b", "a.b:80", "a.*.b", "a.b.", "*.A.b"] {
-            assert!(!is_entry(entry), "{entry}");
+            assert!(!is_domain_entry(entry), "{entry}");
         }
     }
 }

@@ -1,67 +1,68 @@
-//! Numbers and values compared by what they mean, exactly.
+//! Exact comparison of numbers and JSON values by their meaning.
 //!
-//! `1` and `1.0` are one number, as in JSON Schema. An integer beyond 2^53 is never rounded to a
-//! double, since a bound of a policy must not shift by one.
+//! `1` and `1.0` are the same number, as in JSON Schema. An integer beyond 2^53 is never rounded to
+//! a double, because a bound in a policy must not be off by one.
 
 use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// 2^64, above which a double is greater than every integer that JSON values hold here.
-const BEYOND: f64 = 18_446_744_073_709_551_616.0;
+/// 2^64: a double of at least this is greater than every integer that a JSON value can hold here.
+const TWO_POW_64: f64 = 18_446_744_073_709_551_616.0;
 
-/// Whether two values are the same: numbers by their value, texts by their characters, lists item
-/// by item, objects by their members.
-pub(super) fn same(a: &Value, b: &Value) -> bool {
+/// Whether two values are equal: numbers by value, texts by characters, lists item by item, objects
+/// member by member.
+pub(super) fn values_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b) == Some(Ordering::Equal),
         (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| values_equal(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+            a.len() == b.len()
+                && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| values_equal(a, b)))
         }
         (a, b) => a == b,
     }
 }
 
-pub(super) fn at_least(value: &Value, min: &Number) -> bool {
+pub(super) fn is_at_least(value: &Value, min: &Number) -> bool {
     let Value::Number(value) = value else { return false };
     compare(value, min).is_some_and(Ordering::is_ge)
 }
 
-pub(super) fn at_most(value: &Value, max: &Number) -> bool {
+pub(super) fn is_at_most(value: &Value, max: &Number) -> bool {
     let Value::Number(value) = value else { return false };
     compare(value, max).is_some_and(Ordering::is_le)
 }
 
-/// The mathematical order. An integer is never rounded to compare it with a double.
+/// Compares mathematically, without rounding an integer to a double.
 fn compare(a: &Number, b: &Number) -> Option<Ordering> {
-    match (integer(a), integer(b)) {
+    match (as_integer(a), as_integer(b)) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
-        (Some(a), None) => with_double(a, b.as_f64()?),
-        (None, Some(b)) => with_double(b, a.as_f64()?).map(Ordering::reverse),
+        (Some(a), None) => compare_with_double(a, b.as_f64()?),
+        (None, Some(b)) => compare_with_double(b, a.as_f64()?).map(Ordering::reverse),
         (None, None) => a.as_f64()?.partial_cmp(&b.as_f64()?),
     }
 }
 
-fn integer(number: &Number) -> Option<i128> {
+fn as_integer(number: &Number) -> Option<i128> {
     number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
 }
 
-fn with_double(integer: i128, double: f64) -> Option<Ordering> {
+fn compare_with_double(integer: i128, double: f64) -> Option<Ordering> {
     if double.is_nan() {
         return None;
     }
-    if double >= BEYOND {
+    if double >= TWO_POW_64 {
         return Some(Ordering::Less);
     }
-    if double <= -BEYOND {
+    if double <= -TWO_POW_64 {
         return Some(Ordering::Greater);
     }
     #[expect(clippy::cast_possible_truncation, reason = "within 2^64, and the floor is whole")]
-    let whole = double.floor() as i128;
-    Some(integer.cmp(&whole).then(if double > double.floor() {
+    let rounded_down = double.floor() as i128;
+    Some(integer.cmp(&rounded_down).then(if double > double.floor() {
         Ordering::Less
     } else {
         Ordering::Equal
@@ -98,11 +99,11 @@ mod tests {
 
     #[test]
     fn values_are_the_same_by_what_they_mean() {
-        assert!(same(&json!({ "a": [1, 2.0] }), &json!({ "a": [1.0, 2] })));
-        assert!(!same(&json!([1, 2]), &json!([2, 1])));
-        assert!(!same(&json!({ "a": 1 }), &json!({ "a": 1, "b": 2 })));
-        assert!(!same(&json!("1"), &json!(1)));
-        assert!(!same(&json!(null), &json!(false)));
-        assert!(!same(&json!("é"), &json!("e\u{301}")));
+        assert!(values_equal(&json!({ "a": [1, 2.0] }), &json!({ "a": [1.0, 2] })));
+        assert!(!values_equal(&json!([1, 2]), &json!([2, 1])));
+        assert!(!values_equal(&json!({ "a": 1 }), &json!({ "a": 1, "b": 2 })));
+        assert!(!values_equal(&json!("1"), &json!(1)));
+        assert!(!values_equal(&json!(null), &json!(false)));
+        assert!(!values_equal(&json!("é"), &json!("e\u{301}")));
     }
 }

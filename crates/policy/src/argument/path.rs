@@ -1,20 +1,21 @@
-//! Whether a path lies inside a folder, by its text alone.
+//! Decides from the text alone whether a path is inside a folder.
 //!
-//! The text is normalised lexically and never looked up: the decision has no file system, and a link
-//! could change between decision and call. What readers of paths understand differently (backslashes,
-//! drive letters, `~`, control characters) lies inside nothing. A link below the folder can still lead
-//! out of it; keeping a tool from following it is the business of confinement.
+//! The text is normalised lexically and never looked up: a decision has no file system, and a
+//! symbolic link could change between the decision and the call. A path that programs interpret
+//! differently (backslashes, drive letters, `~`, control characters) is inside no folder. A
+//! symbolic link inside the folder can still lead out of it; preventing that is the job of
+//! confinement.
 
-/// The folders that a text leads through, without `.` and `..`.
+/// The components of a path, without `.` and `..`.
 struct NormalisedPath<'t> {
     absolute: bool,
     components: Vec<&'t str>,
 }
 
-/// Reads a path. `None` for one that another reader may understand otherwise: one with a
-/// backslash, a control character, a drive letter, a scheme or a leading `~`, and one that climbs out
-/// of where it starts.
-fn read(text: &str) -> Option<NormalisedPath<'_>> {
+/// Normalises a path. `None` for one that another program may interpret differently (with a
+/// backslash, a control character, a drive letter, a scheme or a leading `~`), and for one that
+/// climbs above its start.
+fn normalise(text: &str) -> Option<NormalisedPath<'_>> {
     let mut bytes = text.bytes();
     let drive = bytes.next().is_some_and(|b| b.is_ascii_alphabetic()) && bytes.next() == Some(b':');
     if text.is_empty() || drive || text.starts_with('~') || has_scheme(text) {
@@ -36,8 +37,8 @@ fn read(text: &str) -> Option<NormalisedPath<'_>> {
     Some(NormalisedPath { absolute: text.starts_with('/'), components })
 }
 
-/// Whether a text begins like a URL (RFC 3986 §3.1): `file:`, or a scheme before `//`. Whoever takes
-/// URLs too goes elsewhere with it than below a relative folder.
+/// Whether a text starts like a URL (RFC 3986 §3.1): `file:`, or a scheme before `//`. A tool that
+/// also accepts URLs would not resolve it below a relative folder.
 fn has_scheme(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let legal = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -45,14 +46,14 @@ fn has_scheme(text: &str) -> bool {
     legal && (scheme.eq_ignore_ascii_case("file") || rest.starts_with("//"))
 }
 
-/// Whether a text can serve as a containing folder.
-pub(super) fn is_root(root: &str) -> bool {
-    read(root).is_some() && !root.split('/').any(|component| component == "..")
+/// Whether a text can be used as a containing folder.
+pub(super) fn is_valid_folder(root: &str) -> bool {
+    normalise(root).is_some() && !root.split('/').any(|component| component == "..")
 }
 
-/// Whether the path is the folder or below it. Both must be absolute, or both relative.
-pub(super) fn inside(path: &str, root: &str) -> bool {
-    let (Some(path), Some(root)) = (read(path), read(root)) else { return false };
+/// Whether the path is the folder itself or below it. Both must be absolute, or both relative.
+pub(super) fn is_inside(path: &str, root: &str) -> bool {
+    let (Some(path), Some(root)) = (normalise(path), normalise(root)) else { return false };
     path.absolute == root.absolute && path.components.starts_with(&root.components)
 }
 
@@ -64,15 +65,15 @@ mod tests {
     fn what_is_below_the_folder_is_inside() {
         for path in ["/data", "/data/", "/data/a", "//data/./a//b", "/data/x/../a", "/x/../data/a"]
         {
-            assert!(inside(path, "/data"), "{path}");
+            assert!(is_inside(path, "/data"), "{path}");
         }
-        assert!(inside("src/a.rs", "src"));
-        assert!(inside("./src/a.rs", "src/"));
-        assert!(inside("a", ".") && inside("ab:c", ".") && inside("notes: 1/a", "."));
+        assert!(is_inside("src/a.rs", "src"));
+        assert!(is_inside("./src/a.rs", "src/"));
+        assert!(is_inside("a", ".") && is_inside("ab:c", ".") && is_inside("notes: 1/a", "."));
         for url in ["file:///etc/passwd", "FILE:/etc/passwd", "file:x", "https://evil.example/a"] {
-            assert!(!inside(url, "."), "{url}");
+            assert!(!is_inside(url, "."), "{url}");
         }
-        assert!(inside("/anything", "/"));
+        assert!(is_inside("/anything", "/"));
     }
 
     #[test]
@@ -93,18 +94,28 @@ mod tests {
             "/data/x/../../etc/passwd",
         ];
         for path in outside {
-            assert!(!inside(path, "/data"), "{path:?}");
+            assert!(!is_inside(path, "/data"), "{path:?}");
         }
         for path in ["../a", "a/../../b", "C:a", "~root", "/a"] {
-            assert!(!inside(path, "."), "{path}");
+            assert!(!is_inside(path, "."), "{path}");
         }
         // A percent sign is a character like any other: nothing is decoded.
-        assert!(inside("/data/%2e%2e/etc", "/data"));
+        assert!(is_inside("/data/%2e%2e/etc", "/data"));
     }
 
     #[test]
     fn a_folder_says_where_it_is() {
-        assert!(is_root("/") && is_root("/a/b/") && is_root("src") && is_root("."));
-        assert!(!is_root("/a/../b") && !is_root("C:/a") && !is_root("a\\b") && !is_root("~"));
+        assert!(
+            is_valid_folder("/")
+                && is_valid_folder("/a/b/")
+                && is_valid_folder("src")
+                && is_valid_folder(".")
+        );
+        assert!(
+            !is_valid_folder("/a/../b")
+                && !is_valid_folder("C:/a")
+                && !is_valid_folder("a\\b")
+                && !is_valid_folder("~")
+        );
     }
 }

@@ -1,52 +1,61 @@
-//! The paths in a value, wherever they stand: whether each lies inside a folder, or one fits a pattern.
+//! Finds the paths in a value at any depth: whether each is inside a folder, or one matches a
+//! pattern.
 
 use serde_json::Value;
-use weaver_types::Pointer;
+use weaver_types::JsonPointer;
 
 use super::path;
-use crate::critical::{Role, names_path, role};
+use crate::critical::{ArgumentRole, argument_role, names_path};
 use crate::pattern::Pattern;
 
-/// How deep a value is searched. What lies deeper counts as a path outside of every folder.
+/// How deeply a value is searched. Anything deeper counts as a path outside of every folder, so
+/// nesting cannot hide a path.
 const MAX_DEPTH: usize = 16;
 
-/// Whether the value holds a path.
-pub(super) fn holds_paths(at: &Pointer, value: &Value) -> bool {
-    !every_path(&name_of(at), value, &|_| false, 0)
+/// Whether the value contains a path.
+pub(super) fn holds_paths(at: &JsonPointer, value: &Value) -> bool {
+    !all_paths_satisfy(&field_name(at), value, &|_| false, 0)
 }
 
-/// Whether the value holds a path, and all of its paths lie inside these folders.
-pub(super) fn all_inside(at: &Pointer, value: &Value, folders: &[String]) -> bool {
-    let inside = |text: &str| folders.iter().any(|folder| path::inside(text, folder));
-    holds_paths(at, value) && every_path(&name_of(at), value, &inside, 0)
+/// Whether the value contains a path, and all of its paths are inside these folders.
+pub(super) fn all_paths_inside(at: &JsonPointer, value: &Value, folders: &[String]) -> bool {
+    let inside = |text: &str| folders.iter().any(|folder| path::is_inside(text, folder));
+    holds_paths(at, value) && all_paths_satisfy(&field_name(at), value, &inside, 0)
 }
 
-/// Whether a path in the value fits one of these patterns, or may, being nested too deep.
-pub(super) fn any_fits(at: &Pointer, value: &Value, patterns: &[Pattern]) -> bool {
+/// Whether a path in the value matches one of these patterns, or is nested too deeply to tell.
+pub(super) fn any_path_matches(at: &JsonPointer, value: &Value, patterns: &[Pattern]) -> bool {
     let fits_none = |text: &str| !patterns.iter().any(|pattern| pattern.matches(text));
-    !every_path(&name_of(at), value, &fits_none, 0)
+    !all_paths_satisfy(&field_name(at), value, &fits_none, 0)
 }
 
-/// The name of the field at a place: that of the list, for its items.
-fn name_of(at: &Pointer) -> String {
+/// The name of the field at a pointer. An item has the name of its list.
+fn field_name(at: &JsonPointer) -> String {
     let name = at.as_str().rsplit('/').find(|step| step.parse::<usize>().is_err());
     name.unwrap_or_default().replace("~1", "/").replace("~0", "~")
 }
 
-/// Whether every path in a value of this name is such a one.
-fn every_path(name: &str, value: &Value, such: &dyn Fn(&str) -> bool, depth: usize) -> bool {
+/// Whether every path in the value satisfies the predicate. `name` is the name of the value's
+/// field.
+fn all_paths_satisfy(
+    name: &str,
+    value: &Value,
+    predicate: &dyn Fn(&str) -> bool,
+    depth: usize,
+) -> bool {
     match value {
-        Value::String(text) => !is_path(name, text) || such(text),
+        Value::String(text) => !is_path(name, text) || predicate(text),
         Value::Array(items) => {
-            depth < MAX_DEPTH && items.iter().all(|item| every_path(name, item, such, depth + 1))
+            depth < MAX_DEPTH
+                && items.iter().all(|item| all_paths_satisfy(name, item, predicate, depth + 1))
         }
         Value::Object(members) => {
             let mut members = members.iter();
-            // The name of a member may be a path itself: a map of files to their contents.
+            // A member name may be a path itself, as in a map from files to their contents.
             depth < MAX_DEPTH
                 && members.all(|(name, value)| {
-                    (!begins_as_path(name) || such(name))
-                        && every_path(name, value, such, depth + 1)
+                    (!looks_like_path(name) || predicate(name))
+                        && all_paths_satisfy(name, value, predicate, depth + 1)
                 })
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
@@ -54,12 +63,12 @@ fn every_path(name: &str, value: &Value, such: &dyn Fn(&str) -> bool, depth: usi
 }
 
 fn is_path(name: &str, text: &str) -> bool {
-    names_path(name) || role(name) != Role::Text && begins_as_path(text)
+    names_path(name) || argument_role(name) != ArgumentRole::Text && looks_like_path(text)
 }
 
-/// Whether a text begins as paths do: at the root, at home, here, above, on a drive, or as a URL of
-/// a file.
-fn begins_as_path(text: &str) -> bool {
+/// Whether a text starts like a path: at the root, in the home, current or parent folder, on a
+/// drive, or with `file:`.
+fn looks_like_path(text: &str) -> bool {
     let mut bytes = text.bytes();
     let drive = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
         && bytes.next() == Some(b':')
@@ -76,8 +85,8 @@ mod tests {
 
     use super::*;
 
-    fn inside(value: &Value) -> bool {
-        all_inside(&Pointer::parse("").unwrap(), value, &["/data".to_owned()])
+    fn is_inside(value: &Value) -> bool {
+        all_paths_inside(&JsonPointer::parse("").unwrap(), value, &["/data".to_owned()])
     }
 
     #[test]
@@ -93,10 +102,10 @@ mod tests {
             json!({ "repo_path": "/data", "options": { "file": "/data/x/../y" } }),
             json!({ "files": { "/data/a": "text of it" } }),
         ] {
-            assert!(inside(&value), "{value}");
+            assert!(is_inside(&value), "{value}");
         }
         for value in [json!({}), json!({ "name": "x", "content": "/etc/passwd, as text" })] {
-            assert!(!inside(&value) && !holds_paths(&Pointer::parse("").unwrap(), &value));
+            assert!(!is_inside(&value) && !holds_paths(&JsonPointer::parse("").unwrap(), &value));
         }
         for value in [
             json!({ "path": "a" }),
@@ -110,16 +119,17 @@ mod tests {
             json!({ "path": "/data/a", "more": { "list": [["/etc"]] } }),
             json!({ "path": "/data/a", "files": { "/home/u/.ssh/authorized_keys": "k" } }),
         ] {
-            assert!(!inside(&value), "{value}");
-            assert!(holds_paths(&Pointer::parse("").unwrap(), &value), "{value}");
+            assert!(!is_inside(&value), "{value}");
+            assert!(holds_paths(&JsonPointer::parse("").unwrap(), &value), "{value}");
         }
     }
 
     #[test]
     fn one_path_that_fits_is_enough() {
         let patterns = ["*/.ssh*", "/etc/*"].map(|text| Pattern::parse(text).unwrap());
-        let fits =
-            |at: &str, value: Value| any_fits(&Pointer::parse(at).unwrap(), &value, &patterns);
+        let fits = |at: &str, value: Value| {
+            any_path_matches(&JsonPointer::parse(at).unwrap(), &value, &patterns)
+        };
         assert!(fits("/files", json!(["a", "b", "/etc/passwd"])));
         assert!(fits("", json!({ "path": "a", "more": { "target": "x/.ssh/id" } })));
         assert!(fits("/path", json!("/etc/passwd")));
@@ -135,7 +145,7 @@ mod tests {
     #[test]
     fn the_place_names_its_own_value_and_too_deep_is_outside() {
         let list = |at: &str, value| {
-            all_inside(&Pointer::parse(at).unwrap(), &value, &["notes".to_owned()])
+            all_paths_inside(&JsonPointer::parse(at).unwrap(), &value, &["notes".to_owned()])
         };
         assert!(list("/paths", json!(["notes/a", "notes/b"])));
         assert!(list("/paths/0", json!("notes/a")) && !list("/titles", json!(["notes/a"])));
@@ -145,8 +155,8 @@ mod tests {
         let wraps: [fn(Value) -> Value; 2] =
             [|inner| json!([inner]), |inner| json!({ "path": inner })];
         for wrap in wraps {
-            assert!(inside(&deep(wrap, 16)));
-            assert!(!inside(&deep(wrap, 17)));
+            assert!(is_inside(&deep(wrap, 16)));
+            assert!(!is_inside(&deep(wrap, 17)));
         }
     }
 }

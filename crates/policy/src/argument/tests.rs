@@ -14,7 +14,7 @@ fn at_x(mut tests: Value, arguments: Value) -> bool {
 struct Everywhere(Option<ValueOrigin>);
 
 impl ValueOrigins for Everywhere {
-    fn origin(&self, _at: &Pointer, _value: &Value) -> Option<ValueOrigin> {
+    fn origin(&self, _at: &JsonPointer, _value: &Value) -> Option<ValueOrigin> {
         self.0
     }
 }

@@ -1,4 +1,4 @@
-//! What changed between two versions of a contract, and how much that matters.
+//! Classifies what changed between two versions of a capability, and how serious the change is.
 //!
 //! | class | the change |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | breaking | calls that were possible are not any more, or results look different |
 //! | authority widening | under the same policy more can be done, passed or reached, or that cannot be known |
 //!
-//! Effects that are claimed to be lower than before count as widening too: whoever is held to less
-//! may do more under the same policy.
+//! A claim of milder effects than before counts as widening too: rules that restrict the stronger
+//! effects would no longer apply, so more would be possible under the same policy.
 
 mod field;
 mod keyword;
@@ -17,22 +17,22 @@ mod schema;
 use serde::{Deserialize, Serialize};
 use weaver_types::Capability;
 
-/// The most changes that are listed.
+/// The maximum number of listed changes.
 const MAX_CHANGES: usize = 200;
-/// The longest place, in characters.
+/// The maximum length of a path, in characters.
 const MAX_PLACE: usize = 200;
 
-/// How much a change matters, from least to most.
+/// How serious a change is, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriftClass {
-    /// Texts alone.
+    /// Only texts changed.
     Documentation,
-    /// What was possible is possible and means the same; no more is.
+    /// Every call that was possible still is and means the same, and no new calls are possible.
     Compatible,
-    /// What was possible is not any more, or means something else.
+    /// Some calls that were possible no longer are, or mean something else.
     Breaking,
-    /// More is possible under the same policy, or whether it is cannot be known.
+    /// More is possible under the same policy, or it cannot be ruled out.
     AuthorityWidening,
 }
 
@@ -52,16 +52,16 @@ impl DriftClass {
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DriftChange {
-    /// Where, as a path: `description`, `input/properties/amount/maximum`. It quotes names from
-    /// the contracts, so it is for operators and the log, not for a model.
+    /// The path of the change, such as `description` or `input/properties/amount/maximum`. It
+    /// quotes names from the descriptions, so it is for operators and the log, not for a model.
     pub place: String,
-    /// What, in words that quote nothing.
+    /// What changed, in fixed words that quote nothing.
     pub what: &'static str,
-    /// How much it matters.
+    /// How serious it is.
     pub class: DriftClass,
 }
 
-/// Everything that changed from one version of a contract to another.
+/// All changes from one version of a capability to another.
 ///
 /// ```
 /// use weaver_policy::{Drift, DriftClass};
@@ -77,13 +77,13 @@ pub struct DriftChange {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Drift {
     changes: Vec<DriftChange>,
-    /// Whether there were more than are listed.
+    /// Whether there were more changes than are listed.
     more: bool,
 }
 
 impl Drift {
-    /// What changed from `before` to `after`, in the order of the fields. Their rungs, sinks,
-    /// labels and critical arguments are not compared: they stand in signed documents.
+    /// Compares two versions, field by field. Rungs, sinks, labels and critical arguments are not
+    /// compared: they come from the signed documents, not from the server.
     #[must_use]
     pub fn between(before: &Capability, after: &Capability) -> Self {
         let mut drift = Self::default();
@@ -91,7 +91,8 @@ impl Drift {
         drift
     }
 
-    /// The class of the change that matters most; `None` when nothing changed.
+    /// The class of the most serious change; `None` if nothing changed. A truncated list counts as
+    /// the most serious class.
     #[must_use]
     pub fn class(&self) -> Option<DriftClass> {
         if self.more {
@@ -100,7 +101,7 @@ impl Drift {
         self.changes.iter().map(|change| change.class).max()
     }
 
-    /// True when nothing changed.
+    /// True if nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
@@ -112,8 +113,8 @@ impl Drift {
         &self.changes
     }
 
-    /// Class and changes in one line, which quotes nothing from either contract: a model may read
-    /// it. Empty when nothing changed.
+    /// The class and the changes in one line. It quotes nothing from either version, so a model may
+    /// read it. Empty if nothing changed.
     #[must_use]
     pub fn summary(&self) -> String {
         let Some(class) = self.class() else { return String::new() };
@@ -125,13 +126,13 @@ impl Drift {
             }
         }
         counted.sort_by_key(|(_, class, _)| std::cmp::Reverse(*class));
-        let told = counted.iter().map(|(what, _, count)| match count {
+        let phrases = counted.iter().map(|(what, _, count)| match count {
             1 => (*what).to_owned(),
             many => format!("{what} ({many} times)"),
         });
-        let told: Vec<String> = told.collect();
+        let phrases: Vec<String> = phrases.collect();
         let more = if self.more { ", and more" } else { "" };
-        format!("{}: {}{more}", class.as_str().replace('_', " "), told.join(", "))
+        format!("{}: {}{more}", class.as_str().replace('_', " "), phrases.join(", "))
     }
 
     fn add(&mut self, place: &str, what: &'static str, class: DriftClass) {

@@ -1,4 +1,4 @@
-//! A capability with its contract applied: what counts in decisions, tokens and fingerprints.
+//! Applies a contract to a capability. The result is what decisions, tokens and fingerprints use.
 
 use weaver_types::{
     Capability, CapabilityDraft, Confidentiality, Effects, Integrity, Label, Rung, SensitivityTag,
@@ -10,34 +10,36 @@ use super::contract_resolver::ResolvedContract;
 use crate::critical;
 use crate::error::ContractError;
 
-/// The capability as it counts. What a server says of itself lowers nothing: without a contract
-/// its effects are undeclared. What host code declares stands, and the contract may override it.
-pub(crate) fn effective(
+/// The capability with its contract applied. What a server says about its own tool never relaxes
+/// anything: without a contract, its effects are undeclared. Declarations by host code are kept,
+/// and the contract may override them.
+pub(crate) fn apply_contract(
     resolver: &ContractResolver,
     proposal: &Capability,
 ) -> Result<Capability, ContractError> {
     let resolved = resolver.resolve(proposal.id().as_str()).unwrap_or_default();
     let mut draft = proposal.spec().clone();
     if draft.upstream_digest.is_some() {
-        distrust(&mut draft);
+        reset_server_claims(&mut draft);
     } else {
-        check_host(&draft, &resolved)?;
+        check_host_declaration(&draft, &resolved)?;
     }
-    let declared = draft.rung;
-    apply(&mut draft, &resolved)?;
-    let natural = draft.effects.rung();
-    // What stands without the contract: the rung of the effects, or a higher one that host code
-    // declares. Whoever goes below it has to say so.
-    let from = declared.map_or(natural, |declared| declared.max(natural));
-    let to = draft.rung.unwrap_or(natural);
+    let has_entry = draft.rung;
+    apply_fields(&mut draft, &resolved)?;
+    let effects_rung = draft.effects.rung();
+    // The rung without the contract: that of the effects, or a higher one that host code declares.
+    // A contract that goes below it must set `lower_rung` explicitly, so a typo cannot lower a
+    // rung.
+    let from = has_entry.map_or(effects_rung, |has_entry| has_entry.max(effects_rung));
+    let to = draft.rung.unwrap_or(effects_rung);
     if to < from && !resolved.lower_rung {
         return Err(ContractError::Lowers { id: draft.id.to_string(), from, to });
     }
     Ok(draft.build()?)
 }
 
-/// Takes away everything that a server might have said in its own favour.
-fn distrust(draft: &mut CapabilityDraft) {
+/// Resets every field in which a server could have claimed something in its own favour.
+fn reset_server_claims(draft: &mut CapabilityDraft) {
     draft.effects = Effects::UNDECLARED;
     draft.rung = None;
     draft.sink = None;
@@ -49,9 +51,12 @@ fn distrust(draft: &mut CapabilityDraft) {
     draft.sends_to.clear();
 }
 
-/// Host code may raise a rung up to L4. L2, L5 and anything lower than the effects are the
-/// operator's to declare.
-fn check_host(draft: &CapabilityDraft, resolved: &ResolvedContract) -> Result<(), ContractError> {
+/// Host code may raise a rung up to L4. Only the operator may declare L2, L5, or a rung below that
+/// of the effects.
+fn check_host_declaration(
+    draft: &CapabilityDraft,
+    resolved: &ResolvedContract,
+) -> Result<(), ContractError> {
     let id = || draft.id.to_string();
     if let Some(rung) = draft.rung
         && resolved.contract.rung.is_none()
@@ -68,13 +73,16 @@ fn check_host(draft: &CapabilityDraft, resolved: &ResolvedContract) -> Result<()
     Ok(())
 }
 
-fn apply(draft: &mut CapabilityDraft, resolved: &ResolvedContract) -> Result<(), ContractError> {
+fn apply_fields(
+    draft: &mut CapabilityDraft,
+    resolved: &ResolvedContract,
+) -> Result<(), ContractError> {
     let contract = &resolved.contract;
     if let Some(effects) = contract.effects {
         draft.effects = effects;
     }
     let own = draft.rung.map(|rung| rung.max(draft.effects.rung()));
-    let least = if resolved.by_effects { Some(draft.effects.rung()) } else { None };
+    let least = if resolved.rung_from_effects { Some(draft.effects.rung()) } else { None };
     draft.rung = contract.rung.map(|rung| least.map_or(rung, |least| rung.max(least))).or(own);
     draft.sink = contract.sink.or(draft.sink);
     draft.sensitivity.extend(contract.sensitivity.iter().copied());
@@ -84,13 +92,14 @@ fn apply(draft: &mut CapabilityDraft, resolved: &ResolvedContract) -> Result<(),
     draft.accepts_masked = contract.accepts_masked.clone().unwrap_or_default();
     let personal = [SensitivityTag::Pii, SensitivityTag::Pci];
     draft.mask_personal =
-        !resolved.declared || personal.iter().any(|tag| draft.sensitivity.contains(tag));
+        !resolved.has_entry || personal.iter().any(|tag| draft.sensitivity.contains(tag));
     draft.permissions.extend(contract.permissions.iter().cloned());
     if let Some(tags) = &contract.tags {
         draft.tags.clone_from(tags);
     }
     if let Some(fields) = &contract.allowed_fields {
-        // An empty set means no restriction, so it must never come out of two that disagree.
+        // An empty set means no restriction, so it must never result from two restrictions that
+        // have nothing in common.
         if fields.is_empty() {
             return Err(ContractError::NoFields { id: draft.id.to_string() });
         }
@@ -109,18 +118,19 @@ fn apply(draft: &mut CapabilityDraft, resolved: &ResolvedContract) -> Result<(),
         let sink = draft.sink.unwrap_or_else(|| draft.effects.strictest_sink());
         draft.critical_arguments = critical::arguments(draft.input_schema.as_deref(), sink);
     }
-    label(draft, contract.output);
+    apply_output_label(draft, contract.output);
     Ok(())
 }
 
-/// The declared label, never below what the sensitive data in a redacted frame calls for.
-fn label(draft: &mut CapabilityDraft, output: super::OutputLabel) {
+/// Applies the declared label, but never below the confidentiality that a redacted frame with this
+/// sensitive data requires.
+fn apply_output_label(draft: &mut CapabilityDraft, output: super::OutputLabel) {
     let label = &mut draft.output_label;
     label.confidentiality = output.confidentiality.unwrap_or(label.confidentiality);
     label.integrity = output.integrity.unwrap_or(label.integrity);
     if label.integrity == Integrity::Trusted {
         label.taints = Taints::none();
     }
-    let framed = draft.sensitivity.iter().map(|tag| tag.framed()).max();
+    let framed = draft.sensitivity.iter().map(|tag| tag.framed_confidentiality()).max();
     label.confidentiality = label.confidentiality.max(framed.unwrap_or(label.confidentiality));
 }

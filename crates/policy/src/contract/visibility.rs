@@ -1,21 +1,21 @@
-//! The visibility of a capability to a principal.
+//! Decides whether a capability is visible to a principal.
 
 use weaver_types::{Capability, Principal, Rung};
 
-use super::{ContractResolver, Contracts, Visibility};
+use super::{ContractResolver, Contracts, VisibilityRule};
 
-/// Whether the principal may know of the capability. It says nothing about permission.
+/// Whether the principal may know that the capability exists. This is not permission to call it.
 ///
-/// Hidden are: what is prohibited, what the contracts hide, what is meant for other agents, and,
-/// where the contracts say who sees what, everything that no entry about this principal names.
-pub(crate) fn visible(
+/// A capability is hidden if it is prohibited, if the contracts hide it, if it is for other agents,
+/// or if there are visibility rules and none that is about this principal names it.
+pub(crate) fn is_visible(
     contracts: &Contracts,
     resolver: &ContractResolver,
     principal: &Principal,
     capability: &Capability,
 ) -> bool {
     let id = capability.id().as_str();
-    if capability.rung() == Rung::L5 || resolver.hidden(id) {
+    if capability.rung() == Rung::L5 || resolver.is_hidden(id) {
         return false;
     }
     if !capability.spec().agents.admits(principal.agent.as_ref()) {
@@ -27,8 +27,9 @@ pub(crate) fn visible(
         })
 }
 
-impl Visibility {
-    /// Whether the entry speaks of this principal: by any of the three, or of everybody.
+impl VisibilityRule {
+    /// Whether the rule is about this principal: by id, role or agent, or because it is about
+    /// everybody.
     fn is_about(&self, principal: &Principal) -> bool {
         let everybody =
             self.principals.is_empty() && self.roles.is_empty() && self.agents.is_empty();

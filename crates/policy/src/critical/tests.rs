@@ -15,23 +15,23 @@ fn texts(names: &[&str]) -> Value {
 #[test]
 fn names_tell_what_an_argument_is_for() {
     let table = [
-        ("recipients", Role::Recipient),
-        ("to", Role::Recipient),
-        ("user_email", Role::Email),
-        ("addresses", Role::Recipient),
-        ("webhookURL", Role::Network),
-        ("filePath", Role::Path),
-        ("event_id", Role::Identifier),
-        ("accountNumber", Role::Identifier),
-        ("iban", Role::Account),
-        ("newPassword", Role::Secret),
-        ("totalAmount", Role::Amount),
-        ("startTime", Role::Moment),
-        ("message_body", Role::Text),
-        ("hotel", Role::Other),
+        ("recipients", ArgumentRole::Recipient),
+        ("to", ArgumentRole::Recipient),
+        ("user_email", ArgumentRole::Email),
+        ("addresses", ArgumentRole::Recipient),
+        ("webhookURL", ArgumentRole::Network),
+        ("filePath", ArgumentRole::Path),
+        ("event_id", ArgumentRole::Identifier),
+        ("accountNumber", ArgumentRole::Identifier),
+        ("iban", ArgumentRole::Account),
+        ("newPassword", ArgumentRole::Secret),
+        ("totalAmount", ArgumentRole::Amount),
+        ("startTime", ArgumentRole::Time),
+        ("message_body", ArgumentRole::Text),
+        ("hotel", ArgumentRole::Other),
     ];
     for (name, wanted) in table {
-        assert_eq!(role(name), wanted, "{name}");
+        assert_eq!(argument_role(name), wanted, "{name}");
     }
 }
 
@@ -64,7 +64,7 @@ fn schemas_are_read_below_lists_choices_and_references() {
 
 #[test]
 fn what_cannot_be_read_is_critical_as_a_whole() {
-    assert_eq!(arguments(None, SinkKind::ExternalSend), [Pointer::parse("").unwrap()].into());
+    assert_eq!(arguments(None, SinkKind::ExternalSend), [JsonPointer::parse("").unwrap()].into());
     assert_eq!(found(json!({ "not": {} }), SinkKind::Payment), [""]);
     let endless = json!({ "properties": { "x": { "$ref": "#" } } });
     assert!(!found(endless, SinkKind::ExternalSend).is_empty(), "it ends, and covers the rest");
@@ -75,7 +75,7 @@ fn what_cannot_be_read_is_critical_as_a_whole() {
 
 #[test]
 fn a_declared_place_covers_what_is_below_it() {
-    let at = |text: &str| Pointer::parse(text).unwrap();
+    let at = |text: &str| JsonPointer::parse(text).unwrap();
     assert!(covers::<&str>(&at(""), &[]) && covers(&at(""), &["a"]));
     assert!(covers(&at("/to"), &["to", "0"]) && !covers(&at("/to"), &["to_all"]));
     assert!(covers(&at("/parts/*/id"), &["parts", "3", "id"]));

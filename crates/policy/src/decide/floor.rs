@@ -1,37 +1,38 @@
-//! The floor that no rule can weaken, and the run mode.
+//! The floor that no rule can weaken, and the restrictions of the run mode.
 
 use weaver_types::{
-    Check, Constraints, Contribution, Discharge, Operation, ReasonCode, ResponseMode, Rung,
+    CheckKind, CheckResult, Constraints, Operation, ReasonCode, Remedy, ResponseMode, Rung,
     SafetyClass, SafetyMode, Verdict,
 };
 
-use super::limit;
-use crate::query::Query;
+use super::allow_with_constraints;
+use crate::query::PolicyQuery;
 
-/// L5 is denied. L4 is held, unless a result is only looked at, which has no effect.
-pub(super) fn rung(query: &Query<'_>, out: &mut Vec<Contribution>) {
+/// Denies L5. Holds L4, except for viewing a stored result, which has no effect.
+pub(super) fn check_rung(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     match (query.capability.rung(), query.operation) {
-        (Rung::L5, _) => out.push(Contribution::new(
-            Check::Prohibited,
+        (Rung::L5, _) => out.push(CheckResult::new(
+            CheckKind::Prohibited,
             Verdict::Deny,
             ReasonCode::Prohibited,
             "the capability is on rung L5",
         )),
         (Rung::L4, Operation::Invoke) => out.push(
-            Contribution::new(
-                Check::Floor,
+            CheckResult::new(
+                CheckKind::Floor,
                 Verdict::Hold,
                 ReasonCode::FloorHold,
                 "the capability is on rung L4: external or irreversible",
             )
-            .discharged_by(Discharge::Approval),
+            .with_remedy(Remedy::Approval),
         ),
         (Rung::L4, Operation::View) | (Rung::L0 | Rung::L1 | Rung::L2 | Rung::L3, _) => {}
     }
 }
 
-/// SAFE and STRICT allow local reads only; STRICT shows handles, and summaries of them.
-pub(super) fn mode(query: &Query<'_>, out: &mut Vec<Contribution>) {
+/// SAFE and STRICT allow only local reads. STRICT also limits what is shown to handles, and to
+/// summaries when a handle is viewed.
+pub(super) fn check_mode(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     let word = match query.mode {
         SafetyMode::Normal => return,
         SafetyMode::Safe => "SAFE",
@@ -41,7 +42,7 @@ pub(super) fn mode(query: &Query<'_>, out: &mut Vec<Contribution>) {
     if capability.class() != SafetyClass::ReadOnly || capability.rung() != Rung::L0 {
         let detail = format!("run mode {word} allows only local reads on rung L0");
         let reason = ReasonCode::ModeForbids;
-        out.push(Contribution::new(Check::Mode, Verdict::Deny, reason, detail));
+        out.push(CheckResult::new(CheckKind::Mode, Verdict::Deny, reason, detail));
     }
     if query.mode == SafetyMode::Strict {
         let shown = match query.operation {
@@ -49,6 +50,10 @@ pub(super) fn mode(query: &Query<'_>, out: &mut Vec<Contribution>) {
             Operation::View => ResponseMode::Summary,
         };
         let constraints = Constraints { mode: Some(shown), ..Constraints::default() };
-        out.push(limit(Check::Mode, "run mode STRICT limits what is shown", constraints));
+        out.push(allow_with_constraints(
+            CheckKind::Mode,
+            "run mode STRICT limits what is shown",
+            constraints,
+        ));
     }
 }

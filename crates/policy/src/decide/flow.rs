@@ -1,10 +1,11 @@
-//! Information flow: what the run has taken in, against where this call would send it.
+//! Information-flow check: compares the label of what the run has taken in with the sink that this
+//! call would send it to.
 //!
-//! A lattice model (Denning, *A Lattice Model of Secure Information Flow*, 1976) over labels of two
-//! components. Confidentiality: data above the clearance of a sink does not flow there (Bell and
-//! LaPadula). Integrity: what untrusted input may have chosen does not decide where a call goes (Biba).
-//! A run's label is the join of all that it was shown, so one label stands for everything in the
-//! model's context, of which nobody can tell what it will use.
+//! A lattice model (Denning, *A Lattice Model of Secure Information Flow*, 1976) over labels with
+//! two components. Confidentiality: data above the clearance of a sink must not flow there (Bell
+//! and LaPadula). Integrity: values that untrusted input may have chosen must not decide where a
+//! call goes (Biba). A run's label is the join of everything that it was shown. One label covers
+//! the whole context of the model, because nobody can tell which parts of it the model will use.
 
 mod masked_values;
 mod provenance_check;
@@ -12,58 +13,59 @@ mod provenance_check;
 use std::borrow::Cow;
 
 use weaver_types::{
-    Check, Confidentiality, Contribution, Discharge, Integrity, Label, Operation, ReasonCode,
+    CheckKind, CheckResult, Confidentiality, Integrity, Label, Operation, ReasonCode, Remedy,
     SinkKind, Verdict,
 };
 
-use crate::query::Query;
-use crate::set::PolicySet;
+use crate::policy_set::PolicySet;
+use crate::query::PolicyQuery;
 
-/// Holds a call to a sink when the run holds more confidential data than the sink may receive,
-/// or when somebody else may have steered the run and what decides where the call goes is found
-/// neither in the user's words nor, at most sinks, in trusted results. Where nothing leaves, the
-/// call goes on: one tainted text must not stop later reads. A view sends nothing anywhere.
-pub(super) fn sink(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
+/// Holds a call to a sink in two cases. First, the run has data that is more confidential than the
+/// sink may receive. Second, the run has taken in untrusted data, and a value that decides where
+/// the call goes comes neither from the user's words nor, at most sinks, from trusted results. A
+/// call without a sink goes on, because one tainted text must not block later reads. A view sends
+/// nothing anywhere.
+pub(super) fn check_flow(set: &PolicySet, query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     let (capability, label) = (query.capability, query.label);
     if query.operation == Operation::View {
         return;
     }
     masked_values::check(query, out);
-    if capability.sink() == SinkKind::None || provenance_check::goes_nowhere(query) {
+    if capability.sink() == SinkKind::None || provenance_check::has_no_receiver(query) {
         return;
     }
-    let label = &with_masked(query, label);
+    let label = &label_with_masked_values(query, label);
     let clearance = capability.spec().clearance;
     if label.confidentiality > clearance {
         let detail = format!(
             "the run holds {} data, and `{}` may receive {} data at most",
-            word(label.confidentiality),
+            confidentiality_word(label.confidentiality),
             capability.id(),
-            word(clearance)
+            confidentiality_word(clearance)
         );
-        out.push(hold(ReasonCode::ClearanceExceeded, &detail));
+        out.push(flow_hold(ReasonCode::ClearanceExceeded, &detail));
     }
     if label.integrity == Integrity::Untrusted
         && let Err(problem) = provenance_check::check(query, &set.policy().trusted_destinations)
     {
-        let from = tainting_calls(label);
+        let from = describe_tainting_calls(label);
         let detail = format!("the run has taken in untrusted data from {from}, and {problem}");
-        out.push(hold(ReasonCode::UntrustedInfluence, &detail));
+        out.push(flow_hold(ReasonCode::UntrustedInfluence, &detail));
     }
 }
 
-/// The label of the run with what the call brings from behind masks. What may go where the call
-/// goes anyway is no reason against it.
-fn with_masked<'a>(query: &Query<'a>, label: &'a Label) -> Cow<'a, Label> {
-    let more = query.masked.iter().filter(|value| !masked_values::may_go(query, value));
+/// The label of the run, joined with the labels of masked values in the call. Masked values that
+/// may go to this tool anyway are left out.
+fn label_with_masked_values<'a>(query: &PolicyQuery<'a>, label: &'a Label) -> Cow<'a, Label> {
+    let more = query.masked.iter().filter(|value| !masked_values::may_receive(query, value));
     more.fold(Cow::Borrowed(label), |label, value| {
         Cow::Owned(label.into_owned().join(&value.label))
     })
 }
 
-/// The calls that brought untrusted data: one by name, the others counted, since the record of the
-/// call has all of them.
-fn tainting_calls(label: &Label) -> String {
+/// Describes the calls that brought in untrusted data: the first by name, the others as a count.
+/// The record of the call lists all of them.
+fn describe_tainting_calls(label: &Label) -> String {
     match (label.taints.iter().next(), label.taints.len()) {
         (None, _) => "unnamed calls".to_owned(),
         (Some(call), 1) => format!("`{call}`"),
@@ -72,7 +74,7 @@ fn tainting_calls(label: &Label) -> String {
     }
 }
 
-fn word(confidentiality: Confidentiality) -> &'static str {
+fn confidentiality_word(confidentiality: Confidentiality) -> &'static str {
     match confidentiality {
         Confidentiality::Public => "public",
         Confidentiality::Internal => "internal",
@@ -81,8 +83,8 @@ fn word(confidentiality: Confidentiality) -> &'static str {
     }
 }
 
-fn hold(reason: ReasonCode, detail: &str) -> Contribution {
-    Contribution::new(Check::Flow, Verdict::Hold, reason, detail).discharged_by(Discharge::Approval)
+fn flow_hold(reason: ReasonCode, detail: &str) -> CheckResult {
+    CheckResult::new(CheckKind::Flow, Verdict::Hold, reason, detail).with_remedy(Remedy::Approval)
 }
 
 #[cfg(test)]
@@ -103,7 +105,7 @@ mod tests {
             let calls = (1..=calls).map(|n| CallId::parse(format!("call_{n}")).unwrap());
             let label =
                 calls.fold(Label::undeclared_output(), |label, call| label.tainted_by(&call));
-            assert_eq!(tainting_calls(&label), words);
+            assert_eq!(describe_tainting_calls(&label), words);
         }
     }
 }

@@ -1,207 +1,215 @@
-//! What the rules say: deny overrides, and nothing matches means denied.
+//! Evaluates the rules: deny overrides, and no matching rule means denied.
 //!
-//! The combining algorithm is *deny-overrides* of XACML with a verdict more: every matching deny or
-//! approval rule contributes, and the join of the decision takes the strictest. Among the matching
-//! allow rules one whose requirements are met is enough, since each of them alone would allow. Where
-//! none is met, the one that lacks the least says what is missing: whoever asks is shown the shortest
-//! way, and what is said does not depend on the order of the rules.
+//! The combining algorithm is XACML's *deny-overrides* with one more verdict: every matching deny
+//! or approval rule adds a result, and the decision takes the strictest. One matching allow rule
+//! whose requirements are met suffices, because it would allow the call alone. If none is met, the
+//! rule with the smallest shortfall explains what is missing. This shows the requester the shortest
+//! way, and it does not depend on the order of the rules.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use weaver_types::{
-    Authority, Check, Constraints, Contribution, Discharge, JustificationSource, Operation,
-    Principal, ReasonCode, Verdict,
+    ApprovalAuthority, CheckKind, CheckResult, Constraints, JustificationSource, Operation,
+    Principal, ReasonCode, Remedy, Verdict,
 };
 
 use crate::name_condition::NameCondition;
-use crate::query::Query;
-use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Rule};
-use crate::set::PolicySet;
+use crate::policy_set::PolicySet;
+use crate::query::PolicyQuery;
+use crate::rule::{DENY_RULE_CODES, Effect, JustificationRequirement, Requirements, Rule};
 use crate::truth::Truth;
 
-/// How many rules of one effect are named one by one; the rest speak together.
-const MAX_NAMED: usize = 16;
+/// How many rules of one effect get a result each; the others share one.
+const MAX_NAMED_RULES: usize = 16;
 
-/// A matching rule, with the words that it speaks with.
+/// A matching rule with its description.
 #[derive(Clone, Copy)]
 struct MatchingRule<'r> {
     rule: &'r Rule,
-    words: &'r str,
+    description: &'r str,
 }
 
-/// What all matching rules say, of those that are asked.
-pub(super) fn contributions(
+/// The results of all matching rules that `is_included` selects.
+pub(super) fn check_rules(
     set: &PolicySet,
-    query: &Query<'_>,
-    asked: impl Fn(&Rule) -> bool,
-) -> Vec<Contribution> {
+    query: &PolicyQuery<'_>,
+    is_included: impl Fn(&Rule) -> bool,
+) -> Vec<CheckResult> {
     let (all, compiled) = (&set.policy().rules, set.compiled());
-    let bits = compiled.bits(query);
+    let bits = compiled.query_bits(query);
     let (mut denied, mut held, mut met) = (Vec::new(), Vec::new(), Vec::new());
-    let mut mildest: Option<Shortfall<'_>> = None;
+    let mut smallest_shortfall: Option<Shortfall<'_>> = None;
     for place in compiled.candidates(query.capability.id().as_str()).iter() {
         let Ok(place) = usize::try_from(*place) else { continue };
         let by_bits = compiled.evaluate_bits(place, bits);
         if by_bits == Truth::No {
             continue;
         }
-        let Some(rule) = all.get(place).filter(|rule| asked(rule)) else { continue };
-        if by_bits == Truth::Unknown && !speaks(rule, query) {
+        let Some(rule) = all.get(place).filter(|rule| is_included(rule)) else { continue };
+        if by_bits == Truth::Unknown && !takes_effect(rule, query) {
             continue;
         }
-        let matching = MatchingRule { rule, words: compiled.detail(place) };
+        let matching = MatchingRule { rule, description: compiled.rule_description(place) };
         match rule.effect {
             Effect::Deny => denied.push(matching),
             Effect::RequireApproval => held.push(matching),
             Effect::Allow => match Shortfall::of(rule, query) {
                 None => met.push(matching),
-                Some(short) if mildest.as_ref().is_none_or(|m| short.rank() < m.rank()) => {
-                    mildest = Some(short);
+                Some(short)
+                    if smallest_shortfall.as_ref().is_none_or(|m| short.rank() < m.rank()) =>
+                {
+                    smallest_shortfall = Some(short);
                 }
                 Some(_) => {}
             },
         }
     }
-    let nothing = denied.is_empty() && held.is_empty() && met.is_empty() && mildest.is_none();
+    let nothing =
+        denied.is_empty() && held.is_empty() && met.is_empty() && smallest_shortfall.is_none();
     let mut out = Vec::with_capacity(4);
-    denials_of(&mut out, &denied);
-    contributions_of(&mut out, &held, Verdict::Hold, ReasonCode::ApprovalRequired);
+    add_denials(&mut out, &denied);
+    add_results(&mut out, &held, Verdict::Hold, ReasonCode::ApprovalRequired);
     let allowed =
         if set.policy().builtin { ReasonCode::DefaultPolicyAllow } else { ReasonCode::RuleAllow };
-    contributions_of(&mut out, &met, Verdict::Allow, allowed);
+    add_results(&mut out, &met, Verdict::Allow, allowed);
     if met.is_empty()
-        && let Some(short) = mildest
+        && let Some(short) = smallest_shortfall
     {
-        out.extend(short.contributions());
+        out.extend(short.into_results());
     }
     if nothing {
         let id = query.capability.id().as_str();
-        let detail = match allows_others(set, query, asked) {
+        let detail = match rule_allowing_other_arguments(set, query, is_included) {
             Some(rule) => {
                 ["rule `", &rule.name, "` allows `", id, "` with other arguments only"].concat()
             }
             None => ["no rule matches `", id, "`"].concat(),
         };
         let reason = ReasonCode::NoMatchingRule;
-        out.push(Contribution::new(Check::Rule, Verdict::Deny, reason, detail));
+        out.push(CheckResult::new(CheckKind::Rule, Verdict::Deny, reason, detail));
     }
     out
 }
 
-/// The first rule that would allow the call if it had other arguments.
-fn allows_others<'s>(
+/// The first rule that would allow the call with other arguments.
+fn rule_allowing_other_arguments<'s>(
     set: &'s PolicySet,
-    query: &Query<'_>,
-    asked: impl Fn(&Rule) -> bool,
+    query: &PolicyQuery<'_>,
+    is_included: impl Fn(&Rule) -> bool,
 ) -> Option<&'s Rule> {
     query.arguments?;
-    let open = Query { arguments: None, ..*query };
+    let open = PolicyQuery { arguments: None, ..*query };
     let mut rules = set.candidate_rules(query.capability.id().as_str());
     rules.find(|rule| {
         rule.effect == Effect::Allow
-            && asked(rule)
+            && is_included(rule)
             && rule.matches.applies_to(&open) == Truth::Unknown
     })
 }
 
-/// Whether the rule speaks. What is not known of the arguments yet makes no rule allow, and keeps
-/// none from denying or holding.
-fn speaks(rule: &Rule, query: &Query<'_>) -> bool {
+/// Whether the rule takes effect. Unknown arguments are read the strict way: they never make a rule
+/// allow, and never keep a rule from denying or holding.
+fn takes_effect(rule: &Rule, query: &PolicyQuery<'_>) -> bool {
     match rule.effect {
         Effect::Allow => rule.matches.applies_to(query) == Truth::Yes,
         Effect::Deny | Effect::RequireApproval => rule.matches.applies_to(query) != Truth::No,
     }
 }
 
-/// One contribution a rule for the first [`MAX_NAMED`], and one for all others together.
-fn contributions_of(
-    out: &mut Vec<Contribution>,
+/// Adds one result for each of the first [`MAX_NAMED_RULES`] rules, and one for all others
+/// together.
+fn add_results(
+    out: &mut Vec<CheckResult>,
     rules: &[MatchingRule<'_>],
     verdict: Verdict,
     reason: ReasonCode,
 ) {
-    let says = |detail: &str, authority: Authority, constraints: Constraints| Contribution {
-        authority,
-        constraints,
-        discharge: match verdict {
-            Verdict::Hold => Discharge::Approval,
-            Verdict::Allow | Verdict::Ask | Verdict::Deny => Discharge::Nothing,
-        },
-        ..Contribution::new(Check::Rule, verdict, reason, detail)
-    };
-    for MatchingRule { rule, words } in rules.iter().take(MAX_NAMED) {
-        out.push(says(words, rule.authority.clone(), rule.constraints.clone()));
+    let result =
+        |detail: &str, authority: ApprovalAuthority, constraints: Constraints| CheckResult {
+            authority,
+            constraints,
+            discharge: match verdict {
+                Verdict::Hold => Remedy::Approval,
+                Verdict::Allow | Verdict::Ask | Verdict::Deny => Remedy::Nothing,
+            },
+            ..CheckResult::new(CheckKind::Rule, verdict, reason, detail)
+        };
+    for MatchingRule { rule, description } in rules.iter().take(MAX_NAMED_RULES) {
+        out.push(result(description, rule.authority.clone(), rule.constraints.clone()));
     }
-    if let Some(rest) = rules.get(MAX_NAMED..).filter(|rest| !rest.is_empty()) {
-        let (mut authority, mut constraints) = (Authority::default(), Constraints::default());
+    if let Some(rest) = rules.get(MAX_NAMED_RULES..).filter(|rest| !rest.is_empty()) {
+        let (mut authority, mut constraints) =
+            (ApprovalAuthority::default(), Constraints::default());
         for MatchingRule { rule, .. } in rest {
             authority = authority.join(&rule.authority);
             constraints = constraints.join(&rule.constraints);
         }
-        out.push(says(&format!("{} more rules", rest.len()), authority, constraints));
+        out.push(result(&format!("{} more rules", rest.len()), authority, constraints));
     }
 }
 
-/// As [`contributions_of`], with the code that each rule gives; the rest speaks once for each code.
-fn denials_of(out: &mut Vec<Contribution>, rules: &[MatchingRule<'_>]) {
-    let says = |code: ReasonCode, detail: &str| {
-        let known = DENY_CODES.into_iter().find(|(known, _)| *known == code);
-        let check = known.map_or(Check::Rule, |(_, check)| check);
-        Contribution::new(check, Verdict::Deny, code, detail)
+/// Like [`add_results`], with the reason code of each rule. The remaining rules share one result
+/// per code.
+fn add_denials(out: &mut Vec<CheckResult>, rules: &[MatchingRule<'_>]) {
+    let result = |code: ReasonCode, detail: &str| {
+        let known = DENY_RULE_CODES.into_iter().find(|(known, _)| *known == code);
+        let check = known.map_or(CheckKind::Rule, |(_, check)| check);
+        CheckResult::new(check, Verdict::Deny, code, detail)
     };
     let code_of = |rule: &Rule| rule.code.unwrap_or(ReasonCode::ExplicitDenyRule);
-    for MatchingRule { rule, words } in rules.iter().take(MAX_NAMED) {
-        out.push(says(code_of(rule), words));
+    for MatchingRule { rule, description } in rules.iter().take(MAX_NAMED_RULES) {
+        out.push(result(code_of(rule), description));
     }
     let mut rest = BTreeMap::new();
-    for MatchingRule { rule, .. } in rules.iter().skip(MAX_NAMED) {
+    for MatchingRule { rule, .. } in rules.iter().skip(MAX_NAMED_RULES) {
         *rest.entry(code_of(rule)).or_insert(0_usize) += 1;
     }
     for (code, count) in rest {
-        out.push(says(code, &format!("{count} more rules")));
+        out.push(result(code, &format!("{count} more rules")));
     }
 }
 
-/// What a matching allow rule lacks.
+/// The unmet requirements of a matching allow rule.
 struct Shortfall<'r> {
     rule: &'r Rule,
-    /// What nobody can repair in this request.
+    /// Requirements that the requester cannot meet by changing this request.
     unmet: Vec<UnmetRequirement>,
     justification: Option<MissingJustification<'r>>,
 }
 
-/// Roles, permissions or attributes that the principal lacks.
+/// A role, permission or attribute that the principal lacks.
 struct UnmetRequirement {
-    check: Check,
+    check: CheckKind,
     reason: ReasonCode,
     detail: String,
 }
 
-/// A justification that the request does not bring, and the verdict that follows.
+/// A missing justification and the resulting verdict.
 #[derive(Clone, Copy)]
 struct MissingJustification<'r> {
-    need: &'r JustificationNeed,
+    need: &'r JustificationRequirement,
     verdict: Verdict,
 }
 
 impl<'r> Shortfall<'r> {
-    /// `None` when the rule is fully met.
-    fn of(rule: &'r Rule, query: &Query<'_>) -> Option<Self> {
+    /// `None` if all requirements are met.
+    fn of(rule: &'r Rule, query: &PolicyQuery<'_>) -> Option<Self> {
         let unmet = unmet_requirements(&rule.require, query.principal);
-        let justification = rule
-            .require
-            .justification
-            .as_ref()
-            .filter(|need| !justified(need, query))
-            .map(|need| MissingJustification { need, verdict: verdict_without(need, query) });
+        let justification =
+            rule.require.justification.as_ref().filter(|need| !has_justification(need, query)).map(
+                |need| MissingJustification {
+                    need,
+                    verdict: verdict_without_justification(need, query),
+                },
+            );
         let met = unmet.is_empty() && justification.is_none();
         (!met).then_some(Self { rule, unmet, justification })
     }
 
-    /// Milder is less. Total over rules, because names are unique, so that no order of rules can
-    /// show.
-    fn rank(&self) -> (usize, Option<Verdict>, u32, Reverse<usize>, Option<Check>, &'r str) {
+    /// The sort key: the smallest shortfall has the lowest rank. Rule names are unique, so the
+    /// order is total, and the order of the rules in the document cannot matter.
+    fn rank(&self) -> (usize, Option<Verdict>, u32, Reverse<usize>, Option<CheckKind>, &'r str) {
         let need = self.justification.map(|missing| missing.need);
         (
             self.unmet.len(),
@@ -213,13 +221,13 @@ impl<'r> Shortfall<'r> {
         )
     }
 
-    /// Denials, or, where there is none, the question for the justification.
-    fn contributions(self) -> Vec<Contribution> {
+    /// Denials for unmet requirements or, if there are none, the request for a justification.
+    fn into_results(self) -> Vec<CheckResult> {
         let rule = &self.rule.name;
         if !self.unmet.is_empty() {
             let denial = |one: UnmetRequirement| {
                 let detail = format!("rule `{rule}` would allow it, but {}", one.detail);
-                Contribution::new(one.check, Verdict::Deny, one.reason, detail)
+                CheckResult::new(one.check, Verdict::Deny, one.reason, detail)
             };
             return self.unmet.into_iter().map(denial).collect();
         }
@@ -231,14 +239,14 @@ impl<'r> Shortfall<'r> {
             );
             let reason = ReasonCode::InsufficientJustification;
             let discharge = match verdict {
-                Verdict::Hold => Discharge::Approval,
-                Verdict::Allow | Verdict::Ask | Verdict::Deny => Discharge::Justification {
+                Verdict::Hold => Remedy::Approval,
+                Verdict::Allow | Verdict::Ask | Verdict::Deny => Remedy::Justification {
                     min_chars: need.min_chars,
                     sources: need.sources.clone(),
                 },
             };
-            Contribution::new(Check::Justification, verdict, reason, detail)
-                .discharged_by(discharge)
+            CheckResult::new(CheckKind::Justification, verdict, reason, detail)
+                .with_remedy(discharge)
                 .with_constraints(self.rule.constraints.clone())
         });
         ask.into_iter().collect()
@@ -254,28 +262,29 @@ fn sources_in_words(sources: &BTreeSet<JustificationSource>) -> String {
     sources.iter().map(word).collect::<Vec<_>>().join(" or ")
 }
 
-/// Roles before permissions before attributes.
-fn unmet_requirements(require: &Require, principal: &Principal) -> Vec<UnmetRequirement> {
+/// Lists unmet requirements: roles, then permissions, then attributes.
+fn unmet_requirements(require: &Requirements, principal: &Principal) -> Vec<UnmetRequirement> {
     let mut out = Vec::new();
     let mut unmet = |check, reason, detail| out.push(UnmetRequirement { check, reason, detail });
-    if !require.roles.met_by(&principal.roles) {
+    if !require.roles.is_met_by(&principal.roles) {
         let what = missing_roles(&require.roles, principal);
-        unmet(Check::Role, ReasonCode::MissingRole, what);
+        unmet(CheckKind::Role, ReasonCode::MissingRole, what);
     }
     let missing: Vec<_> = require.permissions.difference(&principal.permissions).collect();
     if !missing.is_empty() {
-        let what = format!("the principal lacks {}", quoted(missing));
-        unmet(Check::Permission, ReasonCode::MissingPermission, what);
+        let what = format!("the principal lacks {}", quote_names(missing));
+        unmet(CheckKind::Permission, ReasonCode::MissingPermission, what);
     }
     let held = &principal.attributes;
-    let misfits = require
+    let unmet_attributes = require
         .attributes
         .iter()
         .filter(|(name, pattern)| held.get(*name).is_none_or(|value| !pattern.matches(value)));
-    let misfits: Vec<_> = misfits.map(|(name, _)| name).collect();
-    if !misfits.is_empty() {
-        let what = format!("the principal's attributes do not fit: {}", quoted(misfits));
-        unmet(Check::Attribute, ReasonCode::MissingAttribute, what);
+    let unmet_attributes: Vec<_> = unmet_attributes.map(|(name, _)| name).collect();
+    if !unmet_attributes.is_empty() {
+        let what =
+            format!("the principal's attributes do not fit: {}", quote_names(unmet_attributes));
+        unmet(CheckKind::Attribute, ReasonCode::MissingAttribute, what);
     }
     out
 }
@@ -283,18 +292,19 @@ fn unmet_requirements(require: &Require, principal: &Principal) -> Vec<UnmetRequ
 fn missing_roles(roles: &NameCondition, principal: &Principal) -> String {
     let all: Vec<_> = roles.all.difference(&principal.roles).collect();
     if all.is_empty() {
-        format!("the principal has none of the roles {}", quoted(roles.any.iter().collect()))
+        format!("the principal has none of the roles {}", quote_names(roles.any.iter().collect()))
     } else {
-        format!("the principal lacks the roles {}", quoted(all))
+        format!("the principal lacks the roles {}", quote_names(all))
     }
 }
 
-fn quoted(names: Vec<&String>) -> String {
+fn quote_names(names: Vec<&String>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether the request brings the justification. A view needs none: it was given for the call.
-fn justified(need: &JustificationNeed, query: &Query<'_>) -> bool {
+/// Whether the request contains the justification. A view needs none, because one was given for the
+/// call.
+fn has_justification(need: &JustificationRequirement, query: &PolicyQuery<'_>) -> bool {
     query.operation == Operation::View
         || query.request.justification.as_ref().is_some_and(|given| {
             let enough = usize::try_from(need.min_chars).is_ok_and(|min| given.length() >= min);
@@ -302,8 +312,12 @@ fn justified(need: &JustificationNeed, query: &Query<'_>) -> bool {
         })
 }
 
-/// Where nobody can be asked, what only a person or the host could repair has to be released.
-fn verdict_without(need: &JustificationNeed, query: &Query<'_>) -> Verdict {
+/// A model, or a person who can be reached, can be asked for the justification. If nobody can be
+/// asked, the call is held for release.
+fn verdict_without_justification(
+    need: &JustificationRequirement,
+    query: &PolicyQuery<'_>,
+) -> Verdict {
     if query.human_channel || need.sources.contains(&JustificationSource::Model) {
         Verdict::Ask
     } else {

@@ -1,4 +1,4 @@
-//! Reads the agents that a policy document declares.
+//! Reads agent declarations of a policy document.
 
 use weaver_types::AgentId;
 
@@ -11,7 +11,7 @@ const KEYS: [&str; 6] = [
     "version",
 ];
 
-/// Reads one agent. Its tools and its ceiling must be said.
+/// Reads one agent. Its tools and its safety class ceiling are required.
 pub(super) fn agent(
     reader: &mut DocumentReader<'_>,
     name: &str,
@@ -21,12 +21,13 @@ pub(super) fn agent(
     let id = match AgentId::parse(name) {
         Ok(id) => id,
         Err(error) => {
-            node.wrong(reader, "policy.value", error.to_string(), "write another name");
+            node.report(reader, "policy.value", error.to_string(), "write another name");
             return None;
         }
     };
-    let tools = section.need(reader, "tool_allowlist");
-    let ceiling = section.need(reader, "safety_class_ceiling").and_then(|node| node.word(reader));
+    let tools = section.required(reader, "tool_allowlist");
+    let ceiling =
+        section.required(reader, "safety_class_ceiling").and_then(|node| node.keyword(reader));
     let mut agent = AgentCapabilities::new(id, ceiling?);
     for node in tools?.items(reader) {
         agent.tool_allowlist.extend(node.pattern(reader));
@@ -34,13 +35,13 @@ pub(super) fn agent(
     agent.tool_allowlist.sort();
     agent.tool_allowlist.dedup();
     if let Some(node) = section.get("decision_keys") {
-        agent.decision_keys = node.some_texts(reader);
+        agent.decision_keys = node.nonempty_texts(reader);
     }
     if let Some(node) = section.get("required_packs") {
         agent.required_packs = node.texts(reader);
     }
     for (key, place) in [("description", &mut agent.description), ("version", &mut agent.version)] {
-        if let Some(text) = section.get(key).and_then(|node| node.any_text(reader)) {
+        if let Some(text) = section.get(key).and_then(|node| node.text_or_empty(reader)) {
             *place = text.to_owned();
         }
     }

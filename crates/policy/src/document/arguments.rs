@@ -1,7 +1,7 @@
-//! Conditions on arguments, as documents write them.
+//! Reads argument predicates of a document.
 
 use serde_json::{Number, Value};
-use weaver_types::Pointer;
+use weaver_types::JsonPointer;
 
 use super::node::{Node, Section};
 use super::reader::DocumentReader;
@@ -22,11 +22,11 @@ pub(super) fn predicates(
 }
 
 fn predicate(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<ArgumentPredicate> {
-    let before = reader.noted();
+    let before = reader.finding_count();
     let section = node.section(reader, &PREDICATE)?;
-    let at = section.need(reader, "at").and_then(|node| pointer(reader, &node));
+    let at = section.required(reader, "at").and_then(|node| pointer(reader, &node));
     let mut out = ArgumentPredicate::at(at?);
-    out.present = section.get("present").and_then(|n| n.flag(reader));
+    out.present = section.get("present").and_then(|n| n.boolean(reader));
     out.equals = section.get("equals").and_then(|n| n.json(reader));
     if let Some(node) = section.get("in") {
         out.one_of = node.one_or_many(reader).iter().filter_map(|n| n.json(reader)).collect();
@@ -36,7 +36,7 @@ fn predicate(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Argumen
     out.prefix = texts(reader, &section, "prefix");
     out.suffix = texts(reader, &section, "suffix");
     out.inside = texts(reader, &section, "inside");
-    out.holds_paths = section.get("holds_paths").and_then(|n| n.flag(reader));
+    out.holds_paths = section.get("holds_paths").and_then(|n| n.boolean(reader));
     out.paths_inside = texts(reader, &section, "paths_inside");
     out.domains = texts(reader, &section, "domains");
     out.glob = patterns(reader, &section, "glob");
@@ -44,11 +44,11 @@ fn predicate(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Argumen
     out.min_length = section.get("min_length").and_then(|n| n.count(reader, 0));
     out.max_length = section.get("max_length").and_then(|n| n.count(reader, 0));
     if let Some(node) = section.get("provenance") {
-        let words = node.words(reader);
+        let words = node.keywords(reader);
         out.provenance = words.into_iter().collect();
     }
-    // What was noted already is not worth a second finding about what is left.
-    (reader.noted() == before).then_some(out)
+    // A predicate with findings is dropped, so validation does not report it again.
+    (reader.finding_count() == before).then_some(out)
 }
 
 fn patterns(reader: &mut DocumentReader<'_>, section: &Section<'_>, name: &str) -> Vec<Pattern> {
@@ -65,19 +65,19 @@ fn decimal(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Number> {
     match node.json(reader)? {
         Value::Number(number) => Some(number),
         _ => {
-            node.wrong(reader, "policy.type", "this is no number", "write a number");
+            node.report(reader, "policy.type", "this is no number", "write a number");
             None
         }
     }
 }
 
-/// A JSON pointer, which may be empty.
-pub(super) fn pointer(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Pointer> {
-    let text = node.any_text(reader)?;
-    match Pointer::parse(text) {
+/// Reads a JSON pointer, which may be empty.
+pub(super) fn pointer(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<JsonPointer> {
+    let text = node.text_or_empty(reader)?;
+    match JsonPointer::parse(text) {
         Ok(pointer) => Some(pointer),
         Err(error) => {
-            node.wrong(reader, "policy.value", error.to_string(), "write it as \"/name/0\"");
+            node.report(reader, "policy.value", error.to_string(), "write it as \"/name/0\"");
             None
         }
     }

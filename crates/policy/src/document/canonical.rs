@@ -1,7 +1,7 @@
-//! The canonical JSON of a TOML document: what is hashed and signed.
+//! Converts a TOML document to the canonical JSON that is hashed and signed.
 //!
-//! The form is that of RFC 8785. A signature covers what a document says and not how it is laid out:
-//! comments, blanks and the order of keys may change, and every value is covered.
+//! The format is RFC 8785. A signature covers every value of a document but not its layout:
+//! comments, whitespace and the order of keys may change.
 
 use std::ops::Range;
 
@@ -10,24 +10,24 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use weaver_types::canonical::{self, Profile};
 
-/// Why a document has no canonical form, and where.
-pub(super) struct CanonicalRefusal {
+/// Why a document has no canonical form, and the position.
+pub(super) struct CanonicalFailure {
     pub(super) span: Range<usize>,
     pub(super) code: &'static str,
     pub(super) message: String,
     pub(super) remedy: &'static str,
 }
 
-/// The canonical bytes of the document, which may nest at most `max_depth` tables and lists.
+/// The canonical bytes of a document that nests at most `max_depth` tables and lists.
 ///
-/// Tables become objects, dates and times become their text. Comments, blanks and the order of
-/// keys have no part in it: two texts that load and have equal bytes mean the same.
-pub(super) fn bytes(
+/// Tables become objects; dates and times become texts. Two documents that load and have equal
+/// canonical bytes mean the same.
+pub(super) fn canonical_bytes(
     root: &Spanned<DeTable<'_>>,
     max_depth: usize,
-) -> Result<Vec<u8>, CanonicalRefusal> {
-    let value = from_table(root.get_ref(), &root.span(), max_depth)?;
-    canonical::to_bytes(&value, Profile::Document).map_err(|error| CanonicalRefusal {
+) -> Result<Vec<u8>, CanonicalFailure> {
+    let value = table_to_json(root.get_ref(), &root.span(), max_depth)?;
+    canonical::to_bytes(&value, Profile::Document).map_err(|error| CanonicalFailure {
         span: root.span(),
         code: "policy.canonical",
         message: format!("the document has no canonical form: {error}"),
@@ -35,21 +35,21 @@ pub(super) fn bytes(
     })
 }
 
-fn from_table(
+fn table_to_json(
     table: &DeTable<'_>,
     span: &Range<usize>,
     depth: usize,
-) -> Result<Value, CanonicalRefusal> {
-    let depth = deeper(span, depth)?;
+) -> Result<Value, CanonicalFailure> {
+    let depth = enter_level(span, depth)?;
     let mut out = Map::new();
     for (key, item) in table {
-        out.insert(key.get_ref().to_string(), plain(item.get_ref(), &item.span(), depth)?);
+        out.insert(key.get_ref().to_string(), to_json(item.get_ref(), &item.span(), depth)?);
     }
     Ok(Value::Object(out))
 }
 
-fn deeper(span: &Range<usize>, depth: usize) -> Result<usize, CanonicalRefusal> {
-    depth.checked_sub(1).ok_or_else(|| CanonicalRefusal {
+fn enter_level(span: &Range<usize>, depth: usize) -> Result<usize, CanonicalFailure> {
+    depth.checked_sub(1).ok_or_else(|| CanonicalFailure {
         span: span.clone(),
         code: "policy.too_deep",
         message: "the document is nested too deeply".to_owned(),
@@ -57,37 +57,37 @@ fn deeper(span: &Range<usize>, depth: usize) -> Result<usize, CanonicalRefusal> 
     })
 }
 
-/// One value of a document as JSON.
-pub(super) fn plain(
+/// Converts one value of a document to JSON.
+pub(super) fn to_json(
     value: &DeValue<'_>,
     span: &Range<usize>,
     depth: usize,
-) -> Result<Value, CanonicalRefusal> {
+) -> Result<Value, CanonicalFailure> {
     match value {
         DeValue::String(text) => Ok(Value::String(text.to_string())),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map(Value::from)
-            .map_err(|_| unusable(span.clone())),
+            .map_err(|_| inexact_number(span.clone())),
         DeValue::Float(number) => number
             .as_str()
             .parse::<f64>()
             .ok()
             .and_then(Number::from_f64)
             .map(Value::Number)
-            .ok_or_else(|| unusable(span.clone())),
+            .ok_or_else(|| inexact_number(span.clone())),
         DeValue::Boolean(flag) => Ok(Value::Bool(*flag)),
         DeValue::Datetime(time) => Ok(Value::String(time.to_string())),
         DeValue::Array(items) => {
-            let depth = deeper(span, depth)?;
-            let all = items.iter().map(|item| plain(item.get_ref(), &item.span(), depth));
+            let depth = enter_level(span, depth)?;
+            let all = items.iter().map(|item| to_json(item.get_ref(), &item.span(), depth));
             all.collect::<Result<_, _>>().map(Value::Array)
         }
-        DeValue::Table(inner) => from_table(inner, span, depth),
+        DeValue::Table(inner) => table_to_json(inner, span, depth),
     }
 }
 
-fn unusable(span: Range<usize>) -> CanonicalRefusal {
-    CanonicalRefusal {
+fn inexact_number(span: Range<usize>) -> CanonicalFailure {
+    CanonicalFailure {
         span,
         code: "policy.number",
         message: "the number cannot be written exactly".to_owned(),

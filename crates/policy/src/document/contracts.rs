@@ -1,14 +1,14 @@
-//! The contracts document.
+//! Reads the contracts document.
 
 use std::collections::BTreeSet;
 
-use weaver_types::signature::Kind;
-use weaver_types::{Agents, Effects, Pointer, RecordFields, Timestamp};
+use weaver_types::signature::DocumentKind;
+use weaver_types::{AllowedAgents, Effects, JsonPointer, RecordIdentity, Timestamp};
 
 use super::node::Node;
-use super::reader::{DocumentReader, shown};
+use super::reader::{DocumentReader, excerpt};
 use super::{arguments, header, preconditions, validate};
-use crate::contract::{Contract, Contracts, OutputLabel, Visibility};
+use crate::contract::{Contract, Contracts, OutputLabel, VisibilityRule};
 
 const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "capabilities", "visible"];
 const CONTRACT: [&str; 21] = [
@@ -28,7 +28,7 @@ const SHORTHANDS: [(&str, Effects); 5] = [
 pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Contracts {
     let mut out = Contracts::new("");
     let Some(root) = reader.root().section(reader, &KEYS) else { return out };
-    let header = header::read(reader, &root, Kind::Contracts, now);
+    let header = header::read(reader, &root, DocumentKind::Contracts, now);
     (out.id, out.version, out.expires) = (header.id, header.version, header.expires);
     if let Some(node) = root.get("capabilities") {
         for (name, node) in node.entries(reader) {
@@ -37,7 +37,9 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> C
                 Ok(pattern) => {
                     out.capabilities.insert(pattern, contract);
                 }
-                Err(error) => node.wrong(reader, "policy.pattern", error.to_string(), "shorten it"),
+                Err(error) => {
+                    node.report(reader, "policy.pattern", error.to_string(), "shorten it")
+                }
             }
         }
     }
@@ -46,7 +48,7 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> C
             out.visible.push(visibility(reader, &node));
         }
     }
-    validate::note(reader, validate::contracts(&out));
+    validate::report_problems(reader, validate::contract_problems(&out));
     out
 }
 
@@ -54,23 +56,24 @@ fn contract(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Contract {
     let mut out = Contract::default();
     let Some(section) = node.section(reader, &CONTRACT) else { return out };
     out.effects = section.get("effects").and_then(|n| effects(reader, &n));
-    out.rung = section.get("rung").and_then(|n| n.word(reader));
-    out.lower_rung = section.get("lower_rung").and_then(|n| n.flag(reader)).unwrap_or(false);
-    out.sink = section.get("sink").and_then(|n| n.word(reader));
-    out.sensitivity = section.get("sensitivity").map(|n| n.words(reader)).unwrap_or_default();
+    out.rung = section.get("rung").and_then(|n| n.keyword(reader));
+    out.lower_rung = section.get("lower_rung").and_then(|n| n.boolean(reader)).unwrap_or(false);
+    out.sink = section.get("sink").and_then(|n| n.keyword(reader));
+    out.sensitivity = section.get("sensitivity").map(|n| n.keywords(reader)).unwrap_or_default();
     out.reveal = section.get("reveal").map(|n| n.texts(reader));
     out.accepts_masked = section.get("accepts_masked").map(|n| n.texts(reader));
     out.tags = section.get("tags").map(|n| n.texts(reader));
-    out.allowed_fields = section.get("allowed_fields").map(|n| n.some_texts(reader));
+    out.allowed_fields = section.get("allowed_fields").map(|n| n.nonempty_texts(reader));
     out.agents = section.get("agents").and_then(|n| agents(reader, &n));
-    out.permissions = section.get("permissions").map(|n| n.some_texts(reader)).unwrap_or_default();
-    out.upstream_digest = section.get("upstream_digest").and_then(|n| n.parsed(reader));
+    out.permissions =
+        section.get("permissions").map(|n| n.nonempty_texts(reader)).unwrap_or_default();
+    out.upstream_digest = section.get("upstream_digest").and_then(|n| n.parse(reader));
     out.records = section.get("records").and_then(|n| records(reader, &n));
     out.output = section.get("output").map(|n| output(reader, &n)).unwrap_or_default();
-    out.clearance = section.get("clearance").and_then(|n| n.word(reader));
-    out.idempotent = section.get("idempotent").and_then(|n| n.flag(reader));
+    out.clearance = section.get("clearance").and_then(|n| n.keyword(reader));
+    out.idempotent = section.get("idempotent").and_then(|n| n.boolean(reader));
     out.timeout_ms = section.get("timeout_ms").and_then(|n| n.count(reader, 1));
-    out.visible = section.get("visible").and_then(|n| n.flag(reader));
+    out.visible = section.get("visible").and_then(|n| n.boolean(reader));
     if let Some(node) = section.get("preconditions") {
         out.preconditions = preconditions::read(reader, &node);
     }
@@ -82,8 +85,8 @@ fn contract(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Contract {
 fn effects(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Effects> {
     if !node.is_text() {
         let section = node.section(reader, &["impact", "world"])?;
-        let impact = section.need(reader, "impact").and_then(|n| n.word(reader));
-        let world = section.need(reader, "world").and_then(|n| n.word(reader));
+        let impact = section.required(reader, "impact").and_then(|n| n.keyword(reader));
+        let world = section.required(reader, "world").and_then(|n| n.keyword(reader));
         return Some(Effects { impact: impact?, world: world? });
     }
     let word = node.text(reader)?;
@@ -94,17 +97,17 @@ fn effects(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Effects> 
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("write one of {}", names.join(", ")),
         };
-        node.wrong(reader, "policy.word", format!("unknown word `{}`", shown(word)), remedy);
+        node.report(reader, "policy.word", format!("unknown word `{}`", excerpt(word)), remedy);
     }
     found
 }
 
-fn agents(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Agents> {
+fn agents(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<AllowedAgents> {
     if node.is_text() {
         return if node.text(reader)? == "any" {
-            Some(Agents::Any)
+            Some(AllowedAgents::Any)
         } else {
-            node.wrong(
+            node.report(
                 reader,
                 "policy.word",
                 "a single word here is `any`",
@@ -114,19 +117,19 @@ fn agents(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Agents> {
         };
     }
     let items = node.items(reader);
-    Some(Agents::Only(items.iter().filter_map(|n| n.parsed(reader)).collect()))
+    Some(AllowedAgents::Only(items.iter().filter_map(|n| n.parse(reader)).collect()))
 }
 
-fn pointers(reader: &mut DocumentReader<'_>, node: Option<Node<'_>>) -> BTreeSet<Pointer> {
+fn pointers(reader: &mut DocumentReader<'_>, node: Option<Node<'_>>) -> BTreeSet<JsonPointer> {
     let nodes = node.map(|node| node.one_or_many(reader)).unwrap_or_default();
     nodes.iter().filter_map(|node| arguments::pointer(reader, node)).collect()
 }
 
-fn records(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<RecordFields> {
+fn records(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<RecordIdentity> {
     let section = node.section(reader, &["id", "name"])?;
-    let id = section.need(reader, "id")?.text(reader)?.to_owned();
+    let id = section.required(reader, "id")?.text(reader)?.to_owned();
     let name = section.get("name").and_then(|n| n.text(reader).map(str::to_owned));
-    Some(RecordFields { id, name })
+    Some(RecordIdentity { id, name })
 }
 
 fn output(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> OutputLabel {
@@ -134,25 +137,25 @@ fn output(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> OutputLabel {
         return OutputLabel::default();
     };
     OutputLabel {
-        confidentiality: section.get("confidentiality").and_then(|n| n.word(reader)),
-        integrity: section.get("integrity").and_then(|n| n.word(reader)),
+        confidentiality: section.get("confidentiality").and_then(|n| n.keyword(reader)),
+        integrity: section.get("integrity").and_then(|n| n.keyword(reader)),
     }
 }
 
-fn visibility(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Visibility {
-    let mut out = Visibility::default();
+fn visibility(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> VisibilityRule {
+    let mut out = VisibilityRule::default();
     let known = ["principals", "roles", "agents", "capabilities"];
     let Some(section) = node.section(reader, &known) else { return out };
     if let Some(node) = section.get("principals") {
         out.principals = node.patterns(reader);
     }
     if let Some(node) = section.get("roles") {
-        out.roles = node.some_texts(reader);
+        out.roles = node.nonempty_texts(reader);
     }
     if let Some(node) = section.get("agents") {
         out.agents = node.patterns(reader);
     }
-    if let Some(node) = section.need(reader, "capabilities") {
+    if let Some(node) = section.required(reader, "capabilities") {
         out.capabilities = node.patterns(reader);
     }
     out

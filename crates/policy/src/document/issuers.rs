@@ -1,4 +1,4 @@
-//! The issuers of access tokens that a policy document trusts.
+//! Reads the issuers of access tokens that a policy document trusts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ const KEYS: [&str; 8] = [
     "issuer", "jwks_uri", "introspection_endpoint", "groups_claim", "required_scopes", "subjects",
     "groups", "scopes",
 ];
-/// The longest name of an issuer, which begins the names of its principals.
+/// The maximum length of an issuer's name, which is a prefix of its principals' ids.
 const MAX_NAME: usize = 32;
 
 /// Reads one issuer.
@@ -25,9 +25,9 @@ pub(super) fn issuer(
     let slug = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(slug) {
         let remedy = "write up to 32 of a-z, 0-9, `_` and `-`";
-        node.wrong(reader, "policy.value", "this cannot name an issuer", remedy);
+        node.report(reader, "policy.value", "this cannot name an issuer", remedy);
     }
-    let issuer = section.need(reader, "issuer");
+    let issuer = section.required(reader, "issuer");
     let issuer = issuer.and_then(|node| address(reader, &node));
     let mut read = TrustedIssuer::new(issuer?);
     read.jwks_uri = section.get("jwks_uri").and_then(|node| address(reader, &node));
@@ -37,11 +37,11 @@ pub(super) fn issuer(
         claim.clone_into(&mut read.groups_claim);
     }
     if let Some(node) = section.get("required_scopes") {
-        read.required_scopes = node.some_texts(reader);
+        read.required_scopes = node.nonempty_texts(reader);
     }
     if let Some(node) = section.get("subjects") {
         for (subject, node) in node.entries(reader) {
-            if let Some(id) = node.parsed::<PrincipalId>(reader) {
+            if let Some(id) = node.parse::<PrincipalId>(reader) {
                 read.subjects.insert(subject.to_owned(), id);
             }
         }
@@ -58,10 +58,10 @@ fn roles(
 ) -> BTreeMap<String, BTreeSet<String>> {
     let Some(node) = section.get(name) else { return BTreeMap::new() };
     let entries = node.entries(reader);
-    entries.into_iter().map(|(key, node)| (key.to_owned(), node.some_texts(reader))).collect()
+    entries.into_iter().map(|(key, node)| (key.to_owned(), node.nonempty_texts(reader))).collect()
 }
 
-/// An address that nobody between here and there can answer for: `https`, or `http` on this machine.
+/// Reads a URL whose answers nobody on the network can forge: `https`, or `http` on this machine.
 fn address(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<String> {
     let text = node.text(reader)?;
     let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control())
@@ -80,6 +80,6 @@ fn address(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<String> {
         return Some(text.to_owned());
     }
     let remedy = "write https:// and a host, without a user, a query or a fragment";
-    node.wrong(reader, "policy.value", "this is no address of an issuer", remedy);
+    node.report(reader, "policy.value", "this is no address of an issuer", remedy);
     None
 }

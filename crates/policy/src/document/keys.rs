@@ -1,14 +1,14 @@
-//! The keys document.
+//! Reads the keys document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weaver_types::signature::{Kind, PublicKey};
+use weaver_types::signature::{DocumentKind, PublicKey};
 use weaver_types::{PrincipalId, Timestamp};
 
 use super::header;
 use super::node::{Node, Section};
-use super::reader::{DocumentReader, shown};
-use crate::keys::{Approver, ApproverKey, Keys, Signer};
+use super::reader::{DocumentReader, excerpt};
+use crate::keys::{Approver, DocumentSigner, Keys, TimedKey};
 
 const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "approvers", "signers"];
 const APPROVER: [&str; 10] = [
@@ -17,11 +17,11 @@ const APPROVER: [&str; 10] = [
 ];
 const KEY: [&str; 3] = ["key", "not_before", "not_after"];
 const SIGNER: [&str; 4] = ["key", "documents", "not_before", "not_after"];
-/// The name of the key that stands beside its person.
-const SHORT: &str = "key";
+/// The name given to an approver's key that is written as `key` instead of in `keys`.
+const SINGLE_KEY_NAME: &str = "key";
 
-/// Whose each key is, in words.
-type Owners = BTreeMap<[u8; 32], String>;
+/// The owner of each key, for messages.
+type KeyOwners = BTreeMap<[u8; 32], String>;
 
 /// Reads a keys document.
 pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Keys {
@@ -33,47 +33,54 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> K
         signers: BTreeMap::new(),
     };
     let Some(root) = reader.root().section(reader, &KEYS) else { return out };
-    let header = header::read(reader, &root, Kind::Keys, now);
+    let header = header::read(reader, &root, DocumentKind::Keys, now);
     (out.id, out.version, out.expires) = (header.id, header.version, header.expires);
-    let mut owners = Owners::new();
+    let mut owners = KeyOwners::new();
     for (name, node) in root.get("approvers").map(|n| n.entries(reader)).unwrap_or_default() {
         let Some(approver) = approver(reader, &node) else { continue };
         for key in approver.keys.values() {
-            own(reader, &node, &mut owners, key, shown(name).to_string());
+            register_owner(reader, &node, &mut owners, key, excerpt(name).to_string());
         }
         out.approvers.insert(name.to_owned(), approver);
     }
     for (name, node) in root.get("signers").map(|n| n.entries(reader)).unwrap_or_default() {
         let Some(signer) = signer(reader, &node) else { continue };
-        own(reader, &node, &mut owners, &signer.key, format!("signer {}", shown(name)));
+        register_owner(
+            reader,
+            &node,
+            &mut owners,
+            &signer.key,
+            format!("signer {}", excerpt(name)),
+        );
         out.signers.insert(name.to_owned(), signer);
     }
     out
 }
 
-/// Notes whose a key is; one key serves one person in one office.
-fn own(
+/// Registers the owner of a key. One key belongs to one person in one capacity, so a signature
+/// always identifies its signer.
+fn register_owner(
     reader: &mut DocumentReader<'_>,
     node: &Node<'_>,
-    owners: &mut Owners,
-    key: &ApproverKey,
+    owners: &mut KeyOwners,
+    key: &TimedKey,
     owner: String,
 ) {
     if let Some(other) = owners.insert(key.key.to_bytes(), owner) {
         let message = format!("`{other}` has the same key");
-        node.wrong(reader, "policy.shared_key", message, "give each person a key of their own");
+        node.report(reader, "policy.shared_key", message, "give each person a key of their own");
     }
 }
 
 fn approver(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Approver> {
     let section = node.section(reader, &APPROVER)?;
     let keys = keys(reader, node, &section);
-    let trust = section.need(reader, "trust").and_then(|n| n.number(reader, 0..=1_000));
-    let clearance = section.need(reader, "clearance").and_then(|n| n.word(reader));
+    let trust = section.required(reader, "trust").and_then(|n| n.number(reader, 0..=1_000));
+    let clearance = section.required(reader, "clearance").and_then(|n| n.keyword(reader));
     let scopes = section.get("scopes").map(|n| n.texts(reader)).unwrap_or_default();
     let roles = section.get("roles").map(|n| n.texts(reader)).unwrap_or_default();
     let principals = section.get("principals").map(|n| principals(reader, &n)).unwrap_or_default();
-    let operator = section.get("operator").and_then(|n| n.flag(reader)).unwrap_or_default();
+    let operator = section.get("operator").and_then(|n| n.boolean(reader)).unwrap_or_default();
     let trust = u16::try_from(trust?).ok()?;
     let (keys, clearance) = (keys?, clearance?);
     Some(Approver { keys, trust, clearance, scopes, roles, principals, operator })
@@ -88,27 +95,27 @@ fn principals(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> BTreeSet<Prin
             }
             Err(error) => {
                 let remedy = "write the ids of principals";
-                node.wrong(reader, "policy.id", error.to_string(), remedy);
+                node.report(reader, "policy.id", error.to_string(), remedy);
             }
         }
     }
     out
 }
 
-/// The keys of a person: `key` with its times, or a table `keys` of such.
+/// Reads the keys of a person: either `key` with its times, or a table `keys` of those.
 fn keys(
     reader: &mut DocumentReader<'_>,
     node: &Node<'_>,
     section: &Section<'_>,
-) -> Option<BTreeMap<String, ApproverKey>> {
+) -> Option<BTreeMap<String, TimedKey>> {
     let Some(named) = section.get("keys") else {
-        return Some(BTreeMap::from([(SHORT.to_owned(), key(reader, node, section)?)]));
+        return Some(BTreeMap::from([(SINGLE_KEY_NAME.to_owned(), key(reader, node, section)?)]));
     };
     for short in KEY {
         if let Some(stray) = section.get(short) {
             let message = format!("`{short}` stands beside `keys`");
             let remedy = "write every key with its times inside `keys`";
-            stray.wrong(reader, "policy.two_forms", message, remedy);
+            stray.report(reader, "policy.two_forms", message, remedy);
         }
     }
     let mut out = BTreeMap::new();
@@ -117,44 +124,44 @@ fn keys(
         out.insert(name.to_owned(), key(reader, &entry, &inner)?);
     }
     if out.is_empty() {
-        node.wrong(reader, "policy.missing_key", "there is no key in `keys`", "write one");
+        node.report(reader, "policy.missing_key", "there is no key in `keys`", "write one");
         return None;
     }
     Some(out)
 }
 
-/// `key`, `not_before`, `not_after`.
+/// Reads `key`, `not_before` and `not_after`.
 fn key(
     reader: &mut DocumentReader<'_>,
     node: &Node<'_>,
     section: &Section<'_>,
-) -> Option<ApproverKey> {
-    let key = section.need(reader, "key").and_then(|n| n.parsed::<PublicKey>(reader));
-    let not_before = section.get("not_before").and_then(|n| n.time(reader));
-    let not_after = section.get("not_after").and_then(|n| n.time(reader));
+) -> Option<TimedKey> {
+    let key = section.required(reader, "key").and_then(|n| n.parse::<PublicKey>(reader));
+    let not_before = section.get("not_before").and_then(|n| n.timestamp(reader));
+    let not_after = section.get("not_after").and_then(|n| n.timestamp(reader));
     if let (Some(from), Some(to)) = (not_before, not_after)
         && from >= to
     {
-        node.wrong(reader, "policy.window", "`not_before` is not before `not_after`", "swap them");
+        node.report(reader, "policy.window", "`not_before` is not before `not_after`", "swap them");
     }
-    Some(ApproverKey { key: key?, not_before, not_after })
+    Some(TimedKey { key: key?, not_before, not_after })
 }
 
-fn signer(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Signer> {
+fn signer(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<DocumentSigner> {
     let section = node.section(reader, &SIGNER)?;
     let key = key(reader, node, &section);
-    let list = section.need(reader, "documents")?;
+    let list = section.required(reader, "documents")?;
     let mut documents = BTreeSet::new();
-    for word in list.some_texts(reader) {
+    for word in list.nonempty_texts(reader) {
         match word.as_str() {
-            "policy" => documents.insert(Kind::Policy),
-            "contracts" => documents.insert(Kind::Contracts),
+            "policy" => documents.insert(DocumentKind::Policy),
+            "contracts" => documents.insert(DocumentKind::Contracts),
             other => {
-                let message = format!("`{}` cannot be signed by anybody else", shown(other));
-                list.wrong(reader, "policy.word", message, "write policy or contracts");
+                let message = format!("`{}` cannot be signed by anybody else", excerpt(other));
+                list.report(reader, "policy.word", message, "write policy or contracts");
                 false
             }
         };
     }
-    Some(Signer { key: key?, documents })
+    Some(DocumentSigner { key: key?, documents })
 }

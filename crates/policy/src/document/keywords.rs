@@ -1,20 +1,20 @@
-//! The words of the documents, for messages that name them.
+//! The keywords of the document language, for messages that list them.
 
 use weaver_types::{
     Confidentiality, Impact, Integrity, JustificationSource, Operation, ResponseMode, Rung,
     SafetyClass, SafetyMode, SensitivityTag, SinkKind, World,
 };
 
-use crate::bounds::Enforcement;
 use crate::enforcement::RuleEnforcement;
-use crate::limit::LimitKey;
-use crate::matching::Sensitivity;
+use crate::match_conditions::SensitivityCondition;
+use crate::policy_settings::ContractEnforcement;
 use crate::provenance::ValueOrigin;
-use crate::time_window::Day;
+use crate::rate_limit::LimitKey;
+use crate::time_window::Weekday;
 
-/// A type that documents write as one of a few words.
+/// A type that documents write as one of a few keywords.
 pub(super) trait Keywords {
-    /// The words.
+    /// The keywords.
     const KEYWORDS: &'static [&'static str];
 }
 
@@ -52,11 +52,11 @@ words! {
     Confidentiality: "public" "internal" "confidential" "restricted";
     Integrity: "trusted" "untrusted";
     SensitivityTag: "memory" "pii" "pci" "secrets";
-    Sensitivity: "none" "memory" "pii" "pci" "secrets";
-    Day: "mon" "tue" "wed" "thu" "fri" "sat" "sun";
+    SensitivityCondition: "none" "memory" "pii" "pci" "secrets";
+    Weekday: "mon" "tue" "wed" "thu" "fri" "sat" "sun";
     ValueOrigin: "user" "trusted";
     LimitKey: "principal" "capability" "run" "agent";
-    Enforcement: "off" "observe" "enforce";
+    ContractEnforcement: "off" "observe" "enforce";
     RuleEnforcement: "observe" "enforce";
     ResponseMode: "raw" "auto" "table" "summary" "handle_only";
 }

@@ -1,4 +1,5 @@
-//! Reading values out of the syntax tree, with a finding for everything that does not fit.
+//! Reads typed values from the TOML syntax tree, and reports a finding for each value that does not
+//! conform.
 
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
@@ -10,14 +11,14 @@ use weaver_text::suggest::nearest;
 use weaver_types::Timestamp;
 
 use super::keywords::Keywords;
-use super::reader::{DocumentReader, shown};
-use super::{MAX_DEPTH, MAX_ENTRIES, canonical};
+use super::reader::{DocumentReader, excerpt};
+use super::{MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_ENTRIES, canonical};
 use crate::pattern::Pattern;
 
-/// The longest text inside a document, in bytes.
-const MAX_TEXT: usize = 4_096;
+/// The maximum length of a text in a document, in bytes.
+const MAX_TEXT_BYTES: usize = 4_096;
 
-/// A value with its place and its key.
+/// A value with its position and its key path.
 #[derive(Clone)]
 pub(super) struct Node<'t> {
     kind: NodeValue<'t>,
@@ -31,20 +32,20 @@ enum NodeValue<'t> {
     Inner(&'t DeValue<'t>),
 }
 
-/// A table whose keys are all known.
+/// A table whose keys have been checked.
 pub(super) struct Section<'t> {
     table: &'t DeTable<'t>,
     span: Range<usize>,
     key: String,
 }
 
-fn child(parent: &str, name: &str) -> String {
+fn child_key(parent: &str, name: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     let dot = if parent.is_empty() { "" } else { "." };
     if !name.is_empty() && name.len() <= 80 && name.bytes().all(plain) {
         format!("{parent}{dot}{name}")
     } else {
-        format!("{parent}{dot}\"{}\"", shown(name))
+        format!("{parent}{dot}\"{}\"", excerpt(name))
     }
 }
 
@@ -53,8 +54,8 @@ impl<'t> Node<'t> {
         Self { kind: NodeValue::Root(table), span, key }
     }
 
-    /// Notes what is wrong with this value.
-    pub(super) fn wrong(
+    /// Reports a finding about this value.
+    pub(super) fn report(
         &self,
         reader: &mut DocumentReader<'_>,
         code: &'static str,
@@ -64,7 +65,7 @@ impl<'t> Node<'t> {
         reader.report(Some(self.span.clone()), &self.key, code, message, remedy);
     }
 
-    fn of_type(&self, reader: &mut DocumentReader<'_>, wanted: &str) {
+    fn report_type(&self, reader: &mut DocumentReader<'_>, wanted: &str) {
         let found = match self.kind {
             NodeValue::Root(_) => "a table",
             NodeValue::Inner(value) => match value.type_str() {
@@ -77,7 +78,7 @@ impl<'t> Node<'t> {
                 _ => "a table",
             },
         };
-        self.wrong(reader, "policy.type", format!("this is {found}"), format!("write {wanted}"));
+        self.report(reader, "policy.type", format!("this is {found}"), format!("write {wanted}"));
     }
 
     fn as_table(&self) -> Option<&'t DeTable<'t>> {
@@ -87,14 +88,14 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The table, after every key that is not among `known` was noted.
+    /// Returns the table, after reporting every key that is not in `known`.
     pub(super) fn section(
         &self,
         reader: &mut DocumentReader<'_>,
         known: &[&str],
     ) -> Option<Section<'t>> {
         let Some(table) = self.as_table() else {
-            self.of_type(reader, "a table");
+            self.report_type(reader, "a table");
             return None;
         };
         for key in table.keys() {
@@ -104,21 +105,21 @@ impl<'t> Node<'t> {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => format!("known here: {}", known.join(", ")),
                 };
-                let message = format!("unknown key `{}`", shown(name));
-                let place = child(&self.key, name);
+                let message = format!("unknown key `{}`", excerpt(name));
+                let place = child_key(&self.key, name);
                 reader.report(Some(key.span()), &place, "policy.unknown_key", message, remedy);
             }
         }
         Some(Section { table, span: self.span.clone(), key: self.key.clone() })
     }
 
-    /// The entries of a table whose keys are free, such as names.
+    /// The entries of a table with arbitrary keys, such as names.
     pub(super) fn entries(&self, reader: &mut DocumentReader<'_>) -> Vec<(&'t str, Node<'t>)> {
         let Some(table) = self.as_table() else {
-            self.of_type(reader, "a table");
+            self.report_type(reader, "a table");
             return Vec::new();
         };
-        self.bound(reader, table.len());
+        self.check_entry_count(reader, table.len());
         let entry = |(key, value): (
             &'t toml::Spanned<std::borrow::Cow<'t, str>>,
             &'t toml::Spanned<DeValue<'t>>,
@@ -127,42 +128,42 @@ impl<'t> Node<'t> {
             let node = Node {
                 kind: NodeValue::Inner(value.get_ref()),
                 span: key.span(),
-                key: child(&self.key, name),
+                key: child_key(&self.key, name),
             };
             (name, node)
         };
-        table.iter().take(MAX_ENTRIES).map(entry).collect()
+        table.iter().take(MAX_DOCUMENT_ENTRIES).map(entry).collect()
     }
 
     /// The items of a list.
     pub(super) fn items(&self, reader: &mut DocumentReader<'_>) -> Vec<Node<'t>> {
         let NodeValue::Inner(DeValue::Array(list)) = self.kind else {
-            self.of_type(reader, "a list");
+            self.report_type(reader, "a list");
             return Vec::new();
         };
-        self.bound(reader, list.len());
+        self.check_entry_count(reader, list.len());
         let item = |(index, value): (usize, &'t toml::Spanned<DeValue<'t>>)| Node {
             kind: NodeValue::Inner(value.get_ref()),
             span: value.span(),
             key: format!("{}[{index}]", self.key),
         };
-        list.iter().take(MAX_ENTRIES).enumerate().map(item).collect()
+        list.iter().take(MAX_DOCUMENT_ENTRIES).enumerate().map(item).collect()
     }
 
-    fn bound(&self, reader: &mut DocumentReader<'_>, count: usize) {
-        if count > MAX_ENTRIES {
-            let message = format!("{count} entries, the limit is {MAX_ENTRIES}");
-            self.wrong(reader, "policy.too_many", message, "merge entries or remove some");
+    fn check_entry_count(&self, reader: &mut DocumentReader<'_>, count: usize) {
+        if count > MAX_DOCUMENT_ENTRIES {
+            let message = format!("{count} entries, the limit is {MAX_DOCUMENT_ENTRIES}");
+            self.report(reader, "policy.too_many", message, "merge entries or remove some");
         }
     }
 
-    /// One value or a list of them, at least one.
+    /// A single value or a non-empty list of values.
     pub(super) fn one_or_many(&self, reader: &mut DocumentReader<'_>) -> Vec<Node<'t>> {
         match self.kind {
             NodeValue::Inner(DeValue::Array(_)) => {
                 let items = self.items(reader);
                 if items.is_empty() {
-                    self.wrong(
+                    self.report(
                         reader,
                         "policy.empty_list",
                         "an empty list fits nothing",
@@ -175,7 +176,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Whether this is a text.
+    /// Whether this value is a text.
     pub(super) fn is_text(&self) -> bool {
         matches!(self.kind, NodeValue::Inner(DeValue::String(_)))
     }
@@ -183,11 +184,11 @@ impl<'t> Node<'t> {
     /// A text of 1 to 4,096 bytes.
     pub(super) fn text(&self, reader: &mut DocumentReader<'_>) -> Option<&'t str> {
         let NodeValue::Inner(DeValue::String(text)) = self.kind else {
-            self.of_type(reader, "a text in quotes");
+            self.report_type(reader, "a text in quotes");
             return None;
         };
-        if text.trim().is_empty() || text.len() > MAX_TEXT {
-            self.wrong(
+        if text.trim().is_empty() || text.len() > MAX_TEXT_BYTES {
+            self.report(
                 reader,
                 "policy.text",
                 "the text is empty or too long",
@@ -198,10 +199,10 @@ impl<'t> Node<'t> {
         Some(text.as_ref())
     }
 
-    /// A text of any length, also an empty one.
-    pub(super) fn any_text(&self, reader: &mut DocumentReader<'_>) -> Option<&'t str> {
+    /// A text of any length, possibly empty.
+    pub(super) fn text_or_empty(&self, reader: &mut DocumentReader<'_>) -> Option<&'t str> {
         let NodeValue::Inner(DeValue::String(text)) = self.kind else {
-            self.of_type(reader, "a text in quotes");
+            self.report_type(reader, "a text in quotes");
             return None;
         };
         Some(text.as_ref())
@@ -210,19 +211,19 @@ impl<'t> Node<'t> {
     /// Any value, as JSON.
     pub(super) fn json(&self, reader: &mut DocumentReader<'_>) -> Option<Value> {
         let NodeValue::Inner(value) = self.kind else {
-            self.of_type(reader, "a value");
+            self.report_type(reader, "a value");
             return None;
         };
-        match canonical::plain(value, &self.span, MAX_DEPTH) {
+        match canonical::to_json(value, &self.span, MAX_DOCUMENT_DEPTH) {
             Ok(value) => Some(value),
-            Err(refusal) => {
-                self.wrong(reader, refusal.code, refusal.message, refusal.remedy);
+            Err(failure) => {
+                self.report(reader, failure.code, failure.message, failure.remedy);
                 None
             }
         }
     }
 
-    /// Whether this is a table without any key.
+    /// Whether this value is a table without keys.
     pub(super) fn is_empty_table(&self) -> bool {
         self.as_table().is_some_and(DeTable::is_empty)
     }
@@ -234,34 +235,34 @@ impl<'t> Node<'t> {
         bounds: RangeInclusive<u64>,
     ) -> Option<u64> {
         let NodeValue::Inner(DeValue::Integer(number)) = self.kind else {
-            self.of_type(reader, "a whole number");
+            self.report_type(reader, "a whole number");
             return None;
         };
         let found = u64::from_str_radix(number.as_str(), number.radix()).ok();
         let found = found.filter(|n| bounds.contains(n));
         if found.is_none() {
             let remedy = format!("write {} to {}", bounds.start(), bounds.end());
-            self.wrong(reader, "policy.bounds", "the number is out of bounds", remedy);
+            self.report(reader, "policy.bounds", "the number is out of bounds", remedy);
         }
         found
     }
 
-    /// A number of 32 bits, at least `least`.
+    /// A 32-bit number of at least `least`.
     pub(super) fn count(&self, reader: &mut DocumentReader<'_>, least: u32) -> Option<u32> {
         self.number(reader, least.into()..=u32::MAX.into()).and_then(|n| u32::try_from(n).ok())
     }
 
     /// True or false.
-    pub(super) fn flag(&self, reader: &mut DocumentReader<'_>) -> Option<bool> {
+    pub(super) fn boolean(&self, reader: &mut DocumentReader<'_>) -> Option<bool> {
         let NodeValue::Inner(DeValue::Boolean(flag)) = self.kind else {
-            self.of_type(reader, "true or false");
+            self.report_type(reader, "true or false");
             return None;
         };
         Some(*flag)
     }
 
-    /// A point in time: RFC 3339 with an offset, in quotes or not.
-    pub(super) fn time(&self, reader: &mut DocumentReader<'_>) -> Option<Timestamp> {
+    /// A point in time in RFC 3339 with an offset, with or without quotes.
+    pub(super) fn timestamp(&self, reader: &mut DocumentReader<'_>) -> Option<Timestamp> {
         let text = match self.kind {
             NodeValue::Inner(DeValue::String(text)) => Some(text.to_string()),
             NodeValue::Inner(DeValue::Datetime(time)) => Some(time.to_string()),
@@ -270,13 +271,13 @@ impl<'t> Node<'t> {
         let time = text.as_deref().and_then(Timestamp::parse_rfc3339);
         if time.is_none() {
             let message = "this is no point in time";
-            self.wrong(reader, "policy.time", message, "write it as 2027-01-31T00:00:00Z");
+            self.report(reader, "policy.time", message, "write it as 2027-01-31T00:00:00Z");
         }
         time
     }
 
-    /// One of the words of a type.
-    pub(super) fn word<T: Keywords + DeserializeOwned>(
+    /// A keyword of the type.
+    pub(super) fn keyword<T: Keywords + DeserializeOwned>(
         &self,
         reader: &mut DocumentReader<'_>,
     ) -> Option<T> {
@@ -287,17 +288,17 @@ impl<'t> Node<'t> {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("write one of {}", T::KEYWORDS.join(", ")),
             };
-            self.wrong(reader, "policy.word", format!("unknown word `{}`", shown(text)), remedy);
+            self.report(reader, "policy.word", format!("unknown word `{}`", excerpt(text)), remedy);
         }
         found
     }
 
-    /// One word or a list of them.
-    pub(super) fn words<T: Keywords + DeserializeOwned + Ord>(
+    /// One keyword or a list of keywords.
+    pub(super) fn keywords<T: Keywords + DeserializeOwned + Ord>(
         &self,
         reader: &mut DocumentReader<'_>,
     ) -> BTreeSet<T> {
-        self.one_or_many(reader).iter().filter_map(|node| node.word(reader)).collect()
+        self.one_or_many(reader).iter().filter_map(|node| node.keyword(reader)).collect()
     }
 
     /// A pattern.
@@ -306,13 +307,13 @@ impl<'t> Node<'t> {
         match Pattern::parse(text) {
             Ok(pattern) => Some(pattern),
             Err(error) => {
-                self.wrong(reader, "policy.pattern", error.to_string(), "shorten the pattern");
+                self.report(reader, "policy.pattern", error.to_string(), "shorten the pattern");
                 None
             }
         }
     }
 
-    /// One pattern or a list of them, sorted, each once.
+    /// One pattern or a list of patterns, sorted and without duplicates.
     pub(super) fn patterns(&self, reader: &mut DocumentReader<'_>) -> Vec<Pattern> {
         let nodes = self.one_or_many(reader);
         let set: BTreeSet<_> = nodes.iter().filter_map(|node| node.pattern(reader)).collect();
@@ -326,13 +327,13 @@ impl<'t> Node<'t> {
     }
 
     /// A list of at least one text.
-    pub(super) fn some_texts(&self, reader: &mut DocumentReader<'_>) -> BTreeSet<String> {
+    pub(super) fn nonempty_texts(&self, reader: &mut DocumentReader<'_>) -> BTreeSet<String> {
         let nodes = self.one_or_many(reader);
         nodes.iter().filter_map(|node| node.text(reader)).map(str::to_owned).collect()
     }
 
-    /// A text that parses.
-    pub(super) fn parsed<T: std::str::FromStr>(&self, reader: &mut DocumentReader<'_>) -> Option<T>
+    /// A text that parses as `T`.
+    pub(super) fn parse<T: std::str::FromStr>(&self, reader: &mut DocumentReader<'_>) -> Option<T>
     where
         T::Err: std::fmt::Display,
     {
@@ -340,7 +341,7 @@ impl<'t> Node<'t> {
         match text.parse() {
             Ok(value) => Some(value),
             Err(error) => {
-                self.wrong(reader, "policy.value", error.to_string(), "correct this value");
+                self.report(reader, "policy.value", error.to_string(), "correct this value");
                 None
             }
         }
@@ -348,19 +349,23 @@ impl<'t> Node<'t> {
 }
 
 impl<'t> Section<'t> {
-    /// The value under this key, if there is one.
+    /// The value of this key, if present.
     pub(super) fn get(&self, name: &str) -> Option<Node<'t>> {
         let (key, value) = self.table.get_key_value(name)?;
-        // The place of a table or list is that of its key, which is where people look.
+        // A table or list is reported at its key, where people look for it.
         let span = match value.get_ref() {
             DeValue::Table(_) | DeValue::Array(_) => key.span(),
             _ => value.span(),
         };
-        Some(Node { kind: NodeValue::Inner(value.get_ref()), span, key: child(&self.key, name) })
+        Some(Node {
+            kind: NodeValue::Inner(value.get_ref()),
+            span,
+            key: child_key(&self.key, name),
+        })
     }
 
-    /// The value under a key that must be there.
-    pub(super) fn need(&self, reader: &mut DocumentReader<'_>, name: &str) -> Option<Node<'t>> {
+    /// The value of a required key.
+    pub(super) fn required(&self, reader: &mut DocumentReader<'_>, name: &str) -> Option<Node<'t>> {
         let found = self.get(name);
         if found.is_none() {
             let message = format!("`{name}` is missing");
@@ -376,7 +381,7 @@ impl<'t> Section<'t> {
         found
     }
 
-    /// True when the table has no key at all.
+    /// True if the table has no keys.
     pub(super) fn is_empty(&self) -> bool {
         self.table.is_empty()
     }

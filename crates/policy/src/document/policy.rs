@@ -1,6 +1,6 @@
-//! The policy document.
+//! Reads the policy document.
 
-use weaver_types::signature::Kind;
+use weaver_types::signature::DocumentKind;
 use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use super::node::Node;
@@ -15,11 +15,11 @@ const KEYS: [&str; 16] = [
     "limits", "signals", "approvals",
 ];
 
-/// Reads a policy.
+/// Reads a policy document.
 pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Policy {
     let mut policy = Policy::new("");
     let Some(root) = reader.root().section(reader, &KEYS) else { return policy };
-    let header = header::read(reader, &root, Kind::Policy, now);
+    let header = header::read(reader, &root, DocumentKind::Policy, now);
     (policy.id, policy.version, policy.expires) = (header.id, header.version, header.expires);
     if let Some(node) = root.get("principals") {
         for (name, node) in node.entries(reader) {
@@ -40,7 +40,7 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> P
                     }
                     Err(error) => {
                         let remedy = "write a host, as in \"docs.rs\" or \"*.example.org\"";
-                        node.wrong(reader, "policy.destination", error.to_string(), remedy);
+                        node.report(reader, "policy.destination", error.to_string(), remedy);
                     }
                 }
             }
@@ -70,22 +70,22 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> P
             policy.limits.push(limits::limit(reader, &node));
         }
     }
-    let enforcement = root.get("contract_enforcement").and_then(|n| n.word(reader));
+    let enforcement = root.get("contract_enforcement").and_then(|n| n.keyword(reader));
     policy.contract_enforcement = enforcement.unwrap_or_default();
     let said = root.get("enforcement");
-    let enforcement = said.as_ref().and_then(|n| n.word(reader));
+    let enforcement = said.as_ref().and_then(|n| n.keyword(reader));
     policy.enforcement = enforcement.unwrap_or_default();
     policy.signals = root.get("signals").map(|n| limits::signals(reader, &n)).unwrap_or_default();
     policy.approvals =
         root.get("approvals").map(|n| limits::approvals(reader, &n)).unwrap_or_default();
-    if header.format == Some(1) && (said.is_some() || policy.speaks_of_enforcement()) {
+    if header.format == Some(1) && (said.is_some() || policy.uses_enforcement()) {
         let node = said.or_else(|| root.get("format"));
         let message = "`enforcement` is known from form 2 on, and this document has `format = 1`";
         if let Some(node) = node {
-            node.wrong(reader, "policy.older_format", message, "write `format = 2`");
+            node.report(reader, "policy.older_format", message, "write `format = 2`");
         }
     }
-    validate::note(reader, validate::policy(&policy));
+    validate::report_problems(reader, validate::policy_problems(&policy));
     policy
 }
 
@@ -94,7 +94,7 @@ fn principal(reader: &mut DocumentReader<'_>, name: &str, node: &Node<'_>) -> Op
     let id = match PrincipalId::parse(name) {
         Ok(id) => id,
         Err(error) => {
-            node.wrong(reader, "policy.value", error.to_string(), "write another name");
+            node.report(reader, "policy.value", error.to_string(), "write another name");
             return None;
         }
     };
@@ -112,6 +112,6 @@ fn principal(reader: &mut DocumentReader<'_>, name: &str, node: &Node<'_>) -> Op
             }
         }
     }
-    principal.agent = section.get("agent").and_then(|n| n.parsed::<AgentId>(reader));
+    principal.agent = section.get("agent").and_then(|n| n.parse::<AgentId>(reader));
     Some(principal)
 }

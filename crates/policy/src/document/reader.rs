@@ -1,25 +1,25 @@
-//! A parsed document with the positions of its values and the findings about it.
+//! A parsed document with the positions of its values, and the findings about it.
 
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeArray, DeTable};
 use weaver_types::Digest;
-use weaver_types::signature::Kind;
+use weaver_types::signature::DocumentKind;
 
 use super::node::Node;
-use super::{MAX_BYTES, MAX_DEPTH, canonical, outline};
-use crate::error::{Finding, LoadError, MAX_FINDINGS};
+use super::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, canonical, limit_scan};
+use crate::error::{DocumentFinding, LoadError, MAX_FINDINGS};
 
-/// How much of a foreign text a message repeats, in characters.
-const MAX_REPEATED: usize = 80;
+/// The maximum length of foreign text in a message, in characters.
+const MAX_EXCERPT_CHARS: usize = 80;
 
-/// A text as it may be shown in a message: escaped and cut.
-pub(super) fn shown(text: &str) -> String {
-    weaver_text::escape::line(text).chars().take(MAX_REPEATED).collect()
+/// Escapes and truncates a text for a message.
+pub(super) fn excerpt(text: &str) -> String {
+    weaver_text::escape::line(text).chars().take(MAX_EXCERPT_CHARS).collect()
 }
 
-/// The text of a document within its limit, with the syntax tree over it.
+/// The text of a document within the size limits, and its syntax tree.
 pub(super) struct DocumentText<'a> {
     file: &'a str,
     toml: &'a str,
@@ -27,17 +27,17 @@ pub(super) struct DocumentText<'a> {
 }
 
 impl<'a> DocumentText<'a> {
-    /// Parses the text.
+    /// Checks the limits and parses the text.
     pub(super) fn new(file: &'a str, toml: &'a str) -> Result<Self, LoadError> {
-        if toml.len() > MAX_BYTES {
-            return Err(LoadError::whole(
+        if toml.len() > MAX_DOCUMENT_BYTES {
+            return Err(LoadError::for_file(
                 file,
                 "policy.too_large",
-                format!("the document has {} bytes, the limit is {MAX_BYTES}", toml.len()),
+                format!("the document has {} bytes, the limit is {MAX_DOCUMENT_BYTES}", toml.len()),
                 "split it or remove what is not needed",
             ));
         }
-        if let Some(excess) = outline::limit_exceeded(toml) {
+        if let Some(excess) = limit_scan::limit_exceeded(toml) {
             let span = Some(excess.at..excess.at);
             let (message, remedy) = (excess.message.to_owned(), excess.remedy.to_owned());
             let finding =
@@ -49,7 +49,7 @@ impl<'a> DocumentText<'a> {
                 error.span(),
                 None,
                 "policy.syntax",
-                format!("not TOML: {}", shown(error.message())),
+                format!("not TOML: {}", excerpt(error.message())),
                 "correct the syntax here".to_owned(),
             )])
         })?;
@@ -57,7 +57,7 @@ impl<'a> DocumentText<'a> {
     }
 }
 
-/// Where lines begin, to turn offsets into lines and columns.
+/// The offsets of line starts, to convert offsets into lines and columns.
 struct LineIndex<'t> {
     file: &'t str,
     toml: &'t str,
@@ -70,7 +70,7 @@ impl<'t> LineIndex<'t> {
         Self { file, toml, lines: std::iter::once(0).chain(ends).collect() }
     }
 
-    fn place(&self, offset: usize) -> (usize, usize) {
+    fn line_and_column(&self, offset: usize) -> (usize, usize) {
         let line = self.lines.partition_point(|start| *start <= offset).max(1);
         let start = self.lines.get(line - 1).copied().unwrap_or(0);
         let column = self.toml.get(start..offset).map_or(0, |text| text.chars().count()) + 1;
@@ -84,14 +84,14 @@ impl<'t> LineIndex<'t> {
         code: &'static str,
         message: String,
         remedy: String,
-    ) -> Finding {
-        let (line, column) = span.map(|span| self.place(span.start)).unzip();
+    ) -> DocumentFinding {
+        let (line, column) = span.map(|span| self.line_and_column(span.start)).unzip();
         let key = key.filter(|key| !key.is_empty());
-        Finding { file: self.file.to_owned(), line, column, key, code, message, remedy }
+        DocumentFinding { file: self.file.to_owned(), line, column, key, code, message, remedy }
     }
 }
 
-/// One step of the way to a value.
+/// One step of the path to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PathStep {
     /// Into a table.
@@ -105,7 +105,7 @@ pub(super) struct DocumentReader<'t> {
     lines: LineIndex<'t>,
     root: &'t Spanned<DeTable<'t>>,
     json: Option<Vec<u8>>,
-    findings: Vec<Finding>,
+    findings: Vec<DocumentFinding>,
 }
 
 impl<'t> DocumentReader<'t> {
@@ -113,15 +113,15 @@ impl<'t> DocumentReader<'t> {
     pub(super) fn open(text: &'t DocumentText<'_>) -> Result<Self, LoadError> {
         let lines = LineIndex::new(text.file, text.toml);
         let mut reader = Self { lines, root: &text.root, json: None, findings: Vec::new() };
-        match canonical::bytes(&text.root, MAX_DEPTH) {
+        match canonical::canonical_bytes(&text.root, MAX_DOCUMENT_DEPTH) {
             Ok(json) => reader.json = Some(json),
-            Err(refusal) => {
+            Err(failure) => {
                 reader.report(
-                    Some(refusal.span),
+                    Some(failure.span),
                     "",
-                    refusal.code,
-                    refusal.message,
-                    refusal.remedy,
+                    failure.code,
+                    failure.message,
+                    failure.remedy,
                 );
                 return Err(LoadError::new(reader.findings));
             }
@@ -129,17 +129,17 @@ impl<'t> DocumentReader<'t> {
         Ok(reader)
     }
 
-    /// The digest of the document as one of that kind.
-    pub(super) fn digest(&self, kind: Kind) -> Option<Digest> {
+    /// The digest of the document, as a document of this kind.
+    pub(super) fn digest(&self, kind: DocumentKind) -> Option<Digest> {
         self.json.as_ref().map(|json| kind.digest(json))
     }
 
-    /// The whole document.
+    /// The root table.
     pub(super) fn root(&self) -> Node<'t> {
         Node::table(self.root.get_ref(), self.root.span(), String::new())
     }
 
-    /// Notes what is wrong at a place.
+    /// Reports a finding at a position.
     pub(super) fn report(
         &mut self,
         span: Option<Range<usize>>,
@@ -155,7 +155,7 @@ impl<'t> DocumentReader<'t> {
         }
     }
 
-    /// The place of what the steps lead to, or of the last step that exists.
+    /// The position of the value at the end of the path, or of the last step that exists.
     pub(super) fn locate(&self, steps: &[PathStep]) -> Range<usize> {
         let mut span = self.root.span();
         let mut table = Some(self.root.get_ref());
@@ -181,13 +181,13 @@ impl<'t> DocumentReader<'t> {
         span
     }
 
-    /// How much was noted so far.
-    pub(super) fn noted(&self) -> usize {
+    /// The number of findings so far.
+    pub(super) fn finding_count(&self) -> usize {
         self.findings.len()
     }
 
-    /// Everything that was noted.
-    pub(super) fn into_findings(self) -> Vec<Finding> {
+    /// All findings.
+    pub(super) fn into_findings(self) -> Vec<DocumentFinding> {
         self.findings
     }
 }

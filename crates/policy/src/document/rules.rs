@@ -1,12 +1,12 @@
-//! Rules, as documents write them.
+//! Reads rules of a policy document.
 
 use weaver_types::ReasonCode;
 
 use super::authority;
-use super::matches::{empty_table, fitting, matches, roles};
+use super::matches::{attribute_patterns, matches, name_condition, report_empty_table};
 use super::node::Node;
-use super::reader::{DocumentReader, shown};
-use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Rule};
+use super::reader::{DocumentReader, excerpt};
+use crate::rule::{DENY_RULE_CODES, Effect, JustificationRequirement, Requirements, Rule};
 
 const RULE: [&str; 9] = [
     "name", "match", "require", "effect", "enforcement", "reason", "code", "constraints",
@@ -14,13 +14,14 @@ const RULE: [&str; 9] = [
 ];
 const REQUIRE: [&str; 4] = ["roles", "permissions", "attributes", "justification"];
 
-/// Reads one rule. What could not be read was noted, so that the place of the other rules stays.
+/// Reads one rule. If it cannot be read, a finding is reported and a placeholder returned, so the
+/// indexes of the other rules stay correct.
 pub(super) fn rule(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Rule {
     let Some(section) = node.section(reader, &RULE) else { return Rule::new("", Effect::Deny) };
-    let name = section.need(reader, "name").and_then(|n| n.text(reader)).unwrap_or_default();
-    let effect = section.need(reader, "effect").and_then(|n| effect(reader, &n));
+    let name = section.required(reader, "name").and_then(|n| n.text(reader)).unwrap_or_default();
+    let effect = section.required(reader, "effect").and_then(|n| effect(reader, &n));
     let mut rule = Rule::new(name, effect.unwrap_or(Effect::Deny));
-    if let Some(node) = section.need(reader, "match") {
+    if let Some(node) = section.required(reader, "match") {
         rule.matches = matches(reader, &node);
     }
     if let Some(node) = section.get("require") {
@@ -29,7 +30,7 @@ pub(super) fn rule(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Rule {
     if let Some(node) = section.get("reason") {
         rule.reason = node.text(reader).unwrap_or_default().to_owned();
     }
-    rule.enforcement = section.get("enforcement").and_then(|n| n.word(reader));
+    rule.enforcement = section.get("enforcement").and_then(|n| n.keyword(reader));
     rule.code = section.get("code").and_then(|n| code(reader, &n));
     if let Some(node) = section.get("constraints") {
         rule.constraints = authority::constraints(reader, &node);
@@ -45,41 +46,41 @@ fn effect(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Effect> {
     let all = [Effect::Allow, Effect::Deny, Effect::RequireApproval];
     let found = all.into_iter().find(|effect| effect.as_str() == word);
     if found.is_none() {
-        let message = format!("unknown effect `{}`", shown(word));
-        node.wrong(reader, "policy.word", message, "write allow, deny or require_approval");
+        let message = format!("unknown effect `{}`", excerpt(word));
+        node.report(reader, "policy.word", message, "write allow, deny or require_approval");
     }
     found
 }
 
 fn code(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<ReasonCode> {
     let word = node.text(reader)?;
-    let found = DENY_CODES.iter().map(|(code, _)| *code).find(|code| code.as_str() == word);
+    let found = DENY_RULE_CODES.iter().map(|(code, _)| *code).find(|code| code.as_str() == word);
     if found.is_none() {
-        let names = DENY_CODES.map(|(code, _)| code.as_str());
+        let names = DENY_RULE_CODES.map(|(code, _)| code.as_str());
         let remedy = match weaver_text::suggest::nearest(word, names) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("write one of {}", names.join(", ")),
         };
-        let message = format!("unknown code `{}`", shown(word));
-        node.wrong(reader, "policy.word", message, remedy);
+        let message = format!("unknown code `{}`", excerpt(word));
+        node.report(reader, "policy.word", message, remedy);
     }
     found
 }
 
-fn require(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Require {
-    let mut out = Require::default();
+fn require(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Requirements {
+    let mut out = Requirements::default();
     let Some(section) = node.section(reader, &REQUIRE) else { return out };
     if section.is_empty() {
-        empty_table(reader, node);
+        report_empty_table(reader, node);
     }
     if let Some(node) = section.get("roles") {
-        out.roles = roles(reader, &node);
+        out.roles = name_condition(reader, &node);
     }
     if let Some(node) = section.get("permissions") {
-        out.permissions = node.some_texts(reader);
+        out.permissions = node.nonempty_texts(reader);
     }
     if let Some(node) = section.get("attributes") {
-        out.attributes = fitting(reader, &node);
+        out.attributes = attribute_patterns(reader, &node);
     }
     if let Some(node) = section.get("justification") {
         out.justification = Some(justification(reader, &node));
@@ -87,14 +88,14 @@ fn require(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Require {
     out
 }
 
-fn justification(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> JustificationNeed {
-    let mut out = JustificationNeed::default();
+fn justification(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> JustificationRequirement {
+    let mut out = JustificationRequirement::default();
     let Some(section) = node.section(reader, &["min_chars", "sources"]) else { return out };
     if let Some(chars) = section.get("min_chars").and_then(|n| n.count(reader, 1)) {
         out.min_chars = chars;
     }
     if let Some(node) = section.get("sources") {
-        out.sources = node.words(reader);
+        out.sources = node.keywords(reader);
     }
     out
 }

@@ -1,25 +1,25 @@
-//! What must hold beyond the form, for documents and for values built in code alike.
+//! Validates constraints beyond the format, for documents and for values built in code.
 
 mod matches;
 
 use std::collections::BTreeMap;
 
-use weaver_types::{Authority, CapabilityId, Constraints, TIMEOUT_MS};
+use weaver_types::{ApprovalAuthority, CapabilityId, Constraints, TIMEOUT_MS};
 
-use super::MAX_ENTRIES;
-use super::reader::{DocumentReader, PathStep, shown};
+use super::MAX_DOCUMENT_ENTRIES;
+use super::reader::{DocumentReader, PathStep, excerpt};
 use crate::contract::{Contract, Contracts};
-use crate::error::{Finding, LoadError};
+use crate::error::{DocumentFinding, LoadError};
 use crate::pattern::Pattern;
 use crate::policy::Policy;
-use crate::rule::{DENY_CODES, Effect, Require, Rule};
+use crate::rule::{DENY_RULE_CODES, Effect, Requirements, Rule};
 
-/// The longest name of a rule, in bytes.
+/// The maximum length of a rule's name, in bytes.
 const MAX_NAME: usize = 128;
-/// The longest justification that a rule may ask for.
+/// The largest minimum length of a justification that a rule may require.
 const MAX_JUSTIFICATION: u32 = 1_000;
 
-/// What is wrong, and which way leads to it.
+/// A problem and the path to it.
 pub(super) struct Problem {
     steps: Vec<PathStep>,
     code: &'static str,
@@ -27,11 +27,11 @@ pub(super) struct Problem {
     remedy: &'static str,
 }
 
-fn key(name: &str) -> PathStep {
+fn key_step(name: &str) -> PathStep {
     PathStep::Key(name.to_owned())
 }
 
-fn text(steps: &[PathStep]) -> String {
+fn key_path(steps: &[PathStep]) -> String {
     let mut out = String::new();
     for step in steps {
         match step {
@@ -41,48 +41,52 @@ fn text(steps: &[PathStep]) -> String {
                 if !out.is_empty() {
                     out.push('.');
                 }
-                out.push_str(&if plain { name.clone() } else { format!("\"{}\"", shown(name)) });
+                out.push_str(&if plain { name.clone() } else { format!("\"{}\"", excerpt(name)) });
             }
         }
     }
     out
 }
 
-/// Turns problems into findings with lines.
-pub(super) fn note(reader: &mut DocumentReader<'_>, problems: Vec<Problem>) {
+/// Reports problems as findings with positions.
+pub(super) fn report_problems(reader: &mut DocumentReader<'_>, problems: Vec<Problem>) {
     for problem in problems {
         let span = reader.locate(&problem.steps);
-        let steps = text(&problem.steps);
+        let steps = key_path(&problem.steps);
         reader.report(Some(span), &steps, problem.code, problem.message, problem.remedy);
     }
 }
 
-/// Checks values that were built in code.
+/// Validates values that were built in code.
 pub(crate) fn validate(of: &Policy, with: &Contracts) -> Result<(), LoadError> {
-    let findings: Vec<_> = policy(of).into_iter().chain(contracts(with)).map(in_code).collect();
+    let findings: Vec<_> = policy_problems(of)
+        .into_iter()
+        .chain(contract_problems(with))
+        .map(finding_in_code)
+        .collect();
     if findings.is_empty() { Ok(()) } else { Err(LoadError::new(findings)) }
 }
 
-fn in_code(problem: Problem) -> Finding {
-    Finding {
+fn finding_in_code(problem: Problem) -> DocumentFinding {
+    DocumentFinding {
         file: "code".to_owned(),
         line: None,
         column: None,
-        key: Some(text(&problem.steps)),
+        key: Some(key_path(&problem.steps)),
         code: problem.code,
         message: problem.message,
         remedy: problem.remedy.to_owned(),
     }
 }
 
-/// What is wrong in a policy.
-pub(super) fn policy(policy: &Policy) -> Vec<Problem> {
+/// The problems of a policy.
+pub(super) fn policy_problems(policy: &Policy) -> Vec<Problem> {
     let mut out = Vec::new();
-    if policy.rules.len() > MAX_ENTRIES {
+    if policy.rules.len() > MAX_DOCUMENT_ENTRIES {
         out.push(Problem {
-            steps: vec![key("rules")],
+            steps: vec![key_step("rules")],
             code: "policy.too_many",
-            message: format!("{} rules, the limit is {MAX_ENTRIES}", policy.rules.len()),
+            message: format!("{} rules, the limit is {MAX_DOCUMENT_ENTRIES}", policy.rules.len()),
             remedy: "merge rules or remove some",
         });
         return out;
@@ -90,7 +94,7 @@ pub(super) fn policy(policy: &Policy) -> Vec<Problem> {
     let mut names = BTreeMap::new();
     for (index, rule) in policy.rules.iter().enumerate() {
         let mut problem = |field: &str, code, message: String, remedy| {
-            let steps = vec![key("rules"), PathStep::Index(index), key(field)];
+            let steps = vec![key_step("rules"), PathStep::Index(index), key_step(field)];
             out.push(Problem { steps, code, message, remedy });
         };
         check_rule(rule, &mut problem);
@@ -100,30 +104,30 @@ pub(super) fn policy(policy: &Policy) -> Vec<Problem> {
         }
     }
     for (index, rule) in policy.rules.iter().enumerate() {
-        let at = [key("rules"), PathStep::Index(index), key("match")];
-        matches::check(&rule.matches, &at, 0, &mut out);
+        let at = [key_step("rules"), PathStep::Index(index), key_step("match")];
+        matches::validate(&rule.matches, &at, 0, &mut out);
     }
-    matches::limits(policy, &mut out);
+    matches::check_limits(policy, &mut out);
     for (id, principal) in &policy.principals {
         if *id != principal.id {
             out.push(Problem {
-                steps: vec![key("principals"), key(id.as_str())],
+                steps: vec![key_step("principals"), key_step(id.as_str())],
                 code: "policy.value",
                 message: format!("the principal under this id is `{}`", principal.id),
                 remedy: "use one id",
             });
         }
     }
-    agents(policy, &mut out);
-    issuers(policy, &mut out);
+    agent_problems(policy, &mut out);
+    issuer_problems(policy, &mut out);
     out
 }
 
-/// What is wrong with the issuers of a policy.
-fn issuers(policy: &Policy, out: &mut Vec<Problem>) {
+/// The problems of a policy's issuers.
+fn issuer_problems(policy: &Policy, out: &mut Vec<Problem>) {
     let mut seen = BTreeMap::new();
     for (name, issuer) in &policy.issuers {
-        let place = |field: &str| vec![key("issuers"), key(name), key(field)];
+        let place = |field: &str| vec![key_step("issuers"), key_step(name), key_step(field)];
         if let Some(other) = seen.insert(issuer.issuer.as_str(), name) {
             out.push(Problem {
                 steps: place("issuer"),
@@ -143,12 +147,12 @@ fn issuers(policy: &Policy, out: &mut Vec<Problem>) {
     }
 }
 
-/// What is wrong with the agents of a policy.
-fn agents(policy: &Policy, out: &mut Vec<Problem>) {
+/// The problems of a policy's agents.
+fn agent_problems(policy: &Policy, out: &mut Vec<Problem>) {
     for (id, agent) in &policy.agents {
         if *id != agent.agent_name {
             out.push(Problem {
-                steps: vec![key("agents"), key(id.as_str())],
+                steps: vec![key_step("agents"), key_step(id.as_str())],
                 code: "policy.value",
                 message: format!("the agent under this id is `{}`", agent.agent_name),
                 remedy: "use one id",
@@ -159,7 +163,7 @@ fn agents(policy: &Policy, out: &mut Vec<Problem>) {
     for (id, agent) in named.filter(|_| !policy.agents.is_empty()) {
         if !policy.agents.contains_key(agent) {
             out.push(Problem {
-                steps: vec![key("principals"), key(id.as_str()), key("agent")],
+                steps: vec![key_step("principals"), key_step(id.as_str()), key_step("agent")],
                 code: "policy.unknown_agent",
                 message: format!("`agents` does not declare `{agent}`"),
                 remedy: "declare it, or every call of this principal is denied",
@@ -168,25 +172,25 @@ fn agents(policy: &Policy, out: &mut Vec<Problem>) {
     }
 }
 
-/// What is wrong with the name of a rule or a limit.
-fn bad_name(name: &str) -> Option<&'static str> {
+/// The problem with the name of a rule or limit, if any.
+fn name_problem(name: &str) -> Option<&'static str> {
     let hidden = weaver_text::escape::line(name) != name;
     let bad = name.trim().is_empty() || name.len() > MAX_NAME || hidden;
     bad.then_some("the name is empty, too long or holds hidden characters")
 }
 
 fn check_rule(rule: &Rule, problem: &mut impl FnMut(&str, &'static str, String, &'static str)) {
-    if let Some(message) = bad_name(&rule.name) {
+    if let Some(message) = name_problem(&rule.name) {
         problem("name", "policy.text", message.to_owned(), "write 1 to 128 visible bytes");
     }
-    let known = |code| DENY_CODES.iter().any(|(known, _)| *known == code);
+    let known = |code| DENY_RULE_CODES.iter().any(|(known, _)| *known == code);
     if rule.code.is_some_and(|code| rule.effect != Effect::Deny || !known(code)) {
         let message =
             "only a deny rule gives a code, and only one of those for deny rules".to_owned();
         problem("code", "policy.code", message, "remove `code`, or make it a deny rule");
     }
     let effect = rule.effect.as_str();
-    if rule.effect != Effect::Allow && rule.require != Require::default() {
+    if rule.effect != Effect::Allow && rule.require != Requirements::default() {
         let message = format!("a rule with effect `{effect}` cannot require anything");
         let remedy = "move the conditions to `match`, or make it an allow rule";
         problem("require", "policy.require_without_allow", message, remedy);
@@ -195,7 +199,7 @@ fn check_rule(rule: &Rule, problem: &mut impl FnMut(&str, &'static str, String, 
         let message = "a deny rule has nothing to limit".to_owned();
         problem("constraints", "policy.constraints_in_deny", message, "remove `constraints`");
     }
-    if rule.effect != Effect::RequireApproval && rule.authority != Authority::default() {
+    if rule.effect != Effect::RequireApproval && rule.authority != ApprovalAuthority::default() {
         let message = format!("a rule with effect `{effect}` has nothing to approve");
         let remedy = "remove `authority`, or make it a require_approval rule";
         problem("authority", "policy.authority_without_approval", message, remedy);
@@ -210,12 +214,12 @@ fn check_rule(rule: &Rule, problem: &mut impl FnMut(&str, &'static str, String, 
     }
 }
 
-/// What is wrong in contracts.
-pub(super) fn contracts(contracts: &Contracts) -> Vec<Problem> {
+/// The problems of contracts.
+pub(super) fn contract_problems(contracts: &Contracts) -> Vec<Problem> {
     let mut out = Vec::new();
     for (pattern, contract) in &contracts.capabilities {
         let mut problem = |field: &str, code, message: String, remedy| {
-            let steps = vec![key("capabilities"), key(pattern.as_str()), key(field)];
+            let steps = vec![key_step("capabilities"), key_step(pattern.as_str()), key_step(field)];
             out.push(Problem { steps, code, message, remedy });
         };
         check_contract(pattern, contract, &mut problem);
@@ -223,7 +227,7 @@ pub(super) fn contracts(contracts: &Contracts) -> Vec<Problem> {
     for (index, entry) in contracts.visible.iter().enumerate() {
         if entry.capabilities.is_empty() {
             out.push(Problem {
-                steps: vec![key("visible"), PathStep::Index(index)],
+                steps: vec![key_step("visible"), PathStep::Index(index)],
                 code: "policy.empty_list",
                 message: "it names no capability".to_owned(),
                 remedy: "name at least one pattern",

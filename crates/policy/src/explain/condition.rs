@@ -1,15 +1,15 @@
-//! The conditions behind the contributions of a decision.
+//! Derives unmet conditions from the results of a decision.
 
 use serde_json::{Value, json};
-use weaver_types::{Contribution, Decision, Discharge, ReasonCode, Verdict};
+use weaver_types::{CheckResult, Decision, ReasonCode, Remedy, Verdict};
 
 use super::{FailedCondition, rules};
-use crate::query::Query;
-use crate::set::PolicySet;
+use crate::policy_set::PolicySet;
+use crate::query::PolicyQuery;
 
-/// A condition of the contribution.
+/// An unmet condition behind a result.
 pub(super) fn failed_condition(
-    of: &Contribution,
+    result: &CheckResult,
     condition: &str,
     required: Value,
     actual: Value,
@@ -20,18 +20,22 @@ pub(super) fn failed_condition(
         required,
         actual,
         suggestion,
-        reason_code: of.reason,
+        reason_code: result.reason,
         rule: None,
-        verdict: of.verdict,
-        check: of.check,
+        verdict: result.verdict,
+        check: result.check,
     }
 }
 
-/// Everything in the way, strictest first.
-pub(super) fn all(set: &PolicySet, query: &Query<'_>, decision: &Decision) -> Vec<FailedCondition> {
+/// All unmet conditions, strictest first.
+pub(super) fn failed_conditions(
+    set: &PolicySet,
+    query: &PolicyQuery<'_>,
+    decision: &Decision,
+) -> Vec<FailedCondition> {
     let mut out: Vec<FailedCondition> = Vec::new();
     for contribution in decision.obstacles() {
-        let found = rules::conditions(set, query, contribution)
+        let found = rules::rule_conditions(set, query, contribution)
             .unwrap_or_else(|| vec![condition_without_rule(set, query, contribution)]);
         for one in found {
             if !out.contains(&one) {
@@ -42,21 +46,21 @@ pub(super) fn all(set: &PolicySet, query: &Query<'_>, decision: &Decision) -> Ve
     out
 }
 
-/// The condition behind what no rule says.
+/// The condition behind a result that does not come from a rule.
 fn condition_without_rule(
     set: &PolicySet,
-    query: &Query<'_>,
-    of: &Contribution,
+    query: &PolicyQuery<'_>,
+    result: &CheckResult,
 ) -> FailedCondition {
     let spec = query.capability.spec();
     let id = &query.principal.id;
-    match of.reason {
+    match result.reason {
         ReasonCode::MissingPermission => {
             let missing: Vec<_> =
                 spec.permissions.difference(&query.principal.permissions).collect();
             let words = missing.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>();
             failed_condition(
-                of,
+                result,
                 "permissions",
                 json!(spec.permissions),
                 json!(query.principal.permissions),
@@ -64,21 +68,21 @@ fn condition_without_rule(
             )
         }
         ReasonCode::AgentNotAllowed => failed_condition(
-            of,
+            result,
             "agent",
             json!(spec.agents),
             json!(query.principal.agent),
             "Act through an agent that the contract admits, or admit this one there".to_owned(),
         ),
         ReasonCode::NotFound => failed_condition(
-            of,
+            result,
             "visible",
             json!(true),
             json!(false),
             format!("Let the contracts show the capability to principal '{id}'"),
         ),
         ReasonCode::PolicyUnavailable => failed_condition(
-            of,
+            result,
             "expires",
             json!({ "policy": set.policy().expires.map(|at| at.rfc3339()),
                 "contracts": set.contracts().expires.map(|at| at.rfc3339()) }),
@@ -86,101 +90,101 @@ fn condition_without_rule(
             "Renew the document: set `expires` later, raise `version`, sign it again".to_owned(),
         ),
         ReasonCode::NoMatchingRule => failed_condition(
-            of,
+            result,
             "rule",
             json!("an allow rule that matches"),
             json!("none"),
-            rules::nearest(set, query),
+            rules::suggest_nearest_rules(set, query),
         ),
-        _ => about_run(query, of),
+        _ => run_condition(query, result),
     }
 }
 
-fn about_run(query: &Query<'_>, of: &Contribution) -> FailedCondition {
+fn run_condition(query: &PolicyQuery<'_>, result: &CheckResult) -> FailedCondition {
     let (capability, label) = (query.capability, query.label);
     let approval =
-        || format!("Have somebody with the authority release it: {}", required_people(of));
-    match of.reason {
+        || format!("Have somebody with the authority release it: {}", describe_authority(result));
+    match result.reason {
         ReasonCode::Prohibited => failed_condition(
-            of,
+            result,
             "rung",
             json!("L4 or lower"),
             json!(capability.rung()),
             "Nothing releases it; the contracts prohibit the capability".to_owned(),
         ),
         ReasonCode::ModeForbids => failed_condition(
-            of,
+            result,
             "mode",
             json!("NORMAL"),
             json!(query.mode),
             "Do it in a run of mode NORMAL, or use a local read on rung L0".to_owned(),
         ),
         ReasonCode::ClearanceExceeded => failed_condition(
-            of,
+            result,
             "clearance",
             json!(capability.spec().clearance),
             json!(label.confidentiality),
             format!("Begin a new run without such data, or: {}", approval()),
         ),
         ReasonCode::UntrustedInfluence => failed_condition(
-            of,
+            result,
             "integrity",
             json!("trusted"),
             json!({ "integrity": label.integrity, "taints": label.taints }),
             format!("Begin a new run without untrusted data, or: {}", approval()),
         ),
-        _ => by_discharge(of),
+        _ => condition_by_remedy(result),
     }
 }
 
-/// What is known of any contribution: what would take it away.
-fn by_discharge(of: &Contribution) -> FailedCondition {
-    let word = of.reason.as_str();
-    match &of.discharge {
-        Discharge::Approval => failed_condition(
-            of,
+/// The condition that follows from the remedy, which every result has.
+fn condition_by_remedy(result: &CheckResult) -> FailedCondition {
+    let word = result.reason.as_str();
+    match &result.discharge {
+        Remedy::Approval => failed_condition(
+            result,
             "approval",
-            json!(of.authority),
+            json!(result.authority),
             json!("none"),
-            format!("Have somebody with the authority release it: {}", required_people(of)),
+            format!("Have somebody with the authority release it: {}", describe_authority(result)),
         ),
-        Discharge::Wait { retry_after_ms } => failed_condition(
-            of,
+        Remedy::Wait { retry_after_ms } => failed_condition(
+            result,
             word,
             json!({ "after_ms": retry_after_ms }),
-            json!(of.detail),
+            json!(result.detail),
             format!("Try again in {retry_after_ms} ms"),
         ),
-        Discharge::Justification { min_chars, sources } => failed_condition(
-            of,
+        Remedy::Justification { min_chars, sources } => failed_condition(
+            result,
             "min_justification",
             json!({ "min_chars": min_chars, "sources": sources }),
-            json!(of.detail),
+            json!(result.detail),
             format!("Provide justification with at least {min_chars} characters"),
         ),
-        Discharge::Arguments => failed_condition(
-            of,
+        Remedy::Arguments => failed_condition(
+            result,
             "arguments",
             json!("present"),
             json!("absent"),
             "Ask again with the arguments of the call".to_owned(),
         ),
-        Discharge::Nothing => failed_condition(
-            of,
+        Remedy::Nothing => failed_condition(
+            result,
             word,
             json!("that this does not hold"),
-            json!(of.detail),
-            match of.verdict {
+            json!(result.detail),
+            match result.verdict {
                 Verdict::Deny => "Nothing in the request can change it".to_owned(),
-                Verdict::Allow | Verdict::Ask | Verdict::Hold => of.reason.meaning().to_owned(),
+                Verdict::Allow | Verdict::Ask | Verdict::Hold => result.reason.meaning().to_owned(),
             },
         ),
     }
 }
 
-/// The authority in words.
-pub(super) fn required_people(of: &Contribution) -> String {
-    let authority = &of.authority;
+/// Describes an authority for people.
+pub(super) fn describe_authority(result: &CheckResult) -> String {
+    let authority = &result.authority;
     let mut parts = vec![match authority.quorum {
         0 | 1 => "one approver".to_owned(),
         many => format!("{many} different approvers"),

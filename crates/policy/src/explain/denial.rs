@@ -1,34 +1,34 @@
-//! Denials as agent-kernel (Python) explains them.
+//! Denial explanations in the format of agent-kernel (Python).
 
 use serde::Serialize;
 use weaver_types::{Impact, ReasonCode, Verdict};
 
 use super::{FailedCondition, explain};
-use crate::query::Query;
-use crate::set::PolicySet;
+use crate::policy_set::PolicySet;
+use crate::query::PolicyQuery;
 
-/// Why a request would not go on, for whoever asked: the form of `explain_denial` in agent-kernel
-/// (Python). Holds and asks count as denied there.
+/// Why a request would not go on, for the requester, in the format of `explain_denial` in
+/// agent-kernel (Python). There, holds and asks count as denied.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DenialExplanation {
     /// Whether it would not go on.
     pub denied: bool,
-    /// What was looked at and the first condition that failed, for example `write-roles`;
-    /// `allowed` where none did.
+    /// The impact and the first unmet condition, for example `write-roles`; `allowed` if there is
+    /// none.
     pub rule_name: String,
-    /// Every condition that failed.
+    /// All unmet conditions.
     pub failed_conditions: Vec<FailedCondition>,
-    /// What would change them, in the same order.
+    /// What would meet them, in the same order.
     pub remediation: Vec<String>,
     /// One sentence.
     pub narrative: String,
-    /// The primary reason; `None` where it would be allowed.
+    /// The primary reason; `None` if the request would be allowed.
     pub reason_code: Option<ReasonCode>,
 }
 
-/// Each condition once, whichever rule asks for it, in the order of the reference: roles and
-/// permissions, the justification, attributes, everything else.
-fn in_order(conditions: &[FailedCondition]) -> Vec<FailedCondition> {
+/// Removes conditions that differ only in their rule, and sorts them like the reference: roles and
+/// permissions, justification, attributes, everything else.
+fn deduplicate_in_order(conditions: &[FailedCondition]) -> Vec<FailedCondition> {
     let mut out: Vec<FailedCondition> = Vec::new();
     for one in conditions {
         let same = |other: &FailedCondition| {
@@ -49,10 +49,10 @@ fn in_order(conditions: &[FailedCondition]) -> Vec<FailedCondition> {
     out
 }
 
-/// Explains a denial. Limits of calls are left out, as they pass by themselves.
+/// Explains a denial. Rate limits are left out, because they pass by themselves.
 #[must_use]
-pub fn explain_denial(set: &PolicySet, query: &Query<'_>) -> DenialExplanation {
-    let query = Query { windows: None, ..*query };
+pub fn explain_denial(set: &PolicySet, query: &PolicyQuery<'_>) -> DenialExplanation {
+    let query = PolicyQuery { windows: None, ..*query };
     let explanation = explain(set, &query);
     let (capability, principal) = (query.capability.id(), &query.principal.id);
     let subject = format!("Request for '{capability}' by '{principal}'");
@@ -67,7 +67,7 @@ pub fn explain_denial(set: &PolicySet, query: &Query<'_>) -> DenialExplanation {
             reason_code: None,
         };
     }
-    let failed_conditions = in_order(explanation.conditions());
+    let failed_conditions = deduplicate_in_order(explanation.conditions());
     let mut remediation: Vec<String> = Vec::new();
     for one in &failed_conditions {
         if !remediation.contains(&one.suggestion) {
@@ -86,6 +86,6 @@ pub fn explain_denial(set: &PolicySet, query: &Query<'_>) -> DenialExplanation {
         narrative: format!("{subject} would be denied: {}.", remediation.join("; ")),
         failed_conditions,
         remediation,
-        reason_code: Some(decision.primary()),
+        reason_code: Some(decision.primary_reason()),
     }
 }

@@ -1,28 +1,28 @@
-//! The conditions behind what rules say.
+//! Derives unmet conditions from rules.
 
 use serde_json::{Map, Value, json};
-use weaver_types::{Contribution, ReasonCode};
+use weaver_types::{CheckResult, ReasonCode};
 
 use super::FailedCondition;
-use super::condition::{failed_condition, required_people};
-use crate::matching::Match;
+use super::condition::{describe_authority, failed_condition};
+use crate::match_conditions::MatchConditions;
 use crate::name_condition::NameCondition;
-use crate::query::Query;
-use crate::rule::{Effect, JustificationNeed, Rule};
-use crate::set::PolicySet;
+use crate::policy_set::PolicySet;
+use crate::query::PolicyQuery;
+use crate::rule::{Effect, JustificationRequirement, Rule};
 use crate::truth::Truth;
 
-/// How many rules that nearly matched are named.
-const MAX_NEAR: usize = 3;
+/// The maximum number of nearly matching rules that are named.
+const MAX_NEAREST_RULES: usize = 3;
 
-/// The rule that a contribution names, where it names one that matches.
-fn contributing_rule<'s>(
+/// The matching rule that a result names in its detail, if any.
+fn rule_behind_result<'s>(
     set: &'s PolicySet,
-    query: &Query<'_>,
-    of: &Contribution,
+    query: &PolicyQuery<'_>,
+    result: &CheckResult,
 ) -> Option<&'s Rule> {
     set.candidate_rules(query.capability.id().as_str()).find(|rule| {
-        let named = of.detail.strip_prefix("rule `").and_then(|rest| {
+        let named = result.detail.strip_prefix("rule `").and_then(|rest| {
             let rest = rest.strip_prefix(rule.name.as_str())?;
             rest.strip_prefix('`')
         });
@@ -32,21 +32,29 @@ fn contributing_rule<'s>(
     })
 }
 
-/// The conditions, where a rule is behind the contribution.
-pub(super) fn conditions(
+/// The unmet conditions, if a rule is behind the result.
+pub(super) fn rule_conditions(
     set: &PolicySet,
-    query: &Query<'_>,
-    of: &Contribution,
+    query: &PolicyQuery<'_>,
+    result: &CheckResult,
 ) -> Option<Vec<FailedCondition>> {
-    let rule = contributing_rule(set, query, of)?;
+    let rule = rule_behind_result(set, query, result)?;
     let mut out = match rule.effect {
-        Effect::Allow => requirements(rule, query, of),
+        Effect::Allow => unmet_requirements(rule, query, result),
         Effect::RequireApproval => {
-            let suggestion =
-                format!("Have somebody with the authority release it: {}", required_people(of));
-            vec![failed_condition(of, "approval", json!(of.authority), json!("none"), suggestion)]
+            let suggestion = format!(
+                "Have somebody with the authority release it: {}",
+                describe_authority(result)
+            );
+            vec![failed_condition(
+                result,
+                "approval",
+                json!(result.authority),
+                json!("none"),
+                suggestion,
+            )]
         }
-        Effect::Deny => denial(rule, query, of),
+        Effect::Deny => denial_conditions(rule, query, result),
     };
     for one in &mut out {
         one.rule = Some(rule.name.clone());
@@ -54,13 +62,17 @@ pub(super) fn conditions(
     Some(out)
 }
 
-/// Everything that an allow rule requires and does not find, also what the decision need not say
-/// because something graver is missing too.
-fn requirements(rule: &Rule, query: &Query<'_>, of: &Contribution) -> Vec<FailedCondition> {
+/// All unmet requirements of an allow rule, including those that the decision omits because a more
+/// serious one is missing.
+fn unmet_requirements(
+    rule: &Rule,
+    query: &PolicyQuery<'_>,
+    result: &CheckResult,
+) -> Vec<FailedCondition> {
     let (require, who) = (&rule.require, query.principal);
     let mut out = Vec::new();
-    if !require.roles.met_by(&who.roles) {
-        out.push(roles(&require.roles, query, of));
+    if !require.roles.is_met_by(&who.roles) {
+        out.push(role_condition(&require.roles, query, result));
     }
     let missing: Vec<_> = require.permissions.difference(&who.permissions).collect();
     if !missing.is_empty() {
@@ -68,16 +80,16 @@ fn requirements(rule: &Rule, query: &Query<'_>, of: &Contribution) -> Vec<Failed
         let suggestion =
             format!("Add permission {} to principal '{}'", words.join(" and "), who.id);
         let (required, actual) = (json!(require.permissions), json!(who.permissions));
-        out.push(failed_condition(of, "permissions", required, actual, suggestion));
+        out.push(failed_condition(result, "permissions", required, actual, suggestion));
     }
     for (name, pattern) in &require.attributes {
         let held = who.attributes.get(name);
         if held.is_none_or(|value| !pattern.matches(value)) {
-            out.push(attribute(name, pattern.as_str(), query, of));
+            out.push(attribute_condition(name, pattern.as_str(), query, result));
         }
     }
     if let Some(need) = &require.justification
-        && let Some(one) = justification(need, query, of)
+        && let Some(one) = justification_condition(need, query, result)
     {
         out.push(one);
     }
@@ -92,7 +104,11 @@ fn requirements(rule: &Rule, query: &Query<'_>, of: &Contribution) -> Vec<Failed
     out
 }
 
-fn roles(wanted: &NameCondition, query: &Query<'_>, of: &Contribution) -> FailedCondition {
+fn role_condition(
+    wanted: &NameCondition,
+    query: &PolicyQuery<'_>,
+    result: &CheckResult,
+) -> FailedCondition {
     let (id, held) = (&query.principal.id, &query.principal.roles);
     let quoted = |names: Vec<&String>, joint: &str| {
         names.into_iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(joint)
@@ -112,29 +128,34 @@ fn roles(wanted: &NameCondition, query: &Query<'_>, of: &Contribution) -> Failed
         (false, false) => json!({ "any": wanted.any, "all": wanted.all }),
     };
     let suggestion = format!("Add {} role to principal '{id}'", parts.join(" and "));
-    failed_condition(of, "roles", required, json!(held), suggestion)
+    failed_condition(result, "roles", required, json!(held), suggestion)
 }
 
-fn attribute(name: &str, pattern: &str, query: &Query<'_>, of: &Contribution) -> FailedCondition {
+fn attribute_condition(
+    name: &str,
+    pattern: &str,
+    query: &PolicyQuery<'_>,
+    result: &CheckResult,
+) -> FailedCondition {
     let id = &query.principal.id;
     let held = query.principal.attributes.get(name);
     let condition = format!("{name}_attribute");
     let actual = held.map_or(json!("absent"), |value| json!(value));
     if pattern == "*" {
         let suggestion = format!("Add '{name}' attribute to principal '{id}'");
-        failed_condition(of, &condition, json!("present"), actual, suggestion)
+        failed_condition(result, &condition, json!("present"), actual, suggestion)
     } else {
         let suggestion =
             format!("Give principal '{id}' an attribute '{name}' that fits '{pattern}'");
-        failed_condition(of, &condition, json!(pattern), actual, suggestion)
+        failed_condition(result, &condition, json!(pattern), actual, suggestion)
     }
 }
 
-/// `None` where the request brings the justification.
-fn justification(
-    need: &JustificationNeed,
-    query: &Query<'_>,
-    of: &Contribution,
+/// `None` if the request has the justification.
+fn justification_condition(
+    need: &JustificationRequirement,
+    query: &PolicyQuery<'_>,
+    result: &CheckResult,
 ) -> Option<FailedCondition> {
     let given = query.request.justification.as_ref();
     let length = given.map_or(0, |given| given.length());
@@ -146,7 +167,7 @@ fn justification(
         let suggestion =
             format!("Provide justification with at least {min} characters (currently {length})");
         return Some(failed_condition(
-            of,
+            result,
             "min_justification",
             json!(min),
             json!(length),
@@ -156,22 +177,33 @@ fn justification(
     let source = given.map(|given| given.source)?;
     (!need.sources.contains(&source)).then(|| {
         let suggestion = "Have the justification come from a source that counts".to_owned();
-        failed_condition(of, "justification_source", json!(need.sources), json!(source), suggestion)
+        failed_condition(
+            result,
+            "justification_source",
+            json!(need.sources),
+            json!(source),
+            suggestion,
+        )
     })
 }
 
-/// A deny rule speaks because all it matches on holds. Where it speaks of what must be by `not`
-/// or `unless`, that is what is missing; otherwise everything it matches on is named.
-fn denial(rule: &Rule, query: &Query<'_>, of: &Contribution) -> Vec<FailedCondition> {
+/// A deny rule applies because all of its conditions hold. Exceptions in `not` or `unless` state
+/// what would have prevented it, so they are the unmet conditions. Without any, all conditions of
+/// the rule are listed.
+fn denial_conditions(
+    rule: &Rule,
+    query: &PolicyQuery<'_>,
+    result: &CheckResult,
+) -> Vec<FailedCondition> {
     let mut out = Vec::new();
     for matches in [&rule.matches.not, &rule.matches.unless].into_iter().flatten() {
-        if !matches.roles.met_by(&query.principal.roles) {
-            out.push(roles(&matches.roles, query, of));
+        if !matches.roles.is_met_by(&query.principal.roles) {
+            out.push(role_condition(&matches.roles, query, result));
         }
         for (name, pattern) in &matches.attributes {
             let held = query.principal.attributes.get(name);
             if held.is_none_or(|value| !pattern.matches(value)) {
-                out.push(attribute(name, pattern.as_str(), query, of));
+                out.push(attribute_condition(name, pattern.as_str(), query, result));
             }
         }
         for predicate in &matches.arguments {
@@ -180,7 +212,7 @@ fn denial(rule: &Rule, query: &Query<'_>, of: &Contribution) -> Vec<FailedCondit
                 let condition = format!("argument {}", predicate.at);
                 let suggestion = format!("Change the argument at '{}'", predicate.at);
                 out.push(failed_condition(
-                    of,
+                    result,
                     &condition,
                     json!(predicate),
                     json!(actual),
@@ -193,39 +225,41 @@ fn denial(rule: &Rule, query: &Query<'_>, of: &Contribution) -> Vec<FailedCondit
         let fields = nonempty_fields(&rule.matches);
         let said: Vec<_> = fields.keys().map(String::as_str).collect();
         let suggestion = match said.as_slice() {
-            [] => "Nothing in the request can change it: the rule speaks of everything".to_owned(),
+            [] => {
+                "Nothing in the request can change it: the rule applies to every request".to_owned()
+            }
             said => format!("Only a request that differs in {} escapes the rule", said.join(", ")),
         };
         let required = json!("that the rule does not match");
-        out.push(failed_condition(of, "rule", required, Value::Object(fields), suggestion));
+        out.push(failed_condition(result, "rule", required, Value::Object(fields), suggestion));
     }
     out
 }
 
-/// The fields of a match that say something.
-fn nonempty_fields(matches: &Match) -> Map<String, Value> {
+/// The non-empty fields of match conditions.
+fn nonempty_fields(matches: &MatchConditions) -> Map<String, Value> {
     match serde_json::to_value(matches) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
     }
 }
 
-/// The allow rules that are about this capability, and what keeps each from matching.
-pub(super) fn nearest(set: &PolicySet, query: &Query<'_>) -> String {
+/// Suggests the allow rules that fail to match this query because of a single field.
+pub(super) fn suggest_nearest_rules(set: &PolicySet, query: &PolicyQuery<'_>) -> String {
     let mut near = Vec::new();
     for rule in set
         .candidate_rules(query.capability.id().as_str())
         .filter(|rule| rule.effect == Effect::Allow)
     {
-        let in_the_way: Vec<_> = nonempty_fields(&rule.matches)
+        let failing_fields: Vec<_> = nonempty_fields(&rule.matches)
             .into_iter()
-            .filter(|(name, _)| without(&rule.matches, name).applies_to(query) == Truth::Yes)
+            .filter(|(name, _)| without_field(&rule.matches, name).applies_to(query) == Truth::Yes)
             .map(|(name, _)| name)
             .collect();
-        if let [only] = in_the_way.as_slice() {
+        if let [only] = failing_fields.as_slice() {
             near.push(format!("rule `{}` would match but for `{only}`", rule.name));
         }
-        if near.len() >= MAX_NEAR {
+        if near.len() >= MAX_NEAREST_RULES {
             break;
         }
     }
@@ -236,9 +270,9 @@ pub(super) fn nearest(set: &PolicySet, query: &Query<'_>) -> String {
     }
 }
 
-/// The match without one of its fields.
-fn without(matches: &Match, field: &str) -> Match {
-    let (mut out, empty) = (matches.clone(), Match::default());
+/// The conditions without one field.
+fn without_field(matches: &MatchConditions, field: &str) -> MatchConditions {
+    let (mut out, empty) = (matches.clone(), MatchConditions::default());
     match field {
         "capability" => out.capability = empty.capability,
         "impact" => out.impact = empty.impact,
@@ -275,7 +309,7 @@ mod tests {
     use weaver_types::Timestamp;
 
     use super::*;
-    use crate::{Source, Sources};
+    use crate::{DocumentSource, DocumentSources};
 
     /// The example has every condition there is, which a test of the schema sees to.
     #[test]
@@ -283,10 +317,10 @@ mod tests {
         let head = |kind: &str| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n");
         let (contracts, keys) = (head("contracts"), head("keys"));
         let policy = include_str!("../../tests/data/policy.toml");
-        let sources = Sources {
-            policy: Source::unsigned("policy.toml", policy),
-            contracts: Source::unsigned("contracts.toml", &contracts),
-            keys: Source::unsigned("keys.toml", &keys),
+        let sources = DocumentSources {
+            policy: DocumentSource::unsigned("policy.toml", policy),
+            contracts: DocumentSource::unsigned("contracts.toml", &contracts),
+            keys: DocumentSource::unsigned("keys.toml", &keys),
         };
         let set =
             PolicySet::load_unsigned_development(&sources, Timestamp::from_micros(0)).unwrap();
@@ -297,7 +331,7 @@ mod tests {
                 let inner = [matches.not.as_deref(), matches.unless.as_deref()];
                 all.extend(inner.into_iter().flatten().chain(&matches.any));
                 for (field, _) in nonempty_fields(matches) {
-                    let rest = without(matches, &field);
+                    let rest = without_field(matches, &field);
                     assert!(
                         nonempty_fields(&rest).iter().all(|(name, _)| *name != field),
                         "{field}"

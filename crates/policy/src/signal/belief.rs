@@ -1,12 +1,12 @@
-//! Beliefs: the information that an agent relies on, with its confidence, its origin and whether it
-//! was verified.
+//! Beliefs: information that an agent relies on, with its confidence, its origin and whether it was
+//! verified.
 
 use std::fmt;
 
 use weaver_types::{IdError, Integrity};
 
+use super::belief_ids::{BeliefClass, BeliefId};
 use super::call_context::FinishedCall;
-use super::name::{BeliefClass, BeliefId};
 
 /// A confidence in thousandths, 0 to 1,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,20 +15,20 @@ pub struct Confidence(u16);
 impl Confidence {
     /// No confidence at all.
     pub const NONE: Self = Self(0);
-    /// The floor of the reference: one half.
+    /// One half: the default floor of the reference implementation.
     pub const HALF: Self = Self(500);
     /// Certainty.
     pub const FULL: Self = Self(1_000);
 
-    /// So many thousandths; `None` above 1,000.
+    /// From thousandths; `None` above 1,000.
     #[must_use]
-    pub fn thousandths(value: u16) -> Option<Self> {
+    pub fn from_thousandths(value: u16) -> Option<Self> {
         (value <= 1_000).then_some(Self(value))
     }
 
     /// The thousandths.
     #[must_use]
-    pub fn get(self) -> u16 {
+    pub fn as_thousandths(self) -> u16 {
         self.0
     }
 }
@@ -39,16 +39,16 @@ impl fmt::Display for Confidence {
     }
 }
 
-/// Where a belief came from, from sound to doubtful.
+/// Where a belief came from, from reliable to doubtful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BeliefOrigin {
-    /// A person said it.
+    /// Stated by a person.
     User,
-    /// A tool whose output the operator declared trusted.
+    /// From a tool whose output the operator declared trusted.
     TrustedTool,
-    /// It was inferred from other beliefs.
+    /// Inferred from other beliefs.
     Inference,
-    /// Text that somebody else may have written.
+    /// From a text that somebody else may have written.
     ExternalDocument,
 }
 
@@ -68,42 +68,42 @@ impl BeliefOrigin {
 /// One belief.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Belief {
-    /// Its name.
+    /// The id.
     pub id: BeliefId,
-    /// The class under which outcomes are compared with it.
+    /// The class in which its outcome is counted.
     pub class: BeliefClass,
     /// How sure the agent is.
     pub confidence: Confidence,
-    /// Whether something else bore it out.
+    /// Whether it was confirmed independently.
     pub verified: bool,
     /// Where it came from.
     pub origin: BeliefOrigin,
 }
 
 impl Belief {
-    /// What a finished call gives: one belief for each capability, certain and verified where the
-    /// output is trusted, otherwise half certain, unverified and an external document.
+    /// The belief from a finished call: one per capability. It is certain and verified if the
+    /// output is trusted; otherwise it is half certain, unverified and from an external document.
     ///
     /// # Errors
-    /// [`IdError`], when the capability's id makes no name.
-    pub fn of_call(seen: &FinishedCall<'_>) -> Result<Self, IdError> {
-        let (confidence, origin) = match seen.label.integrity {
+    /// [`IdError`] if the capability's id is not a valid name.
+    pub fn from_call(finished_call: &FinishedCall<'_>) -> Result<Self, IdError> {
+        let (confidence, origin) = match finished_call.label.integrity {
             Integrity::Trusted => (Confidence::FULL, BeliefOrigin::TrustedTool),
             Integrity::Untrusted => (Confidence::HALF, BeliefOrigin::ExternalDocument),
         };
         Ok(Self {
-            id: BeliefId::parse(format!("tool:{}", seen.capability))?,
-            class: BeliefClass::parse(seen.capability)?,
+            id: BeliefId::parse(format!("tool:{}", finished_call.capability))?,
+            class: BeliefClass::parse(finished_call.capability)?,
             confidence,
-            verified: seen.label.integrity == Integrity::Trusted,
+            verified: finished_call.label.integrity == Integrity::Trusted,
             origin,
         })
     }
 
-    /// A belief of which nothing is known but its name: the worst in every field.
+    /// A belief of which only the id is known: the worst value in every field.
     ///
     /// # Errors
-    /// [`IdError`] never happens for the fixed class name; it is passed on all the same.
+    /// [`IdError`] cannot occur for the fixed class name, but is passed on.
     pub(super) fn unknown(id: BeliefId) -> Result<Self, IdError> {
         Ok(Self {
             id,
@@ -114,15 +114,15 @@ impl Belief {
         })
     }
 
-    /// Whether it is weak: below `floor`, or not verified.
+    /// Whether it is weak: below `floor`, or unverified.
     #[must_use]
     pub fn is_weak(&self, floor: Confidence) -> bool {
         self.confidence < floor || !self.verified
     }
 
-    /// The worse of both in each component; id and class are those of `self`.
+    /// The worse of both values in each field, with the id and class of `self`.
     #[must_use]
-    pub fn worse(mut self, other: &Self) -> Self {
+    pub fn worst_of(mut self, other: &Self) -> Self {
         self.confidence = self.confidence.min(other.confidence);
         self.verified &= other.verified;
         self.origin = self.origin.max(other.origin);

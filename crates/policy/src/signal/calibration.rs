@@ -1,81 +1,81 @@
-//! Calibration: whether beliefs of a class are right as often as they claim to be.
+//! Calibration: whether the beliefs of a class are correct as often as their confidence claims.
 //!
-//! Recorded outcomes are binned by confidence. The *expected calibration error* is the mean over all
-//! samples of the difference between confidence and accuracy in their bin (Naeini, Cooper and
-//! Hauskrecht, *Obtaining Well Calibrated Probabilities Using Bayesian Binning*, 2015; Guo et al., *On
-//! Calibration of Modern Neural Networks*, 2017); the *gap* is the same with its sign, and the Brier
-//! score the mean square error. Sums are kept as integers, so that the order in which outcomes arrive,
-//! and a restart between them, make no difference.
+//! Recorded outcomes are binned by confidence. The *expected calibration error* is the mean over
+//! all samples of the difference between confidence and accuracy in their bin (Naeini, Cooper and
+//! Hauskrecht, *Obtaining Well Calibrated Probabilities Using Bayesian Binning*, 2015; Guo et al.,
+//! *On Calibration of Modern Neural Networks*, 2017); the *gap* is the same with its sign, and the
+//! Brier score the mean square error. Sums are integers, so neither the order of the outcomes nor a
+//! restart affects the result.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::belief::Confidence;
-use super::name::BeliefClass;
+use super::belief_ids::BeliefClass;
 
-/// The most classes that are kept.
+/// The maximum number of classes.
 pub const MAX_CLASSES: usize = 256;
 
-/// How many bins the confidences fall into.
+/// The number of confidence bins.
 const BINS: usize = 10;
 
-/// One belief and how it turned out.
+/// A belief and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CalibrationSample {
     /// The class of the belief.
     pub class: BeliefClass,
-    /// How sure the agent was.
+    /// The agent's confidence.
     pub confidence: Confidence,
-    /// Whether it turned out right.
+    /// Whether the belief was correct.
     pub correct: bool,
-    /// Whether the outcome was made up for a test. It does not count then.
+    /// Whether the outcome was invented for a test. Synthetic samples are not counted.
     pub synthetic: bool,
 }
 
-/// From where on a class is flagged.
+/// The thresholds from which a class is flagged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// With fewer samples nothing is flagged.
+pub struct CalibrationThresholds {
+    /// A class with fewer samples is never flagged.
     pub min_samples: u64,
-    /// Flagged from this expected calibration error on, in thousandths.
+    /// The expected calibration error from which a class is flagged, in thousandths.
     pub ece: u16,
-    /// Flagged from this gap on, in thousandths, to either side.
+    /// The absolute gap from which a class is flagged, in thousandths.
     pub gap: u16,
 }
 
-impl Default for Bounds {
+impl Default for CalibrationThresholds {
     /// 5 samples, 0.1 and 0.1.
     fn default() -> Self {
         Self { min_samples: 5, ece: 100, gap: 100 }
     }
 }
 
-/// How well calibrated a class is.
+/// The calibration of a class.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
-    /// How many samples counted.
+    /// The number of counted samples.
     pub samples: u64,
-    /// Mean confidence less the share that was right, -1 to 1. Positive is overconfident.
+    /// The mean confidence minus the accuracy, from -1 to 1. Positive means overconfident.
     pub gap: f64,
-    /// The mean square of confidence less outcome, 0 to 1.
+    /// The mean squared difference of confidence and outcome, from 0 to 1.
     pub brier: f64,
-    /// The expected calibration error over ten bins of confidence, 0 to 1.
+    /// The expected calibration error over ten confidence bins, from 0 to 1.
     pub ece: f64,
-    /// Whether the bounds are reached.
+    /// Whether a threshold is reached.
     pub flagged: bool,
 }
 
-/// Counts samples by class. It keeps sums, not samples, and all sums are integers, so that neither
-/// memory nor the result depends on number or order of the samples.
+/// Counts samples by class. It stores integer sums, not samples, so its memory does not depend on
+/// the number of samples, and its results do not depend on their order.
 #[derive(Debug, Default)]
 pub struct Calibrator {
-    bounds: Bounds,
+    bounds: CalibrationThresholds,
     classes: BTreeMap<BeliefClass, ClassOutcomes>,
     full: bool,
 }
 
-/// The outcomes of one class, as a host stores them: sums by bins of confidence.
+/// The outcomes of one class, as sums per confidence bin. A host stores them.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassOutcomes {
@@ -85,16 +85,16 @@ pub struct ClassOutcomes {
 impl ClassOutcomes {
     /// Counts a sample, unless it is synthetic.
     pub fn add(&mut self, sample: &CalibrationSample) {
-        let confidence = sample.confidence.get();
+        let confidence = sample.confidence.as_thousandths();
         let place = (usize::from(confidence) * BINS / 1_000).min(BINS - 1);
         if let Some(bin) = self.bins.get_mut(place).filter(|_| !sample.synthetic) {
             bin.add(sample);
         }
     }
 
-    /// How well calibrated the class is within these bounds.
+    /// The calibration of the class, judged by these thresholds.
     #[must_use]
-    pub fn calibration(&self, bounds: &Bounds) -> Calibration {
+    pub fn calibration(&self, bounds: &CalibrationThresholds) -> Calibration {
         let bins = &self.bins;
         let samples: u64 = bins.iter().map(|bin| bin.samples).fold(0, u64::saturating_add);
         let gap: i128 = bins.iter().map(|bin| bin.gap()).sum();
@@ -125,7 +125,7 @@ struct Bin {
 
 impl Bin {
     fn add(&mut self, sample: &CalibrationSample) {
-        let confidence = sample.confidence.get();
+        let confidence = sample.confidence.as_thousandths();
         let outcome: u16 = if sample.correct { 1_000 } else { 0 };
         let error = u64::from(outcome.abs_diff(confidence));
         self.samples = self.samples.saturating_add(1);
@@ -134,21 +134,21 @@ impl Bin {
         self.square_error = self.square_error.saturating_add(error * error);
     }
 
-    /// Confidence less outcome, summed up, in thousandths.
+    /// The sum of confidence minus outcome, in thousandths.
     fn gap(self) -> i128 {
         i128::from(self.confidence) - 1_000 * i128::from(self.correct)
     }
 }
 
 impl Calibrator {
-    /// A calibrator with these bounds and no samples.
+    /// A calibrator with these thresholds and no samples.
     #[must_use]
-    pub fn new(bounds: Bounds) -> Self {
+    pub fn new(bounds: CalibrationThresholds) -> Self {
         Self { bounds, ..Self::default() }
     }
 
     /// Counts a sample, unless it is synthetic. A sample of a new class beyond [`MAX_CLASSES`] is
-    /// lost; from then on every class that is not kept counts as flagged.
+    /// lost. From then on, every unknown class counts as flagged.
     pub fn record(&mut self, sample: &CalibrationSample) {
         if sample.synthetic {
             return;
@@ -160,8 +160,8 @@ impl Calibrator {
         self.classes.entry(sample.class.clone()).or_default().add(sample);
     }
 
-    /// Takes over what was stored of a class, in place of what is known of it. A class beyond
-    /// [`MAX_CLASSES`] is lost as in [`Calibrator::record`].
+    /// Restores the stored outcomes of a class, replacing the current ones. A class beyond
+    /// [`MAX_CLASSES`] is lost, as in [`Calibrator::record`].
     pub fn restore(&mut self, class: BeliefClass, outcomes: ClassOutcomes) {
         if !self.classes.contains_key(&class) && self.classes.len() >= MAX_CLASSES {
             self.full = true;
@@ -170,25 +170,25 @@ impl Calibrator {
         self.classes.insert(class, outcomes);
     }
 
-    /// How well calibrated this class is; `None` without a sample.
+    /// The calibration of this class; `None` without samples.
     #[must_use]
     pub fn class(&self, class: &BeliefClass) -> Option<Calibration> {
         self.classes.get(class).map(|outcomes| outcomes.calibration(&self.bounds))
     }
 
-    /// Whether beliefs of this class should be looked at.
+    /// Whether this class is flagged.
     #[must_use]
     pub fn is_flagged(&self, class: &BeliefClass) -> bool {
         self.class(class).map_or(self.full, |calibration| calibration.flagged)
     }
 
-    /// Whether samples of further classes were lost, so that some flagged class may not be known.
+    /// Whether samples of further classes were lost, so a flagged class may be unknown.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.full
     }
 
-    /// All classes that are flagged, in the order of their names.
+    /// All flagged classes, sorted by name.
     pub fn flagged(&self) -> impl Iterator<Item = (&BeliefClass, Calibration)> {
         let measured = self.classes.iter();
         let measured =
@@ -197,7 +197,7 @@ impl Calibrator {
     }
 }
 
-/// `sum` over `samples` and `unit`, rounded once where the sums are below 2^53.
+/// `sum` divided by `samples` and `unit`. It is rounded only once if the sums are below 2^53.
 fn ratio(sum: i128, samples: u64, unit: f64) -> f64 {
     if samples == 0 {
         return 0.0;

@@ -2,44 +2,44 @@
 
 use std::collections::BTreeSet;
 
-use super::Subject;
+use super::SignalSubject;
 use super::belief::Belief;
-use super::name::{BeliefId, DecisionId};
+use super::belief_ids::{BeliefId, DecisionId};
 
-/// The most beliefs that are kept for one run, and that one call may depend on.
+/// The maximum number of beliefs that are stored for one run, and that one call can depend on.
 pub const MAX_BELIEFS: usize = 256;
 
-/// What the maker of a call says it rests on.
+/// What a call depends on, as declared by the host.
 ///
-/// Naming beliefs narrows the dependencies, so it has to come from host code, never from text of
-/// the model. Naming none narrows nothing: the call depends on every belief of its run.
+/// Declaring beliefs narrows the dependencies, so a declaration must come from host code, never
+/// from the model's text. Without declared beliefs, the call depends on all beliefs of its run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Declaration {
+pub struct BeliefDeclaration {
     /// The decision under which the call is made.
     pub decision: Option<DecisionId>,
-    /// The beliefs behind it.
+    /// The beliefs that the call depends on.
     pub beliefs: BTreeSet<BeliefId>,
 }
 
 /// The beliefs and the decision behind a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dependencies {
+pub struct BeliefDependencies {
     pub(super) beliefs: Vec<Belief>,
     pub(super) decision: Option<DecisionId>,
     pub(super) complete: bool,
 }
 
-impl Dependencies {
-    /// A call that rests on nothing.
+impl BeliefDependencies {
+    /// No dependencies.
     #[must_use]
     pub const fn none() -> Self {
         Self { beliefs: Vec::new(), decision: None, complete: true }
     }
 
-    /// These beliefs, in the order of their names, and this decision. Beyond [`MAX_BELIEFS`] they
-    /// are not kept, and the dependencies are not complete.
+    /// These beliefs, sorted, and this decision. Beliefs beyond [`MAX_BELIEFS`] are dropped, and
+    /// the dependencies are then incomplete.
     #[must_use]
-    pub fn of(mut beliefs: Vec<Belief>, decision: Option<DecisionId>) -> Self {
+    pub fn new(mut beliefs: Vec<Belief>, decision: Option<DecisionId>) -> Self {
         beliefs.sort();
         beliefs.dedup();
         let complete = beliefs.len() <= MAX_BELIEFS;
@@ -47,34 +47,34 @@ impl Dependencies {
         Self { beliefs, decision, complete }
     }
 
-    /// The beliefs that are known, in the order of their names.
+    /// The known beliefs, sorted by name.
     #[must_use]
     pub fn beliefs(&self) -> &[Belief] {
         &self.beliefs
     }
 
-    /// The decision that was declared.
+    /// The declared decision.
     #[must_use]
     pub fn decision(&self) -> Option<&DecisionId> {
         self.decision.as_ref()
     }
 
-    /// False where beliefs were forgotten. Then the call counts as depending on every belief.
+    /// False if beliefs were forgotten. The call then counts as depending on every belief.
     #[must_use]
-    pub fn complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// Whether a signal about this subject concerns the call.
+    /// Whether a signal about this subject affects the call.
     #[must_use]
-    pub fn concerned_by(&self, subject: &Subject) -> bool {
+    pub fn is_affected_by(&self, subject: &SignalSubject) -> bool {
         match subject {
-            Subject::Belief(id) => {
+            SignalSubject::Belief(id) => {
                 !self.complete || self.beliefs.iter().any(|belief| belief.id == *id)
             }
-            Subject::Decision(id) => self.decision.as_ref() == Some(id),
-            Subject::ToolSequence => true,
-            Subject::Action(_) => false,
+            SignalSubject::Decision(id) => self.decision.as_ref() == Some(id),
+            SignalSubject::ToolSequence => true,
+            SignalSubject::Action(_) => false,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! All sources of a host, with the beliefs of its runs: what a kernel asks.
+//! The signal monitor: all signal sources of a host and the beliefs of its runs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 use weaver_types::RunId;
 
 use super::belief::Belief;
-use super::belief_book::BeliefBook;
-use super::calibration_flags::CalibrationFlags;
+use super::belief_store::BeliefStore;
+use super::calibration_source::CalibrationSource;
 use super::call_context::{CallContext, FinishedCall, ProposedCall};
-use super::report::SignalReport;
-use super::source::{SignalError, SignalSource};
+use super::signal_report::SignalReport;
+use super::signal_source::{SignalError, SignalSource};
 
-/// The name under which a failure of the belief book stands.
-const BOOK: &str = "belief-book";
+/// The source name for failures of the belief store.
+const BELIEF_STORE_SOURCE: &str = "belief-book";
 
-/// All sources of a host, with the beliefs of its runs. Without sources it does nothing.
+/// All signal sources of a host and the beliefs of its runs. Without sources it does nothing.
 #[derive(Default)]
 pub struct SignalMonitor {
     sources: Vec<Arc<dyn SignalSource>>,
-    calibration: Option<Arc<CalibrationFlags>>,
-    book: BeliefBook,
+    calibration: Option<Arc<CalibrationSource>>,
+    beliefs: BeliefStore,
 }
 
 impl fmt::Debug for SignalMonitor {
@@ -34,76 +34,85 @@ impl SignalMonitor {
     /// A monitor with these sources.
     #[must_use]
     pub fn new(sources: Vec<Arc<dyn SignalSource>>) -> Self {
-        Self { sources, calibration: None, book: BeliefBook::new() }
+        Self { sources, calibration: None, beliefs: BeliefStore::new() }
     }
 
-    /// The same with one more source, which a kernel fills with the outcomes that its ledger has.
+    /// Adds the calibration source, which a kernel fills with the outcomes from its ledger.
     #[must_use]
-    pub fn with_calibration(mut self, flags: Arc<CalibrationFlags>) -> Self {
+    pub fn with_calibration(mut self, flags: Arc<CalibrationSource>) -> Self {
         self.sources.push(Arc::clone(&flags) as Arc<dyn SignalSource>);
         self.calibration = Some(flags);
         self
     }
 
-    /// The source that knows how well calibrated the classes of beliefs are.
+    /// The calibration source, if there is one.
     #[must_use]
-    pub fn calibration(&self) -> Option<&CalibrationFlags> {
+    pub fn calibration(&self) -> Option<&CalibrationSource> {
         self.calibration.as_deref()
     }
 
-    /// True without sources: nothing is watched, and nothing is ever reported.
+    /// True without sources: nothing is observed or reported.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.sources.is_empty()
     }
 
-    /// Tells every source of a finished call, and notes the belief that it brings into its run.
+    /// Passes a finished call to every source, and records its belief.
     ///
     /// # Errors
-    /// [`SignalError`], when the call could not be noted. Whoever ignores it is safe: a book in
-    /// disorder fails for every later call, and a run with a gap counts as depending on every belief.
-    pub fn observe(&self, seen: &FinishedCall<'_>) -> Result<(), SignalError> {
+    /// [`SignalError`] if the call could not be recorded. Ignoring it is safe: a poisoned store
+    /// fails for every later call, and a run with a gap counts as depending on every belief.
+    pub fn observe(&self, finished_call: &FinishedCall<'_>) -> Result<(), SignalError> {
         if self.sources.is_empty() {
             return Ok(());
         }
         for source in &self.sources {
-            source.observe(seen);
+            source.observe(finished_call);
         }
-        self.book.observe(seen)
+        self.beliefs.observe(finished_call)
     }
 
-    /// Notes a belief of the host's own: a memory that was recalled, a claim that was made.
-    /// `finished` is the number of calls of the run that had finished before.
+    /// Records a belief from the host, such as a recalled memory or a claim. `finished` is the
+    /// number of calls of the run that had finished before.
     ///
     /// # Errors
-    /// [`SignalError`], when the belief could not be noted.
-    pub fn learn(&self, run: &RunId, finished: u64, belief: Belief) -> Result<(), SignalError> {
-        if self.sources.is_empty() { Ok(()) } else { self.book.learn(run, finished, belief) }
+    /// [`SignalError`] if the belief could not be recorded.
+    pub fn record_belief(
+        &self,
+        run: &RunId,
+        finished: u64,
+        belief: Belief,
+    ) -> Result<(), SignalError> {
+        if self.sources.is_empty() {
+            Ok(())
+        } else {
+            self.beliefs.record_belief(run, finished, belief)
+        }
     }
 
-    /// What all sources say about this call.
+    /// The signals of all sources about this call.
     #[must_use]
     pub fn report(&self, call: &ProposedCall<'_>) -> SignalReport {
         if self.sources.is_empty() {
             return SignalReport::none();
         }
-        match self.book.dependencies(call.run, call.finished, call.declaration) {
+        match self.beliefs.dependencies(call.run, call.finished, call.declaration) {
             Ok(dependencies) => {
-                let situation = CallContext {
+                let context = CallContext {
                     run: call.run,
                     capability: call.capability,
                     operation: call.operation,
                     finished: call.finished,
                     dependencies: &dependencies,
                 };
-                SignalReport::gather(&self.sources, &situation)
+                SignalReport::collect(&self.sources, &context)
             }
-            Err(error) => SignalReport::none().with_failure(BOOK, &error),
+            Err(error) => SignalReport::none().with_failure(BELIEF_STORE_SOURCE, &error),
         }
     }
 
-    /// Forgets the beliefs of a run that is over. Sources have a bounded memory of their own.
+    /// Forgets the beliefs of a finished run. The sources bound their own memory.
     pub fn forget(&self, run: &RunId) {
-        self.book.forget(run);
+        self.beliefs.forget(run);
     }
 }

@@ -1,7 +1,8 @@
 //! What a policy declares of agents, and the three policies of the SecondBrain kernel.
 
 use weaver_policy::{
-    AgentCapabilities, Contracts, Effect, Pattern, Policy, PolicySet, Query, Rule, ToolPolicy,
+    AgentCapabilities, Contracts, Effect, Pattern, Policy, PolicyQuery, PolicySet, Rule,
+    ToolPolicyPresets,
 };
 use weaver_types::{
     AgentId, Capability, CapabilityRequest, Decision, Effects, Operation, Principal, PrincipalId,
@@ -31,7 +32,10 @@ fn decide(set: &PolicySet, who: &Principal, tool: &Capability, intent: Option<&s
     let mut request = CapabilityRequest::new(tool.id().clone(), "");
     request.intent = intent.map(str::to_owned);
     let arguments = serde_json::json!({});
-    set.decide(&Query { arguments: Some(&arguments), ..Query::new(tool, who, &request) })
+    set.decide(&PolicyQuery {
+        arguments: Some(&arguments),
+        ..PolicyQuery::new(tool, who, &request)
+    })
 }
 
 /// Everything is allowed; the agent of the SecondBrain kernel's page is declared.
@@ -52,7 +56,7 @@ fn an_agent_does_what_it_is_declared_for_and_nothing_else() {
     let (set, who) = (copilot(), acting(Some("meeting_copilot")));
     let extract = tool("meeting.extract_action_items", Effects::READ_LOCAL);
     let key = Some("support.meeting.extract");
-    assert!(decide(&set, &who, &extract, key).allowed());
+    assert!(decide(&set, &who, &extract, key).is_allowed());
     for (tool, intent, reason) in [
         (tool("mail.list", Effects::READ_LOCAL), key, ReasonCode::AgentNotAllowed),
         (tool("meeting.extract", Effects::READ_LOCAL), key, ReasonCode::AgentNotAllowed),
@@ -63,7 +67,7 @@ fn an_agent_does_what_it_is_declared_for_and_nothing_else() {
     ] {
         let decision = decide(&set, &who, &tool, intent);
         assert_eq!(
-            (decision.verdict(), decision.primary()),
+            (decision.verdict(), decision.primary_reason()),
             (Verdict::Deny, reason),
             "{}",
             tool.id()
@@ -76,10 +80,13 @@ fn an_agent_does_what_it_is_declared_for_and_nothing_else() {
 fn where_agents_are_declared_another_agent_may_nothing_and_a_person_is_none() {
     let extract = tool("meeting.extract_action_items", Effects::READ_LOCAL);
     let other = decide(&copilot(), &acting(Some("Meeting_copilot")), &extract, None);
-    assert_eq!((other.verdict(), other.primary()), (Verdict::Deny, ReasonCode::AgentNotAllowed));
-    assert!(decide(&copilot(), &acting(None), &extract, None).allowed());
+    assert_eq!(
+        (other.verdict(), other.primary_reason()),
+        (Verdict::Deny, ReasonCode::AgentNotAllowed)
+    );
+    assert!(decide(&copilot(), &acting(None), &extract, None).is_allowed());
     let free = set("[[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n", "");
-    assert!(decide(&free, &acting(Some("anybody")), &extract, None).allowed());
+    assert!(decide(&free, &acting(Some("anybody")), &extract, None).is_allowed());
 }
 
 #[test]
@@ -90,12 +97,13 @@ fn a_declaration_permits_nothing_and_a_view_states_no_intent() {
     let silent = PolicySet::from_code(policy, Contracts::new("none")).unwrap();
     let read = tool("x.read", Effects::READ_LOCAL);
     let denied = decide(&silent, &acting(Some("a")), &read, None);
-    assert_eq!(denied.primary(), ReasonCode::NoMatchingRule);
+    assert_eq!(denied.primary_reason(), ReasonCode::NoMatchingRule);
     let extract = tool("meeting.extract_action_items", Effects::READ_LOCAL);
     let request = CapabilityRequest::new(extract.id().clone(), "");
     let who = acting(Some("meeting_copilot"));
-    let view = Query { operation: Operation::View, ..Query::new(&extract, &who, &request) };
-    assert!(copilot().decide(&view).allowed());
+    let view =
+        PolicyQuery { operation: Operation::View, ..PolicyQuery::new(&extract, &who, &request) };
+    assert!(copilot().decide(&view).is_allowed());
 }
 
 #[test]
@@ -139,20 +147,24 @@ const CLASSES: [Effects; 4] =
 fn each_policy_says_what_it_says_there() {
     let all = |policy: Policy| CLASSES.map(|effects| outcome(&policy, "x.y", effects));
     let (allow, deny) = (Verdict::Allow, Verdict::Deny);
-    assert_eq!(all(ToolPolicy::safe_mode()), [allow, deny, deny, deny]);
-    assert_eq!(all(ToolPolicy::strict_mode()), [allow, deny, deny, deny]);
-    assert_eq!(all(ToolPolicy::normal([], None)), [allow, allow, allow, Verdict::Hold]);
+    assert_eq!(all(ToolPolicyPresets::safe_mode()), [allow, deny, deny, deny]);
+    assert_eq!(all(ToolPolicyPresets::strict_mode()), [allow, deny, deny, deny]);
+    assert_eq!(all(ToolPolicyPresets::normal([], None)), [allow, allow, allow, Verdict::Hold]);
     // What writes outside is of class network too, and the floor holds it.
-    assert_eq!(outcome(&ToolPolicy::normal([], None), "x.y", Effects::WRITE_OPEN), Verdict::Hold);
+    assert_eq!(
+        outcome(&ToolPolicyPresets::normal([], None), "x.y", Effects::WRITE_OPEN),
+        Verdict::Hold
+    );
 }
 
 /// Cases: SBK-03.
 #[test]
 fn blocking_beats_allowing() {
-    let policy = ToolPolicy::normal([pattern("a.x")], Some(vec![pattern("a.x"), pattern("a.y")]));
+    let policy =
+        ToolPolicyPresets::normal([pattern("a.x")], Some(vec![pattern("a.x"), pattern("a.y")]));
     let of = |id| outcome(&policy, id, Effects::READ_LOCAL);
     assert_eq!(["a.x", "a.y", "a.z"].map(of), [Verdict::Deny, Verdict::Allow, Verdict::Deny]);
-    let nothing = ToolPolicy::normal([], Some(Vec::new()));
+    let nothing = ToolPolicyPresets::normal([], Some(Vec::new()));
     assert_eq!(CLASSES.map(|effects| outcome(&nothing, "a.x", effects)), [Verdict::Deny; 4]);
     let destroyed = Effects::DESTROY_LOCAL;
     assert_eq!(outcome(&policy, "a.z", destroyed), Verdict::Deny, "nothing there to approve");
@@ -162,17 +174,20 @@ fn blocking_beats_allowing() {
 fn what_is_destructive_waits_also_on_a_lower_rung() {
     let mut lowered = draft("x.y", CLASSES[3]);
     lowered.rung = Some(Rung::L2);
-    let set = PolicySet::from_code(ToolPolicy::normal([], None), Contracts::new("none")).unwrap();
+    let set =
+        PolicySet::from_code(ToolPolicyPresets::normal([], None), Contracts::new("none")).unwrap();
     let decision = decide(&set, &acting(None), &lowered.build().unwrap(), None);
-    assert_eq!(decision.primary(), ReasonCode::ApprovalRequired);
+    assert_eq!(decision.primary_reason(), ReasonCode::ApprovalRequired);
 }
 
 #[test]
 fn strict_mode_shows_handles_alone() {
-    let set = PolicySet::from_code(ToolPolicy::strict_mode(), Contracts::new("none")).unwrap();
+    let set =
+        PolicySet::from_code(ToolPolicyPresets::strict_mode(), Contracts::new("none")).unwrap();
     let read = tool("x.y", Effects::READ_LOCAL);
     let mode = |set: &PolicySet| decide(set, &acting(None), &read, None).constraints().mode;
     assert_eq!(mode(&set), Some(ResponseMode::HandleOnly));
-    let safe = PolicySet::from_code(ToolPolicy::safe_mode(), Contracts::new("none")).unwrap();
+    let safe =
+        PolicySet::from_code(ToolPolicyPresets::safe_mode(), Contracts::new("none")).unwrap();
     assert_eq!(mode(&safe), None);
 }

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use weaver_policy::Keys;
 use weaver_policy::approval::{
     APPROVAL_VERSION, ApprovalRequest, ApprovalState, HeldCheck, Nonce, Phase, ReceiptTime,
-    Rejection, Release, RequestEnd, Resolution, ResolutionVerdict, SignedFile, SignedResolution,
-    verify_resolution,
+    Rejection, ReleaseProof, RequestEnd, Resolution, ResolutionVerdict, SignedFile,
+    SignedResolution, verify_resolution,
 };
 use weaver_types::signature::SigningKey;
 use weaver_types::{
-    Authority, Capability, Check, Confidentiality, Digest, Effects, Label, LogId, PathSource,
-    Precondition, PrincipalId, ReasonCode, RequestId, RunId, Tenant, Timestamp,
+    ApprovalAuthority, ApprovalRequestId, Capability, CheckKind, Confidentiality, Digest, Effects,
+    Label, LogId, PathSource, Precondition, PrincipalId, ReasonCode, RunId, Tenant, Timestamp,
 };
 
 use crate::support::{NOW, foreign, load};
@@ -90,13 +90,13 @@ pub(crate) fn push() -> Capability {
     foreign("git.push", Effects::UNDECLARED)
 }
 
-pub(crate) fn authority(quorum: u8) -> Authority {
-    Authority {
+pub(crate) fn authority(quorum: u8) -> ApprovalAuthority {
+    ApprovalAuthority {
         min_trust: Some(800),
         clearance: Some(Confidentiality::Internal),
         scopes: BTreeSet::from(["finance".to_owned()]),
         quorum,
-        ..Authority::default()
+        ..ApprovalAuthority::default()
     }
 }
 
@@ -109,20 +109,20 @@ pub(crate) fn request(quorum: u8) -> ApprovalRequest {
     let minute = Duration::from_secs(60);
     let opened_at = Timestamp::from_micros(NOW.micros() - 60_000_000);
     let floor = HeldCheck {
-        check: Check::Floor,
+        check: CheckKind::Floor,
         reason: ReasonCode::FloorHold,
         detail: String::new(),
-        authority: Authority::default(),
+        authority: ApprovalAuthority::default(),
     };
     let rule = HeldCheck {
-        check: Check::Rule,
+        check: CheckKind::Rule,
         reason: ReasonCode::ApprovalRequired,
         detail: "rule `push`".to_owned(),
         authority: authority(quorum),
     };
     ApprovalRequest {
         v: APPROVAL_VERSION,
-        id: RequestId::parse("apr_1").unwrap(),
+        id: ApprovalRequestId::parse("apr_1").unwrap(),
         nonce: nonce(1),
         tenant: Tenant::default(),
         log: log(),
@@ -195,7 +195,7 @@ impl Desk {
         self.receive(&signed.to_json().unwrap())
     }
 
-    pub(crate) fn release(&self) -> Result<Release, Rejection> {
+    pub(crate) fn release(&self) -> Result<ReleaseProof, Rejection> {
         self.state.release(&self.request, &self.keys, self.now)
     }
 }
@@ -206,7 +206,7 @@ fn one_person_with_the_authority_releases_once() {
     assert_eq!(desk.release(), Err(Rejection::Quorum { have: 0, need: 1 }));
     desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
     let release = desk.release().unwrap();
-    assert_eq!(release.people(), BTreeSet::from(["alice"]));
+    assert_eq!(release.approvers(), BTreeSet::from(["alice"]));
     assert_eq!(desk.state.consume(&release), Ok(()));
     assert_eq!(desk.state.phase(), &Phase::Consumed);
     assert_eq!(desk.state.consume(&release), Err(Rejection::AlreadyResolved));
@@ -219,7 +219,7 @@ fn a_garbage_signature_over_a_right_hash_brings_no_document_into_force() {
     // A document's digest proves nothing: only the signature of a pinned key does.
     let policy = crate::support::policy_text("");
     let honest = crate::support::envelope(
-        weaver_types::signature::Kind::Policy,
+        weaver_types::signature::DocumentKind::Policy,
         &policy,
         &crate::support::root(),
     );
@@ -309,13 +309,13 @@ const CHANGES: [Change; 21] = [
     ("run", |r| r.run = RunId::parse("run_2").unwrap()),
     ("label", |r| r.label.confidentiality = Confidentiality::Internal),
     ("holds", |r| r.holds.clear()),
-    ("authority", |r| r.authority = Authority::default()),
+    ("authority", |r| r.authority = ApprovalAuthority::default()),
     ("detail", |r| r.detail = "run unit tests".to_owned()),
     ("intent", |r| r.intent = "run unit tests".to_owned()),
     ("preconditions", |r| r.preconditions.clear()),
     ("opened_at", |r| r.opened_at = Timestamp::from_micros(r.opened_at.micros() + 1)),
     ("deadline", |r| r.deadline = Timestamp::from_micros(r.deadline.micros() + 1)),
-    ("supersedes", |r| r.supersedes = RequestId::parse("apr_0").ok()),
+    ("supersedes", |r| r.supersedes = ApprovalRequestId::parse("apr_0").ok()),
 ];
 
 /// Cases: W3.
@@ -342,7 +342,7 @@ fn an_approval_binds_everything_that_was_shown() {
 fn every_field_of_a_request_is_covered_by_a_change_above() {
     let mut full = request(1);
     full.agent = weaver_types::AgentId::parse("a").ok();
-    full.supersedes = RequestId::parse("apr_0").ok();
+    full.supersedes = ApprovalRequestId::parse("apr_0").ok();
     full.justification = Some(weaver_types::Justification {
         text: "t".to_owned(),
         source: weaver_types::JustificationSource::Human,
@@ -455,7 +455,7 @@ fn a_quorum_counts_people() {
     assert_eq!(again, Rejection::Replayed);
     assert_eq!(desk.release(), Err(Rejection::Quorum { have: 1, need: 2 }));
     desk.hear(&grant(&desk.request, "bob", BOB)).unwrap();
-    assert_eq!(desk.release().unwrap().people(), BTreeSet::from(["alice", "bob"]));
+    assert_eq!(desk.release().unwrap().approvers(), BTreeSet::from(["alice", "bob"]));
 }
 
 #[test]
@@ -534,7 +534,8 @@ fn the_one_who_asks_does_not_count() {
     let refused = desk.hear(&grant(&desk.request, "bob", BOB)).unwrap_err();
     assert_eq!(refused, Rejection::Requester);
     let people = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<BTreeSet<_>>();
-    let inside = |names: &[&str]| Release::in_process(&desk.request, None, &people(names), NOW);
+    let inside =
+        |names: &[&str]| ReleaseProof::vouched_by_host(&desk.request, None, &people(names), NOW);
     assert_eq!(inside(&["bob"]), Err(Rejection::Requester));
     assert!(inside(&["ana"]).is_ok());
 }
@@ -545,7 +546,7 @@ fn host_code_vouches_for_people_and_the_keys_document_for_their_authority() {
     let people = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<BTreeSet<_>>();
     let keys = keys();
     let code = |names: &[&str]| {
-        let release = Release::in_process(&asked, Some(&keys), &people(names), NOW);
+        let release = ReleaseProof::vouched_by_host(&asked, Some(&keys), &people(names), NOW);
         release.err().map(|rejection| rejection.code())
     };
     assert_eq!(code(&["alice", "bob"]), None);
@@ -555,12 +556,18 @@ fn host_code_vouches_for_people_and_the_keys_document_for_their_authority() {
     assert_eq!(code(&["alice", "nobody"]), Some("unknown_approver"));
     assert_eq!(code(&["alice", "retired"]), Some("key_void"));
     assert_eq!(code(&["alice", "owner"]), Some("requester"));
-    let late = Release::in_process(&asked, Some(&keys), &people(&["alice", "bob"]), asked.deadline);
+    let late = ReleaseProof::vouched_by_host(
+        &asked,
+        Some(&keys),
+        &people(&["alice", "bob"]),
+        asked.deadline,
+    );
     assert_eq!(late, Err(Rejection::TooLate));
     // Nothing was signed, so nothing is granted that would outlive the process.
     let mut state = ApprovalState::new(&asked);
     let release =
-        Release::in_process(&asked, Some(&keys), &people(&["alice", "bob"]), NOW).unwrap();
+        ReleaseProof::vouched_by_host(&asked, Some(&keys), &people(&["alice", "bob"]), NOW)
+            .unwrap();
     assert_eq!(state.consume(&release), Ok(()));
     assert_eq!(state.phase(), &Phase::Consumed);
 }

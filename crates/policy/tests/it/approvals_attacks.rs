@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use weaver_policy::approval::{
     ApprovalRequest, ApprovalState, Phase, Rejection, Resolution, ResolutionVerdict, SignedFile,
 };
-use weaver_types::signature::{Envelope, Kind};
-use weaver_types::{KeyId, RequestId, Timestamp};
+use weaver_types::signature::{DocumentKind, Envelope};
+use weaver_types::{ApprovalRequestId, KeyId, Timestamp};
 
 use crate::approvals::{
     ALICE, ALICE_NEW, BOB, CAROL, Desk, LOW_CLEARANCE, LOW_TRUST, NO_SCOPE, OPERATOR, OWNER,
@@ -31,10 +31,11 @@ fn changed(place: &str, value: Value) -> Vec<u8> {
 }
 
 /// A resolution by `name` under an envelope that `seed` signs in the name of `claimed`.
-fn forged(name: &str, seed: u8, claimed: &str, kind: Kind) -> Vec<u8> {
+fn forged(name: &str, seed: u8, claimed: &str, kind: DocumentKind) -> Vec<u8> {
     let said = Resolution::new(&request(1), ResolutionVerdict::Granted, name, NOW).unwrap();
     let digest = kind.digest(
-        &weaver_types::canonical::of(&said, weaver_types::canonical::Profile::Record).unwrap(),
+        &weaver_types::canonical::serialize(&said, weaver_types::canonical::Profile::Record)
+            .unwrap(),
     );
     let id = KeyId::parse(claimed).unwrap();
     let envelope = Envelope::sign(kind, digest, id, &key(seed), NOW.micros()).unwrap();
@@ -46,7 +47,11 @@ fn public(seed: u8) -> String {
 }
 
 fn other_request() -> ApprovalRequest {
-    ApprovalRequest { id: RequestId::parse("apr_2").unwrap(), nonce: nonce(2), ..request(1) }
+    ApprovalRequest {
+        id: ApprovalRequestId::parse("apr_2").unwrap(),
+        nonce: nonce(2),
+        ..request(1)
+    }
 }
 
 fn other_arguments() -> ApprovalRequest {
@@ -74,14 +79,14 @@ fn attacks() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         (
             "forged with another key in alice's name",
             "signature_invalid",
-            forged("alice", STRANGER, &alice, Kind::Resolution),
+            forged("alice", STRANGER, &alice, DocumentKind::Resolution),
         ),
         ("signed by a key nobody has", "wrong_key", by("alice", STRANGER)),
         ("signed by bob in alice's name", "wrong_key", by("alice", BOB)),
         (
             "the key named by something else than itself",
             "wrong_key",
-            forged("alice", ALICE, "alice", Kind::Resolution),
+            forged("alice", ALICE, "alice", DocumentKind::Resolution),
         ),
         ("a name nobody has", "unknown_approver", by("mallory", STRANGER)),
         ("alice's name in other letters", "unknown_approver", by("Alice", ALICE)),
@@ -113,7 +118,7 @@ fn attacks() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             let mut signed = grant(&request(1), "alice", ALICE);
             let digest = signed.resolution.signed_digest().unwrap();
             let id = KeyId::parse(alice.clone()).unwrap();
-            let other = Envelope::sign(Kind::Resolution, digest, id, &key(ALICE), now - 1);
+            let other = Envelope::sign(DocumentKind::Resolution, digest, id, &key(ALICE), now - 1);
             signed.envelope = other.unwrap();
             signed.to_json().unwrap()
         }),
@@ -137,17 +142,17 @@ fn attacks() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         (
             "a policy signature as a resolution",
             "signature_invalid",
-            forged("alice", ALICE, &alice, Kind::Policy),
+            forged("alice", ALICE, &alice, DocumentKind::Policy),
         ),
         (
             "an operator's word as a resolution",
             "signature_invalid",
-            forged("alice", ALICE, &alice, Kind::OperatorWord),
+            forged("alice", ALICE, &alice, DocumentKind::OperatorWord),
         ),
         (
             "a standing approval as a resolution",
             "signature_invalid",
-            forged("alice", ALICE, &alice, Kind::Standing),
+            forged("alice", ALICE, &alice, DocumentKind::Standing),
         ),
         ("a newer envelope", "malformed", changed("/envelope/v", json!(2))),
         ("a newer resolution", "malformed", changed("/resolution/v", json!(2))),
@@ -245,7 +250,7 @@ fn a_planted_request_is_none_that_was_opened() {
     let refused = desk.hear(&grant(&planted, "low_trust", LOW_TRUST)).unwrap_err();
     assert_eq!(refused, Rejection::RequestChanged);
     // Under an id of its own it is about nothing that is held here.
-    planted.id = RequestId::parse("apr_planted").unwrap();
+    planted.id = ApprovalRequestId::parse("apr_planted").unwrap();
     let refused = desk.hear(&grant(&planted, "alice", ALICE)).unwrap_err();
     assert_eq!(refused, Rejection::WrongRequest);
     assert!(desk.release().is_err());

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{
-    ApprovalRequest, ApprovalState, BeliefOutcome, MAX_SIGNED_FILE, Nonce, NonceError, ReceiptTime,
-    Rejection, Resolution, ResolutionVerdict, SignedFile, SignedResolution, verify_resolution,
+    ApprovalRequest, ApprovalState, BeliefOutcome, MAX_SIGNED_FILE_BYTES, Nonce, NonceError,
+    ReceiptTime, Rejection, Resolution, ResolutionVerdict, SignedFile, SignedResolution,
+    verify_resolution,
 };
 use weaver_types::{
-    Authority, Check, Confidentiality, Contribution, Discharge, PrincipalId, ReasonCode, Timestamp,
-    Verdict,
+    ApprovalAuthority, CheckKind, CheckResult, Confidentiality, PrincipalId, ReasonCode, Remedy,
+    Timestamp, Verdict,
 };
 
 use crate::approvals::{
@@ -31,10 +32,10 @@ fn malformed(error: Rejection) -> String {
 #[test]
 fn a_signed_file_has_at_most_256_kib() {
     let mut file = grant(&request(1), "alice", ALICE).to_json().unwrap();
-    file.resize(MAX_SIGNED_FILE, b' ');
+    file.resize(MAX_SIGNED_FILE_BYTES, b' ');
     assert!(SignedFile::parse(&file).is_ok());
     for more in [1, 1_000] {
-        file.resize(MAX_SIGNED_FILE + more, b' ');
+        file.resize(MAX_SIGNED_FILE_BYTES + more, b' ');
         let problem = malformed(SignedFile::parse(&file).unwrap_err());
         assert_eq!(problem, "it has more than 256 KiB");
     }
@@ -115,7 +116,7 @@ fn keys_count_until_the_second_in_which_their_document_expires() {
 #[test]
 fn whose_answer_would_count_is_known_before_it_is_signed() {
     let keys = keys();
-    let answer = |name: &str, now| keys.approvers[name].may_answer(name, &request(1), now);
+    let answer = |name: &str, now| keys.approvers[name].check_may_answer(name, &request(1), now);
     assert_eq!(answer("alice", NOW), Ok(()));
     assert_eq!(answer("retired", NOW), Err(Rejection::KeyVoid));
     assert_eq!(answer("retired", Timestamp::from_micros(NOW.micros() - 1)), Ok(()));
@@ -124,24 +125,27 @@ fn whose_answer_would_count_is_known_before_it_is_signed() {
     assert_eq!(answer("no_scope", NOW), Err(Rejection::Scope));
     assert_eq!(answer("owner", NOW), Err(Rejection::Requester));
     let own = ApprovalRequest { principal: PrincipalId::parse("bob").unwrap(), ..request(1) };
-    assert_eq!(keys.approvers["bob"].may_answer("bob", &own, NOW), Err(Rejection::Requester));
+    assert_eq!(keys.approvers["bob"].check_may_answer("bob", &own, NOW), Err(Rejection::Requester));
 }
 
 #[test]
 fn an_approver_who_has_just_what_is_asked_for_suffices() {
-    let exact = Authority {
+    let exact = ApprovalAuthority {
         min_trust: Some(900),
         clearance: Some(Confidentiality::Confidential),
         ..authority(1)
     };
-    let asks = |authority: Authority| {
+    let asks = |authority: ApprovalAuthority| {
         let request = ApprovalRequest { authority, ..request(1) };
-        keys().approvers["alice"].may_answer("alice", &request, NOW)
+        keys().approvers["alice"].check_may_answer("alice", &request, NOW)
     };
     assert_eq!(asks(exact.clone()), Ok(()));
-    assert_eq!(asks(Authority { min_trust: Some(901), ..exact.clone() }), Err(Rejection::Trust));
+    assert_eq!(
+        asks(ApprovalAuthority { min_trust: Some(901), ..exact.clone() }),
+        Err(Rejection::Trust)
+    );
     let clearance = Some(Confidentiality::Restricted);
-    assert_eq!(asks(Authority { clearance, ..exact }), Err(Rejection::Clearance));
+    assert_eq!(asks(ApprovalAuthority { clearance, ..exact }), Err(Rejection::Clearance));
 }
 
 /// What is said to an answer after this change, signed by Alice.
@@ -206,24 +210,28 @@ fn a_release_covers_a_hold_by_check_reason_and_name_together() {
     desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
     let release = desk.release().unwrap();
     let covers = |check, reason, detail: &str| {
-        let hold = Contribution::new(check, Verdict::Hold, reason, detail);
-        release.covers(&hold.discharged_by(Discharge::Approval))
+        let hold = CheckResult::new(check, Verdict::Hold, reason, detail);
+        release.releases(&hold.with_remedy(Remedy::Approval))
     };
-    assert!(covers(Check::Floor, ReasonCode::FloorHold, "in whatever words"));
-    assert!(covers(Check::Rule, ReasonCode::ApprovalRequired, "rule `push`"));
+    assert!(covers(CheckKind::Floor, ReasonCode::FloorHold, "in whatever words"));
+    assert!(covers(CheckKind::Rule, ReasonCode::ApprovalRequired, "rule `push`"));
     for (check, reason, detail) in [
-        (Check::Floor, ReasonCode::ClearanceExceeded, ""),
-        (Check::Flow, ReasonCode::FloorHold, ""),
-        (Check::Rule, ReasonCode::FloorHold, "rule `push`"),
-        (Check::Signal, ReasonCode::ApprovalRequired, "rule `push`"),
-        (Check::Rule, ReasonCode::ApprovalRequired, "rule `other`"),
-        (Check::Rule, ReasonCode::ApprovalRequired, ""),
+        (CheckKind::Floor, ReasonCode::ClearanceExceeded, ""),
+        (CheckKind::Flow, ReasonCode::FloorHold, ""),
+        (CheckKind::Rule, ReasonCode::FloorHold, "rule `push`"),
+        (CheckKind::Signal, ReasonCode::ApprovalRequired, "rule `push`"),
+        (CheckKind::Rule, ReasonCode::ApprovalRequired, "rule `other`"),
+        (CheckKind::Rule, ReasonCode::ApprovalRequired, ""),
     ] {
         assert!(!covers(check, reason, detail), "{check:?} {reason:?} {detail}");
     }
-    let denied =
-        Contribution::new(Check::Floor, Verdict::Deny, ReasonCode::FloorHold, "in whatever words");
-    assert!(!release.covers(&denied.discharged_by(Discharge::Approval)));
+    let denied = CheckResult::new(
+        CheckKind::Floor,
+        Verdict::Deny,
+        ReasonCode::FloorHold,
+        "in whatever words",
+    );
+    assert!(!release.releases(&denied.with_remedy(Remedy::Approval)));
 }
 
 #[test]
@@ -245,7 +253,7 @@ fn a_void_vote_is_skipped_while_the_others_suffice() {
         let mut keys = keys();
         keys.approvers.retain(|name, _| !names.contains(&name.as_str()));
         let release = state.release(&request, &keys, NOW)?;
-        Ok(release.people().into_iter().map(str::to_owned).collect::<Vec<_>>())
+        Ok(release.approvers().into_iter().map(str::to_owned).collect::<Vec<_>>())
     };
     let names = |all: &[&str]| Ok(all.iter().map(|name| (*name).to_owned()).collect());
     assert_eq!(without(&[]), names(&["alice", "bob", "carol"]));
@@ -275,11 +283,11 @@ fn an_outcome_is_a_sample_where_its_figures_make_one() {
         correct: true,
         call: None,
     };
-    let sample = outcome("docs.read", 1_000).sample().unwrap();
-    assert_eq!((sample.class.as_str(), sample.confidence.get()), ("docs.read", 1_000));
+    let sample = outcome("docs.read", 1_000).to_calibration_sample().unwrap();
+    assert_eq!((sample.class.as_str(), sample.confidence.as_thousandths()), ("docs.read", 1_000));
     assert!(sample.correct && !sample.synthetic);
-    assert_eq!(outcome("docs.read", 1_001).sample(), None);
-    assert_eq!(outcome("docs read", 1_000).sample(), None);
+    assert_eq!(outcome("docs.read", 1_001).to_calibration_sample(), None);
+    assert_eq!(outcome("docs read", 1_000).to_calibration_sample(), None);
 }
 
 #[test]

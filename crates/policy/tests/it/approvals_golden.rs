@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{
-    APPROVAL_VERSION, OperatorAction, OperatorWord, ReceiptTime, SignedFile, StandingApproval,
-    StandingBounds, verify_standing,
+    APPROVAL_VERSION, OperatorAction, OperatorStatement, ReceiptTime, SignedFile, StandingApproval,
+    StandingApprovalBounds, verify_standing_approval,
 };
 use weaver_policy::{ArgumentPredicate, Pattern};
-use weaver_types::{RequestId, StandingId, Tenant};
+use weaver_types::{ApprovalRequestId, StandingApprovalId, Tenant};
 
 use crate::approvals::{ALICE, Desk, OPERATOR, grant, key, keys, log, nonce, request};
 use crate::support::NOW;
@@ -20,7 +20,7 @@ fn value(bytes: &[u8]) -> Value {
 fn forms() -> Value {
     let standing = StandingApproval {
         v: APPROVAL_VERSION,
-        id: StandingId::parse("std_1").unwrap(),
+        id: StandingApprovalId::parse("std_1").unwrap(),
         log: log(),
         tenant: Tenant::default(),
         capability: vec![Pattern::parse("git.*").unwrap()],
@@ -37,11 +37,12 @@ fn forms() -> Value {
     let envelope = standing.envelope(&key(ALICE), NOW).unwrap();
     let signed =
         weaver_policy::approval::SignedStandingApproval { standing, envelopes: vec![envelope] };
-    let bounds = StandingBounds::default();
-    let used = verify_standing(&keys(), &log(), &signed, &bounds, ReceiptTime::at(NOW)).unwrap();
-    let word = OperatorWord {
+    let bounds = StandingApprovalBounds::default();
+    let used =
+        verify_standing_approval(&keys(), &log(), &signed, &bounds, ReceiptTime::at(NOW)).unwrap();
+    let word = OperatorStatement {
         v: APPROVAL_VERSION,
-        word: OperatorAction::RevokeRequest { request: RequestId::parse("apr_1").unwrap() },
+        word: OperatorAction::RevokeRequest { request: ApprovalRequestId::parse("apr_1").unwrap() },
         log: log(),
         approver: "operator".to_owned(),
         at: NOW,

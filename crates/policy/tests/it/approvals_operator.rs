@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{
-    APPROVAL_VERSION, BeliefOutcome, OperatorAction, OperatorWord, ReceiptTime, Rejection,
-    SignedFile, verify_operator_word,
+    APPROVAL_VERSION, BeliefOutcome, OperatorAction, OperatorStatement, ReceiptTime, Rejection,
+    SignedFile, verify_operator_statement,
 };
-use weaver_types::{Digest, LogId, RequestId, RunId, StandingId, Timestamp};
+use weaver_types::{ApprovalRequestId, Digest, LogId, RunId, StandingApprovalId, Timestamp};
 
 use crate::approvals::{ALICE, OPERATOR, STRANGER, key, keys, log, nonce};
 use crate::support::NOW;
 
-fn word(word: OperatorAction, approver: &str) -> OperatorWord {
+fn word(word: OperatorAction, approver: &str) -> OperatorStatement {
     let approver = approver.to_owned();
-    OperatorWord { v: APPROVAL_VERSION, word, log: log(), approver, at: NOW, nonce: nonce(3) }
+    OperatorStatement { v: APPROVAL_VERSION, word, log: log(), approver, at: NOW, nonce: nonce(3) }
 }
 
 fn words() -> [OperatorAction; 5] {
     [
         OperatorAction::ConfirmClock { until: NOW },
         OperatorAction::EndRun { run: RunId::parse("run_1").unwrap() },
-        OperatorAction::RevokeRequest { request: RequestId::parse("apr_1").unwrap() },
-        OperatorAction::RevokeStanding { standing: StandingId::parse("std_1").unwrap() },
+        OperatorAction::RevokeRequest { request: ApprovalRequestId::parse("apr_1").unwrap() },
+        OperatorAction::RevokeStanding { standing: StandingApprovalId::parse("std_1").unwrap() },
         OperatorAction::Outcome(BeliefOutcome {
             class: "web.search".to_owned(),
             confidence: 500,
@@ -37,13 +37,13 @@ fn hear(
     now: Timestamp,
     seen: impl FnOnce(&Digest) -> bool,
 ) -> Result<Digest, Rejection> {
-    let SignedFile::OperatorWord(signed) = SignedFile::parse(file)? else {
+    let SignedFile::OperatorStatement(signed) = SignedFile::parse(file)? else {
         panic!("another file");
     };
-    verify_operator_word(&keys(), &log(), &signed, ReceiptTime::at(now), seen)
+    verify_operator_statement(&keys(), &log(), &signed, ReceiptTime::at(now), seen)
 }
 
-fn file(said: OperatorWord, seed: u8) -> Vec<u8> {
+fn file(said: OperatorStatement, seed: u8) -> Vec<u8> {
     said.sign(&key(seed)).unwrap().to_json().unwrap()
 }
 
@@ -59,7 +59,7 @@ fn an_operator_is_heard_once() {
 #[test]
 fn nobody_else_is_heard() {
     for said in words() {
-        let code = |said: OperatorWord, seed: u8| {
+        let code = |said: OperatorStatement, seed: u8| {
             hear(&file(said, seed), NOW, |_| false).unwrap_err().code()
         };
         // An approver with all the trust there is, without the word `operator` beside the name.
@@ -68,10 +68,10 @@ fn nobody_else_is_heard() {
         assert_eq!(code(word(said.clone(), "nobody"), STRANGER), "unknown_approver");
         let log = LogId::parse("log_2").unwrap();
         assert_eq!(
-            code(OperatorWord { log, ..word(said.clone(), "operator") }, OPERATOR),
+            code(OperatorStatement { log, ..word(said.clone(), "operator") }, OPERATOR),
             "wrong_log"
         );
-        let newer = OperatorWord { v: 2, ..word(said, "operator") };
+        let newer = OperatorStatement { v: 2, ..word(said, "operator") };
         assert_eq!(code(newer, OPERATOR), "malformed");
     }
 }
@@ -88,8 +88,11 @@ fn a_word_is_good_for_a_quarter_of_an_hour() {
     assert_eq!(code(900), Some("too_late"));
     let mut expired = keys();
     expired.expires = Some(NOW.after(Duration::ZERO));
-    let SignedFile::OperatorWord(signed) = SignedFile::parse(&bytes).unwrap() else { panic!() };
-    let refused = verify_operator_word(&expired, &log(), &signed, ReceiptTime::at(NOW), |_| false);
+    let SignedFile::OperatorStatement(signed) = SignedFile::parse(&bytes).unwrap() else {
+        panic!()
+    };
+    let refused =
+        verify_operator_statement(&expired, &log(), &signed, ReceiptTime::at(NOW), |_| false);
     assert_eq!(refused, Err(Rejection::KeyVoid));
 }
 

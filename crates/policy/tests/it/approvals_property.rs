@@ -59,7 +59,7 @@ fn file(of: &ApprovalRequest, message: &Message) -> Vec<u8> {
     let about = match message.about {
         2 => ApprovalRequest { arguments: serde_json::json!({ "x": 1 }), ..of.clone() },
         3 => ApprovalRequest {
-            id: weaver_types::RequestId::parse("apr_9").unwrap(),
+            id: weaver_types::ApprovalRequestId::parse("apr_9").unwrap(),
             nonce: nonce(9),
             ..of.clone()
         },
@@ -122,7 +122,7 @@ proptest! {
             let release = desk.release();
             prop_assert_eq!(release.is_ok(), open && people.len() >= need, "{:?}", message);
             if let Ok(release) = release {
-                prop_assert_eq!(release.people(), people.clone());
+                prop_assert_eq!(release.approvers(), people.clone());
             }
         }
         // The order of what was received makes no difference where nothing ended the request.

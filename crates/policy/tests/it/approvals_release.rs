@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use weaver_policy::approval::{ApprovalRequest, HeldCheck, Release};
-use weaver_policy::{PolicySet, Query};
+use weaver_policy::approval::{ApprovalRequest, HeldCheck, ReleaseProof};
+use weaver_policy::{PolicyQuery, PolicySet};
 use weaver_types::{
-    AgentId, Authority, Capability, CapabilityRequest, Check, Confidentiality, Contribution,
-    Decision, Discharge, Effects, Integrity, Label, Operation, Principal, PrincipalId, ReasonCode,
-    SafetyMode, Tenant, Timestamp, Verdict,
+    AgentId, ApprovalAuthority, Capability, CapabilityRequest, CheckKind, CheckResult,
+    Confidentiality, Decision, Effects, Integrity, Label, Operation, Principal, PrincipalId,
+    ReasonCode, Remedy, SafetyMode, Tenant, Timestamp, Verdict,
 };
 
 use crate::approvals::{ALICE, Desk, arguments, authority, grant, push, request};
@@ -45,11 +45,11 @@ impl Call {
 
     pub(crate) fn with<T>(
         &self,
-        release: Option<&Release>,
-        ask: impl FnOnce(&Query<'_>) -> T,
+        release: Option<&ReleaseProof>,
+        ask: impl FnOnce(&PolicyQuery<'_>) -> T,
     ) -> T {
         let request = CapabilityRequest::new(self.capability.id().clone(), "a goal");
-        ask(&Query {
+        ask(&PolicyQuery {
             arguments: self.arguments.as_ref(),
             operation: self.operation,
             label: &self.label,
@@ -57,11 +57,11 @@ impl Call {
             now: self.now,
             human_channel: true,
             release,
-            ..Query::new(&self.capability, &self.principal, &request)
+            ..PolicyQuery::new(&self.capability, &self.principal, &request)
         })
     }
 
-    pub(crate) fn decide(&self, set: &PolicySet, release: Option<&Release>) -> Decision {
+    pub(crate) fn decide(&self, set: &PolicySet, release: Option<&ReleaseProof>) -> Decision {
         self.with(release, |query| set.decide(query))
     }
 }
@@ -72,13 +72,13 @@ pub(crate) fn opened(set: &PolicySet, call: &Call) -> ApprovalRequest {
     assert_eq!(decision.verdict(), Verdict::Hold);
     ApprovalRequest {
         label: call.label.clone(),
-        holds: HeldCheck::of(&decision),
+        holds: HeldCheck::from_decision(&decision),
         authority: decision.authority().clone(),
         ..request(1)
     }
 }
 
-fn released(set: &PolicySet, call: &Call) -> Release {
+fn released(set: &PolicySet, call: &Call) -> ReleaseProof {
     let mut desk = Desk::open(opened(set, call));
     desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
     desk.release().unwrap()
@@ -89,16 +89,16 @@ fn what_was_held_is_allowed_and_says_so() {
     let set = set(POLICY, "");
     let call = Call::push();
     let held = call.decide(&set, None);
-    assert_eq!(HeldCheck::of(&held).len(), 2);
+    assert_eq!(HeldCheck::from_decision(&held).len(), 2);
     let decision = call.decide(&set, Some(&released(&set, &call)));
-    assert!(decision.allowed());
-    assert_eq!(decision.primary(), ReasonCode::ApprovalGranted);
-    assert_eq!(decision.authority(), &Authority::default());
+    assert!(decision.is_allowed());
+    assert_eq!(decision.primary_reason(), ReasonCode::ApprovalGranted);
+    assert_eq!(decision.authority(), &ApprovalAuthority::default());
     // The limits of the rule stay.
     assert_eq!(decision.constraints().max_rows, Some(7));
-    assert_eq!(decision.contributions().len(), held.contributions().len());
-    assert!(decision.contributions().iter().all(|c| c.verdict == Verdict::Allow));
-    assert!(decision.contributions().iter().any(|c| c.detail.contains("`apr_1`")));
+    assert_eq!(decision.check_results().len(), held.check_results().len());
+    assert!(decision.check_results().iter().all(|c| c.verdict == Verdict::Allow));
+    assert!(decision.check_results().iter().any(|c| c.detail.contains("`apr_1`")));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn another_call_stays_held() {
     // Arguments are compared by what they say, not by how they are written.
     let mut call = Call::push();
     call.arguments = Some(serde_json::from_str(r#"{"force":true,"remote":"origin"}"#).unwrap());
-    assert!(call.decide(&set, Some(&release)).allowed());
+    assert!(call.decide(&set, Some(&release)).is_allowed());
 }
 
 #[test]
@@ -150,50 +150,55 @@ fn a_hold_that_was_not_in_the_request_stays() {
     // A denial stays a denial.
     let deny = format!("{POLICY}[[rules]]\nname = \"no\"\nmatch = {{}}\neffect = \"deny\"\n");
     let decision = Call::push().decide(&set(&deny, ""), Some(&release));
-    assert_eq!(decision.primary(), ReasonCode::ExplicitDenyRule);
+    assert_eq!(decision.primary_reason(), ReasonCode::ExplicitDenyRule);
     let safe = Call { mode: SafetyMode::Safe, ..Call::push() };
     assert_eq!(safe.decide(&rules, Some(&release)).verdict(), Verdict::Deny);
     // Flow holds what nobody was asked about.
     let tainted = Call { label: Label::undeclared_output(), ..Call::push() };
     let covers = |reason, check| {
-        let held = Contribution::new(check, Verdict::Hold, reason, "x");
-        release.covers(&held.discharged_by(Discharge::Approval))
+        let held = CheckResult::new(check, Verdict::Hold, reason, "x");
+        release.releases(&held.with_remedy(Remedy::Approval))
     };
-    assert!(!covers(ReasonCode::UntrustedInfluence, Check::Flow));
-    assert!(!covers(ReasonCode::FloorHold, Check::Rule));
-    assert!(covers(ReasonCode::FloorHold, Check::Floor));
+    assert!(!covers(ReasonCode::UntrustedInfluence, CheckKind::Flow));
+    assert!(!covers(ReasonCode::FloorHold, CheckKind::Rule));
+    assert!(covers(ReasonCode::FloorHold, CheckKind::Floor));
     assert!(tainted.decide(&rules, Some(&release)).verdict() == Verdict::Hold);
     // When it was asked about, it is released with the rest.
     let release = released(&rules, &tainted);
-    assert!(tainted.decide(&rules, Some(&release)).allowed());
+    assert!(tainted.decide(&rules, Some(&release)).is_allowed());
 }
 
 #[test]
 fn the_same_hold_under_more_authority_stays() {
     let release = released(&set(POLICY, ""), &Call::push());
     let granted = authority(1);
-    let held = |authority: Authority| {
-        Contribution::new(Check::Rule, Verdict::Hold, ReasonCode::ApprovalRequired, "rule `push`")
-            .discharged_by(Discharge::Approval)
-            .with_authority(authority)
+    let held = |authority: ApprovalAuthority| {
+        CheckResult::new(
+            CheckKind::Rule,
+            Verdict::Hold,
+            ReasonCode::ApprovalRequired,
+            "rule `push`",
+        )
+        .with_remedy(Remedy::Approval)
+        .with_authority(authority)
     };
     let and = |scope: &str| granted.scopes.iter().cloned().chain([scope.to_owned()]).collect();
     let lower = [
         granted.clone(),
-        Authority::default(),
-        Authority { min_trust: Some(799), ..granted.clone() },
-        Authority { clearance: None, ..granted.clone() },
-        Authority { scopes: BTreeSet::new(), ..granted.clone() },
-        Authority { quorum: 0, ..granted.clone() },
+        ApprovalAuthority::default(),
+        ApprovalAuthority { min_trust: Some(799), ..granted.clone() },
+        ApprovalAuthority { clearance: None, ..granted.clone() },
+        ApprovalAuthority { scopes: BTreeSet::new(), ..granted.clone() },
+        ApprovalAuthority { quorum: 0, ..granted.clone() },
     ];
-    assert!(lower.into_iter().all(|one| release.covers(&held(one))));
+    assert!(lower.into_iter().all(|one| release.releases(&held(one))));
     for more in [
-        Authority { min_trust: Some(801), ..granted.clone() },
-        Authority { clearance: Some(Confidentiality::Confidential), ..granted.clone() },
-        Authority { scopes: and("ops"), ..granted.clone() },
-        Authority { quorum: 2, ..granted.clone() },
+        ApprovalAuthority { min_trust: Some(801), ..granted.clone() },
+        ApprovalAuthority { clearance: Some(Confidentiality::Confidential), ..granted.clone() },
+        ApprovalAuthority { scopes: and("ops"), ..granted.clone() },
+        ApprovalAuthority { quorum: 2, ..granted.clone() },
     ] {
-        assert!(!release.covers(&held(more.clone())), "{more:?}");
+        assert!(!release.releases(&held(more.clone())), "{more:?}");
     }
     // And so in a decision: the rule of that name asks for more by now.
     let stricter = POLICY.replace("min_trust = 800", "min_trust = 801");
@@ -205,14 +210,14 @@ fn the_same_hold_under_more_authority_stays() {
 fn only_a_hold_that_an_approval_discharges_is_covered() {
     let rules = set(POLICY, "");
     let release = released(&rules, &Call::push());
-    let held = Contribution::new(Check::Floor, Verdict::Hold, ReasonCode::FloorHold, "x");
-    assert!(release.covers(&held.clone().discharged_by(Discharge::Approval)));
-    assert!(!release.covers(&held.clone()));
-    assert!(!release.covers(&held.clone().discharged_by(Discharge::Arguments)));
-    assert!(!release.covers(&held.clone().discharged_by(Discharge::Wait { retry_after_ms: 1 })));
+    let held = CheckResult::new(CheckKind::Floor, Verdict::Hold, ReasonCode::FloorHold, "x");
+    assert!(release.releases(&held.clone().with_remedy(Remedy::Approval)));
+    assert!(!release.releases(&held.clone()));
+    assert!(!release.releases(&held.clone().with_remedy(Remedy::Arguments)));
+    assert!(!release.releases(&held.clone().with_remedy(Remedy::Wait { retry_after_ms: 1 })));
     for verdict in [Verdict::Allow, Verdict::Ask, Verdict::Deny] {
-        let other = Contribution { verdict, ..held.clone().discharged_by(Discharge::Approval) };
-        assert!(!release.covers(&other), "{verdict}");
+        let other = CheckResult { verdict, ..held.clone().with_remedy(Remedy::Approval) };
+        assert!(!release.releases(&other), "{verdict}");
     }
 }
 
@@ -221,28 +226,29 @@ fn a_release_in_process_covers_the_same() {
     let rules = set(POLICY, "");
     let call = Call::push();
     let people = BTreeSet::from(["ana".to_owned()]);
-    let release = Release::in_process(&opened(&rules, &call), None, &people, NOW).unwrap();
-    assert!(call.decide(&rules, Some(&release)).allowed());
+    let release =
+        ReleaseProof::vouched_by_host(&opened(&rules, &call), None, &people, NOW).unwrap();
+    assert!(call.decide(&rules, Some(&release)).is_allowed());
 }
 
 #[test]
 fn a_release_covers_the_rule_and_the_signal_that_stood_in_the_request_and_no_others() {
     let mut request = request(1);
     let hold = |check, reason, detail: &str| {
-        Contribution::new(check, Verdict::Hold, reason, detail).discharged_by(Discharge::Approval)
+        CheckResult::new(check, Verdict::Hold, reason, detail).with_remedy(Remedy::Approval)
     };
     let (rule, signal) = (
-        hold(Check::Rule, ReasonCode::ApprovalRequired, "rule `push`"),
-        hold(Check::Signal, ReasonCode::SignalRaised, "sequence: read, send"),
+        hold(CheckKind::Rule, ReasonCode::ApprovalRequired, "rule `push`"),
+        hold(CheckKind::Signal, ReasonCode::SignalRaised, "sequence: read, send"),
     );
     let decision = Decision::join(vec![rule.clone(), signal.clone()], set("", "").basis().clone());
-    request.holds = HeldCheck::of(&decision);
+    request.holds = HeldCheck::from_decision(&decision);
     let people = BTreeSet::from(["carol".to_owned()]);
-    let release = Release::in_process(&request, None, &people, NOW).unwrap();
-    assert!(release.covers(&rule) && release.covers(&signal));
+    let release = ReleaseProof::vouched_by_host(&request, None, &people, NOW).unwrap();
+    assert!(release.releases(&rule) && release.releases(&signal));
     let others = [
-        hold(Check::Rule, ReasonCode::ApprovalRequired, "rule `another`"),
-        hold(Check::Signal, ReasonCode::SignalRaised, "sequence: read, pay"),
+        hold(CheckKind::Rule, ReasonCode::ApprovalRequired, "rule `another`"),
+        hold(CheckKind::Signal, ReasonCode::SignalRaised, "sequence: read, pay"),
     ];
-    assert!(others.iter().all(|other| !release.covers(other)));
+    assert!(others.iter().all(|other| !release.releases(other)));
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::json;
 use weaver_policy::approval::{
     APPROVAL_VERSION, HeldCheck, ReceiptTime, Rejection, SignedFile, SignedStandingApproval,
-    StandingApproval, StandingBounds, StandingUse, verify_standing,
+    StandingApproval, StandingApprovalBounds, StandingApprovalState, verify_standing_approval,
 };
 use weaver_policy::{ArgumentPredicate, Keys, Pattern, PolicySet};
 use weaver_types::{
-    AgentId, Authority, Label, LogId, PrincipalId, ReasonCode, StandingId, Tenant, Timestamp,
-    Verdict,
+    AgentId, ApprovalAuthority, Label, LogId, PrincipalId, ReasonCode, StandingApprovalId, Tenant,
+    Timestamp, Verdict,
 };
 
 use crate::approvals::{
@@ -32,7 +32,7 @@ fn predicate(value: serde_json::Value) -> ArgumentPredicate {
 fn standing() -> StandingApproval {
     StandingApproval {
         v: APPROVAL_VERSION,
-        id: StandingId::parse("std_1").unwrap(),
+        id: StandingApprovalId::parse("std_1").unwrap(),
         log: log(),
         tenant: Tenant::default(),
         capability: pattern("git.*"),
@@ -51,23 +51,26 @@ fn sign(standing: &StandingApproval, seeds: &[u8]) -> SignedStandingApproval {
     SignedStandingApproval { standing: standing.clone(), envelopes }
 }
 
-fn bounds(quorum: u8) -> StandingBounds {
-    StandingBounds { authority: crate::approvals::authority(quorum), ..StandingBounds::default() }
+fn bounds(quorum: u8) -> StandingApprovalBounds {
+    StandingApprovalBounds {
+        authority: crate::approvals::authority(quorum),
+        ..StandingApprovalBounds::default()
+    }
 }
 
 /// Reads the file and verifies it.
 fn accept(
     signed: &SignedStandingApproval,
-    bounds: &StandingBounds,
-) -> Result<StandingUse, Rejection> {
+    bounds: &StandingApprovalBounds,
+) -> Result<StandingApprovalState, Rejection> {
     let SignedFile::Standing(read) = SignedFile::parse(&signed.to_json().unwrap())? else {
         panic!("another file");
     };
     assert_eq!(read, *signed);
-    verify_standing(&keys(), &log(), &read, bounds, ReceiptTime::at(NOW))
+    verify_standing_approval(&keys(), &log(), &read, bounds, ReceiptTime::at(NOW))
 }
 
-fn in_force() -> StandingUse {
+fn in_force() -> StandingApprovalState {
     accept(&sign(&standing(), &[ALICE]), &bounds(1)).unwrap()
 }
 
@@ -82,10 +85,10 @@ fn held(authority: &str) -> PolicySet {
 }
 
 fn release(
-    used: &StandingUse,
+    used: &StandingApprovalState,
     call: &Call,
     keys: &Keys,
-) -> Result<weaver_policy::approval::Release, Rejection> {
+) -> Result<weaver_policy::approval::ReleaseProof, Rejection> {
     call.with(None, |query| used.release(query, &log(), keys, &bounds(1)))
 }
 
@@ -94,17 +97,17 @@ fn it_releases_what_rules_and_the_floor_hold_as_often_as_it_says() {
     let rules = held("min_trust = 900");
     let mut used = in_force();
     for left in [3, 2, 1] {
-        assert_eq!((used.used(), used.left()), (3 - left, left));
+        assert_eq!((used.use_count(), used.uses_left()), (3 - left, left));
         let release = release(&used, &Call::push(), &keys()).unwrap();
         let decision = Call::push().decide(&rules, Some(&release));
-        assert_eq!(decision.primary(), ReasonCode::StandingApproval);
-        assert_eq!(release.people().into_iter().collect::<Vec<_>>(), ["alice"]);
-        assert!(decision.allowed());
+        assert_eq!(decision.primary_reason(), ReasonCode::StandingApproval);
+        assert_eq!(release.approvers().into_iter().collect::<Vec<_>>(), ["alice"]);
+        assert!(decision.is_allowed());
         used.consume(&release).unwrap();
     }
     assert_eq!(release(&used, &Call::push(), &keys()), Err(Rejection::UsedUp));
     let stored = serde_json::to_vec(&used).unwrap();
-    assert_eq!(serde_json::from_slice::<StandingUse>(&stored).unwrap(), used);
+    assert_eq!(serde_json::from_slice::<StandingApprovalState>(&stored).unwrap(), used);
 }
 
 #[test]
@@ -126,9 +129,9 @@ fn it_never_releases_what_flow_holds() {
     let release = release(&in_force(), &tainted, &keys()).unwrap();
     let decision = tainted.decide(&rules, Some(&release));
     assert_eq!(decision.verdict(), Verdict::Hold);
-    assert_eq!(decision.primary(), ReasonCode::UntrustedInfluence);
-    let left = HeldCheck::of(&decision);
-    assert!(left.iter().all(|held| held.check == weaver_types::Check::Flow), "{left:?}");
+    assert_eq!(decision.primary_reason(), ReasonCode::UntrustedInfluence);
+    let left = HeldCheck::from_decision(&decision);
+    assert!(left.iter().all(|held| held.check == weaver_types::CheckKind::Flow), "{left:?}");
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn it_releases_no_hold_that_asks_for_more_than_its_people_have() {
         let used = accept(&sign(&standing(), &seeds), &bounds(1)).unwrap();
         let release = release(&used, &Call::push(), &keys()).unwrap();
         let decision = Call::push().decide(&held(authority), Some(&release));
-        assert_eq!(decision.allowed(), allowed, "{authority}");
+        assert_eq!(decision.is_allowed(), allowed, "{authority}");
     }
 }
 
@@ -192,13 +195,18 @@ fn it_takes_people_of_the_role_that_the_policy_and_the_rule_ask_for() {
         keys.approvers.get_mut("alice").unwrap().roles = carried;
         keys
     };
-    let role = |role: &str| -> Authority {
-        Authority { roles: [[role.to_owned()].into()].into(), ..Authority::default() }
+    let role = |role: &str| -> ApprovalAuthority {
+        ApprovalAuthority {
+            roles: [[role.to_owned()].into()].into(),
+            ..ApprovalAuthority::default()
+        }
     };
-    let bounds = StandingBounds { authority: role("cfo"), ..StandingBounds::default() };
+    let bounds =
+        StandingApprovalBounds { authority: role("cfo"), ..StandingApprovalBounds::default() };
     let signed = sign(&standing(), &[ALICE]);
-    let verify =
-        |keys: &Keys| verify_standing(keys, &log(), &signed, &bounds, ReceiptTime::at(NOW));
+    let verify = |keys: &Keys| {
+        verify_standing_approval(keys, &log(), &signed, &bounds, ReceiptTime::at(NOW))
+    };
     assert_eq!(verify(&with(&["clerk"])).unwrap_err().code(), "role");
     let used = verify(&with(&["cfo"])).unwrap();
     let set = held("roles = [\"clerk\"]");
@@ -236,11 +244,11 @@ fn it_stays_within_the_bounds_of_the_policy() {
     assert_eq!(code(|s| s.v = 2), Some("malformed"));
     // The bounds of the policy in force count at each use, not those of the day it was accepted.
     let used = in_force();
-    let tight = StandingBounds { max_uses: 2, ..bounds(1) };
+    let tight = StandingApprovalBounds { max_uses: 2, ..bounds(1) };
     let refused = Call::push().with(None, |query| used.release(query, &log(), &keys(), &tight));
     assert_eq!(refused.unwrap_err().code(), "bounds");
-    let tight = StandingBounds {
-        authority: Authority { min_trust: Some(950), ..bounds(1).authority },
+    let tight = StandingApprovalBounds {
+        authority: ApprovalAuthority { min_trust: Some(950), ..bounds(1).authority },
         ..bounds(1)
     };
     let refused = Call::push().with(None, |query| used.release(query, &log(), &keys(), &tight));
@@ -299,7 +307,7 @@ fn what_was_not_signed_as_it_stands_comes_not_into_force() {
     // Nor what was edited where it is stored.
     let mut stored = serde_json::to_value(in_force()).unwrap();
     stored["signed"]["standing"]["uses"] = json!(50);
-    let edited: StandingUse = serde_json::from_value(stored).unwrap();
+    let edited: StandingApprovalState = serde_json::from_value(stored).unwrap();
     assert_eq!(release(&edited, &Call::push(), &keys()).unwrap_err().code(), "signature_invalid");
 }
 
@@ -309,7 +317,7 @@ fn it_can_be_revoked_and_its_keys_too() {
     let release_before = release(&used, &Call::push(), &keys()).unwrap();
     used.revoke("operator");
     used.revoke("somebody else");
-    assert_eq!((used.revoked_by(), used.left()), (Some("operator"), 0));
+    assert_eq!((used.revoked_by(), used.uses_left()), (Some("operator"), 0));
     assert_eq!(release(&used, &Call::push(), &keys()), Err(Rejection::Revoked));
     assert_eq!(used.consume(&release_before), Err(Rejection::Revoked));
     let used = in_force();
@@ -324,7 +332,7 @@ fn it_can_be_revoked_and_its_keys_too() {
 #[test]
 fn its_uses_are_counted_by_its_own_releases_once_each() {
     let mut other = standing();
-    other.id = StandingId::parse("std_2").unwrap();
+    other.id = StandingApprovalId::parse("std_2").unwrap();
     let other = accept(&sign(&other, &[ALICE]), &bounds(1)).unwrap();
     let foreign = release(&other, &Call::push(), &keys()).unwrap();
     let mut used = in_force();

@@ -35,7 +35,7 @@ fn a_waiting_request_releases_nothing() {
     assert_eq!(desk.release(), Err(Rejection::Quorum { have: 0, need: 1 }));
     // Without a release nothing can be consumed; another request's release is none.
     let mut other = Desk::open(weaver_policy::approval::ApprovalRequest {
-        id: weaver_types::RequestId::parse("apr_2").unwrap(),
+        id: weaver_types::ApprovalRequestId::parse("apr_2").unwrap(),
         ..request(1)
     });
     other.hear(&grant(&other.request, "alice", ALICE)).unwrap();
@@ -48,7 +48,7 @@ fn a_waiting_request_releases_nothing() {
 #[test]
 fn an_answer_to_one_request_is_none_to_another() {
     let other = weaver_policy::approval::ApprovalRequest {
-        id: weaver_types::RequestId::parse("apr_2").unwrap(),
+        id: weaver_types::ApprovalRequestId::parse("apr_2").unwrap(),
         ..request(1)
     };
     let mut desk = Desk::open(request(1));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use weaver_policy::{Query, Windows};
+use weaver_policy::{PolicyQuery, RateLimitWindows};
 use weaver_types::{
     CapabilityDraft, Effects, JustificationSource, ReasonCode, SensitivityTag, Timestamp, Verdict,
 };
@@ -103,16 +103,16 @@ fn calls_are_counted_by_what_they_do_and_who_asks() {
         (case(WRITE, &["writer", "service"], 15, &[]), 100),
     ];
     for (case, most) in table {
-        let mut windows = Windows::new();
+        let mut windows = RateLimitWindows::new();
         for n in 0..=most {
             let now = Timestamp::from_micros(n);
-            let query = Query { now, windows: Some(&windows), ..case.query() };
+            let query = PolicyQuery { now, windows: Some(&windows), ..case.query() };
             let decision = set.decide(&query);
-            assert_eq!(decision.allowed(), n < most, "call {n}");
-            if decision.allowed() {
-                windows.record(&Query { windows: None, now, ..case.query() }, set.limits());
+            assert_eq!(decision.is_allowed(), n < most, "call {n}");
+            if decision.is_allowed() {
+                windows.record(&PolicyQuery { windows: None, now, ..case.query() }, set.limits());
             } else {
-                assert_eq!(decision.primary(), ReasonCode::RateLimited);
+                assert_eq!(decision.primary_reason(), ReasonCode::RateLimited);
             }
         }
     }

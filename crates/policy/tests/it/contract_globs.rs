@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use weaver_types::{
-    CallId, Capability, CapabilityDraft, Confidentiality, Effects, Integrity, Label, Pointer,
-    RecordFields, Rung, SensitivityTag, SinkKind,
+    CallId, Capability, CapabilityDraft, Confidentiality, Effects, Integrity, JsonPointer, Label,
+    RecordIdentity, Rung, SensitivityTag, SinkKind,
 };
 
 use crate::support::{draft, foreign, set};
@@ -12,7 +12,7 @@ use crate::support::{draft, foreign, set};
 fn joined(one: &str, other: &str) -> [Capability; 2] {
     [(one, other), (other, one)].map(|(a, b)| {
         let contracts = format!("[capabilities.\"a*\"]\n{a}\n[capabilities.\"*b\"]\n{b}\n");
-        set("", &contracts).effective(&foreign("ab", Effects::READ_LOCAL)).unwrap()
+        set("", &contracts).apply_contract(&foreign("ab", Effects::READ_LOCAL)).unwrap()
     })
 }
 
@@ -29,15 +29,15 @@ fn field<T: PartialEq + std::fmt::Debug>(
     forth
 }
 
-fn pointers(places: &[&str]) -> Vec<Pointer> {
-    places.iter().map(|at| Pointer::parse(at).unwrap()).collect()
+fn pointers(places: &[&str]) -> Vec<JsonPointer> {
+    places.iter().map(|at| JsonPointer::parse(at).unwrap()).collect()
 }
 
 #[test]
 fn records_count_where_all_name_them_alike() {
     let records = |one: &str, other: &str| field(one, other, |c| c.spec().records.clone());
     let (ids, keys) = ("records = { id = \"id\" }", "records = { id = \"key\" }");
-    let named = Some(RecordFields { id: "id".to_owned(), name: None });
+    let named = Some(RecordIdentity { id: "id".to_owned(), name: None });
     assert_eq!(records(ids, ids), named);
     assert_eq!(records(ids, ""), named);
     assert_eq!(records(ids, keys), None);
@@ -74,12 +74,13 @@ fn sets_of_what_is_let_through_are_cut_and_sets_of_what_is_asked_for_grow() {
 }
 
 #[test]
-fn receivers_are_those_that_every_glob_names() {
+fn receivers_are_those_that_any_glob_names() {
     let sends_to = |one: &str, other: &str| {
         field(one, other, |c| c.spec().sends_to.iter().cloned().collect::<Vec<_>>())
     };
     let (both, one) = ("sends_to = [\"/to\", \"/cc\"]", "sends_to = \"/cc\"");
-    assert_eq!(sends_to(both, one), pointers(&["/cc"]));
+    assert_eq!(sends_to(both, one), pointers(&["/cc", "/to"]), "a receiver of one is a receiver");
+    assert_eq!(sends_to("sends_to = \"/to\"", one), pointers(&["/cc", "/to"]));
     assert_eq!(sends_to(both, both), pointers(&["/cc", "/to"]));
     // Where one does not say it, every call may go somewhere.
     assert_eq!(sends_to(both, ""), pointers(&[]));
@@ -119,7 +120,7 @@ fn only_an_output_that_is_trusted_loses_its_taints() {
     let tool = CapabilityDraft { output_label, ..draft("x", Effects::READ_LOCAL) }.build().unwrap();
     let taints = |output: &str| {
         let contracts = format!("[capabilities.\"x\"]\neffects = \"read_local\"\n{output}\n");
-        set("", &contracts).effective(&tool).unwrap().spec().output_label.taints.len()
+        set("", &contracts).apply_contract(&tool).unwrap().spec().output_label.taints.len()
     };
     assert_eq!(taints(""), 1);
     assert_eq!(taints("output = { confidentiality = \"internal\" }"), 1);
@@ -130,7 +131,7 @@ fn only_an_output_that_is_trusted_loses_its_taints() {
 fn a_rung_is_lowered_only_where_every_glob_with_a_rung_says_so() {
     let rung = |one: &str, other: &str| {
         let contracts = format!("[capabilities.\"a*\"]\n{one}\n[capabilities.\"*b\"]\n{other}\n");
-        let effective = set("", &contracts).effective(&foreign("ab", Effects::READ_LOCAL));
+        let effective = set("", &contracts).apply_contract(&foreign("ab", Effects::READ_LOCAL));
         effective.map(|c| c.rung()).map_err(|error| error.code())
     };
     let lowered = "effects = \"write_open\"\nrung = \"L1\"\nlower_rung = true";

@@ -2,14 +2,14 @@
 
 use weaver_policy::ContractStatus;
 use weaver_types::{
-    AgentId, Agents, Capability, CapabilityDraft, Confidentiality, Digest, Effects, Integrity,
-    Pointer, ReasonCode, Rung, SensitivityTag, SinkKind, Verdict,
+    AgentId, AllowedAgents, Capability, CapabilityDraft, Confidentiality, Digest, Effects,
+    Integrity, JsonPointer, ReasonCode, Rung, SensitivityTag, SinkKind, Verdict,
 };
 
 use crate::support::{Case, draft, foreign, host, load, principal, set};
 
 fn of(contracts: &str, proposal: &Capability) -> Capability {
-    set("", contracts).effective(proposal).unwrap()
+    set("", contracts).apply_contract(proposal).unwrap()
 }
 
 fn refused(contracts: &str) -> &'static str {
@@ -52,7 +52,7 @@ timeout_ms = 500
     assert_eq!((spec.effects, effective.rung()), (Effects::READ_LOCAL, Rung::L0));
     assert!(spec.sensitivity.contains(&SensitivityTag::Pii));
     assert!(spec.allowed_fields.contains("name") && spec.permissions.contains("fs"));
-    assert_eq!(spec.agents, Agents::Only([AgentId::parse("bot").unwrap()].into()));
+    assert_eq!(spec.agents, AllowedAgents::Only([AgentId::parse("bot").unwrap()].into()));
     assert_eq!(spec.output_label.confidentiality, Confidentiality::Confidential);
     assert_eq!(spec.output_label.integrity, Integrity::Trusted);
     assert_eq!((spec.idempotent, spec.timeout_ms), (true, 500));
@@ -79,19 +79,19 @@ fn a_lowered_rung_must_be_said_in_that_entry() {
 #[test]
 fn a_rung_without_effects_does_not_lower_undeclared_effects() {
     let set = set("", "[capabilities.\"x\"]\nrung = \"L1\"\n");
-    let error = set.effective(&foreign("x", Effects::READ_LOCAL)).unwrap_err();
+    let error = set.apply_contract(&foreign("x", Effects::READ_LOCAL)).unwrap_err();
     assert_eq!(error.code(), "policy.contract_lowers");
-    assert_eq!(set.effective(&host("x", Effects::READ_LOCAL)).unwrap().rung(), Rung::L1);
+    assert_eq!(set.apply_contract(&host("x", Effects::READ_LOCAL)).unwrap().rung(), Rung::L1);
 }
 
 #[test]
 fn host_code_keeps_what_it_declares_until_a_contract_says_otherwise() {
     let write = host("x", Effects::WRITE_OPEN);
     let mut critical = write.clone().into_draft();
-    critical.critical_arguments.insert(Pointer::parse("").unwrap());
+    critical.critical_arguments.insert(JsonPointer::parse("").unwrap());
     assert_eq!(of("", &write), critical.build().unwrap(), "read off its schema: it has none");
     let milder = "[capabilities.\"x\"]\neffects = \"read_local\"\n";
-    let error = set("", milder).effective(&write).unwrap_err();
+    let error = set("", milder).apply_contract(&write).unwrap_err();
     assert_eq!(error.code(), "policy.contract_lowers_effects");
     let said = format!("{milder}lower_rung = true\n");
     assert_eq!(of(&said, &write).rung(), Rung::L0);
@@ -107,7 +107,7 @@ fn l2_l5_and_lower_rungs_are_the_operators_to_declare() {
         (Effects::READ_LOCAL, Rung::L5),
         (Effects::WRITE_OPEN, Rung::L3),
     ] {
-        let error = set("", "").effective(&with(effects, rung).build().unwrap()).unwrap_err();
+        let error = set("", "").apply_contract(&with(effects, rung).build().unwrap()).unwrap_err();
         assert_eq!(error.code(), "policy.contract_operator_only");
     }
     let raised = with(Effects::READ_LOCAL, Rung::L4).build().unwrap();
@@ -140,7 +140,7 @@ timeout_ms = 800
     assert_eq!(spec.allowed_fields.iter().collect::<Vec<_>>(), ["b"]);
     assert_eq!(spec.clearance, Confidentiality::Public);
     assert_eq!((spec.timeout_ms, spec.idempotent), (800, false));
-    assert!(matches!(spec.agents, Agents::Only(_)));
+    assert!(matches!(spec.agents, AllowedAgents::Only(_)));
     assert_eq!(of(contracts, &foreign("fs.read", Effects::READ_LOCAL)).rung(), Rung::L0);
 }
 
@@ -162,7 +162,7 @@ effects = "destructive"
 fn globs_that_leave_no_field_do_not_free_all_fields() {
     let contracts = "[capabilities.\"a*\"]\nallowed_fields = [\"x\"]\n\
                      [capabilities.\"*b\"]\nallowed_fields = [\"y\"]\n";
-    let error = set("", contracts).effective(&foreign("ab", Effects::READ_LOCAL)).unwrap_err();
+    let error = set("", contracts).apply_contract(&foreign("ab", Effects::READ_LOCAL)).unwrap_err();
     assert_eq!(error.code(), "policy.contract_no_fields");
     assert_eq!(refused("[capabilities.\"a\"]\nallowed_fields = []\n"), "policy.empty_list");
 }
@@ -214,8 +214,8 @@ agents = ["bot"]
 "#;
     let all = set("", contracts);
     let sees = |set: &weaver_policy::PolicySet, id: &str, roles: &[&str]| {
-        let capability = set.effective(&host(id, Effects::READ_LOCAL)).unwrap();
-        set.visible(&principal(roles), &capability)
+        let capability = set.apply_contract(&host(id, Effects::READ_LOCAL)).unwrap();
+        set.is_visible(&principal(roles), &capability)
     };
     assert!(sees(&all, "a.other", &[]));
     for id in ["a.hidden", "a.never", "a.bot"] {
@@ -236,7 +236,7 @@ fn host_code_that_raised_its_rung_is_not_lowered_unsaid() {
     let raised = CapabilityDraft { rung: Some(Rung::L4), ..draft("x", Effects::READ_LOCAL) };
     let raised = raised.build().unwrap();
     let lower = "[capabilities.\"x\"]\nrung = \"L1\"\n";
-    let error = set("", lower).effective(&raised).unwrap_err();
+    let error = set("", lower).apply_contract(&raised).unwrap_err();
     assert_eq!(error.code(), "policy.contract_lowers");
     assert_eq!(of(&format!("{lower}lower_rung = true\n"), &raised).rung(), Rung::L1);
 }
@@ -244,7 +244,7 @@ fn host_code_that_raised_its_rung_is_not_lowered_unsaid() {
 #[test]
 fn whoever_gives_a_rung_below_the_effects_or_the_declared_one_says_so() {
     let refused = |contracts: &str, proposal: &Capability| {
-        set("", contracts).effective(proposal).unwrap_err().code()
+        set("", contracts).apply_contract(proposal).unwrap_err().code()
     };
     // Effects of several patterns, none of which is so high as all of them together.
     let apart = "[capabilities.\"*.*\"]\nrung = \"L0\"\nlower_rung = true\n\
@@ -283,13 +283,13 @@ fn a_tool_that_reaches_out_meets_no_rule_about_what_stays_here() {
         match = { effects = { world = \"closed\" }, rung = [\"L0\", \"L1\", \"L2\", \"L3\"] }\n";
     let policy = set(rule, "");
     // The server says that it only reads here. Nobody else does, so it counts as the worst.
-    let egress = policy.effective(&foreign("net.post", Effects::READ_LOCAL)).unwrap();
+    let egress = policy.apply_contract(&foreign("net.post", Effects::READ_LOCAL)).unwrap();
     let answer = Case::new(egress, &[]).answer(&policy);
     assert_eq!(answer, (Verdict::Deny, ReasonCode::NoMatchingRule));
     // The operator's word is what counts, and it can say so.
     let contract = "[capabilities.\"net.post\"]\neffects = \"read_local\"\n";
     let policy = set(rule, contract);
-    let said = policy.effective(&foreign("net.post", Effects::UNDECLARED)).unwrap();
+    let said = policy.apply_contract(&foreign("net.post", Effects::UNDECLARED)).unwrap();
     assert_eq!(Case::new(said, &[]).answer(&policy).0, Verdict::Allow);
 }
 
@@ -311,16 +311,16 @@ fn enforcement_says_what_a_changed_contract_means() {
         ("contract_enforcement = \"off\"\n", None),
     ] {
         let policy = set(word, &contracts);
-        let said = policy.contract_contribution(&changed);
+        let said = policy.contract_check_result(&changed);
         assert_eq!(said.as_ref().map(|said| said.verdict), wanted, "{word}");
         assert!(said.is_none_or(|said| said.reason == ReasonCode::ContractChanged));
-        assert_eq!(policy.contract_contribution(&foreign("x", Effects::READ_LOCAL)), None);
+        assert_eq!(policy.contract_check_result(&foreign("x", Effects::READ_LOCAL)), None);
     }
 }
 
 #[test]
 fn a_contract_names_the_critical_arguments_and_a_server_none() {
-    let at = |text: &str| [Pointer::parse(text).unwrap()].into();
+    let at = |text: &str| [JsonPointer::parse(text).unwrap()].into();
     let mut draft = draft("x", Effects::WRITE_OPEN);
     draft.critical_arguments = at("/own");
     let own = draft.clone().build().unwrap();

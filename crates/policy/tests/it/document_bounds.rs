@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use weaver_policy::{
-    Contract, Contracts, DENY_CODES, Effect, Limit, LoadError, Match, Pattern, Policy, PolicySet,
-    RoleLimit, Rule, RuleEnforcement,
+    Contract, Contracts, DENY_RULE_CODES, Effect, LoadError, MatchConditions, Pattern, Policy,
+    PolicySet, RateLimit, RoleLimit, Rule, RuleEnforcement,
 };
 use weaver_types::ReasonCode;
 
@@ -40,7 +40,7 @@ fn a_policy_in_code_has_at_most_twenty_thousand_rules_and_as_many_limits() {
     let too_many = |what: &str| vec![("policy.too_many", what.to_owned())];
     assert_eq!(problems(policy.clone()), too_many("20001 rules, the limit is 20000"));
     policy.rules.clear();
-    policy.limits = (0..20_001).map(|n| Limit::new(format!("l{n}"), 1, 1)).collect();
+    policy.limits = (0..20_001).map(|n| RateLimit::new(format!("l{n}"), 1, 1)).collect();
     assert_eq!(problems(policy.clone()), too_many("20001 limits, the most are 20000"));
     policy.limits.pop();
     assert!(problems(policy).is_empty());
@@ -64,7 +64,7 @@ fn a_name_has_1_to_128_visible_bytes() {
         let expected = if good { vec![] } else { vec![("policy.text", wrong.clone())] };
         let rule = Policy::new("p").with_rule(Rule::new(name.clone(), Effect::Deny));
         assert_eq!(problems(rule), expected, "{name:?}");
-        let limit = Policy::new("p").with_limit(Limit::new(name.clone(), 1, 1));
+        let limit = Policy::new("p").with_limit(RateLimit::new(name.clone(), 1, 1));
         assert_eq!(problems(limit), expected, "{name:?}");
     }
 }
@@ -79,10 +79,11 @@ fn a_limit_has_bounds_for_its_calls_and_for_its_seconds() {
         (1, 0, false),
         (1, 3_601, false),
     ] {
-        let codes: Vec<_> = problems(Policy::new("p").with_limit(Limit::new("l", calls, seconds)))
-            .into_iter()
-            .map(|(code, _)| code)
-            .collect();
+        let codes: Vec<_> =
+            problems(Policy::new("p").with_limit(RateLimit::new("l", calls, seconds)))
+                .into_iter()
+                .map(|(code, _)| code)
+                .collect();
         let expected = if good { vec![] } else { vec!["policy.bounds"] };
         assert_eq!(codes, expected, "{calls} {seconds}");
     }
@@ -91,7 +92,7 @@ fn a_limit_has_bounds_for_its_calls_and_for_its_seconds() {
 #[test]
 fn a_role_has_at_least_the_calls_of_everybody_and_at_most_the_bound() {
     let role = |names: &[&str], max_calls| {
-        let mut limit = Limit::new("l", 10, 60);
+        let mut limit = RateLimit::new("l", 10, 60);
         let any: BTreeSet<_> = names.iter().map(|name| (*name).to_owned()).collect();
         limit.for_roles = vec![RoleLimit { any, max_calls }];
         problems(Policy::new("p").with_limit(limit)).len()
@@ -173,15 +174,15 @@ fn a_table_or_list_is_found_at_its_key_and_any_other_value_where_it_stands() {
 
 #[test]
 fn matches_in_code_nest_at_most_32_levels() {
-    let codes = |levels: usize, wrap: fn(Match) -> Match| {
+    let codes = |levels: usize, wrap: fn(MatchConditions) -> MatchConditions| {
         let mut rule = Rule::new("r", Effect::Deny);
-        rule.matches = (0..levels).fold(Match::default(), |inner, _| wrap(inner));
+        rule.matches = (0..levels).fold(MatchConditions::default(), |inner, _| wrap(inner));
         problems(Policy::new("p").with_rule(rule)).into_iter().map(|(code, _)| code).collect()
     };
-    let wraps: [fn(Match) -> Match; 3] = [
-        |inner| Match { any: vec![inner], ..Match::default() },
-        |inner| Match { not: Some(Box::new(inner)), ..Match::default() },
-        |inner| Match { unless: Some(Box::new(inner)), ..Match::default() },
+    let wraps: [fn(MatchConditions) -> MatchConditions; 3] = [
+        |inner| MatchConditions { any: vec![inner], ..MatchConditions::default() },
+        |inner| MatchConditions { not: Some(Box::new(inner)), ..MatchConditions::default() },
+        |inner| MatchConditions { unless: Some(Box::new(inner)), ..MatchConditions::default() },
     ];
     for wrap in wraps {
         let none: Vec<&str> = codes(31, wrap);
@@ -197,7 +198,7 @@ fn a_deny_rule_in_code_gives_a_code_for_denials() {
         rule.code = Some(code);
         problems(Policy::new("p").with_rule(rule)).len()
     };
-    for (code, _) in DENY_CODES {
+    for (code, _) in DENY_RULE_CODES {
         assert_eq!((of(Effect::Deny, code), of(Effect::Allow, code)), (0, 1), "{code:?}");
     }
     assert_eq!(of(Effect::Deny, ReasonCode::RuleAllow), 1);

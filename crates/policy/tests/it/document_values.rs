@@ -1,8 +1,10 @@
 //! Numbers, times and places in documents, at their bounds.
 
 use serde_json::json;
-use weaver_policy::{Day, PolicySet};
-use weaver_types::{Authority, Confidentiality, PathSource, Pointer, Precondition, Rung};
+use weaver_policy::{PolicySet, Weekday};
+use weaver_types::{
+    ApprovalAuthority, Confidentiality, JsonPointer, PathSource, Precondition, Rung,
+};
 
 use crate::support::{codes, load, root, set};
 
@@ -67,8 +69,11 @@ standing = { max_uses = 3, max_lifetime_s = 60, authority = { quorum = 4 } }
     let set = set(body, "");
     let bounds = set.approvals();
     assert_eq!((bounds.ttl_s, bounds.clock_skew_s), (61, 299));
-    assert_eq!(bounds.floor, Authority { quorum: 2, ..Authority::default() });
-    assert_eq!(bounds.signal, Authority { min_trust: Some(7), ..Authority::default() });
+    assert_eq!(bounds.floor, ApprovalAuthority { quorum: 2, ..ApprovalAuthority::default() });
+    assert_eq!(
+        bounds.signal,
+        ApprovalAuthority { min_trust: Some(7), ..ApprovalAuthority::default() }
+    );
     assert_eq!(bounds.flow.clearance, Some(Confidentiality::Restricted));
     assert_eq!(bounds.flow.scopes, ["a".to_owned()].into());
     assert!(bounds.flow.admits_roles(&["r".to_owned()].into()));
@@ -118,7 +123,7 @@ fn a_time_of_day_is_written_in_hours_and_minutes() {
     }
     let set = set(&timed("days = [\"sat\", \"sun\"]"), "");
     let days = &set.policy().rules[0].matches.time.as_ref().unwrap().days;
-    assert_eq!(days.iter().copied().collect::<Vec<_>>(), [Day::Sat, Day::Sun]);
+    assert_eq!(days.iter().copied().collect::<Vec<_>>(), [Weekday::Sat, Weekday::Sun]);
 }
 
 #[test]
@@ -130,7 +135,7 @@ fn a_precondition_names_its_place_once() {
         Ok(contract.preconditions.into_iter().collect::<Vec<_>>())
     };
     let path = || PathSource::Path("/a".to_owned());
-    let argument = || PathSource::Argument(Pointer::parse("/p").unwrap());
+    let argument = || PathSource::Argument(JsonPointer::parse("/p").unwrap());
     for (inner, expected) in [
         (
             "check = \"file_digest\", file = { path = \"/a\" }",

@@ -102,9 +102,9 @@ fn findings_are_bounded() {
 #[test]
 fn a_newer_form_is_refused_with_the_form_it_needs() {
     let text = policy_text("").replace("format = 1", "format = 3");
-    let error = weaver_policy::sign(
-        &weaver_policy::Source::unsigned("p", &text),
-        weaver_types::signature::Kind::Policy,
+    let error = weaver_policy::sign_document(
+        &weaver_policy::DocumentSource::unsigned("p", &text),
+        weaver_types::signature::DocumentKind::Policy,
         weaver_types::KeyId::parse("root").unwrap(),
         &root(),
         NOW,
@@ -142,7 +142,7 @@ agent = "assistant"
 fn an_issuer_has_one_safe_address_and_speaks_for_known_principals() {
     let issuer = |more: &str| format!("[issuers.corp]\n{more}\n");
     let set = load(&issuer("issuer = \"https://login.example\""), "", "").unwrap();
-    assert_eq!(set.policy().issuer("https://login.example").unwrap().0, "corp");
+    assert_eq!(set.policy().find_issuer("https://login.example").unwrap().0, "corp");
     assert!(load(&issuer("issuer = \"http://127.0.0.1:9/x\""), "", "").is_ok());
     for address in [
         "http://login.example",
@@ -181,7 +181,7 @@ fn approvers_are_read_and_one_key_serves_one_person() {
     let set = load("", "", &alice).unwrap();
     let approver = &set.keys().unwrap().approvers["alice"];
     assert_eq!((approver.trust, approver.clearance), (900, Confidentiality::Confidential));
-    assert!(approver.keys["key"].counts_at(NOW));
+    assert!(approver.keys["key"].is_valid_at(NOW));
     let error = load("", "", &(alice.clone() + &alice.replace("alice", "bob"))).unwrap_err();
     assert_eq!(error.code(), "policy.shared_key");
     let window = format!("{alice}not_after = 2019-01-01T00:00:00Z\n");
@@ -192,7 +192,7 @@ fn approvers_are_read_and_one_key_serves_one_person() {
 
 #[test]
 fn the_printed_baseline_is_a_policy_document() {
-    let kind = weaver_policy::kind_of(Policy::baseline_text()).unwrap();
-    assert_eq!(kind, weaver_types::signature::Kind::Policy);
+    let kind = weaver_policy::document_kind(Policy::baseline_text()).unwrap();
+    assert_eq!(kind, weaver_types::signature::DocumentKind::Policy);
     assert_eq!(Policy::baseline().unwrap().rules.len(), 12);
 }

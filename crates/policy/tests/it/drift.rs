@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use weaver_policy::{Drift, DriftClass};
 use weaver_types::{
-    AgentId, Agents, Capability, CapabilityDraft, Digest, Effects, Impact, SensitivityTag, World,
+    AgentId, AllowedAgents, Capability, CapabilityDraft, Digest, Effects, Impact, SensitivityTag,
+    World,
 };
 
 use crate::support::draft;
@@ -38,7 +39,7 @@ fn base() -> CapabilityDraft {
             .into(),
         ),
         permissions: ["notes.write".to_owned()].into(),
-        agents: Agents::Only([AgentId::parse("scribe").unwrap()].into()),
+        agents: AllowedAgents::Only([AgentId::parse("scribe").unwrap()].into()),
         allowed_fields: ["at".to_owned()].into(),
         sensitivity: [SensitivityTag::Pii].into(),
         max_retries: 1,
@@ -150,7 +151,7 @@ fn what_lets_more_through_widens_authority() {
     );
     is(&input("/not", Some(json!({}))), AuthorityWidening, "cannot be compared");
     is(&of(|d| d.permissions.clear()), AuthorityWidening, "permission no longer needed");
-    is(&of(|d| d.agents = Agents::Any), AuthorityWidening, "every agent");
+    is(&of(|d| d.agents = AllowedAgents::Any), AuthorityWidening, "every agent");
     is(&of(|d| d.allowed_fields.clear()), AuthorityWidening, "every field shown");
     is(&of(|d| d.sensitivity.clear()), AuthorityWidening, "no longer declared");
     is(&of(|d| d.max_retries = 2), AuthorityWidening, "more attempts");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weaver_policy::{Drift, DriftClass};
-use weaver_types::{AgentId, Agents, Capability, CapabilityDraft, Effects};
+use weaver_types::{AgentId, AllowedAgents, Capability, CapabilityDraft, Effects};
 
 use crate::support::draft;
 use DriftClass::{AuthorityWidening, Breaking, Compatible, Documentation};
@@ -363,7 +363,7 @@ fn fields_of_a_capability_are_compared_one_by_one() {
     let base = || draft("notes.write", Effects::WRITE_LOCAL);
     let names = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect();
     let only = |all: &[&str]| {
-        Agents::Only(all.iter().map(|name| AgentId::parse(*name).unwrap()).collect())
+        AllowedAgents::Only(all.iter().map(|name| AgentId::parse(*name).unwrap()).collect())
     };
     let summary = |before: CapabilityDraft, after: CapabilityDraft| {
         Drift::between(&before.build().unwrap(), &after.build().unwrap()).summary()
@@ -377,9 +377,12 @@ fn fields_of_a_capability_are_compared_one_by_one() {
     );
     assert_eq!(summary(fields(&["a", "b"]), fields(&["a"])), "breaking: shown field removed");
     let agents = |agents| CapabilityDraft { agents, ..base() };
-    assert_eq!(summary(agents(Agents::Any), agents(only(&["a"]))), "breaking: agents restricted");
     assert_eq!(
-        summary(agents(only(&["a"])), agents(Agents::Any)),
+        summary(agents(AllowedAgents::Any), agents(only(&["a"]))),
+        "breaking: agents restricted"
+    );
+    assert_eq!(
+        summary(agents(only(&["a"])), agents(AllowedAgents::Any)),
         "authority widening: open to every agent"
     );
     assert_eq!(

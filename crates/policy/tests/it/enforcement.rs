@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 use serde_json::json;
 use weaver_policy::{
-    Contracts, Effect, Pattern, Policy, PolicySet, Rule, RuleEnforcement, Source, Windows,
-    digest_of,
+    Contracts, DocumentSource, Effect, Pattern, Policy, PolicySet, RateLimitWindows, Rule,
+    RuleEnforcement, document_digest,
 };
-use weaver_types::signature::Kind;
+use weaver_types::signature::DocumentKind;
 use weaver_types::{
-    Capability, Check, Confidentiality, Decision, Effects, Integrity, Label, MaskedValue,
+    Capability, CheckKind, Confidentiality, Decision, Effects, Integrity, Label, MaskedValue,
     Operation, ReasonCode, Rung, SafetyMode, SinkKind, ValueFamily, Verdict,
 };
 
@@ -21,10 +21,10 @@ fn second_form(policy: &str) -> PolicySet {
     let text = head("policy").replace("format = 1", "format = 2") + policy;
     let contracts = head("contracts");
     let keys = head("keys");
-    let sources = weaver_policy::Sources {
-        policy: Source::unsigned("policy.toml", &text),
-        contracts: Source::unsigned("contracts.toml", &contracts),
-        keys: Source::unsigned("keys.toml", &keys),
+    let sources = weaver_policy::DocumentSources {
+        policy: DocumentSource::unsigned("policy.toml", &text),
+        contracts: DocumentSource::unsigned("contracts.toml", &contracts),
+        keys: DocumentSource::unsigned("keys.toml", &keys),
     };
     PolicySet::load_unsigned_development(&sources, crate::support::NOW)
         .unwrap_or_else(|error| panic!("{error}"))
@@ -36,7 +36,7 @@ fn observing(rules: &str) -> PolicySet {
 
 fn would_have(decision: &Decision) -> (Verdict, ReasonCode) {
     let would = decision.would_have().unwrap();
-    (would.verdict(), would.primary())
+    (would.verdict(), would.primary_reason())
 }
 
 fn on_rung(rung: Rung) -> Case {
@@ -56,7 +56,10 @@ fn relaxed(set: &PolicySet) -> PolicySet {
 fn a_policy_that_observes_lets_through_what_it_would_have_denied_or_held() {
     let set = observing("");
     let denied = Case::new(host("x", Effects::WRITE_LOCAL), &[]).decide(&set);
-    assert_eq!((denied.verdict(), denied.primary()), (Verdict::Allow, ReasonCode::NotEnforced));
+    assert_eq!(
+        (denied.verdict(), denied.primary_reason()),
+        (Verdict::Allow, ReasonCode::NotEnforced)
+    );
     assert_eq!(would_have(&denied), (Verdict::Deny, ReasonCode::NoMatchingRule));
     assert!(denied.detail().contains("no rule matches"), "{}", denied.detail());
 
@@ -67,7 +70,7 @@ fn a_policy_that_observes_lets_through_what_it_would_have_denied_or_held() {
 
     let allowed = on_rung(Rung::L0).decide(&observing(ALLOW_ALL));
     assert_eq!(would_have(&allowed), (Verdict::Allow, ReasonCode::RuleAllow));
-    assert_eq!((allowed.primary(), allowed.detail()), (ReasonCode::RuleAllow, "rule `all`"));
+    assert_eq!((allowed.primary_reason(), allowed.detail()), (ReasonCode::RuleAllow, "rule `all`"));
     assert_eq!(allowed.not_enforced(), None);
 }
 
@@ -104,14 +107,17 @@ fn a_masked_value_goes_nowhere_that_the_firewall_does_not_let_it_go() {
         place: "/body".to_owned(),
         kind: "api_key".to_owned(),
         family: ValueFamily::Secret,
-        label: Label::of(Confidentiality::Restricted, Integrity::Trusted),
+        label: Label::new(Confidentiality::Restricted, Integrity::Trusted),
         origins: ["files".to_owned()].into(),
     }];
     let set = observing(ALLOW_ALL);
-    let decision =
-        set.decide(&weaver_policy::Query { masked: &masked, origin: Some("mail"), ..case.query() });
+    let decision = set.decide(&weaver_policy::PolicyQuery {
+        masked: &masked,
+        origin: Some("mail"),
+        ..case.query()
+    });
     assert_eq!(
-        (decision.verdict(), decision.primary()),
+        (decision.verdict(), decision.primary_reason()),
         (Verdict::Hold, ReasonCode::MaskedValueFlow)
     );
 }
@@ -123,7 +129,11 @@ fn the_constraints_of_what_is_not_enforced_still_bound_the_result() {
     let decision = Case::new(host("x", Effects::READ_LOCAL), &[]).decide(&observing(rules));
     assert_eq!(decision.verdict(), Verdict::Allow);
     assert_eq!(decision.constraints().max_rows, Some(5));
-    assert_eq!(decision.authority(), &weaver_types::Authority::default(), "nobody is asked");
+    assert_eq!(
+        decision.authority(),
+        &weaver_types::ApprovalAuthority::default(),
+        "nobody is asked"
+    );
 }
 
 #[test]
@@ -159,7 +169,7 @@ fn only_what_would_have_stopped_a_call_is_recorded_of_a_rule_that_observes() {
     };
     let recorded = |rules: &str| {
         let decision = Case::new(host("x", Effects::READ_LOCAL), &[]).decide(&second_form(rules));
-        let all = decision.contributions().iter();
+        let all = decision.check_results().iter();
         let not_enforced = all.filter(|one| one.reason == ReasonCode::NotEnforced);
         not_enforced.map(|one| one.detail.clone()).collect::<Vec<_>>()
     };
@@ -192,15 +202,15 @@ fn a_limit_is_recorded_and_not_enforced() {
     let limits = "[[limits]]\nname = \"few\"\nmatch = {}\nmax_calls = 1\nwindow_s = 60\n";
     let set = observing(&format!("{ALLOW_ALL}{limits}"));
     let case = Case::new(host("x", Effects::READ_LOCAL), &[]);
-    let mut windows = Windows::new();
+    let mut windows = RateLimitWindows::new();
     windows.record(&case.query(), set.limits());
     let said = windows.check(&case.query(), set.limits()).remove(0);
-    let decision = set.limited(case.decide(&set), said.clone());
+    let decision = set.with_limit_result(case.decide(&set), said.clone());
     assert_eq!(decision.verdict(), Verdict::Allow);
     assert_eq!(would_have(&decision), (Verdict::Deny, ReasonCode::RateLimited));
     let enforcing = crate::support::set(ALLOW_ALL, "");
-    let decision = enforcing.limited(case.decide(&enforcing), said);
-    assert_eq!(decision.primary(), ReasonCode::RateLimited);
+    let decision = enforcing.with_limit_result(case.decide(&enforcing), said);
+    assert_eq!(decision.primary_reason(), ReasonCode::RateLimited);
 }
 
 #[test]
@@ -219,10 +229,10 @@ fn the_first_form_knows_no_enforcement() {
     for (kind, is_read) in [("policy", true), ("contracts", false), ("keys", false)] {
         let texts = ["policy", "contracts", "keys"]
             .map(|one| if one == kind { newer(one) } else { head(one) });
-        let sources = weaver_policy::Sources {
-            policy: Source::unsigned("p", &texts[0]),
-            contracts: Source::unsigned("c", &texts[1]),
-            keys: Source::unsigned("k", &texts[2]),
+        let sources = weaver_policy::DocumentSources {
+            policy: DocumentSource::unsigned("p", &texts[0]),
+            contracts: DocumentSource::unsigned("c", &texts[1]),
+            keys: DocumentSource::unsigned("k", &texts[2]),
         };
         let read = PolicySet::load_unsigned_development(&sources, crate::support::NOW);
         assert_eq!(read.is_ok(), is_read, "{kind}");
@@ -232,7 +242,8 @@ fn the_first_form_knows_no_enforcement() {
 #[test]
 fn what_is_signed_covers_the_enforcement() {
     let text = head("policy").replace("format = 1", "format = 2");
-    let digest = |more: &str| digest_of(Kind::Policy, &format!("{text}{more}")).unwrap();
+    let digest =
+        |more: &str| document_digest(DocumentKind::Policy, &format!("{text}{more}")).unwrap();
     assert_ne!(digest("enforcement = \"observe\"\n"), digest("enforcement = \"enforce\"\n"));
     assert_ne!(digest("enforcement = \"observe\"\n"), digest(""));
 }
@@ -253,10 +264,14 @@ fn the_notice_names_what_is_not_enforced() {
 }
 
 /// The checks that hold under every policy.
-fn always_holds(check: Check) -> bool {
+fn always_holds(check: CheckKind) -> bool {
     matches!(
         check,
-        Check::Prohibited | Check::Mode | Check::Contract | Check::Precondition | Check::System
+        CheckKind::Prohibited
+            | CheckKind::Mode
+            | CheckKind::Contract
+            | CheckKind::Precondition
+            | CheckKind::System
     )
 }
 
@@ -272,7 +287,7 @@ proptest! {
         let observed = case.decide(&relaxed(&policy));
         let would = observed.would_have().unwrap();
         prop_assert_eq!(would.verdict(), enforced.verdict());
-        prop_assert_eq!(would.contributions(), enforced.contributions());
+        prop_assert_eq!(would.check_results(), enforced.check_results());
         prop_assert_eq!(observed.constraints(), enforced.constraints());
         let holds = enforced.obstacles().filter(|said| always_holds(said.check));
         let strictest = holds.map(|said| said.verdict).max().unwrap_or(Verdict::Allow);
@@ -288,9 +303,9 @@ proptest! {
 
     #[test]
     fn a_stricter_word_joins_both(policy in any_policy(), case in any_case()) {
-        let said = weaver_types::Contribution::new(
-            Check::System, Verdict::Deny, ReasonCode::LedgerUnavailable, "it is full");
-        let decision = case.decide(&relaxed(&policy)).tightened(said);
+        let said = weaver_types::CheckResult::new(
+            CheckKind::System, Verdict::Deny, ReasonCode::LedgerUnavailable, "it is full");
+        let decision = case.decide(&relaxed(&policy)).joined_with(said);
         prop_assert_eq!(decision.verdict(), Verdict::Deny);
         prop_assert_eq!(decision.would_have().unwrap().verdict(), Verdict::Deny);
     }

@@ -1,7 +1,7 @@
 //! Explanations of decisions, and of denials as the reference gives them.
 
 use serde_json::{Value, json};
-use weaver_policy::Query;
+use weaver_policy::PolicyQuery;
 use weaver_policy::explain::{explain, explain_denial};
 use weaver_types::{
     Capability, CapabilityDraft, Confidentiality, Effects, Integrity, Justification,
@@ -21,15 +21,15 @@ const CONTRACTS: &str = r#"
 
 /// What a server proposes under this id, with its contract applied.
 fn effective(set: &weaver_policy::PolicySet, id: &str) -> Capability {
-    set.effective(&foreign(id, Effects::UNDECLARED)).unwrap()
+    set.apply_contract(&foreign(id, Effects::UNDECLARED)).unwrap()
 }
 
-fn query(case: &Case) -> Query<'_> {
-    Query {
+fn query(case: &Case) -> PolicyQuery<'_> {
+    PolicyQuery {
         arguments: case.arguments.as_ref(),
         human_channel: case.human,
         now: NOW,
-        ..Query::new(&case.capability, &case.principal, &case.request)
+        ..PolicyQuery::new(&case.capability, &case.principal, &case.request)
     }
 }
 
@@ -135,17 +135,18 @@ fn an_explanation_reproduces_the_bytes_and_names_every_obstacle() {
         let case = Case {
             arguments: Some(json!({ "to": "b" })),
             mode,
-            label: Label::of(Confidentiality::Public, integrity),
+            label: Label::new(Confidentiality::Public, integrity),
             ..Case::new(effective(&set, capability), &[])
         };
         let explanation = explain(&set, &case.query());
         let decision = set.decide(&case.query());
-        let recorded: Value =
-            serde_json::from_slice(&canonical::of(&decision, canonical::Profile::Foreign).unwrap())
-                .unwrap();
+        let recorded: Value = serde_json::from_slice(
+            &canonical::serialize(&decision, canonical::Profile::Foreign).unwrap(),
+        )
+        .unwrap();
         assert!(explanation.reproduces(&recorded), "{capability}");
-        let other = set.decide(&case.query()).tightened(weaver_types::Contribution::new(
-            weaver_types::Check::System,
+        let other = set.decide(&case.query()).joined_with(weaver_types::CheckResult::new(
+            weaver_types::CheckKind::System,
             Verdict::Deny,
             ReasonCode::PolicyUnavailable,
             "other",
@@ -158,8 +159,8 @@ fn an_explanation_reproduces_the_bytes_and_names_every_obstacle() {
             });
             assert!(named, "{capability}: {obstacle:?}");
         }
-        let words = explanation.words();
-        assert!(words.contains(decision.primary().as_str()), "{words}");
+        let words = explanation.to_text();
+        assert!(words.contains(decision.primary_reason().as_str()), "{words}");
     }
 }
 
@@ -175,6 +176,6 @@ fn the_words_say_what_would_change_it() {
         CONTRACTS,
     );
     let case = Case::new(effective(&set, "docs.read"), &[]);
-    let words = explain(&set, &case.query()).words();
+    let words = explain(&set, &case.query()).to_text();
     assert!(words.contains("rule `calm` would match but for `roles`"), "{words}");
 }

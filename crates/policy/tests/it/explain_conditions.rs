@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_policy::explain::{FailedCondition, explain, explain_denial};
-use weaver_policy::{PolicySet, Query, Windows};
+use weaver_policy::{PolicyQuery, PolicySet, RateLimitWindows};
 use weaver_types::{
-    AgentId, Agents, Confidentiality, Effects, Integrity, JustificationSource, Label, Operation,
-    ReasonCode, Rung, SafetyMode, SinkKind, Verdict,
+    AgentId, AllowedAgents, Confidentiality, Effects, Integrity, JustificationSource, Label,
+    Operation, ReasonCode, Rung, SafetyMode, SinkKind, Verdict,
 };
 
 use crate::support::{Case, NOW, draft, host, set};
@@ -19,7 +19,11 @@ fn read() -> Case {
 }
 
 /// What explains a reason.
-fn conditions(set: &PolicySet, query: &Query<'_>, reason: ReasonCode) -> Vec<FailedCondition> {
+fn conditions(
+    set: &PolicySet,
+    query: &PolicyQuery<'_>,
+    reason: ReasonCode,
+) -> Vec<FailedCondition> {
     let mut all = explain(set, query).conditions().to_vec();
     all.retain(|one| one.reason_code == reason);
     all
@@ -73,7 +77,7 @@ fn the_mode_the_agent_and_the_permissions_are_named() {
         "Do it in a run of mode NORMAL, or use a local read on rung L0",
     );
     let mut only = draft("x", Effects::READ_LOCAL);
-    only.agents = Agents::Only([AgentId::parse("a").unwrap()].into());
+    only.agents = AllowedAgents::Only([AgentId::parse("a").unwrap()].into());
     let mut case = Case::new(only.build().unwrap(), &[]);
     for actual in [json!(null), json!("b")] {
         is(
@@ -103,7 +107,7 @@ fn a_document_that_expired_is_renewed() {
     let end = NOW.after(Duration::from_secs(1));
     let set = set(&format!("expires = {}\n{ALLOW_ALL}", end.rfc3339()), "");
     let case = read();
-    let query = Query { now: end, ..case.query() };
+    let query = PolicyQuery { now: end, ..case.query() };
     is(
         &conditions(&set, &query, ReasonCode::PolicyUnavailable),
         "expires",
@@ -118,7 +122,7 @@ fn what_flow_holds_is_released_by_people_or_avoided() {
     let mut draft = draft("mail.draft", Effects::WRITE_LOCAL);
     draft.sink = Some(SinkKind::ExternalSend);
     let mut case = Case::new(draft.build().unwrap(), &[]);
-    case.label = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+    case.label = Label::new(Confidentiality::Restricted, Integrity::Untrusted);
     let bounds = "[approvals.flow]\nquorum = 2\nmin_trust = 700\nclearance = \"restricted\"\n\
                   scopes = [\"a\", \"b\"]\n";
     let release = "Have somebody with the authority release it: 2 different approvers, trust of at \
@@ -170,9 +174,9 @@ fn what_is_missing_from_the_request_is_asked_for() {
 fn a_limit_that_is_used_up_is_explained_and_no_part_of_a_denial() {
     let limit = "[[limits]]\nname = \"few\"\nmatch = {}\nmax_calls = 1\nwindow_s = 60\n";
     let set = set(&format!("{ALLOW_ALL}{limit}"), "");
-    let (case, mut windows) = (read(), Windows::new());
+    let (case, mut windows) = (read(), RateLimitWindows::new());
     windows.record(&case.query(), set.limits());
-    let query = Query { windows: Some(&windows), ..case.query() };
+    let query = PolicyQuery { windows: Some(&windows), ..case.query() };
     is(
         &conditions(&set, &query, ReasonCode::RateLimited),
         "rate_limited",
@@ -325,7 +329,7 @@ fn the_words_of_a_denial_by_a_rule_say_what_escapes_it() {
     );
     assert_eq!(
         deny(""),
-        rule(json!({}), "Nothing in the request can change it: the rule speaks of everything")
+        rule(json!({}), "Nothing in the request can change it: the rule applies to every request")
     );
     let suffix = |suffix: &str| {
         format!("unless = {{ arguments = [{{ at = \"/to\", suffix = \"{suffix}\" }}] }}")

@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 use weaver_types::{
-    Discharge, Effects, Impact, Operation, ReasonCode, ResponseMode, Rung, SafetyMode, Verdict,
-    World,
+    Effects, Impact, Operation, ReasonCode, Remedy, ResponseMode, Rung, SafetyMode, Verdict, World,
 };
 
 use crate::oracle::{any_case, any_policy};
@@ -22,8 +21,8 @@ fn an_allow_rule_never_frees_l4_or_l5() {
     let set = set(ALLOW_ALL, "");
     assert_eq!(on_rung(Rung::L3).answer(&set).0, Verdict::Allow);
     let held = on_rung(Rung::L4).decide(&set);
-    assert_eq!((held.verdict(), held.primary()), (Verdict::Hold, ReasonCode::FloorHold));
-    assert_eq!(held.obstacles().next().unwrap().discharge, Discharge::Approval);
+    assert_eq!((held.verdict(), held.primary_reason()), (Verdict::Hold, ReasonCode::FloorHold));
+    assert_eq!(held.obstacles().next().unwrap().discharge, Remedy::Approval);
     assert_eq!(on_rung(Rung::L5).answer(&set), (Verdict::Deny, ReasonCode::Prohibited));
 }
 
@@ -112,8 +111,8 @@ proptest! {
 
     #[test]
     fn what_is_allowed_is_visible(policy in any_policy(), case in any_case()) {
-        if case.decide(&policy).allowed() {
-            prop_assert!(policy.visible(&case.principal, &case.capability));
+        if case.decide(&policy).is_allowed() {
+            prop_assert!(policy.is_visible(&case.principal, &case.capability));
         }
     }
 }

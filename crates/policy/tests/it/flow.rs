@@ -1,11 +1,11 @@
 //! Information flow: what a run has taken in, against where a call would send it.
 
 use serde_json::{Value, json};
-use weaver_policy::{CarriedValue, Query, ValueOrigin, ValueOrigins};
-use weaver_text::values::{Class, Token};
+use weaver_policy::{PolicyQuery, SensitiveValue, ValueOrigin, ValueOrigins};
+use weaver_text::values::{ValueClass, ValueToken};
 use weaver_types::{
-    CallId, Confidentiality, Effects, Integrity, Label, Operation, Pointer, ReasonCode, SinkKind,
-    Verdict,
+    CallId, Confidentiality, Effects, Integrity, JsonPointer, Label, Operation, ReasonCode,
+    SinkKind, Verdict,
 };
 
 use crate::support::{Case, codes, draft, host, set};
@@ -22,7 +22,7 @@ fn sink(label: Label) -> Case {
 }
 
 fn label(confidentiality: Confidentiality, integrity: Integrity) -> Label {
-    Label::of(confidentiality, integrity)
+    Label::new(confidentiality, integrity)
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn untrusted_influence_holds_a_sink_and_names_the_calls() {
     let tainted = label(Confidentiality::Public, Integrity::Untrusted).tainted_by(&call);
     let decision = sink(tainted).decide(&set(ALLOW_ALL, ""));
     assert_eq!(decision.verdict(), Verdict::Hold);
-    assert_eq!(decision.primary(), ReasonCode::UntrustedInfluence);
+    assert_eq!(decision.primary_reason(), ReasonCode::UntrustedInfluence);
     assert!(decision.detail().contains("`call_7`"));
 }
 
@@ -68,8 +68,8 @@ fn a_view_sends_nothing() {
 struct Nobody;
 
 impl ValueOrigins for Nobody {
-    fn carried(&self, text: &str) -> Vec<CarriedValue> {
-        let secret = CarriedValue { kind: "secret".to_owned(), tokens: Vec::new() };
+    fn carried(&self, text: &str) -> Vec<SensitiveValue> {
+        let secret = SensitiveValue { kind: "secret".to_owned(), tokens: Vec::new() };
         if text.contains("sk_live") { vec![secret] } else { Vec::new() }
     }
 }
@@ -79,8 +79,8 @@ impl ValueOrigins for Nobody {
 struct OneAddress;
 
 impl ValueOrigins for OneAddress {
-    fn vouched(&self, token: &Token) -> Option<ValueOrigin> {
-        let known = Token::new(Class::Email, "bob@corp.example".to_owned());
+    fn vouched(&self, token: &ValueToken) -> Option<ValueOrigin> {
+        let known = ValueToken::new(ValueClass::Email, "bob@corp.example".to_owned());
         (*token == known).then_some(ValueOrigin::User)
     }
 }
@@ -89,13 +89,13 @@ impl ValueOrigins for OneAddress {
 fn a_tainted_run_sends_to_a_receiver_that_somebody_vouches_for_and_to_no_other() {
     let mut draft = draft("mail.draft", Effects::WRITE_LOCAL);
     draft.sink = Some(SinkKind::ExternalSend);
-    draft.critical_arguments = [Pointer::parse("/to").unwrap()].into();
+    draft.critical_arguments = [JsonPointer::parse("/to").unwrap()].into();
     let mut case = Case::new(draft.build().unwrap(), &[]);
     case.label = label(Confidentiality::Internal, Integrity::Untrusted);
     let set = set(ALLOW_ALL, "");
     let mut answer = |to: Value| {
         case.arguments = Some(json!({ "to": to }));
-        set.decide(&Query { origins: Some(&OneAddress), ..case.query() }).verdict()
+        set.decide(&PolicyQuery { origins: Some(&OneAddress), ..case.query() }).verdict()
     };
     assert_eq!(answer(json!("Bob <bob@corp.example>")), Verdict::Allow);
     assert_eq!(answer(json!(["bob@corp.example", "bob@corp.example"])), Verdict::Allow);
@@ -113,13 +113,13 @@ fn a_tainted_run_sends_to_a_receiver_that_somebody_vouches_for_and_to_no_other()
 fn tainted(effects: Effects, sink: SinkKind, arguments: Value) -> Verdict {
     let mut draft = draft("web.fetch", effects);
     draft.sink = Some(sink);
-    draft.critical_arguments = ["/url", "/urls"].map(|at| Pointer::parse(at).unwrap()).into();
+    draft.critical_arguments = ["/url", "/urls"].map(|at| JsonPointer::parse(at).unwrap()).into();
     let mut case = Case::new(draft.build().unwrap(), &[]);
     case.label = label(Confidentiality::Internal, Integrity::Untrusted);
     case.arguments = Some(arguments);
     let hosts = "trusted_destinations = [\"localhost\", \"*.docs.example\"]\n";
     let set = set(&format!("{hosts}{ALLOW_ALL}"), "");
-    set.decide(&Query { origins: Some(&Nobody), ..case.query() }).verdict()
+    set.decide(&PolicyQuery { origins: Some(&Nobody), ..case.query() }).verdict()
 }
 
 #[test]

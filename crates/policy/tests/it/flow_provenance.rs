@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use weaver_policy::{CarriedValue, Query, ValueOrigin, ValueOrigins};
-use weaver_text::values::{Class, Token};
+use weaver_policy::{PolicyQuery, SensitiveValue, ValueOrigin, ValueOrigins};
+use weaver_text::values::{ValueClass, ValueToken};
 use weaver_types::{
-    Confidentiality, Effects, Integrity, Label, MaskedValue, Pointer, ReasonCode, Rung, SinkKind,
-    ValueFamily, Verdict,
+    Confidentiality, Effects, Integrity, JsonPointer, Label, MaskedValue, ReasonCode, Rung,
+    SinkKind, ValueFamily, Verdict,
 };
 
 use crate::support::{Case, draft, set};
@@ -16,23 +16,27 @@ const ALLOW_ALL: &str = "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"
 
 /// Vouches for these tokens. A text with `4111` carries a card, which is read as an account.
 #[derive(Debug, Default)]
-struct Known(Vec<(Token, ValueOrigin)>);
+struct Known(Vec<(ValueToken, ValueOrigin)>);
 
 impl Known {
-    fn of(tokens: &[(Class, &str, ValueOrigin)]) -> Self {
-        let known = tokens.iter().map(|(class, key, origin)| (Token::new(*class, *key), *origin));
+    fn of(tokens: &[(ValueClass, &str, ValueOrigin)]) -> Self {
+        let known =
+            tokens.iter().map(|(class, key, origin)| (ValueToken::new(*class, *key), *origin));
         Self(known.collect())
     }
 }
 
 impl ValueOrigins for Known {
-    fn vouched(&self, token: &Token) -> Option<ValueOrigin> {
+    fn vouched(&self, token: &ValueToken) -> Option<ValueOrigin> {
         self.0.iter().find(|(known, _)| known == token).map(|(_, origin)| *origin)
     }
 
-    fn carried(&self, text: &str) -> Vec<CarriedValue> {
-        let tokens = vec![Token::new(Class::Account, "4111"), Token::new(Class::Number, "4111")];
-        let card = CarriedValue { kind: "bank_account".to_owned(), tokens };
+    fn carried(&self, text: &str) -> Vec<SensitiveValue> {
+        let tokens = vec![
+            ValueToken::new(ValueClass::Account, "4111"),
+            ValueToken::new(ValueClass::Number, "4111"),
+        ];
+        let card = SensitiveValue { kind: "bank_account".to_owned(), tokens };
         if text.contains("4111") { vec![card] } else { Vec::new() }
     }
 }
@@ -54,22 +58,22 @@ impl Send {
         draft.sink = Some(sink);
         draft.critical_arguments = pointers(critical);
         let mut case = Case::new(draft.build().unwrap(), &[]);
-        case.label = Label::of(Confidentiality::Internal, Integrity::Untrusted);
-        let known = Known::of(&[(Class::Email, "bob@corp.example", ValueOrigin::User)]);
+        case.label = Label::new(Confidentiality::Internal, Integrity::Untrusted);
+        let known = Known::of(&[(ValueClass::Email, "bob@corp.example", ValueOrigin::User)]);
         Self { case, known, masked: Vec::new() }
     }
 
     /// Why the call is held; nothing where it goes on.
     fn held(&self, arguments: Value) -> Option<String> {
         let case = Case { arguments: Some(arguments), ..self.case.clone() };
-        let query = Query {
+        let query = PolicyQuery {
             origins: Some(&self.known),
             masked: &self.masked,
             origin: Some("mail"),
             ..case.query()
         };
         let decision = set(ALLOW_ALL, "").decide(&query);
-        match (decision.verdict(), decision.primary()) {
+        match (decision.verdict(), decision.primary_reason()) {
             (Verdict::Allow, _) => None,
             (Verdict::Hold, ReasonCode::UntrustedInfluence) => Some(decision.detail().to_owned()),
             other => panic!("{other:?}: {}", decision.detail()),
@@ -88,8 +92,8 @@ impl Send {
     }
 }
 
-fn pointers(places: &[&str]) -> BTreeSet<Pointer> {
-    places.iter().map(|at| Pointer::parse(at).unwrap()).collect()
+fn pointers(places: &[&str]) -> BTreeSet<JsonPointer> {
+    places.iter().map(|at| JsonPointer::parse(at).unwrap()).collect()
 }
 
 #[test]
@@ -106,7 +110,7 @@ fn a_value_that_nobody_vouches_for_is_named_with_its_place() {
 
 #[test]
 fn what_only_trusted_results_say_pays_nobody() {
-    let trusted = Known::of(&[(Class::Email, "bob@corp.example", ValueOrigin::Trusted)]);
+    let trusted = Known::of(&[(ValueClass::Email, "bob@corp.example", ValueOrigin::Trusted)]);
     let to_bob = || json!({ "to": "bob@corp.example" });
     let send = Send { known: trusted, ..Send::new(&["/to"]) };
     send.goes(to_bob());
@@ -114,7 +118,7 @@ fn what_only_trusted_results_say_pays_nobody() {
         let strict = Send::to_sink(sink, &["/to"]);
         strict.goes(to_bob());
         let strict = Send {
-            known: Known::of(&[(Class::Email, "bob@corp.example", ValueOrigin::Trusted)]),
+            known: Known::of(&[(ValueClass::Email, "bob@corp.example", ValueOrigin::Trusted)]),
             ..strict
         };
         strict.waits(to_bob(), "the e-mail address at `/to` is not found in the user's words");
@@ -164,9 +168,9 @@ fn a_value_that_harms_its_owner_goes_on_by_the_users_word_alone() {
     let carried = "the bank account in `/body` is not found in the user's words";
     let mut send = Send::new(&["/to"]);
     send.waits(body(), carried);
-    for class in [Class::Account, Class::Number] {
+    for class in [ValueClass::Account, ValueClass::Number] {
         for (origin, goes) in [(ValueOrigin::User, true), (ValueOrigin::Trusted, false)] {
-            let bob = (Class::Email, "bob@corp.example", ValueOrigin::User);
+            let bob = (ValueClass::Email, "bob@corp.example", ValueOrigin::User);
             send.known = Known::of(&[bob, (class, "4111", origin)]);
             match goes {
                 true => send.goes(body()),
@@ -184,7 +188,7 @@ fn a_mask_at_that_place_of_that_kind_says_itself_where_it_may_go() {
         kind: kind.to_owned(),
         family: ValueFamily::Personal,
         origins: ["mail".to_owned()].into(),
-        label: Label::of(Confidentiality::Restricted, Integrity::Trusted),
+        label: Label::new(Confidentiality::Restricted, Integrity::Trusted),
     };
     let carried = "the bank account in `/body` is not found in the user's words";
     let body = || json!({ "to": "bob@corp.example", "body": "my 4111" });
@@ -207,9 +211,9 @@ fn where_no_argument_says_to_whom_all_that_is_said_must_be_known() {
     let mut send = Send::new(&["/to"]);
     let user = ValueOrigin::User;
     send.known = Known::of(&[
-        (Class::Phrase, "hello dear world", user),
-        (Class::Number, "5", user),
-        (Class::Day, "2027-05-15", user),
+        (ValueClass::Phrase, "hello dear world", user),
+        (ValueClass::Number, "5", user),
+        (ValueClass::Day, "2027-05-15", user),
     ]);
     let with = |name: &str, value: Value| json!({ "note": "hello dear world", name: value });
     for (name, value) in [
@@ -303,8 +307,8 @@ fn only_a_contract_that_says_who_gets_it_lets_a_call_go_nowhere() {
 #[test]
 fn a_name_outside_of_the_schema_is_critical_unless_it_names_a_text() {
     let send = calendar(SinkKind::ExternalSend, &[]);
-    let mut known = Known::of(&[(Class::Phrase, "lunch", ValueOrigin::User)]);
-    known.0.push((Token::new(Class::Name, "lunch"), ValueOrigin::User));
+    let mut known = Known::of(&[(ValueClass::Phrase, "lunch", ValueOrigin::User)]);
+    known.0.push((ValueToken::new(ValueClass::Name, "lunch"), ValueOrigin::User));
     let send = Send { known, ..send };
     let with = |name: &str| json!({ "title": "lunch", name: "something else" });
     for name in ["body", "start", "sort"] {
@@ -326,7 +330,8 @@ fn a_member_that_the_schema_does_not_name_may_be_a_second_receiver() {
         "channel": {}, "text": {}, "options": { "type": "object" }, "blocks": { "items": {} },
     } });
     draft.input_schema = Some(schema.into());
-    let known = [Class::Phrase, Class::Name].map(|class| (class, "general", ValueOrigin::User));
+    let known =
+        [ValueClass::Phrase, ValueClass::Name].map(|class| (class, "general", ValueOrigin::User));
     let mut send = Send { known: Known::of(&known), ..Send::new(&[]) };
     send.case.capability = draft.build().unwrap();
     let with = |more: Value| json!({ "channel": "general", "options": more });
@@ -359,7 +364,7 @@ fn the_words_of_a_clearance_say_what_the_run_holds() {
             draft.sink = Some(SinkKind::ExternalSend);
             draft.clearance = clearance;
             let mut case = Case::new(draft.build().unwrap(), &[]);
-            case.label = Label::of(held, Integrity::Trusted);
+            case.label = Label::new(held, Integrity::Trusted);
             let decision = case.decide(&set(ALLOW_ALL, ""));
             if held <= clearance {
                 assert_eq!(decision.verdict(), Verdict::Allow, "{held_word} {clearance_word}");
@@ -369,7 +374,7 @@ fn the_words_of_a_clearance_say_what_the_run_holds() {
                 "the run holds {held_word} data, and `mail.draft` may receive {clearance_word} \
                  data at most"
             );
-            assert_eq!(decision.primary(), ReasonCode::ClearanceExceeded);
+            assert_eq!(decision.primary_reason(), ReasonCode::ClearanceExceeded);
             assert_eq!(decision.detail(), detail);
         }
     }
@@ -387,12 +392,12 @@ fn what_lies_behind_a_mask_counts_only_where_it_may_not_go() {
         kind: "email".to_owned(),
         family: ValueFamily::Personal,
         origins: ["mail".to_owned()].into(),
-        label: Label::of(Confidentiality::Restricted, Integrity::Trusted),
+        label: Label::new(Confidentiality::Restricted, Integrity::Trusted),
     }];
     let reasons = |origin| {
-        let query = Query { masked: &masked, origin: Some(origin), ..case.query() };
+        let query = PolicyQuery { masked: &masked, origin: Some(origin), ..case.query() };
         let decision = set(ALLOW_ALL, "").decide(&query);
-        let held = decision.contributions().iter().filter(|one| one.verdict == Verdict::Hold);
+        let held = decision.check_results().iter().filter(|one| one.verdict == Verdict::Hold);
         held.map(|one| one.reason).collect::<Vec<_>>()
     };
     assert!(reasons("mail").is_empty());

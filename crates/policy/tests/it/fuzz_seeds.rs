@@ -1,20 +1,26 @@
 //! The fuzzer begins with documents that load; from others it would learn little.
 
 use weaver_policy::approval::SignedFile;
-use weaver_policy::{PolicySet, Source, Sources};
+use weaver_policy::{DocumentSource, DocumentSources, PolicySet};
 use weaver_types::Timestamp;
 use weaver_types::signature::Envelope;
 
 #[test]
 fn what_the_fuzzer_begins_with_can_be_read() {
     let now = Timestamp::from_micros(1_800_000_000_000_000);
-    let sources = Sources {
-        policy: Source::unsigned("policy", include_str!("../../fuzz/seeds/policy/whole.toml")),
-        contracts: Source::unsigned(
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned(
+            "policy",
+            include_str!("../../fuzz/seeds/policy/whole.toml"),
+        ),
+        contracts: DocumentSource::unsigned(
             "contracts",
             include_str!("../../fuzz/seeds/contracts_keys/contracts.toml"),
         ),
-        keys: Source::unsigned("keys", include_str!("../../fuzz/seeds/contracts_keys/keys.toml")),
+        keys: DocumentSource::unsigned(
+            "keys",
+            include_str!("../../fuzz/seeds/contracts_keys/keys.toml"),
+        ),
     };
     if let Err(error) = PolicySet::load_unsigned_development(&sources, now) {
         panic!("{:#?}", error.findings());

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use weaver_policy::{LoadError, PolicySet, Source, Sources};
+use weaver_policy::{DocumentSource, DocumentSources, LoadError, PolicySet};
 use weaver_types::Tenant;
 use weaver_types::ledger::{
-    Batch, Durability, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, Ticket,
+    Batch, CommitTicket, Durability, Ledger, LedgerError, Namespace, Record, RecordKey,
+    StoredEvent, TreeHead,
 };
-use weaver_types::signature::Kind;
+use weaver_types::signature::DocumentKind;
 
 use crate::support::{NOW, envelope, head, root};
 
@@ -34,8 +35,8 @@ impl Records {
 }
 
 impl Ledger for Records {
-    fn submit(&self, _: Arc<Batch>) -> Ticket {
-        Ticket::ready(Err(LedgerError::Closed))
+    fn submit(&self, _: Arc<Batch>) -> CommitTicket {
+        CommitTicket::ready(Err(LedgerError::Closed))
     }
 
     fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
@@ -57,11 +58,11 @@ impl Ledger for Records {
         Err(LedgerError::Closed)
     }
 
-    fn head(&self) -> Result<Head, LedgerError> {
+    fn head(&self) -> Result<TreeHead, LedgerError> {
         Err(LedgerError::Closed)
     }
 
-    fn synced_head(&self) -> Result<Head, LedgerError> {
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
         Err(LedgerError::Closed)
     }
 }
@@ -72,15 +73,15 @@ fn signed(version: u32, id: &str) -> PolicySet {
         .replace("version = 1", &format!("version = {version}"))
         .replace("\"t\"", &format!("\"{id}\""));
     let texts = [policy, head("contracts"), head("keys")];
-    let kinds = [Kind::Policy, Kind::Contracts, Kind::Keys];
+    let kinds = [DocumentKind::Policy, DocumentKind::Contracts, DocumentKind::Keys];
     let envelopes = [0, 1, 2].map(|n| envelope(kinds[n], &texts[n], &root()));
-    let source = |n: usize| Source::signed("x.toml", &texts[n], envelopes[n].as_bytes());
-    let sources = Sources { policy: source(0), contracts: source(1), keys: source(2) };
+    let source = |n: usize| DocumentSource::signed("x.toml", &texts[n], envelopes[n].as_bytes());
+    let sources = DocumentSources { policy: source(0), contracts: source(1), keys: source(2) };
     PolicySet::load(&sources, &root().public(), NOW).unwrap()
 }
 
 fn accept(set: &PolicySet, ledger: &Records) -> Result<Batch, LoadError> {
-    let batch = set.high_water(&Tenant::default(), ledger)?;
+    let batch = set.high_water_batch(&Tenant::default(), ledger)?;
     ledger.apply(&batch);
     Ok(batch)
 }
@@ -123,10 +124,10 @@ fn one_version_stands_for_one_content() {
 #[test]
 fn a_ledger_that_cannot_be_read_accepts_nothing() {
     let code = |error: LoadError| error.code();
-    let refused = signed(1, "t").high_water(&Tenant::default(), &Records(None));
+    let refused = signed(1, "t").high_water_batch(&Tenant::default(), &Records(None));
     assert_eq!(refused.map_err(code).unwrap_err(), "policy.high_water_unreadable");
     let ledger = Records::new();
-    let mut batch = signed(1, "t").high_water(&Tenant::default(), &ledger).unwrap();
+    let mut batch = signed(1, "t").high_water_batch(&Tenant::default(), &ledger).unwrap();
     for put in &mut batch.put {
         put.value = b"{}".to_vec();
     }

@@ -99,9 +99,9 @@ fn decisions(id: &str, set: &PolicySet, answer: impl Fn(&Value) -> Value) {
         let decision = case.decide(set);
         let code = wanted["reason_code"].as_str().or(wanted["error"]["reason_code"].as_str());
         let expected = ours(id, index).or(code).unwrap();
-        assert_eq!(decision.primary(), ReasonCode::parse(expected).unwrap(), "{what}");
+        assert_eq!(decision.primary_reason(), ReasonCode::parse(expected).unwrap(), "{what}");
         let allowed = wanted["allowed"] == true && expected != "floor_hold";
-        assert_eq!(decision.allowed(), allowed, "{what}");
+        assert_eq!(decision.is_allowed(), allowed, "{what}");
         if !allowed {
             continue;
         }

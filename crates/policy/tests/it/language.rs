@@ -1,11 +1,11 @@
 //! Each word of the language of policies: what it matches, and what is refused.
 
 use serde_json::{Value, json};
-use weaver_policy::approval::StandingBounds;
-use weaver_policy::{PolicySet, Query, ValueOrigin, ValueOrigins};
+use weaver_policy::approval::StandingApprovalBounds;
+use weaver_policy::{PolicyQuery, PolicySet, ValueOrigin, ValueOrigins};
 use weaver_types::{
-    CapabilityDraft, CapabilityId, Check, Confidentiality, Effects, Integrity, Label, Operation,
-    Pointer, ReasonCode, SensitivityTag, SinkKind, Timestamp, Verdict,
+    CapabilityDraft, CapabilityId, CheckKind, Confidentiality, Effects, Integrity, JsonPointer,
+    Label, Operation, ReasonCode, SensitivityTag, SinkKind, Timestamp, Verdict,
 };
 
 use crate::support::{Case, NOW, codes, draft, host, load, set};
@@ -18,7 +18,7 @@ fn applies(matches: &str, case: &Case) -> bool {
 
 fn silent(set: &PolicySet, case: &Case) -> bool {
     let decision = case.decide(set);
-    decision.contributions().iter().any(|c| c.reason == ReasonCode::NoMatchingRule)
+    decision.check_results().iter().any(|c| c.reason == ReasonCode::NoMatchingRule)
 }
 
 fn tool(change: impl FnOnce(&mut CapabilityDraft)) -> Case {
@@ -86,7 +86,7 @@ fn fields_about_the_caller_and_the_run() {
     assert!(!applies("attributes = { tenant = \"b*\" }", &acme));
     assert!(!applies("attributes = { tenant = \"*\" }", &plain()));
 
-    let tainted = with(|c| c.label = Label::of(Confidentiality::Internal, Integrity::Untrusted));
+    let tainted = with(|c| c.label = Label::new(Confidentiality::Internal, Integrity::Untrusted));
     assert!(applies("label = { integrity = \"untrusted\" }", &tainted));
     assert!(!applies("label = { integrity = \"trusted\" }", &tainted));
     let label = "label = { confidentiality = [\"public\", \"internal\"], integrity = \"trusted\" }";
@@ -104,7 +104,7 @@ effect = "allow"
 "#;
     let set = set(rule, "");
     let allowed =
-        |at: &str| plain().decide_at(&set, Timestamp::parse_rfc3339(at).unwrap()).allowed();
+        |at: &str| plain().decide_at(&set, Timestamp::parse_rfc3339(at).unwrap()).is_allowed();
     assert!(allowed("2026-01-05T09:00:00Z"));
     assert!(!allowed("2026-01-05T17:00:00Z"));
     assert!(!allowed("2026-01-07T10:00:00Z"));
@@ -198,7 +198,7 @@ fn what_is_not_known_never_loosens_however_deep_it_stands() {
 struct Origins(Option<ValueOrigin>);
 
 impl ValueOrigins for Origins {
-    fn origin(&self, _at: &Pointer, _value: &Value) -> Option<ValueOrigin> {
+    fn origin(&self, _at: &JsonPointer, _value: &Value) -> Option<ValueOrigin> {
         self.0
     }
 }
@@ -218,7 +218,7 @@ effect = "allow"
     let set = set(text, "");
     let case = with(|c| c.arguments = Some(json!({ "to": "ana@example.com" })));
     let verdict = |origins: Option<&dyn ValueOrigins>| {
-        set.decide(&Query { origins, ..case.query() }).verdict()
+        set.decide(&PolicyQuery { origins, ..case.query() }).verdict()
     };
     assert_eq!(verdict(None), Verdict::Hold);
     assert_eq!(verdict(Some(&Origins(None))), Verdict::Hold);
@@ -231,8 +231,8 @@ fn a_deny_rule_gives_the_code_that_it_names() {
         format!("[[rules]]\nname = \"r\"\nmatch = {{}}\neffect = \"deny\"\ncode = \"{code}\"\n")
     };
     let decision = plain().decide(&set(&rule("missing_tenant_attribute"), ""));
-    assert_eq!(decision.primary(), ReasonCode::MissingTenantAttribute);
-    assert_eq!(decision.contributions()[0].check, Check::Attribute);
+    assert_eq!(decision.primary_reason(), ReasonCode::MissingTenantAttribute);
+    assert_eq!(decision.check_results()[0].check, CheckKind::Attribute);
     assert_eq!(codes(&rule("missing_tenant")), ["policy.word"]);
     assert_eq!(codes(&rule("rule_allow")), ["policy.word"]);
     let allow = rule("missing_role").replace("\"deny\"", "\"allow\"");
@@ -248,9 +248,9 @@ fn beyond_sixteen_denials_each_code_still_speaks() {
         })
         .collect();
     let decision = plain().decide(&set(&rules, ""));
-    assert_eq!(decision.contributions().len(), 18);
-    assert!(decision.contributions().iter().any(|c| c.reason == ReasonCode::MissingRole));
-    let details: Vec<_> = decision.contributions().iter().map(|c| c.detail.as_str()).collect();
+    assert_eq!(decision.check_results().len(), 18);
+    assert!(decision.check_results().iter().any(|c| c.reason == ReasonCode::MissingRole));
+    let details: Vec<_> = decision.check_results().iter().map(|c| c.detail.as_str()).collect();
     assert!(details.contains(&"23 more rules") && details.contains(&"1 more rules"), "{details:?}");
 }
 
@@ -271,14 +271,14 @@ standing = { max_uses = 5, authority = { min_trust = 950 } }
     let set = set(text, "");
     let bounds = set.approvals();
     assert_eq!((bounds.ttl_s, bounds.clock_skew_s), (60, 0));
-    let default = StandingBounds::default().max_lifetime_s;
+    let default = StandingApprovalBounds::default().max_lifetime_s;
     assert_eq!((bounds.standing.max_uses, bounds.standing.max_lifetime_s), (5, default));
     let mut case = Case::new(host("mail.send", Effects::WRITE_OPEN), &[]);
-    case.label = Label::of(Confidentiality::Public, Integrity::Untrusted);
+    case.label = Label::new(Confidentiality::Public, Integrity::Untrusted);
     let decision = case.decide(&set);
     assert_eq!(decision.verdict(), Verdict::Hold);
     assert_eq!((decision.authority().min_trust, decision.authority().quorum), (Some(700), 2));
-    let floor = decision.contributions().iter().find(|c| c.check == Check::Floor).unwrap();
+    let floor = decision.check_results().iter().find(|c| c.check == CheckKind::Floor).unwrap();
     assert_eq!((floor.authority.min_trust, floor.authority.quorum), (Some(700), 1));
 }
 
@@ -394,7 +394,7 @@ fn views_have_no_arguments_of_their_own() {
     assert!(
         plain()
             .decide_at(&set("[[rules]]\nname = \"r\"\neffect = \"allow\"\nmatch = {}\n", ""), NOW)
-            .allowed()
+            .is_allowed()
     );
 }
 

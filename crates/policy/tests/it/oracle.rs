@@ -7,12 +7,12 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::json;
 use weaver_policy::{
-    ArgumentPredicate, Contracts, Effect, JustificationNeed, Match, NameCondition, Pattern, Policy,
-    PolicySet, Require, Rule, Sensitivity,
+    ArgumentPredicate, Contracts, Effect, JustificationRequirement, MatchConditions, NameCondition,
+    Pattern, Policy, PolicySet, Requirements, Rule, SensitivityCondition,
 };
 use weaver_types::{
-    Agents, Confidentiality, Effects, Impact, Integrity, JustificationSource, Label, Operation,
-    ReasonCode, Rung, SafetyMode, SensitivityTag, SinkKind, Verdict, World,
+    AllowedAgents, Confidentiality, Effects, Impact, Integrity, JustificationSource, Label,
+    Operation, ReasonCode, Rung, SafetyMode, SensitivityTag, SinkKind, Verdict, World,
 };
 
 use crate::support::{Case, draft};
@@ -58,30 +58,31 @@ fn any_predicate() -> impl Strategy<Value = ArgumentPredicate> {
 }
 
 /// A match, now and then with others inside it.
-fn any_match() -> impl Strategy<Value = Match> {
-    let inner = || plain_match().prop_filter("says something", |m| *m != Match::default());
+fn any_match() -> impl Strategy<Value = MatchConditions> {
+    let inner =
+        || plain_match().prop_filter("says something", |m| *m != MatchConditions::default());
     let not = prop_oneof![2 => Just(None), 1 => inner().prop_map(|m| Some(Box::new(m)))];
     let any = prop_oneof![2 => Just(Vec::new()), 1 => vec(inner(), 1..3)];
-    (plain_match(), any, not).prop_map(|(outer, any, not)| Match { any, not, ..outer })
+    (plain_match(), any, not).prop_map(|(outer, any, not)| MatchConditions { any, not, ..outer })
 }
 
-fn plain_match() -> impl Strategy<Value = Match> {
+fn plain_match() -> impl Strategy<Value = MatchConditions> {
     let more = (
         rarely(set_of(vec![SinkKind::None, SinkKind::Payment])),
-        rarely(set_of(vec![Sensitivity::None, Sensitivity::Pii, Sensitivity::Secrets])),
+        rarely(set_of(vec![
+            SensitivityCondition::None,
+            SensitivityCondition::Pii,
+            SensitivityCondition::Secrets,
+        ])),
         rarely(set_of(vec![Integrity::Trusted, Integrity::Untrusted])),
         rarely(vec(any_predicate(), 1..3)),
     );
-    (known_match(), more).prop_map(|(known, (sink, sensitivity, integrity, arguments))| Match {
-        sink,
-        sensitivity,
-        integrity,
-        arguments,
-        ..known
+    (known_match(), more).prop_map(|(known, (sink, sensitivity, integrity, arguments))| {
+        MatchConditions { sink, sensitivity, integrity, arguments, ..known }
     })
 }
 
-fn known_match() -> impl Strategy<Value = Match> {
+fn known_match() -> impl Strategy<Value = MatchConditions> {
     (
         patterns(&GLOBS),
         rarely(set_of(vec![Impact::Read, Impact::Write, Impact::Destroy])),
@@ -93,7 +94,7 @@ fn known_match() -> impl Strategy<Value = Match> {
         rarely(patterns(&["agent", "other", "a*"])),
     )
         .prop_map(|(capability, impact, world, rung, roles, operation, mode, principal)| {
-            Match {
+            MatchConditions {
                 capability,
                 impact,
                 world,
@@ -102,12 +103,12 @@ fn known_match() -> impl Strategy<Value = Match> {
                 operation,
                 mode,
                 principal,
-                ..Match::default()
+                ..MatchConditions::default()
             }
         })
 }
 
-fn any_need() -> impl Strategy<Value = Option<JustificationNeed>> {
+fn any_need() -> impl Strategy<Value = Option<JustificationRequirement>> {
     let sources = btree_set(
         select(vec![
             JustificationSource::Human,
@@ -119,14 +120,14 @@ fn any_need() -> impl Strategy<Value = Option<JustificationNeed>> {
     prop_oneof![
         Just(None),
         (1..30_u32, sources)
-            .prop_map(|(min_chars, sources)| Some(JustificationNeed { min_chars, sources }))
+            .prop_map(|(min_chars, sources)| Some(JustificationRequirement { min_chars, sources }))
     ]
 }
 
-fn any_require() -> impl Strategy<Value = Require> {
+fn any_require() -> impl Strategy<Value = Requirements> {
     let attribute = || Pattern::parse("v*").unwrap();
     (any_roles(), rarely(texts(&["p", "q"])), rarely(texts(&["k"])), any_need()).prop_map(
-        move |(roles, permissions, keys, justification)| Require {
+        move |(roles, permissions, keys, justification)| Requirements {
             roles,
             permissions,
             attributes: keys.into_iter().map(|key| (key, attribute())).collect(),
@@ -138,14 +139,15 @@ fn any_require() -> impl Strategy<Value = Require> {
 fn any_rules() -> impl Strategy<Value = Vec<Rule>> {
     let effect = select(vec![Effect::Allow, Effect::Allow, Effect::Deny, Effect::RequireApproval]);
     vec((effect, any_match(), any_require()), 0..7).prop_map(|rules| {
-        let rule = |(n, (effect, matches, require)): (usize, (Effect, Match, Require))| {
-            let mut rule = Rule::new(format!("r{n}"), effect);
-            rule.matches = matches;
-            if effect == Effect::Allow {
-                rule.require = require;
-            }
-            rule
-        };
+        let rule =
+            |(n, (effect, matches, require)): (usize, (Effect, MatchConditions, Requirements))| {
+                let mut rule = Rule::new(format!("r{n}"), effect);
+                rule.matches = matches;
+                if effect == Effect::Allow {
+                    rule.require = require;
+                }
+                rule
+            };
         rules.into_iter().enumerate().map(rule).collect()
     })
 }
@@ -197,10 +199,10 @@ pub(crate) fn any_case() -> impl Strategy<Value = Case> {
             (draft.rung, draft.sink) = (rung, sink);
             draft.sensitivity = more.0;
             if nobody {
-                draft.agents = Agents::Only(BTreeSet::new());
+                draft.agents = AllowedAgents::Only(BTreeSet::new());
             }
             let mut case = Case::new(draft.build().unwrap(), &[]);
-            case.label = Label::of(label.0, label.1);
+            case.label = Label::new(label.0, label.1);
             let (roles, permissions, attribute, why) = caller;
             (case.principal.roles, case.principal.permissions) = (roles, permissions);
             if attribute {
@@ -235,7 +237,7 @@ fn matches(rule: &Rule, case: &Case) -> bool {
     if rule.effect == Effect::Allow { truth == 2 } else { truth > 0 }
 }
 
-fn truth(m: &Match, case: &Case) -> u8 {
+fn truth(m: &MatchConditions, case: &Case) -> u8 {
     let mut out = if known(m, case) { 2 } else { 0 };
     for predicate in &m.arguments {
         let holds = case.arguments.as_ref().map(|given| u8::from(predicate.holds(given)) * 2);
@@ -247,11 +249,11 @@ fn truth(m: &Match, case: &Case) -> u8 {
     m.not.iter().fold(out, |out, not| out.min(2 - truth(not, case)))
 }
 
-fn known(m: &Match, case: &Case) -> bool {
+fn known(m: &MatchConditions, case: &Case) -> bool {
     let (spec, capability) = (case.capability.spec(), &case.capability);
-    let kinds = |kind: &Sensitivity| match kind {
-        Sensitivity::None => spec.sensitivity.is_empty(),
-        Sensitivity::Pii => spec.sensitivity.contains(&SensitivityTag::Pii),
+    let kinds = |kind: &SensitivityCondition| match kind {
+        SensitivityCondition::None => spec.sensitivity.is_empty(),
+        SensitivityCondition::Pii => spec.sensitivity.contains(&SensitivityTag::Pii),
         _ => spec.sensitivity.contains(&SensitivityTag::Secrets),
     };
     pattern_fits(&m.capability, capability.id().as_str())
@@ -269,7 +271,7 @@ fn known(m: &Match, case: &Case) -> bool {
 }
 
 /// The matches inside this one.
-fn inner_of(matches: &mut Match) -> impl Iterator<Item = &mut Match> {
+fn inner_of(matches: &mut MatchConditions) -> impl Iterator<Item = &mut MatchConditions> {
     matches.any.iter_mut().chain(matches.not.iter_mut().map(|not| &mut **not))
 }
 
@@ -324,7 +326,7 @@ fn verdict(rules: &[Rule], case: &Case) -> Verdict {
     let capability = &case.capability;
     let invoked = case.operation == Operation::Invoke;
     let mut out = rules_verdict(rules, case);
-    let nobody = capability.spec().agents != Agents::Any;
+    let nobody = capability.spec().agents != AllowedAgents::Any;
     let local = capability.rung() == Rung::L0 && capability.spec().effects == Effects::READ_LOCAL;
     if capability.rung() == Rung::L5 || nobody || (case.mode != SafetyMode::Normal && !local) {
         out = Verdict::Deny;
@@ -347,12 +349,12 @@ proptest! {
         let decision = case.decide(&compiled(rules.clone()));
         prop_assert_eq!(decision.verdict(), verdict(&rules, &case));
         let silent = !rules.iter().any(|rule| matches(rule, &case));
-        let said = decision.contributions().iter().any(|c| c.reason == ReasonCode::NoMatchingRule);
+        let said = decision.check_results().iter().any(|c| c.reason == ReasonCode::NoMatchingRule);
         prop_assert_eq!(silent, said);
         // Every matching deny and approval rule is named, and every met allow rule.
         for rule in &rules {
             let name = format!("rule `{}`", rule.name);
-            let named = decision.contributions().iter().any(|c| c.detail == name);
+            let named = decision.check_results().iter().any(|c| c.detail == name);
             let expected = matches(rule, &case)
                 && (rule.effect != Effect::Allow || shortfall(rule, &case).1 == Verdict::Allow);
             prop_assert_eq!(named, expected, "{}", name);
@@ -370,7 +372,7 @@ proptest! {
     ) {
         let one = case.decide(&compiled(rules));
         let two = case.decide(&compiled(shuffled));
-        prop_assert_eq!(one.contributions(), two.contributions());
+        prop_assert_eq!(one.check_results(), two.check_results());
     }
 
     #[test]
@@ -416,7 +418,7 @@ proptest! {
         let policy = compiled(rules);
         let mut tainted = case.clone();
         tainted.label =
-            tainted.label.join(&Label::of(Confidentiality::Restricted, Integrity::Untrusted));
+            tainted.label.join(&Label::new(Confidentiality::Restricted, Integrity::Untrusted));
         prop_assert!(tainted.decide(&policy).verdict() >= case.decide(&policy).verdict());
     }
 

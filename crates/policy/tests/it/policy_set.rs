@@ -34,12 +34,12 @@ fn a_principal_keeps_what_it_brings_and_the_policy_grants() {
         (named(&[], &[], &[("colour", "red"), ("team", "x")]), named(&[], &[], &[("team", "x")])),
         (named(&["x"], &["x"], &[("x", "x")]), named(&[], &[], &[])),
     ] {
-        assert_eq!(*set.granted(&brought), kept, "{brought:?}");
-        assert_eq!(matches!(set.granted(&brought), Cow::Borrowed(_)), brought == kept);
+        assert_eq!(*set.limit_to_grants(&brought), kept, "{brought:?}");
+        assert_eq!(matches!(set.limit_to_grants(&brought), Cow::Borrowed(_)), brought == kept);
     }
     let mut other = named(&["x"], &["x"], &[("x", "x")]);
     other.id = PrincipalId::parse("bob").unwrap();
-    assert_eq!(*set.granted(&other), other);
+    assert_eq!(*set.limit_to_grants(&other), other);
 }
 
 #[test]
@@ -52,11 +52,11 @@ fn an_agent_is_admitted_by_its_list_and_its_ceiling() {
     let mail = host("mail.read", Effects::READ_LOCAL);
     let policy = |policy| PolicySet::from_code(policy, Contracts::new("c")).unwrap();
     let set = policy(Policy::new("p").with_agent(declared));
-    assert!(set.agent_admits(&agent("a"), &read));
-    assert!(!set.agent_admits(&agent("a"), &write));
-    assert!(!set.agent_admits(&agent("a"), &mail));
-    assert!(!set.agent_admits(&agent("b"), &read));
-    assert!(policy(Policy::new("p")).agent_admits(&agent("b"), &write));
+    assert!(set.agent_may_use(&agent("a"), &read));
+    assert!(!set.agent_may_use(&agent("a"), &write));
+    assert!(!set.agent_may_use(&agent("a"), &mail));
+    assert!(!set.agent_may_use(&agent("b"), &read));
+    assert!(policy(Policy::new("p")).agent_may_use(&agent("b"), &write));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn what_is_prohibited_or_hidden_by_the_contracts_is_hidden_from_everybody() {
     let on = |id: &str, rung| {
         let mut draft = draft(id, Effects::READ_LOCAL);
         draft.rung = Some(rung);
-        set.is_hidden(&draft.build().unwrap())
+        set.is_hidden_from_everybody(&draft.build().unwrap())
     };
     assert!(!on("mail.read", Rung::L4));
     assert!(on("mail.read", Rung::L5));
@@ -83,7 +83,7 @@ fn what_is_prohibited_or_hidden_by_the_contracts_is_hidden_from_everybody() {
 fn only_the_id_itself_names_a_contract() {
     let contracts = "[capabilities.\"docs.*\"]\n[capabilities.\"docs.read\"]\n";
     let set = set("", contracts);
-    let names = |capability: Capability| set.names_contract(capability.id());
+    let names = |capability: Capability| set.has_exact_contract(capability.id());
     assert!(names(host("docs.read", Effects::READ_LOCAL)));
     assert!(!names(host("docs.write", Effects::READ_LOCAL)));
     assert!(!names(host("mail.send", Effects::READ_LOCAL)));
@@ -93,7 +93,7 @@ fn only_the_id_itself_names_a_contract() {
 fn a_condition_on_names_is_met_by_one_or_by_all_of_them() {
     let held = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let any = NameCondition::any(["a", "b"]);
-    assert!(any.met_by(&held(&["b", "x"])) && !any.met_by(&held(&["x"])));
+    assert!(any.is_met_by(&held(&["b", "x"])) && !any.is_met_by(&held(&["x"])));
     assert_eq!(any.any, held(&["a", "b"]));
 }
 
@@ -169,7 +169,7 @@ fn a_denial_names_a_rule_only_where_other_arguments_would_meet_it() {
     ] {
         let decision = Case::new(host("x", Effects::READ_LOCAL), &[]).decide(&set(&rules, ""));
         assert_eq!(decision.verdict(), Verdict::Deny);
-        assert_eq!(decision.primary(), ReasonCode::NoMatchingRule);
+        assert_eq!(decision.primary_reason(), ReasonCode::NoMatchingRule);
         assert_eq!(decision.detail(), detail, "{rules}");
     }
 }

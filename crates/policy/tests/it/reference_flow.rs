@@ -1,6 +1,6 @@
 //! The reference flow: routing offers three tools, the policy decides.
 
-use weaver_types::{Capability, Discharge, Effects, JustificationSource, ReasonCode, Verdict};
+use weaver_types::{Capability, Effects, JustificationSource, ReasonCode, Remedy, Verdict};
 
 use crate::support::{Case, baseline, host};
 
@@ -27,9 +27,9 @@ fn a_write_asks_for_a_justification_and_then_is_allowed() {
     let case = Case::new(update_status(), &ROLES);
     let decision = case.decide(&set);
     assert_eq!(decision.verdict(), Verdict::Ask);
-    assert_eq!(decision.primary(), ReasonCode::InsufficientJustification);
+    assert_eq!(decision.primary_reason(), ReasonCode::InsufficientJustification);
     let discharge = &decision.obstacles().next().unwrap().discharge;
-    assert!(matches!(discharge, Discharge::Justification { min_chars: 15, .. }));
+    assert!(matches!(discharge, Remedy::Justification { min_chars: 15, .. }));
 
     let case = case.justified(WHY, JustificationSource::Host);
     assert_eq!(case.answer(&set), (Verdict::Allow, ReasonCode::DefaultPolicyAllow));
@@ -60,7 +60,7 @@ fn an_administrator_is_asked_and_then_held_by_the_floor() {
     let set = baseline();
     let decision = Case::new(delete(), &["admin"]).decide(&set);
     assert_eq!(decision.verdict(), Verdict::Hold);
-    assert!(decision.contributions().iter().any(|c| c.verdict == Verdict::Ask));
+    assert!(decision.check_results().iter().any(|c| c.verdict == Verdict::Ask));
 
     let case = Case::new(delete(), &["admin"]).justified(WHY, JustificationSource::Human);
     assert_eq!(case.answer(&set), (Verdict::Hold, ReasonCode::FloorHold));

@@ -1,8 +1,8 @@
 //! The meaning of `match` and `require`.
 
 use weaver_types::{
-    AgentId, Authority, Capability, Confidentiality, Discharge, Effects, JustificationSource,
-    Operation, ReasonCode, SafetyMode, Verdict,
+    AgentId, ApprovalAuthority, Capability, Confidentiality, Effects, JustificationSource,
+    Operation, ReasonCode, Remedy, SafetyMode, Verdict,
 };
 
 use crate::support::{Case, NOW, codes, draft, host, set};
@@ -34,7 +34,7 @@ reason = "not for agents"
     let set = set(rules, "");
     assert_eq!(Case::new(read("docs.open"), &[]).answer(&set).0, Verdict::Allow);
     let decision = Case::new(read("docs.secret"), &[]).decide(&set);
-    assert_eq!(decision.primary(), ReasonCode::ExplicitDenyRule);
+    assert_eq!(decision.primary_reason(), ReasonCode::ExplicitDenyRule);
     assert_eq!(decision.detail(), "rule `b`: not for agents");
 }
 
@@ -50,8 +50,8 @@ constraints = { max_rows = 5 }
 "#;
     let decision = Case::new(read("pay.list"), &[]).decide(&set(rules, ""));
     assert_eq!(decision.verdict(), Verdict::Hold);
-    assert_eq!(decision.primary(), ReasonCode::ApprovalRequired);
-    let authority = Authority {
+    assert_eq!(decision.primary_reason(), ReasonCode::ApprovalRequired);
+    let authority = ApprovalAuthority {
         min_trust: Some(900),
         clearance: Some(Confidentiality::Confidential),
         scopes: ["finance".to_owned()].into(),
@@ -133,7 +133,7 @@ require = { justification = { min_chars = 20 } }
     let decision = Case::new(read("x"), &[]).decide(&set);
     assert_eq!(decision.verdict(), Verdict::Ask);
     let discharge = &decision.obstacles().next().unwrap().discharge;
-    assert!(matches!(discharge, Discharge::Justification { min_chars: 20, .. }));
+    assert!(matches!(discharge, Remedy::Justification { min_chars: 20, .. }));
     assert_eq!(decision.obstacles().count(), 1);
 }
 
@@ -186,7 +186,7 @@ mode = ["NORMAL", "SAFE"]
     assert_eq!(good("y", Effects::READ_LOCAL).answer(&set).0, Verdict::Allow);
     let unmatched = |case: Case| {
         let decision = case.decide(&set);
-        decision.contributions().iter().any(|c| c.reason == ReasonCode::NoMatchingRule)
+        decision.check_results().iter().any(|c| c.reason == ReasonCode::NoMatchingRule)
     };
     assert!(unmatched(good("y.1", Effects::READ_LOCAL)));
     assert!(unmatched(good("x.1", Effects::READ_OPEN)));
@@ -218,7 +218,7 @@ fn without_a_human_channel_a_question_for_people_becomes_a_hold() {
     assert_eq!(answer("\"human\", \"host\"", true).verdict(), Verdict::Ask);
     let hold = answer("\"human\", \"host\"", false);
     assert_eq!(hold.verdict(), Verdict::Hold);
-    assert_eq!(hold.obstacles().next().unwrap().discharge, Discharge::Approval);
+    assert_eq!(hold.obstacles().next().unwrap().discharge, Remedy::Approval);
     assert_eq!(answer("\"human\", \"model\"", false).verdict(), Verdict::Ask);
 }
 
@@ -233,7 +233,7 @@ fn permissions_and_agents_of_the_capability_itself_are_checked() {
     assert_eq!(case.answer(&set).0, Verdict::Allow);
 
     let mut only = draft("x", Effects::READ_LOCAL);
-    only.agents = weaver_types::Agents::Only([AgentId::parse("a").unwrap()].into());
+    only.agents = weaver_types::AllowedAgents::Only([AgentId::parse("a").unwrap()].into());
     let mut case = Case::new(only.build().unwrap(), &[]);
     assert_eq!(case.answer(&set), (Verdict::Deny, ReasonCode::AgentNotAllowed));
     case.principal.agent = Some(AgentId::parse("a").unwrap());
@@ -282,7 +282,7 @@ fn thousands_of_matching_rules_give_a_bounded_decision() {
         })
         .collect();
     let decision = Case::new(read("x"), &[]).decide(&set(&rules, ""));
-    assert_eq!(decision.contributions().len(), 17);
+    assert_eq!(decision.check_results().len(), 17);
     assert_eq!(decision.authority().min_trust, Some(999));
 }
 
@@ -296,7 +296,7 @@ fn documents_that_expire_while_in_force_allow_nothing() {
         assert_eq!(case.decide(&set).verdict(), Verdict::Allow);
         let decision = case.decide_at(&set, end);
         assert_eq!(decision.verdict(), Verdict::Deny);
-        assert_eq!(decision.primary(), ReasonCode::PolicyUnavailable);
+        assert_eq!(decision.primary_reason(), ReasonCode::PolicyUnavailable);
     }
 }
 
@@ -308,7 +308,7 @@ fn limits_of_the_capability_and_of_the_request_are_joined_in() {
     let mut case = Case::new(limited.build().unwrap(), &[]);
     case.request.constraints.max_rows = Some(3);
     let decision = case.decide(&set);
-    assert!(decision.allowed());
+    assert!(decision.is_allowed());
     assert_eq!(decision.constraints().max_rows, Some(3));
     assert_eq!(decision.constraints().allowed_fields.as_ref().unwrap().len(), 1);
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
-use weaver_policy::{Policy, Source, digest_of, root_key_id, schema, sign};
-use weaver_types::signature::{Kind, SigningKey};
+use weaver_policy::{
+    DocumentSource, Policy, document_digest, document_schema, sign_document, signing_key_id,
+};
+use weaver_types::signature::{DocumentKind, SigningKey};
 
 use crate::naive::dice::Dice;
 use crate::naive::document::{Documents, Shape};
@@ -25,22 +27,22 @@ fn keys() -> String {
     )
 }
 
-fn documents() -> Vec<(Kind, String)> {
+fn documents() -> Vec<(DocumentKind, String)> {
     let file = |text: &str| text.to_owned();
     vec![
-        (Kind::Policy, file(include_str!("../data/policy.toml"))),
-        (Kind::Policy, file(Policy::baseline_text())),
-        (Kind::Contracts, file(include_str!("../data/contracts.toml"))),
-        (Kind::Keys, keys()),
+        (DocumentKind::Policy, file(include_str!("../data/policy.toml"))),
+        (DocumentKind::Policy, file(Policy::baseline_text())),
+        (DocumentKind::Contracts, file(include_str!("../data/contracts.toml"))),
+        (DocumentKind::Keys, keys()),
     ]
 }
 
 /// Policies and contracts that nobody wrote. They name what the language can say of a call.
-fn made_up() -> Vec<(Kind, String)> {
+fn made_up() -> Vec<(DocumentKind, String)> {
     let each = (0..200).flat_map(|seed| {
         let documents = Documents::random(&mut Dice::new(seed), Shape::FULL);
         let [policy, contracts, _] = documents.texts();
-        [(Kind::Policy, policy), (Kind::Contracts, contracts)]
+        [(DocumentKind::Policy, policy), (DocumentKind::Contracts, contracts)]
     });
     each.collect()
 }
@@ -61,10 +63,10 @@ fn json(value: &toml::Value) -> Value {
     }
 }
 
-fn reads(kind: Kind, text: &str) -> bool {
-    let id = root_key_id(&root().public()).unwrap();
-    digest_of(kind, text).is_ok()
-        && sign(&Source::unsigned("x.toml", text), kind, id, &root(), NOW).is_ok()
+fn reads(kind: DocumentKind, text: &str) -> bool {
+    let id = signing_key_id(&root().public()).unwrap();
+    document_digest(kind, text).is_ok()
+        && sign_document(&DocumentSource::unsigned("x.toml", text), kind, id, &root(), NOW).is_ok()
 }
 
 /// The way to every key in the document.
@@ -89,7 +91,7 @@ fn places(value: &Value, at: &str, out: &mut Vec<(String, String)>) {
 #[test]
 fn every_example_fits_its_schema_and_every_misspelt_key_does_not() {
     for (kind, text) in documents() {
-        let schema = serde_json::from_str::<Value>(schema(kind).unwrap()).unwrap();
+        let schema = serde_json::from_str::<Value>(document_schema(kind).unwrap()).unwrap();
         let schema = jsonschema::validator_for(&schema).unwrap();
         assert!(reads(kind, &text), "{text}");
         let document = json(&toml::Value::Table(text.parse().unwrap()));
@@ -115,8 +117,8 @@ fn every_example_fits_its_schema_and_every_misspelt_key_does_not() {
 
 #[test]
 fn made_up_documents_that_the_reader_takes_fit_their_schema() {
-    let validators = [Kind::Policy, Kind::Contracts].map(|kind| {
-        let schema = serde_json::from_str::<Value>(schema(kind).unwrap()).unwrap();
+    let validators = [DocumentKind::Policy, DocumentKind::Contracts].map(|kind| {
+        let schema = serde_json::from_str::<Value>(document_schema(kind).unwrap()).unwrap();
         (kind, jsonschema::validator_for(&schema).unwrap())
     });
     // Some contradict themselves, which no form forbids.
@@ -134,7 +136,7 @@ fn made_up_documents_that_the_reader_takes_fit_their_schema() {
 fn every_key_of_the_schema_stands_in_a_document() {
     let (full, made_up) = (documents(), made_up());
     for (kind, text) in full.into_iter().filter(|(_, text)| text.contains("everything")) {
-        let schema = serde_json::from_str::<Value>(schema(kind).unwrap()).unwrap();
+        let schema = serde_json::from_str::<Value>(document_schema(kind).unwrap()).unwrap();
         let mut known = Vec::new();
         places(&schema, "", &mut known);
         let keys = known.into_iter().filter(|(at, _)| at.ends_with("/properties"));
@@ -149,7 +151,7 @@ fn every_key_of_the_schema_stands_in_a_document() {
 fn every_key_that_the_reader_knows_stands_in_the_schema() {
     let mut seen = 0;
     for (kind, text) in documents() {
-        let schema = serde_json::from_str::<Value>(schema(kind).unwrap()).unwrap();
+        let schema = serde_json::from_str::<Value>(document_schema(kind).unwrap()).unwrap();
         let mut known = Vec::new();
         places(&schema, "", &mut known);
         let of_schema =
@@ -173,9 +175,11 @@ fn every_key_that_the_reader_knows_stands_in_the_schema() {
 }
 
 /// The keys that the reader names where it meets one that it does not know.
-fn known_here(kind: Kind, text: &str) -> Vec<String> {
-    let id = root_key_id(&root().public()).unwrap();
-    let Err(refused) = sign(&Source::unsigned("x.toml", text), kind, id, &root(), NOW) else {
+fn known_here(kind: DocumentKind, text: &str) -> Vec<String> {
+    let id = signing_key_id(&root().public()).unwrap();
+    let Err(refused) =
+        sign_document(&DocumentSource::unsigned("x.toml", text), kind, id, &root(), NOW)
+    else {
         return Vec::new();
     };
     let lists =

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use weaver_policy::signal::{
-    AnomalousToolSequence, Belief, BeliefClass, BeliefFloor, BeliefId, BeliefOrigin,
-    CalibrationFlags, CalibrationSample, CallContext, Confidence, DecisionId, Declaration,
-    Dependencies, FinishedCall, LowConfidenceAction, MAX_BELIEFS, MAX_SIGNALS, ProposedCall,
+    Belief, BeliefClass, BeliefDeclaration, BeliefDependencies, BeliefId, BeliefOrigin,
+    CalibrationSample, CalibrationSource, CallContext, Confidence, DecisionId, FinishedCall,
+    LowConfidenceSentinel, MAX_BELIEFS, MAX_SIGNALS, MemoryOriginSentinel, ProposedCall,
     SEQUENCE_WINDOW, Severity, SeverityThresholds, Signal, SignalError, SignalKind, SignalMonitor,
-    SignalReport, SignalSource, SignalTable, Subject, SuspiciousMemoryOrigin, contributions,
+    SignalReport, SignalSource, SignalSubject, SignalTable, ToolSequenceSentinel, WeakBeliefSource,
+    check_results,
 };
 use weaver_types::{CallId, Capability, Effects, Label, Operation, RunId, Rung, Verdict};
 
@@ -22,7 +23,7 @@ pub(crate) fn class(name: &str) -> BeliefClass {
 }
 
 fn confidence(thousandths: u16) -> Confidence {
-    Confidence::thousandths(thousandths).unwrap()
+    Confidence::from_thousandths(thousandths).unwrap()
 }
 
 /// A verified belief of the user's.
@@ -48,7 +49,7 @@ fn write() -> Capability {
 /// What a source says of a write with these dependencies, after so many calls of its run.
 pub(crate) fn said(
     source: &dyn SignalSource,
-    dependencies: &Dependencies,
+    dependencies: &BeliefDependencies,
     finished: u64,
 ) -> Vec<Signal> {
     let (run, capability) = (run(0), write());
@@ -58,13 +59,13 @@ pub(crate) fn said(
 }
 
 /// Dependencies of which some were forgotten.
-pub(crate) fn incomplete() -> Dependencies {
+pub(crate) fn incomplete() -> BeliefDependencies {
     let many = (0..=MAX_BELIEFS).map(|n| belief(&format!("b{n}"), 1_000)).collect();
-    Dependencies::of(many, None)
+    BeliefDependencies::new(many, None)
 }
 
-pub(crate) fn about(id: &str) -> Subject {
-    Subject::Belief(BeliefId::parse(id).unwrap())
+pub(crate) fn about(id: &str) -> SignalSubject {
+    SignalSubject::Belief(BeliefId::parse(id).unwrap())
 }
 
 #[track_caller]
@@ -72,7 +73,7 @@ pub(crate) fn is(
     found: &[Signal],
     source: &str,
     kind: SignalKind,
-    subject: &Subject,
+    subject: &SignalSubject,
     detail: &str,
 ) {
     let [one] = found else { panic!("{found:?}") };
@@ -105,7 +106,7 @@ fn words_for_documents_and_events() {
     for (thousandths, words) in [(0, "0.000"), (7, "0.007"), (500, "0.500"), (1_000, "1.000")] {
         assert_eq!(confidence(thousandths).to_string(), words);
     }
-    assert_eq!(Confidence::thousandths(1_001), None);
+    assert_eq!(Confidence::from_thousandths(1_001), None);
     assert_eq!(SignalError::Poisoned.code(), "signal.poisoned");
     assert_eq!(SignalError::Unavailable(String::new()).code(), "signal.unavailable");
     let name = BeliefId::parse("a b").unwrap_err();
@@ -114,8 +115,8 @@ fn words_for_documents_and_events() {
 
 #[test]
 fn a_weak_belief_is_one_below_the_floor_or_not_verified() {
-    let floor = BeliefFloor::default();
-    let weak = |belief: Belief| said(&floor, &Dependencies::of(vec![belief], None), 0);
+    let floor = WeakBeliefSource::default();
+    let weak = |belief: Belief| said(&floor, &BeliefDependencies::new(vec![belief], None), 0);
     assert!(weak(belief("b", 500)).is_empty());
     let low = SignalKind::LowConfidenceBelief;
     is(
@@ -135,7 +136,7 @@ fn a_weak_belief_is_one_below_the_floor_or_not_verified() {
     );
     let three = ["a", "b", "c"].map(|id| belief(id, 100)).to_vec();
     is(
-        &said(&floor, &Dependencies::of(three, None), 0),
+        &said(&floor, &BeliefDependencies::new(three, None), 0),
         "belief-floor",
         low,
         &about("a"),
@@ -145,17 +146,20 @@ fn a_weak_belief_is_one_below_the_floor_or_not_verified() {
         &said(&floor, &incomplete(), 0),
         "belief-floor",
         low,
-        &Subject::ToolSequence,
+        &SignalSubject::ToolSequence,
         "beliefs were forgotten and may be weak",
     );
 }
 
 #[test]
 fn a_guess_is_a_belief_below_the_floor() {
-    let guesses = LowConfidenceAction::default();
+    let guesses = LowConfidenceSentinel::default();
     let alert = SignalKind::SentinelAlert;
     let depends = |thousandths, decision| {
-        Dependencies::of(vec![Belief { verified: false, ..belief("b", thousandths) }], decision)
+        BeliefDependencies::new(
+            vec![Belief { verified: false, ..belief("b", thousandths) }],
+            decision,
+        )
     };
     assert!(said(&guesses, &depends(500, None), 0).is_empty());
     let detail = "a guess: confidence 0.499, not verified, from user";
@@ -164,18 +168,18 @@ fn a_guess_is_a_belief_below_the_floor() {
     // Where a decision was declared, the alert is about that.
     let decision = DecisionId::parse("d1").unwrap();
     let found = said(&guesses, &depends(499, Some(decision.clone())), 0);
-    is(&found, name, alert, &Subject::Decision(decision), detail);
+    is(&found, name, alert, &SignalSubject::Decision(decision), detail);
 }
 
 #[test]
 fn a_memory_from_an_external_document_is_suspicious() {
     for origin in [BeliefOrigin::User, BeliefOrigin::TrustedTool, BeliefOrigin::Inference] {
-        let sound = Dependencies::of(vec![Belief { origin, ..belief("b", 100) }], None);
-        assert!(said(&SuspiciousMemoryOrigin, &sound, 0).is_empty());
+        let sound = BeliefDependencies::new(vec![Belief { origin, ..belief("b", 100) }], None);
+        assert!(said(&MemoryOriginSentinel, &sound, 0).is_empty());
     }
     let planted = Belief { origin: BeliefOrigin::ExternalDocument, ..belief("b", 900) };
     is(
-        &said(&SuspiciousMemoryOrigin, &Dependencies::of(vec![planted], None), 0),
+        &said(&MemoryOriginSentinel, &BeliefDependencies::new(vec![planted], None), 0),
         "suspicious-memory-origin",
         SignalKind::SentinelAlert,
         &about("b"),
@@ -202,9 +206,9 @@ pub(crate) fn writes(source: &dyn SignalSource, from: u64, count: usize) {
 
 #[test]
 fn a_window_that_is_full_again_makes_up_for_what_was_forgotten() {
-    let nothing = Dependencies::none();
+    let nothing = BeliefDependencies::none();
     let after = |from, count| {
-        let sequence = AnomalousToolSequence::new();
+        let sequence = ToolSequenceSentinel::new();
         writes(&sequence, from, count);
         said(&sequence, &nothing, from + count as u64)
     };
@@ -214,7 +218,7 @@ fn a_window_that_is_full_again_makes_up_for_what_was_forgotten() {
             &after(5, count),
             "anomalous-tool-sequence",
             SignalKind::SentinelAlert,
-            &Subject::ToolSequence,
+            &SignalSubject::ToolSequence,
             "earlier calls of this run were forgotten",
         );
     }
@@ -223,7 +227,7 @@ fn a_window_that_is_full_again_makes_up_for_what_was_forgotten() {
 }
 
 fn reported(monitor: &SignalMonitor) -> SignalReport {
-    let (run, capability, declaration) = (run(0), write(), Declaration::default());
+    let (run, capability, declaration) = (run(0), write(), BeliefDeclaration::default());
     monitor.report(&ProposedCall {
         run: &run,
         capability: &capability,
@@ -238,17 +242,17 @@ fn a_monitor_without_sources_is_idle_and_one_with_calibration_is_not() {
     let idle = SignalMonitor::new(Vec::new());
     assert!(idle.is_idle() && idle.calibration().is_none());
     assert!(SignalMonitor::default().is_idle());
-    idle.learn(&run(0), 0, belief("b", 100)).unwrap();
+    idle.record_belief(&run(0), 0, belief("b", 100)).unwrap();
     assert!(reported(&idle).is_empty());
 
-    let flags = Arc::new(CalibrationFlags::default());
-    let monitor = SignalMonitor::new(vec![Arc::new(BeliefFloor::default())])
+    let flags = Arc::new(CalibrationSource::default());
+    let monitor = SignalMonitor::new(vec![Arc::new(WeakBeliefSource::default())])
         .with_calibration(Arc::clone(&flags));
     assert!(!monitor.is_idle());
     (0..8).for_each(|_| flags.record(&sample("general", 920, false)).unwrap());
     let known = monitor.calibration().unwrap();
     assert_eq!(known.class(&class("general")).unwrap().unwrap().samples, 8);
-    monitor.learn(&run(0), 0, belief("b", 100)).unwrap();
+    monitor.record_belief(&run(0), 0, belief("b", 100)).unwrap();
     let report = reported(&monitor);
     let sources: Vec<_> = report.signals().iter().map(|one| one.source.as_str()).collect();
     assert_eq!(sources.len(), 2);
@@ -259,7 +263,7 @@ fn a_monitor_without_sources_is_idle_and_one_with_calibration_is_not() {
     monitor.forget(&run(0));
     // What was forgotten counts as the worst.
     let subjects: Vec<_> = reported(&monitor).signals().iter().map(|s| s.subject.clone()).collect();
-    assert_eq!(subjects, [Subject::ToolSequence, Subject::ToolSequence]);
+    assert_eq!(subjects, [SignalSubject::ToolSequence, SignalSubject::ToolSequence]);
 }
 
 /// A source under a false name.
@@ -277,17 +281,17 @@ impl SignalSource for Claims {
     }
 }
 
-fn signal(severity: Severity, subject: Subject, detail: &str) -> Signal {
+fn signal(severity: Severity, subject: SignalSubject, detail: &str) -> Signal {
     let (source, kind) = ("s".to_owned(), SignalKind::SentinelAlert);
     Signal { source, kind, severity, subject, detail: detail.to_owned() }
 }
 
 fn gathered(signals: Vec<Signal>) -> SignalReport {
     let sources: [Arc<dyn SignalSource>; 1] = [Arc::new(Claims(signals))];
-    let (run, capability, dependencies) = (run(0), write(), Dependencies::none());
+    let (run, capability, dependencies) = (run(0), write(), BeliefDependencies::none());
     let (operation, finished) = (Operation::Invoke, 0);
     let (run, capability, dependencies) = (&run, &capability, &dependencies);
-    SignalReport::gather(
+    SignalReport::collect(
         &sources,
         &CallContext { run, capability, operation, finished, dependencies },
     )
@@ -296,8 +300,11 @@ fn gathered(signals: Vec<Signal>) -> SignalReport {
 #[test]
 fn a_signal_bears_the_name_of_its_source_and_a_bounded_text() {
     let of = |length: usize| {
-        let report =
-            gathered(vec![signal(Severity::Info, Subject::ToolSequence, &"x".repeat(length))]);
+        let report = gathered(vec![signal(
+            Severity::Info,
+            SignalSubject::ToolSequence,
+            &"x".repeat(length),
+        )]);
         assert_eq!(report.signals()[0].source, "claims");
         report.signals()[0].detail.len()
     };
@@ -306,12 +313,12 @@ fn a_signal_bears_the_name_of_its_source_and_a_bounded_text() {
 
 #[test]
 fn signals_of_one_sort_are_counted_beyond_the_bound_on_either_side() {
-    let many = |count: usize, subject: &dyn Fn(usize) -> Subject| {
+    let many = |count: usize, subject: &dyn Fn(usize) -> SignalSubject| {
         let all = (0..count).map(|n| signal(Severity::Info, subject(n), &format!("{n}")));
         let report = gathered(all.collect());
-        (report.signals().len(), report.aside().len(), report.more())
+        (report.signals().len(), report.unrelated_signals().len(), report.dropped_count())
     };
-    let concerns = |_: usize| Subject::ToolSequence;
+    let concerns = |_: usize| SignalSubject::ToolSequence;
     let beside = |n: usize| about(&format!("b{n}"));
     assert_eq!(many(MAX_SIGNALS, &concerns), (16, 0, 0));
     assert_eq!(many(MAX_SIGNALS + 3, &concerns), (16, 0, 3));
@@ -322,7 +329,7 @@ fn signals_of_one_sort_are_counted_beyond_the_bound_on_either_side() {
 #[test]
 fn a_report_with_anything_in_it_is_not_empty() {
     assert!(SignalReport::none().is_empty());
-    let (concerns, beside) = (Subject::ToolSequence, about("b"));
+    let (concerns, beside) = (SignalSubject::ToolSequence, about("b"));
     assert!(!gathered(vec![signal(Severity::Info, concerns, "d")]).is_empty());
     assert!(!gathered(vec![signal(Severity::Info, beside, "d")]).is_empty());
     assert!(!SignalReport::none().with_failure("s", &SignalError::Poisoned).is_empty());
@@ -334,21 +341,25 @@ fn a_signal_is_told_with_what_it_is_about() {
     let decision = DecisionId::parse("d1").unwrap();
     for (subject, words) in [
         (about("b"), "about belief `b`: why"),
-        (Subject::Decision(decision), "about decision `d1`: why"),
-        (Subject::ToolSequence, "about the sequence of calls: why"),
+        (SignalSubject::Decision(decision), "about decision `d1`: why"),
+        (SignalSubject::ToolSequence, "about the sequence of calls: why"),
     ] {
-        let report = SignalReport::none().with(signal(Severity::Warning, subject, "why"));
+        let report = SignalReport::none().with_signal(signal(Severity::Warning, subject, "why"));
         assert_eq!(report.signals().len(), 1);
         let hold = SignalTable {
             warning: SeverityThresholds { hold_from: Some(Rung::L0), deny_from: None },
             ..SignalTable::default()
         };
-        let said = contributions(&report, &hold, Rung::L4, Operation::Invoke);
+        let said = check_results(&report, &hold, Rung::L4, Operation::Invoke);
         assert_eq!(said[0].detail, format!("warning sentinel_alert of `s` {words}"));
     }
-    let over = SignalReport::of(vec![signal(Severity::Critical, Subject::Action(call), "why")]);
+    let over = SignalReport::from_signals(vec![signal(
+        Severity::Critical,
+        SignalSubject::Action(call),
+        "why",
+    )]);
     let table = SignalTable::default();
-    assert!(contributions(&over, &table, Rung::L4, Operation::Invoke).is_empty());
+    assert!(check_results(&over, &table, Rung::L4, Operation::Invoke).is_empty());
 }
 
 #[test]
@@ -358,7 +369,7 @@ fn beyond_sixteen_failures_the_others_speak_together() {
         let report = (0..count).fold(SignalReport::none(), |report, n| {
             report.with_failure(&format!("s{n:02}"), &SignalError::Unavailable("lost".to_owned()))
         });
-        let said = contributions(&report, &table, Rung::L4, Operation::Invoke);
+        let said = check_results(&report, &table, Rung::L4, Operation::Invoke);
         assert!(said.iter().all(|one| one.verdict == Verdict::Hold));
         (said.len(), said.last().unwrap().detail.clone())
     };

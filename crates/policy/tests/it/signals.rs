@@ -8,16 +8,17 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use weaver_policy::PolicySet;
 use weaver_policy::signal::{
-    AnomalousToolSequence, Belief, BeliefBook, BeliefClass, BeliefFloor, BeliefId, BeliefOrigin,
-    Bounds, CalibrationFlags, CalibrationSample, Calibrator, CallContext, Confidence, DecisionId,
-    Declaration, Dependencies, FinishedCall, LowConfidenceAction, MAX_BELIEFS, MAX_CLASSES,
-    MAX_RUNS, MAX_SIGNALS, ProposedCall, SEQUENCE_WINDOW, Severity, SeverityThresholds, Signal,
-    SignalError, SignalKind, SignalMonitor, SignalReport, SignalSource, SignalTable, Subject,
-    SuspiciousMemoryOrigin, contributions,
+    Belief, BeliefClass, BeliefDeclaration, BeliefDependencies, BeliefId, BeliefOrigin,
+    BeliefStore, CalibrationSample, CalibrationSource, CalibrationThresholds, Calibrator,
+    CallContext, Confidence, DecisionId, FinishedCall, LowConfidenceSentinel, MAX_BELIEFS,
+    MAX_CLASSES, MAX_RUNS, MAX_SIGNALS, MemoryOriginSentinel, ProposedCall, SEQUENCE_WINDOW,
+    Severity, SeverityThresholds, Signal, SignalError, SignalKind, SignalMonitor, SignalReport,
+    SignalSource, SignalSubject, SignalTable, ToolSequenceSentinel, WeakBeliefSource,
+    check_results,
 };
 use weaver_types::{
-    CallId, Capability, CapabilityId, Check, Contribution, Decision, Discharge, Effects, Label,
-    Operation, ReasonCode, RunId, Rung, Verdict,
+    CallId, Capability, CapabilityId, CheckKind, CheckResult, Decision, Effects, Label, Operation,
+    ReasonCode, Remedy, RunId, Rung, Verdict,
 };
 
 use crate::oracle::{any_case, any_policy};
@@ -53,25 +54,25 @@ fn belief(id: &str, thousandths: u16, verified: bool) -> Belief {
     Belief {
         id: BeliefId::parse(id).unwrap(),
         class: BeliefClass::parse("general").unwrap(),
-        confidence: Confidence::thousandths(thousandths).unwrap(),
+        confidence: Confidence::from_thousandths(thousandths).unwrap(),
         verified,
         origin: BeliefOrigin::User,
     }
 }
 
-fn backed_by(id: &str) -> Dependencies {
-    Dependencies::of(vec![belief(id, 900, true)], None)
+fn backed_by(id: &str) -> BeliefDependencies {
+    BeliefDependencies::new(vec![belief(id, 900, true)], None)
 }
 
-fn about(id: &str) -> Subject {
-    Subject::Belief(BeliefId::parse(id).unwrap())
+fn about(id: &str) -> SignalSubject {
+    SignalSubject::Belief(BeliefId::parse(id).unwrap())
 }
 
 /// A source that always says the same.
 struct Says(Vec<Signal>);
 
 impl Says {
-    fn alert(severity: Severity, subject: Subject) -> Arc<dyn SignalSource> {
+    fn alert(severity: Severity, subject: SignalSubject) -> Arc<dyn SignalSource> {
         Arc::new(Self(vec![signal(SignalKind::SentinelAlert, severity, subject)]))
     }
 }
@@ -103,18 +104,18 @@ impl SignalSource for Fails {
     }
 }
 
-fn signal(kind: SignalKind, severity: Severity, subject: Subject) -> Signal {
+fn signal(kind: SignalKind, severity: Severity, subject: SignalSubject) -> Signal {
     Signal { source: "s".to_owned(), kind, severity, subject, detail: "d".to_owned() }
 }
 
 fn report(
     sources: &[Arc<dyn SignalSource>],
     capability: &Capability,
-    dependencies: &Dependencies,
+    dependencies: &BeliefDependencies,
 ) -> SignalReport {
     let (run, operation) = (run(0), Operation::Invoke);
     let situation = CallContext { run: &run, capability, operation, finished: 0, dependencies };
-    SignalReport::gather(sources, &situation)
+    SignalReport::collect(sources, &situation)
 }
 
 fn decide(capability: &Capability, report: &SignalReport) -> Decision {
@@ -124,7 +125,7 @@ fn decide(capability: &Capability, report: &SignalReport) -> Decision {
 fn verdict(
     sources: &[Arc<dyn SignalSource>],
     capability: &Capability,
-    dependencies: &Dependencies,
+    dependencies: &BeliefDependencies,
 ) -> Verdict {
     decide(capability, &report(sources, capability, dependencies)).verdict()
 }
@@ -137,13 +138,17 @@ fn a_warning_on_a_backing_belief_holds() {
     let tag = on("git.tag", Rung::L2);
     let sources = [Says::alert(Severity::Warning, about("bB"))];
     let decision = decide(&tag, &report(&sources, &tag, &backed_by("bB")));
-    assert_eq!((decision.verdict(), decision.primary()), (Verdict::Hold, ReasonCode::SignalRaised));
+    assert_eq!(
+        (decision.verdict(), decision.primary_reason()),
+        (Verdict::Hold, ReasonCode::SignalRaised)
+    );
     // Anybody may release it, one person, and the rule that allowed it is still listed.
-    let anybody = weaver_types::Authority { quorum: 1, ..weaver_types::Authority::default() };
+    let anybody =
+        weaver_types::ApprovalAuthority { quorum: 1, ..weaver_types::ApprovalAuthority::default() };
     assert_eq!(*decision.authority(), anybody);
-    let listed = |check: Check| decision.contributions().iter().find(move |c| c.check == check);
-    assert_eq!(listed(Check::Rule).unwrap().detail, "rule `git ok`");
-    assert_eq!(listed(Check::Signal).unwrap().discharge, Discharge::Approval);
+    let listed = |check: CheckKind| decision.check_results().iter().find(move |c| c.check == check);
+    assert_eq!(listed(CheckKind::Rule).unwrap().detail, "rule `git ok`");
+    assert_eq!(listed(CheckKind::Signal).unwrap().discharge, Remedy::Approval);
 }
 
 /// Cases: ARB-02.
@@ -153,31 +158,34 @@ fn a_warning_on_another_belief_does_not_concern_the_call() {
     let sources = [Says::alert(Severity::Warning, about("bB"))];
     let report = report(&sources, &tag, &backed_by("bC"));
     assert_eq!(decide(&tag, &report).verdict(), Verdict::Allow);
-    assert_eq!((report.signals().len(), report.aside().len()), (0, 1));
+    assert_eq!((report.signals().len(), report.unrelated_signals().len()), (0, 1));
 }
 
 /// Cases: ARB-03.
 #[test]
 fn severity_and_subject_settle_what_an_alert_does() {
     let tag = on("git.tag", Rung::L2);
-    let call = Subject::Action(CallId::parse("a1").unwrap());
+    let call = SignalSubject::Action(CallId::parse("a1").unwrap());
     let table = [
-        (Severity::Info, Subject::ToolSequence, Verdict::Allow),
-        (Severity::Critical, Subject::ToolSequence, Verdict::Hold),
+        (Severity::Info, SignalSubject::ToolSequence, Verdict::Allow),
+        (Severity::Critical, SignalSubject::ToolSequence, Verdict::Hold),
         (Severity::Critical, call.clone(), Verdict::Allow),
     ];
     for (severity, subject, expected) in table {
         let sources = [Says::alert(severity, subject.clone())];
-        assert_eq!(verdict(&sources, &tag, &Dependencies::none()), expected, "{subject:?}");
+        assert_eq!(verdict(&sources, &tag, &BeliefDependencies::none()), expected, "{subject:?}");
     }
     // Not even where a report was made by hand.
-    let by_hand =
-        SignalReport::of(vec![signal(SignalKind::SentinelAlert, Severity::Critical, call)]);
+    let by_hand = SignalReport::from_signals(vec![signal(
+        SignalKind::SentinelAlert,
+        Severity::Critical,
+        call,
+    )]);
     assert_eq!(decide(&tag, &by_hand).verdict(), Verdict::Allow);
 }
 
-fn miscalibrated(class: &str) -> CalibrationFlags {
-    let flags = CalibrationFlags::default();
+fn miscalibrated(class: &str) -> CalibrationSource {
+    let flags = CalibrationSource::default();
     for _ in 0..8 {
         flags.record(&sample(class, 920, false)).unwrap();
     }
@@ -187,7 +195,7 @@ fn miscalibrated(class: &str) -> CalibrationFlags {
 fn sample(class: &str, thousandths: u16, correct: bool) -> CalibrationSample {
     CalibrationSample {
         class: BeliefClass::parse(class).unwrap(),
-        confidence: Confidence::thousandths(thousandths).unwrap(),
+        confidence: Confidence::from_thousandths(thousandths).unwrap(),
         correct,
         synthetic: false,
     }
@@ -200,7 +208,7 @@ fn a_flagged_class_behind_the_call_holds() {
     let sources: [Arc<dyn SignalSource>; 1] = [Arc::new(miscalibrated("over"))];
     let of_class = |class: &str| {
         let class = BeliefClass::parse(class).unwrap();
-        Dependencies::of(vec![Belief { class, ..belief("b", 920, true) }], None)
+        BeliefDependencies::new(vec![Belief { class, ..belief("b", 920, true) }], None)
     };
     let report = report(&sources, &tag, &of_class("over"));
     assert_eq!(decide(&tag, &report).verdict(), Verdict::Hold);
@@ -218,8 +226,8 @@ fn a_weak_belief_holds_from_l3_on() {
         (Rung::L3, 990, false, Verdict::Hold),
     ];
     for (rung, confidence, verified, expected) in table {
-        let sources: [Arc<dyn SignalSource>; 1] = [Arc::new(BeliefFloor::default())];
-        let dependencies = Dependencies::of(vec![belief("b", confidence, verified)], None);
+        let sources: [Arc<dyn SignalSource>; 1] = [Arc::new(WeakBeliefSource::default())];
+        let dependencies = BeliefDependencies::new(vec![belief("b", confidence, verified)], None);
         let answer = verdict(&sources, &on("git.tag", rung), &dependencies);
         assert_eq!(answer, expected, "{rung:?} {confidence} {verified}");
     }
@@ -232,7 +240,7 @@ fn a_denial_stays_the_denial_it_was() {
     let sources = [Says::alert(Severity::Warning, about("b"))];
     let decision = decide(&send, &report(&sources, &send, &backed_by("b")));
     assert_eq!((decision.verdict(), decision.detail()), (Verdict::Deny, "rule `no payments`"));
-    assert_eq!(decision.primary(), ReasonCode::ExplicitDenyRule);
+    assert_eq!(decision.primary_reason(), ReasonCode::ExplicitDenyRule);
 }
 
 /// Cases: ARB-07.
@@ -253,10 +261,10 @@ fn calibration_has_the_figures_of_the_reference() {
 #[test]
 fn what_declares_nothing_is_held_by_a_flag_on_anything_it_saw() {
     let watch = SignalMonitor::new(vec![Arc::new(miscalibrated("general"))]);
-    watch.learn(&run(0), 0, belief("b", 900, true)).unwrap();
+    watch.record_belief(&run(0), 0, belief("b", 900, true)).unwrap();
     let write = host("fs.write", Effects::WRITE_LOCAL);
     assert_eq!(write.rung(), Rung::L3);
-    assert_eq!(asked(&watch, 0, &write, 1, &Declaration::default()), Verdict::Hold);
+    assert_eq!(asked(&watch, 0, &write, 1, &BeliefDeclaration::default()), Verdict::Hold);
 }
 
 /// Cases: ARB-09.
@@ -265,7 +273,7 @@ fn after_a_text_reads_go_on_and_a_write_is_held() {
     let watch = sentinels();
     let (read, write) =
         (host("fs.read", Effects::READ_LOCAL), host("fs.write", Effects::WRITE_LOCAL));
-    let nothing = Declaration::default();
+    let nothing = BeliefDeclaration::default();
     assert_eq!(asked(&watch, 0, &read, 0, &nothing), Verdict::Allow);
     see(&watch, 0, &read, 0, &Label::undeclared_output());
     assert_eq!(asked(&watch, 0, &read, 1, &nothing), Verdict::Allow);
@@ -275,9 +283,9 @@ fn after_a_text_reads_go_on_and_a_write_is_held() {
 /// The three sentinels, armed.
 fn sentinels() -> SignalMonitor {
     SignalMonitor::new(vec![
-        Arc::new(LowConfidenceAction::default()),
-        Arc::new(SuspiciousMemoryOrigin),
-        Arc::new(AnomalousToolSequence::new()),
+        Arc::new(LowConfidenceSentinel::default()),
+        Arc::new(MemoryOriginSentinel),
+        Arc::new(ToolSequenceSentinel::new()),
     ])
 }
 
@@ -306,7 +314,7 @@ fn reported(
     run_number: usize,
     capability: &Capability,
     finished: u64,
-    declaration: &Declaration,
+    declaration: &BeliefDeclaration,
 ) -> SignalReport {
     let (run, operation) = (run(run_number), Operation::Invoke);
     watch.report(&ProposedCall { run: &run, capability, operation, finished, declaration })
@@ -317,7 +325,7 @@ fn asked(
     run_number: usize,
     capability: &Capability,
     finished: u64,
-    declaration: &Declaration,
+    declaration: &BeliefDeclaration,
 ) -> Verdict {
     decide(capability, &reported(watch, run_number, capability, finished, declaration)).verdict()
 }
@@ -328,29 +336,34 @@ fn asked(
 #[test]
 fn leaving_the_decision_out_escapes_nothing() {
     let flags = miscalibrated("general");
-    let watch = SignalMonitor::new(vec![Arc::new(flags), Arc::new(BeliefFloor::default())]);
-    watch.learn(&run(0), 0, belief("weak", 100, false)).unwrap();
+    let watch = SignalMonitor::new(vec![Arc::new(flags), Arc::new(WeakBeliefSource::default())]);
+    watch.record_belief(&run(0), 0, belief("weak", 100, false)).unwrap();
     watch
-        .learn(
+        .record_belief(
             &run(0),
             0,
             Belief { class: BeliefClass::parse("sound").unwrap(), ..belief("strong", 990, true) },
         )
         .unwrap();
     let write = host("fs.write", Effects::WRITE_LOCAL);
-    let answer = |declaration: &Declaration| asked(&watch, 0, &write, 1, declaration);
-    let rests_on =
-        |id: &str| Declaration { decision: None, beliefs: [BeliefId::parse(id).unwrap()].into() };
+    let answer = |declaration: &BeliefDeclaration| asked(&watch, 0, &write, 1, declaration);
+    let rests_on = |id: &str| BeliefDeclaration {
+        decision: None,
+        beliefs: [BeliefId::parse(id).unwrap()].into(),
+    };
     // Nothing declared, or a decision without its beliefs: every belief of the run counts.
-    assert_eq!(answer(&Declaration::default()), Verdict::Hold);
+    assert_eq!(answer(&BeliefDeclaration::default()), Verdict::Hold);
     let decision = Some(DecisionId::parse("d1").unwrap());
-    assert_eq!(answer(&Declaration { decision, ..Declaration::default() }), Verdict::Hold);
+    assert_eq!(
+        answer(&BeliefDeclaration { decision, ..BeliefDeclaration::default() }),
+        Verdict::Hold
+    );
     // Declared, it counts for what it is; a belief nobody knows counts as the worst.
     assert_eq!(answer(&rests_on("strong")), Verdict::Allow);
     assert_eq!(answer(&rests_on("weak")), Verdict::Hold);
     assert_eq!(answer(&rests_on("invented")), Verdict::Hold);
     // Another run has seen nothing.
-    assert_eq!(asked(&watch, 1, &write, 0, &Declaration::default()), Verdict::Allow);
+    assert_eq!(asked(&watch, 1, &write, 0, &BeliefDeclaration::default()), Verdict::Allow);
 }
 
 /// Cases: W9.
@@ -360,7 +373,7 @@ fn one_tainted_text_holds_no_later_read() {
     let read = host("fs.read", Effects::READ_LOCAL);
     let fetch = host("web.fetch", Effects::READ_OPEN);
     let write = host("fs.write", Effects::WRITE_LOCAL);
-    let nothing = Declaration::default();
+    let nothing = BeliefDeclaration::default();
     see(&watch, 0, &fetch, 0, &Label::undeclared_output());
     for finished in 1..300 {
         let capability = if finished % 3 == 0 { &fetch } else { &read };
@@ -376,26 +389,26 @@ fn one_tainted_text_holds_no_later_read() {
 fn a_source_that_fails_holds_what_writes_and_lets_reads_go_on() {
     let answered = |set: &PolicySet, rung: Rung, operation: Operation| {
         let capability = on("git.tag", rung);
-        let report = report(&[Arc::new(Fails)], &capability, &Dependencies::none());
+        let report = report(&[Arc::new(Fails)], &capability, &BeliefDependencies::none());
         let mut case = Case::new(capability.clone(), &[]).signalled(&report);
         case.operation = operation;
         case.decide(set)
     };
     for rung in [Rung::L0, Rung::L1] {
-        assert!(answered(&rules(), rung, Operation::Invoke).allowed(), "{rung:?}");
+        assert!(answered(&rules(), rung, Operation::Invoke).is_allowed(), "{rung:?}");
     }
     for rung in [Rung::L2, Rung::L3] {
         let held = answered(&rules(), rung, Operation::Invoke);
-        assert_eq!(held.primary(), ReasonCode::SignalUnavailable);
+        assert_eq!(held.primary_reason(), ReasonCode::SignalUnavailable);
         assert_eq!(held.verdict(), Verdict::Hold);
         assert!(held.detail().contains("the disk is\\u{202e} full"), "{}", held.detail());
-        assert!(answered(&rules(), rung, Operation::View).allowed());
+        assert!(answered(&rules(), rung, Operation::View).is_allowed());
     }
     // A signed policy may ask for more.
     let strict = set(&format!("{RULES}[signals]\nunavailable = {{ deny_from = \"L0\" }}\n"), "");
     for operation in [Operation::Invoke, Operation::View] {
         let denied = answered(&strict, Rung::L0, operation);
-        let answer = (denied.verdict(), denied.primary());
+        let answer = (denied.verdict(), denied.primary_reason());
         assert_eq!(answer, (Verdict::Deny, ReasonCode::SignalUnavailable));
     }
 }
@@ -403,9 +416,9 @@ fn a_source_that_fails_holds_what_writes_and_lets_reads_go_on() {
 #[test]
 fn a_failure_beside_a_source_that_answers_still_holds() {
     let tag = on("git.tag", Rung::L3);
-    let quiet: Arc<dyn SignalSource> = Arc::new(BeliefFloor::default());
+    let quiet: Arc<dyn SignalSource> = Arc::new(WeakBeliefSource::default());
     let sources = [quiet, Arc::new(Fails)];
-    assert_eq!(verdict(&sources, &tag, &Dependencies::none()), Verdict::Hold);
+    assert_eq!(verdict(&sources, &tag, &BeliefDependencies::none()), Verdict::Hold);
 }
 
 // The table.
@@ -423,7 +436,7 @@ fn the_defaults_of_the_table() {
     ];
     let table = SignalTable::default();
     for (kind, severity, verdicts) in expected {
-        let signal = signal(kind, severity, Subject::ToolSequence);
+        let signal = signal(kind, severity, SignalSubject::ToolSequence);
         let answer = rungs.map(|rung| table.verdict(&signal, rung, Operation::Invoke));
         assert_eq!(answer, verdicts, "{kind:?} {severity:?}");
         let viewed = rungs.map(|rung| table.verdict(&signal, rung, Operation::View));
@@ -440,7 +453,8 @@ fn a_table_cannot_make_a_graver_signal_milder() {
         critical: reach(None),
         ..SignalTable::default()
     };
-    let critical = signal(SignalKind::SentinelAlert, Severity::Critical, Subject::ToolSequence);
+    let critical =
+        signal(SignalKind::SentinelAlert, Severity::Critical, SignalSubject::ToolSequence);
     let answer = |rung| table.verdict(&critical, rung, Operation::Invoke);
     assert_eq!((answer(Rung::L0), answer(Rung::L3)), (Verdict::Hold, Verdict::Deny));
 }
@@ -452,8 +466,9 @@ fn the_table_and_the_authority_of_the_policy_are_the_ones_that_count() {
     let set = set(&(head.to_owned() + RULES), "");
     let read = on("git.tag", Rung::L0);
     for severity in [Severity::Warning, Severity::Critical] {
-        let raised = signal(SignalKind::SentinelAlert, severity, Subject::ToolSequence);
-        let case = Case::new(read.clone(), &[]).signalled(&SignalReport::of(vec![raised]));
+        let raised = signal(SignalKind::SentinelAlert, severity, SignalSubject::ToolSequence);
+        let case =
+            Case::new(read.clone(), &[]).signalled(&SignalReport::from_signals(vec![raised]));
         let decision = case.decide(&set);
         assert_eq!(decision.verdict(), Verdict::Hold);
         assert_eq!(decision.authority().min_trust, Some(700));
@@ -463,11 +478,11 @@ fn the_table_and_the_authority_of_the_policy_are_the_ones_that_count() {
 // The sequence of calls.
 
 fn walk(steps: &[&Capability], then: &Capability) -> Verdict {
-    let watch = SignalMonitor::new(vec![Arc::new(AnomalousToolSequence::new())]);
+    let watch = SignalMonitor::new(vec![Arc::new(ToolSequenceSentinel::new())]);
     for (finished, step) in (0..).zip(steps) {
         see(&watch, 0, step, finished, &Label::clean());
     }
-    asked(&watch, 0, then, steps.len() as u64, &Declaration::default())
+    asked(&watch, 0, then, steps.len() as u64, &BeliefDeclaration::default())
 }
 
 #[test]
@@ -494,7 +509,7 @@ fn a_write_after_a_read_and_a_call_outside_is_held_before_it_happens() {
 
 #[test]
 fn a_view_is_no_step() {
-    let sentinel = AnomalousToolSequence::new();
+    let sentinel = ToolSequenceSentinel::new();
     let (run, call, label) = (run(0), CallId::parse("c").unwrap(), Label::clean());
     let write = host("fs.write", Effects::WRITE_LOCAL);
     let alerts = |second: Operation, third: Operation| {
@@ -518,7 +533,7 @@ fn a_view_is_no_step() {
                 finished,
             });
         }
-        let (capability, operation, dependencies) = (&write, third, &Dependencies::none());
+        let (capability, operation, dependencies) = (&write, third, &BeliefDependencies::none());
         let situation = CallContext { run: &run, capability, operation, finished: 2, dependencies };
         let count = sentinel.signals(&situation).unwrap().len();
         sentinel.forget(&run);
@@ -533,8 +548,8 @@ fn a_view_is_no_step() {
 
 #[test]
 fn memory_is_bounded_under_a_hundred_thousand_observations() {
-    let book = BeliefBook::new();
-    let sequence = AnomalousToolSequence::new();
+    let book = BeliefStore::new();
+    let sequence = ToolSequenceSentinel::new();
     let (label, call) = (Label::undeclared_output(), CallId::parse("c").unwrap());
     for n in 0..100_000_usize {
         // Half of them in runs of their own, half in one run, each of another capability.
@@ -552,27 +567,27 @@ fn memory_is_bounded_under_a_hundred_thousand_observations() {
         book.observe(&seen).unwrap();
         sequence.observe(&seen);
     }
-    assert_eq!((book.runs(), sequence.runs()), (MAX_RUNS, MAX_RUNS));
-    assert_eq!(book.beliefs(), MAX_RUNS - 1 + MAX_BELIEFS);
-    let all = book.dependencies(&run(1), 50_000, &Declaration::default()).unwrap();
-    assert_eq!((all.beliefs().len(), all.complete()), (MAX_BELIEFS, false));
+    assert_eq!((book.run_count(), sequence.runs()), (MAX_RUNS, MAX_RUNS));
+    assert_eq!(book.belief_count(), MAX_RUNS - 1 + MAX_BELIEFS);
+    let all = book.dependencies(&run(1), 50_000, &BeliefDeclaration::default()).unwrap();
+    assert_eq!((all.beliefs().len(), all.is_complete()), (MAX_BELIEFS, false));
     // A run that was pushed out is not mistaken for a fresh one.
-    let gone = book.dependencies(&run(0), 1, &Declaration::default()).unwrap();
-    assert_eq!((gone.beliefs().len(), gone.complete()), (0, false));
-    let fresh = book.dependencies(&run(3), 0, &Declaration::default()).unwrap();
-    assert!(fresh.complete());
+    let gone = book.dependencies(&run(0), 1, &BeliefDeclaration::default()).unwrap();
+    assert_eq!((gone.beliefs().len(), gone.is_complete()), (0, false));
+    let fresh = book.dependencies(&run(3), 0, &BeliefDeclaration::default()).unwrap();
+    assert!(fresh.is_complete());
 }
 
 #[test]
 fn pushing_a_run_out_of_memory_frees_nothing() {
     let watch = SignalMonitor::new(vec![
-        Arc::new(BeliefFloor::default()),
-        Arc::new(SuspiciousMemoryOrigin),
-        Arc::new(AnomalousToolSequence::new()),
+        Arc::new(WeakBeliefSource::default()),
+        Arc::new(MemoryOriginSentinel),
+        Arc::new(ToolSequenceSentinel::new()),
     ]);
     let (read, write) =
         (host("fs.read", Effects::READ_LOCAL), host("fs.write", Effects::WRITE_LOCAL));
-    let nothing = Declaration::default();
+    let nothing = BeliefDeclaration::default();
     see(&watch, 0, &read, 0, &Label::undeclared_output());
     assert_eq!(asked(&watch, 0, &write, 1, &nothing), Verdict::Hold);
     for n in 1..=MAX_RUNS {
@@ -589,33 +604,33 @@ fn pushing_a_run_out_of_memory_frees_nothing() {
 
 #[test]
 fn flooding_a_run_with_beliefs_hides_none() {
-    let watch = SignalMonitor::new(vec![Arc::new(BeliefFloor::default())]);
+    let watch = SignalMonitor::new(vec![Arc::new(WeakBeliefSource::default())]);
     for n in 0..=MAX_BELIEFS {
-        watch.learn(&run(0), 0, belief(&format!("b{n}"), 990, true)).unwrap();
+        watch.record_belief(&run(0), 0, belief(&format!("b{n}"), 990, true)).unwrap();
     }
     let write = host("fs.write", Effects::WRITE_LOCAL);
-    assert_eq!(asked(&watch, 0, &write, 0, &Declaration::default()), Verdict::Hold);
+    assert_eq!(asked(&watch, 0, &write, 0, &BeliefDeclaration::default()), Verdict::Hold);
     let flagged = [Says::alert(Severity::Warning, about("elsewhere"))];
-    let book = BeliefBook::new();
+    let book = BeliefStore::new();
     for n in 0..=MAX_BELIEFS {
-        book.learn(&run(0), 0, belief(&format!("b{n}"), 990, true)).unwrap();
+        book.record_belief(&run(0), 0, belief(&format!("b{n}"), 990, true)).unwrap();
     }
-    let all = book.dependencies(&run(0), 0, &Declaration::default()).unwrap();
+    let all = book.dependencies(&run(0), 0, &BeliefDeclaration::default()).unwrap();
     assert_eq!(verdict(&flagged, &write, &all), Verdict::Hold);
 }
 
 #[test]
 fn a_belief_only_gets_worse_within_its_run() {
-    let book = BeliefBook::new();
-    book.learn(&run(0), 0, belief("b", 100, false)).unwrap();
-    book.learn(&run(0), 0, belief("b", 990, true)).unwrap();
-    let all = book.dependencies(&run(0), 0, &Declaration::default()).unwrap();
+    let book = BeliefStore::new();
+    book.record_belief(&run(0), 0, belief("b", 100, false)).unwrap();
+    book.record_belief(&run(0), 0, belief("b", 990, true)).unwrap();
+    let all = book.dependencies(&run(0), 0, &BeliefDeclaration::default()).unwrap();
     assert_eq!(all.beliefs(), [belief("b", 100, false)]);
 }
 
 #[test]
 fn classes_beyond_the_bound_count_as_flagged() {
-    let mut calibrator = Calibrator::new(Bounds::default());
+    let mut calibrator = Calibrator::new(CalibrationThresholds::default());
     let class = |n: usize| BeliefClass::parse(format!("c{n}")).unwrap();
     for n in 0..MAX_CLASSES {
         calibrator.record(&sample(&format!("c{n}"), 1_000, true));
@@ -648,9 +663,9 @@ fn too_many_signals_are_counted_and_the_gravest_stays() {
     let many = (0..1_000)
         .map(|n| signal(SignalKind::SentinelAlert, Severity::Warning, about(&format!("b{n}"))));
     let grave = signal(SignalKind::SentinelAlert, Severity::Critical, about("z"));
-    let report = SignalReport::of(many.chain([grave]).collect());
+    let report = SignalReport::from_signals(many.chain([grave]).collect());
     assert_eq!(report.signals().len(), MAX_SIGNALS + 1);
-    assert_eq!(report.more(), 1_000 - MAX_SIGNALS);
+    assert_eq!(report.dropped_count(), 1_000 - MAX_SIGNALS);
     assert_eq!(decide(&on("git.tag", Rung::L1), &report).verdict(), Verdict::Hold);
 }
 
@@ -660,15 +675,18 @@ fn names_hold_nothing_that_cannot_be_seen() {
         assert!(BeliefId::parse(text).is_err(), "{text:?}");
     }
     assert!(BeliefId::parse(format!("tool:{}", "x".repeat(512))).is_ok());
-    assert_eq!(Confidence::thousandths(1_001), None);
+    assert_eq!(Confidence::from_thousandths(1_001), None);
 }
 
 fn any_signal() -> impl Strategy<Value = Signal> {
     let kinds =
         [SignalKind::SentinelAlert, SignalKind::CalibrationFlag, SignalKind::LowConfidenceBelief];
     let severities = [Severity::Info, Severity::Warning, Severity::Critical];
-    let subjects =
-        [about("b"), Subject::ToolSequence, Subject::Action(CallId::parse("c").unwrap())];
+    let subjects = [
+        about("b"),
+        SignalSubject::ToolSequence,
+        SignalSubject::Action(CallId::parse("c").unwrap()),
+    ];
     (select(kinds.to_vec()), select(severities.to_vec()), select(subjects.to_vec()))
         .prop_map(|(kind, severity, subject)| signal(kind, severity, subject))
 }
@@ -695,8 +713,8 @@ proptest! {
         set in any_policy(), case in any_case(), before in vec(any_signal(), 0..40),
         more in any_signal(), fails in any::<bool>(),
     ) {
-        let before = SignalReport::of(before);
-        let mut after = before.clone().with(more);
+        let before = SignalReport::from_signals(before);
+        let mut after = before.clone().with_signal(more);
         if fails {
             after = after.with_failure("f", &SignalError::Poisoned);
         }
@@ -705,13 +723,13 @@ proptest! {
         let two = case.signalled(&after).decide(&set);
         prop_assert!(bare.verdict() <= one.verdict());
         prop_assert!(one.verdict() <= two.verdict());
-        let failure = |c: &Contribution| c.reason == ReasonCode::SignalUnavailable;
-        let spoke = two.contributions().iter().any(failure);
+        let failure = |c: &CheckResult| c.reason == ReasonCode::SignalUnavailable;
+        let spoke = two.check_results().iter().any(failure);
         prop_assert!(!spoke || (fails && two.verdict() >= Verdict::Hold));
         // Whatever was said without signals is still said, except that a denial asks for nothing.
-        let asks = |c: &&Contribution| c.reason != ReasonCode::ArgumentsRequired;
-        for said in bare.contributions().iter().filter(asks) {
-            prop_assert!(two.contributions().contains(said));
+        let asks = |c: &&CheckResult| c.reason != ReasonCode::ArgumentsRequired;
+        for said in bare.check_results().iter().filter(asks) {
+            prop_assert!(two.check_results().contains(said));
         }
     }
 
@@ -722,14 +740,14 @@ proptest! {
     ) {
         let all = [Rung::L0, Rung::L1, Rung::L2, Rung::L3, Rung::L4, Rung::L5];
         let strictest = |signals: &[Signal], rung: usize| {
-            let report = SignalReport::of(signals.to_vec());
-            let said = contributions(&report, &table, all[rung], Operation::Invoke);
-            let well = |c: &Contribution| match c.verdict {
-                Verdict::Hold => c.discharge == Discharge::Approval,
-                Verdict::Deny => c.discharge == Discharge::Nothing,
+            let report = SignalReport::from_signals(signals.to_vec());
+            let said = check_results(&report, &table, all[rung], Operation::Invoke);
+            let well = |c: &CheckResult| match c.verdict {
+                Verdict::Hold => c.discharge == Remedy::Approval,
+                Verdict::Deny => c.discharge == Remedy::Nothing,
                 Verdict::Allow | Verdict::Ask => false,
             };
-            assert!(said.iter().all(|c| c.check == Check::Signal && well(c)));
+            assert!(said.iter().all(|c| c.check == CheckKind::Signal && well(c)));
             said.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Allow)
         };
         let (low, high) = (rungs.0.min(rungs.1), rungs.0.max(rungs.1));

@@ -1,8 +1,11 @@
 //! Only what the root key signed comes into force.
 
-use weaver_policy::{LoadError, PolicySet, Source, Sources, digest_of, kind_of, root_key_id, sign};
-use weaver_types::signature::{Envelope, Kind, SigningKey};
-use weaver_types::{KeyId, Origin, Timestamp};
+use weaver_policy::{
+    DocumentSource, DocumentSources, LoadError, PolicySet, document_digest, document_kind,
+    sign_document, signing_key_id,
+};
+use weaver_types::signature::{DocumentKind, Envelope, SigningKey};
+use weaver_types::{KeyId, PolicyOrigin, Timestamp};
 
 use crate::support::{NOW, envelope, head, root};
 
@@ -11,7 +14,8 @@ struct Files {
     envelopes: [Option<String>; 3],
 }
 
-const KINDS: [Kind; 3] = [Kind::Policy, Kind::Contracts, Kind::Keys];
+const KINDS: [DocumentKind; 3] =
+    [DocumentKind::Policy, DocumentKind::Contracts, DocumentKind::Keys];
 
 fn signed() -> Files {
     let texts = KINDS.map(|kind| head(kind.as_str()));
@@ -21,12 +25,12 @@ fn signed() -> Files {
 
 impl Files {
     fn load_at(&self, now: Timestamp) -> Result<PolicySet, LoadError> {
-        let source = |n: usize| Source {
+        let source = |n: usize| DocumentSource {
             name: ["policy.toml", "contracts.toml", "keys.toml"][n],
             toml: &self.texts[n],
             signature: self.envelopes[n].as_ref().map(String::as_bytes),
         };
-        let sources = Sources { policy: source(0), contracts: source(1), keys: source(2) };
+        let sources = DocumentSources { policy: source(0), contracts: source(1), keys: source(2) };
         PolicySet::load(&sources, &root().public(), now)
     }
 
@@ -46,8 +50,11 @@ fn with_signature(envelope: &str, signature: &str) -> String {
 #[test]
 fn three_signed_documents_come_into_force() {
     let set = signed().load_at(NOW).unwrap();
-    assert_eq!(set.basis().origin, Origin::Signed);
-    assert_eq!(set.basis().policy, digest_of(Kind::Policy, &signed().texts[0]).unwrap());
+    assert_eq!(set.basis().origin, PolicyOrigin::Signed);
+    assert_eq!(
+        set.basis().policy,
+        document_digest(DocumentKind::Policy, &signed().texts[0]).unwrap()
+    );
     assert_eq!(set.versions().len(), 3);
 }
 
@@ -100,14 +107,14 @@ fn unsigned_documents_are_refused_outside_of_development() {
     files.envelopes = [None, None, None];
     assert_eq!(files.codes(), ["policy.signature_missing"; 3]);
     let set = crate::support::set("", "");
-    assert_eq!(set.basis().origin, Origin::UnsignedDevelopment);
+    assert_eq!(set.basis().origin, PolicyOrigin::UnsignedDevelopment);
 }
 
 #[test]
 fn another_key_is_refused_and_named() {
     let other = SigningKey::from_seed([8; 32]);
     let mut files = signed();
-    files.envelopes[2] = Some(envelope(Kind::Keys, &files.texts[2], &other));
+    files.envelopes[2] = Some(envelope(DocumentKind::Keys, &files.texts[2], &other));
     assert_eq!(files.codes(), ["policy.signature_key"]);
     let message = files.load_at(NOW).unwrap_err().to_string();
     assert!(message.contains(&other.public().to_string()), "{message}");
@@ -116,10 +123,10 @@ fn another_key_is_refused_and_named() {
 #[test]
 fn another_key_under_the_name_of_the_root_is_refused() {
     let mut files = signed();
-    let digest = digest_of(Kind::Keys, &files.texts[2]).unwrap();
+    let digest = document_digest(DocumentKind::Keys, &files.texts[2]).unwrap();
     let id = KeyId::parse(root().public().to_string()).unwrap();
     let other = SigningKey::from_seed([8; 32]);
-    let forged = Envelope::sign(Kind::Keys, digest, id, &other, 1).unwrap();
+    let forged = Envelope::sign(DocumentKind::Keys, digest, id, &other, 1).unwrap();
     files.envelopes[2] = Some(forged.to_json().unwrap());
     assert_eq!(files.codes(), ["policy.signature_invalid"]);
 }
@@ -140,7 +147,7 @@ fn an_expired_document_is_refused() {
     let mut files = signed();
     let end = NOW.after(std::time::Duration::from_secs(60));
     files.texts[1].push_str(&format!("expires = {}\n", end.rfc3339()));
-    files.envelopes[1] = Some(envelope(Kind::Contracts, &files.texts[1], &root()));
+    files.envelopes[1] = Some(envelope(DocumentKind::Contracts, &files.texts[1], &root()));
     assert!(files.load_at(NOW).is_ok());
     let error = files.load_at(end).unwrap_err();
     assert_eq!((error.code(), error.findings()[0].line), ("policy.expired", Some(5)));
@@ -149,18 +156,21 @@ fn an_expired_document_is_refused() {
 #[test]
 fn a_document_that_would_not_load_is_not_signed() {
     let text = head("policy") + "rule = []\n";
-    let source = Source::unsigned("policy.toml", &text);
+    let source = DocumentSource::unsigned("policy.toml", &text);
     let id = KeyId::parse("root").unwrap();
-    let error = sign(&source, Kind::Policy, id, &root(), NOW).unwrap_err();
+    let error = sign_document(&source, DocumentKind::Policy, id, &root(), NOW).unwrap_err();
     assert_eq!(error.code(), "policy.unknown_key");
 }
 
 #[test]
 fn the_kind_of_a_document_is_read_from_it() {
-    assert_eq!(kind_of(&head("keys")).unwrap(), Kind::Keys);
-    assert_eq!(kind_of("a = 1").unwrap_err().code(), "policy.missing_key");
-    assert_eq!(kind_of("kind = \"polic\"").unwrap_err().code(), "policy.word");
-    assert_eq!(digest_of(Kind::Keys, &head("policy")).unwrap_err().code(), "policy.wrong_kind");
+    assert_eq!(document_kind(&head("keys")).unwrap(), DocumentKind::Keys);
+    assert_eq!(document_kind("a = 1").unwrap_err().code(), "policy.missing_key");
+    assert_eq!(document_kind("kind = \"polic\"").unwrap_err().code(), "policy.word");
+    assert_eq!(
+        document_digest(DocumentKind::Keys, &head("policy")).unwrap_err().code(),
+        "policy.wrong_kind"
+    );
 }
 
 /// The codes with which this policy under this envelope is refused.
@@ -178,10 +188,10 @@ fn delegated(signer: &str, n: usize, seed: u8, at: Timestamp) -> Files {
     let mut files = signed();
     let ops = SigningKey::from_seed([40; 32]).public();
     files.texts[2].push_str(&format!("[signers.ops]\nkey = \"{ops}\"\n{signer}\n"));
-    files.envelopes[2] = Some(envelope(Kind::Keys, &files.texts[2], &root()));
-    let id = root_key_id(&key.public()).unwrap();
-    let source = Source::unsigned("x.toml", &files.texts[n]);
-    let envelope = sign(&source, KINDS[n], id, &key, at).unwrap();
+    files.envelopes[2] = Some(envelope(DocumentKind::Keys, &files.texts[2], &root()));
+    let id = signing_key_id(&key.public()).unwrap();
+    let source = DocumentSource::unsigned("x.toml", &files.texts[n]);
+    let envelope = sign_document(&source, KINDS[n], id, &key, at).unwrap();
     files.envelopes[n] = Some(envelope.to_json().unwrap());
     files
 }
@@ -192,7 +202,7 @@ const BOTH: &str = "documents = [\"policy\", \"contracts\"]";
 fn a_key_under_the_root_key_signs_policy_and_contracts() {
     for n in [0, 1] {
         let set = delegated(BOTH, n, 40, NOW).load_at(NOW).unwrap();
-        assert_eq!(set.basis().origin, Origin::Signed);
+        assert_eq!(set.basis().origin, PolicyOrigin::Signed);
     }
 }
 
@@ -205,9 +215,12 @@ fn a_key_under_the_root_key_signs_nothing_else() {
     for documents in ["documents = \"keys\"", "documents = [\"policy\", \"keys\"]"] {
         let text =
             format!("{}[signers.a]\nkey = \"{}\"\n{documents}\n", head("keys"), root().public());
-        let source = Source::unsigned("keys.toml", &text);
-        let id = root_key_id(&root().public()).unwrap();
-        assert_eq!(sign(&source, Kind::Keys, id, &root(), NOW).unwrap_err().code(), "policy.word");
+        let source = DocumentSource::unsigned("keys.toml", &text);
+        let id = signing_key_id(&root().public()).unwrap();
+        assert_eq!(
+            sign_document(&source, DocumentKind::Keys, id, &root(), NOW).unwrap_err().code(),
+            "policy.word"
+        );
     }
 }
 
@@ -232,10 +245,11 @@ fn a_key_signs_under_its_own_name_and_over_its_own_document() {
     // Another key under the name of the delegated one, and of the root key.
     for name in [SigningKey::from_seed([40; 32]).public(), root().public()] {
         let mut files = delegated(BOTH, 0, 40, NOW);
-        let digest = digest_of(Kind::Policy, &files.texts[0]).unwrap();
-        let id = root_key_id(&name).unwrap();
+        let digest = document_digest(DocumentKind::Policy, &files.texts[0]).unwrap();
+        let id = signing_key_id(&name).unwrap();
         let other = SigningKey::from_seed([41; 32]);
-        let forged = Envelope::sign(Kind::Policy, digest, id, &other, NOW.micros()).unwrap();
+        let forged =
+            Envelope::sign(DocumentKind::Policy, digest, id, &other, NOW.micros()).unwrap();
         files.envelopes[0] = Some(forged.to_json().unwrap());
         assert_eq!(files.codes(), ["policy.signature_invalid"]);
     }
@@ -254,7 +268,7 @@ fn keys_that_are_not_believed_delegate_to_nobody() {
     assert_eq!(files.codes(), ["policy.signature_missing", "policy.signature_key"]);
     let mut files = delegated(BOTH, 0, 40, NOW);
     let attacker = SigningKey::from_seed([41; 32]);
-    files.envelopes[2] = Some(envelope(Kind::Keys, &files.texts[2], &attacker));
+    files.envelopes[2] = Some(envelope(DocumentKind::Keys, &files.texts[2], &attacker));
     assert_eq!(files.codes(), ["policy.signature_key"; 2]);
 }
 

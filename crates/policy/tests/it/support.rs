@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use weaver_policy::signal::SignalReport;
 use weaver_policy::{
-    Contracts, LoadError, Policy, PolicySet, Query, Source, Sources, root_key_id, sign,
+    Contracts, DocumentSource, DocumentSources, LoadError, Policy, PolicyQuery, PolicySet,
+    sign_document, signing_key_id,
 };
-use weaver_types::signature::{Kind, SigningKey};
+use weaver_types::signature::{DocumentKind, SigningKey};
 use weaver_types::{
-    Agents, Capability, CapabilityDraft, CapabilityId, CapabilityRequest, Decision, Digest,
+    AllowedAgents, Capability, CapabilityDraft, CapabilityId, CapabilityRequest, Decision, Digest,
     Effects, JustificationSource, Label, Operation, Principal, PrincipalId, ReasonCode, SafetyMode,
     Timestamp, Verdict,
 };
@@ -28,10 +29,10 @@ pub(crate) fn policy_text(body: &str) -> String {
 pub(crate) fn load(policy: &str, contracts: &str, keys: &str) -> Result<PolicySet, LoadError> {
     let texts = [policy_text(policy), head("contracts") + contracts, head("keys") + keys];
     PolicySet::load_unsigned_development(
-        &Sources {
-            policy: Source::unsigned("policy.toml", &texts[0]),
-            contracts: Source::unsigned("contracts.toml", &texts[1]),
-            keys: Source::unsigned("keys.toml", &texts[2]),
+        &DocumentSources {
+            policy: DocumentSource::unsigned("policy.toml", &texts[0]),
+            contracts: DocumentSource::unsigned("contracts.toml", &texts[1]),
+            keys: DocumentSource::unsigned("keys.toml", &texts[2]),
         },
         NOW,
     )
@@ -60,15 +61,18 @@ pub(crate) fn root() -> SigningKey {
 }
 
 /// An envelope over a document, as its file holds it.
-pub(crate) fn envelope(kind: Kind, text: &str, key: &SigningKey) -> String {
-    let id = root_key_id(&key.public()).unwrap();
-    sign(&Source::unsigned("x.toml", text), kind, id, key, NOW).unwrap().to_json().unwrap()
+pub(crate) fn envelope(kind: DocumentKind, text: &str, key: &SigningKey) -> String {
+    let id = signing_key_id(&key.public()).unwrap();
+    sign_document(&DocumentSource::unsigned("x.toml", text), kind, id, key, NOW)
+        .unwrap()
+        .to_json()
+        .unwrap()
 }
 
 pub(crate) fn draft(id: &str, effects: Effects) -> CapabilityDraft {
     CapabilityDraft {
         description: "a capability".to_owned(),
-        ..CapabilityDraft::new(CapabilityId::parse(id).unwrap(), id, effects, Agents::Any)
+        ..CapabilityDraft::new(CapabilityId::parse(id).unwrap(), id, effects, AllowedAgents::Any)
     }
 }
 
@@ -128,8 +132,8 @@ impl Case {
     }
 
     /// The question, at [`NOW`].
-    pub(crate) fn query(&self) -> Query<'_> {
-        Query {
+    pub(crate) fn query(&self) -> PolicyQuery<'_> {
+        PolicyQuery {
             arguments: self.arguments.as_ref(),
             operation: self.operation,
             mode: self.mode,
@@ -137,12 +141,12 @@ impl Case {
             now: NOW,
             human_channel: self.human,
             signals: &self.signals,
-            ..Query::new(&self.capability, &self.principal, &self.request)
+            ..PolicyQuery::new(&self.capability, &self.principal, &self.request)
         }
     }
 
     pub(crate) fn decide_at(&self, set: &PolicySet, now: Timestamp) -> Decision {
-        set.decide(&Query { now, ..self.query() })
+        set.decide(&PolicyQuery { now, ..self.query() })
     }
 
     pub(crate) fn decide(&self, set: &PolicySet) -> Decision {
@@ -152,6 +156,6 @@ impl Case {
     /// Verdict and primary reason.
     pub(crate) fn answer(&self, set: &PolicySet) -> (Verdict, ReasonCode) {
         let decision = self.decide(set);
-        (decision.verdict(), decision.primary())
+        (decision.verdict(), decision.primary_reason())
     }
 }

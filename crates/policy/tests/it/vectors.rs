@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use weaver_policy::{LoadError, PolicySet, Source, Sources};
+use weaver_policy::{DocumentSource, DocumentSources, LoadError, PolicySet};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::signature::{Kind, SigningKey};
+use weaver_types::signature::{DocumentKind, SigningKey};
 use weaver_types::{
-    Authority, Basis, Check, Contribution, Decision, Digest, Effects, JustificationSource, Origin,
-    ReasonCode, Rung, Verdict, hex,
+    ApprovalAuthority, CheckKind, CheckResult, Decision, DecisionBasis, Digest, Effects,
+    JustificationSource, PolicyOrigin, ReasonCode, Rung, Verdict, hex,
 };
 
 use crate::support::{Case, NOW, baseline, codes, draft, envelope, head, host, root, set};
@@ -147,7 +147,7 @@ fn reason(then: &Value) -> ReasonCode {
 
 fn check(id: &str, set: &PolicySet, when: &Value, then: &Value) {
     let decision = action(when).decide(set);
-    let answer = (decision.verdict(), decision.primary());
+    let answer = (decision.verdict(), decision.primary_reason());
     if let Some((_, verdict, reason)) = DEVIATIONS.iter().find(|(other, ..)| *other == id) {
         assert_eq!(answer, (*verdict, *reason), "{id}");
         assert_ne!(*verdict, self::verdict(&then["verdict"]), "{id} deviates no more");
@@ -164,7 +164,12 @@ fn check(id: &str, set: &PolicySet, when: &Value, then: &Value) {
             format!("{}:{}", s["level"].as_str().unwrap(), s["identifier"].as_str().unwrap())
         });
         let scopes = scope.into_iter().collect();
-        let expected = Authority { min_trust: trust, scopes, quorum: 1, ..Authority::default() };
+        let expected = ApprovalAuthority {
+            min_trust: trust,
+            scopes,
+            quorum: 1,
+            ..ApprovalAuthority::default()
+        };
         assert_eq!(*decision.authority(), expected, "{id}");
     }
 }
@@ -263,18 +268,18 @@ fn the_canonical_form_has_the_bytes_of_the_reference() {
 fn signed(version: u64) -> (String, String) {
     let rule = "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"deny\"\n";
     let text = head("policy").replace("version = 1", &format!("version = {version}")) + rule;
-    let envelope = envelope(Kind::Policy, &text, &root());
+    let envelope = envelope(DocumentKind::Policy, &text, &root());
     (text, envelope)
 }
 
 fn load(text: &str, policy: Option<&str>) -> Result<PolicySet, LoadError> {
     let (contracts, keys) = (head("contracts"), head("keys"));
-    let contracts_envelope = envelope(Kind::Contracts, &contracts, &root());
-    let keys_envelope = envelope(Kind::Keys, &keys, &root());
-    let sources = Sources {
-        policy: Source { name: "p", toml: text, signature: policy.map(str::as_bytes) },
-        contracts: Source::signed("c", &contracts, contracts_envelope.as_bytes()),
-        keys: Source::signed("k", &keys, keys_envelope.as_bytes()),
+    let contracts_envelope = envelope(DocumentKind::Contracts, &contracts, &root());
+    let keys_envelope = envelope(DocumentKind::Keys, &keys, &root());
+    let sources = DocumentSources {
+        policy: DocumentSource { name: "p", toml: text, signature: policy.map(str::as_bytes) },
+        contracts: DocumentSource::signed("c", &contracts, contracts_envelope.as_bytes()),
+        keys: DocumentSource::signed("k", &keys, keys_envelope.as_bytes()),
     };
     PolicySet::load(&sources, &root().public(), NOW)
 }
@@ -289,7 +294,7 @@ fn unsigned_is_refused_unless_development_says_so() {
     let (text, envelope) = signed(1);
     assert_eq!(refused(&text, None), ["policy.signature_missing"]);
     assert!(load(&text, Some(&envelope)).is_ok());
-    assert_eq!(set("", "").basis().origin, Origin::UnsignedDevelopment);
+    assert_eq!(set("", "").basis().origin, PolicyOrigin::UnsignedDevelopment);
 }
 
 /// Cases: PSIG-03.
@@ -327,7 +332,7 @@ fn being_found_changes_nothing_about_a_missing_role() {
     let set = baseline();
     let write = Case::new(host("notes.write", Effects::WRITE_LOCAL), &[]);
     let write = write.justified("a reason that is long enough", JustificationSource::Human);
-    assert!(set.visible(&write.principal, &write.capability));
+    assert!(set.is_visible(&write.principal, &write.capability));
     assert_eq!(write.answer(&set), (Verdict::Deny, ReasonCode::MissingRole));
 }
 
@@ -346,16 +351,19 @@ fn fifteen_characters_justify_and_fourteen_do_not() {
 /// Cases: UNI-03.
 #[test]
 fn the_strictest_wins_and_every_source_is_listed() {
-    let says = |check, verdict, reason| Contribution::new(check, verdict, reason, "d");
+    let says = |check, verdict, reason| CheckResult::new(check, verdict, reason, "d");
     let all = vec![
-        says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold),
-        says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow),
-        says(Check::Mode, Verdict::Deny, ReasonCode::ModeForbids),
+        says(CheckKind::Floor, Verdict::Hold, ReasonCode::FloorHold),
+        says(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow),
+        says(CheckKind::Mode, Verdict::Deny, ReasonCode::ModeForbids),
     ];
     let (policy, contracts) = (Digest::from_bytes([0; 32]), Digest::from_bytes([0; 32]));
-    let basis = Basis { policy, contracts, origin: Origin::Code };
+    let basis = DecisionBasis { policy, contracts, origin: PolicyOrigin::Code };
     let decision = Decision::join(all.clone(), basis);
-    assert_eq!((decision.verdict(), decision.primary()), (Verdict::Deny, ReasonCode::ModeForbids));
-    assert_eq!(decision.contributions().len(), 3);
-    assert!(all.iter().all(|one| decision.contributions().contains(one)));
+    assert_eq!(
+        (decision.verdict(), decision.primary_reason()),
+        (Verdict::Deny, ReasonCode::ModeForbids)
+    );
+    assert_eq!(decision.check_results().len(), 3);
+    assert!(all.iter().all(|one| decision.check_results().contains(one)));
 }

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use weaver_trace_store::merkle::Hash;
-use weaver_trace_store::verify::{Extent, Prove, Report, Source, verify};
+use weaver_trace_store::verify::{LogExtent, LogProver, LogSource, VerificationReport, verify};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::Tenant;
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{
-    BlobId, BlobStore, Head, LedgerError, MAX_PAGE, Namespace, Record, StoredEvent,
+    BlobId, BlobStore, LedgerError, MAX_PAGE, Namespace, Record, StoredEvent, TreeHead,
 };
 
 use crate::story;
@@ -35,9 +35,9 @@ pub enum Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// To [`Question::Verify`].
-    Report(Box<Report>),
+    Report(Box<VerificationReport>),
     /// To [`Question::Extent`].
-    Extent(Extent),
+    Extent(LogExtent),
     /// To [`Question::Events`] and [`Question::Alone`].
     Events(Vec<StoredEvent>),
     /// To [`Question::Records`].
@@ -115,7 +115,7 @@ pub fn named(reader: &Reader) -> Result<Vec<(BlobId, Vec<u8>)>, LedgerError> {
 pub fn write(
     path: &Path,
     blobs: &[(BlobId, Vec<u8>)],
-    head: &Head,
+    head: &TreeHead,
 ) -> Result<Option<String>, String> {
     let text = |error: LedgerError| error.to_string();
     let ledger = SqliteLedger::open(path, OpenOptions::default()).map_err(text)?;

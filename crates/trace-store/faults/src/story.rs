@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use weaver_trace_store::prune::{Note, Reason};
+use weaver_trace_store::prune::{PruneReason, PruningNote};
 use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{
-    Add, Batch, BlobId, BlobStore, BlobUse, Durability, Head, Ledger, LedgerError, MAX_PAGE,
-    Namespace, NewEvent, Put, Receipt, Record, RecordKey, StoredEvent,
+    Batch, BlobId, BlobReference, BlobStore, CommitReceipt, CounterChange, Durability, Ledger,
+    LedgerError, MAX_PAGE, Namespace, NewEvent, Record, RecordKey, RecordWrite, StoredEvent,
+    TreeHead,
 };
 use weaver_types::{EventKind, LogId, Tenant, Timestamp};
 
@@ -29,13 +30,13 @@ pub struct Acknowledgement {
     /// What was asked for.
     pub durability: Durability,
     /// The head that came with it.
-    pub head: Head,
+    pub head: TreeHead,
 }
 
 impl Acknowledgement {
     /// Of the receipt of batch `number`.
     #[must_use]
-    pub fn new(number: u64, durability: Durability, receipt: &Receipt) -> Self {
+    pub fn new(number: u64, durability: Durability, receipt: &CommitReceipt) -> Self {
         Self { number, durability, head: receipt.head.head() }
     }
 
@@ -43,7 +44,7 @@ impl Acknowledgement {
     #[must_use]
     pub fn line(&self) -> String {
         let level = if self.durability == Durability::Disk { "disk" } else { "os" };
-        let Head { log, size, root } = &self.head;
+        let TreeHead { log, size, root } = &self.head;
         format!("ack {} {level} {log} {size} {root}", self.number)
     }
 
@@ -58,7 +59,7 @@ impl Acknowledgement {
                 "os" => Durability::Os,
                 _ => return None,
             },
-            head: Head {
+            head: TreeHead {
                 log: LogId::parse(words.next()?).ok()?,
                 size: words.next()?.parse().ok()?,
                 root: words.next()?.parse::<Digest>().ok()?,
@@ -120,14 +121,14 @@ pub fn batch(number: u64, named: Option<BlobId>) -> Batch {
     if prunes(number) {
         batch.prune = vec![number - 6, number - 5];
     }
-    batch.add.push(Add { key: key("count"), delta: 1, min: 0, max: i64::MAX });
+    batch.add.push(CounterChange { key: key("count"), delta: 1, min: 0, max: i64::MAX });
     let kept = |number: u64| key(&format!("kept-{}", number % KEPT));
-    let put = |key, expires_at| Put { key, value: value(number), expires_at };
+    let put = |key, expires_at| RecordWrite { key, value: value(number), expires_at };
     if let Some(blob) = named {
         // What no record names is swept.
         let key = key(&format!("blob-{number}"));
         batch.put.push(put(key.clone(), None));
-        batch.blobs.push(BlobUse { key, blob });
+        batch.blobs.push(BlobReference { key, blob });
     }
     batch.put.push(put(kept(number), None));
     batch.put.push(put(key(&format!("short-{number}")), Some(time(number + 3))));
@@ -139,7 +140,7 @@ pub fn batch(number: u64, named: Option<BlobId>) -> Batch {
 
 fn payload(number: u64, named: Option<BlobId>) -> Vec<u8> {
     if prunes(number) {
-        let note = Note::of(vec![number - 6, number - 5], Reason::Age, "story");
+        let note = PruningNote::new(vec![number - 6, number - 5], PruneReason::Age, "story");
         return note.and_then(|note| note.to_bytes()).unwrap_or_default();
     }
     let named = named.map_or_else(|| "null".to_owned(), |blob| format!("\"{blob}\""));
@@ -197,7 +198,7 @@ pub struct RecoveredStore {
 ///
 /// # Errors
 /// What is wrong, as one sentence.
-pub fn check(path: &Path, heads: &[Head]) -> Result<RecoveredStore, String> {
+pub fn check(path: &Path, heads: &[TreeHead]) -> Result<RecoveredStore, String> {
     let open = || SqliteLedger::open(path, OpenOptions::default());
     let ledger = open().map_err(|error| format!("it does not open: {error}"))?;
     let head = ledger.head().map_err(|error| error.to_string())?;
@@ -214,7 +215,7 @@ pub fn check(path: &Path, heads: &[Head]) -> Result<RecoveredStore, String> {
     let ledger = open().map_err(|error| format!("it does not open again: {error}"))?;
     verify(&ledger, Some(&head)).map_err(|error| format!("it went astray: {error}"))?;
     check_opened(&ledger, head.size + 1)?;
-    match ledger.opened().cut {
+    match ledger.open_report().torn_bytes {
         0 => Ok(RecoveredStore { size: head.size }),
         cut => Err(format!("it was closed, and {cut} bytes of it were cut off")),
     }
@@ -222,7 +223,7 @@ pub fn check(path: &Path, heads: &[Head]) -> Result<RecoveredStore, String> {
 
 /// What opening says was left is what is there.
 fn check_opened(ledger: &SqliteLedger, size: u64) -> Result<(), String> {
-    let opened = ledger.opened();
+    let opened = ledger.open_report();
     if opened.events == size {
         Ok(())
     } else {
@@ -291,7 +292,7 @@ fn check_records(ledger: &SqliteLedger, size: u64) -> Result<(), String> {
 ///
 /// # Errors
 /// What the ledger reports.
-pub fn append(ledger: &SqliteLedger, number: u64) -> Result<Receipt, LedgerError> {
+pub fn append(ledger: &SqliteLedger, number: u64) -> Result<CommitReceipt, LedgerError> {
     let named = blob(&ledger.blobs(), number)?;
     ledger.commit(batch(number, named)).wait()
 }

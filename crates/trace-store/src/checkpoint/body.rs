@@ -1,59 +1,63 @@
-//! The body of a checkpoint.
+//! The text of a checkpoint.
 
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use weaver_types::ledger::{Head, Ledger};
+use weaver_types::ledger::{Ledger, TreeHead};
 use weaver_types::{Digest, LogId};
 
 use super::key::{Signer, VerifierKey};
-use super::{CheckpointError, Note};
+use super::{CheckpointError, SignedNote};
 use crate::merkle;
-use crate::verify::Prove;
+use crate::verify::LogProver;
 
-/// The largest size of a log: 2^53, beyond which no header can be written.
-pub const MAX_SIZE: u64 = 1 << 53;
+/// The largest size of a log: headers cannot represent numbers above 2^53.
+pub const MAX_LOG_SIZE: u64 = 1 << 53;
 
-/// The text of a checkpoint, as C2SP `tlog-checkpoint` has it.
+/// The text of a checkpoint, as C2SP `tlog-checkpoint` defines it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     /// The id of the log.
     pub origin: LogId,
-    /// How many events.
+    /// The number of events.
     pub size: u64,
-    /// The root over them.
+    /// The root hash over them.
     pub root: Digest,
-    /// Lines that follow. They are signed and mean nothing here.
+    /// Extension lines. They are signed but have no meaning here.
     pub extensions: Vec<String>,
 }
 
 impl Checkpoint {
-    /// The checkpoint of a head. The head must be synced, as that of [`Checkpoint::synced`] is: what
-    /// is signed must not be lost.
+    /// The checkpoint of a tree head. The head must be synced, as in [`Checkpoint::synced`]: a
+    /// signed head must never be lost in a crash.
     #[must_use]
-    pub fn of(head: &Head) -> Self {
-        let Head { log, size, root } = head.clone();
+    pub fn from_head(head: &TreeHead) -> Self {
+        let TreeHead { log, size, root } = head.clone();
         Self { origin: log, size, root, extensions: Vec::new() }
     }
 
-    /// The checkpoint of all that `ledger` knows to be synced. To cover what was just acknowledged,
-    /// commit a barrier first: an empty batch with
+    /// The checkpoint of everything that `ledger` knows to be synced. To cover what was just
+    /// acknowledged, commit a barrier first: an empty batch with
     /// [`Durability::Disk`](weaver_types::ledger::Durability::Disk).
     ///
     /// # Errors
     /// [`CheckpointError::Ledger`].
     pub fn synced(ledger: &dyn Ledger) -> Result<Self, CheckpointError> {
-        Ok(Self::of(&ledger.synced_head()?))
+        Ok(Self::from_head(&ledger.synced_head()?))
     }
 
-    /// The checkpoint of `head`, which must be a synced head of `log`, for whoever signed `before`:
-    /// refused unless the log is shown to extend it. A log that was restored from an older copy, or
-    /// written anew, is found here before a key signs a second history.
+    /// The checkpoint of `head`, a synced head of `log`, for a signer whose last checkpoint was
+    /// `before`. It is refused unless the log provably extends `before`. This detects a log that
+    /// was restored from an older copy, or rewritten, before a key signs a second history.
     ///
     /// # Errors
     /// [`CheckpointError::Fork`], and [`CheckpointError::Ledger`] when the log cannot be read.
-    pub fn extending(log: &dyn Prove, head: &Head, before: &Self) -> Result<Self, CheckpointError> {
+    pub fn extending(
+        log: &dyn LogProver,
+        head: &TreeHead,
+        before: &Self,
+    ) -> Result<Self, CheckpointError> {
         let signed = before.size;
         let fork = |why| Err(CheckpointError::Fork { signed, why });
         if before.origin != head.log {
@@ -70,29 +74,29 @@ impl Checkpoint {
         if !merkle::verify_consistency(signed, head.size, &path, old, new) {
             return fork("its beginning is another one; it was restored and went on, or rewritten");
         }
-        Ok(Self::of(head))
+        Ok(Self::from_head(head))
     }
 
-    /// The head that it names.
+    /// The tree head that it names.
     #[must_use]
-    pub fn head(&self) -> Head {
-        Head { log: self.origin.clone(), size: self.size, root: self.root }
+    pub fn head(&self) -> TreeHead {
+        TreeHead { log: self.origin.clone(), size: self.size, root: self.root }
     }
 
-    /// Signs it as the log, under the log's id as the name of the key.
+    /// Signs it as the log; the name of the key is the log's id.
     ///
     /// # Errors
-    /// [`CheckpointError`], when the id of the log cannot name a key, the text is none, or the signer
-    /// fails.
-    pub fn sign(&self, signer: &dyn Signer) -> Result<Note, CheckpointError> {
+    /// [`CheckpointError`], when the log's id cannot be a key name, the text is not a valid
+    /// checkpoint, or the signer fails.
+    pub fn sign(&self, signer: &dyn Signer) -> Result<SignedNote, CheckpointError> {
         let key = VerifierKey::log(&self.origin, signer.public())?;
         let text = self.to_string();
         Self::parse(&text)?;
         let signature = key.signature(signer.sign_text(&text)?.to_vec());
-        Ok(Note::unsigned(text).with(signature))
+        Ok(SignedNote::unsigned(text).with(signature))
     }
 
-    /// Reads the text of a note, and nothing but a checkpoint.
+    /// Parses the text of a note, and accepts only a valid checkpoint.
     ///
     /// # Errors
     /// [`CheckpointError::Body`].
@@ -105,7 +109,7 @@ impl Checkpoint {
             return bad("it has fewer than three lines");
         };
         let Ok(origin) = LogId::parse(origin) else { return bad("its origin is no id of a log") };
-        let Some(size) = number(size).filter(|size| *size <= MAX_SIZE) else {
+        let Some(size) = number(size).filter(|size| *size <= MAX_LOG_SIZE) else {
             return bad("its size is no plain decimal number up to 2^53");
         };
         let root = STANDARD.decode(root).ok().and_then(|root| <[u8; 32]>::try_from(root).ok());
@@ -121,7 +125,7 @@ impl Checkpoint {
     }
 }
 
-/// A decimal number as it would be written.
+/// A decimal number in canonical form.
 fn number(text: &str) -> Option<u64> {
     let number: u64 = text.parse().ok()?;
     (number.to_string() == text).then_some(number)

@@ -1,37 +1,41 @@
 //! Proof that one key signed two histories.
 //!
-//! Two checkpoints of one size with two roots prove it alone. For two sizes the proof shows the root
-//! that the *larger* history has at the smaller size: a consistency proof from that root to the
-//! larger checkpoint. The larger root fixes all of its history, so no other root at the smaller size
-//! can be shown to lead to it; and the smaller checkpoint names another one. Whoever holds the log of
-//! the larger checkpoint can make it. Nobody can make one of two checkpoints that do agree, short of
-//! a collision in SHA-256.
+//! Two checkpoints of the same size with different roots are a proof by themselves. For two sizes,
+//! the proof contains the root that the *larger* history has at the smaller size, and a consistency
+//! proof from that root to the larger checkpoint. The larger root determines its whole history, so
+//! no other root at the smaller size can have such a proof; yet the smaller checkpoint names
+//! another one. Whoever has the log of the larger checkpoint can make the proof. For two
+//! checkpoints that agree nobody can make one, short of a SHA-256 collision.
 
 use serde_json::{Map, Value};
 use weaver_types::Digest;
 
-use super::form::{Form, field, hash, hashes, only, pack, text, unpack};
-use super::{Checkpoint, CheckpointError, Note, Trust, VerifierKey};
+use super::proof_format::{
+    ProofFormat, decode_proof, encode_proof, parse_hash, parse_hashes, refuse_unknown_fields,
+    text_field, to_base64,
+};
+use super::{Checkpoint, CheckpointError, SignedNote, TrustPolicy, VerifierKey};
 use crate::merkle::{self, Hash};
-use crate::verify::Prove;
+use crate::verify::LogProver;
 
-const FORM: Form = Form { name: "equivocation proof", kind: "weaver-equivocation", version: 1 };
+const EQUIVOCATION_FORMAT: ProofFormat =
+    ProofFormat { name: "equivocation proof", kind: "weaver-equivocation", version: 1 };
 
-/// Two signed checkpoints that conflict, and what shows it. Making or reading one verifies nothing.
+/// Two signed checkpoints that conflict, with the proof. Making or parsing one verifies nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Equivocation {
-    /// The smaller checkpoint; of two of one size, either.
-    pub first: Note,
+pub struct EquivocationProof {
+    /// The smaller checkpoint; with equal sizes, either one.
+    pub first: SignedNote,
     /// The larger checkpoint.
-    pub second: Note,
-    /// For two sizes: the root that the second history has at the size of the first, and the
+    pub second: SignedNote,
+    /// For different sizes: the root that the second history has at the size of the first, and the
     /// consistency proof from there to the second.
     pub prefix: Option<(Digest, Vec<Hash>)>,
 }
 
-/// What an equivocation proof proves.
+/// The conflict that an equivocation proof has established.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct ConflictingCheckpoints {
     /// The key that signed both.
     pub key: VerifierKey,
     /// The smaller checkpoint.
@@ -40,21 +44,22 @@ pub struct Conflict {
     pub second: Checkpoint,
 }
 
-impl Equivocation {
-    /// Makes the proof from two checkpoints by `key`. For two sizes, `larger` is the log of the
-    /// larger one.
+impl EquivocationProof {
+    /// Makes the proof from two checkpoints signed by `key`. For different sizes, `larger` is the
+    /// log of the larger checkpoint.
     ///
     /// # Errors
-    /// [`CheckpointError::NoConflict`] when they agree, or a log is needed and was not given or is
-    /// not that of the larger checkpoint; others when a checkpoint is not by that key, or the log
-    /// cannot be read.
+    /// [`CheckpointError::NoConflict`] when they agree, or when the log is needed but missing or
+    /// not that of the larger checkpoint; other errors when a checkpoint is not signed by that key,
+    /// or the log cannot be read.
     pub fn find(
         key: &VerifierKey,
-        one: Note,
-        other: Note,
-        larger: Option<&dyn Prove>,
+        one: SignedNote,
+        other: SignedNote,
+        larger: Option<&dyn LogProver>,
     ) -> Result<Self, CheckpointError> {
-        let size = |note: &Note| Checkpoint::parse(note.text()).map(|checkpoint| checkpoint.size);
+        let size =
+            |note: &SignedNote| Checkpoint::parse(note.text()).map(|checkpoint| checkpoint.size);
         let (old, new) = (size(&one)?, size(&other)?);
         let (first, second) = if old <= new { (one, other) } else { (other, one) };
         let (old, new) = (old.min(new), old.max(new));
@@ -72,13 +77,13 @@ impl Equivocation {
         Ok(proof)
     }
 
-    /// Verifies it with the public key alone.
+    /// Verifies the proof with nothing but the public key.
     ///
     /// # Errors
-    /// [`CheckpointError::NoConflict`] when it proves nothing, others when a checkpoint is not by
-    /// that key.
-    pub fn verify(&self, key: &VerifierKey) -> Result<Conflict, CheckpointError> {
-        let trust = Trust::of(key.clone());
+    /// [`CheckpointError::NoConflict`] when it proves nothing; other errors when a checkpoint is
+    /// not signed by that key.
+    pub fn verify(&self, key: &VerifierKey) -> Result<ConflictingCheckpoints, CheckpointError> {
+        let trust = TrustPolicy::new(key.clone());
         let first = trust.open(&self.first)?.checkpoint;
         let second = trust.open(&self.second)?.checkpoint;
         let none = |why| Err(CheckpointError::NoConflict(why));
@@ -101,46 +106,50 @@ impl Equivocation {
             }
             None => {}
         }
-        Ok(Conflict { key: key.clone(), first, second })
+        Ok(ConflictingCheckpoints { key: key.clone(), first, second })
     }
 
-    /// The canonical JSON.
+    /// The proof as canonical JSON.
     ///
     /// # Errors
-    /// [`CheckpointError::Form`], which does not happen for what was read or found.
+    /// [`CheckpointError::Form`], which cannot happen for a proof that was parsed or made here.
     pub fn to_bytes(&self) -> Result<Vec<u8>, CheckpointError> {
         let prefix = self.prefix.as_ref().map(|(root, path)| {
-            let path: Vec<Value> = path.iter().map(|hash| text(hash).into()).collect();
+            let path: Vec<Value> = path.iter().map(|hash| to_base64(hash).into()).collect();
             let mut map = Map::new();
-            map.insert("root".to_owned(), text(root.as_bytes()).into());
+            map.insert("root".to_owned(), to_base64(root.as_bytes()).into());
             map.insert("path".to_owned(), path.into());
             Value::Object(map)
         });
         let (first, second) = (self.first.to_string().into(), self.second.to_string().into());
         match prefix {
-            None => pack(&FORM, [("first", first), ("second", second)]),
-            Some(prefix) => pack(&FORM, [("first", first), ("second", second), ("prefix", prefix)]),
+            None => encode_proof(&EQUIVOCATION_FORMAT, [("first", first), ("second", second)]),
+            Some(prefix) => encode_proof(
+                &EQUIVOCATION_FORMAT,
+                [("first", first), ("second", second), ("prefix", prefix)],
+            ),
         }
     }
 
-    /// Reads the canonical JSON.
+    /// Parses the canonical JSON.
     ///
     /// # Errors
     /// [`CheckpointError::Form`], [`CheckpointError::Newer`] and [`CheckpointError::Note`].
     pub fn parse(bytes: &[u8]) -> Result<Self, CheckpointError> {
-        let map = unpack(&FORM, bytes, &["first", "second", "prefix"])?;
+        let map = decode_proof(&EQUIVOCATION_FORMAT, bytes, &["first", "second", "prefix"])?;
         let prefix = match map.get("prefix") {
             None => None,
             Some(Value::Object(prefix)) => {
-                only(&FORM, prefix, &["root", "path"])?;
-                let path = hashes(&FORM, prefix.get("path"))?;
+                refuse_unknown_fields(&EQUIVOCATION_FORMAT, prefix, &["root", "path"])?;
+                let path = parse_hashes(&EQUIVOCATION_FORMAT, prefix.get("path"))?;
                 let root = prefix.get("root").and_then(Value::as_str).unwrap_or_default();
-                Some((Digest::from_bytes(hash(&FORM, root)?), path))
+                Some((Digest::from_bytes(parse_hash(&EQUIVOCATION_FORMAT, root)?), path))
             }
-            Some(_) => return Err(FORM.bad("`prefix` is no object")),
+            Some(_) => return Err(EQUIVOCATION_FORMAT.malformed("`prefix` is no object")),
         };
         let value = Value::Object(map);
-        let note = |name| Note::parse(field(&FORM, &value, name)?.as_bytes());
+        let note =
+            |name| SignedNote::parse(text_field(&EQUIVOCATION_FORMAT, &value, name)?.as_bytes());
         Ok(Self { first: note("first")?, second: note("second")?, prefix })
     }
 }

@@ -1,22 +1,22 @@
-//! Why a checkpoint, a receipt or a proof is refused.
+//! Errors of checkpoints, receipts and proofs.
 
 use weaver_types::ledger::LedgerError;
 use weaver_types::signature::SignatureError;
 
-/// A refused note, key, checkpoint, receipt or proof: it proves nothing.
+/// A refused note, key, checkpoint, receipt or proof. It proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
     /// The bytes are no signed note.
     #[error("this is no signed note: {0}")]
     Note(&'static str),
-    /// The text of a note is no checkpoint.
+    /// The text of a note is not a checkpoint.
     #[error("the text of the note is no checkpoint: {0}")]
     Body(&'static str),
-    /// A text is no verifier key.
+    /// A text is not a verifier key.
     #[error("this is no verifier key (name+id+base64): {0}")]
     Key(&'static str),
-    /// A signature by a known key does not fit.
+    /// A signature by a known key does not verify.
     #[error("the signature by `{name}` does not fit the checkpoint: it was changed")]
     Signature {
         /// The name of the key.
@@ -28,7 +28,7 @@ pub enum CheckpointError {
         /// The key that is trusted, as text.
         trusted: String,
     },
-    /// The key that signed does not count at that size.
+    /// The key that signed was not valid at that size.
     #[error("the key that signed does not count for a log of {size} events: {why}")]
     KeyEnded {
         /// The size of the checkpoint.
@@ -39,7 +39,7 @@ pub enum CheckpointError {
     /// A key event of the log is not valid.
     #[error("the key event at {seq} is not valid: {why}")]
     KeyEvent {
-        /// Its place.
+        /// Its sequence number.
         seq: u64,
         /// What is wrong.
         why: KeyEventError,
@@ -52,7 +52,7 @@ pub enum CheckpointError {
         /// How many are needed.
         wanted: usize,
     },
-    /// A form in JSON is not of its kind, or malformed.
+    /// A JSON document is of another kind, or malformed.
     #[error("the {form} is malformed: {why}")]
     Form {
         /// `receipt`, `equivocation proof` or `witness state`.
@@ -60,20 +60,20 @@ pub enum CheckpointError {
         /// What is wrong.
         why: String,
     },
-    /// A form in JSON is newer than this build.
+    /// A JSON document is newer than this build.
     #[error("the {form} has version {found}, this build knows up to {known}; use a newer build")]
     Newer {
         /// Which form.
         form: &'static str,
         /// Its version.
         found: u64,
-        /// The newest known.
+        /// The newest version this build understands.
         known: u64,
     },
-    /// An event or a proof of a receipt does not fit its checkpoint.
+    /// An event or proof of a receipt does not match its checkpoint.
     #[error("event {index} of the receipt does not fit: {why}")]
     Event {
-        /// Its place in the receipt, from 0.
+        /// Its index in the receipt, from 0.
         index: usize,
         /// What is wrong.
         why: ReceiptEventError,
@@ -81,7 +81,7 @@ pub enum CheckpointError {
     /// The two checkpoints do not conflict, or the proof does not show it.
     #[error("no equivocation is proven: {0}")]
     NoConflict(&'static str),
-    /// A checkpoint is not consistent with what the witness has seen.
+    /// A checkpoint is inconsistent with what the witness has signed before.
     #[error("the witness does not sign: {0}")]
     Inconsistent(&'static str),
     /// The log does not extend a checkpoint that was signed before.
@@ -91,10 +91,10 @@ pub enum CheckpointError {
     Fork {
         /// The size of that checkpoint.
         signed: u64,
-        /// What shows it.
+        /// The evidence.
         why: &'static str,
     },
-    /// The machinery below failed.
+    /// Signing failed.
     #[error("{0}")]
     Signing(#[from] SignatureError),
     /// The ledger could not be read.
@@ -131,7 +131,7 @@ impl CheckpointError {
     }
 }
 
-/// Why a key event of a log is not valid.
+/// Why a key event of a log is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyEventError {
@@ -141,34 +141,34 @@ pub enum KeyEventError {
     /// The payload has another version.
     #[error("its version is not 1")]
     Version,
-    /// A text in it is no verifier key.
+    /// A text in it is not a verifier key.
     #[error("a key in it is no verifier key")]
     VerifierKey,
-    /// Of previous key and signature one is missing.
+    /// It has a previous key without a signature, or a signature without a previous key.
     #[error("previous key and signature do not stand together")]
     Unpaired,
-    /// It does not say how long the log was.
+    /// It does not state the size of the log.
     #[error("it has no `from`")]
     From,
     /// It has unknown fields or is not canonical.
     #[error("its payload has unknown fields or is not canonical")]
     NotCanonical,
-    /// It says that the log was longer than it was.
+    /// It claims a log size beyond its own position.
     #[error("it says that the log was longer than it was")]
     Future,
-    /// Its key is that of another log.
+    /// Its key belongs to another log.
     #[error("its key is not one of this log")]
     OtherLog,
     /// Its key was in use before.
     #[error("its key was in use before")]
     Reused,
-    /// What was signed cannot be written.
+    /// The signed message cannot be written.
     #[error("it cannot be written")]
     Unwritable,
-    /// It declares nothing and ends nothing.
+    /// It neither declares nor ends a key.
     #[error("it says nothing")]
     Empty,
-    /// It names a predecessor where no key is in force.
+    /// It names a predecessor, but no key is in force.
     #[error("it names a key before it, and there is none")]
     NoPredecessor,
     /// The key in force did not sign it.
@@ -185,7 +185,7 @@ pub enum KeyEventError {
     Unreadable,
 }
 
-/// Why an event of a receipt does not fit its checkpoint.
+/// Why an event of a receipt does not match its checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiptEventError {
@@ -195,19 +195,19 @@ pub enum ReceiptEventError {
     /// The header is of another log.
     #[error("its header is of another log")]
     OtherLog,
-    /// The event is of another call.
+    /// The event belongs to another call.
     #[error("it is not of this call")]
     OtherCall,
-    /// The inclusion proof does not lead to the checkpoint.
+    /// The inclusion proof does not lead to the checkpoint's root.
     #[error("its proof does not lead to the checkpoint")]
     Inclusion,
-    /// The payload is not the one that the header commits to.
+    /// The payload does not match the commitment in the header.
     #[error("its payload is not the one its header commits to")]
     Commitment,
     /// The checkpoint does not cover the event.
     #[error("the checkpoint does not cover it")]
     Uncovered,
-    /// The event does not stand in the order of the log.
+    /// The event is out of order.
     #[error("it does not stand in the order of the log")]
     Order,
     /// A key event does not disclose its payload.

@@ -1,49 +1,49 @@
-//! The keys of a log, as its own events tell them.
+//! The keys of a log, as its own events record them.
 //!
 //! An event `log.key` declares a key, hands over to another one, or ends one. The first names no
-//! predecessor and is not signed. Each later one is signed by the key before it, which it ends: that
-//! key counts for sizes up to the event's place, the new one for greater sizes. A key that ended
-//! never comes back. After a key ended without a successor a new one may be declared, which counts
-//! for whoever brings it from outside.
+//! predecessor and is not signed. Each later one is signed by the key before it and ends that key:
+//! the old key is valid for sizes up to the event's position, the new one for larger sizes. A key
+//! that ended never becomes valid again. After a key ended without a successor, a new one may be
+//! declared; it counts only for readers who trust it from elsewhere.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::digest::Tag;
+use weaver_types::digest::DomainTag;
 use weaver_types::ledger::{MAX_PAGE, StoredEvent};
 use weaver_types::{EventKind, LogId};
 
 use super::error::{CheckpointError, KeyEventError};
 use super::key::{KeyUse, Signer, VerifierKey};
-use crate::entry::Header;
-use crate::verify::Source;
+use crate::entry::EventHeader;
+use crate::verify::LogSource;
 
-/// The version of the payload of a key event.
+/// The version of a key event's payload.
 const VERSION: u64 = 1;
 
-/// What a key event says.
+/// The content of a key event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyChange {
-    /// The key that counts from here on; `None` ends the one before without a successor.
+    /// The key valid from here on; `None` ends the previous key without a successor.
     pub key: Option<VerifierKey>,
-    /// How many events the log had when this was written; the event stands there or later.
+    /// The size of the log when this was written; the event's position is this or later.
     pub from: u64,
-    /// The key that ends here, and its signature.
+    /// The key that ends here, and its signature over this change.
     pub previous: Option<(VerifierKey, [u8; 64])>,
 }
 
 impl KeyChange {
-    /// Declares the first key of a log of `from` events, or the first after one that ended.
+    /// Declares the first key of a log of `from` events, or the first one after a key ended.
     #[must_use]
     pub fn declare(key: VerifierKey, from: u64) -> Self {
         Self { key: Some(key), from, previous: None }
     }
 
-    /// Hands over from the signer's key of `log` to another one, or ends it.
+    /// Hands over from the signer's key of `log` to another key, or ends it.
     ///
     /// # Errors
-    /// [`CheckpointError`], when the log's id cannot name a key or the signer fails.
+    /// [`CheckpointError`], when the log's id cannot be a key name or the signer fails.
     pub fn sign(
         log: &LogId,
         previous: &dyn Signer,
@@ -52,7 +52,7 @@ impl KeyChange {
     ) -> Result<Self, CheckpointError> {
         let ends = VerifierKey::log(log, previous.public())?;
         let mut change = Self { key, from, previous: Some((ends, [0; 64])) };
-        let signature = previous.sign_tagged(Tag::LOG_KEY, &change.message()?)?;
+        let signature = previous.sign_tagged(DomainTag::LOG_KEY, &change.message()?)?;
         if let Some((_, place)) = &mut change.previous {
             *place = signature;
         }
@@ -64,19 +64,19 @@ impl KeyChange {
     /// # Errors
     /// [`CheckpointError::Form`], when `from` lies beyond 2^53.
     pub fn to_payload(&self) -> Result<Vec<u8>, CheckpointError> {
-        let mut map = self.map();
+        let mut map = self.signed_fields();
         if let Some((_, signature)) = &self.previous {
             map.insert("signature".to_owned(), STANDARD.encode(signature).into());
         }
-        write(map)
+        canonical_payload(map)
     }
 
-    /// What is signed: the payload without the signature.
+    /// The signed message: the payload without the signature.
     fn message(&self) -> Result<Vec<u8>, CheckpointError> {
-        write(self.map())
+        canonical_payload(self.signed_fields())
     }
 
-    fn map(&self) -> Map<String, Value> {
+    fn signed_fields(&self) -> Map<String, Value> {
         let mut map = Map::new();
         map.insert("v".to_owned(), VERSION.into());
         map.insert("from".to_owned(), self.from.into());
@@ -89,7 +89,7 @@ impl KeyChange {
         map
     }
 
-    /// Reads a payload and nothing but what [`KeyChange::to_payload`] writes.
+    /// Parses a payload, and accepts only what [`KeyChange::to_payload`] writes.
     fn parse(payload: &[u8]) -> Result<Self, KeyEventError> {
         let Ok(Value::Object(map)) = canonical::parse(payload, Profile::Record) else {
             return Err(KeyEventError::Payload);
@@ -123,36 +123,36 @@ impl KeyChange {
     }
 }
 
-fn write(map: Map<String, Value>) -> Result<Vec<u8>, CheckpointError> {
+fn canonical_payload(map: Map<String, Value>) -> Result<Vec<u8>, CheckpointError> {
     canonical::to_bytes(&Value::Object(map), Profile::Record)
         .map_err(|error| CheckpointError::Form { form: "key event", why: error.to_string() })
 }
 
-/// The keys of a log in their order.
+/// The keys of a log in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyHistory {
-    periods: Vec<Period>,
+    periods: Vec<KeyPeriod>,
 }
 
-/// A stretch of the log with one key.
+/// A part of the log during which one key is valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Period {
+struct KeyPeriod {
     key: VerifierKey,
-    /// The place of the event that declares it: it counts for greater sizes.
+    /// The position of the event that declares the key: it is valid for larger sizes.
     after: u64,
-    /// The place of the event that ends it: it counts up to this size.
+    /// The position of the event that ends the key: it is valid up to this size.
     until: Option<u64>,
-    /// Whether the key before it said so.
+    /// Whether the previous key signed the hand-over.
     handed_over: bool,
 }
 
 impl KeyHistory {
-    /// The keys of a log, from all of its events. It reads the whole log and verifies only the key
-    /// events: to judge a checkpoint, verify the log.
+    /// The keys of a log, from all of its events. It reads the whole log but verifies only the key
+    /// events; to judge a checkpoint, verify the log.
     ///
     /// # Errors
-    /// [`CheckpointError::KeyEvent`] for one that is not valid, [`CheckpointError::Ledger`].
-    pub fn of(log: &dyn Source) -> Result<Self, CheckpointError> {
+    /// [`CheckpointError::KeyEvent`] for an invalid key event, [`CheckpointError::Ledger`].
+    pub fn from_log(log: &dyn LogSource) -> Result<Self, CheckpointError> {
         let (mut history, mut next) = (Self::default(), 0);
         let name = log.extent()?.head.log;
         loop {
@@ -160,46 +160,52 @@ impl KeyHistory {
             let Some(last) = rows.last() else { return Ok(history) };
             next = last.event.seq.saturating_add(1);
             for StoredEvent { seq, header, payload, .. } in rows.into_iter().map(|row| row.event) {
-                if Header::parse(&header).is_ok_and(|header| header.kind == EventKind::LogKey) {
-                    history.take(&name, seq, &payload.unwrap_or_default())?;
+                if EventHeader::parse(&header).is_ok_and(|header| header.kind == EventKind::LogKey)
+                {
+                    history.apply_event(&name, seq, &payload.unwrap_or_default())?;
                 }
             }
         }
     }
 
     /// Whether a key was declared, handed over or ended at `from` or later. It reads the log from
-    /// there on.
+    /// there.
     ///
     /// # Errors
     /// [`CheckpointError::Ledger`].
-    pub fn changed_since(log: &dyn Source, from: u64) -> Result<bool, CheckpointError> {
+    pub fn has_changed_since(log: &dyn LogSource, from: u64) -> Result<bool, CheckpointError> {
         let mut next = from;
         loop {
             let rows = log.rows(next, MAX_PAGE)?;
             let Some(last) = rows.last() else { return Ok(false) };
             next = last.event.seq.saturating_add(1);
-            let kind = |header: &[u8]| Header::parse(header).map(|header| header.kind);
+            let kind = |header: &[u8]| EventHeader::parse(header).map(|header| header.kind);
             if rows.iter().any(|row| kind(&row.event.header) == Ok(EventKind::LogKey)) {
                 return Ok(true);
             }
         }
     }
 
-    /// The key in force, if there is one.
+    /// The key in force, if any.
     #[must_use]
     pub fn current(&self) -> Option<&VerifierKey> {
         self.periods.last().filter(|period| period.until.is_none()).map(|period| &period.key)
     }
 
-    /// Takes the next key event of `log`, which stands at `seq`.
+    /// Applies the next key event of `log`, which stands at `seq`.
     ///
     /// # Errors
-    /// [`CheckpointError::KeyEvent`], when it is malformed, or not signed by the key that counts.
-    pub fn take(&mut self, log: &LogId, seq: u64, payload: &[u8]) -> Result<(), CheckpointError> {
-        self.step(log, seq, payload).map_err(|why| CheckpointError::KeyEvent { seq, why })
+    /// [`CheckpointError::KeyEvent`], when it is malformed, or not signed by the key in force.
+    pub fn apply_event(
+        &mut self,
+        log: &LogId,
+        seq: u64,
+        payload: &[u8],
+    ) -> Result<(), CheckpointError> {
+        self.apply(log, seq, payload).map_err(|why| CheckpointError::KeyEvent { seq, why })
     }
 
-    fn step(&mut self, log: &LogId, seq: u64, payload: &[u8]) -> Result<(), KeyEventError> {
+    fn apply(&mut self, log: &LogId, seq: u64, payload: &[u8]) -> Result<(), KeyEventError> {
         let change = KeyChange::parse(payload)?;
         if change.from > seq {
             return Err(KeyEventError::Future);
@@ -223,25 +229,27 @@ impl KeyHistory {
                 if current.key != *previous {
                     return Err(KeyEventError::OtherPredecessor);
                 }
-                let verified = previous.public().verify(Tag::LOG_KEY, &message, signature);
+                let verified = previous.public().verify(DomainTag::LOG_KEY, &message, signature);
                 verified.map_err(|_| KeyEventError::Signature)?;
                 current.until = Some(seq);
             }
         }
         if let Some(key) = change.key {
             let handed_over = change.previous.is_some();
-            self.periods.push(Period { key, after: seq, until: None, handed_over });
+            self.periods.push(KeyPeriod { key, after: seq, until: None, handed_over });
         }
         Ok(())
     }
 
-    /// The keys, in their order.
+    /// The keys in order.
     pub fn keys(&self) -> impl Iterator<Item = &VerifierKey> {
         self.periods.iter().map(|period| &period.key)
     }
 
-    /// Whether `key` may sign for `size` events, for whoever trusts `anchor`.
-    pub(super) fn counts(
+    /// Checks that `key` may sign for `size` events, for a reader who trusts `anchor`. The key must
+    /// be the one in force at that size, and an unbroken chain of signed hand-overs must lead to it
+    /// from the anchor: an unsigned declaration in the log alone never makes a key trusted.
+    pub(super) fn check_validity(
         &self,
         anchor: &VerifierKey,
         key: &VerifierKey,

@@ -1,4 +1,4 @@
-//! Keys that sign notes: public ones as text, private ones behind a port.
+//! Keys that sign notes: public keys as text, private keys behind a trait.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,18 +7,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 use weaver_types::LogId;
-use weaver_types::digest::Tag;
+use weaver_types::digest::DomainTag;
 use weaver_types::signature::{PublicKey, SIGNATURE_BYTES, SignatureError, SigningKey};
 
 use super::CheckpointError;
 use super::note::{NoteSignature, is_key_name};
 
-/// What a key signs. It is part of the key's id, so that one key never counts for the other use.
+/// What a key signs. The use is part of the key's id, so that a key never counts for the other use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyUse {
-    /// A log signs its checkpoints: type 1, Ed25519 over the text.
+    /// A log signs its checkpoints: signature type 1, Ed25519 over the text.
     Log,
-    /// A witness cosigns what it has seen, with the time: type 4.
+    /// A witness cosigns checkpoints with a timestamp: signature type 4.
     Witness,
 }
 
@@ -31,8 +31,8 @@ impl KeyUse {
     }
 }
 
-/// A public key with its name and use. Its text is `name+id+base64`, as C2SP has it: the id in eight
-/// lower-case hexadecimal digits, the base64 over the byte of the use and the key.
+/// A public key with its name and use. Its text is `name+id+base64`, as C2SP defines it: the id in
+/// eight lower-case hexadecimal digits, the base64 over the type byte and the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifierKey {
     name: String,
@@ -41,10 +41,11 @@ pub struct VerifierKey {
 }
 
 impl VerifierKey {
-    /// A key with its name.
+    /// Creates a key with a name.
     ///
     /// # Errors
-    /// [`CheckpointError::Key`], when the name is empty or holds blanks or a plus sign.
+    /// [`CheckpointError::Key`], when the name is empty or too long, or contains white space or a
+    /// plus sign.
     pub fn new(
         name: impl Into<String>,
         usage: KeyUse,
@@ -59,10 +60,10 @@ impl VerifierKey {
         Ok(Self { name, usage, public })
     }
 
-    /// The key that signs the checkpoints of `log`; the log's id is its name.
+    /// The key that signs the checkpoints of `log`; its name is the log's id.
     ///
     /// # Errors
-    /// [`CheckpointError::Key`], when the id of the log holds a plus sign.
+    /// [`CheckpointError::Key`], when the log's id contains a plus sign.
     pub fn log(log: &LogId, public: PublicKey) -> Result<Self, CheckpointError> {
         Self::new(log.as_str(), KeyUse::Log, public)
     }
@@ -85,8 +86,8 @@ impl VerifierKey {
         &self.public
     }
 
-    /// The id: the first four bytes of SHA-256 over the name, a line feed, the byte of the use and
-    /// the key. It names a key and proves nothing.
+    /// The key id: the first four bytes of SHA-256 over the name, a line feed, the type byte and
+    /// the key. It identifies a key and proves nothing.
     #[must_use]
     pub fn id(&self) -> [u8; 4] {
         let mut hash = Sha256::new();
@@ -143,15 +144,16 @@ impl FromStr for VerifierKey {
     }
 }
 
-/// Whoever holds a private key: the key itself, or a host that keeps it elsewhere.
+/// Signs with a private key: the key itself, or a host that keeps it elsewhere.
 pub trait Signer {
     /// The public key.
     fn public(&self) -> PublicKey;
 
-    /// Signs a text as it stands, Ed25519.
+    /// Signs a text without a domain tag, Ed25519.
     ///
     /// # Errors
-    /// [`SignatureError`], when the key cannot be used, or the text is none to be signed so.
+    /// [`SignatureError`], when the key cannot be used, or the text must not be signed without a
+    /// tag.
     fn sign_text(&self, text: &str) -> Result<[u8; SIGNATURE_BYTES], SignatureError>;
 
     /// Signs the tag, a zero byte and the message.
@@ -160,7 +162,7 @@ pub trait Signer {
     /// [`SignatureError`], when the key cannot be used.
     fn sign_tagged(
         &self,
-        tag: Tag,
+        tag: DomainTag,
         message: &[u8],
     ) -> Result<[u8; SIGNATURE_BYTES], SignatureError>;
 }
@@ -176,7 +178,7 @@ impl Signer for SigningKey {
 
     fn sign_tagged(
         &self,
-        tag: Tag,
+        tag: DomainTag,
         message: &[u8],
     ) -> Result<[u8; SIGNATURE_BYTES], SignatureError> {
         Ok(Self::sign(self, tag, message))

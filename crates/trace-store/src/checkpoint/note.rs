@@ -1,4 +1,4 @@
-//! Signed notes, as C2SP `signed-note` has them.
+//! Signed notes, as C2SP `signed-note` defines them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,15 +9,15 @@ use base64::engine::general_purpose::STANDARD;
 use super::CheckpointError;
 
 /// The largest note, in bytes.
-pub const MAX_NOTE: usize = 64 * 1024;
+pub const MAX_NOTE_BYTES: usize = 64 * 1024;
 /// The most signatures of a note.
 pub const MAX_SIGNATURES: usize = 64;
 
 const DASH: &str = "\u{2014} ";
 
-/// A text and its signatures. Reading verifies nothing.
+/// A text with its signatures. Parsing verifies nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct SignedNote {
     text: String,
     signatures: Vec<NoteSignature>,
 }
@@ -27,20 +27,20 @@ pub struct Note {
 pub struct NoteSignature {
     /// The name of the key.
     pub name: String,
-    /// The id of the key: the first four bytes of a hash over name, kind and key.
+    /// The key id: the first four bytes of a hash over name, type and key.
     pub key: [u8; 4],
-    /// What follows the id; its form depends on the kind of the key.
+    /// The bytes after the key id; their form depends on the key's type.
     pub bytes: Vec<u8>,
 }
 
-impl Note {
-    /// Reads a note and nothing but a note: what [`Note`] writes is what was read, byte for byte.
+impl SignedNote {
+    /// Parses a note strictly: formatting the result gives the same bytes.
     ///
     /// # Errors
     /// [`CheckpointError::Note`].
     pub fn parse(bytes: &[u8]) -> Result<Self, CheckpointError> {
         let bad = |why| Err(CheckpointError::Note(why));
-        if bytes.len() > MAX_NOTE {
+        if bytes.len() > MAX_NOTE_BYTES {
             return bad("it is larger than 64 KiB");
         }
         let Ok(all) = str::from_utf8(bytes) else { return bad("it is not UTF-8") };
@@ -70,24 +70,24 @@ impl Note {
         Ok(Self { text: format!("{text}\n"), signatures })
     }
 
-    /// A note without signatures yet. `text` ends with a line feed.
+    /// A note without signatures. `text` ends with a line feed.
     pub(super) fn unsigned(text: String) -> Self {
         Self { text, signatures: Vec::new() }
     }
 
-    /// The signed text, with its last line feed.
+    /// The signed text, including its last line feed.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The signatures, in their order.
+    /// The signatures, in order.
     #[must_use]
     pub fn signatures(&self) -> &[NoteSignature] {
         &self.signatures
     }
 
-    /// The same with one more signature, in the place of an earlier one by the same key.
+    /// Adds a signature, replacing an earlier one by the same key.
     #[must_use]
     pub fn with(mut self, signature: NoteSignature) -> Self {
         let same = |own: &NoteSignature| own.name == signature.name && own.key == signature.key;
@@ -109,12 +109,12 @@ impl NoteSignature {
     }
 }
 
-/// A key name is not empty and holds neither blanks nor a plus sign.
+/// A key name is not empty and contains neither white space nor a plus sign.
 pub(super) fn is_key_name(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || c == '+')
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for SignedNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.text)?;
         for NoteSignature { name, key, bytes } in &self.signatures {

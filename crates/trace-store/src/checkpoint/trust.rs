@@ -1,26 +1,26 @@
-//! The keys that a reader trusts, and the checkpoints that they verify.
+//! The keys that a reader trusts, and checkpoints that they verify.
 
 use super::key::{KeyUse, VerifierKey};
 use super::witness::{self, Cosignature};
-use super::{Checkpoint, CheckpointError, KeyHistory, Note};
+use super::{Checkpoint, CheckpointError, KeyHistory, SignedNote};
 
-/// What a verifier brings from outside: the log's key, and the witnesses if any are required.
+/// What a verifier trusts from outside the log: the log's key, and the required witnesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trust {
+pub struct TrustPolicy {
     /// The key that signs for the log.
     pub log: VerifierKey,
-    /// The size up to which that key counts, when it is known to have ended.
+    /// The size up to which that key is valid, if it is known to have ended.
     pub until: Option<u64>,
-    /// Witnesses that count.
+    /// The trusted witnesses.
     pub witnesses: Vec<VerifierKey>,
     /// How many of them must have signed.
     pub quorum: usize,
 }
 
-/// A checkpoint that was verified.
+/// A checkpoint whose signatures were verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedCheckpoint {
-    /// What it says.
+    /// The checkpoint.
     pub checkpoint: Checkpoint,
     /// The key that signed it.
     pub key: VerifierKey,
@@ -28,18 +28,18 @@ pub struct VerifiedCheckpoint {
     pub witnesses: Vec<Cosignature>,
 }
 
-impl Trust {
-    /// Trust in one key, without witnesses.
+impl TrustPolicy {
+    /// Trusts one log key, without witnesses.
     #[must_use]
-    pub fn of(log: VerifierKey) -> Self {
+    pub fn new(log: VerifierKey) -> Self {
         Self { log, until: None, witnesses: Vec::new(), quorum: 0 }
     }
 
-    /// Verifies a checkpoint without looking at its log: only the trusted key itself counts.
+    /// Verifies a checkpoint without reading its log: only the trusted key itself may have signed.
     ///
     /// # Errors
     /// [`CheckpointError`].
-    pub fn open(&self, note: &Note) -> Result<VerifiedCheckpoint, CheckpointError> {
+    pub fn open(&self, note: &SignedNote) -> Result<VerifiedCheckpoint, CheckpointError> {
         self.open_with(note, &KeyHistory::default())
     }
 
@@ -49,7 +49,7 @@ impl Trust {
     /// [`CheckpointError`].
     pub fn open_with(
         &self,
-        note: &Note,
+        note: &SignedNote,
         history: &KeyHistory,
     ) -> Result<VerifiedCheckpoint, CheckpointError> {
         let checkpoint = Checkpoint::parse(note.text())?;
@@ -59,13 +59,13 @@ impl Trust {
             if signed.is_some() || !has_signed(key, note)? {
                 continue;
             }
-            match self.counts(key, &checkpoint, history) {
+            match self.check_validity(key, &checkpoint, history) {
                 Ok(()) => signed = Some(key.clone()),
                 Err(error) => refused = error,
             }
         }
         let key = signed.ok_or(refused)?;
-        let witnesses = witness::count(note, &self.witnesses)?;
+        let witnesses = witness::verified_cosignatures(note, &self.witnesses)?;
         if witnesses.len() < self.quorum {
             let (found, wanted) = (witnesses.len(), self.quorum);
             return Err(CheckpointError::Witnesses { found, wanted });
@@ -73,7 +73,7 @@ impl Trust {
         Ok(VerifiedCheckpoint { checkpoint, key, witnesses })
     }
 
-    fn counts(
+    fn check_validity(
         &self,
         key: &VerifierKey,
         checkpoint: &Checkpoint,
@@ -87,12 +87,12 @@ impl Trust {
         if *key == self.log && self.until.is_some_and(|until| size > until) {
             return ended("it is known to have ended before");
         }
-        history.counts(&self.log, key, size)
+        history.check_validity(&self.log, key, size)
     }
 }
 
-/// Whether the note carries a good signature by the key of a log; a bad one refuses the note.
-fn has_signed(key: &VerifierKey, note: &Note) -> Result<bool, CheckpointError> {
+/// Whether the note has a valid signature by a log key; an invalid one refuses the note.
+fn has_signed(key: &VerifierKey, note: &SignedNote) -> Result<bool, CheckpointError> {
     if key.usage() != KeyUse::Log {
         return Ok(false);
     }

@@ -1,5 +1,5 @@
-//! Witnesses: cosignatures as C2SP `tlog-cosignature` has them (version 1, Ed25519), and a witness
-//! for tests and small setups.
+//! Witnesses: cosignatures as C2SP `tlog-cosignature` defines them (version 1, Ed25519), and a
+//! simple witness for tests and small setups.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,30 +9,33 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use weaver_types::{Digest, Timestamp};
 
-use super::form::{Form, field, hash, pack, text, unpack};
 use super::key::{KeyUse, Signer, VerifierKey};
-use super::{Checkpoint, CheckpointError, Note, Trust};
+use super::proof_format::{
+    ProofFormat, decode_proof, encode_proof, parse_hash, text_field, to_base64,
+};
+use super::{Checkpoint, CheckpointError, SignedNote, TrustPolicy};
 use crate::merkle::{self, Hash};
 
-const STATE: Form = Form { name: "witness state", kind: "weaver-witness", version: 1 };
+const STATE_FORMAT: ProofFormat =
+    ProofFormat { name: "witness state", kind: "weaver-witness", version: 1 };
 
-/// A trusted witness that signed.
+/// The signature of a trusted witness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cosignature {
     /// The witness.
     pub key: VerifierKey,
-    /// When, in seconds since 1970.
+    /// The time of signing, in seconds since 1970.
     pub at: u64,
 }
 
-/// What a witness signs.
+/// The message that a witness signs.
 fn message(at: u64, body: &str) -> String {
     format!("cosignature/v1\ntime {at}\n{body}")
 }
 
-/// The trusted witnesses that signed. Each key counts once.
-pub(super) fn count(
-    note: &Note,
+/// The valid signatures of trusted witnesses, one per key.
+pub(super) fn verified_cosignatures(
+    note: &SignedNote,
     trusted: &[VerifierKey],
 ) -> Result<Vec<Cosignature>, CheckpointError> {
     let mut out: Vec<Cosignature> = Vec::new();
@@ -55,16 +58,16 @@ pub(super) fn count(
     Ok(out)
 }
 
-/// Adds a cosignature, without looking at what it says. [`Witness::cosign`] looks.
+/// Adds a cosignature without checking the note; [`Witness::cosign`] checks first.
 ///
 /// # Errors
-/// [`CheckpointError`], when the name is none, the time lies before 1970, or the signer fails.
+/// [`CheckpointError`], when the name is invalid, the time lies before 1970, or the signer fails.
 pub fn cosign(
-    note: Note,
+    note: SignedNote,
     name: &str,
     signer: &dyn Signer,
     at: Timestamp,
-) -> Result<Note, CheckpointError> {
+) -> Result<SignedNote, CheckpointError> {
     let key = VerifierKey::new(name, KeyUse::Witness, signer.public())?;
     let at = u64::try_from(at.micros().div_euclid(1_000_000))
         .map_err(|_| CheckpointError::Inconsistent("its clock stands before 1970"))?;
@@ -73,10 +76,11 @@ pub fn cosign(
     Ok(note.with(key.signature(bytes)))
 }
 
-/// A witness with its memory in a file: the greatest size and the root it has signed of each log.
+/// A witness whose state is a file: for each log, the largest size and the root it has signed.
 ///
-/// The file is written and synced before anything is signed. It is locked while the witness lives,
-/// so that two of them never sign from one memory.
+/// The file is written and synced before anything is signed, so a crash never makes the witness
+/// forget a signature. It is locked while the witness is open, so that two of them never sign from
+/// the same state.
 #[derive(Debug)]
 pub struct Witness {
     path: PathBuf,
@@ -85,48 +89,49 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Opens the memory at `path`, and makes an empty one when there is none.
+    /// Opens the state at `path`, or creates an empty one.
     ///
     /// # Errors
     /// [`CheckpointError::File`], [`CheckpointError::Form`] and [`CheckpointError::Newer`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, CheckpointError> {
         let path = path.as_ref().to_owned();
-        let place = beside(&path, ".lock");
+        let place = sibling_path(&path, ".lock");
         let lock = File::options().create(true).truncate(false).write(true).open(&place);
-        let lock = lock.map_err(|error| file(&place, &error))?;
+        let lock = lock.map_err(|error| file_error(&place, &error))?;
         if lock.try_lock().is_err() {
             return Err(CheckpointError::File(format!("{} is in use", path.display())));
         }
         let seen = match fs::read(&path) {
-            Ok(bytes) => read(&bytes)?,
+            Ok(bytes) => parse_state(&bytes)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(file(&path, &error)),
+            Err(error) => return Err(file_error(&path, &error)),
         };
         Ok(Self { path, seen, _lock: lock })
     }
 
-    /// The size and root it has signed last of a log.
+    /// The size and root that it signed last for a log.
     #[must_use]
     pub fn seen(&self, origin: &str) -> Option<(u64, Digest)> {
         self.seen.get(origin).copied()
     }
 
-    /// Signs a checkpoint that `trust` accepts and that extends what was signed before. `consistency`
-    /// is the proof from the size seen to the new one; it is empty for the first checkpoint of a log
+    /// Signs a checkpoint that `trust` accepts and that extends the last one signed. `consistency`
+    /// is the proof from that size to the new one; it is empty for the first checkpoint of a log
     /// and for one of the same size.
     ///
     /// # Errors
-    /// [`CheckpointError::Inconsistent`] for a checkpoint that is shorter, differs, or is not shown
-    /// to extend; others when the checkpoint is not trusted, or the memory cannot be written.
+    /// [`CheckpointError::Inconsistent`] for a checkpoint that is smaller, differs, or is not
+    /// proven to extend the last one; other errors when it is not trusted, or the state cannot be
+    /// written.
     pub fn cosign(
         &mut self,
-        note: &Note,
+        note: &SignedNote,
         consistency: &[Hash],
-        trust: &Trust,
+        trust: &TrustPolicy,
         name: &str,
         signer: &dyn Signer,
         at: Timestamp,
-    ) -> Result<Note, CheckpointError> {
+    ) -> Result<SignedNote, CheckpointError> {
         let Checkpoint { origin, size, root, .. } = trust.open(note)?.checkpoint;
         let refuse = |why| Err(CheckpointError::Inconsistent(why));
         if let Some((seen, before)) = self.seen(origin.as_str()) {
@@ -153,44 +158,45 @@ impl Witness {
 
     fn save(&self) -> Result<(), CheckpointError> {
         let logs = self.seen.iter().map(|(origin, (size, root))| {
-            (origin.clone(), json!({ "size": size, "root": text(root.as_bytes()) }))
+            (origin.clone(), json!({ "size": size, "root": to_base64(root.as_bytes()) }))
         });
-        let bytes = pack(&STATE, [("logs", Value::Object(logs.collect::<Map<_, _>>()))])?;
-        let fresh = beside(&self.path, ".new");
+        let bytes =
+            encode_proof(&STATE_FORMAT, [("logs", Value::Object(logs.collect::<Map<_, _>>()))])?;
+        let fresh = sibling_path(&self.path, ".new");
         let written = File::create(&fresh)
             .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&fresh, &self.path));
-        written.map_err(|error| file(&self.path, &error))?;
+        written.map_err(|error| file_error(&self.path, &error))?;
         if let Some(folder) = self.path.parent().filter(|_| cfg!(unix)) {
             let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
             let synced = File::open(folder).and_then(|folder| folder.sync_all());
-            synced.map_err(|error| file(folder, &error))?;
+            synced.map_err(|error| file_error(folder, &error))?;
         }
         Ok(())
     }
 }
 
-fn read(bytes: &[u8]) -> Result<BTreeMap<String, (u64, Digest)>, CheckpointError> {
-    let map = unpack(&STATE, bytes, &["logs"])?;
+fn parse_state(bytes: &[u8]) -> Result<BTreeMap<String, (u64, Digest)>, CheckpointError> {
+    let map = decode_proof(&STATE_FORMAT, bytes, &["logs"])?;
     let Some(Value::Object(logs)) = map.get("logs") else {
-        return Err(STATE.bad("`logs` is no object"));
+        return Err(STATE_FORMAT.malformed("`logs` is no object"));
     };
     logs.iter()
         .map(|(origin, value)| {
             let size = value.get("size").and_then(Value::as_u64);
-            let size = size.ok_or_else(|| STATE.bad("a log has no size"))?;
-            let root = hash(&STATE, field(&STATE, value, "root")?)?;
+            let size = size.ok_or_else(|| STATE_FORMAT.malformed("a log has no size"))?;
+            let root = parse_hash(&STATE_FORMAT, text_field(&STATE_FORMAT, value, "root")?)?;
             Ok((origin.clone(), (size, Digest::from_bytes(root))))
         })
         .collect()
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-fn file(path: &Path, error: &std::io::Error) -> CheckpointError {
+fn file_error(path: &Path, error: &std::io::Error) -> CheckpointError {
     CheckpointError::File(format!("{}: {error}", path.display()))
 }

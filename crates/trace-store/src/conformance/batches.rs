@@ -1,13 +1,13 @@
 //! Checks of batches as a whole.
 
-use weaver_types::ledger::{Batch, Expect, Ledger, LedgerError, Put, Replace};
+use weaver_types::ledger::{Batch, GuardedWrite, Ledger, LedgerError, RecordWrite, VersionGuard};
 
 use super::support::{
-    CheckResult, add, batch, commit, delete, ensure, event, key, put, record, refused,
+    CheckOutcome, add, batch, commit, delete, ensure, event, key, put, record, refused,
 };
 
 pub(super) fn guard(id: &str, version: Option<u64>) -> Batch {
-    Batch { expect: vec![Expect { key: key(id), version }], ..batch() }
+    Batch { expect: vec![VersionGuard { key: key(id), version }], ..batch() }
 }
 
 fn conflict(id: &str) -> impl FnOnce(&LedgerError) -> bool {
@@ -15,7 +15,7 @@ fn conflict(id: &str) -> impl FnOnce(&LedgerError) -> bool {
     move |error| *error == LedgerError::Conflict { key }
 }
 
-pub(super) fn whole(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn whole(ledger: &dyn Ledger) -> CheckOutcome {
     commit(ledger, put("a", b"1"))?;
     let change = || put("b", b"2").with_event(event("{}")).join(add("n", 1, 0..=9));
     refused(ledger, change().join(guard("a", Some(2))), conflict("a"))?;
@@ -31,17 +31,17 @@ pub(super) fn whole(ledger: &dyn Ledger) -> CheckResult {
     ensure(ledger.head()?.size == 1, "the event was not appended")
 }
 
-pub(super) fn guards(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn guards(ledger: &dyn Ledger) -> CheckOutcome {
     commit(ledger, guard("a", None).join(put("a", b"1")))?;
     commit(ledger, guard("a", Some(1)).join(put("a", b"2")))?;
     commit(ledger, guard("a", Some(2)).join(Batch { delete: vec![key("a")], ..batch() }))?;
     commit(ledger, guard("a", None))
 }
 
-pub(super) fn replaced(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn replaced(ledger: &dyn Ledger) -> CheckOutcome {
     let replace = |value: &[u8], version| {
-        let put = Put { key: key("a"), value: value.to_vec(), expires_at: None };
-        Batch { replace: vec![Replace { put, version }], ..batch() }
+        let put = RecordWrite { key: key("a"), value: value.to_vec(), expires_at: None };
+        Batch { replace: vec![GuardedWrite { put, version }], ..batch() }
     };
     refused(ledger, replace(b"1", Some(1)).join(put("b", b"1")), conflict("a"))?;
     commit(ledger, replace(b"1", None))?;
@@ -55,13 +55,13 @@ pub(super) fn replaced(ledger: &dyn Ledger) -> CheckResult {
     ensure(record(ledger, "a")?.is_none(), "the record was not removed")
 }
 
-pub(super) fn once(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn once(ledger: &dyn Ledger) -> CheckOutcome {
     let used = || batch().create(key("tok"), b"{}".to_vec(), None).with_event(event("{}"));
     commit(ledger, used())?;
     refused(ledger, used(), conflict("tok"))
 }
 
-pub(super) fn race(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn race(ledger: &dyn Ledger) -> CheckOutcome {
     let (racers, rounds) = (8, 20);
     let won = std::thread::scope(|scope| {
         let racers = (0..racers).map(|_| {

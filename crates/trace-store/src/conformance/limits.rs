@@ -3,7 +3,7 @@
 use weaver_types::ledger::{Batch, Ledger, LedgerError, MAX_BATCH_EVENTS, MAX_PAYLOAD, NewEvent};
 
 use super::support::{
-    self, CheckResult, add, batch, commit, delete, ensure, event, event_at, key, put, record,
+    self, CheckOutcome, add, batch, commit, delete, ensure, event, event_at, key, put, record,
 };
 use crate::limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_VALUE};
 
@@ -12,7 +12,7 @@ fn sized(size: usize) -> NewEvent {
     event(&format!("\"{}\"", "x".repeat(size.saturating_sub(2))))
 }
 
-pub(super) fn refused(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn refused(ledger: &dyn Ledger) -> CheckOutcome {
     oversize().into_iter().try_for_each(|(name, bad)| refused_one(ledger, name, bad))
 }
 
@@ -38,13 +38,13 @@ fn oversize() -> Vec<(&'static str, Batch)> {
     ]
 }
 
-fn refused_one(ledger: &dyn Ledger, name: &str, bad: Batch) -> CheckResult {
+fn refused_one(ledger: &dyn Ledger, name: &str, bad: Batch) -> CheckOutcome {
     let change = put("beside", b"x").with_event(event("{}")).join(bad);
     support::refused(ledger, change, |error| matches!(error, LedgerError::Malformed(_)))
         .map_err(|what| format!("{name}: {what}").into())
 }
 
-pub(super) fn taken(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn taken(ledger: &dyn Ledger) -> CheckOutcome {
     commit(ledger, batch().with_event(sized(MAX_PAYLOAD)))?;
     commit(ledger, Batch { events: vec![event("{}"); MAX_BATCH_EVENTS], ..batch() })?;
     commit(ledger, put(&"k".repeat(MAX_KEY), &vec![0; MAX_VALUE]))?;
@@ -53,7 +53,7 @@ pub(super) fn taken(ledger: &dyn Ledger) -> CheckResult {
     ensure(ledger.head()?.size == MAX_BATCH_EVENTS as u64 + 2, "events are missing")
 }
 
-pub(super) fn canonical(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn canonical(ledger: &dyn Ledger) -> CheckOutcome {
     for bad in [
         "", "{", "{ }", "{}\n", "{\"b\":1,\"a\":2}", "{\"a\":1,\"a\":1}", "1.5", "1e3",
         "\"\\u0061\"", "9007199254740993", "{} {}", "\u{feff}{}",

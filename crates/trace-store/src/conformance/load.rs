@@ -10,10 +10,11 @@ use std::thread::Thread;
 
 use weaver_types::Tenant;
 use weaver_types::ledger::{
-    Batch, Durability, Ledger, LedgerError, MAX_BATCH_EVENTS, MAX_PAGE, Namespace, Receipt, Ticket,
+    Batch, CommitReceipt, CommitTicket, Durability, Ledger, LedgerError, MAX_BATCH_EVENTS,
+    MAX_PAGE, Namespace,
 };
 
-use super::support::{CheckResult, add, batch, commit, ensure, event, key, put, record, refused};
+use super::support::{CheckOutcome, add, batch, commit, ensure, event, key, put, record, refused};
 
 const LEVELS: [Durability; 2] = [Durability::Os, Durability::Disk];
 
@@ -22,7 +23,7 @@ fn numbered(n: u64, level: Durability) -> Batch {
 }
 
 /// The payloads of all events, by sequence number, read page by page.
-fn payloads(ledger: &dyn Ledger) -> CheckResult<Vec<Vec<u8>>> {
+fn payloads(ledger: &dyn Ledger) -> CheckOutcome<Vec<Vec<u8>>> {
     let mut all = Vec::new();
     loop {
         let page = ledger.events(all.len() as u64, 97)?;
@@ -36,7 +37,7 @@ fn payloads(ledger: &dyn Ledger) -> CheckResult<Vec<Vec<u8>>> {
     }
 }
 
-pub(super) fn concurrent(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn concurrent(ledger: &dyn Ledger) -> CheckOutcome {
     let (callers, each) = (16_u64, 40_u64);
     let done: Vec<Result<Vec<(u64, u64)>, LedgerError>> = std::thread::scope(|scope| {
         let callers = (0..callers).map(|caller| {
@@ -67,8 +68,8 @@ pub(super) fn concurrent(ledger: &dyn Ledger) -> CheckResult {
     ensure(told.eq(payloads), "an event does not stand where its receipt says")
 }
 
-pub(super) fn overflow(ledger: &dyn Ledger) -> CheckResult {
-    let tickets: Vec<Ticket> =
+pub(super) fn overflow(ledger: &dyn Ledger) -> CheckOutcome {
+    let tickets: Vec<CommitTicket> =
         (0..6_000).map(|n| ledger.commit(numbered(n, Durability::Os))).collect();
     let mut taken = Vec::new();
     for (n, ticket) in tickets.into_iter().enumerate() {
@@ -81,9 +82,9 @@ pub(super) fn overflow(ledger: &dyn Ledger) -> CheckResult {
     commit(ledger, numbered(0, Durability::Disk))
 }
 
-pub(super) fn order(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn order(ledger: &dyn Ledger) -> CheckOutcome {
     for round in 0..3 {
-        let before: Vec<Ticket> =
+        let before: Vec<CommitTicket> =
             (0..20).map(|n| ledger.commit(numbered(n, Durability::Os))).collect();
         let last = ledger.commit(numbered(20, Durability::Disk)).wait()?;
         let synced = ledger.synced_head()?;
@@ -97,13 +98,13 @@ pub(super) fn order(ledger: &dyn Ledger) -> CheckResult {
     Ok(())
 }
 
-/// What was waited for together is written together: a level is recorded only where it was reached,
-/// and it is the one that the receipt told.
-pub(super) fn truthful(ledger: &dyn Ledger) -> CheckResult {
+/// Batches that are committed as one group: durability is recorded only if it was reached, and it
+/// equals the one in the receipt.
+pub(super) fn truthful(ledger: &dyn Ledger) -> CheckOutcome {
     let tickets = (0..200).zip(LEVELS.into_iter().cycle());
-    let tickets: Vec<Ticket> =
+    let tickets: Vec<CommitTicket> =
         tickets.map(|(n, level)| ledger.commit(numbered(n, level))).collect();
-    let told: Result<Vec<Receipt>, _> = tickets.into_iter().map(Ticket::wait).collect();
+    let told: Result<Vec<CommitReceipt>, _> = tickets.into_iter().map(CommitTicket::wait).collect();
     let (told, events) = (told?, ledger.events(0, 200)?);
     let synced = ledger.synced_head()?.size;
     ensure(told.len() == events.len(), "events are missing")?;
@@ -123,7 +124,7 @@ pub(super) fn truthful(ledger: &dyn Ledger) -> CheckResult {
     Ok(())
 }
 
-pub(super) fn large(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn large(ledger: &dyn Ledger) -> CheckOutcome {
     let records = (0..2_000).map(|n| put(&format!("r{n:04}"), b"x"));
     let events = vec![event("{}"); MAX_BATCH_EVENTS];
     let change = records.fold(Batch { events, ..batch() }, Batch::join);
@@ -144,7 +145,7 @@ pub(super) fn large(ledger: &dyn Ledger) -> CheckResult {
     ensure(seen == 2_001, format!("{seen} records are listed"))
 }
 
-pub(super) fn followed(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn followed(ledger: &dyn Ledger) -> CheckOutcome {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
@@ -165,8 +166,8 @@ pub(super) fn followed(ledger: &dyn Ledger) -> CheckResult {
     })
 }
 
-/// Reads all that is there from `from` on; gives up to where.
-fn follow(ledger: &dyn Ledger, from: u64) -> CheckResult<u64> {
+/// Reads everything from `from` on; returns the position after it.
+fn follow(ledger: &dyn Ledger, from: u64) -> CheckOutcome<u64> {
     let mut seen = from;
     loop {
         let page = ledger.events(seen, 7)?;
@@ -189,7 +190,7 @@ impl Wake for ThreadWaker {
     }
 }
 
-pub(super) fn awaited(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn awaited(ledger: &dyn Ledger) -> CheckOutcome {
     let waker = Waker::from(Arc::new(ThreadWaker(std::thread::current())));
     let mut context = Context::from_waker(&waker);
     for n in 0..20 {

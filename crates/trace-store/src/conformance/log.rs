@@ -4,22 +4,23 @@ use weaver_types::digest::Digest;
 use weaver_types::ledger::{Batch, Durability, Ledger, StoredEvent};
 use weaver_types::{CallId, RunId};
 
-use super::support::{CheckResult, Finding, batch, commit, ensure, event, event_at, put};
-use crate::entry::{Header, commitment};
+use super::support::{CheckOutcome, Finding, batch, commit, ensure, event, event_at, put};
+use crate::entry::{EventHeader, commitment};
 use crate::merkle::{Frontier, empty_root, leaf_hash};
 
-pub(super) fn empty(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn empty(ledger: &dyn Ledger) -> CheckOutcome {
     let head = ledger.head()?;
     ensure(head.size == 0, "it has events")?;
     ensure(*head.root.as_bytes() == empty_root(), "its root is another")?;
     ensure(ledger.events(0, 10) == Ok(Vec::new()), "it gives events")
 }
 
-fn header(event: &StoredEvent) -> CheckResult<Header> {
-    Header::parse(&event.header).map_err(|error| format!("event {}: {error}", event.seq).into())
+fn header(event: &StoredEvent) -> CheckOutcome<EventHeader> {
+    EventHeader::parse(&event.header)
+        .map_err(|error| format!("event {}: {error}", event.seq).into())
 }
 
-pub(super) fn numbered(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn numbered(ledger: &dyn Ledger) -> CheckOutcome {
     let mut first = event("{\"n\":0}");
     first.run = RunId::parse("run_1").ok();
     first.call = CallId::parse("call_1").ok();
@@ -45,7 +46,7 @@ pub(super) fn numbered(ledger: &dyn Ledger) -> CheckResult {
     Ok(())
 }
 
-pub(super) fn time(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn time(ledger: &dyn Ledger) -> CheckOutcome {
     let mut times = Vec::new();
     for micros in [50, 70, 60, -5, 80] {
         let receipt = ledger.commit(batch().with_event(event_at(micros, "{}"))).wait();
@@ -58,11 +59,11 @@ pub(super) fn time(ledger: &dyn Ledger) -> CheckResult {
     Ok(())
 }
 
-pub(super) fn paged(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn paged(ledger: &dyn Ledger) -> CheckOutcome {
     for _ in 0..3 {
         commit(ledger, Batch { events: vec![event("{}"); 400], ..batch() })?;
     }
-    let page = |from, limit| -> CheckResult<(usize, Option<u64>)> {
+    let page = |from, limit| -> CheckOutcome<(usize, Option<u64>)> {
         let page = ledger.events(from, limit)?;
         Ok((page.len(), page.first().map(|event| event.seq)))
     };
@@ -75,7 +76,7 @@ pub(super) fn paged(ledger: &dyn Ledger) -> CheckResult {
     ensure(page(0, usize::MAX)? == (1000, Some(0)), "a page is longer than the longest")
 }
 
-pub(super) fn head(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn head(ledger: &dyn Ledger) -> CheckOutcome {
     for count in 1..=5 {
         commit(ledger, Batch { events: vec![event("{}"); count], ..batch() })?;
     }
@@ -88,7 +89,7 @@ pub(super) fn head(ledger: &dyn Ledger) -> CheckResult {
     ensure(head.root == Digest::from_bytes(frontier.root()), "the root is wrong")
 }
 
-pub(super) fn receipt(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn receipt(ledger: &dyn Ledger) -> CheckOutcome {
     let first = ledger.commit(batch().with_event(event("{}"))).wait()?;
     ensure(first.first_seq == Some(0) && first.head.size() == 1, "the first is wrong")?;
     let none = ledger.commit(put("a", b"x")).wait()?;
@@ -100,7 +101,7 @@ pub(super) fn receipt(ledger: &dyn Ledger) -> CheckResult {
     ensure(ledger.head() == Ok(second.head.head()), "the head is not that of the last receipt")
 }
 
-pub(super) fn durability(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn durability(ledger: &dyn Ledger) -> CheckOutcome {
     let levels = [Durability::Os, Durability::Disk, Durability::Os, Durability::Disk];
     for level in levels {
         let receipt = ledger.commit(Batch::new(level).with_event(event("{}"))).wait();
@@ -112,7 +113,7 @@ pub(super) fn durability(ledger: &dyn Ledger) -> CheckResult {
     Ok(())
 }
 
-pub(super) fn barrier(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn barrier(ledger: &dyn Ledger) -> CheckOutcome {
     let barrier = || ledger.commit(Batch::new(Durability::Disk)).wait().map_err(Finding::from);
     let empty = barrier()?;
     ensure(empty.head.size() == 0 && empty.first_seq.is_none(), "one on an empty log is wrong")?;

@@ -1,23 +1,25 @@
 //! Checks of pruning.
 
 use weaver_types::ledger::{
-    Batch, Expect, Ledger, LedgerError, MAX_BATCH_PRUNE, Namespace, NewEvent, Put, RecordKey,
+    Batch, Ledger, LedgerError, MAX_BATCH_PRUNE, Namespace, NewEvent, RecordKey, RecordWrite,
+    VersionGuard,
 };
 use weaver_types::{CallId, EventKind, Tenant, Timestamp};
 
 use super::support::{
-    CheckResult, batch, commit, ensure, event, event_at, key, put, record, refused,
+    CheckOutcome, batch, commit, ensure, event, event_at, key, put, record, refused,
 };
 use crate::merkle::{Frontier, leaf_hash};
-use crate::prune::{INTENT_AGE, Note, Reason};
+use crate::prune::{INTENT_AGE, PruneReason, PruningNote};
 
-/// A batch that prunes events, and says so.
-fn pruning(seqs: &[u64]) -> CheckResult<Batch> {
+/// A batch that prunes events, with the note that names them.
+fn pruning(seqs: &[u64]) -> CheckOutcome<Batch> {
     Ok(Batch { prune: seqs.to_vec(), ..batch().with_event(note(seqs)?) })
 }
 
-fn note(seqs: &[u64]) -> CheckResult<NewEvent> {
-    let note = Note::of(seqs.to_vec(), Reason::Age, "conformance").and_then(|note| note.to_bytes());
+fn note(seqs: &[u64]) -> CheckOutcome<NewEvent> {
+    let note = PruningNote::new(seqs.to_vec(), PruneReason::Age, "conformance")
+        .and_then(|note| note.to_bytes());
     let payload = note.map_err(|error| error.to_string())?;
     Ok(NewEvent { kind: EventKind::Pruned, payload: payload.into(), ..event("{}") })
 }
@@ -27,7 +29,7 @@ fn of_kind(kind: EventKind, payload: &str) -> NewEvent {
 }
 
 /// The payload of an event; an error when only one of payload and salt is there.
-fn payload(ledger: &dyn Ledger, seq: u64) -> CheckResult<Option<Vec<u8>>> {
+fn payload(ledger: &dyn Ledger, seq: u64) -> CheckOutcome<Option<Vec<u8>>> {
     let found = ledger.events(seq, 1)?.pop();
     let found = found.ok_or_else(|| format!("event {seq} is not there"))?;
     ensure(found.salt.is_some() == found.payload.is_some(), "a salt stays, or goes alone")?;
@@ -38,7 +40,7 @@ fn is_kept(error: &LedgerError, seq: u64) -> bool {
     matches!(error, LedgerError::Kept { seq: found, .. } if *found == seq)
 }
 
-pub(super) fn removed(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn removed(ledger: &dyn Ledger) -> CheckOutcome {
     for n in 0..10 {
         commit(ledger, batch().with_event(event(&format!("{{\"n\":{n}}}"))))?;
     }
@@ -63,7 +65,7 @@ pub(super) fn removed(ledger: &dyn Ledger) -> CheckResult {
     ensure(payload(ledger, 0)?.is_none(), "a second pruning did nothing")
 }
 
-pub(super) fn noted(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn noted(ledger: &dyn Ledger) -> CheckOutcome {
     commit(ledger, Batch { events: vec![event("{}"); 6], ..batch() })?;
     let prune = |seqs: &[u64]| Batch { prune: seqs.to_vec(), ..batch() };
     let noting = |seqs: &[u64]| note(seqs).map(|note| batch().with_event(note));
@@ -87,7 +89,7 @@ pub(super) fn noted(ledger: &dyn Ledger) -> CheckResult {
     ensure(payload(ledger, 4)?.is_none() && payload(ledger, 2)?.is_some(), "two notes are wrong")
 }
 
-pub(super) fn bounded(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn bounded(ledger: &dyn Ledger) -> CheckOutcome {
     let most = MAX_BATCH_PRUNE as u64;
     for _ in 0..=1 {
         commit(ledger, Batch { events: vec![event("{}"); MAX_BATCH_PRUNE], ..batch() })?;
@@ -101,7 +103,7 @@ pub(super) fn bounded(ledger: &dyn Ledger) -> CheckResult {
     ensure(payload(ledger, most / 2 - 1)?.is_none(), "what just fits is not pruned")
 }
 
-pub(super) fn kept(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn kept(ledger: &dyn Ledger) -> CheckOutcome {
     commit(ledger, batch().with_event(event("{}")))?;
     commit(ledger, batch().with_event(of_kind(EventKind::PolicyLoaded, "{}")))?;
     commit(ledger, batch().with_event(of_kind(EventKind::LogKey, "{}")))?;
@@ -116,7 +118,8 @@ pub(super) fn kept(ledger: &dyn Ledger) -> CheckResult {
             .map_err(|what| format!("event {seq} beside another: {what}"))?;
     }
     ensure(payload(ledger, 4)?.is_some(), "a refused batch pruned")?;
-    let guarded = Batch { expect: vec![Expect { key: key("none"), version: Some(1) }], ..batch() };
+    let guarded =
+        Batch { expect: vec![VersionGuard { key: key("none"), version: Some(1) }], ..batch() };
     refused(ledger, pruning(&[4])?.join(guarded), |error| {
         matches!(error, LedgerError::Conflict { .. })
     })?;
@@ -124,10 +127,10 @@ pub(super) fn kept(ledger: &dyn Ledger) -> CheckResult {
     commit(ledger, pruning(&[4])?)
 }
 
-pub(super) fn recent(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn recent(ledger: &dyn Ledger) -> CheckOutcome {
     let at = 10 * INTENT_AGE;
     let intent = |at| NewEvent { kind: EventKind::Intent, ..event_at(at, "{}") };
-    let by = |micros| -> CheckResult<Batch> {
+    let by = |micros| -> CheckOutcome<Batch> {
         let mut batch = pruning(&[0])?;
         batch.events.iter_mut().for_each(|event| event.at = Timestamp::from_micros(micros));
         Ok(batch)
@@ -138,7 +141,7 @@ pub(super) fn recent(ledger: &dyn Ledger) -> CheckResult {
     commit(ledger, by(at + INTENT_AGE)?)
 }
 
-pub(super) fn open(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn open(ledger: &dyn Ledger) -> CheckOutcome {
     let mut called = event("{}");
     called.call = CallId::parse("call_1").ok();
     commit(ledger, batch().with_event(called))?;
@@ -162,7 +165,7 @@ pub(super) fn open(ledger: &dyn Ledger) -> CheckResult {
         let tenant = Tenant::parse(tenant).map_err(|error| error.to_string())?;
         for (namespace, seq) in pairs {
             let key = RecordKey::new(tenant.clone(), namespace, "call_1");
-            let made = Put { key: key.clone(), value: b"{}".to_vec(), expires_at: None };
+            let made = RecordWrite { key: key.clone(), value: b"{}".to_vec(), expires_at: None };
             let made = Batch { put: vec![made], ..batch() };
             let at_once = pruning(&[seq])?.join(made.clone());
             refused(ledger, at_once, |error| is_kept(error, seq))

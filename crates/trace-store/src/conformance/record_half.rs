@@ -1,22 +1,22 @@
-//! Checks of records alone. The checks of a ledger's records are used again: a store of records
-//! is shown to them as a ledger whose log is empty.
+//! Checks of record stores. They reuse the checks of a ledger's records: the store is presented as
+//! a ledger whose log is empty.
 
 use std::sync::Arc;
 
 use weaver_types::ledger::{
-    Batch, Head, Ledger, LedgerError, Namespace, Record, RecordKey, RecordStore, StoredEvent,
-    Ticket,
+    Batch, CommitTicket, Ledger, LedgerError, Namespace, Record, RecordKey, RecordStore,
+    StoredEvent, TreeHead,
 };
 use weaver_types::{LogId, Tenant, Timestamp};
 
-use super::support::{CheckResult, add, batch, commit, ensure, event, key, put, record, refused};
-use super::{Check, batches, limits, records};
-use crate::log::Tip;
+use super::support::{CheckOutcome, add, batch, commit, ensure, event, key, put, record, refused};
+use super::{ConformanceCheck, batches, limits, records};
+use crate::log::LogTip;
 
-/// A store of records as a ledger without events.
+/// A record store presented as a ledger without events.
 pub(super) struct RecordsAsLedger(pub(super) Box<dyn RecordStore>);
 
-pub(super) const CHECKS: &[Check] = &[
+pub(super) const CHECKS: &[ConformanceCheck] = &[
     ("guards see the state before the batch", batches::guards),
     ("a record is replaced where it stands at the version", batches::replaced),
     ("counters keep their bounds", records::counters),
@@ -34,20 +34,25 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 impl RecordsAsLedger {
-    fn empty() -> Result<Head, LedgerError> {
+    fn empty() -> Result<TreeHead, LedgerError> {
         let log = LogId::parse("log_none").map_err(|e| LedgerError::Malformed(e.to_string()))?;
-        Ok(Tip::new(log).head())
+        Ok(LogTip::new(log).head())
     }
 }
 
 impl Ledger for RecordsAsLedger {
-    fn submit(&self, batch: Arc<Batch>) -> Ticket {
+    fn submit(&self, batch: Arc<Batch>) -> CommitTicket {
         let durability = batch.durability;
         let receipt = self.0.apply(Arc::unwrap_or_clone(batch)).and_then(|()| {
             let (at, head) = (Timestamp::default(), Self::empty()?);
-            Ok(weaver_types::ledger::Receipt { first_seq: None, at, durability, head: head.into() })
+            Ok(weaver_types::ledger::CommitReceipt {
+                first_seq: None,
+                at,
+                durability,
+                head: head.into(),
+            })
         });
-        Ticket::ready(receipt)
+        CommitTicket::ready(receipt)
     }
 
     fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
@@ -68,16 +73,16 @@ impl Ledger for RecordsAsLedger {
         Ok(Vec::new())
     }
 
-    fn head(&self) -> Result<Head, LedgerError> {
+    fn head(&self) -> Result<TreeHead, LedgerError> {
         Self::empty()
     }
 
-    fn synced_head(&self) -> Result<Head, LedgerError> {
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
         Self::empty()
     }
 }
 
-fn whole(store: &dyn Ledger) -> CheckResult {
+fn whole(store: &dyn Ledger) -> CheckOutcome {
     commit(store, put("a", b"1"))?;
     let change = || put("b", b"2").join(add("n", 1, 0..=9));
     let once = || batch().create(key("a"), b"2".to_vec(), None);
@@ -91,7 +96,7 @@ fn whole(store: &dyn Ledger) -> CheckResult {
     ensure(record(store, "b")? == Some((1, b"2".to_vec())), "the record was not written")
 }
 
-fn race(store: &dyn Ledger) -> CheckResult {
+fn race(store: &dyn Ledger) -> CheckOutcome {
     let rounds = 20;
     let won: usize = std::thread::scope(|scope| {
         let racers: Vec<_> = (0..8)
@@ -107,7 +112,7 @@ fn race(store: &dyn Ledger) -> CheckResult {
     ensure(won == rounds, format!("{won} wins in {rounds} races"))
 }
 
-fn counted(store: &dyn Ledger) -> CheckResult {
+fn counted(store: &dyn Ledger) -> CheckOutcome {
     let moved: usize = std::thread::scope(|scope| {
         let movers: Vec<_> = (0..8)
             .map(|_| {
@@ -124,7 +129,7 @@ fn counted(store: &dyn Ledger) -> CheckResult {
     ensure(found == Some(b"100".to_vec()), "the counter does not stand at its bound")
 }
 
-fn eventless(store: &dyn Ledger) -> CheckResult {
+fn eventless(store: &dyn Ledger) -> CheckOutcome {
     let told = put("a", b"1").with_event(event("{}"));
     refused(store, told, |error| matches!(error, LedgerError::Malformed(_)))?;
     let pruning = Batch { prune: vec![0], ..put("a", b"1") };

@@ -1,14 +1,15 @@
 //! Checks of records.
 
-use weaver_types::ledger::{Batch, Ledger, LedgerError, Namespace, Put, RecordKey};
+use weaver_types::ledger::{Batch, Ledger, LedgerError, Namespace, RecordKey, RecordWrite};
 use weaver_types::{Tenant, Timestamp};
 
 use super::batches::guard;
 use super::support::{
-    CheckResult, add, batch, commit, delete, ensure, event_at, key, put, put_until, record, refused,
+    CheckOutcome, add, batch, commit, delete, ensure, event_at, key, put, put_until, record,
+    refused,
 };
 
-pub(super) fn counters(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn counters(ledger: &dyn Ledger) -> CheckOutcome {
     let out = |error: &LedgerError| matches!(error, LedgerError::OutOfBounds { .. });
     commit(ledger, add("n", 3, 0..=5))?;
     refused(ledger, add("n", 3, 0..=5), out)?;
@@ -21,7 +22,7 @@ pub(super) fn counters(ledger: &dyn Ledger) -> CheckResult {
     refused(ledger, add("text", 1, 0..=5), |e| matches!(e, LedgerError::Malformed(_)))
 }
 
-pub(super) fn counter_form(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn counter_form(ledger: &dyn Ledger) -> CheckOutcome {
     commit(ledger, add("n", -7, -10..=0))?;
     ensure(record(ledger, "n")? == Some((1, b"-7".to_vec())), "a new counter is wrong")?;
     let twice = add("n", 1, -10..=0).join(add("n", 1, -10..=0));
@@ -29,7 +30,7 @@ pub(super) fn counter_form(ledger: &dyn Ledger) -> CheckResult {
     ensure(record(ledger, "n")? == Some((3, b"-5".to_vec())), "two steps of a batch are wrong")
 }
 
-pub(super) fn versions(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn versions(ledger: &dyn Ledger) -> CheckOutcome {
     for (version, value) in [(1, b"a"), (2, b"b"), (3, b"b")] {
         commit(ledger, put("r", value))?;
         ensure(record(ledger, "r")? == Some((version, value.to_vec())), "a version is wrong")?;
@@ -39,14 +40,14 @@ pub(super) fn versions(ledger: &dyn Ledger) -> CheckResult {
     ensure(record(ledger, "r")? == Some((1, Vec::new())), "a new record does not start at 1")
 }
 
-pub(super) fn removing(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn removing(ledger: &dyn Ledger) -> CheckOutcome {
     commit(ledger, delete("none"))?;
     commit(ledger, put("r", b"x"))?;
     commit(ledger, delete("r"))?;
     ensure(record(ledger, "r")?.is_none(), "it is still there")
 }
 
-pub(super) fn steps(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn steps(ledger: &dyn Ledger) -> CheckOutcome {
     commit(ledger, add("n", 4, 0..=9).join(put("n", b"20")).join(put("m", b"x")))?;
     ensure(record(ledger, "n")? == Some((2, b"20".to_vec())), "a write did not follow a count")?;
     commit(ledger, put("m", b"y").join(delete("m")))?;
@@ -57,7 +58,7 @@ pub(super) fn steps(ledger: &dyn Ledger) -> CheckResult {
     ensure(record(ledger, "t")? == Some((2, b"2".to_vec())), "a write did not follow a write")
 }
 
-pub(super) fn listed(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn listed(ledger: &dyn Ledger) -> CheckOutcome {
     let other = Tenant::parse("other").map_err(|error| error.to_string())?;
     let keys = [
         key("b"),
@@ -67,10 +68,13 @@ pub(super) fn listed(ledger: &dyn Ledger) -> CheckResult {
         RecordKey::new(other.clone(), Namespace::TokenUse, "d"),
         RecordKey::new(Tenant::default(), Namespace::Run, "e"),
     ];
-    let puts =
-        keys.iter().map(|key| Put { key: key.clone(), value: b"x".to_vec(), expires_at: None });
+    let puts = keys.iter().map(|key| RecordWrite {
+        key: key.clone(),
+        value: b"x".to_vec(),
+        expires_at: None,
+    });
     commit(ledger, Batch { put: puts.collect(), ..batch() })?;
-    let ids = |tenant: &Tenant, namespace, after: Option<&str>, limit| -> CheckResult<String> {
+    let ids = |tenant: &Tenant, namespace, after: Option<&str>, limit| -> CheckOutcome<String> {
         let page = ledger.list(tenant, namespace, after, limit)?;
         Ok(page.into_iter().map(|(id, _)| format!("[{id}]")).collect())
     };
@@ -91,7 +95,7 @@ pub(super) fn listed(ledger: &dyn Ledger) -> CheckResult {
     ensure(ids(&local, Namespace::Run, None, 10)? == "[e]", "a namespace sees another")
 }
 
-pub(super) fn exact(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn exact(ledger: &dyn Ledger) -> CheckOutcome {
     let ids = ["k", "K", "k ", "\u{e9}", "e\u{301}", "k\u{0}x", "'; drop table records; --", "%"];
     for id in ids {
         commit(ledger, put(id, id.as_bytes()))?;
@@ -105,7 +109,7 @@ pub(super) fn exact(ledger: &dyn Ledger) -> CheckResult {
     ensure(page.iter().map(|(id, _)| id).eq(sorted), "the order is not that of the bytes")
 }
 
-pub(super) fn expiry(ledger: &dyn Ledger) -> CheckResult {
+pub(super) fn expiry(ledger: &dyn Ledger) -> CheckOutcome {
     for n in 0..300 {
         commit(ledger, put_until(&format!("old{n}"), b"x", Some(500)))?;
     }

@@ -1,21 +1,22 @@
-//! Short ways to make batches and to say what is wrong.
+//! Helpers to build batches and report findings.
 
 use std::ops::RangeInclusive;
 
 use weaver_types::ledger::{
-    Add, Batch, Durability, Ledger, LedgerError, Namespace, NewEvent, Put, RecordKey,
+    Batch, CounterChange, Durability, Ledger, LedgerError, Namespace, NewEvent, RecordKey,
+    RecordWrite,
 };
 use weaver_types::{EventKind, Tenant, Timestamp};
 
 use super::OpenError;
 
-/// What a backend does wrong, as one sentence.
+/// A defect of a backend, as one sentence.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Finding(String);
 
-/// What a check gives, or what it found.
-pub(super) type CheckResult<T = ()> = Result<T, Finding>;
+/// The result of a check.
+pub(super) type CheckOutcome<T = ()> = Result<T, Finding>;
 
 impl From<String> for Finding {
     fn from(what: String) -> Self {
@@ -41,7 +42,7 @@ impl From<OpenError> for Finding {
     }
 }
 
-pub(super) fn ensure(holds: bool, what: impl Into<Finding>) -> CheckResult {
+pub(super) fn ensure(holds: bool, what: impl Into<Finding>) -> CheckOutcome {
     if holds { Ok(()) } else { Err(what.into()) }
 }
 
@@ -73,34 +74,34 @@ pub(super) fn put(id: &str, value: &[u8]) -> Batch {
 
 pub(super) fn put_until(id: &str, value: &[u8], expires_at: Option<i64>) -> Batch {
     let expires_at = expires_at.map(Timestamp::from_micros);
-    Batch { put: vec![Put { key: key(id), value: value.to_vec(), expires_at }], ..batch() }
+    Batch { put: vec![RecordWrite { key: key(id), value: value.to_vec(), expires_at }], ..batch() }
 }
 
 pub(super) fn add(id: &str, delta: i64, bounds: RangeInclusive<i64>) -> Batch {
     let (min, max) = bounds.into_inner();
-    Batch { add: vec![Add { key: key(id), delta, min, max }], ..batch() }
+    Batch { add: vec![CounterChange { key: key(id), delta, min, max }], ..batch() }
 }
 
 pub(super) fn delete(id: &str) -> Batch {
     Batch { delete: vec![key(id)], ..batch() }
 }
 
-pub(super) fn commit(ledger: &dyn Ledger, batch: Batch) -> CheckResult {
+pub(super) fn commit(ledger: &dyn Ledger, batch: Batch) -> CheckOutcome {
     ledger.commit(batch).wait().map(drop).map_err(Finding::from)
 }
 
 /// The version and value of a record.
-pub(super) fn record(ledger: &dyn Ledger, id: &str) -> CheckResult<Option<(u64, Vec<u8>)>> {
+pub(super) fn record(ledger: &dyn Ledger, id: &str) -> CheckOutcome<Option<(u64, Vec<u8>)>> {
     let record = ledger.read(&key(id))?;
     Ok(record.map(|record| (record.version, record.value)))
 }
 
-/// Commits a batch that must be refused, and checks that nothing of it shows.
+/// Commits a batch that must be refused, and checks that it had no effect.
 pub(super) fn refused(
     ledger: &dyn Ledger,
     batch: Batch,
     fits: impl FnOnce(&LedgerError) -> bool,
-) -> CheckResult {
+) -> CheckOutcome {
     let watched: Vec<RecordKey> = batch.puts().map(|put| put.key.clone()).collect();
     let read = |ledger: &dyn Ledger| -> Result<Vec<_>, LedgerError> {
         watched.iter().filter(|key| key.id.len() <= 512).map(|key| ledger.read(key)).collect()

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use weaver_types::ledger::{
-    Add, BlobId, Head, Namespace, Receipt, Record, RecordKey, StoredEvent, Ticket,
+    BlobId, CommitReceipt, CommitTicket, CounterChange, Namespace, Record, RecordKey, StoredEvent,
+    TreeHead,
 };
 use weaver_types::{Digest, EventKind, LogId, OsRandom, Random, RandomError, Tenant, Timestamp};
 
@@ -17,10 +18,10 @@ type Page = Vec<(String, Record)>;
 /// A ledger that does one thing otherwise than the one in memory.
 struct Faulty {
     inner: MemoryLedger,
-    commit: fn(&MemoryLedger, Batch) -> Result<Receipt, LedgerError>,
+    commit: fn(&MemoryLedger, Batch) -> Result<CommitReceipt, LedgerError>,
     events: fn(u64, &mut Vec<StoredEvent>),
-    head: fn(&mut Head),
-    synced: fn(&mut Head),
+    head: fn(&mut TreeHead),
+    synced: fn(&mut TreeHead),
     record: fn(&RecordKey, &mut Option<Record>),
     list: fn(&Tenant, &mut Page),
 }
@@ -29,7 +30,7 @@ fn log() -> LogId {
     LogId::parse("log_1").unwrap()
 }
 
-fn right(ledger: &MemoryLedger, batch: Batch) -> Result<Receipt, LedgerError> {
+fn right(ledger: &MemoryLedger, batch: Batch) -> Result<CommitReceipt, LedgerError> {
     ledger.commit(batch).wait()
 }
 
@@ -47,8 +48,8 @@ fn honest() -> Faulty {
 }
 
 impl Ledger for Faulty {
-    fn submit(&self, batch: Arc<Batch>) -> Ticket {
-        Ticket::ready((self.commit)(&self.inner, Arc::unwrap_or_clone(batch)))
+    fn submit(&self, batch: Arc<Batch>) -> CommitTicket {
+        CommitTicket::ready((self.commit)(&self.inner, Arc::unwrap_or_clone(batch)))
     }
 
     fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
@@ -75,20 +76,20 @@ impl Ledger for Faulty {
         Ok(events)
     }
 
-    fn head(&self) -> Result<Head, LedgerError> {
+    fn head(&self) -> Result<TreeHead, LedgerError> {
         let mut head = self.inner.head()?;
         (self.head)(&mut head);
         Ok(head)
     }
 
-    fn synced_head(&self) -> Result<Head, LedgerError> {
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
         let mut head = self.inner.synced_head()?;
         (self.synced)(&mut head);
         Ok(head)
     }
 }
 
-fn with_commit(commit: fn(&MemoryLedger, Batch) -> Result<Receipt, LedgerError>) -> Faulty {
+fn with_commit(commit: fn(&MemoryLedger, Batch) -> Result<CommitReceipt, LedgerError>) -> Faulty {
     Faulty { commit, ..honest() }
 }
 
@@ -107,17 +108,17 @@ macro_rules! told {
     };
 }
 
-type Row = (fn(&dyn Ledger) -> CheckResult, Faulty, &'static str);
+type EventRow = (fn(&dyn Ledger) -> CheckOutcome, Faulty, &'static str);
 
-fn found<const N: usize>(rows: [Row; N]) {
+fn found<const N: usize>(rows: [EventRow; N]) {
     for (check, faulty, wanted) in rows {
         let said = check(&faulty).err().map(|what| what.to_string()).unwrap_or_default();
         assert!(said.contains(wanted), "found `{said}` where it should be `{wanted}`");
     }
 }
 
-fn other_root(head: &Head) -> Head {
-    Head { root: Digest::from_bytes([9; 32]), ..head.clone() }
+fn other_root(head: &TreeHead) -> TreeHead {
+    TreeHead { root: Digest::from_bytes([9; 32]), ..head.clone() }
 }
 
 mod backends;

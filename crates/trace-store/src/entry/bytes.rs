@@ -1,21 +1,21 @@
-//! The bytes of a header, written and read without a detour over a JSON value. The field names
-//! stand in the order of the canonical form.
+//! Writes and parses the bytes of a header without an intermediate JSON value. The field names
+//! appear in canonical order.
 
 use std::borrow::Cow;
 
-use weaver_types::canonical::Buffer;
+use weaver_types::canonical::JsonBuffer;
 use weaver_types::digest::Digest;
 use weaver_types::{CallId, EventKind, LogId, RunId, Timestamp};
 
-use super::{HEADER_VERSION, HeaderRef};
+use super::{EventHeaderRef, HEADER_VERSION};
 
 /// The largest magnitude of an integer in a record.
 const SAFE: u64 = 1 << 53;
-/// Bytes of a header without its texts: names, quotes, the commitment, the longest numbers.
+/// Bytes of a header besides its texts: names, quotes, the commitment, the longest numbers.
 const FIXED: usize = 176;
 
 /// The canonical bytes; `None` when a number lies beyond 2^53.
-pub(super) fn write(header: &HeaderRef<'_>) -> Option<Vec<u8>> {
+pub(super) fn write(header: &EventHeaderRef<'_>) -> Option<Vec<u8>> {
     let at = header.at.micros();
     if at.unsigned_abs() > SAFE || header.seq > SAFE {
         return None;
@@ -24,36 +24,36 @@ pub(super) fn write(header: &HeaderRef<'_>) -> Option<Vec<u8>> {
         + header.run.as_ref().map_or(0, |run| run.len())
         + header.log.len()
         + header.kind.as_str().len();
-    let mut out = Buffer::with_room(FIXED + texts);
-    out.word(b"{\"at\":");
+    let mut out = JsonBuffer::with_capacity(FIXED + texts);
+    out.write_raw(b"{\"at\":");
     if at < 0 {
         out.push(b'-');
     }
-    out.number(at.unsigned_abs());
+    out.write_integer(at.unsigned_abs());
     if let Some(call) = &header.call {
-        out.word(b",\"call\":");
-        out.text(call);
+        out.write_raw(b",\"call\":");
+        out.write_string(call);
     }
-    out.word(b",\"commit\":\"sha256:");
-    out.word(&hex(header.commit.as_bytes()));
-    out.word(b"\",\"log\":");
-    out.text(&header.log);
+    out.write_raw(b",\"commit\":\"sha256:");
+    out.write_raw(&hex(header.commit.as_bytes()));
+    out.write_raw(b"\",\"log\":");
+    out.write_string(&header.log);
     if let Some(run) = &header.run {
-        out.word(b",\"run\":");
-        out.text(run);
+        out.write_raw(b",\"run\":");
+        out.write_string(run);
     }
-    out.word(b",\"seq\":");
-    out.number(header.seq);
-    out.word(b",\"type\":\"");
-    out.word(header.kind.as_str().as_bytes());
-    out.word(b"\",\"v\":");
-    out.number(HEADER_VERSION);
+    out.write_raw(b",\"seq\":");
+    out.write_integer(header.seq);
+    out.write_raw(b",\"type\":\"");
+    out.write_raw(header.kind.as_str().as_bytes());
+    out.write_raw(b"\",\"v\":");
+    out.write_integer(HEADER_VERSION);
     out.push(b'}');
     Some(out.into_vec())
 }
 
 fn hex(bytes: &[u8; 32]) -> [u8; 64] {
-    // No table: this way the compiler does several at once.
+    // Computed without a table, so that the compiler vectorises it.
     let digit = |nibble: u8| nibble + b'0' + if nibble > 9 { b'a' - b'0' - 10 } else { 0 };
     let mut out = [0; 64];
     for (pair, byte) in out.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
@@ -62,9 +62,9 @@ fn hex(bytes: &[u8; 32]) -> [u8; 64] {
     out
 }
 
-/// What stands in a header, when the bytes are canonical beyond doubt and every identifier keeps its
-/// rule; `None` asks for a closer look.
-pub(super) fn glance(bytes: &[u8]) -> Option<HeaderRef<'_>> {
+/// Parses a header that is certain to be canonical and whose identifiers are all valid; `None`
+/// means that the slow path must decide.
+pub(super) fn glance(bytes: &[u8]) -> Option<EventHeaderRef<'_>> {
     let mut walk = Walk { rest: bytes };
     walk.word(b"{\"at\":")?;
     let negative = walk.word(b"-").is_some();
@@ -86,7 +86,7 @@ pub(super) fn glance(bytes: &[u8]) -> Option<HeaderRef<'_>> {
     let kind = walk.optional(b",\"type\":\"", EventKind::parse)??;
     walk.word(b",\"v\":1}")?;
     let at = Timestamp::from_micros(if negative { -at } else { at });
-    walk.rest.is_empty().then_some(HeaderRef { log, seq, at, kind, run, call, commit })
+    walk.rest.is_empty().then_some(EventHeaderRef { log, seq, at, kind, run, call, commit })
 }
 
 struct Walk<'a> {
@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
         (value <= SAFE).then_some(value)
     }
 
-    /// A field that may be missing: its text is plain ASCII without escapes.
+    /// An optional field whose text is plain ASCII without escapes.
     fn optional<T>(
         &mut self,
         name: &[u8],
@@ -136,12 +136,12 @@ impl<'a> Walk<'a> {
             all |= high | low;
             *byte = high << 4 | low;
         }
-        // One look at the end instead of one for each digit.
+        // One check at the end instead of one per digit.
         (all < 16).then(|| Digest::from_bytes(bytes))
     }
 }
 
-/// The value of a lower-case hexadecimal digit; of anything else 16 or more.
+/// The value of a lower-case hexadecimal digit; at least 16 for any other byte.
 fn nibble(digit: u8) -> u8 {
     match digit {
         b'0'..=b'9' => digit - b'0',

@@ -1,14 +1,14 @@
 use super::*;
 
-fn header() -> Header {
-    Header {
+fn header() -> EventHeader {
+    EventHeader {
         log: LogId::parse("log_1").unwrap(),
         seq: 7,
         at: Timestamp::from_micros(42),
         kind: EventKind::Intent,
         run: None,
         call: Some(CallId::parse("call_1").unwrap()),
-        commit: commitment(&[1; SALT], b"{}"),
+        commit: commitment(&[1; SALT_BYTES], b"{}"),
     }
 }
 
@@ -19,7 +19,7 @@ fn the_bytes_are_pinned() {
         String::from_utf8(bytes.clone()).unwrap(),
         r#"{"at":42,"call":"call_1","commit":"sha256:adaf1902480a8716e83568973a67b1c822dcf9748edd39f8a55aee8e70c0a7e8","log":"log_1","seq":7,"type":"call.intent","v":1}"#
     );
-    assert_eq!(Header::parse(&bytes), Ok(header()));
+    assert_eq!(EventHeader::parse(&bytes), Ok(header()));
 }
 
 #[test]
@@ -35,10 +35,10 @@ fn only_what_was_written_is_read() {
         ("\"call_1\"", "null"),
         ("sha256:", "sha512:"),
     ] {
-        assert!(Header::parse(text.replace(from, to).as_bytes()).is_err(), "{from} {to}");
+        assert!(EventHeader::parse(text.replace(from, to).as_bytes()).is_err(), "{from} {to}");
     }
     assert_eq!(
-        Header::parse(text.replace("\"v\":1", "\"v\":2").as_bytes()),
+        EventHeader::parse(text.replace("\"v\":1", "\"v\":2").as_bytes()),
         Err(HeaderError::Newer { found: 2 })
     );
 }
@@ -50,7 +50,7 @@ fn a_commitment_of_other_digits_is_refused_wherever_they_stand() {
     let with = |place: usize, digits: &str| {
         let mut text = text.clone();
         text.replace_range(at + place..at + place + digits.len(), digits);
-        Header::parse(text.as_bytes())
+        EventHeader::parse(text.as_bytes())
     };
     assert!(with(0, &"0".repeat(64)).is_ok() && with(0, &"f".repeat(64)).is_ok());
     let bad = Err(HeaderError::Field { field: "commit".to_owned() });
@@ -83,14 +83,14 @@ fn every_field_that_is_missing_unknown_or_malformed_is_named() {
         let changed = text.replace(from, to);
         assert_ne!(changed, text, "{from}");
         let wanted = Err(HeaderError::Field { field: field.to_owned() });
-        assert_eq!(Header::parse(changed.as_bytes()), wanted, "{changed}");
+        assert_eq!(EventHeader::parse(changed.as_bytes()), wanted, "{changed}");
     }
     let long = text.replace("\"v\":1", &format!("\"v\":1,\"w{}\":1", "x".repeat(60)));
     let cut = HeaderError::Field { field: format!("w{}", "x".repeat(39)) };
-    assert_eq!(Header::parse(long.as_bytes()), Err(cut));
+    assert_eq!(EventHeader::parse(long.as_bytes()), Err(cut));
     let cut = text.strip_prefix('{').unwrap();
     for bad in ["", "7", "[]", cut, &format!("{text} "), &text.replace(":42", ":042")] {
-        assert_eq!(Header::parse(bad.as_bytes()), Err(HeaderError::Form), "{bad}");
+        assert_eq!(EventHeader::parse(bad.as_bytes()), Err(HeaderError::Form), "{bad}");
     }
 }
 
@@ -106,22 +106,22 @@ fn numbers_go_up_to_2_to_the_53_and_no_further() {
         (0, -(1 << 53) - 1, false),
         (0, i64::MIN, false),
     ] {
-        let header = Header { seq, at: Timestamp::from_micros(at), ..header() };
+        let header = EventHeader { seq, at: Timestamp::from_micros(at), ..header() };
         let bytes = header.to_bytes();
         assert_eq!(bytes.is_ok(), fits, "{seq} {at}");
         if let Ok(bytes) = bytes {
-            assert_eq!(Header::parse(&bytes), Ok(header));
+            assert_eq!(EventHeader::parse(&bytes), Ok(header));
         }
     }
     let text = String::from_utf8(header().to_bytes().unwrap()).unwrap();
     for number in ["9007199254740993", "99999999999999999", "-0", "00", "-", ""] {
         let changed = text.replace("\"at\":42", &format!("\"at\":{number}"));
-        assert!(Header::parse(changed.as_bytes()).is_err(), "{number}");
+        assert!(EventHeader::parse(changed.as_bytes()).is_err(), "{number}");
     }
 }
 
 /// The canonical bytes by the long way.
-fn slowly(header: &Header) -> Vec<u8> {
+fn slowly(header: &EventHeader) -> Vec<u8> {
     let mut map = Map::new();
     map.insert("v".to_owned(), HEADER_VERSION.into());
     map.insert("log".to_owned(), header.log.as_str().into());
@@ -148,7 +148,7 @@ proptest::proptest! {
         commit in proptest::array::uniform32(0..=255_u8),
         (place, byte) in (0..200_usize, 0..=255_u8),
     ) {
-        let header = Header {
+        let header = EventHeader {
             at: Timestamp::from_micros(at),
             seq,
             run: run.and_then(|run| RunId::parse(run).ok()),
@@ -158,19 +158,19 @@ proptest::proptest! {
         };
         let mut bytes = header.to_bytes().unwrap();
         assert_eq!(bytes, slowly(&header));
-        assert_eq!(Header::parse(&bytes), Ok(header.clone()));
-        assert_eq!(Header::parse_closely(&bytes), Ok(header));
+        assert_eq!(EventHeader::parse(&bytes), Ok(header.clone()));
+        assert_eq!(EventHeader::parse_closely(&bytes), Ok(header));
         if let Some(changed) = bytes.get_mut(place) {
             *changed = byte;
         }
-        assert_eq!(Header::parse(&bytes), Header::parse_closely(&bytes));
+        assert_eq!(EventHeader::parse(&bytes), EventHeader::parse_closely(&bytes));
     }
 }
 
 #[test]
 fn every_kind_is_written_as_it_is() {
     for kind in EventKind::ALL {
-        let header = Header { kind: *kind, ..header() };
+        let header = EventHeader { kind: *kind, ..header() };
         assert_eq!(header.to_bytes().unwrap(), slowly(&header));
     }
 }
@@ -178,7 +178,7 @@ fn every_kind_is_written_as_it_is() {
 #[test]
 fn plain_headers_need_no_closer_look() {
     let bytes = header().to_bytes().unwrap();
-    assert_eq!(bytes::glance(&bytes), Some(HeaderRef::from(header())));
-    let beyond = Header { seq: (1 << 53) + 1, ..header() };
+    assert_eq!(bytes::glance(&bytes), Some(EventHeaderRef::from(header())));
+    let beyond = EventHeader { seq: (1 << 53) + 1, ..header() };
     assert_eq!(beyond.to_bytes(), Err(HeaderError::Form));
 }

@@ -1,4 +1,4 @@
-//! Why an export was not made.
+//! Errors of exports.
 
 use std::fmt;
 
@@ -6,23 +6,23 @@ use weaver_types::ledger::LedgerError;
 
 use crate::query::QueryError;
 
-/// Why an export was not made, or not to its end.
+/// Why an export failed or stopped early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
     /// A bundle is of one run, and the filter names none.
     #[error("a bundle is of one run; name it with run:ID")]
     NoRun,
-    /// Nothing that the form could hold.
+    /// The run has nothing that the format could represent.
     #[error("there is no call and no shortlist of this run in the log")]
     Nothing,
-    /// More than the form is made for.
+    /// The export exceeds the limit of the format.
     #[error("the export is too large: {0}; narrow it with since: and until:")]
     TooLarge(&'static str),
-    /// A value that the form cannot hold.
+    /// A value that the format cannot represent.
     #[error("an event has a value that the form cannot hold: {0}")]
     Form(String),
-    /// The question is malformed, or the log cannot be read.
+    /// The query is malformed, or the log cannot be read.
     #[error(transparent)]
     Query(#[from] QueryError),
     /// The output cannot be written.

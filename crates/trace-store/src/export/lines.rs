@@ -1,4 +1,4 @@
-//! JSON lines: each event exactly as it is stored.
+//! JSON lines: each event exactly as stored.
 
 use std::io::Write;
 
@@ -6,24 +6,24 @@ use serde_json::Value;
 use weaver_types::ledger::StoredEvent;
 
 use super::error::ExportError;
-use crate::query::{Filter, Lookup, each, rows_of};
-use crate::verify::{self, Source};
+use crate::query::{CandidateLookup, EventFilter, for_each_event, rows_in};
+use crate::verify::{self, LogSource};
 
-/// One object an event: `header` as its canonical text, and `salt` in base64 with `payload` as its
-/// canonical text unless they are pruned.
+/// Writes one object per event: `header` as its canonical text and, unless pruned, `salt` in base64
+/// and `payload` as its canonical text.
 pub(super) fn write(
-    source: &dyn Source,
-    lookup: Option<&dyn Lookup>,
-    filter: &Filter,
+    source: &dyn LogSource,
+    lookup: Option<&dyn CandidateLookup>,
+    filter: &EventFilter,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError> {
     let mut count = 0;
-    if *filter == Filter::default() {
+    if *filter == EventFilter::default() {
         let size = source.extent()?.head.size;
         let mut at = 0;
         while at < size {
             let end = at.saturating_add(500).min(size);
-            for row in rows_of(source, at..end)? {
+            for row in rows_in(source, at..end)? {
                 event(out, &row.event)?;
                 count += 1;
             }
@@ -31,7 +31,7 @@ pub(super) fn write(
         }
         return Ok(count);
     }
-    each(source, lookup, filter, |facts| {
+    for_each_event(source, lookup, filter, |facts| {
         for row in source.rows(facts.seq, 1)? {
             event(out, &row.event)?;
             count += 1;

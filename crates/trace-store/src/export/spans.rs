@@ -1,11 +1,10 @@
-//! Spans of OpenTelemetry's conventions for generative AI, as one OTLP JSON file.
+//! Spans by OpenTelemetry's semantic conventions for generative AI, as one OTLP JSON file.
 //!
-//! Names and forms are those of `opentelemetry/proto/trace/v1/trace.proto` and
-//! `common/v1/common.proto` in OTLP's JSON form: lower camel case, ids in hexadecimal, 64-bit numbers
-//! as text, enums as numbers. Attributes are those of the span `execute_tool` of the semantic
-//! conventions; what these have no name for begins with `weaver.`. A trace is a run: its id is the
-//! one that the run was begun with, or derived from log and run, so that one log always gives the
-//! same.
+//! Names and formats follow `opentelemetry/proto/trace/v1/trace.proto` and `common/v1/common.proto`
+//! in OTLP's JSON encoding: lower camel case, ids in hexadecimal, 64-bit numbers as strings, enums
+//! as numbers. Attributes follow the span `execute_tool` of the semantic conventions; attributes
+//! without a name there begin with `weaver.`. A trace is a run. Its id is the one that the run was
+//! started with, or derived from log and run, so that exports of one log always agree.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,24 +14,26 @@ use sha2::{Digest as _, Sha256};
 use weaver_types::{EventKind, Timestamp, hex};
 
 use super::error::ExportError;
-use super::paired;
+use super::for_each_call;
 use crate::project::{CallEvents, MAX_RUNS};
-use crate::query::{Facts, Field, Filter, Lookup, QueryError, Question, ask};
-use crate::verify::Source;
+use crate::query::{
+    CandidateLookup, EventFacts, EventFilter, FilterField, LogQuery, QueryError, ask,
+};
+use crate::verify::LogSource;
 
-/// The version of the conventions that the attributes follow.
+/// The version of the semantic conventions that the attributes follow.
 pub const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.41.0";
 /// `SPAN_KIND_INTERNAL`.
 const INTERNAL: u8 = 1;
 /// `STATUS_CODE_ERROR`.
 const ERROR: u8 = 2;
 
-/// One span a call, refused ones and looks at results too. Written one by one, so that a long log
-/// needs little memory.
+/// Writes one span per call, including refused calls and later views of results. Spans are written
+/// one by one, so that a long log needs little memory.
 pub(super) fn write(
-    source: &dyn Source,
-    lookup: Option<&dyn Lookup>,
-    filter: &Filter,
+    source: &dyn LogSource,
+    lookup: Option<&dyn CandidateLookup>,
+    filter: &EventFilter,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError> {
     let log = source.extent()?.head.log;
@@ -48,9 +49,9 @@ pub(super) fn write(
          \"scopeSpans\":[{{\"scope\":{scope},\"schemaUrl\":\"{SCHEMA_URL}\",\"spans\":["
     )?;
     let mut first = true;
-    let mut traces = Traces { log: log.as_str(), source, lookup, known: BTreeMap::new() };
-    let count = paired(source, lookup, filter, &mut |paired| {
-        let Some(span) = span(&mut traces, paired)? else { return Ok(()) };
+    let mut traces = TraceIds { log: log.as_str(), source, lookup, by_run: BTreeMap::new() };
+    let count = for_each_call(source, lookup, filter, &mut |call_events| {
+        let Some(span) = span(&mut traces, call_events)? else { return Ok(()) };
         let comma = if std::mem::take(&mut first) { "" } else { "," };
         write!(out, "{comma}\n{span}")?;
         Ok(())
@@ -59,27 +60,27 @@ pub(super) fn write(
     Ok(count)
 }
 
-/// The traces of runs: that which the run names, wherever in the log it does.
-struct Traces<'a> {
+/// The trace ids of runs: the id that `run.started` names, wherever in the log that is.
+struct TraceIds<'a> {
     log: &'a str,
-    source: &'a dyn Source,
-    lookup: Option<&'a dyn Lookup>,
-    known: BTreeMap<String, String>,
+    source: &'a dyn LogSource,
+    lookup: Option<&'a dyn CandidateLookup>,
+    by_run: BTreeMap<String, String>,
 }
 
-impl Traces<'_> {
-    fn of(&mut self, facts: &Facts) -> Result<String, QueryError> {
+impl TraceIds<'_> {
+    fn trace_id(&mut self, facts: &EventFacts) -> Result<String, QueryError> {
         let Some(run) = facts.run() else {
             return Ok(digest(&[self.log, facts.call().unwrap_or_default()], 16));
         };
-        if let Some(known) = self.known.get(run) {
-            return Ok(known.clone());
+        if let Some(by_run) = self.by_run.get(run) {
+            return Ok(by_run.clone());
         }
-        let filter = Filter::default()
-            .with(Field::Event, EventKind::RunStarted.as_str())
-            .with(Field::Run, run);
+        let filter = EventFilter::default()
+            .with(FilterField::Event, EventKind::RunStarted.as_str())
+            .with(FilterField::Run, run);
         let page =
-            ask(self.source, self.lookup, &Question { limit: 1, ..Question::oldest(filter) })?;
+            ask(self.source, self.lookup, &LogQuery { limit: 1, ..LogQuery::oldest(filter) })?;
         let named = page.events.first().and_then(|started| started.text(&["trace_id"]));
         let named = named.filter(|id| {
             id.len() == 32
@@ -87,28 +88,28 @@ impl Traces<'_> {
                 && id.bytes().any(|b| b != b'0')
         });
         let trace = named.map_or_else(|| digest(&[self.log, run], 16), str::to_owned);
-        if self.known.len() >= MAX_RUNS {
-            self.known.pop_first();
+        if self.by_run.len() >= MAX_RUNS {
+            self.by_run.pop_first();
         }
-        self.known.insert(run.to_owned(), trace.clone());
+        self.by_run.insert(run.to_owned(), trace.clone());
         Ok(trace)
     }
 }
 
 /// The span of a call.
-fn span(traces: &mut Traces<'_>, paired: &CallEvents) -> Result<Option<Value>, QueryError> {
-    let first = match paired {
+fn span(traces: &mut TraceIds<'_>, call_events: &CallEvents) -> Result<Option<Value>, QueryError> {
+    let first = match call_events {
         CallEvents::Executed { intent, outcome } => intent.as_deref().or(outcome.as_deref()),
         CallEvents::Refused(facts) | CallEvents::Viewed(facts) => Some(&**facts),
         CallEvents::Other(_) => None,
     };
     let Some(first) = first else { return Ok(None) };
-    let trace = traces.of(first)?;
-    Ok(told(&trace, paired))
+    let trace = traces.trace_id(first)?;
+    Ok(span_json(&trace, call_events))
 }
 
-fn told(trace: &str, paired: &CallEvents) -> Option<Value> {
-    let (first, last, outcome) = match paired {
+fn span_json(trace: &str, call_events: &CallEvents) -> Option<Value> {
+    let (first, last, outcome) = match call_events {
         CallEvents::Executed { intent, outcome } => {
             let first = intent.as_deref().or(outcome.as_deref())?;
             (first, outcome.as_deref().unwrap_or(first), outcome.as_deref())
@@ -120,7 +121,7 @@ fn told(trace: &str, paired: &CallEvents) -> Option<Value> {
     };
     let call = first.call()?;
     let capability = first.capability().unwrap_or("unknown");
-    let (operation, refused) = match paired {
+    let (operation, refused) = match call_events {
         CallEvents::Viewed(_) => ("view_result", false),
         CallEvents::Refused(_) => ("execute_tool", true),
         _ => ("execute_tool", false),
@@ -147,7 +148,7 @@ fn told(trace: &str, paired: &CallEvents) -> Option<Value> {
     add("weaver.reason", first.reason());
     add("weaver.request", first.request());
     add("weaver.handle", last.handle());
-    add("weaver.outcome", outcome.and_then(Facts::outcome));
+    add("weaver.outcome", outcome.and_then(EventFacts::outcome));
     add("weaver.label.confidentiality", last.label().map(|(level, _)| level));
     add("weaver.label.integrity", last.label().map(|(_, trust)| trust));
     attributes.push(number("weaver.seq", first.seq));
@@ -170,10 +171,10 @@ fn told(trace: &str, paired: &CallEvents) -> Option<Value> {
     }))
 }
 
-/// The `error.type` of a call whose outcome nobody saw.
+/// The `error.type` of a call whose outcome is unknown.
 const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 
-fn error_of(outcome: Option<&Facts>) -> Option<String> {
+fn error_of(outcome: Option<&EventFacts>) -> Option<String> {
     let Some(facts) = outcome else { return Some(OUTCOME_UNKNOWN.to_owned()) };
     match facts.outcome() {
         Some("failure") => Some(reason_or_other(facts)),
@@ -182,12 +183,12 @@ fn error_of(outcome: Option<&Facts>) -> Option<String> {
     }
 }
 
-fn reason_or_other(facts: &Facts) -> String {
+fn reason_or_other(facts: &EventFacts) -> String {
     facts.reason().unwrap_or("_OTHER").to_owned()
 }
 
-/// The span of a call: the first 16 hexadecimal digits of its id, as results name it. An id with
-/// fewer is hashed.
+/// The span id of a call: the first 16 hexadecimal digits of its id, as in results. An id with
+/// fewer digits is hashed.
 fn span_id(call: &str) -> String {
     let id = call.strip_prefix("call_").unwrap_or(call);
     let digits: String = id.chars().filter(char::is_ascii_hexdigit).take(16).collect();

@@ -5,27 +5,28 @@ use std::io::Write;
 use weaver_types::EventKind;
 
 use super::error::ExportError;
-use crate::query::{Facts, Filter, Lookup, each};
-use crate::verify::Source;
+use crate::query::{CandidateLookup, EventFacts, EventFilter, for_each_event};
+use crate::verify::LogSource;
 
 const COLUMNS: [&str; 17] = [
     "seq", "at", "event", "run", "call", "principal", "capability", "verdict", "reason", "outcome",
     "confidentiality", "integrity", "request", "handle", "token", "latency_us", "retries",
 ];
-/// With what a cell begins that a spreadsheet would take for a formula.
+/// First characters by which a spreadsheet would take a cell for a formula (CSV injection).
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// RFC 4180, with a line of names. A cell that a spreadsheet would take for a formula gets an
-/// apostrophe before it; so does one that begins with an apostrophe, so that it can be taken off.
+/// Writes RFC 4180 CSV with a header line. A cell that a spreadsheet would take for a formula is
+/// prefixed with an apostrophe; so is one that begins with an apostrophe, so that the prefix can be
+/// removed again.
 pub(super) fn write(
-    source: &dyn Source,
-    lookup: Option<&dyn Lookup>,
-    filter: &Filter,
+    source: &dyn LogSource,
+    lookup: Option<&dyn CandidateLookup>,
+    filter: &EventFilter,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError> {
     let mut count = 0;
     write!(out, "{}\r\n", COLUMNS.join(","))?;
-    each(source, lookup, filter, |facts| {
+    for_each_event(source, lookup, filter, |facts| {
         let cells: Vec<String> = row(&facts).iter().map(|text| cell(text)).collect();
         write!(out, "{}\r\n", cells.join(","))?;
         count += 1;
@@ -34,7 +35,7 @@ pub(super) fn write(
     Ok(count)
 }
 
-fn row(facts: &Facts) -> [String; 17] {
+fn row(facts: &EventFacts) -> [String; 17] {
     let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
     let number = |value: Option<u64>| value.map(|n| n.to_string()).unwrap_or_default();
     let label = facts.label();

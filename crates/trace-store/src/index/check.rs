@@ -1,17 +1,17 @@
-//! Checking: the index made anew from the log, and compared.
+//! Checks the index against one rebuilt from the log.
 
 use rusqlite::Connection;
 
 use super::error::IndexError;
-use super::file::{Index, Status};
-use crate::verify::Source;
+use super::file::{Index, IndexStatus};
+use crate::verify::LogSource;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexCheck {
     /// How many events were compared.
     pub events: u64,
-    /// How many entries (a term of an event, or the sums of a block) stand in one of the two alone.
+    /// How many entries (a term of an event, or the sums of a block) exist in only one of the two.
     pub wrong: u64,
 }
 
@@ -21,46 +21,46 @@ const ENTRIES: &str = "SELECT term, doc FROM temp.entries";
 const BLOCKS: &str = "SELECT sums, first FROM blocks ORDER BY first";
 
 impl Index {
-    /// Makes the index anew from the log in a file beside it, compares, and removes that file. It
-    /// compares what both have: the index as it stood when the check began.
+    /// Rebuilds the index from the log in a temporary file, compares the two, and removes that
+    /// file. It compares the range that both cover: the index as it stood when the check began.
     ///
     /// # Errors
-    /// [`IndexError`], when either cannot be read or made.
+    /// [`IndexError`], when either cannot be read or built.
     pub fn check(
         &self,
-        source: &dyn Source,
+        source: &dyn LogSource,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<IndexCheck, IndexError> {
         self.catch_up(source, progress)?;
-        let mut place = self.path().as_os_str().to_owned();
-        place.push(format!(".check-{}", super::file::unique()));
-        let place = std::path::PathBuf::from(place);
-        let outcome = self.compare(source, &place, progress);
-        let _ = std::fs::remove_file(&place);
+        let mut temporary = self.path().as_os_str().to_owned();
+        temporary.push(format!(".check-{}", super::file::unique_suffix()));
+        let temporary = std::path::PathBuf::from(temporary);
+        let outcome = self.compare(source, &temporary, progress);
+        let _ = std::fs::remove_file(&temporary);
         outcome
     }
 
     fn compare(
         &self,
-        source: &dyn Source,
-        place: &std::path::Path,
+        source: &dyn LogSource,
+        temporary: &std::path::Path,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<IndexCheck, IndexError> {
-        let anew = Self::make(place, source)?;
-        let Status { position, .. } = self.status(source)?;
+        let rebuilt = Self::create_file(temporary, source)?;
+        let IndexStatus { position, .. } = self.status(source)?;
         loop {
-            let status = anew.step(source)?;
+            let status = rebuilt.step(source)?;
             progress(status.position.min(position), position);
             if status.position >= position {
                 break;
             }
         }
-        // Both to the same place: the log may have grown meanwhile.
-        while self.status(source)?.position < anew.status(source)?.position {
+        // Bring both to the same position: the log may have grown meanwhile.
+        while self.status(source)?.position < rebuilt.status(source)?.position {
             self.step(source)?;
         }
-        let status = anew.status(source)?;
-        let (ours, theirs) = (self.db(), anew.db());
+        let status = rebuilt.status(source)?;
+        let (ours, theirs) = (self.db(), rebuilt.db());
         let wrong = (|| {
             ours.execute_batch(&format!("DROP TABLE IF EXISTS temp.entries; {TERMS}"))?;
             theirs.execute_batch(TERMS)?;
@@ -72,7 +72,7 @@ impl Index {
     }
 }
 
-/// How many rows stand in one of two ordered lists alone.
+/// How many rows exist in only one of two sorted lists.
 fn differences(ours: &Connection, theirs: &Connection, sql: &str) -> rusqlite::Result<u64> {
     let (mut left, mut right) = (ours.prepare(sql)?, theirs.prepare(sql)?);
     let (mut left, mut right) = (left.query([])?, right.query([])?);

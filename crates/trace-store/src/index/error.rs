@@ -1,15 +1,15 @@
-//! Why the index could not be used. None of it touches the log.
+//! Errors of the index. None of them affects the log.
 
 use weaver_types::ledger::LedgerError;
 
-/// Why the index could not be used or built. Questions are then answered by scanning.
+/// Why the index could not be used or built. Queries then scan the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// Another process builds it at this moment.
+    /// Another process is building it.
     #[error("another process is building the index; wait, or ask without it")]
     Busy,
-    /// A later build made it.
+    /// A later build created it.
     #[error(
         "the index has version {found}, this build knows {known}; use the newer build, or delete it"
     )]
@@ -19,10 +19,10 @@ pub enum IndexError {
         /// The version of this build.
         known: i64,
     },
-    /// It is not what was written: torn, of another log, or removed while it was open.
+    /// The file is corrupt, belongs to another log, or was removed while open.
     #[error("the index cannot be used ({0}); it is made anew when it is opened again")]
     Torn(String),
-    /// Its file cannot be made, read or written.
+    /// The file cannot be created, read or written.
     #[error("the index at {path}: {problem}")]
     Failed {
         /// Where.

@@ -1,4 +1,4 @@
-//! The file of the index: its form, opening it, making it anew.
+//! The index file: its schema, and how it is opened and recreated.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,22 +6,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
-use weaver_types::ledger::Head;
+use weaver_types::ledger::TreeHead;
 
 use super::error::IndexError;
-use crate::verify::Source;
+use crate::verify::LogSource;
 
 /// The `application_id` of an index file: the ASCII text `WvIx`.
 pub const INDEX_APPLICATION_ID: i64 = 0x5776_4978;
-/// The version of the index, in the file's `user_version`: of its tables, and of what it takes from
-/// an event.
+/// The version of the index, in the file's `user_version`. It covers the tables and the terms that
+/// are derived from an event.
 pub const INDEX_VERSION: i64 = 2;
-/// How long a statement waits for another process's short step.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a statement waits for a short step of another process.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `meta` says of which log it is, up to where it goes, with which leaf that ends, how long the log
-/// was when it was begun, and whether anything was removed since it was last put in order. `purge`
-/// holds what is pruned and still has to leave. `blocks` holds sums over a block of events each.
+/// `meta` holds the log's id, the indexed position, the leaf hash of the last indexed event, the
+/// size of the log when the index was created, and whether the index must be optimised because
+/// terms were removed. `purge` holds pruned ranges that must still be removed. `blocks` holds the
+/// sums of each block.
 const TABLES: &str = "
 PRAGMA auto_vacuum = FULL;
 BEGIN IMMEDIATE;
@@ -55,23 +56,23 @@ pub struct Index {
     db: Mutex<Connection>,
 }
 
-/// How far the index has come.
+/// The progress of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
-    /// How many events from the beginning it knows.
+pub struct IndexStatus {
+    /// How many events from the beginning are indexed.
     pub position: u64,
     /// How many events the log has.
     pub size: u64,
 }
 
-/// What the file says of itself.
+/// The row of the table `meta`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Meta {
+pub(super) struct IndexMeta {
     pub(super) log: String,
     pub(super) position: u64,
     pub(super) leaf: Option<Vec<u8>>,
     pub(super) began: u64,
-    pub(super) untidy: bool,
+    pub(super) needs_optimize: bool,
 }
 
 impl Index {
@@ -83,30 +84,30 @@ impl Index {
         PathBuf::from(name)
     }
 
-    /// Opens the index of the ledger at `ledger`, which `source` reads. One that is missing, torn,
-    /// older or of another log is made anew, empty.
+    /// Opens the index of the ledger at `ledger`, which `source` reads. An index that is missing,
+    /// corrupt, outdated or of another log is recreated, empty.
     ///
     /// # Errors
-    /// [`IndexError`], when it cannot be made, or a later build made it.
-    pub fn open(ledger: impl AsRef<Path>, source: &dyn Source) -> Result<Self, IndexError> {
+    /// [`IndexError`], when it cannot be created, or a later build created it.
+    pub fn open(ledger: impl AsRef<Path>, source: &dyn LogSource) -> Result<Self, IndexError> {
         let path = Self::path_of(ledger);
         if path.is_file() {
-            match Self::existing(&path, source) {
+            match Self::open_existing(&path, source) {
                 Err(IndexError::Torn(_)) => remove(&path)?,
                 other => return other,
             }
         }
         Self::create(&path, source)?;
-        Self::existing(&path, source)
+        Self::open_existing(&path, source)
     }
 
-    /// Opens the index if there is one that can be used, and makes none.
+    /// Opens the index if there is a usable one; never creates it.
     #[must_use]
-    pub fn find(ledger: impl AsRef<Path>, source: &dyn Source) -> Option<Self> {
-        Self::existing(&Self::path_of(ledger), source).ok()
+    pub fn find(ledger: impl AsRef<Path>, source: &dyn LogSource) -> Option<Self> {
+        Self::open_existing(&Self::path_of(ledger), source).ok()
     }
 
-    /// Removes the index of a ledger. The next one who needs it makes it anew.
+    /// Removes the index of a ledger. It is recreated when next needed.
     ///
     /// # Errors
     /// [`IndexError::Failed`], when the file cannot be removed.
@@ -114,16 +115,16 @@ impl Index {
         remove(&Self::path_of(ledger))
     }
 
-    /// How far it has come.
+    /// The progress of the index.
     ///
     /// # Errors
     /// [`IndexError`], when it or the log cannot be read.
-    pub fn status(&self, source: &dyn Source) -> Result<Status, IndexError> {
+    pub fn status(&self, source: &dyn LogSource) -> Result<IndexStatus, IndexError> {
         let position = meta(&self.db()).map_err(|error| self.failed(&error))?.position;
-        Ok(Status { position, size: source.extent()?.head.size })
+        Ok(IndexStatus { position, size: source.extent()?.head.size })
     }
 
-    fn existing(path: &Path, source: &dyn Source) -> Result<Self, IndexError> {
+    fn open_existing(path: &Path, source: &dyn LogSource) -> Result<Self, IndexError> {
         if !path.is_file() {
             return Err(IndexError::Torn("there is none".to_owned()));
         }
@@ -133,30 +134,31 @@ impl Index {
         Ok(index)
     }
 
-    /// Makes an empty index and puts it, whole, where there is none.
-    fn create(path: &Path, source: &dyn Source) -> Result<(), IndexError> {
-        let mut place = path.as_os_str().to_owned();
-        place.push(format!(".{}", unique()));
-        let place = PathBuf::from(place);
-        let made = Self::make(&place, source).map(drop);
-        let put = made.and_then(|()| match std::fs::hard_link(&place, path) {
-            // Somebody else was first: theirs serves as well.
+    /// Creates an empty index under a temporary name and moves it into place, so that the file is
+    /// complete as soon as it is visible.
+    fn create(path: &Path, source: &dyn LogSource) -> Result<(), IndexError> {
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(format!(".{}", unique_suffix()));
+        let temporary = PathBuf::from(temporary);
+        let made = Self::create_file(&temporary, source).map(drop);
+        let put = made.and_then(|()| match std::fs::hard_link(&temporary, path) {
+            // Another process was first; its file serves as well.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-            Err(_) => std::fs::rename(&place, path).map_err(|e| failed(path, &e.to_string())),
+            Err(_) => std::fs::rename(&temporary, path).map_err(|e| failed(path, &e.to_string())),
             Ok(()) => Ok(()),
         });
-        let _ = std::fs::remove_file(&place);
+        let _ = std::fs::remove_file(&temporary);
         put
     }
 
-    /// Makes an empty index in a new file.
-    pub(super) fn make(path: &Path, source: &dyn Source) -> Result<Self, IndexError> {
+    /// Creates an empty index in a new file.
+    pub(super) fn create_file(path: &Path, source: &dyn LogSource) -> Result<Self, IndexError> {
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options.open(path).map_err(|error| failed(path, &error.to_string()))?;
-        let Head { log, size, .. } = source.extent()?.head;
+        let TreeHead { log, size, .. } = source.extent()?.head;
         let index = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let made = (|| {
             let db = index.db();
@@ -178,11 +180,11 @@ impl Index {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags)
             .and_then(|db| {
-                db.busy_timeout(PATIENCE)?;
+                db.busy_timeout(BUSY_TIMEOUT)?;
                 db.execute_batch(SETTINGS)?;
                 Ok(db)
             })
-            .map_err(|error| told(path, &error))?;
+            .map_err(|error| from_sqlite_error(path, &error))?;
         Ok(Self { path: path.to_owned(), db: Mutex::new(db) })
     }
 
@@ -202,8 +204,9 @@ impl Index {
         }
     }
 
-    /// The index is of this log, and of no other that begins alike.
-    fn check_log(&self, source: &dyn Source) -> Result<(), IndexError> {
+    /// Checks that the index belongs to this log, and not to another one with the same id that
+    /// differs before the indexed position.
+    fn check_log(&self, source: &dyn LogSource) -> Result<(), IndexError> {
         let meta = meta(&self.db()).map_err(|error| self.failed(&error))?;
         let head = source.extent()?.head;
         let last = match meta.position.checked_sub(1) {
@@ -218,7 +221,7 @@ impl Index {
     }
 
     pub(super) fn db(&self) -> MutexGuard<'_, Connection> {
-        // A thread that died has left a connection whose transaction SQLite rolls back.
+        // A panic in another thread left at most a transaction that SQLite rolls back.
         self.db.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -227,31 +230,31 @@ impl Index {
     }
 
     pub(super) fn failed(&self, error: &rusqlite::Error) -> IndexError {
-        told(&self.path, error)
+        from_sqlite_error(&self.path, error)
     }
 }
 
-/// Reads what the file says of itself.
-pub(super) fn meta(db: &Connection) -> rusqlite::Result<Meta> {
+/// Reads the row of the table `meta`.
+pub(super) fn meta(db: &Connection) -> rusqlite::Result<IndexMeta> {
     let number = |n: i64| u64::try_from(n).unwrap_or_default();
     db.prepare_cached("SELECT log, position, leaf, began, untidy FROM meta WHERE one = 1")?
         .query_row([], |row| {
-            Ok(Meta {
+            Ok(IndexMeta {
                 log: row.get(0)?,
                 position: number(row.get(1)?),
                 leaf: row.get(2)?,
                 began: number(row.get(3)?),
-                untidy: row.get::<_, i64>(4)? != 0,
+                needs_optimize: row.get::<_, i64>(4)? != 0,
             })
         })
         .optional()
         .map(|found| {
-            found.unwrap_or(Meta {
+            found.unwrap_or(IndexMeta {
                 log: String::new(),
                 position: 0,
                 leaf: None,
                 began: 0,
-                untidy: false,
+                needs_optimize: false,
             })
         })
 }
@@ -269,8 +272,8 @@ fn remove(path: &Path) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// A name that no other thread or process uses at this moment.
-pub(super) fn unique() -> String {
+/// A suffix that no other thread or process is using.
+pub(super) fn unique_suffix() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
@@ -279,9 +282,9 @@ fn failed(path: &Path, problem: &str) -> IndexError {
     IndexError::Failed { path: path.display().to_string(), problem: problem.to_owned() }
 }
 
-/// What SQLite reports. A file that is not as it was written is torn; so is one that was removed
-/// while it was open.
-fn told(path: &Path, error: &rusqlite::Error) -> IndexError {
+/// Maps an SQLite error. A file that is not in the expected form counts as corrupt, and so does one
+/// that was removed while open.
+fn from_sqlite_error(path: &Path, error: &rusqlite::Error) -> IndexError {
     const MOVED: i32 = rusqlite::ffi::SQLITE_READONLY_DBMOVED;
     match error.sqlite_error().map(|error| (error.code, error.extended_code)) {
         Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => IndexError::Busy,
@@ -291,7 +294,7 @@ fn told(path: &Path, error: &rusqlite::Error) -> IndexError {
             _,
         ))
         | None => IndexError::Torn(error.to_string()),
-        // A table that is missing or of another form.
+        // A missing table, or one with other columns.
         Some((ErrorCode::Unknown, _)) => IndexError::Torn(error.to_string()),
         Some(_) => failed(path, &error.to_string()),
     }

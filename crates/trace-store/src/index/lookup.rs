@@ -1,4 +1,4 @@
-//! Looking things up.
+//! Candidate lookup by full-text search.
 
 use std::ops::Range;
 
@@ -6,32 +6,32 @@ use rusqlite::params;
 
 use super::build::{BLOCK, sql, sums};
 use super::file::{Index, meta};
-use crate::project::Stats;
-use crate::query::{Filter, Lookup, Order, expression};
+use crate::project::LogStats;
+use crate::query::{CandidateLookup, EventFilter, EventOrder, fts_expression};
 
 const NEWEST: &str = "SELECT rowid FROM facts
     WHERE facts MATCH ?1 AND rowid >= ?2 AND rowid < ?3 ORDER BY rowid DESC LIMIT ?4";
 const OLDEST: &str = "SELECT rowid FROM facts
     WHERE facts MATCH ?1 AND rowid >= ?2 AND rowid < ?3 ORDER BY rowid LIMIT ?4";
 
-impl Lookup for Index {
+impl CandidateLookup for Index {
     fn position(&self) -> u64 {
         meta(&self.db()).map_or(0, |meta| meta.position)
     }
 
     fn candidates(
         &self,
-        filter: &Filter,
+        filter: &EventFilter,
         range: Range<u64>,
-        order: Order,
+        order: EventOrder,
         limit: usize,
     ) -> Option<Vec<u64>> {
-        let expression = expression(filter)?;
+        let expression = fts_expression(filter)?;
         let limit = i64::try_from(limit).ok()?;
         let db = self.db();
         let statement = match order {
-            Order::Newest => NEWEST,
-            Order::Oldest => OLDEST,
+            EventOrder::Newest => NEWEST,
+            EventOrder::Oldest => OLDEST,
         };
         let found: rusqlite::Result<Vec<i64>> = (|| {
             db.prepare_cached(statement)?
@@ -43,7 +43,7 @@ impl Lookup for Index {
         found.ok()?.into_iter().map(|seq| u64::try_from(seq).ok()).collect()
     }
 
-    fn sums(&self, first: u64) -> Option<(Stats, u64)> {
+    fn sums(&self, first: u64) -> Option<(LogStats, u64)> {
         let db = self.db();
         let position = meta(&db).ok()?.position;
         let end = first.checked_add(BLOCK)?;

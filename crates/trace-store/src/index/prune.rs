@@ -1,17 +1,17 @@
-//! What is pruned from the log leaves the index.
+//! Removes the terms of pruned events from the index.
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
-use super::build::{BLOCK, Entry, add, put_sums, sql};
+use super::build::{BLOCK, IndexEntry, add, put_sums, sql};
 use super::error::IndexError;
-use super::file::{Index, Meta};
-use crate::project::Stats;
-use crate::query::{Facts, rows_of};
-use crate::verify::Source;
+use super::file::{Index, IndexMeta};
+use crate::project::LogStats;
+use crate::query::{EventFacts, rows_in};
+use crate::verify::LogSource;
 
-/// Notes what an event of pruning says has to leave. Events that are taken in after it was read are
-/// read without what it removed.
-pub(super) fn note(db: &Connection, facts: &Facts) -> rusqlite::Result<()> {
+/// Records which ranges a pruning event removes. Events that are indexed later are read without
+/// their pruned payloads anyway.
+pub(super) fn note_pruned_ranges(db: &Connection, facts: &EventFacts) -> rusqlite::Result<()> {
     if facts.kind().is_none_or(|kind| kind.as_str() != "log.pruned") {
         return Ok(());
     }
@@ -31,28 +31,32 @@ pub(super) fn note(db: &Connection, facts: &Facts) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Whether anything still has to leave, or the file to be put in order.
-pub(super) fn waits(db: &Connection) -> rusqlite::Result<bool> {
+/// Whether pruned terms still have to be removed, or the index optimised.
+pub(super) fn has_pending_work(db: &Connection) -> rusqlite::Result<bool> {
     db.query_row("SELECT untidy OR EXISTS (SELECT 1 FROM purge) FROM meta", [], |row| {
         row.get::<_, bool>(0)
     })
 }
 
-/// Takes one block in anew, from which something has to leave; when none is left, writes the whole
-/// anew, so that nothing of it stays in free space. False when there is nothing to do.
-pub(super) fn step(index: &Index, source: &dyn Source, known: &Meta) -> Result<bool, IndexError> {
+/// Re-indexes one block that contains pruned events. When no such block is left, rewrites the whole
+/// index, so that no pruned term remains in free space. False when there is nothing to do.
+pub(super) fn step(
+    index: &Index,
+    source: &dyn LogSource,
+    known: &IndexMeta,
+) -> Result<bool, IndexError> {
     let failed = |error| index.failed(&error);
-    let range = first(&index.db()).map_err(failed)?;
+    let range = first_pending_range(&index.db()).map_err(failed)?;
     let Some((start, last)) = range else {
-        if known.untidy {
-            tidy(&mut index.db()).map_err(|error| index.failed(&error))?;
+        if known.needs_optimize {
+            optimize(&mut index.db()).map_err(|error| index.failed(&error))?;
         }
-        return Ok(known.untidy);
+        return Ok(known.needs_optimize);
     };
     let block = start / BLOCK * BLOCK;
     let end = block.saturating_add(BLOCK);
-    let rows = rows_of(source, block..end.min(known.position))?;
-    let entries: Vec<Entry> = rows.iter().map(Entry::of).collect();
+    let rows = rows_in(source, block..end.min(known.position))?;
+    let entries: Vec<IndexEntry> = rows.iter().map(IndexEntry::of).collect();
     let mut db = index.db();
     (|| {
         let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -60,7 +64,7 @@ pub(super) fn step(index: &Index, source: &dyn Source, known: &Meta) -> Result<b
             return Ok(true);
         }
         add(&change, &entries, "INSERT OR REPLACE INTO facts (rowid, terms) VALUES (?1, ?2)")?;
-        let mut sums = Stats::default();
+        let mut sums = LogStats::default();
         entries.iter().for_each(|entry| sums.add(&entry.facts));
         if !entries.is_empty() {
             put_sums(&change, block, &sums)?;
@@ -80,7 +84,7 @@ pub(super) fn step(index: &Index, source: &dyn Source, known: &Meta) -> Result<b
     .map_err(|error| index.failed(&error))
 }
 
-fn first(db: &Connection) -> rusqlite::Result<Option<(u64, u64)>> {
+fn first_pending_range(db: &Connection) -> rusqlite::Result<Option<(u64, u64)>> {
     let number = |n: i64| u64::try_from(n).unwrap_or_default();
     db.query_row("SELECT first, last FROM purge ORDER BY first LIMIT 1", [], |row| {
         Ok((number(row.get(0)?), number(row.get(1)?)))
@@ -88,7 +92,7 @@ fn first(db: &Connection) -> rusqlite::Result<Option<(u64, u64)>> {
     .optional()
 }
 
-fn tidy(db: &mut Connection) -> rusqlite::Result<()> {
+fn optimize(db: &mut Connection) -> rusqlite::Result<()> {
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     change.execute("INSERT INTO facts (facts) VALUES ('optimize')", [])?;
     change.execute("UPDATE meta SET untidy = 0 WHERE one = 1", [])?;

@@ -1,4 +1,4 @@
-//! The thread that keeps an index up with its log.
+//! The thread that keeps an index up to date with its log.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -10,15 +10,14 @@ use super::error::IndexError;
 use super::file::Index;
 use crate::sqlite::Reader;
 
-/// How long it rests when there is little to do. What comes meanwhile is taken in together: a step
-/// for each call would cost as much as the call's own commits.
-const REST: Duration = Duration::from_millis(500);
-/// How long it rests after a failure.
-const PAUSE: Duration = Duration::from_secs(10);
+/// How long it sleeps when it is nearly up to date, so that new events are indexed together: one
+/// step per call would cost as much as the call's own commits.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(500);
+/// How long it sleeps after a failure.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Keeps the index of a ledger up to date until it is dropped. It reads the ledger like any other
-/// reader, so nothing that goes wrong here touches the log; what it has not taken in yet is scanned
-/// by whoever asks.
+/// reader, so no failure here affects the log. Queries scan whatever is not indexed yet.
 #[derive(Debug)]
 pub struct IndexUpdater {
     stop: Option<Sender<()>>,
@@ -26,7 +25,7 @@ pub struct IndexUpdater {
 }
 
 impl IndexUpdater {
-    /// Begins to keep the index of the ledger at `ledger`.
+    /// Starts updating the index of the ledger at `ledger`.
     ///
     /// # Errors
     /// [`IndexError::Failed`], when no thread can be started.
@@ -38,9 +37,9 @@ impl IndexUpdater {
             .name("weaver-index".to_owned())
             .spawn(move || {
                 let mut open = None;
-                let mut rest = Duration::ZERO;
-                while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(rest) {
-                    rest = work(&ledger, &mut open).unwrap_or(PAUSE);
+                let mut delay = Duration::ZERO;
+                while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(delay) {
+                    delay = run_step(&ledger, &mut open).unwrap_or(RETRY_INTERVAL);
                 }
             })
             .map_err(|error| IndexError::Failed { path, problem: error.to_string() })?;
@@ -48,14 +47,14 @@ impl IndexUpdater {
     }
 }
 
-/// The index with the ledger that it is of.
+/// The index, with a reader of its ledger.
 struct OpenIndex {
     reader: Reader,
     index: Index,
 }
 
-/// One step; gives how long to rest.
-fn work(ledger: &PathBuf, open: &mut Option<OpenIndex>) -> Option<Duration> {
+/// Performs one step; returns how long to sleep, or `None` after a failure.
+fn run_step(ledger: &PathBuf, open: &mut Option<OpenIndex>) -> Option<Duration> {
     if open.is_none() {
         let reader = Reader::open(ledger).ok()?;
         let index = Index::open(ledger, &reader).ok()?;
@@ -63,19 +62,19 @@ fn work(ledger: &PathBuf, open: &mut Option<OpenIndex>) -> Option<Duration> {
     }
     let OpenIndex { reader, index } = open.as_ref()?;
     match index.step(reader) {
-        // One that was removed by hand is made anew when there is something to take in.
+        // An index that was deleted by hand is recreated on the next step.
         Ok(status) if status.position >= status.size => {
             if !Index::path_of(ledger).exists() {
                 *open = None;
             }
-            Some(REST)
+            Some(UPDATE_INTERVAL)
         }
-        Ok(status) if status.size - status.position < BLOCK => Some(REST),
+        Ok(status) if status.size - status.position < BLOCK => Some(UPDATE_INTERVAL),
         Ok(_) => Some(Duration::ZERO),
-        Err(IndexError::Busy) => Some(REST),
+        Err(IndexError::Busy) => Some(UPDATE_INTERVAL),
         Err(_) => {
             *open = None;
-            Some(REST)
+            Some(UPDATE_INTERVAL)
         }
     }
 }
@@ -84,7 +83,7 @@ impl Drop for IndexUpdater {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
-            // What it has not taken in, the next one takes in.
+            // Whatever is not indexed yet is left to the next updater.
             let _ = thread.join();
         }
     }
@@ -117,12 +116,12 @@ mod tests {
         };
         let mut open = None;
         append(1);
-        assert_eq!(work(&path, &mut open), Some(REST));
+        assert_eq!(run_step(&path, &mut open), Some(UPDATE_INTERVAL));
         for _ in 0..5 {
             append(500);
         }
-        assert_eq!(work(&path, &mut open), Some(Duration::ZERO));
+        assert_eq!(run_step(&path, &mut open), Some(Duration::ZERO));
         // 2,501 events, of which 1,000 and then 2,000 are known.
-        assert_eq!(work(&path, &mut open), Some(REST));
+        assert_eq!(run_step(&path, &mut open), Some(UPDATE_INTERVAL));
     }
 }

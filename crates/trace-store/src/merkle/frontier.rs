@@ -1,9 +1,9 @@
-//! The frontier of a growing tree.
+//! The frontier (right edge) of a growing Merkle tree.
 
 use super::{Hash, empty_root, node_hash};
 
-/// The complete subtrees of a tree, largest first: all that is needed to append and to know the
-/// root. It holds one hash for each bit set in the size.
+/// The complete subtrees at the right edge of a tree, largest first: enough to append leaves and to
+/// compute the root. It holds one hash for each bit set in the size.
 ///
 /// ```
 /// use weaver_trace_store::merkle::{Frontier, leaf_hash, node_hash};
@@ -20,15 +20,15 @@ pub struct Frontier {
     nodes: Vec<Hash>,
 }
 
-/// Bytes that are no frontier of the size given.
+/// Bytes that are not a frontier of the given size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a tree of {size} leaves has a frontier of {want} bytes, not {found}")]
 pub struct FrontierError {
     /// The number of leaves.
     pub size: u64,
-    /// Bytes of its frontier.
+    /// The length of its frontier in bytes.
     pub want: usize,
-    /// Bytes found.
+    /// The actual length.
     pub found: usize,
 }
 
@@ -52,8 +52,8 @@ impl Frontier {
         self.push_with(leaf, &mut |_, _, _| {});
     }
 
-    /// As [`Frontier::push`]; `complete` is given the leaf and each subtree that it completes: the
-    /// level (0 for the leaf), the place in that level, the hash.
+    /// As [`Frontier::push`]; `complete` receives the leaf and each subtree that it completes: the
+    /// level (0 for the leaf), the index in that level, the hash.
     pub fn push_with(&mut self, leaf: Hash, complete: &mut dyn FnMut(u32, u64, Hash)) {
         let (mut node, mut level, mut place) = (leaf, 0, self.size);
         complete(level, place, node);
@@ -76,14 +76,14 @@ impl Frontier {
         nodes.fold(*last, |right, left| node_hash(left, &right))
     }
 
-    /// The smallest complete subtree, which holds the last leaf, and how many leaves it has.
+    /// The smallest complete subtree, which contains the last leaf, and its number of leaves.
     #[must_use]
     pub fn last(&self) -> Option<(Hash, u64)> {
         let node = self.nodes.last()?;
         Some((*node, 1_u64 << self.size.trailing_zeros()))
     }
 
-    /// The subtree of this level and place, where it is one of the frontier.
+    /// The subtree at this level and index, if it is part of the frontier.
     #[cfg(feature = "sqlite")]
     pub(crate) fn subtree(&self, level: u32, place: u64) -> Option<Hash> {
         let there = self.size.checked_shr(level)?;
@@ -93,16 +93,16 @@ impl Frontier {
         self.nodes.get(usize::try_from((there >> 1).count_ones()).ok()?).copied()
     }
 
-    /// The hashes one after the other, largest subtree first.
+    /// The hashes concatenated, largest subtree first.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.nodes.concat()
     }
 
-    /// Reads what [`Frontier::to_bytes`] wrote.
+    /// Parses the output of [`Frontier::to_bytes`].
     ///
     /// # Errors
-    /// [`FrontierError`], when the number of bytes does not fit the size.
+    /// [`FrontierError`], when the number of bytes does not match the size.
     pub fn from_bytes(size: u64, bytes: &[u8]) -> Result<Self, FrontierError> {
         let want = usize::try_from(size.count_ones()).unwrap_or(usize::MAX).saturating_mul(32);
         let (nodes, rest) = bytes.as_chunks::<32>();

@@ -1,8 +1,8 @@
-//! Roots and proofs from complete subtrees, as RFC 9162 sections 2.1.3.1 and 2.1.4.1 have it.
+//! Roots and proofs from complete subtrees, by RFC 9162 sections 2.1.3.1 and 2.1.4.1.
 //!
-//! Whoever keeps the complete subtrees gives them through a function of level and place: the subtree
-//! over the leaves from `place * 2^level` to `(place + 1) * 2^level`. Only subtrees that lie whole
-//! within the size are asked for, and of those a number that grows with the logarithm of the size.
+//! The store provides complete subtrees through a function of level and index: the subtree over the
+//! leaves from `place * 2^level` to `(place + 1) * 2^level`. Only subtrees that lie entirely within
+//! the size are requested, and their number is logarithmic in the size.
 
 use super::{Hash, empty_root, node_hash};
 
@@ -14,8 +14,8 @@ pub(crate) fn root<E>(
     if size == 0 { Ok(empty_root()) } else { range(0, size, node) }
 }
 
-/// The proof that the leaf at `index` is in the tree of `size` leaves, from the leaf upwards; `None`
-/// when there is no such leaf.
+/// The proof that the leaf at `index` is in the tree of `size` leaves, from the leaf upwards;
+/// `None` when there is no such leaf.
 pub(crate) fn inclusion<E>(
     index: u64,
     size: u64,
@@ -40,8 +40,8 @@ pub(crate) fn inclusion<E>(
     Ok(Some(path))
 }
 
-/// The proof that the tree of `old` leaves is the beginning of the tree of `new` leaves; `None` when
-/// `old` is zero or above `new`.
+/// The proof that the tree of `old` leaves is a prefix of the tree of `new` leaves; `None` when
+/// `old` is zero or greater than `new`.
 pub(crate) fn consistency<E>(
     old: u64,
     new: u64,
@@ -69,7 +69,8 @@ pub(crate) fn consistency<E>(
     Ok(Some(path))
 }
 
-/// The hash over the leaves from `start` to `end`, as the RFC splits them. `end` lies above `start`.
+/// The hash over the leaves from `start` to `end`, split as the RFC does. `end` is greater than
+/// `start`.
 fn range<E>(
     start: u64,
     end: u64,

@@ -1,8 +1,8 @@
-//! Checking proofs, as RFC 9162 sections 2.1.3.2 and 2.1.4.2 have it.
+//! Verification of proofs, by RFC 9162 sections 2.1.3.2 and 2.1.4.2.
 
 use super::{Hash, empty_root, node_hash};
 
-/// True when `path` proves that `leaf` stands at `index` in the tree of `size` leaves with `root`.
+/// True when `path` proves that `leaf` is at `index` in the tree of `size` leaves with `root`.
 #[must_use]
 pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Hash) -> bool {
     if index >= size {
@@ -24,8 +24,8 @@ pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, path: &[Hash], root:
     last == 0 && hash == *root
 }
 
-/// True when `path` proves that the tree of `old` leaves with `old_root` is the beginning of the
-/// tree of `new` leaves with `new_root`. The empty tree is the beginning of every tree.
+/// True when `path` proves that the tree of `old` leaves with `old_root` is a prefix of the tree of
+/// `new` leaves with `new_root`. The empty tree is a prefix of every tree.
 #[must_use]
 pub fn verify_consistency(
     old: u64,
@@ -64,7 +64,7 @@ pub fn verify_consistency(
     last == 0 && from_old == *old_root && from_new == *new_root
 }
 
-/// Climbs while the node is the last of its level and has no sibling there.
+/// Ascends while the node is the last of its level and has no sibling there.
 fn skip_to_right_child(mut place: u64, mut last: u64) -> (u64, u64) {
     while place & 1 == 0 && place != 0 {
         place >>= 1;

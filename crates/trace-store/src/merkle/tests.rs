@@ -1,7 +1,7 @@
 use super::*;
 
-fn tree(size: u64) -> Tree {
-    let mut tree = Tree::default();
+fn tree(size: u64) -> MerkleTree {
+    let mut tree = MerkleTree::default();
     (0..size).for_each(|n| tree.push(leaf_hash(&n.to_be_bytes())));
     tree
 }

@@ -1,30 +1,30 @@
-//! Tiles: how a store keeps the interior hashes.
+//! Tiles: how a store keeps the interior hashes of the Merkle tree.
 //!
-//! A tile of level `t` and index `n` covers the leaves from `n * 256^(t + 1)` on, 256^(t + 1) of
-//! them. It holds the 255 interior hashes of the tree over its 256 children, root first, then row by
-//! row: 8,160 bytes. The children of a tile of level 0 are leaves, those of a higher one the roots of
-//! the tiles below. A slot whose subtree is not complete yet is zero.
+//! A tile of level `t` and index `n` covers the 256^(t + 1) leaves from `n * 256^(t + 1)` on. It
+//! holds the 255 interior hashes of the tree over its 256 children, root first, then row by row:
+//! 8,160 bytes. The children of a level 0 tile are leaves, those of a higher tile are the roots of
+//! the tiles below. A slot whose subtree is incomplete is zero.
 //!
-//! A tile of level 0 is stored once its 256 leaves are there; a higher one whenever one of its hashes
-//! is new, which happens once in 512 leaves or less often.
+//! A level 0 tile is stored once it has 256 leaves. A higher tile is stored whenever one of its
+//! hashes is new, which happens at most once per 512 leaves.
 
 #[cfg(any(test, feature = "sqlite"))]
 use super::Frontier;
 use super::Hash;
 
-/// Levels of the tree that one tile holds.
+/// Levels of the tree that one tile covers.
 pub const TILE_HEIGHT: u32 = 8;
-/// Leaves under a tile of level 0.
+/// Leaves below a level 0 tile.
 pub const TILE_WIDTH: u64 = 1 << TILE_HEIGHT;
 /// Bytes of a tile.
 pub const TILE_BYTES: usize = 255 * 32;
 
-/// A tile as it is stored.
+/// A stored tile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tile {
     /// The level, from 0.
     pub level: u32,
-    /// The place in the level, from 0.
+    /// The index in its level, from 0.
     pub index: u64,
     /// [`TILE_BYTES`] bytes: the interior hashes, root first.
     pub nodes: Vec<u8>,
@@ -36,9 +36,9 @@ impl Tile {
     }
 }
 
-/// Where an interior hash lies: level and index of the tile, and the slot in it. `level` is that of
-/// the subtree, from 1.
-pub(crate) fn slot(level: u32, place: u64) -> (u32, u64, usize) {
+/// Where an interior hash is stored: level and index of its tile, and the slot in it. `level` is
+/// that of the subtree, from 1.
+pub(crate) fn tile_slot(level: u32, place: u64) -> (u32, u64, usize) {
     let row = level.saturating_sub(1);
     let depth = TILE_HEIGHT - 1 - row % TILE_HEIGHT;
     let first = 1_u64 << depth;
@@ -49,11 +49,11 @@ pub(crate) fn slot(level: u32, place: u64) -> (u32, u64, usize) {
 
 /// The hash in a slot of a tile.
 #[cfg(any(test, feature = "sqlite"))]
-pub(crate) fn hash_in(nodes: &[u8], slot: usize) -> Option<Hash> {
+pub(crate) fn slot_hash(nodes: &[u8], slot: usize) -> Option<Hash> {
     nodes.as_chunks::<32>().0.get(slot).copied()
 }
 
-/// The tiles at the growing end of a log.
+/// The partial tiles at the growing end of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PartialTiles {
     open: Vec<PartialTile>,
@@ -67,8 +67,8 @@ struct PartialTile {
 }
 
 impl PartialTiles {
-    /// The growing end of a log of `size` events: `higher` gives the stored tiles of the levels from 1
-    /// on, `leaves` the hashes of the leaves after the last full tile of level 0.
+    /// The partial tiles of a log of `size` events. `higher` are the stored tiles of the levels
+    /// from 1 on, `leaves` the leaf hashes after the last full level 0 tile.
     #[cfg(any(test, feature = "sqlite"))]
     pub(crate) fn resume(size: u64, higher: Vec<Vec<u8>>, leaves: &[Hash]) -> Self {
         let mut growing = Self::default();
@@ -87,12 +87,12 @@ impl PartialTiles {
         growing
     }
 
-    /// Takes a complete subtree. Leaves are not kept here.
+    /// Adds a complete subtree. Leaf hashes are not stored in tiles.
     pub(crate) fn put(&mut self, level: u32, place: u64, hash: Hash) {
         if level == 0 {
             return;
         }
-        let (tile_level, index, slot) = slot(level, place);
+        let (tile_level, index, slot) = tile_slot(level, place);
         let at = usize::try_from(tile_level).unwrap_or(usize::MAX);
         if self.open.len() == at {
             self.open.push(PartialTile { tile: Tile::empty(tile_level, index), changed: false });
@@ -110,7 +110,7 @@ impl PartialTiles {
 
     /// The tiles to write: those that became full, and the higher ones that changed.
     #[cfg(any(test, feature = "sqlite"))]
-    pub(crate) fn take(&mut self) -> Vec<Tile> {
+    pub(crate) fn take_changed(&mut self) -> Vec<Tile> {
         let mut tiles = self.take_full();
         for open in self.open.iter_mut().filter(|open| open.changed && open.tile.level > 0) {
             open.changed = false;
@@ -124,7 +124,7 @@ impl PartialTiles {
         std::mem::take(&mut self.full)
     }
 
-    /// The tiles that are not full and must be stored all the same.
+    /// Partial tiles that must be stored nevertheless.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = &Tile> {
         let filled = |tile: &Tile| tile.nodes.iter().any(|byte| *byte != 0);
         self.open.iter().map(|open| &open.tile).filter(move |tile| tile.level > 0 && filled(tile))
@@ -133,7 +133,7 @@ impl PartialTiles {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Tree, leaf_hash};
+    use super::super::{MerkleTree, leaf_hash};
     use super::*;
 
     #[test]
@@ -141,27 +141,27 @@ mod tests {
         let mut seen = [false; 255];
         for level in 1..=8_u32 {
             for place in 0..(256_u64 >> level) {
-                let (tile, index, slot) = slot(level, place);
+                let (tile, index, slot) = tile_slot(level, place);
                 assert_eq!((tile, index), (0, 0));
                 assert!(!std::mem::replace(&mut seen[slot], true), "{level} {place}");
             }
         }
         assert!(seen.iter().all(|seen| *seen));
-        assert_eq!(slot(8, 5), (0, 5, 0));
-        assert_eq!(slot(9, 5), (1, 0, 127 + 5));
-        assert_eq!(slot(16, 3), (1, 3, 0));
+        assert_eq!(tile_slot(8, 5), (0, 5, 0));
+        assert_eq!(tile_slot(9, 5), (1, 0, 127 + 5));
+        assert_eq!(tile_slot(16, 3), (1, 3, 0));
     }
 
     #[test]
     fn tiles_hold_the_subtrees_and_growing_resumes_anywhere() {
         let leaves: Vec<Hash> = (0..1500_u64).map(|n| leaf_hash(&n.to_be_bytes())).collect();
         let (mut growing, mut frontier, mut tree) =
-            (PartialTiles::default(), Frontier::default(), Tree::default());
+            (PartialTiles::default(), Frontier::default(), MerkleTree::default());
         let mut stored = std::collections::BTreeMap::new();
         for (size, leaf) in (1_u64..).zip(&leaves) {
             frontier.push_with(*leaf, &mut |level, place, hash| growing.put(level, place, hash));
             tree.push(*leaf);
-            for tile in growing.take() {
+            for tile in growing.take_changed() {
                 stored.insert((tile.level, tile.index), tile.nodes);
             }
             if size % 97 == 0 || size % 256 < 2 {
@@ -178,13 +178,13 @@ mod tests {
                         resumed.put(level, place, hash);
                     }
                 }
-                assert_eq!(one.take(), resumed.take(), "size {size}");
+                assert_eq!(one.take_changed(), resumed.take_changed(), "size {size}");
             }
         }
         assert_eq!(stored.len(), 5 + 1);
         let of = |level: u32, place: u64| {
-            let (tile, index, slot) = slot(level, place);
-            hash_in(&stored[&(tile, index)], slot)
+            let (tile, index, slot) = tile_slot(level, place);
+            slot_hash(&stored[&(tile, index)], slot)
         };
         for (size, level) in [(2_u64, 1), (8, 3), (256, 8), (512, 9), (1024, 10)] {
             assert_eq!(of(level, 0), tree.root(size), "size {size}");

@@ -1,14 +1,14 @@
-//! A tree with all its complete subtrees, which can prove.
+//! A Merkle tree with all of its complete subtrees, which can make proofs.
 
 use super::{Hash, node_hash, path};
 
-/// A Merkle tree in memory that gives roots and proofs for every size it ever had. It keeps 64
-/// bytes for each leaf.
+/// An in-memory Merkle tree with roots and proofs for every size it ever had. It uses 64 bytes per
+/// leaf.
 ///
 /// ```
-/// use weaver_trace_store::merkle::{Tree, leaf_hash, verify_inclusion};
+/// use weaver_trace_store::merkle::{MerkleTree, leaf_hash, verify_inclusion};
 ///
-/// let mut tree = Tree::default();
+/// let mut tree = MerkleTree::default();
 /// for leaf in [b"a", b"b", b"c"] {
 ///     tree.push(leaf_hash(leaf));
 /// }
@@ -16,12 +16,12 @@ use super::{Hash, node_hash, path};
 /// assert!(verify_inclusion(&leaf_hash(b"b"), 1, 3, &path, &root));
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Tree {
+pub struct MerkleTree {
     /// `levels[k][i]` is the hash over the leaves from `i * 2^k` to `(i + 1) * 2^k`.
     levels: Vec<Vec<Hash>>,
 }
 
-impl Tree {
+impl MerkleTree {
     /// The number of leaves.
     #[must_use]
     pub fn size(&self) -> u64 {
@@ -54,14 +54,14 @@ impl Tree {
         }
     }
 
-    /// The root over the first `size` leaves; `None` when there are not that many.
+    /// The root over the first `size` leaves; `None` when there are fewer.
     #[must_use]
     pub fn root(&self, size: u64) -> Option<Hash> {
         path::root(size, &mut |level, place| self.node(level, place).ok_or(())).ok()
     }
 
     /// The proof that the leaf at `index` is in the tree of `size` leaves, from the leaf upwards;
-    /// `None` when there is no such leaf or tree.
+    /// `None` when there is no such leaf or size.
     #[must_use]
     pub fn inclusion(&self, index: u64, size: u64) -> Option<Vec<Hash>> {
         if size > self.size() {
@@ -72,8 +72,8 @@ impl Tree {
             .flatten()
     }
 
-    /// The proof that the tree of `old` leaves is the beginning of the tree of `new` leaves; `None`
-    /// when `old` is zero or above `new`, or there is no such tree.
+    /// The proof that the tree of `old` leaves is a prefix of the tree of `new` leaves; `None` when
+    /// `old` is zero or greater than `new`, or there is no such size.
     #[must_use]
     pub fn consistency(&self, old: u64, new: u64) -> Option<Vec<Hash>> {
         if new > self.size() {

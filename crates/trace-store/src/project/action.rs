@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::pairing::CallEvents;
-use crate::query::Facts;
+use crate::query::EventFacts;
 
-/// One action, as agent-kernel (Python) records it. What it keeps and the log does not, such as the
-/// sensitivity of a capability, is left out.
+/// One action, as agent-kernel (Python) records it. Fields that the log does not keep, such as the
+/// sensitivity of a capability, are left out.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ActionTrace {
     /// The call.
@@ -16,17 +16,17 @@ pub struct ActionTrace {
     pub capability_id: String,
     /// Who asked.
     pub principal_id: String,
-    /// The token that was used up; empty for what was refused.
+    /// The token that was consumed; empty for a refused call.
     pub token_id: String,
     /// When, RFC 3339.
     pub invoked_at: String,
-    /// The redacted arguments; empty when they are not recorded.
+    /// The redacted arguments; empty if they were not recorded.
     pub args: Value,
-    /// How the result was shown.
+    /// The response mode of the result.
     pub response_mode: String,
-    /// What executed it.
+    /// The driver that executed it.
     pub driver_id: String,
-    /// Behind which handle the result lies.
+    /// The handle of the stored result.
     pub handle_id: Option<String>,
     /// What went wrong, redacted.
     pub error: Option<String>,
@@ -52,15 +52,15 @@ pub struct ResultSummary {
 }
 
 impl ActionTrace {
-    /// The action that events tell of; `None` when they tell of none.
+    /// The action of a call; `None` for other events.
     #[must_use]
-    pub fn of(paired: &CallEvents) -> Option<Self> {
-        match paired {
+    pub fn from_call(call: &CallEvents) -> Option<Self> {
+        match call {
             CallEvents::Executed { intent, outcome } => {
                 let (first, last) = (intent.as_ref().or(outcome.as_ref())?, outcome.as_deref());
                 let mut action = Self::from(first, "invoke");
-                action.handle_id = last.and_then(Facts::handle).map(str::to_owned);
-                action.reason_code = last.and_then(Facts::reason).map(str::to_owned);
+                action.handle_id = last.and_then(EventFacts::handle).map(str::to_owned);
+                action.reason_code = last.and_then(EventFacts::reason).map(str::to_owned);
                 action.error = match last {
                     None => Some("the end was not recorded".to_owned()),
                     Some(last) if last.outcome() == Some("unknown") => {
@@ -86,7 +86,7 @@ impl ActionTrace {
         }
     }
 
-    fn from(facts: &Facts, event_type: &'static str) -> Self {
+    fn from(facts: &EventFacts, event_type: &'static str) -> Self {
         let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
         let args = facts.text(&["arguments", "text"]);
         Self {
@@ -107,13 +107,13 @@ impl ActionTrace {
     }
 }
 
-fn summary(facts: &Facts, place: &[&str]) -> Option<ResultSummary> {
-    let within = |name: &'static str| [place, &[name]].concat();
+fn summary(facts: &EventFacts, place: &[&str]) -> Option<ResultSummary> {
+    let path_to = |name: &'static str| [place, &[name]].concat();
     Some(ResultSummary {
-        fact_count: facts.number(&within("facts"))?,
-        row_count: facts.number(&within("rows"))?,
+        fact_count: facts.number(&path_to("facts"))?,
+        row_count: facts.number(&path_to("rows"))?,
         warning_count: facts
-            .list(&within("warnings"))
+            .list(&path_to("warnings"))
             .map_or(0, |list| u64::try_from(list.len()).unwrap_or(u64::MAX)),
         has_handle: facts.handle().is_some(),
     })

@@ -7,17 +7,17 @@ use weaver_types::contracts::{
     ChoiceCard, EventSubject, Fields, Frame, Handle, Nullable, PolicyDecision, PolicyVerdict,
     RoutingDecision, SelectableItem, TraceEvent,
 };
-use weaver_types::{CallId, CapabilityId, EventKind, HandleId, PrincipalId, Status, Verdict};
+use weaver_types::{CallId, CapabilityId, EventKind, HandleId, PrincipalId, ResultStatus, Verdict};
 
-use crate::query::Facts;
+use crate::query::EventFacts;
 
 /// The most events of one bundle.
-pub const MAX_BUNDLE: usize = 20_000;
+pub const MAX_BUNDLE_EVENTS: usize = 20_000;
 /// The most items on a choice card, as the contract has it.
 const MAX_ITEMS: usize = 20;
 
-/// The artifacts of one run, as the public contract `TraceBundle` has them. Frames say how much was
-/// shown and hold nothing of it: the log does not keep it.
+/// The artifacts of one run, as the public contract `TraceBundle` defines them. Frames state how
+/// much was shown, but contain nothing of it, because the log does not keep it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceBundle {
     /// The log and the run.
@@ -39,12 +39,12 @@ pub struct TraceBundle {
 }
 
 impl TraceBundle {
-    /// The bundle of the events of one run, in the order of the log; `None` when they tell of no
-    /// call and no shortlist.
+    /// The bundle of the events of one run, in log order; `None` when they contain neither a call
+    /// nor a shortlist.
     #[must_use]
-    pub fn of(log: &str, run: &str, events: &[Facts]) -> Option<Self> {
+    pub fn from_events(log: &str, run: &str, events: &[EventFacts]) -> Option<Self> {
         let (first, last) = (events.first()?, events.last()?);
-        let kind = |facts: &&Facts, kind: EventKind| facts.kind() == Some(kind);
+        let kind = |facts: &&EventFacts, kind: EventKind| facts.kind() == Some(kind);
         let ended = || events.iter().filter(|f| kind(f, EventKind::Outcome));
         Some(Self {
             bundle_id: format!("{log}:{run}"),
@@ -60,21 +60,22 @@ impl TraceBundle {
         })
     }
 
-    /// The canonical bytes, over which a signature goes.
+    /// The canonical bytes, which a signature covers.
     ///
     /// # Errors
-    /// [`CanonicalError`], when a value has no canonical form; what is read from events has one.
+    /// [`CanonicalError`], when a value has no canonical form; values read from events always have
+    /// one.
     pub fn to_bytes(&self) -> Result<Vec<u8>, CanonicalError> {
-        canonical::of(self, Profile::Foreign)
+        canonical::serialize(self, Profile::Foreign)
     }
 }
 
-fn time(facts: &Facts) -> String {
+fn time(facts: &EventFacts) -> String {
     facts.at().map(|at| at.rfc3339()).unwrap_or_default()
 }
 
-/// The last shortlist, or what was called where none was made: the contract wants one.
-fn routing(run: &str, events: &[Facts]) -> Option<RoutingDecision> {
+/// The last shortlists, or else the capabilities that were called: the contract requires a card.
+fn routing(run: &str, events: &[EventFacts]) -> Option<RoutingDecision> {
     let shortlists = events.iter().filter(|facts| facts.kind() == Some(EventKind::Routed));
     let mut choice_cards = Vec::new();
     let mut from = None;
@@ -86,7 +87,7 @@ fn routing(run: &str, events: &[Facts]) -> Option<RoutingDecision> {
     }
     let recorded = !choice_cards.is_empty();
     if !recorded {
-        let mut called: Vec<&str> = events.iter().filter_map(Facts::capability).collect();
+        let mut called: Vec<&str> = events.iter().filter_map(EventFacts::capability).collect();
         called.sort_unstable();
         called.dedup();
         choice_cards = cards(events.first()?.seq, &called, None);
@@ -126,7 +127,7 @@ fn cards(seq: u64, ids: &[&str], goal: Option<&str>) -> Vec<ChoiceCard> {
         .collect()
 }
 
-fn policy_decision(facts: &Facts) -> Option<PolicyDecision> {
+fn policy_decision(facts: &EventFacts) -> Option<PolicyDecision> {
     if !matches!(facts.kind()?, EventKind::Intent | EventKind::Refused) {
         return None;
     }
@@ -148,7 +149,7 @@ fn policy_decision(facts: &Facts) -> Option<PolicyDecision> {
     })
 }
 
-fn frame(facts: &Facts) -> Option<Frame> {
+fn frame(facts: &EventFacts) -> Option<Frame> {
     facts.at_path(&["frame"])?.as_object()?;
     let number = |name| facts.number(&["frame", name]).unwrap_or_default();
     let warnings: Vec<String> = facts
@@ -178,7 +179,7 @@ fn frame(facts: &Facts) -> Option<Frame> {
     })
 }
 
-fn handle(facts: &Facts) -> Option<Handle> {
+fn handle(facts: &EventFacts) -> Option<Handle> {
     Some(Handle {
         handle_id: facts.handle()?.to_owned(),
         capability_id: facts.capability()?.to_owned(),
@@ -192,19 +193,19 @@ fn handle(facts: &Facts) -> Option<Handle> {
     })
 }
 
-fn trace_event(log: &str, facts: &Facts) -> Option<TraceEvent> {
+fn trace_event(log: &str, facts: &EventFacts) -> Option<TraceEvent> {
     let id = format!("{log}:{}", facts.seq);
     let capability = facts.capability().and_then(|id| CapabilityId::parse(id).ok());
     let principal = facts.principal().and_then(|id| PrincipalId::parse(id).ok());
     let handle = facts.handle().and_then(|id| HandleId::parse(id).ok());
     let call = facts.call().and_then(|id| CallId::parse(id).ok());
     let status = match facts.outcome() {
-        Some("success") => Some(Status::Success),
-        Some("failure") => Some(Status::Error),
-        Some("partial") => Some(Status::Partial),
+        Some("success") => Some(ResultStatus::Success),
+        Some("failure") => Some(ResultStatus::Error),
+        Some("partial") => Some(ResultStatus::Partial),
         _ => None,
     };
-    TraceEvent::of(EventSubject {
+    TraceEvent::from_event(EventSubject {
         kind: facts.kind()?,
         event_id: &id,
         at: facts.at()?,
@@ -212,7 +213,7 @@ fn trace_event(log: &str, facts: &Facts) -> Option<TraceEvent> {
         capability: capability.as_ref(),
         principal: principal.as_ref(),
         handle: handle.as_ref(),
-        framed: facts.at_path(&["frame"]).is_some_and(Value::is_object),
+        has_frame: facts.at_path(&["frame"]).is_some_and(Value::is_object),
         status,
         error: facts.text(&["error_message"]),
     })

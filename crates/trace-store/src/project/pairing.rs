@@ -1,50 +1,50 @@
-//! Calls as one: the event that begins a call, and the one that ends it.
+//! Pairs the event that begins a call with the event that ends it.
 
 use std::collections::BTreeMap;
 
 use weaver_types::EventKind;
 
-use crate::query::Facts;
+use crate::query::EventFacts;
 
-/// The most calls that are kept open; the one that was begun first then counts as not ended.
-pub const MAX_OPEN: usize = 10_000;
+/// The most calls that are kept open; beyond that, the oldest one counts as not ended.
+pub const MAX_OPEN_CALLS: usize = 10_000;
 
-/// What events say of calls.
+/// The events of a call, or an event outside of calls.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallEvents {
-    /// A call was executed. One of the two may lie outside of what was asked for; a call without an
-    /// end is open, or its end is unknown.
+    /// An executed call. One of the two events may lie outside of the queried range; a call without
+    /// an outcome is still open, or its outcome is unknown.
     Executed {
         /// How it began.
-        intent: Option<Box<Facts>>,
+        intent: Option<Box<EventFacts>>,
         /// How it ended.
-        outcome: Option<Box<Facts>>,
+        outcome: Option<Box<EventFacts>>,
     },
     /// A call was asked, held or denied.
-    Refused(Box<Facts>),
-    /// A look at a stored result.
-    Viewed(Box<Facts>),
+    Refused(Box<EventFacts>),
+    /// A later view of a stored result.
+    Viewed(Box<EventFacts>),
     /// Anything else.
-    Other(Box<Facts>),
+    Other(Box<EventFacts>),
 }
 
-/// Joins intents with outcomes, in the order of the log.
+/// Pairs intents with outcomes, in log order.
 #[derive(Debug, Default)]
-pub struct Pairing {
-    open: BTreeMap<String, Box<Facts>>,
+pub struct CallPairing {
+    open: BTreeMap<String, Box<EventFacts>>,
     order: BTreeMap<u64, String>,
 }
 
-impl Pairing {
-    /// Takes the next event; gives what is complete with it.
-    pub fn take(&mut self, facts: Facts) -> Option<CallEvents> {
+impl CallPairing {
+    /// Adds the next event; returns what it completes.
+    pub fn push(&mut self, facts: EventFacts) -> Option<CallEvents> {
         let facts = Box::new(facts);
         match facts.kind() {
             Some(EventKind::Intent) => {
                 let call = facts.call().unwrap_or_default().to_owned();
                 self.order.insert(facts.seq, call.clone());
                 self.open.insert(call, facts);
-                (self.open.len() > MAX_OPEN).then(|| self.oldest()).flatten()
+                (self.open.len() > MAX_OPEN_CALLS).then(|| self.pop_oldest()).flatten()
             }
             Some(EventKind::Outcome | EventKind::OutcomeUnknown) => {
                 let intent = facts.call().and_then(|call| self.open.remove(call));
@@ -59,12 +59,12 @@ impl Pairing {
         }
     }
 
-    /// What is left: calls without an end, in the order in which they began.
-    pub fn rest(mut self) -> impl Iterator<Item = CallEvents> {
-        std::iter::from_fn(move || self.oldest())
+    /// The calls that have not ended, in the order in which they began.
+    pub fn into_open_calls(mut self) -> impl Iterator<Item = CallEvents> {
+        std::iter::from_fn(move || self.pop_oldest())
     }
 
-    fn oldest(&mut self) -> Option<CallEvents> {
+    fn pop_oldest(&mut self) -> Option<CallEvents> {
         loop {
             let (_, call) = self.order.pop_first()?;
             if let Some(intent) = self.open.remove(&call) {

@@ -1,17 +1,17 @@
-//! Run records, as the SecondBrain kernel keeps them.
+//! Run records, in the form of the SecondBrain kernel.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use weaver_types::EventKind;
 
-use crate::query::{Facts, Filter, Lookup, QueryError, each};
-use crate::verify::Source;
+use crate::query::{CandidateLookup, EventFacts, EventFilter, QueryError, for_each_event};
+use crate::verify::LogSource;
 
-/// The most runs of one answer; the rest is left out and said so by [`runs`].
+/// The most runs of one answer; [`runs`] reports whether there are more.
 pub const MAX_RUNS: usize = 10_000;
 
-/// One run: who, under what, and what it used up.
+/// A run: its principal, its settings, and what it consumed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RunRecord {
     /// The run.
@@ -34,7 +34,7 @@ pub struct RunRecord {
     pub safety_mode: Option<String>,
     /// When it began, RFC 3339.
     pub started_at: Option<String>,
-    /// When it was ended; a run of which nothing more is heard has no end.
+    /// When it was finished; absent for a run that was abandoned.
     pub ended_at: Option<String>,
     /// The time of its latest event.
     pub last_at: Option<String>,
@@ -44,7 +44,7 @@ pub struct RunRecord {
     pub tool_calls: u64,
     /// Calls that were refused.
     pub denials: u64,
-    /// Repeated attempts.
+    /// Retries.
     pub retries: u64,
     /// Microseconds of execution.
     pub latency_us: u64,
@@ -53,7 +53,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    fn add(&mut self, facts: &Facts) {
+    fn add(&mut self, facts: &EventFacts) {
         let at = facts.at().map(|at| at.rfc3339());
         let text = |path: &[&str]| facts.text(path).map(str::to_owned);
         self.events += 1;
@@ -87,19 +87,19 @@ impl RunRecord {
     }
 }
 
-/// The runs that the events of a filter belong to, by id, counted over these events; true when
-/// there were more than [`MAX_RUNS`].
+/// The runs of the events that match a filter, by id, with totals over these events. The flag is
+/// true when there are more than [`MAX_RUNS`].
 ///
 /// # Errors
 /// [`QueryError`], when the log cannot be read.
 pub fn runs(
-    source: &dyn Source,
-    lookup: Option<&dyn Lookup>,
-    filter: &Filter,
+    source: &dyn LogSource,
+    lookup: Option<&dyn CandidateLookup>,
+    filter: &EventFilter,
 ) -> Result<(Vec<RunRecord>, bool), QueryError> {
     let mut runs: BTreeMap<String, RunRecord> = BTreeMap::new();
     let mut more = false;
-    each(source, lookup, filter, |facts| {
+    for_each_event(source, lookup, filter, |facts| {
         let Some(run) = facts.run() else { return Ok(()) };
         if let Some(record) = runs.get_mut(run) {
             record.add(&facts);

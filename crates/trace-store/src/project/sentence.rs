@@ -1,59 +1,60 @@
-//! What an event says, in a sentence. Texts of others stand in it as they are: whoever shows a
+//! Describes events in sentences. They may contain untrusted text unescaped: whoever displays a
 //! sentence escapes it.
 
 use serde_json::Value;
 use weaver_types::EventKind;
 
-use super::story::Part;
-use crate::query::Facts;
+use super::story::StoryPart;
+use crate::query::EventFacts;
 
-/// The parts of a story that one event tells, in their order.
-pub(super) fn of(facts: &Facts) -> Vec<(Part, String)> {
+/// The story parts that one event contributes, in order.
+pub(super) fn sentences(facts: &EventFacts) -> Vec<(StoryPart, String)> {
     let Some(kind) = facts.kind() else {
-        return vec![(Part::Other, "an event that this build cannot read".to_owned())];
+        return vec![(StoryPart::Other, "an event that this build cannot read".to_owned())];
     };
     if facts.payload.is_none() {
-        return vec![(Part::Other, format!("{kind}; what it said is pruned"))];
+        return vec![(StoryPart::Other, format!("{kind}; what it said is pruned"))];
     }
     match kind {
-        EventKind::RunStarted => vec![(Part::Run, run(facts))],
-        EventKind::Routed => vec![(Part::Shortlist, shortlist(facts))],
-        EventKind::Refused => {
-            [goal(facts), Some((Part::Decision, decision(facts)))].into_iter().flatten().collect()
-        }
+        EventKind::RunStarted => vec![(StoryPart::Run, run(facts))],
+        EventKind::Routed => vec![(StoryPart::Shortlist, shortlist(facts))],
+        EventKind::Refused => [goal(facts), Some((StoryPart::Decision, decision(facts)))]
+            .into_iter()
+            .flatten()
+            .collect(),
         EventKind::Intent => intent(facts),
         EventKind::Outcome | EventKind::OutcomeUnknown => outcome(facts),
-        EventKind::Late => vec![(Part::Other, late(facts))],
-        EventKind::HandleResolved => vec![(Part::View, view(facts))],
-        EventKind::SignalRaised => vec![(Part::Signal, format!("signals: {}", kinds(facts)))],
-        _ if facts.request().is_some() => vec![(Part::Approval, approval(kind, facts))],
-        _ => vec![(Part::Other, kind.to_string())],
+        EventKind::Late => vec![(StoryPart::Other, late(facts))],
+        EventKind::HandleResolved => vec![(StoryPart::View, view(facts))],
+        EventKind::SignalRaised => vec![(StoryPart::Signal, format!("signals: {}", kinds(facts)))],
+        _ if facts.request().is_some() => vec![(StoryPart::Approval, approval(kind, facts))],
+        _ => vec![(StoryPart::Other, kind.to_string())],
     }
 }
 
-fn word<'f>(facts: &'f Facts, path: &[&str]) -> &'f str {
+fn text_or_unknown<'f>(facts: &'f EventFacts, path: &[&str]) -> &'f str {
     facts.text(path).unwrap_or("?")
 }
 
-fn run(facts: &Facts) -> String {
+fn run(facts: &EventFacts) -> String {
     let intent = facts.text(&["intent"]).map(|intent| format!(", for: {intent}"));
     format!(
         "the run of {} through agent {} in mode {}{}",
-        word(facts, &["principal"]),
-        word(facts, &["run_agent"]),
-        word(facts, &["safety_mode"]),
+        text_or_unknown(facts, &["principal"]),
+        text_or_unknown(facts, &["run_agent"]),
+        text_or_unknown(facts, &["safety_mode"]),
         intent.unwrap_or_default()
     )
 }
 
-fn late(facts: &Facts) -> String {
+fn late(facts: &EventFacts) -> String {
     let how = match facts.payload.as_ref().and_then(|payload| payload.get("success")) {
         Some(Value::Bool(true)) => "a result",
         _ => "an error",
     };
     format!(
         "after its time was over, {} brought {how}; it was thrown away",
-        word(facts, &["capability"])
+        text_or_unknown(facts, &["capability"])
     )
 }
 
@@ -62,138 +63,144 @@ fn texts(values: Option<&Vec<Value>>) -> String {
     if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
 }
 
-fn shortlist(facts: &Facts) -> String {
+fn shortlist(facts: &EventFacts) -> String {
     let shown = texts(facts.list(&["shortlist"]));
-    format!("for \"{}\" the model was shown: {shown}", word(facts, &["goal"]))
+    format!("for \"{}\" the model was shown: {shown}", text_or_unknown(facts, &["goal"]))
 }
 
-fn goal(facts: &Facts) -> Option<(Part, String)> {
-    let mut said = Vec::new();
+fn goal(facts: &EventFacts) -> Option<(StoryPart, String)> {
+    let mut sentence = Vec::new();
     if let Some(goal) = facts.text(&["goal"]) {
-        said.push(format!("goal: {goal}"));
+        sentence.push(format!("goal: {goal}"));
     }
     if let Some(text) = facts.text(&["justification", "text"]) {
-        let source = word(facts, &["justification", "source"]);
-        said.push(format!("justified by the {source}: {text}"));
+        let source = text_or_unknown(facts, &["justification", "source"]);
+        sentence.push(format!("justified by the {source}: {text}"));
     }
-    (!said.is_empty()).then(|| (Part::Goal, said.join("; ")))
+    (!sentence.is_empty()).then(|| (StoryPart::Goal, sentence.join("; ")))
 }
 
-fn decision(facts: &Facts) -> String {
-    let (who, what) = (word(facts, &["principal"]), word(facts, &["capability"]));
-    let (verdict, reason) = (word(facts, &["verdict"]), word(facts, &["reason"]));
-    let mut said = format!("{verdict}: {what} for {who} ({reason})");
+fn decision(facts: &EventFacts) -> String {
+    let (who, what) =
+        (text_or_unknown(facts, &["principal"]), text_or_unknown(facts, &["capability"]));
+    let (verdict, reason) =
+        (text_or_unknown(facts, &["verdict"]), text_or_unknown(facts, &["reason"]));
+    let mut sentence = format!("{verdict}: {what} for {who} ({reason})");
     if let Some((verdict, reason)) = facts.not_enforced() {
-        said.push_str(&format!("\nnot enforced; enforced, it would be {verdict} ({reason})"));
+        sentence.push_str(&format!("\nnot enforced; enforced, it would be {verdict} ({reason})"));
     }
     for check in facts.list(&["checks"]).into_iter().flatten() {
         let text = |name| check.get(name).and_then(Value::as_str).unwrap_or("?");
         let (check, verdict, reason) = (text("check"), text("verdict"), text("reason"));
-        said.push_str(&format!("\n{check}: {verdict}, {reason}: {}", text("detail")));
+        sentence.push_str(&format!("\n{check}: {verdict}, {reason}: {}", text("detail")));
     }
     let (told, all) =
         (facts.list(&["checks"]).map_or(0, Vec::len), facts.number(&["checks_total"]));
     if let Some(more) = all.and_then(|all| all.checked_sub(told as u64)).filter(|more| *more > 0) {
-        said.push_str(&format!("\nand {more} more checks that are not recorded one by one"));
+        sentence.push_str(&format!("\nand {more} more checks that are not recorded one by one"));
     }
-    said.push_str(&format!("\npolicy {} ({})", word(facts, &["policy"]), word(facts, &["origin"])));
-    said
+    sentence.push_str(&format!(
+        "\npolicy {} ({})",
+        text_or_unknown(facts, &["policy"]),
+        text_or_unknown(facts, &["origin"])
+    ));
+    sentence
 }
 
-fn intent(facts: &Facts) -> Vec<(Part, String)> {
-    let mut parts: Vec<(Part, String)> = goal(facts).into_iter().collect();
-    parts.push((Part::Decision, decision(facts)));
+fn intent(facts: &EventFacts) -> Vec<(StoryPart, String)> {
+    let mut parts: Vec<(StoryPart, String)> = goal(facts).into_iter().collect();
+    parts.push((StoryPart::Decision, decision(facts)));
     if let Some(released) = facts.at_path(&["released_by"]) {
         let people = texts(released.get("people").and_then(Value::as_array));
         let by = released.get("request").or_else(|| released.get("standing"));
         let by = by.and_then(Value::as_str).unwrap_or("?");
-        parts.push((Part::Approval, format!("released by {people} in {by}")));
+        parts.push((StoryPart::Approval, format!("released by {people} in {by}")));
     }
-    parts.push((Part::Token, format!("token {} used up", word(facts, &["token"]))));
+    parts.push((StoryPart::Token, format!("token {} used up", text_or_unknown(facts, &["token"]))));
     let arguments =
         match (facts.text(&["arguments", "text"]), facts.number(&["arguments", "bytes"])) {
             (Some(text), _) => format!("with {text}"),
             (None, Some(bytes)) => format!("with {bytes} bytes of arguments, not recorded"),
             (None, None) => "without arguments".to_owned(),
         };
-    let driver = word(facts, &["driver"]);
-    parts.push((Part::Execution, format!("handed to {driver} {arguments}")));
+    let driver = text_or_unknown(facts, &["driver"]);
+    parts.push((StoryPart::Execution, format!("handed to {driver} {arguments}")));
     parts
 }
 
-fn outcome(facts: &Facts) -> Vec<(Part, String)> {
+fn outcome(facts: &EventFacts) -> Vec<(StoryPart, String)> {
     let outcome = facts.outcome().unwrap_or("?");
-    let mut said = match facts.number(&["latency_us"]) {
-        Some(micros) => format!("{outcome} after {}", span(micros)),
+    let mut sentence = match facts.number(&["latency_us"]) {
+        Some(micros) => format!("{outcome} after {}", format_duration(micros)),
         None => outcome.to_owned(),
     };
     if let Some(retries) = facts.number(&["retries"]).filter(|retries| *retries > 0) {
-        said.push_str(&format!(", {retries} attempts repeated"));
+        sentence.push_str(&format!(", {retries} attempts repeated"));
     }
     if let Some(reason) = facts.reason() {
-        said.push_str(&format!(" ({reason})"));
+        sentence.push_str(&format!(" ({reason})"));
     }
     if let Some(error) = facts.text(&["error_message"]) {
-        said.push_str(&format!(": {error}"));
+        sentence.push_str(&format!(": {error}"));
     }
-    let mut parts = vec![(Part::Result, said)];
+    let mut parts = vec![(StoryPart::Result, sentence)];
     if facts.at_path(&["frame"]).is_some_and(Value::is_object) {
-        parts.push((Part::Shown, shown(facts, &["frame"])));
+        parts.push((StoryPart::Shown, shown(facts, &["frame"])));
     }
     parts
 }
 
 /// What the model saw of a result.
-fn shown(facts: &Facts, place: &[&str]) -> String {
-    let within = |name: &'static str| [place, &[name]].concat();
-    let number = |name| facts.number(&within(name)).unwrap_or_default();
-    let mut said = match facts.text(&within("mode")) {
+fn shown(facts: &EventFacts, place: &[&str]) -> String {
+    let path_to = |name: &'static str| [place, &[name]].concat();
+    let number = |name| facts.number(&path_to(name)).unwrap_or_default();
+    let mut sentence = match facts.text(&path_to("mode")) {
         Some(mode) => format!("the model saw, in mode {mode}: "),
         None => "the model saw: ".to_owned(),
     };
-    said.push_str(&format!("{} rows, {} facts", number("rows"), number("facts")));
-    if let Some(bytes) = facts.number(&within("bytes")) {
-        said.push_str(&format!(", {bytes} bytes"));
+    sentence.push_str(&format!("{} rows, {} facts", number("rows"), number("facts")));
+    if let Some(bytes) = facts.number(&path_to("bytes")) {
+        sentence.push_str(&format!(", {bytes} bytes"));
     }
     if let Some(tokens) = facts.number(&["run", "prompt_tokens"]) {
-        said.push_str(&format!(", {tokens} tokens"));
+        sentence.push_str(&format!(", {tokens} tokens"));
     }
     if let Some((confidentiality, integrity)) = facts.label() {
-        said.push_str(&format!("; {confidentiality}, {integrity}"));
+        sentence.push_str(&format!("; {confidentiality}, {integrity}"));
     }
-    for warning in facts.list(&within("warnings")).into_iter().flatten() {
+    for warning in facts.list(&path_to("warnings")).into_iter().flatten() {
         let kind = warning.get("kind").and_then(Value::as_str).unwrap_or("?");
         let count = warning.get("count").and_then(Value::as_u64).unwrap_or(1);
-        said.push_str(&format!("\n{kind}: {count}"));
+        sentence.push_str(&format!("\n{kind}: {count}"));
     }
-    if let Some(commit) = facts.text(&within("commit")) {
-        said.push_str(&format!("\ncommitment {commit}"));
+    if let Some(commit) = facts.text(&path_to("commit")) {
+        sentence.push_str(&format!("\ncommitment {commit}"));
     }
     if let Some(handle) = facts.handle() {
-        said.push_str(&format!("\nthe whole lies behind {handle}"));
+        sentence.push_str(&format!("\nthe whole lies behind {handle}"));
     }
-    said
+    sentence
 }
 
-fn view(facts: &Facts) -> String {
-    let who = word(facts, &["principal"]);
-    let verdict = word(facts, &["verdict"]);
+fn view(facts: &EventFacts) -> String {
+    let who = text_or_unknown(facts, &["principal"]);
+    let verdict = text_or_unknown(facts, &["verdict"]);
     format!("{who} looked further ({verdict}): {}", shown(facts, &[]))
 }
 
-fn kinds(facts: &Facts) -> String {
+fn kinds(facts: &EventFacts) -> String {
     let signals = ["signals", "aside", "failed"].into_iter().filter_map(|name| facts.list(&[name]));
-    let said: Vec<String> = signals
+    let text: Vec<String> = signals
         .flatten()
         .map(|signal| {
             let text = |name| signal.get(name).and_then(Value::as_str).unwrap_or_default();
             format!("{} {} {}", text("source"), text("kind"), text("severity"))
         })
         .collect();
-    said.join("; ")
+    text.join("; ")
 }
 
-fn approval(kind: EventKind, facts: &Facts) -> String {
+fn approval(kind: EventKind, facts: &EventFacts) -> String {
     let request = facts.request().unwrap_or("?");
     let by = facts.text(&["by"]).map(str::to_owned);
     let by = by.or_else(|| facts.list(&["people"]).map(|people| texts(Some(people))));
@@ -205,10 +212,10 @@ fn approval(kind: EventKind, facts: &Facts) -> String {
         .zip(facts.at())
         .filter(|_| kind != EventKind::ApprovalRequested)
         .and_then(|(opened, at)| u64::try_from(at.micros().saturating_sub(opened)).ok())
-        .map(|micros| format!(", after {}", span(micros)))
+        .map(|micros| format!(", after {}", format_duration(micros)))
         .unwrap_or_default();
     let reason = facts.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let detail = facts.text(&["detail"]).map(|said| format!("\n{said}")).unwrap_or_default();
+    let detail = facts.text(&["detail"]).map(|text| format!("\n{text}")).unwrap_or_default();
     match kind {
         EventKind::ApprovalRequested => {
             let holds: Vec<&str> = facts.reasons().into_iter().collect();
@@ -224,7 +231,7 @@ fn approval(kind: EventKind, facts: &Facts) -> String {
             format!("{what}{by}{quorum}{waited}{words}")
         }
         EventKind::ApprovalRejected => {
-            format!("a signed file did not count ({}){detail}", word(facts, &["code"]))
+            format!("a signed file did not count ({}){detail}", text_or_unknown(facts, &["code"]))
         }
         _ => {
             let what = kind.as_str().rsplit('.').next().unwrap_or_default().to_owned();
@@ -233,8 +240,8 @@ fn approval(kind: EventKind, facts: &Facts) -> String {
     }
 }
 
-/// A span in the unit that suits it.
-fn span(micros: u64) -> String {
+/// A duration in a suitable unit.
+fn format_duration(micros: u64) -> String {
     match micros {
         0..10_000 => format!("{micros} us"),
         10_000..10_000_000 => format!("{} ms", micros / 1_000),

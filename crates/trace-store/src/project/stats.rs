@@ -1,29 +1,31 @@
-//! Statistics: sums over events, which can be added to one another.
+//! Statistics: sums over events that can be added to each other.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use weaver_types::EventKind;
 
-use crate::query::{Facts, Filter, Lookup, QueryError, each, rows_of, span_of};
-use crate::verify::Source;
+use crate::query::{
+    CandidateLookup, EventFacts, EventFilter, QueryError, for_each_event, range_of_filter, rows_in,
+};
+use crate::verify::LogSource;
 
-/// How many events are read at once; a block of sums is a whole number of these.
-const STRIDE: u64 = 500;
-/// How many names a count tells apart; what comes later is counted as `other`.
+/// How many events are read at once; it divides the size of a block.
+const ROWS_PER_READ: u64 = 500;
+/// How many names a count distinguishes; later ones count as `other`.
 const MAX_NAMES: usize = 256;
 
 /// Sums over some events.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stats {
+pub struct LogStats {
     /// Events.
     pub events: u64,
-    /// Events whose payload is gone: they count above and nowhere else.
+    /// Events whose payload is pruned: they count above and nowhere else.
     pub pruned: u64,
     /// Events by kind.
     pub kinds: BTreeMap<String, u64>,
-    /// Calls that were decided with allow and begun.
+    /// Calls that were allowed and started.
     pub grants: u64,
     /// Refusals by verdict: ask, hold, deny.
     pub refusals: BTreeMap<String, u64>,
@@ -33,13 +35,13 @@ pub struct Stats {
     pub outcomes: BTreeMap<String, u64>,
     /// Calls that ended without success, by reason.
     pub failures_by_reason: BTreeMap<String, u64>,
-    /// What was hidden in results and views, by kind of warning that begins with `redacted`.
+    /// Redactions in results and views, by warning kind that begins with `redacted`.
     pub redactions: BTreeMap<String, u64>,
     /// Held calls.
-    pub holds: Holds,
+    pub holds: HoldStats,
     /// Results that were stored behind a handle.
     pub handles: u64,
-    /// Later looks at them.
+    /// Later views of these results.
     pub views: u64,
     /// Calls charged to runs.
     pub tool_calls: u64,
@@ -51,10 +53,10 @@ pub struct Stats {
     pub prompt_tokens: u64,
 }
 
-/// Requests for approvals.
+/// Counts of approval requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Holds {
+pub struct HoldStats {
     /// Opened.
     pub requested: u64,
     /// Granted.
@@ -67,65 +69,65 @@ pub struct Holds {
     pub revoked: u64,
     /// Given way to another.
     pub superseded: u64,
-    /// Requests of which is known how long they waited for a grant, a refusal or their deadline.
+    /// Requests whose waiting time until a grant, a refusal or the deadline is known.
     pub answered: u64,
-    /// Microseconds that these waited, together.
+    /// The total waiting time of these, in microseconds.
     pub waited_us: u64,
-    /// Microseconds that the longest of them waited.
+    /// The longest waiting time of these, in microseconds.
     pub longest_us: u64,
 }
 
-impl Stats {
-    /// Counts an event in.
-    pub fn add(&mut self, facts: &Facts) {
+impl LogStats {
+    /// Adds an event.
+    pub fn add(&mut self, facts: &EventFacts) {
         self.events += 1;
         let kind = facts.kind();
-        count(&mut self.kinds, kind.map_or("unreadable", EventKind::as_str), 1);
+        add_count(&mut self.kinds, kind.map_or("unreadable", EventKind::as_str), 1);
         let Some(kind) = kind else { return };
         if facts.payload.is_none() {
             self.pruned += 1;
             return;
         }
-        self.charge(facts);
+        self.add_usage(facts);
         match kind {
             EventKind::Intent => self.grants += 1,
             EventKind::Refused => {
-                count(&mut self.refusals, facts.verdict().unwrap_or("unknown"), 1);
-                count(&mut self.denials_by_reason, facts.reason().unwrap_or("unknown"), 1);
+                add_count(&mut self.refusals, facts.verdict().unwrap_or("unknown"), 1);
+                add_count(&mut self.denials_by_reason, facts.reason().unwrap_or("unknown"), 1);
             }
-            EventKind::Outcome | EventKind::OutcomeUnknown => self.ended(facts),
+            EventKind::Outcome | EventKind::OutcomeUnknown => self.add_outcome(facts),
             EventKind::HandleResolved => {
                 self.views += 1;
-                self.hidden(facts, &["warnings"]);
+                self.add_redactions(facts, &["warnings"]);
             }
             _ => self.holds.add(kind, facts),
         }
     }
 
-    fn charge(&mut self, facts: &Facts) {
+    fn add_usage(&mut self, facts: &EventFacts) {
         let charged = |name| facts.number(&["run", name]).unwrap_or_default();
-        grow(&mut self.tool_calls, charged("tool_calls"));
-        grow(&mut self.latency_us, charged("latency_us"));
-        grow(&mut self.prompt_tokens, charged("prompt_tokens"));
-        grow(&mut self.retries, facts.number(&["retries"]).unwrap_or_default());
+        add_saturating(&mut self.tool_calls, charged("tool_calls"));
+        add_saturating(&mut self.latency_us, charged("latency_us"));
+        add_saturating(&mut self.prompt_tokens, charged("prompt_tokens"));
+        add_saturating(&mut self.retries, facts.number(&["retries"]).unwrap_or_default());
     }
 
-    fn ended(&mut self, facts: &Facts) {
+    fn add_outcome(&mut self, facts: &EventFacts) {
         let outcome = facts.outcome().unwrap_or("unknown");
-        count(&mut self.outcomes, outcome, 1);
+        add_count(&mut self.outcomes, outcome, 1);
         if outcome != "success" {
-            count(&mut self.failures_by_reason, facts.reason().unwrap_or("unknown"), 1);
+            add_count(&mut self.failures_by_reason, facts.reason().unwrap_or("unknown"), 1);
         }
         self.handles += u64::from(facts.handle().is_some());
-        self.hidden(facts, &["frame", "warnings"]);
+        self.add_redactions(facts, &["frame", "warnings"]);
     }
 
-    fn hidden(&mut self, facts: &Facts, place: &[&str]) {
+    fn add_redactions(&mut self, facts: &EventFacts, place: &[&str]) {
         for warning in facts.list(place).into_iter().flatten() {
             let kind = warning.get("kind").and_then(serde_json::Value::as_str).unwrap_or_default();
             if kind.starts_with("redacted") {
                 let many = warning.get("count").and_then(serde_json::Value::as_u64).unwrap_or(1);
-                count(&mut self.redactions, kind, many);
+                add_count(&mut self.redactions, kind, many);
             }
         }
     }
@@ -143,7 +145,7 @@ impl Stats {
             (&mut self.failures_by_reason, failures_by_reason),
             (&mut self.redactions, redactions),
         ] {
-            others.iter().for_each(|(name, many)| count(own, name, *many));
+            others.iter().for_each(|(name, many)| add_count(own, name, *many));
         }
         for (own, others) in [
             (&mut self.events, events),
@@ -156,31 +158,31 @@ impl Stats {
             (&mut self.latency_us, latency_us),
             (&mut self.prompt_tokens, prompt_tokens),
         ] {
-            grow(own, *others);
+            add_saturating(own, *others);
         }
         self.holds.join(holds);
     }
 
-    /// Sums over the events of a filter: from the sums of a lookup where it keeps them and the
-    /// filter asks about nothing but the time, from the events otherwise.
+    /// Sums over the events that match a filter. Uses the stored sums of a lookup where the filter
+    /// restricts only the time, and reads events otherwise.
     ///
     /// # Errors
     /// [`QueryError`], when the log cannot be read.
-    pub fn of(
-        source: &dyn Source,
-        lookup: Option<&dyn Lookup>,
-        filter: &Filter,
+    pub fn from_log(
+        source: &dyn LogSource,
+        lookup: Option<&dyn CandidateLookup>,
+        filter: &EventFilter,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, QueryError> {
         let mut stats = Self::default();
-        if filter.names_fields() {
-            each(source, lookup, filter, &mut |facts| {
+        if filter.has_field_terms() {
+            for_each_event(source, lookup, filter, &mut |facts| {
                 stats.add(&facts);
                 Ok::<_, QueryError>(())
             })?;
             return Ok(stats);
         }
-        let span = span_of(source, filter)?;
+        let span = range_of_filter(source, filter)?;
         let mut at = span.start;
         while at < span.end {
             let kept = lookup.and_then(|lookup| lookup.sums(at));
@@ -189,10 +191,10 @@ impl Stats {
                 at = end;
                 continue;
             }
-            // To where the next block begins, so that its sums serve again.
-            let end = (at / STRIDE + 1).saturating_mul(STRIDE).min(span.end);
-            for row in rows_of(source, at..end)? {
-                stats.add(&Facts::of(&row.event));
+            // Up to the beginning of the next block, from which stored sums can be used again.
+            let end = (at / ROWS_PER_READ + 1).saturating_mul(ROWS_PER_READ).min(span.end);
+            for row in rows_in(source, at..end)? {
+                stats.add(&EventFacts::from_event(&row.event));
             }
             at = end;
             progress(at - span.start, span.end - span.start);
@@ -201,8 +203,8 @@ impl Stats {
     }
 }
 
-impl Holds {
-    fn add(&mut self, kind: EventKind, facts: &Facts) {
+impl HoldStats {
+    fn add(&mut self, kind: EventKind, facts: &EventFacts) {
         let (number, answered) = match kind {
             EventKind::ApprovalRequested => (&mut self.requested, false),
             EventKind::ApprovalGranted => (&mut self.granted, true),
@@ -217,7 +219,7 @@ impl Holds {
         if let (true, Some(opened), Some(at)) = (answered, opened, facts.at()) {
             let waited = u64::try_from(at.micros().saturating_sub(opened)).unwrap_or_default();
             self.answered += 1;
-            grow(&mut self.waited_us, waited);
+            add_saturating(&mut self.waited_us, waited);
             self.longest_us = self.longest_us.max(waited);
         }
     }
@@ -233,22 +235,22 @@ impl Holds {
             (&mut self.answered, other.answered),
             (&mut self.waited_us, other.waited_us),
         ] {
-            grow(own, others);
+            add_saturating(own, others);
         }
         self.longest_us = self.longest_us.max(other.longest_us);
     }
 }
 
-fn count(counts: &mut BTreeMap<String, u64>, name: &str, many: u64) {
+fn add_count(counts: &mut BTreeMap<String, u64>, name: &str, many: u64) {
     match counts.get_mut(name) {
-        Some(count) => grow(count, many),
+        Some(count) => add_saturating(count, many),
         None => {
             let name = if counts.len() < MAX_NAMES { name } else { "other" };
-            grow(counts.entry(name.to_owned()).or_default(), many);
+            add_saturating(counts.entry(name.to_owned()).or_default(), many);
         }
     }
 }
 
-fn grow(number: &mut u64, by: u64) {
+fn add_saturating(number: &mut u64, by: u64) {
     *number = number.saturating_add(by);
 }

@@ -1,4 +1,4 @@
-//! The story of one call, from the events alone.
+//! Explains one call from its events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,18 @@ use weaver_types::{EventKind, Timestamp};
 
 use super::sentence;
 use crate::query::{
-    Cursor, Facts, Field, Filter, Lookup, MAX_FOUND, Order, QueryError, Question, ask,
+    CandidateLookup, EventFacts, EventFilter, EventOrder, FilterField, LogQuery, MAX_PAGE_EVENTS,
+    PageCursor, QueryError, ask,
 };
-use crate::verify::Source;
+use crate::verify::LogSource;
 
 /// The most events of one story.
-pub const MAX_STORY: usize = 2_000;
+pub const MAX_STORY_EVENTS: usize = 2_000;
 
-/// What a story is asked about.
+/// What a story is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
-    /// The event of this number.
+pub enum StorySubject {
+    /// The event with this sequence number.
     Event(u64),
     /// A call.
     Call(String),
@@ -28,8 +29,8 @@ pub enum Subject {
     Token(String),
 }
 
-impl Subject {
-    /// Reads a number or an id; `None` when it is neither.
+impl StorySubject {
+    /// Parses a number or an id; `None` when it is neither.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let id = || text.to_owned();
@@ -44,19 +45,19 @@ impl Subject {
     }
 }
 
-/// What a step of a story is about, in the order in which a call goes through them.
+/// The aspect that a step describes, in the order in which a call passes through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Part {
+pub enum StoryPart {
     /// The run it belongs to.
     Run,
-    /// What the model was shown to choose from.
+    /// The shortlist that the model was shown.
     Shortlist,
-    /// What it was for.
+    /// The goal of the call.
     Goal,
     /// The decision with its checks.
     Decision,
-    /// A request for an approval, and what came of it.
+    /// A request for approval, and its result.
     Approval,
     /// The token.
     Token,
@@ -68,13 +69,13 @@ pub enum Part {
     Result,
     /// What the model saw.
     Shown,
-    /// A later look at the result.
+    /// A later view of the result.
     View,
     /// Anything else.
     Other,
 }
 
-impl Part {
+impl StoryPart {
     /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -97,131 +98,132 @@ impl Part {
 
 /// One step of a story.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// The event that tells it.
+pub struct StoryStep {
+    /// The event that it comes from.
     pub seq: u64,
-    /// When.
+    /// The time of the event.
     pub at: Option<Timestamp>,
-    /// In which call.
+    /// The call of the event.
     pub call: Option<String>,
-    /// What it is about.
-    pub part: Part,
-    /// What happened; further lines are details. It may hold texts of others: escape it.
-    pub said: String,
+    /// The aspect that it describes.
+    pub part: StoryPart,
+    /// What happened; further lines are details. It may contain untrusted text: escape it.
+    pub text: String,
 }
 
-/// The story of one call: of the call itself, of the calls that were made for the same request, and
-/// of the looks at its result.
+/// The story of a call: the call itself, other calls for the same approval request, and later views
+/// of its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Story {
-    /// The calls that it tells, in their order.
+pub struct CallStory {
+    /// The calls of the story, in order.
     pub calls: Vec<String>,
-    /// What happened, in the order of the log.
-    pub steps: Vec<Step>,
-    /// What the events do not say.
+    /// What happened, in log order.
+    pub steps: Vec<StoryStep>,
+    /// What the events do not tell.
     pub missing: Vec<String>,
 }
 
-impl Story {
-    /// Tells the story; `None` when the log knows nothing of the subject.
+impl CallStory {
+    /// Builds the story; `None` when the log knows nothing about the subject.
     ///
     /// # Errors
     /// [`QueryError`], when the log cannot be read.
-    pub fn of(
-        source: &dyn Source,
-        lookup: Option<&dyn Lookup>,
-        subject: &Subject,
+    pub fn from_log(
+        source: &dyn LogSource,
+        lookup: Option<&dyn CandidateLookup>,
+        subject: &StorySubject,
     ) -> Result<Option<Self>, QueryError> {
         let mut gathered = StoryEvents { source, lookup, ..StoryEvents::new(source) };
-        gathered.begin(subject)?;
-        gathered.follow()?;
+        gathered.seed(subject)?;
+        gathered.follow_links()?;
         if gathered.events.is_empty() {
             return Ok(None);
         }
-        gathered.before()?;
-        Ok(Some(gathered.told()))
+        gathered.add_run_context()?;
+        Ok(Some(gathered.into_story()))
     }
 }
 
 struct StoryEvents<'a> {
-    source: &'a dyn Source,
-    lookup: Option<&'a dyn Lookup>,
-    events: BTreeMap<u64, Facts>,
-    /// What was looked for, and what still has to be.
-    known: BTreeSet<(Field, String)>,
-    waiting: Vec<(Field, String)>,
-    cut: bool,
+    source: &'a dyn LogSource,
+    lookup: Option<&'a dyn CandidateLookup>,
+    events: BTreeMap<u64, EventFacts>,
+    /// Links that were already enqueued, and those still to follow.
+    enqueued: BTreeSet<(FilterField, String)>,
+    waiting: Vec<(FilterField, String)>,
+    truncated: bool,
 }
 
 impl<'a> StoryEvents<'a> {
-    fn new(source: &'a dyn Source) -> Self {
-        let (events, known, waiting) = Default::default();
-        Self { source, lookup: None, events, known, waiting, cut: false }
+    fn new(source: &'a dyn LogSource) -> Self {
+        let (events, enqueued, waiting) = Default::default();
+        Self { source, lookup: None, events, enqueued, waiting, truncated: false }
     }
 
-    fn begin(&mut self, subject: &Subject) -> Result<(), QueryError> {
+    fn seed(&mut self, subject: &StorySubject) -> Result<(), QueryError> {
         match subject {
-            Subject::Event(seq) => {
+            StorySubject::Event(seq) => {
                 let rows = self.source.rows(*seq, 1)?;
                 for row in rows.iter().filter(|row| row.event.seq == *seq) {
-                    self.add(Facts::of(&row.event));
+                    self.add(EventFacts::from_event(&row.event));
                 }
             }
-            Subject::Call(id) => self.want(Field::Call, id),
-            Subject::Request(id) => self.want(Field::Request, id),
-            Subject::Handle(id) => self.want(Field::Handle, id),
-            Subject::Token(id) => self.want(Field::Token, id),
+            StorySubject::Call(id) => self.enqueue(FilterField::Call, id),
+            StorySubject::Request(id) => self.enqueue(FilterField::Request, id),
+            StorySubject::Handle(id) => self.enqueue(FilterField::Handle, id),
+            StorySubject::Token(id) => self.enqueue(FilterField::Token, id),
         }
         Ok(())
     }
 
-    fn want(&mut self, field: Field, id: &str) {
-        if self.known.insert((field, id.to_owned())) {
+    fn enqueue(&mut self, field: FilterField, id: &str) {
+        if self.enqueued.insert((field, id.to_owned())) {
             self.waiting.push((field, id.to_owned()));
         }
     }
 
-    /// Takes an event in, and notes what it leads to. A look has a call of its own, which leads on
-    /// through its handle alone.
-    fn add(&mut self, facts: Facts) {
-        if self.events.len() >= MAX_STORY {
-            self.cut = true;
+    /// Adds an event, and enqueues the ids that it leads to. A view has a call id of its own, so it
+    /// leads on through its handle only.
+    fn add(&mut self, facts: EventFacts) {
+        if self.events.len() >= MAX_STORY_EVENTS {
+            self.truncated = true;
             return;
         }
         let id = |text: Option<&str>| text.map(str::to_owned);
         let (call, request, handle) = (id(facts.call()), id(facts.request()), id(facts.handle()));
         let looks = facts.kind() == Some(EventKind::HandleResolved);
         if self.events.insert(facts.seq, facts).is_none() {
-            for (field, id) in [(Field::Request, request), (Field::Handle, handle)] {
-                id.iter().for_each(|id| self.want(field, id));
+            for (field, id) in [(FilterField::Request, request), (FilterField::Handle, handle)] {
+                id.iter().for_each(|id| self.enqueue(field, id));
             }
-            call.iter().filter(|_| !looks).for_each(|call| self.want(Field::Call, call));
+            call.iter().filter(|_| !looks).for_each(|call| self.enqueue(FilterField::Call, call));
         }
     }
 
-    fn follow(&mut self) -> Result<(), QueryError> {
+    fn follow_links(&mut self) -> Result<(), QueryError> {
         while let Some((field, id)) = self.waiting.pop() {
-            let filter = Filter::default().with(field, &id);
-            let question = Question { limit: MAX_FOUND, ..Question::oldest(filter) };
+            let filter = EventFilter::default().with(field, &id);
+            let question = LogQuery { limit: MAX_PAGE_EVENTS, ..LogQuery::oldest(filter) };
             let page = ask(self.source, self.lookup, &question)?;
-            self.cut |= page.next.is_some();
+            self.truncated |= page.next.is_some();
             page.events.into_iter().for_each(|facts| self.add(facts));
         }
         Ok(())
     }
 
-    /// What stood before: the beginning of the run, and the last shortlist, if it has what was
-    /// called.
-    fn before(&mut self) -> Result<(), QueryError> {
+    /// Adds the context before the call: the start of its run, and the last shortlist.
+    fn add_run_context(&mut self) -> Result<(), QueryError> {
         let first = self.events.values().find(|facts| facts.run().is_some());
         let Some((run, seq)) = first.and_then(|f| f.run().map(|run| (run.to_owned(), f.seq)))
         else {
             return Ok(());
         };
         for kind in [EventKind::RunStarted, EventKind::Routed] {
-            let filter = Filter::default().with(Field::Run, &run).with(Field::Event, kind.as_str());
-            let after = Some(Cursor::new(seq, Order::Newest, &filter));
-            let question = Question { after, limit: 1, ..Question::newest(filter) };
+            let filter = EventFilter::default()
+                .with(FilterField::Run, &run)
+                .with(FilterField::Event, kind.as_str());
+            let after = Some(PageCursor::new(seq, EventOrder::Newest, &filter));
+            let question = LogQuery { after, limit: 1, ..LogQuery::newest(filter) };
             let page = ask(self.source, self.lookup, &question)?;
             for facts in page.events {
                 self.events.entry(facts.seq).or_insert(facts);
@@ -230,7 +232,7 @@ impl<'a> StoryEvents<'a> {
         Ok(())
     }
 
-    fn told(self) -> Story {
+    fn into_story(self) -> CallStory {
         let mut steps = Vec::new();
         let mut calls: Vec<String> = Vec::new();
         for facts in self.events.values() {
@@ -238,43 +240,44 @@ impl<'a> StoryEvents<'a> {
             if let Some(call) = call.as_ref().filter(|call| !calls.contains(call)) {
                 calls.push(call.clone());
             }
-            for (part, said) in sentence::of(facts) {
+            for (part, text) in sentence::sentences(facts) {
                 let call = call.clone();
-                steps.push(Step { seq: facts.seq, at: facts.at(), call, part, said });
+                steps.push(StoryStep { seq: facts.seq, at: facts.at(), call, part, text });
             }
         }
-        let mut missing = missing(&self.events, &steps);
-        if self.cut {
-            missing
-                .push(format!("the story is longer than {MAX_STORY} events; the rest is left out"));
+        let mut missing = missing_facts(&self.events, &steps);
+        if self.truncated {
+            missing.push(format!(
+                "the story is longer than {MAX_STORY_EVENTS} events; the rest is left out"
+            ));
         }
-        Story { calls, steps, missing }
+        CallStory { calls, steps, missing }
     }
 }
 
-/// What the events do not say.
-fn missing(events: &BTreeMap<u64, Facts>, steps: &[Step]) -> Vec<String> {
-    let has = |part: Part| steps.iter().any(|step| step.part == part);
+/// Sentences about what the events do not tell.
+fn missing_facts(events: &BTreeMap<u64, EventFacts>, steps: &[StoryStep]) -> Vec<String> {
+    let has = |part: StoryPart| steps.iter().any(|step| step.part == part);
     let any = |kind: EventKind| events.values().any(|facts| facts.kind() == Some(kind));
     let mut missing = Vec::new();
     let mut say = |what: &str| missing.push(what.to_owned());
     if events.values().any(|facts| facts.payload.is_none()) {
         say("what is pruned is not told");
     }
-    if !has(Part::Decision) {
+    if !has(StoryPart::Decision) {
         return missing;
     }
-    if !has(Part::Shortlist) {
+    if !has(StoryPart::Shortlist) {
         say("no shortlist was recorded in this run before the call");
     }
-    if !has(Part::Goal) {
+    if !has(StoryPart::Goal) {
         say("neither goal nor justification came with the call");
     }
     let ended = any(EventKind::Outcome) || any(EventKind::OutcomeUnknown);
     if any(EventKind::Intent) && !ended {
         say("the end of the call is not recorded yet");
     }
-    if ended && !has(Part::Shown) {
+    if ended && !has(StoryPart::Shown) {
         say("nothing of a result was shown");
     }
     missing

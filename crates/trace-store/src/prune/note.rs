@@ -5,26 +5,26 @@ use weaver_types::EventKind;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Batch, LedgerError, MAX_BATCH_PRUNE};
 
-/// The version of the note, its field `v`.
-pub const NOTE_VERSION: u64 = 1;
-/// The longest name of who pruned, in characters.
-pub const MAX_BY: usize = 200;
+/// The version of the note, in its field `v`.
+pub const PRUNING_NOTE_VERSION: u64 = 1;
+/// The longest name of whoever pruned, in characters.
+pub const MAX_PRUNED_BY_CHARS: usize = 200;
 
 /// Why payloads were removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum PruneReason {
     /// They were old enough.
     Age,
-    /// They were about a principal.
+    /// They belonged to a principal.
     Principal,
-    /// They bore a tag.
+    /// They had a tag.
     Tag,
-    /// They were of a kind.
+    /// They were of an event kind.
     Kind,
 }
 
-impl Reason {
+impl PruneReason {
     /// All of them.
     pub const ALL: &'static [Self] = &[Self::Age, Self::Principal, Self::Tag, Self::Kind];
 
@@ -39,48 +39,49 @@ impl Reason {
         }
     }
 
-    /// Reads the stable text.
+    /// Parses the stable text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|reason| reason.as_str() == text)
     }
 }
 
-/// What a `log.pruned` event says: canonical JSON with the fields `v`, `ranges`, `reason`, `by`.
+/// The payload of a `log.pruned` event: canonical JSON with the fields `v`, `ranges`, `reason`,
+/// `by`.
 ///
-/// It is never pruned itself, so it must not tell what was to be forgotten: `reason` says that a
-/// principal was the reason, not which one, and `by` is who removed the payloads.
+/// The event is never pruned itself, so it must not reveal what was to be forgotten: `reason` says
+/// that a principal was the reason, not which one, and `by` is who removed the payloads.
 ///
 /// ```
-/// use weaver_trace_store::prune::{Note, Reason};
+/// use weaver_trace_store::prune::{PruningNote, PruneReason};
 ///
-/// let note = Note::of(vec![7, 4, 5], Reason::Age, "operator")?;
+/// let note = PruningNote::new(vec![7, 4, 5], PruneReason::Age, "operator")?;
 /// assert_eq!(note.ranges(), [(4, 5), (7, 7)]);
 /// let bytes = note.to_bytes()?;
 /// assert_eq!(bytes, br#"{"by":"operator","ranges":[[4,5],[7,7]],"reason":"age","v":1}"#);
-/// assert_eq!(Note::parse(&bytes)?, note);
-/// # Ok::<(), weaver_trace_store::prune::NoteError>(())
+/// assert_eq!(PruningNote::parse(&bytes)?, note);
+/// # Ok::<(), weaver_trace_store::prune::PruningNoteError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct PruningNote {
     ranges: Vec<(u64, u64)>,
-    reason: Reason,
+    reason: PruneReason,
     by: String,
 }
 
-/// Bytes or values that are no note of this version.
+/// Bytes or values that are not a note of this version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NoteError {
+pub enum PruningNoteError {
     /// The bytes are not the canonical JSON of a note.
     #[error("the note on pruned payloads is not in its canonical form")]
     Form,
-    /// A field is missing, of the wrong form, or unknown.
+    /// A field is missing, malformed or unknown.
     #[error("field `{0}` of the note on pruned payloads is missing, unknown or malformed")]
     Field(&'static str),
     /// A later version.
     #[error(
-        "the note on pruned payloads has version {found}, this build knows up to {NOTE_VERSION}"
+        "the note on pruned payloads has version {found}, this build knows up to {PRUNING_NOTE_VERSION}"
     )]
     Newer {
         /// The version found.
@@ -88,7 +89,7 @@ pub enum NoteError {
     },
 }
 
-impl NoteError {
+impl PruningNoteError {
     /// The stable code of this error.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -100,38 +101,39 @@ impl NoteError {
     }
 }
 
-impl Note {
-    /// A note of these events, given in any order.
+impl PruningNote {
+    /// A note that names these events, given in any order.
     ///
     /// # Errors
-    /// [`NoteError::Field`], when there are none or more than [`MAX_BATCH_PRUNE`], when one is
-    /// named twice, or when `by` is empty, longer than [`MAX_BY`] or has control characters.
-    pub fn of(
+    /// [`PruningNoteError::Field`], when there are none or more than [`MAX_BATCH_PRUNE`], when one
+    /// is named twice, or when `by` is empty, longer than [`MAX_PRUNED_BY_CHARS`] or contains
+    /// control characters.
+    pub fn new(
         mut seqs: Vec<u64>,
-        reason: Reason,
+        reason: PruneReason,
         by: impl Into<String>,
-    ) -> Result<Self, NoteError> {
+    ) -> Result<Self, PruningNoteError> {
         seqs.sort_unstable();
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for seq in seqs {
             match ranges.last_mut() {
-                Some((_, last)) if *last == seq => return Err(NoteError::Field("ranges")),
+                Some((_, last)) if *last == seq => return Err(PruningNoteError::Field("ranges")),
                 Some((_, last)) if last.checked_add(1) == Some(seq) => *last = seq,
                 _ => ranges.push((seq, seq)),
             }
         }
-        Self { ranges, reason, by: by.into() }.checked()
+        Self { ranges, reason, by: by.into() }.validated()
     }
 
-    /// First and last of each run of events, in ascending order, with a gap between any two.
+    /// First and last of each range of events, ascending, with a gap between any two.
     #[must_use]
     pub fn ranges(&self) -> &[(u64, u64)] {
         &self.ranges
     }
 
-    /// Why.
+    /// The reason.
     #[must_use]
-    pub fn reason(&self) -> Reason {
+    pub fn reason(&self) -> PruneReason {
         self.reason
     }
 
@@ -141,7 +143,7 @@ impl Note {
         &self.by
     }
 
-    /// How many events it names.
+    /// The number of events it names.
     #[must_use]
     pub fn count(&self) -> u64 {
         let lengths = self.ranges.iter().map(|(first, last)| last.saturating_sub(*first));
@@ -159,55 +161,56 @@ impl Note {
     /// The canonical bytes.
     ///
     /// # Errors
-    /// [`NoteError::Form`], when a number lies beyond 2^53.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, NoteError> {
+    /// [`PruningNoteError::Form`], when a number lies beyond 2^53.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, PruningNoteError> {
         let note = json!({
-            "v": NOTE_VERSION,
+            "v": PRUNING_NOTE_VERSION,
             "ranges": self.ranges,
             "reason": self.reason.as_str(),
             "by": self.by,
         });
-        canonical::to_bytes(&note, Profile::Record).map_err(|_| NoteError::Form)
+        canonical::to_bytes(&note, Profile::Record).map_err(|_| PruningNoteError::Form)
     }
 
-    /// Reads the canonical bytes, and nothing but them.
+    /// Parses the canonical bytes, and nothing else.
     ///
     /// # Errors
-    /// [`NoteError`], when they are not what [`Note::to_bytes`] writes.
-    pub fn parse(bytes: &[u8]) -> Result<Self, NoteError> {
-        let note = canonical::parse(bytes, Profile::Record).map_err(|_| NoteError::Form)?;
-        let version = note.get("v").and_then(Value::as_u64).ok_or(NoteError::Field("v"))?;
-        if version > NOTE_VERSION {
-            return Err(NoteError::Newer { found: version });
+    /// [`PruningNoteError`], when they are not what [`PruningNote::to_bytes`] writes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, PruningNoteError> {
+        let note = canonical::parse(bytes, Profile::Record).map_err(|_| PruningNoteError::Form)?;
+        let version = note.get("v").and_then(Value::as_u64).ok_or(PruningNoteError::Field("v"))?;
+        if version > PRUNING_NOTE_VERSION {
+            return Err(PruningNoteError::Newer { found: version });
         }
-        let text = |name| note.get(name).and_then(Value::as_str).ok_or(NoteError::Field(name));
+        let text =
+            |name| note.get(name).and_then(Value::as_str).ok_or(PruningNoteError::Field(name));
         let ranges = note.get("ranges").and_then(Value::as_array);
-        let ranges = ranges.ok_or(NoteError::Field("ranges"))?.iter().map(range);
+        let ranges = ranges.ok_or(PruningNoteError::Field("ranges"))?.iter().map(range);
         let note = Self {
-            ranges: ranges.collect::<Option<_>>().ok_or(NoteError::Field("ranges"))?,
-            reason: Reason::parse(text("reason")?).ok_or(NoteError::Field("reason"))?,
+            ranges: ranges.collect::<Option<_>>().ok_or(PruningNoteError::Field("ranges"))?,
+            reason: PruneReason::parse(text("reason")?).ok_or(PruningNoteError::Field("reason"))?,
             by: text("by")?.to_owned(),
         }
-        .checked()?;
-        if note.to_bytes()? == bytes { Ok(note) } else { Err(NoteError::Form) }
+        .validated()?;
+        if note.to_bytes()? == bytes { Ok(note) } else { Err(PruningNoteError::Form) }
     }
 
-    fn checked(self) -> Result<Self, NoteError> {
+    fn validated(self) -> Result<Self, PruningNoteError> {
         let most = u64::try_from(MAX_BATCH_PRUNE).unwrap_or(u64::MAX);
         let mut before = None;
         for (first, last) in &self.ranges {
             let apart = before.is_none_or(|before: u64| *first > before.saturating_add(1));
             if first > last || !apart {
-                return Err(NoteError::Field("ranges"));
+                return Err(PruningNoteError::Field("ranges"));
             }
             before = Some(*last);
         }
         if self.ranges.is_empty() || self.count() > most {
-            return Err(NoteError::Field("ranges"));
+            return Err(PruningNoteError::Field("ranges"));
         }
-        let long = self.by.chars().count() > MAX_BY;
+        let long = self.by.chars().count() > MAX_PRUNED_BY_CHARS;
         if self.by.is_empty() || long || self.by.chars().any(char::is_control) {
-            return Err(NoteError::Field("by"));
+            return Err(PruningNoteError::Field("by"));
         }
         Ok(self)
     }
@@ -220,12 +223,12 @@ fn range(value: &Value) -> Option<(u64, u64)> {
     }
 }
 
-/// What a batch prunes, sorted. It is refused unless its notes name exactly that.
-pub(crate) fn of_batch(batch: &Batch) -> Result<Vec<u64>, LedgerError> {
+/// The events that a batch prunes, sorted. Refused unless its notes name exactly these.
+pub(crate) fn pruned_by_batch(batch: &Batch) -> Result<Vec<u64>, LedgerError> {
     let refuse = |what: String| Err(LedgerError::Malformed(what));
     let mut noted = Vec::new();
     for event in batch.events.iter().filter(|event| event.kind == EventKind::Pruned) {
-        let note = Note::parse(&event.payload)
+        let note = PruningNote::parse(&event.payload)
             .map_err(|error| LedgerError::Malformed(error.to_string()))?;
         noted.extend(note.ranges.iter().flat_map(|(first, last)| *first..=*last));
         if noted.len() > MAX_BATCH_PRUNE {
@@ -256,10 +259,10 @@ mod tests {
 
     #[test]
     fn only_what_was_written_is_read() {
-        let note = Note::of(vec![0, 1, 2, 9], Reason::Tag, "a").unwrap();
+        let note = PruningNote::new(vec![0, 1, 2, 9], PruneReason::Tag, "a").unwrap();
         let text = String::from_utf8(note.to_bytes().unwrap()).unwrap();
         assert_eq!(text, r#"{"by":"a","ranges":[[0,2],[9,9]],"reason":"tag","v":1}"#);
-        assert_eq!(Note::parse(text.as_bytes()).unwrap(), note);
+        assert_eq!(PruningNote::parse(text.as_bytes()).unwrap(), note);
         assert_eq!(note.count(), 4);
         let named: Vec<u64> = (0..12).filter(|seq| note.names(*seq)).collect();
         assert_eq!(named, [0, 1, 2, 9]);
@@ -279,19 +282,22 @@ mod tests {
             ("\"v\":1", "\"v\":1,\"w\":1"),
             ("\"v\":1", "\"v\": 1"),
         ] {
-            assert!(Note::parse(text.replace(from, to).as_bytes()).is_err(), "{to}");
+            assert!(PruningNote::parse(text.replace(from, to).as_bytes()).is_err(), "{to}");
         }
         let newer = text.replace("\"v\":1", "\"v\":2");
-        assert_eq!(Note::parse(newer.as_bytes()), Err(NoteError::Newer { found: 2 }));
+        assert_eq!(PruningNote::parse(newer.as_bytes()), Err(PruningNoteError::Newer { found: 2 }));
     }
 
     #[test]
     fn a_note_has_bounds() {
         let most = u64::try_from(MAX_BATCH_PRUNE).unwrap();
-        assert!(Note::of((0..most).collect(), Reason::Age, "a").is_ok());
-        assert!(Note::of((0..=most).collect(), Reason::Age, "a").is_err());
-        assert!(Note::of(Vec::new(), Reason::Age, "a").is_err());
-        assert!(Note::of(vec![3, 3], Reason::Age, "a").is_err());
-        assert!(Note::of(vec![3], Reason::Age, "x".repeat(MAX_BY + 1)).is_err());
+        assert!(PruningNote::new((0..most).collect(), PruneReason::Age, "a").is_ok());
+        assert!(PruningNote::new((0..=most).collect(), PruneReason::Age, "a").is_err());
+        assert!(PruningNote::new(Vec::new(), PruneReason::Age, "a").is_err());
+        assert!(PruningNote::new(vec![3, 3], PruneReason::Age, "a").is_err());
+        assert!(
+            PruningNote::new(vec![3], PruneReason::Age, "x".repeat(MAX_PRUNED_BY_CHARS + 1))
+                .is_err()
+        );
     }
 }

@@ -1,38 +1,38 @@
-//! Why a question cannot be asked.
+//! Errors of queries.
 
 use weaver_types::ledger::LedgerError;
 
-/// Why a question cannot be asked or answered.
+/// Why a query is malformed or failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
-    /// A term of a filter names no field.
+    /// A term of a filter names an unknown field.
     #[error(
         "there is no field `{field}`; the fields are {known}, and a text with a colon is written text:\"…\""
     )]
     Field {
-        /// What stood before the colon, escaped and cut.
+        /// The text before the colon, escaped and cut.
         field: String,
-        /// The fields there are.
+        /// The known fields.
         known: String,
     },
-    /// A field has no value, or one that it never has.
+    /// A field without a value, or with one that it never has.
     #[error("`{value}` is no value of `{field}`; {expected}")]
     Value {
         /// The field.
         field: &'static str,
         /// The value, escaped and cut.
         value: String,
-        /// What it takes.
+        /// What the field accepts.
         expected: String,
     },
-    /// A filter has a term too many, or a value that is too long.
+    /// A filter has too many terms, or a term is too long.
     #[error("the filter is too large: {0}")]
     TooLarge(&'static str),
     /// A quotation mark is not closed.
     #[error("a quotation mark in the filter is not closed")]
     Quote,
-    /// A cursor that this build did not make, or made for another question.
+    /// A cursor that this build did not make, or that belongs to another query.
     #[error("the cursor {0}; ask without it to begin again")]
     Cursor(&'static str),
     /// The log could not be read.
@@ -55,7 +55,7 @@ impl QueryError {
     }
 }
 
-/// A piece of the user's text for a message.
-pub(super) fn shown(text: &str) -> String {
+/// An excerpt of the user's text for a message.
+pub(super) fn escaped_excerpt(text: &str) -> String {
     text.escape_debug().take(60).collect()
 }

@@ -1,4 +1,4 @@
-//! The facts of one event, read from its bytes.
+//! The facts of one event, read from its stored bytes.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,34 +7,34 @@ use serde_json::Value;
 use weaver_types::ledger::{Durability, StoredEvent};
 use weaver_types::{EventKind, Timestamp};
 
-use super::field::Field;
+use super::field::FilterField;
 use super::words;
-use crate::entry::Header;
+use crate::entry::EventHeader;
 
-/// What one event says. Nothing here is verified: it is what the stored bytes say today.
+/// The content of one event. Nothing here is verified: it is what the stored bytes say now.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Facts {
-    /// The place in the log.
+pub struct EventFacts {
+    /// The sequence number.
     pub seq: u64,
     /// The header; `None` when this build cannot read it.
-    pub header: Option<Header>,
-    /// The payload; `None` when it is pruned, a text when it is no JSON.
+    pub header: Option<EventHeader>,
+    /// The payload; `None` when pruned, a string when it is not JSON.
     pub payload: Option<Value>,
-    /// How safe it was when it was acknowledged.
+    /// How durable it was when it was acknowledged.
     pub durability: Durability,
 }
 
-impl Facts {
-    /// Reads an event.
+impl EventFacts {
+    /// Parses a stored event.
     #[must_use]
-    pub fn of(event: &StoredEvent) -> Self {
+    pub fn from_event(event: &StoredEvent) -> Self {
         let payload = event.payload.as_deref().map(|bytes| {
             serde_json::from_slice(bytes)
                 .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned()))
         });
         Self {
             seq: event.seq,
-            header: Header::parse(&event.header).ok(),
+            header: EventHeader::parse(&event.header).ok(),
             payload,
             durability: event.durability,
         }
@@ -76,7 +76,7 @@ impl Facts {
         self.text(&["capability"])
     }
 
-    /// The request for an approval: that was opened, or that released the call.
+    /// The approval request that was opened, or that released the call.
     #[must_use]
     pub fn request(&self) -> Option<&str> {
         self.text(&["request"]).or_else(|| self.text(&["released_by", "request"]))
@@ -88,7 +88,7 @@ impl Facts {
         self.text(&["handle"]).or_else(|| self.text(&["frame", "handle"]))
     }
 
-    /// The token that was used up.
+    /// The token that was consumed.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
         self.text(&["token"])
@@ -100,8 +100,8 @@ impl Facts {
         self.text(&["verdict"])
     }
 
-    /// The verdict and reason that a policy that observes would have enforced, where the verdict was
-    /// another one.
+    /// The verdict and reason under full enforcement, if the policy only observed and the verdict
+    /// differs.
     #[must_use]
     pub fn not_enforced(&self) -> Option<(&str, &str)> {
         let verdict = self.text(&["would_have", "verdict"])?;
@@ -109,7 +109,7 @@ impl Facts {
         (self.verdict() != Some(verdict)).then_some((verdict, reason))
     }
 
-    /// The reason that stands first: of the decision, or of a failure.
+    /// The primary reason of the decision, or the reason of a failure.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         self.text(&["reason"])
@@ -134,7 +134,7 @@ impl Facts {
         self.text(&["frame", "status"])
     }
 
-    /// Every reason in it: of the decision, of each check, of each hold, of a failure.
+    /// Every reason in the event: of the decision, of each check, of each hold, of a failure.
     #[must_use]
     pub fn reasons(&self) -> BTreeSet<&str> {
         let listed = ["checks", "holds"].into_iter().filter_map(|name| self.list(&[name]));
@@ -142,7 +142,7 @@ impl Facts {
         each.chain(self.reason()).collect()
     }
 
-    /// The label of what it is about: `(confidentiality, integrity)`.
+    /// The label of the event's subject: `(confidentiality, integrity)`.
     #[must_use]
     pub fn label(&self) -> Option<(&str, &str)> {
         let places: [&[&str]; 4] =
@@ -152,61 +152,63 @@ impl Facts {
         Some((part("confidentiality")?, part("integrity")?))
     }
 
-    /// The agents in it: of the run, and of the principal.
+    /// The agents of the event: of the run, and of the principal.
     #[must_use]
     pub fn agents(&self) -> BTreeSet<&str> {
         ["run_agent", "agent"].into_iter().filter_map(|name| self.text(&[name])).collect()
     }
 
-    /// The value at a path of names.
+    /// The value at a path of member names.
     #[must_use]
     pub fn at_path(&self, path: &[&str]) -> Option<&Value> {
         path.iter().try_fold(self.payload.as_ref()?, |value, name| value.get(name))
     }
 
-    /// The text at a path of names.
+    /// The non-empty string at a path of member names.
     #[must_use]
     pub fn text(&self, path: &[&str]) -> Option<&str> {
         self.at_path(path)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// The whole number at a path of names.
+    /// The unsigned integer at a path of member names.
     #[must_use]
     pub fn number(&self, path: &[&str]) -> Option<u64> {
         self.at_path(path)?.as_u64()
     }
 
-    /// The list at a path of names.
+    /// The list at a path of member names.
     #[must_use]
     pub fn list(&self, path: &[&str]) -> Option<&Vec<Value>> {
         self.at_path(path)?.as_array()
     }
 
     /// Every value of a field.
-    pub(super) fn values(&self, field: Field) -> Vec<Cow<'_, str>> {
+    pub(super) fn values(&self, field: FilterField) -> Vec<Cow<'_, str>> {
         let one = |value: Option<&'_ str>| value.map(|v| vec![Cow::Owned(v.to_owned())]);
         let found = match field {
-            Field::Principal => one(self.principal()),
-            Field::Capability => one(self.capability()),
-            Field::Run => one(self.run()),
-            Field::Call => one(self.call()),
-            Field::Request => one(self.request()),
-            Field::Handle => one(self.handle()),
-            Field::Token => one(self.token()),
-            Field::Event => one(self.kind().map(EventKind::as_str)),
-            Field::Outcome => one(self.outcome()),
-            Field::Verdict => one(self.verdict()),
-            Field::Reason => Some(self.reasons().into_iter().map(Cow::Borrowed).collect()),
-            Field::Label => self.label().map(|(c, i)| vec![Cow::Borrowed(c), Cow::Borrowed(i)]),
-            Field::Session => one(self.text(&["session_id"])),
-            Field::UserSid => one(self.text(&["user_sid"])),
-            Field::Agent => Some(self.agents().into_iter().map(Cow::Borrowed).collect()),
-            Field::Text => Some(self.words().into_iter().map(Cow::Owned).collect()),
+            FilterField::Principal => one(self.principal()),
+            FilterField::Capability => one(self.capability()),
+            FilterField::Run => one(self.run()),
+            FilterField::Call => one(self.call()),
+            FilterField::Request => one(self.request()),
+            FilterField::Handle => one(self.handle()),
+            FilterField::Token => one(self.token()),
+            FilterField::Event => one(self.kind().map(EventKind::as_str)),
+            FilterField::Outcome => one(self.outcome()),
+            FilterField::Verdict => one(self.verdict()),
+            FilterField::Reason => Some(self.reasons().into_iter().map(Cow::Borrowed).collect()),
+            FilterField::Label => {
+                self.label().map(|(c, i)| vec![Cow::Borrowed(c), Cow::Borrowed(i)])
+            }
+            FilterField::Session => one(self.text(&["session_id"])),
+            FilterField::UserSid => one(self.text(&["user_sid"])),
+            FilterField::Agent => Some(self.agents().into_iter().map(Cow::Borrowed).collect()),
+            FilterField::Text => Some(self.words().into_iter().map(Cow::Owned).collect()),
         };
         found.unwrap_or_default()
     }
 
     fn words(&self) -> BTreeSet<String> {
-        self.payload.as_ref().map(words::of_payload).unwrap_or_default()
+        self.payload.as_ref().map(words::words_of_payload).unwrap_or_default()
     }
 }

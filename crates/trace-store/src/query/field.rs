@@ -2,13 +2,13 @@
 
 use weaver_types::{EventKind, ReasonCode};
 
-use super::error::{QueryError, shown};
-use super::filter::Pattern;
+use super::error::{QueryError, escaped_excerpt};
+use super::filter::ValuePattern;
 
-/// A field of an event that a filter compares with texts.
+/// A field of an event that a filter compares with text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Field {
+pub enum FilterField {
     /// Who asked.
     Principal,
     /// What was asked for.
@@ -17,11 +17,11 @@ pub enum Field {
     Run,
     /// The call.
     Call,
-    /// The request for an approval that it belongs to.
+    /// The approval request that it belongs to.
     Request,
     /// The handle of a stored result.
     Handle,
-    /// The token that was used up.
+    /// The token that was consumed.
     Token,
     /// The kind of the event.
     Event,
@@ -31,9 +31,9 @@ pub enum Field {
     Reason,
     /// The verdict: allow, ask, hold, deny.
     Verdict,
-    /// Confidentiality or integrity of what the event is about.
+    /// The confidentiality or integrity of the event's subject.
     Label,
-    /// A word of the payload's texts.
+    /// A word in the payload's texts.
     Text,
     /// The session of the host.
     Session,
@@ -48,7 +48,7 @@ const VERDICTS: [&str; 4] = ["allow", "ask", "hold", "deny"];
 const LABELS: [&str; 6] =
     ["public", "internal", "confidential", "restricted", "trusted", "untrusted"];
 
-impl Field {
+impl FilterField {
     /// All of them.
     pub const ALL: &'static [Self] = &[
         Self::Principal,
@@ -92,22 +92,23 @@ impl Field {
         }
     }
 
-    /// Reads its name.
+    /// Parses its name.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|field| field.as_str() == text)
     }
 
-    /// The character under which its values stand in an index: of a private area, so that no word
+    /// The first character of its terms in an index. It is a private-use character, so that no word
     /// of a text begins with it.
     #[cfg(any(test, feature = "sqlite"))]
-    pub(super) fn mark(self) -> char {
+    pub(super) fn index_prefix(self) -> char {
         let at = Self::ALL.iter().position(|field| *field == self).unwrap_or_default();
         u32::try_from(at).ok().and_then(|at| char::from_u32(0xE000 + at)).unwrap_or('\u{E0FE}')
     }
 
-    /// Refuses a value that the field never has, so that a misspelt one does not find nothing.
-    pub(super) fn check(self, pattern: &Pattern) -> Result<(), QueryError> {
+    /// Refuses a value that the field never has, so that a misspelt one does not silently match
+    /// nothing.
+    pub(super) fn check(self, pattern: &ValuePattern) -> Result<(), QueryError> {
         let value = pattern.text.as_str();
         let known: Vec<&str> = match self {
             Self::Event => EventKind::ALL.iter().map(|kind| kind.as_str()).collect(),
@@ -130,7 +131,7 @@ impl Field {
         }
         let near: Vec<&str> = match self {
             Self::Event | Self::Reason => {
-                known.into_iter().filter(|known| near(known, value)).take(8).collect()
+                known.into_iter().filter(|known| is_similar(known, value)).take(8).collect()
             }
             _ => known,
         };
@@ -138,12 +139,12 @@ impl Field {
             [] => "`weaver reasons` and the guide list what there is".to_owned(),
             near => format!("it may be {}", near.join(", ")),
         };
-        Err(QueryError::Value { field: self.as_str(), value: shown(value), expected })
+        Err(QueryError::Value { field: self.as_str(), value: escaped_excerpt(value), expected })
     }
 }
 
-/// Whether two names share a word of at least four letters, or a beginning.
-fn near(known: &str, value: &str) -> bool {
+/// Whether two names share a word of at least four letters, or a prefix.
+fn is_similar(known: &str, value: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
         text.split(['.', '_']).filter(|part| part.len() > 3).map(str::to_owned).collect()
     };
@@ -158,24 +159,25 @@ mod tests {
 
     #[test]
     fn misspelt_values_are_refused_with_what_is_near() {
-        let check = |field: Field, text| field.check(&Pattern::read(text));
-        let message = |field: Field, text| check(field, text).unwrap_err().to_string();
-        assert!(message(Field::Verdict, "denied").contains("allow, ask, hold, deny"));
-        let near = message(Field::Event, "call.refuse");
+        let check = |field: FilterField, text| field.check(&ValuePattern::read(text));
+        let message = |field: FilterField, text| check(field, text).unwrap_err().to_string();
+        assert!(message(FilterField::Verdict, "denied").contains("allow, ask, hold, deny"));
+        let near = message(FilterField::Event, "call.refuse");
         assert!(near.contains("call.refused") && !near.contains("approval."), "{near}");
-        assert!(message(Field::Reason, "floor").contains("floor_hold"));
-        assert!(message(Field::Principal, "").contains("write what it is to be"));
-        assert_eq!(check(Field::Event, "approval.*"), Ok(()));
-        assert_eq!(check(Field::Principal, "anybody"), Ok(()));
+        assert!(message(FilterField::Reason, "floor").contains("floor_hold"));
+        assert!(message(FilterField::Principal, "").contains("write what it is to be"));
+        assert_eq!(check(FilterField::Event, "approval.*"), Ok(()));
+        assert_eq!(check(FilterField::Principal, "anybody"), Ok(()));
     }
 
     #[test]
     fn every_field_has_a_name_and_a_mark_of_its_own() {
-        for field in Field::ALL {
-            assert_eq!(Field::parse(field.as_str()), Some(*field));
-            assert!(!field.mark().is_alphanumeric());
+        for field in FilterField::ALL {
+            assert_eq!(FilterField::parse(field.as_str()), Some(*field));
+            assert!(!field.index_prefix().is_alphanumeric());
         }
-        let marks: std::collections::BTreeSet<char> = Field::ALL.iter().map(|f| f.mark()).collect();
-        assert_eq!(marks.len(), Field::ALL.len());
+        let marks: std::collections::BTreeSet<char> =
+            FilterField::ALL.iter().map(|f| f.index_prefix()).collect();
+        assert_eq!(marks.len(), FilterField::ALL.len());
     }
 }

@@ -1,22 +1,22 @@
-//! Facts and filters as terms of an index.
+//! Encodes facts and filters as terms of a full-text index.
 
-use super::facts::Facts;
-use super::field::Field;
-use super::filter::{Filter, Pattern};
+use super::facts::EventFacts;
+use super::field::FilterField;
+use super::filter::{EventFilter, ValuePattern};
 
-/// How much of a value an index tells apart, in characters.
-const MAX_TERM: usize = 160;
-/// What stands in a term for an ASCII character that is neither letter nor digit.
-const OTHER: char = '\u{E0FF}';
+/// How many characters of a value the index distinguishes.
+const MAX_TERM_CHARS: usize = 160;
+/// Replaces ASCII characters that are neither letters nor digits.
+const PUNCTUATION: char = '\u{E0FF}';
 
-/// Every term of an event: one for each value of each field. Terms of different values may be the
-/// same; an answer is tested against the event itself.
-pub(crate) fn postings(facts: &Facts) -> String {
+/// The terms of an event: one for each value of each field. Different values may give the same
+/// term; results are tested against the event itself.
+pub(crate) fn index_terms(facts: &EventFacts) -> String {
     let mut out = String::new();
     if facts.header.is_none() {
         return out;
     }
-    for field in Field::ALL {
+    for field in FilterField::ALL {
         for value in facts.values(*field) {
             if !out.is_empty() {
                 out.push(' ');
@@ -27,26 +27,26 @@ pub(crate) fn postings(facts: &Facts) -> String {
     out
 }
 
-fn push_term(out: &mut String, field: Field, value: &str) {
-    out.push(field.mark());
-    for c in value.chars().take(MAX_TERM) {
+fn push_term(out: &mut String, field: FilterField, value: &str) {
+    out.push(field.index_prefix());
+    for c in value.chars().take(MAX_TERM_CHARS) {
         out.push(match c {
             c if c.is_ascii_alphanumeric() => c.to_ascii_lowercase(),
-            c if c.is_ascii() => OTHER,
+            c if c.is_ascii() => PUNCTUATION,
             c => c,
         });
     }
 }
 
-/// The filter as an expression of SQLite's full-text search; `None` when it names no field.
-pub(crate) fn expression(filter: &Filter) -> Option<String> {
+/// The filter as an SQLite full-text query; `None` when it names no field.
+pub(crate) fn fts_expression(filter: &EventFilter) -> Option<String> {
     let mut out = String::new();
     for (field, patterns) in filter.fields() {
         if !out.is_empty() {
             out.push_str(" AND ");
         }
         out.push('(');
-        for (at, Pattern { text, prefix }) in patterns.iter().enumerate() {
+        for (at, ValuePattern { text, prefix }) in patterns.iter().enumerate() {
             if at > 0 {
                 out.push_str(" OR ");
             }

@@ -1,33 +1,33 @@
-//! The words of an event's payload, for full text.
+//! The words of an event's payload, for full-text search.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// The longest word that is told apart, in characters; of a longer one its beginning counts.
-pub const MAX_WORD: usize = 64;
+/// How many characters of a word are distinguished.
+pub const MAX_WORD_CHARS: usize = 64;
 
-/// The words of a text: runs of letters and digits, in lower case.
-pub(super) fn of_text(text: &str) -> impl Iterator<Item = String> {
+/// The words of a text: sequences of letters and digits, in lower case.
+pub(super) fn words_of_text(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(fold)
 }
 
-/// A word as it is compared.
+/// The normalised form in which words are compared.
 fn fold(word: &str) -> String {
-    // Lower case may bring forth marks that are no letters (`İ`): they are left out.
+    // Lower-casing can produce characters that are not letters (`İ`); they are dropped.
     let lower = word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric());
-    lower.take(MAX_WORD).collect()
+    lower.take(MAX_WORD_CHARS).collect()
 }
 
-/// Every word of a payload's texts. Names of fields, numbers and salts are none.
-pub(super) fn of_payload(payload: &Value) -> BTreeSet<String> {
+/// Every word of a payload's texts. Field names, numbers and salts are not included.
+pub(super) fn words_of_payload(payload: &Value) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     collect(payload, JsonText::Parse, &mut words);
     words.remove("");
     words
 }
 
-/// What is done with a text that is JSON itself.
+/// How a string that contains JSON is treated.
 #[derive(Clone, Copy)]
 enum JsonText {
     Parse,
@@ -36,11 +36,13 @@ enum JsonText {
 
 fn collect(value: &Value, json_text: JsonText, words: &mut BTreeSet<String>) {
     match value {
-        Value::String(text) => match inner(text).filter(|_| matches!(json_text, JsonText::Parse)) {
-            // Arguments stand in the log as the text of their JSON.
-            Some(inner) => collect(&inner, JsonText::Keep, words),
-            None => words.extend(of_text(text)),
-        },
+        Value::String(text) => {
+            match parse_nested_json(text).filter(|_| matches!(json_text, JsonText::Parse)) {
+                // The log stores arguments as JSON text.
+                Some(parse_nested_json) => collect(&parse_nested_json, JsonText::Keep, words),
+                None => words.extend(words_of_text(text)),
+            }
+        }
         Value::Array(items) => items.iter().for_each(|item| collect(item, json_text, words)),
         Value::Object(fields) => {
             let told = fields.iter().filter(|(name, _)| *name != "salt");
@@ -50,7 +52,7 @@ fn collect(value: &Value, json_text: JsonText, words: &mut BTreeSet<String>) {
     }
 }
 
-fn inner(text: &str) -> Option<Value> {
+fn parse_nested_json(text: &str) -> Option<Value> {
     if !text.starts_with(['{', '[']) {
         return None;
     }
@@ -71,13 +73,13 @@ mod tests {
             "goal": "Search the Ärger-tickets",
             "arguments": { "text": "{\"note\":\"# Weekly\\nreport\"}" },
         });
-        let words: Vec<String> = of_payload(&payload).into_iter().collect();
+        let words: Vec<String> = words_of_payload(&payload).into_iter().collect();
         assert_eq!(words, ["report", "search", "the", "tickets", "weekly", "ärger"]);
     }
 
     #[test]
     fn long_words_and_odd_cases_are_bounded() {
-        assert_eq!(of_text(&"a".repeat(100)).next().unwrap().len(), MAX_WORD);
-        assert_eq!(of_text("İstanbul").collect::<Vec<_>>(), ["istanbul"]);
+        assert_eq!(words_of_text(&"a".repeat(100)).next().unwrap().len(), MAX_WORD_CHARS);
+        assert_eq!(words_of_text("İstanbul").collect::<Vec<_>>(), ["istanbul"]);
     }
 }

@@ -1,27 +1,27 @@
-//! Why a retention is none, or a sweep stopped.
+//! Errors of retention.
 
 use weaver_types::ledger::LedgerError;
 
-use crate::prune::NoteError;
+use crate::prune::PruningNoteError;
 
-/// Why a retention is none, or a sweep stopped.
+/// Why a retention is invalid, or a sweep stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RetentionError {
-    /// A rule would prune what is younger than the least age.
+    /// A rule would prune payloads younger than the minimum age.
     #[error(
         "rule {rule} prunes after {after} seconds, the least age is {least} seconds; raise the one \
          or lower the other"
     )]
     TooYoung {
-        /// The rule, from 0.
+        /// The index of the rule, from 0.
         rule: usize,
         /// Its age in seconds.
         after: u64,
         /// The least age in seconds.
         least: u64,
     },
-    /// More rules than are looked at.
+    /// There are too many rules.
     #[error("{found} rules, at most {most}")]
     TooMany {
         /// How many there are.
@@ -29,10 +29,10 @@ pub enum RetentionError {
         /// How many there may be.
         most: usize,
     },
-    /// The name of who prunes cannot be recorded.
+    /// The name of whoever prunes cannot be recorded.
     #[error("who prunes cannot be recorded: {0}")]
-    By(#[from] NoteError),
-    /// The ledger could not be read, or refused.
+    By(#[from] PruningNoteError),
+    /// The ledger could not be read, or refused a batch.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
 }

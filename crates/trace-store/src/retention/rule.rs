@@ -7,45 +7,45 @@ use serde_json::{Value, json};
 use weaver_types::{EventKind, PrincipalId, Timestamp};
 
 use super::RetentionError;
-use crate::entry::Header;
-use crate::prune::{Reason, never};
+use crate::entry::EventHeader;
+use crate::prune::{PruneReason, is_never_pruned};
 
-/// The least age of a payload that may go, where nothing else is said: one day.
-pub const LEAST_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The default minimum age of a payload that may be pruned: one day.
+pub const MIN_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The most rules.
 pub(super) const MAX_RULES: usize = 1_000;
 
-/// A rule: payloads that fit all of it go.
+/// A rule: payloads that match all of it are pruned.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rule {
-    /// How old they are at least.
+pub struct RetentionRule {
+    /// The minimum age.
     pub older_than: Duration,
-    /// Whose they are: the field `principal`.
+    /// The principal they belong to: the field `principal`.
     pub principal: Option<PrincipalId>,
     /// A tag of the capability they are about: one of the field `tags`.
     pub tag: Option<String>,
-    /// Of which kinds they are; none for all.
+    /// The event kinds; empty for all.
     pub kinds: Vec<EventKind>,
 }
 
-impl Rule {
+impl RetentionRule {
     /// Everything of that age.
     #[must_use]
     pub fn older_than(age: Duration) -> Self {
         Self { older_than: age, ..Self::default() }
     }
 
-    pub(super) fn reason(&self) -> Reason {
+    pub(super) fn reason(&self) -> PruneReason {
         match (&self.principal, &self.tag) {
-            (Some(_), _) => Reason::Principal,
-            (None, Some(_)) => Reason::Tag,
-            (None, None) if !self.kinds.is_empty() => Reason::Kind,
-            (None, None) => Reason::Age,
+            (Some(_), _) => PruneReason::Principal,
+            (None, Some(_)) => PruneReason::Tag,
+            (None, None) if !self.kinds.is_empty() => PruneReason::Kind,
+            (None, None) => PruneReason::Age,
         }
     }
 
-    /// Whether it is about this event, whatever its age.
-    fn fits(&self, kind: EventKind, payload: &Value) -> bool {
+    /// Whether the rule is about this event, whatever its age.
+    fn matches(&self, kind: EventKind, payload: &Value) -> bool {
         let whose = payload.get("principal").and_then(Value::as_str);
         let tags = payload.get("tags").and_then(Value::as_array);
         let tagged = |tag: &str| tags.is_some_and(|tags| tags.iter().any(|has| has == tag));
@@ -55,57 +55,59 @@ impl Rule {
     }
 }
 
-/// How long payloads of a kind stay, whatever the rules say.
+/// How long payloads of a kind are kept, whatever the rules say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// At least this long.
+pub enum MinimumRetention {
+    /// For at least this long.
     AtLeast(Duration),
-    /// For ever.
+    /// Forever.
     Forever,
 }
 
-/// Which payloads go, and when.
+/// Which payloads are pruned, and when.
 ///
 /// ```
 /// use std::time::Duration;
-/// use weaver_trace_store::retention::{Keep, LEAST_AGE, Retention, Rule};
+/// use weaver_trace_store::retention::{MinimumRetention, MIN_AGE, Retention, RetentionRule};
 /// use weaver_types::EventKind;
 ///
 /// let day = Duration::from_secs(24 * 60 * 60);
 /// let rules = vec![
-///     Rule { tag: Some("PII".to_owned()), ..Rule::older_than(30 * day) },
-///     Rule::older_than(365 * day),
+///     RetentionRule { tag: Some("PII".to_owned()), ..RetentionRule::older_than(30 * day) },
+///     RetentionRule::older_than(365 * day),
 /// ];
-/// let retention = Retention::new(rules, LEAST_AGE)?
-///     .keeping(EventKind::Intent, Keep::AtLeast(730 * day))
-///     .keeping(EventKind::ApprovalGranted, Keep::Forever);
+/// let retention = Retention::new(rules, MIN_AGE)?
+///     .keeping(EventKind::Intent, MinimumRetention::AtLeast(730 * day))
+///     .keeping(EventKind::ApprovalGranted, MinimumRetention::Forever);
 /// assert_eq!(retention.rules().len(), 2);
 /// # Ok::<(), weaver_trace_store::retention::RetentionError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
-    rules: Vec<Rule>,
+    rules: Vec<RetentionRule>,
     least: Duration,
-    keep: BTreeMap<EventKind, Keep>,
+    keep: BTreeMap<EventKind, MinimumRetention>,
 }
 
-/// What a retention says of an event.
+/// What a retention says about an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetentionVerdict {
-    /// No rule is about it, or its kind stays for ever.
-    Stays,
-    /// A rule is about it, and it is too young.
-    Later,
-    /// It goes.
-    Goes(Reason),
+    /// No rule is about it, or its kind is kept forever.
+    Keep,
+    /// A rule is about it, but it is too young.
+    NotYet,
+    /// Prune its payload, for this reason.
+    Prune(PruneReason),
 }
 
 impl Retention {
-    /// Rules, of which the first that fits decides; none prunes what is younger than `least`.
+    /// A retention with rules, of which the first match decides; none prunes anything younger than
+    /// `least`.
     ///
     /// # Errors
-    /// [`RetentionError`], when a rule would, or when there are more than a thousand.
-    pub fn new(rules: Vec<Rule>, least: Duration) -> Result<Self, RetentionError> {
+    /// [`RetentionError`], when a rule would prune something younger, or when there are over a
+    /// thousand.
+    pub fn new(rules: Vec<RetentionRule>, least: Duration) -> Result<Self, RetentionError> {
         if rules.len() > MAX_RULES {
             return Err(RetentionError::TooMany { found: rules.len(), most: MAX_RULES });
         }
@@ -116,51 +118,51 @@ impl Retention {
         Ok(Self { rules, least, keep: BTreeMap::new() })
     }
 
-    /// The same, with payloads of a kind kept.
+    /// Keeps payloads of a kind for a minimum time.
     #[must_use]
-    pub fn keeping(mut self, kind: EventKind, keep: Keep) -> Self {
+    pub fn keeping(mut self, kind: EventKind, keep: MinimumRetention) -> Self {
         self.keep.insert(kind, keep);
         self
     }
 
     /// The rules.
     #[must_use]
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[RetentionRule] {
         &self.rules
     }
 
-    /// The least age that any rule has: nothing younger can go.
-    pub(super) fn youngest(&self) -> Option<Duration> {
+    /// The smallest age of any rule: nothing younger can be pruned.
+    pub(super) fn min_age(&self) -> Option<Duration> {
         self.rules.iter().map(|rule| rule.older_than.max(self.least)).min()
     }
 
-    pub(super) fn fate(
+    pub(super) fn verdict(
         &self,
-        header: &Header,
+        header: &EventHeader,
         payload: &Value,
         now: Timestamp,
     ) -> RetentionVerdict {
         let kept = match self.keep.get(&header.kind) {
-            Some(Keep::Forever) => return RetentionVerdict::Stays,
-            Some(Keep::AtLeast(age)) => *age,
+            Some(MinimumRetention::Forever) => return RetentionVerdict::Keep,
+            Some(MinimumRetention::AtLeast(age)) => *age,
             None => self.least,
         };
-        if never(header.kind) {
-            return RetentionVerdict::Stays;
+        if is_never_pruned(header.kind) {
+            return RetentionVerdict::Keep;
         }
         let old = age(header.at, now);
-        let mut fate = RetentionVerdict::Stays;
-        for rule in self.rules.iter().filter(|rule| rule.fits(header.kind, payload)) {
+        let mut verdict = RetentionVerdict::Keep;
+        for rule in self.rules.iter().filter(|rule| rule.matches(header.kind, payload)) {
             if old >= rule.older_than.max(kept) {
-                return RetentionVerdict::Goes(rule.reason());
+                return RetentionVerdict::Prune(rule.reason());
             }
-            fate = RetentionVerdict::Later;
+            verdict = RetentionVerdict::NotYet;
         }
-        fate
+        verdict
     }
 
-    /// All of it as a value, by which two are told apart.
-    pub(super) fn form(&self) -> Value {
+    /// The whole retention as a value, which identifies it.
+    pub(super) fn identity_value(&self) -> Value {
         let micros = |age: &Duration| age.as_micros().to_string();
         let rules = self.rules.iter().map(|rule| {
             let kinds: Vec<&str> = rule.kinds.iter().map(|kind| kind.as_str()).collect();
@@ -168,15 +170,15 @@ impl Retention {
         });
         let rules: Vec<Value> = rules.collect();
         let keep = self.keep.iter().map(|(kind, keep)| match keep {
-            Keep::AtLeast(age) => json!([kind.as_str(), micros(age)]),
-            Keep::Forever => json!([kind.as_str(), Value::Null]),
+            MinimumRetention::AtLeast(age) => json!([kind.as_str(), micros(age)]),
+            MinimumRetention::Forever => json!([kind.as_str(), Value::Null]),
         });
         let keep: Vec<Value> = keep.collect();
         json!({ "v": 1, "rules": rules, "least": micros(&self.least), "keep": keep })
     }
 }
 
-/// How old something is; nothing where it lies ahead.
+/// The age of an event; zero if its time lies in the future.
 pub(super) fn age(at: Timestamp, now: Timestamp) -> Duration {
     let micros = now.micros().saturating_sub(at.micros());
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))

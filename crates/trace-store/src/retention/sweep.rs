@@ -1,4 +1,4 @@
-//! One walk over the log.
+//! One pass over the log.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,30 @@ use weaver_types::{EventKind, Tenant, Timestamp};
 
 use super::rule::{RetentionVerdict, age};
 use super::{Retention, RetentionError, position};
-use crate::entry::Header;
-use crate::prune::{Note, Reason, named};
+use crate::entry::EventHeader;
+use crate::prune::{PruneReason, PruningNote, protecting_records};
 
-/// Events read at once: 16 MiB of payloads at most.
+/// Events read at once: at most 16 MiB of payloads.
 const PAGE: usize = 64;
-/// Events that one step looks at.
-const LOOKED: u64 = 8_192;
-/// Bytes of payloads that one step removes, beside those of one event.
-const BYTES: u64 = 16 * 1024 * 1024;
+/// The most events that one step examines.
+const MAX_STEP_EVENTS: u64 = 8_192;
+/// The most bytes of payloads that one step removes, not counting its last event.
+const MAX_STEP_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A walk over the log under a [`Retention`], as of one moment.
+/// A pass over the log under a [`Retention`], as of one point in time.
 ///
 /// ```
 /// # use std::sync::Arc;
 /// # use std::time::Duration;
 /// # use weaver_trace_store::MemoryLedger;
 /// # use weaver_types::{LogId, OsRandom, Tenant, Timestamp};
-/// use weaver_trace_store::retention::{LEAST_AGE, Retention, Rule, Sweep, SweepTally};
+/// use weaver_trace_store::retention::{MIN_AGE, Retention, RetentionRule, RetentionSweep, SweepTally};
 ///
 /// # let ledger = MemoryLedger::new(LogId::parse("log_example")?, Arc::new(OsRandom));
 /// let year = Duration::from_secs(365 * 24 * 60 * 60);
-/// let retention = Retention::new(vec![Rule::older_than(year)], LEAST_AGE)?;
+/// let retention = Retention::new(vec![RetentionRule::older_than(year)], MIN_AGE)?;
 /// let now = Timestamp::from_micros(1_700_000_000_000_000);
-/// let mut sweep = Sweep::resume(&ledger, retention, "operator", now)?;
+/// let mut sweep = RetentionSweep::resume(&ledger, retention, "operator", now)?;
 /// let mut tally = SweepTally::default();
 /// while let Some(step) = sweep.step(&ledger, &[Tenant::default()])? {
 ///     tally.add(&sweep.commit(&ledger, step)?); // leave this out for a dry run
@@ -42,7 +42,7 @@ const BYTES: u64 = 16 * 1024 * 1024;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Sweep {
+pub struct RetentionSweep {
     retention: Retention,
     by: String,
     now: Timestamp,
@@ -50,63 +50,63 @@ pub struct Sweep {
     stored: u64,
     at: u64,
     end: u64,
-    /// The first event that a later sweep has to look at again.
-    again: Option<u64>,
-    /// Where the first step begins that was made and not committed.
-    held: Option<u64>,
+    /// The first event that a later sweep must examine again.
+    first_pending: Option<u64>,
+    /// The beginning of the first step with pruning that was made but not committed.
+    first_uncommitted: Option<u64>,
 }
 
 /// What one step of a sweep prunes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Step {
-    looked: u64,
-    pruned: BTreeMap<u64, Reason>,
+pub struct SweepStep {
+    examined: u64,
+    pruned: BTreeMap<u64, PruneReason>,
     bytes: u64,
     kept: BTreeMap<u64, String>,
     first: u64,
     next: u64,
 }
 
-impl Step {
-    /// How many events it looked at.
+impl SweepStep {
+    /// How many events it examined.
     #[must_use]
-    pub fn looked(&self) -> u64 {
-        self.looked
+    pub fn examined(&self) -> u64 {
+        self.examined
     }
 
-    /// The events whose payloads go, and why.
+    /// The events whose payloads it prunes, and why.
     #[must_use]
-    pub fn pruned(&self) -> &BTreeMap<u64, Reason> {
+    pub fn pruned(&self) -> &BTreeMap<u64, PruneReason> {
         &self.pruned
     }
 
-    /// The bytes of these payloads.
+    /// The size of these payloads in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The events whose payloads would go, and why they stay for now.
+    /// The events whose payloads should go, and why they are kept for now.
     #[must_use]
     pub fn kept(&self) -> &BTreeMap<u64, String> {
         &self.kept
     }
 
-    /// The first event after those that it looked at.
+    /// The first event after those that it examined.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    fn batch(&self, sweep: &Sweep) -> Result<Batch, RetentionError> {
+    fn batch(&self, sweep: &RetentionSweep) -> Result<Batch, RetentionError> {
         let mut batch = Batch::new(Durability::Disk);
-        let mut reasons: BTreeMap<Reason, Vec<u64>> = BTreeMap::new();
+        let mut reasons: BTreeMap<PruneReason, Vec<u64>> = BTreeMap::new();
         for (seq, reason) in &self.pruned {
             reasons.entry(*reason).or_default().push(*seq);
         }
         for (reason, seqs) in reasons {
             batch.prune.extend(&seqs);
-            let payload = Note::of(seqs, reason, sweep.by.as_str())?.to_bytes()?.into();
+            let payload = PruningNote::new(seqs, reason, sweep.by.as_str())?.to_bytes()?.into();
             let (kind, at) = (EventKind::Pruned, sweep.now);
             batch = batch.with_event(NewEvent { kind, at, run: None, call: None, payload });
         }
@@ -114,9 +114,9 @@ impl Step {
     }
 }
 
-impl Sweep {
-    /// A sweep from where the last one under the same retention came to. `by` is who prunes: it
-    /// is recorded, and never pruned.
+impl RetentionSweep {
+    /// Continues where the last sweep under the same retention stopped. `by` is who prunes; it is
+    /// recorded and never pruned.
     ///
     /// # Errors
     /// [`RetentionError`], when the ledger cannot be read or `by` cannot be recorded.
@@ -126,21 +126,32 @@ impl Sweep {
         by: &str,
         now: Timestamp,
     ) -> Result<Self, RetentionError> {
-        Note::of(vec![0], Reason::Age, by)?;
+        PruningNote::new(vec![0], PruneReason::Age, by)?;
         let key = position::key(&retention)?;
         let (at, end) = (position::read(ledger, &key)?, ledger.head()?.size);
         let by = by.to_owned();
-        Ok(Self { retention, by, now, key, stored: at, at, end, again: None, held: None })
+        Ok(Self {
+            retention,
+            by,
+            now,
+            key,
+            stored: at,
+            at,
+            end,
+            first_pending: None,
+            first_uncommitted: None,
+        })
     }
 
-    /// How far it is: events looked at or passed over, and all that there were when it began.
+    /// The progress: events done, and the size of the log when the sweep began.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.at.min(self.end), self.end)
     }
 
-    /// Looks at the next events; `None` at the end. `tenants` are those whose open calls and
-    /// requests are looked up beforehand; the ledger itself looks at all of them.
+    /// Examines the next events; `None` at the end. `tenants` are those whose open calls and
+    /// approval requests are checked here, so that the step can report them; the ledger checks all
+    /// tenants.
     ///
     /// # Errors
     /// [`RetentionError`], when the ledger cannot be read.
@@ -148,10 +159,10 @@ impl Sweep {
         &mut self,
         ledger: &dyn Ledger,
         tenants: &[Tenant],
-    ) -> Result<Option<Step>, RetentionError> {
-        let Some(youngest) = self.retention.youngest() else { return Ok(None) };
-        let mut step = Step { first: self.at, ..Step::default() };
-        while self.at < self.end && step.looked < LOOKED && step.bytes < BYTES {
+    ) -> Result<Option<SweepStep>, RetentionError> {
+        let Some(youngest) = self.retention.min_age() else { return Ok(None) };
+        let mut step = SweepStep { first: self.at, ..SweepStep::default() };
+        while self.at < self.end && step.examined < MAX_STEP_EVENTS && step.bytes < MAX_STEP_BYTES {
             let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
             let left_in_batch = MAX_BATCH_PRUNE - step.pruned.len();
             let page = ledger.events(self.at, PAGE.min(left).min(left_in_batch))?;
@@ -159,79 +170,90 @@ impl Sweep {
                 break;
             }
             for event in page {
-                let header = read(&event)?;
+                let header = parse_header(&event)?;
                 if age(header.at, self.now) < youngest {
-                    // Times only grow: nothing behind it is older.
+                    // Times never decrease, so everything after this event is younger still.
                     self.end = self.at;
                     break;
                 }
-                self.look(ledger, tenants, &event, &header, &mut step)?;
+                self.examine(ledger, tenants, &event, &header, &mut step)?;
                 self.at += 1;
-                step.looked += 1;
+                step.examined += 1;
             }
         }
         step.next = self.at;
-        if step.looked == 0 {
+        if step.examined == 0 {
             return Ok(None);
         }
         if !step.pruned.is_empty() {
-            self.held.get_or_insert(step.first);
+            self.first_uncommitted.get_or_insert(step.first);
         }
         Ok(Some(step))
     }
 
-    fn look(
+    fn examine(
         &mut self,
         ledger: &dyn Ledger,
         tenants: &[Tenant],
         event: &StoredEvent,
-        header: &Header,
-        step: &mut Step,
+        header: &EventHeader,
+        step: &mut SweepStep,
     ) -> Result<(), RetentionError> {
         let Some(bytes) = &event.payload else { return Ok(()) };
         let payload = canonical::parse(bytes, Profile::Record)
             .map_err(|_| damaged(event.seq, "its payload is no JSON"))?;
-        match self.retention.fate(header, &payload, self.now) {
-            RetentionVerdict::Stays => {}
-            RetentionVerdict::Later => self.look_again(event.seq),
-            RetentionVerdict::Goes(reason) => match open(ledger, tenants, header, &payload)? {
-                Some(key) => self.keep(step, event.seq, format!("the record {key} stands")),
-                None => {
-                    step.pruned.insert(event.seq, reason);
-                    step.bytes = step.bytes.saturating_add(bytes.len().try_into().unwrap_or(0));
+        match self.retention.verdict(header, &payload, self.now) {
+            RetentionVerdict::Keep => {}
+            RetentionVerdict::NotYet => self.revisit_from(event.seq),
+            RetentionVerdict::Prune(reason) => {
+                match protecting_record(ledger, tenants, header, &payload)? {
+                    Some(key) => self.keep(step, event.seq, format!("the record {key} stands")),
+                    None => {
+                        step.pruned.insert(event.seq, reason);
+                        step.bytes = step.bytes.saturating_add(bytes.len().try_into().unwrap_or(0));
+                    }
                 }
-            },
+            }
         }
         Ok(())
     }
 
-    fn look_again(&mut self, seq: u64) {
-        self.again = Some(self.again.map_or(seq, |again| again.min(seq)));
+    fn revisit_from(&mut self, seq: u64) {
+        self.first_pending =
+            Some(self.first_pending.map_or(seq, |first_pending| first_pending.min(seq)));
     }
 
-    fn keep(&mut self, step: &mut Step, seq: u64, why: String) {
+    fn keep(&mut self, step: &mut SweepStep, seq: u64, why: String) {
         step.pruned.remove(&seq);
         step.kept.insert(seq, why);
-        self.look_again(seq);
+        self.revisit_from(seq);
     }
 
-    /// Prunes what a step names, and notes how far it came, in one commit. What the ledger keeps
-    /// stays out of it: the step that comes back says what went.
+    /// Prunes the events of a step and stores the position, in one commit. Events that the ledger
+    /// protects are taken out; the returned step contains what was pruned.
     ///
     /// # Errors
-    /// [`RetentionError`], when the ledger refuses it for another reason.
-    pub fn commit(&mut self, ledger: &dyn Ledger, mut step: Step) -> Result<Step, RetentionError> {
+    /// [`RetentionError`], when the ledger refuses the batch for another reason.
+    pub fn commit(
+        &mut self,
+        ledger: &dyn Ledger,
+        mut step: SweepStep,
+    ) -> Result<SweepStep, RetentionError> {
         loop {
             let mut batch = step.batch(self)?;
-            let held = self.held.filter(|held| *held != step.first);
-            let next = [self.again, held].into_iter().flatten().fold(step.next, u64::min);
+            let first_uncommitted =
+                self.first_uncommitted.filter(|first_uncommitted| *first_uncommitted != step.first);
+            let next = [self.first_pending, first_uncommitted]
+                .into_iter()
+                .flatten()
+                .fold(step.next, u64::min);
             if next > self.stored {
                 batch.put.push(position::put(&self.key, next)?);
             }
             match ledger.commit(batch).wait() {
                 Ok(_) => {
                     self.stored = self.stored.max(next);
-                    self.held = held;
+                    self.first_uncommitted = first_uncommitted;
                     return Ok(step);
                 }
                 Err(LedgerError::Kept { seq, why }) if step.pruned.contains_key(&seq) => {
@@ -243,22 +265,22 @@ impl Sweep {
     }
 }
 
-fn read(event: &StoredEvent) -> Result<Header, RetentionError> {
-    Header::parse(&event.header).map_err(|error| damaged(event.seq, &error.to_string()))
+fn parse_header(event: &StoredEvent) -> Result<EventHeader, RetentionError> {
+    EventHeader::parse(&event.header).map_err(|error| damaged(event.seq, &error.to_string()))
 }
 
 fn damaged(seq: u64, what: &str) -> RetentionError {
     LedgerError::Damaged(format!("event {seq}: {what}")).into()
 }
 
-/// The first record that keeps an event.
-fn open(
+/// The first record that protects an event, if any.
+fn protecting_record(
     ledger: &dyn Ledger,
     tenants: &[Tenant],
-    header: &Header,
+    header: &EventHeader,
     payload: &serde_json::Value,
 ) -> Result<Option<RecordKey>, LedgerError> {
-    for (namespace, id) in named(header, payload) {
+    for (namespace, id) in protecting_records(header, payload) {
         for tenant in tenants {
             let key = RecordKey::new(tenant.clone(), namespace, id);
             if id.len() <= crate::limits::MAX_KEY && ledger.read(&key)?.is_some() {

@@ -1,24 +1,23 @@
-//! Whether a file has one name only.
+//! Refuses a ledger file that is reachable under several names.
 //!
-//! The lock, the write-ahead log and its shared memory are found by the name of the database. Two
-//! programs that reach one file under two names have two locks and two logs, and both write.
-//! Symbolic links are followed before; what is left are hard links, and a file that is mounted
-//! elsewhere by itself.
+//! SQLite finds the lock, the write-ahead log and its shared memory by the name of the database.
+//! Two programs that open one file under two names would use two locks and two logs, and both would
+//! write. Symbolic links are resolved before; this module handles hard links, and a file that is
+//! itself a mount point.
 
 use std::path::Path;
 
 use weaver_types::ledger::LedgerError;
 
-use super::lock::beside;
+use super::lock::sibling_path;
 
-/// Refuses a database that has another name, or a file beside it that has.
+/// Refuses a database with another name, or with a companion file that has one.
 pub(super) fn refuse_aliases(path: &Path) -> Result<(), LedgerError> {
     for suffix in ["", "-wal", "-shm", ".lock"] {
-        let name = beside(path, suffix);
+        let name = sibling_path(path, suffix);
         match std::fs::metadata(&name) {
             Ok(metadata) => refuse_hard_links(&name, &metadata)?,
-            // What is not there yet has no other name; what cannot be read is refused when it is
-            // opened.
+            // A missing file has no other name; an unreadable one is refused when it is opened.
             Err(_) => continue,
         }
     }
@@ -32,14 +31,14 @@ pub(super) fn refuse_aliases(path: &Path) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// Refuses a file that has hard links.
+/// Refuses a file with several hard links.
 #[cfg(unix)]
 pub(super) fn refuse_hard_links(
     name: &Path,
     metadata: &std::fs::Metadata,
 ) -> Result<(), LedgerError> {
     use std::os::unix::fs::MetadataExt;
-    // One without any link was deleted, which the comparison of identities reports.
+    // A file without any link was deleted, which the check of file identities reports.
     if metadata.nlink() <= 1 {
         return Ok(());
     }
@@ -56,18 +55,19 @@ pub(super) fn refuse_hard_links(_: &Path, _: &std::fs::Metadata) -> Result<(), L
     Ok(())
 }
 
-/// Whether something is mounted at this very path. False where the system does not tell.
+/// Whether something is mounted at exactly this path. False where the system does not tell.
 fn is_mount_point(path: &Path) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
     }
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    path.to_str().is_some_and(|path| mounts(&table, path))
+    path.to_str().is_some_and(|path| has_mount(&table, path))
 }
 
-/// Whether a table of mounts has one at `path`: the fifth field of a line, in which blanks, tabs,
-/// line feeds and backslashes are written as a backslash with three octal digits.
-fn mounts(table: &str, path: &str) -> bool {
+/// Whether a mount table has an entry for `path`. The fifth field of a line is the mount point, in
+/// which blanks, tabs, line feeds and backslashes are escaped as a backslash and three octal
+/// digits.
+fn has_mount(table: &str, path: &str) -> bool {
     let escaped = path
         .replace('\\', "\\134")
         .replace(' ', "\\040")
@@ -84,9 +84,9 @@ mod tests {
     fn a_mount_is_found_by_its_whole_path() {
         let table = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
                      40 22 8:1 /led.db /data/my\\040led.db rw - ext4 /dev/sda1 rw\n";
-        assert!(mounts(table, "/data/my led.db"));
+        assert!(has_mount(table, "/data/my led.db"));
         for other in ["/data", "/data/my", "/led.db", "8:1", "/data/my\\040led.db", ""] {
-            assert!(!mounts(table, other), "{other}");
+            assert!(!has_mount(table, other), "{other}");
         }
     }
 

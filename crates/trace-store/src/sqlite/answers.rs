@@ -1,78 +1,78 @@
-//! The answers to a group that was committed.
+//! Delivers results to the callers of a committed group.
 //!
-//! Waking a caller takes about as long as writing its event. So a second thread wakes the callers of
-//! a large group while the writer takes the next one. A small group is answered at once: handing it
-//! over would take longer.
+//! Waking a caller takes about as long as writing its event, so for a large group a second thread
+//! wakes the callers while the writer takes the next group. A small group is answered at once,
+//! because handing it over would take longer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use weaver_types::ledger::{Completer, LedgerError, Receipt};
+use weaver_types::ledger::{CommitCompleter, CommitReceipt, LedgerError};
 
-/// Answers of which the writer gives all itself.
-const FEW: usize = 4;
-/// Groups that may wait to be answered; then the writer waits too.
-const AHEAD: usize = 4;
+/// The largest group that the writer answers itself.
+const MAX_INLINE_ANSWERS: usize = 4;
+/// The most groups that may wait for delivery; beyond that, the writer waits.
+const MAX_QUEUED_GROUPS: usize = 4;
 
-/// A caller, and what it is told.
-pub(super) type CommitAnswer = (Completer, Result<Receipt, LedgerError>);
+/// A caller and its result.
+pub(super) type CommitAnswer = (CommitCompleter, Result<CommitReceipt, LedgerError>);
 
-/// Tells the callers. Dropped, it first tells all that it was given.
+/// Delivers results to callers. On drop, it first delivers everything it was given.
 #[derive(Debug)]
-pub(super) struct Answers {
+pub(super) struct CommitAnswers {
     groups: Option<SyncSender<Vec<CommitAnswer>>>,
-    /// Groups that were handed over and are not told yet.
-    under_way: Arc<AtomicUsize>,
+    /// Groups that were handed over and are not delivered yet.
+    undelivered: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Answers {
+impl CommitAnswers {
     /// Starts the thread.
     pub(super) fn start() -> std::io::Result<Self> {
-        let (groups, taken) = sync_channel(AHEAD);
-        let under_way = Arc::new(AtomicUsize::new(0));
-        let left = Arc::clone(&under_way);
+        let (groups, received) = sync_channel(MAX_QUEUED_GROUPS);
+        let undelivered = Arc::new(AtomicUsize::new(0));
+        let left = Arc::clone(&undelivered);
         let thread = std::thread::Builder::new()
             .name("weaver-answers".to_owned())
-            .spawn(move || run(&taken, &left))?;
-        Ok(Self { groups: Some(groups), under_way, thread: Some(thread) })
+            .spawn(move || run(&received, &left))?;
+        Ok(Self { groups: Some(groups), undelivered, thread: Some(thread) })
     }
 
-    /// Tells a group, after all groups before it.
-    pub(super) fn give(&self, group: Vec<CommitAnswer>) {
-        if group.len() <= FEW && self.under_way.load(Ordering::Acquire) == 0 {
-            return tell(group);
+    /// Delivers the results of a group, after those of all groups before it.
+    pub(super) fn deliver(&self, group: Vec<CommitAnswer>) {
+        if group.len() <= MAX_INLINE_ANSWERS && self.undelivered.load(Ordering::Acquire) == 0 {
+            return complete_all(group);
         }
-        self.under_way.fetch_add(1, Ordering::AcqRel);
+        self.undelivered.fetch_add(1, Ordering::AcqRel);
         let group = match &self.groups {
             Some(groups) => groups.send(group).map_err(|unsent| unsent.0).err(),
             None => Some(group),
         };
-        // Whoever would have told it died in the code of one that it woke.
-        group.into_iter().for_each(tell);
+        // The thread is gone: a waker that it called has panicked.
+        group.into_iter().for_each(complete_all);
     }
 }
 
 fn run(groups: &Receiver<Vec<CommitAnswer>>, left: &AtomicUsize) {
     while let Ok(group) = groups.recv() {
-        tell(group);
+        complete_all(group);
         left.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-fn tell(group: Vec<CommitAnswer>) {
+fn complete_all(group: Vec<CommitAnswer>) {
     for (completer, result) in group {
         completer.complete(result);
     }
 }
 
-impl Drop for Answers {
+impl Drop for CommitAnswers {
     fn drop(&mut self) {
         self.groups = None;
         if let Some(thread) = self.thread.take() {
-            // One that panicked has dropped what it was to tell, which reports the ledger as closed.
+            // If the thread panicked, it dropped its answers, which reports the ledger as closed.
             let _ = thread.join();
         }
     }
@@ -80,24 +80,24 @@ impl Drop for Answers {
 
 #[cfg(test)]
 mod tests {
-    use weaver_types::ledger::Ticket;
+    use weaver_types::ledger::CommitTicket;
 
     use super::*;
 
-    fn group(size: usize) -> (Vec<Ticket>, Vec<CommitAnswer>) {
-        let pairs = (0..size).map(|_| Ticket::pair());
+    fn group(size: usize) -> (Vec<CommitTicket>, Vec<CommitAnswer>) {
+        let pairs = (0..size).map(|_| CommitTicket::pair());
         let told = || Err(LedgerError::Full("told".to_owned()));
         pairs.map(|(ticket, completer)| (ticket, (completer, told()))).unzip()
     }
 
     #[test]
     fn everybody_is_told_what_was_given_before_the_end() {
-        let answers = Answers::start().unwrap();
+        let answers = CommitAnswers::start().unwrap();
         let mut waiting = Vec::new();
-        for size in [1, FEW, FEW + 1, 200, 0, 2, 64] {
+        for size in [1, MAX_INLINE_ANSWERS, MAX_INLINE_ANSWERS + 1, 200, 0, 2, 64] {
             let (tickets, group) = group(size);
             waiting.extend(tickets);
-            answers.give(group);
+            answers.deliver(group);
         }
         drop(answers);
         for ticket in waiting {
@@ -113,18 +113,18 @@ mod tests {
                 panic!("a waker of the host panics");
             }
         }
-        let answers = Answers::start().unwrap();
-        let (mut tickets, first) = group(FEW + 1);
+        let answers = CommitAnswers::start().unwrap();
+        let (mut tickets, first) = group(MAX_INLINE_ANSWERS + 1);
         let waker = std::task::Waker::from(Arc::new(Bad));
         let mut context = std::task::Context::from_waker(&waker);
         let polled = std::pin::Pin::new(&mut tickets[0]).poll(&mut context);
         assert!(polled.is_pending());
-        answers.give(first);
+        answers.deliver(first);
         for ticket in tickets.drain(1..) {
             assert!(ticket.wait().is_err());
         }
-        let (later, second) = group(FEW + 1);
-        answers.give(second);
+        let (later, second) = group(MAX_INLINE_ANSWERS + 1);
+        answers.deliver(second);
         for ticket in later {
             assert!(ticket.wait().is_err());
         }

@@ -1,4 +1,4 @@
-//! Reading, appending and pruning events.
+//! Reads, appends and prunes events.
 
 use std::sync::LazyLock;
 
@@ -7,12 +7,12 @@ use rusqlite::{Connection, Row as SqlRow};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, MAX_PAGE, NewEvent};
 
-use super::fault::{damaged, from_number, from_sql, to_sql};
+use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
 use super::statement::{SqlResult, run};
-use super::sums::Sums;
-use crate::log::{Row, RowRef, SealedEvent, Tip};
+use super::sums::IntegritySums;
+use crate::log::{AppendedEvent, EventRow, EventRowRef, LogTip};
 use crate::merkle::tile::PartialTiles;
-use crate::prepare::Seal;
+use crate::prepare::PayloadCommitment;
 
 pub(super) const EVENTS: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
     WHERE seq >= ?1 ORDER BY seq LIMIT ?2";
@@ -20,21 +20,21 @@ pub(super) const EVENT: &str = "SELECT seq, header, leaf, salt, payload, durabil
     WHERE seq = ?1";
 const ADD_EVENT: &str = "INSERT INTO events (seq, header, leaf, salt, payload, durability)
     VALUES (?, ?, ?, ?, ?, ?)";
-/// Values of one event.
+/// Columns of one event.
 const COLUMNS: usize = 6;
-/// So many events of a batch are inserted by one statement: most of the cost of one is in beginning
-/// and ending it.
+/// How many events one statement inserts: most of the cost of a statement is in starting and
+/// finishing it.
 const TOGETHER: usize = 16;
 static ADD_TOGETHER: LazyLock<String> =
     LazyLock::new(|| format!("{ADD_EVENT}{}", ", (?, ?, ?, ?, ?, ?)".repeat(TOGETHER - 1)));
 pub(super) const PRUNE: &str = "UPDATE events SET salt = NULL, payload = NULL WHERE seq = ?1";
 
-/// Looks at events in the order of their sequence numbers, and says how many there were.
+/// Visits events in the order of their sequence numbers; returns how many there were.
 pub(super) fn scan(
     db: &Connection,
     from: u64,
     limit: usize,
-    take: &mut dyn FnMut(&RowRef<'_>),
+    take: &mut dyn FnMut(&EventRowRef<'_>),
 ) -> SqlResult<usize> {
     let Ok(from) = i64::try_from(from) else { return Ok(0) };
     let limit = i64::try_from(limit.min(MAX_PAGE)).unwrap_or(0);
@@ -48,16 +48,16 @@ pub(super) fn scan(
     Ok(count)
 }
 
-/// The same, each found by its own key, as whoever asks for one event finds it. The first one that
-/// is not found ends it, unless it is the first of all: then what comes after it is given, which
-/// must not be that very event.
+/// As [`scan`], but looks up each event by its own key, as a query for a single event does. It
+/// stops at the first missing event. If the very first one is missing, the following events are
+/// scanned instead; should that scan find the event after all, the key index is damaged.
 pub(super) fn visit(
     db: &Connection,
     from: u64,
     limit: usize,
-    take: &mut dyn FnMut(&RowRef<'_>),
+    take: &mut dyn FnMut(&EventRowRef<'_>),
 ) -> SqlResult<usize> {
-    // One snapshot for the page: a new one for each event would cost more than reading it.
+    // One snapshot for the whole page: a new one per event would cost more than reading it.
     let db = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
     let mut statement = db.prepare_cached(EVENT).map_err(|error| from_sql(&error))?;
     let mut count = 0;
@@ -80,30 +80,30 @@ pub(super) fn visit(
     })?;
     match first {
         Some(seq) if seq <= from => {
-            Err(damaged(format!("event {from} is there, but is not found by its number")))
+            Err(damaged_error(format!("event {from} is there, but is not found by its number")))
         }
         _ => Ok(count),
     }
 }
 
-/// Copies of events, as [`scan`] finds them.
-pub(super) fn page(db: &Connection, from: u64, limit: usize) -> SqlResult<Vec<Row>> {
+/// Owned events, as [`scan`] finds them.
+pub(super) fn page(db: &Connection, from: u64, limit: usize) -> SqlResult<Vec<EventRow>> {
     let mut rows = Vec::new();
     scan(db, from, limit, &mut |row| rows.push(row.to_row()))?;
     Ok(rows)
 }
 
-/// Copies of events, each found by its own key as [`visit`] finds it.
-pub(super) fn each(db: &Connection, from: u64, limit: usize) -> SqlResult<Vec<Row>> {
+/// Owned events, each looked up by its own key as in [`visit`].
+pub(super) fn each(db: &Connection, from: u64, limit: usize) -> SqlResult<Vec<EventRow>> {
     let mut rows = Vec::new();
     visit(db, from, limit, &mut |row| rows.push(row.to_row()))?;
     Ok(rows)
 }
 
-fn event<'a>(row: &'a SqlRow<'_>) -> SqlResult<RowRef<'a>> {
+fn event<'a>(row: &'a SqlRow<'_>) -> SqlResult<EventRowRef<'a>> {
     let seq = row.get::<_, i64>(0).map_err(|error| from_sql(&error))?;
-    let seq = from_number("the sequence number of an event", seq)?;
-    let bad = |what: &str| damaged(format!("event {seq} has no readable {what}"));
+    let seq = unsigned_from_sql("the sequence number of an event", seq)?;
+    let bad = |what: &str| damaged_error(format!("event {seq} has no readable {what}"));
     let blob = |index, what: &str| match row.get_ref(index) {
         Ok(ValueRef::Blob(bytes)) => Ok(Some(bytes)),
         Ok(ValueRef::Null) => Ok(None),
@@ -118,7 +118,7 @@ fn event<'a>(row: &'a SqlRow<'_>) -> SqlResult<RowRef<'a>> {
         Ok(ValueRef::Integer(1)) => Durability::Disk,
         _ => return Err(bad("durability")),
     };
-    Ok(RowRef {
+    Ok(EventRowRef {
         seq,
         header: blob(1, "header")?.ok_or_else(|| bad("header"))?,
         leaf: Digest::from_bytes(leaf.ok_or_else(|| bad("leaf hash"))?),
@@ -131,17 +131,17 @@ fn event<'a>(row: &'a SqlRow<'_>) -> SqlResult<RowRef<'a>> {
 /// Appends the events of a batch.
 pub(super) fn append<'b>(
     db: &Connection,
-    tip: &mut Tip,
+    tip: &mut LogTip,
     tiles: &mut PartialTiles,
-    sums: &mut Sums,
-    events: impl ExactSizeIterator<Item = (&'b NewEvent, &'b Seal)>,
+    sums: &mut IntegritySums,
+    events: impl ExactSizeIterator<Item = (&'b NewEvent, &'b PayloadCommitment)>,
     durability: Durability,
 ) -> SqlResult<()> {
     let mut waiting = Vec::with_capacity(events.len().min(TOGETHER));
     let mut complete = |level, place, hash| tiles.put(level, place, hash);
-    tip.append(events, &mut complete, &mut |sealed| {
-        sums.event(durability);
-        waiting.push(sealed);
+    tip.append(events, &mut complete, &mut |appended| {
+        sums.add_event(durability);
+        waiting.push(appended);
         if waiting.len() == TOGETHER {
             insert(db, &ADD_TOGETHER, &waiting, durability)?;
             waiting.clear();
@@ -155,14 +155,14 @@ pub(super) fn append<'b>(
 fn insert(
     db: &Connection,
     sql: &str,
-    events: &[SealedEvent<'_>],
+    events: &[AppendedEvent<'_>],
     durability: Durability,
 ) -> SqlResult<()> {
     let level = i64::from(durability == Durability::Disk);
     let mut statement = db.prepare_cached(sql).map_err(|error| from_sql(&error))?;
-    for (row, sealed) in events.iter().enumerate() {
-        let seq = to_sql(sealed.seq)?;
-        let SealedEvent { header, leaf, salt, payload, .. } = sealed;
+    for (row, appended) in events.iter().enumerate() {
+        let seq = to_sql(appended.seq)?;
+        let AppendedEvent { header, leaf, salt, payload, .. } = appended;
         let values: [&dyn ToSql; COLUMNS] = [&seq, header, leaf, salt, payload, &level];
         for (column, value) in values.into_iter().enumerate() {
             statement
@@ -173,7 +173,7 @@ fn insert(
     statement.raw_execute().map(drop).map_err(|error| from_sql(&error))
 }
 
-/// Removes payloads and salts, and gives the bytes that went.
+/// Removes payloads and salts; returns how many payload bytes were removed.
 pub(super) fn prune(db: &Connection, seqs: &[u64]) -> SqlResult<usize> {
     let mut bytes = 0_usize;
     for seq in seqs {

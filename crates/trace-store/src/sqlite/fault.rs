@@ -3,9 +3,10 @@
 use rusqlite::{Error, ErrorCode, ffi};
 use weaver_types::ledger::LedgerError;
 
-/// The error for a failed statement. A file that is not what SQLite wrote is damaged; what passes,
-/// a lock of another process or a disk without room, is a refusal; anything else that fails closes
-/// the ledger. A failed sync is never a refusal: what the system dropped with it, nobody knows.
+/// Maps a failed statement to a ledger error. A file that is not in SQLite's format is damaged. A
+/// transient problem (a lock of another process, a full disk) is a refusal. Any other failure
+/// closes the ledger. A failed sync is never transient: the kernel may have dropped the dirty
+/// pages, so nobody knows what reached the disk.
 pub(super) fn from_sql(error: &Error) -> LedgerError {
     let detail = error.sqlite_error().map(|error| error.extended_code);
     match error.sqlite_error_code() {
@@ -13,10 +14,10 @@ pub(super) fn from_sql(error: &Error) -> LedgerError {
             LedgerError::Busy { path: "the file".to_owned(), waited_ms: 0 }
         }
         Some(ErrorCode::DiskFull) => no_room(error),
-        // A quota, a bound on the size of files: a write that was not made.
+        // A quota or a limit on file size: the write did not happen.
         _ if detail == Some(ffi::SQLITE_IOERR_WRITE) => no_room(error),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            damaged(format!("SQLite says: {error}"))
+            damaged_error(format!("SQLite says: {error}"))
         }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
             LedgerError::Failed(format!(
@@ -25,7 +26,7 @@ pub(super) fn from_sql(error: &Error) -> LedgerError {
             ))
         }
         Some(_) => LedgerError::Failed(error.to_string()),
-        None => damaged(format!("a row is not of the stored form: {error}")),
+        None => damaged_error(format!("a row is not of the stored form: {error}")),
     }
 }
 
@@ -33,22 +34,22 @@ fn no_room(error: &Error) -> LedgerError {
     LedgerError::Full(format!("the disk takes no more ({error}); make room on it"))
 }
 
-/// Whether a failure is one that passes: nothing of the transaction was applied, and the next one
-/// may succeed.
-pub(super) fn passes(error: &LedgerError) -> bool {
+/// Whether a failure is transient: nothing of the transaction was applied, and the next one may
+/// succeed.
+pub(super) fn is_transient(error: &LedgerError) -> bool {
     matches!(error, LedgerError::Busy { .. } | LedgerError::Full(_))
 }
 
-/// What is said for good once the writer has ended.
-pub(super) fn ending(error: &LedgerError) -> LedgerError {
+/// The error that later callers get once the writer has ended.
+pub(super) fn closing_error(error: &LedgerError) -> LedgerError {
     if error.is_refusal() { LedgerError::Failed(error.to_string()) } else { error.clone() }
 }
 
-/// Whatever stops the writer closes the ledger; what passes does not stop it.
-pub(super) fn fatal(error: &LedgerError) -> LedgerError {
+/// An error that stops the writer closes the ledger; a transient one does not stop it.
+pub(super) fn as_fatal(error: &LedgerError) -> LedgerError {
     match error {
         LedgerError::Failed(_) | LedgerError::Damaged(_) => error.clone(),
-        other if passes(other) => other.clone(),
+        other if is_transient(other) => other.clone(),
         other => LedgerError::Failed(other.to_string()),
     }
 }
@@ -57,32 +58,32 @@ pub(super) fn from_io(what: &str, path: &std::path::Path, error: &std::io::Error
     LedgerError::Failed(format!("{what} {}: {error}", path.display()))
 }
 
-pub(super) fn damaged(what: impl std::fmt::Display) -> LedgerError {
+pub(super) fn damaged_error(what: impl std::fmt::Display) -> LedgerError {
     LedgerError::Damaged(format!(
         "{what}; run `weaver trace verify` to see what is left, and restore a backup"
     ))
 }
 
-pub(super) fn poisoned() -> LedgerError {
+pub(super) fn poisoned_error() -> LedgerError {
     LedgerError::Failed("a thread died while it used the ledger".to_owned())
 }
 
-/// A size or sequence number as SQLite holds it.
+/// A size or sequence number as an SQLite integer.
 pub(super) fn to_sql(number: u64) -> Result<i64, LedgerError> {
     i64::try_from(number)
         .map_err(|_| LedgerError::Malformed(format!("{number} is beyond the range of the store")))
 }
 
-/// A size or sequence number from SQLite.
-pub(super) fn from_number(what: &str, number: i64) -> Result<u64, LedgerError> {
-    u64::try_from(number).map_err(|_| damaged(format!("{what} is {number}")))
+/// A size or sequence number from an SQLite integer.
+pub(super) fn unsigned_from_sql(what: &str, number: i64) -> Result<u64, LedgerError> {
+    u64::try_from(number).map_err(|_| damaged_error(format!("{what} is {number}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sql(code: i32) -> LedgerError {
+    fn error_of_code(code: i32) -> LedgerError {
         from_sql(&Error::SqliteFailure(ffi::Error::new(code), Some("said".to_owned())))
     }
 
@@ -104,16 +105,24 @@ mod tests {
             (ffi::SQLITE_READONLY, "ledger.failed"),
             (ffi::SQLITE_MISUSE, "ledger.failed"),
         ] {
-            let error = sql(code);
+            let error = error_of_code(code);
             assert_eq!(error.code(), wanted, "{code}");
-            assert_eq!(passes(&error), ["ledger.busy", "ledger.full"].contains(&wanted), "{code}");
-            assert_eq!(error.is_refusal(), passes(&error));
+            assert_eq!(
+                is_transient(&error),
+                ["ledger.busy", "ledger.full"].contains(&wanted),
+                "{code}"
+            );
+            assert_eq!(error.is_refusal(), is_transient(&error));
         }
         for code in [ffi::SQLITE_CANTOPEN, ffi::SQLITE_PERM, ffi::SQLITE_READONLY] {
-            assert!(sql(code).to_string().contains("must be readable and writable for this user"));
+            assert!(
+                error_of_code(code)
+                    .to_string()
+                    .contains("must be readable and writable for this user")
+            );
         }
-        assert!(!sql(ffi::SQLITE_MISUSE).to_string().contains("must be readable"));
-        assert!(sql(ffi::SQLITE_FULL).to_string().contains("make room on it"));
+        assert!(!error_of_code(ffi::SQLITE_MISUSE).to_string().contains("must be readable"));
+        assert!(error_of_code(ffi::SQLITE_FULL).to_string().contains("make room on it"));
         let row = from_sql(&Error::QueryReturnedNoRows).to_string();
         assert!(row.contains("a row is not of the stored form"), "{row}");
         assert!(row.contains("run `weaver trace verify`"), "{row}");
@@ -122,17 +131,17 @@ mod tests {
     #[test]
     fn whatever_stops_the_writer_is_no_refusal_for_those_after_it() {
         let malformed = || LedgerError::Malformed("x".to_owned());
-        let (damaged, full) = (damaged("x"), LedgerError::Full("x".to_owned()));
-        assert_eq!(fatal(&damaged), damaged);
-        assert_eq!(fatal(&full), full, "what passes does not stop it");
-        assert_eq!(fatal(&malformed()), LedgerError::Failed(malformed().to_string()));
+        let (damaged, full) = (damaged_error("x"), LedgerError::Full("x".to_owned()));
+        assert_eq!(as_fatal(&damaged), damaged);
+        assert_eq!(as_fatal(&full), full, "what passes does not stop it");
+        assert_eq!(as_fatal(&malformed()), LedgerError::Failed(malformed().to_string()));
         assert_eq!(
-            fatal(&LedgerError::Closed),
+            as_fatal(&LedgerError::Closed),
             LedgerError::Failed("the ledger is closed".to_owned())
         );
-        assert_eq!(ending(&damaged), damaged);
-        assert_eq!(ending(&full), LedgerError::Failed(full.to_string()));
-        assert!(!passes(&malformed()) && !passes(&damaged));
+        assert_eq!(closing_error(&damaged), damaged);
+        assert_eq!(closing_error(&full), LedgerError::Failed(full.to_string()));
+        assert!(!is_transient(&malformed()) && !is_transient(&damaged));
     }
 
     #[test]
@@ -143,11 +152,11 @@ mod tests {
             beyond.ends_with("9223372036854775808 is beyond the range of the store"),
             "{beyond}"
         );
-        assert_eq!(from_number("the size", 0), Ok(0));
-        let below = from_number("the size", -1).unwrap_err();
+        assert_eq!(unsigned_from_sql("the size", 0), Ok(0));
+        let below = unsigned_from_sql("the size", -1).unwrap_err();
         assert!(
             matches!(&below, LedgerError::Damaged(text) if text.starts_with("the size is -1;"))
         );
-        assert!(!poisoned().is_refusal());
+        assert!(!poisoned_error().is_refusal());
     }
 }

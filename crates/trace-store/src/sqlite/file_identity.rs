@@ -1,8 +1,8 @@
-//! What an SQLite file says it is, before anything else is read of it.
+//! The application id and version of an SQLite file, read before anything else.
 
 use rusqlite::{Connection, Error};
 
-/// The header fields that name a file's kind and format, and whether it holds anything.
+/// The header fields that name a file's kind and format, and its number of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     pub(super) application: i64,
@@ -11,8 +11,8 @@ pub(super) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Reads it in one statement, which sees one commit: between two, another process may have made
-    /// its tables, and half of each would look like a file of somebody else.
+    /// Reads all fields in one statement, and so from one commit. Between two statements another
+    /// process could create its tables, and the mix would look like a foreign file.
     pub(super) fn read(db: &Connection) -> Result<Self, Error> {
         let sql = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
             FROM pragma_application_id, pragma_user_version";
@@ -21,7 +21,7 @@ impl FileIdentity {
         })
     }
 
-    /// Whether nobody has made anything in the file yet.
+    /// Whether nothing has been created in the file yet.
     pub(super) fn is_empty(self) -> bool {
         self == Self { application: 0, version: 0, tables: 0 }
     }

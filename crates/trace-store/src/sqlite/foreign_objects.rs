@@ -1,25 +1,25 @@
-//! What stands in the file's schema and is none of ours.
+//! Detects schema objects that this crate did not create.
 //!
-//! Whoever can write the file can plant a trigger that changes a record in the very transaction that
-//! writes it, or put a view in the place of a table. SQLite runs them without a word. So the schema
-//! that a file has is compared with the one that the same statements make in an empty database: every
-//! table, index, trigger and view, each with its exact text.
+//! Whoever can write the file can plant a trigger that changes a record in the same transaction
+//! that writes it, or replace a table by a view, and SQLite would run them silently. So the schema
+//! of the file is compared with the schema that our own statements create in an empty database:
+//! every table, index, trigger and view, by its exact text.
 
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 use weaver_types::ledger::LedgerError;
 
-use super::fault::{damaged, from_sql};
+use super::fault::{damaged_error, from_sql};
 
-/// The most names that are told.
-const TOLD: usize = 4;
+/// The most names in a message.
+const MAX_SHOWN_NAMES: usize = 4;
 
-/// By type and name: the table and the text.
+/// Table and SQL text of each object, by type and name.
 type Objects = BTreeMap<(String, String), (String, Option<String>)>;
 
-/// The names of what is missing, changed or none of ours, in back quotes; `None` where all is as one
-/// of the `forms` makes it. A form is a list of statements.
+/// The names of objects that are missing, changed or foreign, in back quotes; `None` when the
+/// schema matches one of `forms`. A form is a list of statements.
 pub(super) fn find(db: &Connection, forms: &[&[&str]]) -> Result<Option<String>, LedgerError> {
     let found = objects(db)?;
     let mut least: Option<Vec<String>> = None;
@@ -28,29 +28,29 @@ pub(super) fn find(db: &Connection, forms: &[&[&str]]) -> Result<Option<String>,
         for statements in *form {
             empty.execute_batch(statements).map_err(|error| from_sql(&error))?;
         }
-        let differing = differing(&found, &objects(&empty)?);
+        let differing = differing_names(&found, &objects(&empty)?);
         if differing.is_empty() {
             return Ok(None);
         }
-        // The file is told apart from the form that it is closest to.
+        // Report the differences from the most similar form.
         if least.as_ref().is_none_or(|least| differing.len() < least.len()) {
             least = Some(differing);
         }
     }
     Ok(least.map(|mut names| {
         names.dedup();
-        let more = names.len().saturating_sub(TOLD);
-        names.truncate(TOLD);
+        let more = names.len().saturating_sub(MAX_SHOWN_NAMES);
+        names.truncate(MAX_SHOWN_NAMES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("{}{more}", names.join(", "))
     }))
 }
 
-/// As an error, for whoever is about to write.
-pub(super) fn refuse(found: Option<String>) -> Result<(), LedgerError> {
+/// Turns a finding into an error, for callers that are about to write.
+pub(super) fn refuse_foreign(found: Option<String>) -> Result<(), LedgerError> {
     match found {
         None => Ok(()),
-        Some(names) => Err(damaged(format!(
+        Some(names) => Err(damaged_error(format!(
             "the schema of the file is not the one that we create, somebody changed it: {names}"
         ))),
     }
@@ -66,7 +66,7 @@ fn objects(db: &Connection) -> Result<Objects, LedgerError> {
     .map_err(|error: rusqlite::Error| from_sql(&error))
 }
 
-fn differing(found: &Objects, wanted: &Objects) -> Vec<String> {
+fn differing_names(found: &Objects, wanted: &Objects) -> Vec<String> {
     let strange = found.iter().filter(|(key, value)| wanted.get(key) != Some(value));
     let missing = wanted.keys().filter(|key| !found.contains_key(key));
     let mut names: Vec<String> = strange

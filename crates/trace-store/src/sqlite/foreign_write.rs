@@ -1,19 +1,19 @@
-//! Whether anybody else has written the file while it is in use here.
+//! Detects writes by other programs while the file is in use.
 //!
-//! SQLite gives each connection a number that changes once another connection has committed. It is
-//! looked at inside of every transaction, before anything is written. A changed number alone is no
-//! harm, since a checkpoint of a reader's tool changes it too: then the end of the log, the schema
-//! and everything beside the log are compared with what this process wrote.
+//! `PRAGMA data_version` changes whenever another connection has committed. It is checked inside
+//! every transaction before anything is written. A changed number alone is harmless, since a
+//! checkpoint by another tool changes it too. In that case the end of the log, the schema and the
+//! tables beside the log are compared with what this process wrote.
 
 use rusqlite::Connection;
 use weaver_types::ledger::LedgerError;
 
-use super::fault::{damaged, from_sql};
-use super::sums::Sums;
+use super::fault::{damaged_error, from_sql};
+use super::sums::IntegritySums;
 use super::{foreign_objects, schema};
-use crate::log::Tip;
+use crate::log::LogTip;
 
-/// What the number was when it was looked at last.
+/// The data version at the last check.
 pub(super) struct ForeignWriteCheck {
     version: i64,
 }
@@ -23,41 +23,45 @@ impl ForeignWriteCheck {
         Ok(Self { version: version(db)? })
     }
 
-    /// Inside of a transaction: compares the file with what was written last, where somebody else
-    /// has committed since.
+    /// Called inside a transaction. If another connection has committed, compares the file with
+    /// what this process wrote last.
     pub(super) fn check(
         &mut self,
         db: &Connection,
-        tip: &Tip,
-        sums: &Sums,
+        tip: &LogTip,
+        sums: &IntegritySums,
     ) -> Result<(), LedgerError> {
         let now = version(db)?;
         if now == self.version {
             return Ok(());
         }
         compare(db, tip, sums)?;
-        if let Some(part) = sums.differ(db)? {
-            return Err(damaged(format!("another program changed the {}", part.name())));
+        if let Some(part) = sums.first_mismatch(db)? {
+            return Err(damaged_error(format!("another program changed the {}", part.name())));
         }
         self.version = now;
         Ok(())
     }
 }
 
-/// Whether the log ends where this process left it, in the schema that we create: what was
+/// Checks that the log ends where this process left it, in our own schema: everything that was
 /// acknowledged is there, and nothing else.
-pub(super) fn compare(db: &Connection, tip: &Tip, sums: &Sums) -> Result<(), LedgerError> {
-    foreign_objects::refuse(schema::foreign_objects(db)?)?;
-    let found = schema::tip(db)?;
+pub(super) fn compare(
+    db: &Connection,
+    tip: &LogTip,
+    sums: &IntegritySums,
+) -> Result<(), LedgerError> {
+    foreign_objects::refuse_foreign(schema::foreign_objects(db)?)?;
+    let found = schema::load_tip(db)?;
     if found.head() != tip.head() || found.highest != tip.highest {
-        return Err(damaged(format!(
+        return Err(damaged_error(format!(
             "the log ends after {} events, and not with those that were written last; another \
              program wrote the file",
             found.frontier.size()
         )));
     }
-    if Sums::load(db)? != *sums {
-        return Err(damaged("the sums beside the log were changed by another program"));
+    if IntegritySums::load(db)? != *sums {
+        return Err(damaged_error("the sums beside the log were changed by another program"));
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! Who commits: a thread of its own, or a caller that waits.
+//! Decides who commits: the writer's own thread, or a caller that waits.
 //!
-//! A commit that is synced waits for the disk, so the thread makes it. One that is not synced takes
-//! about as long as waking the thread and being woken by it: a caller that finds the writer free
-//! commits on its own thread, together with what others have queued meanwhile. Batches leave the
-//! queue only under the lock of the writer, so that they keep their order whoever takes them.
+//! A synced commit waits for the disk, so the thread makes it. A commit without a sync takes about
+//! as long as waking the thread and being woken by it. So a caller that finds the writer free
+//! commits on its own thread, together with whatever is queued by then. Batches leave the queue
+//! only under the writer's lock, so they keep their order whoever takes them.
 //!
-//! A batch that nobody waits for is left to the next commit, whoever makes it. Where none comes
-//! within a few milliseconds the thread makes one, and a read of this process makes one first, so
-//! that it sees what was written before it.
+//! A batch that nobody waits for is left to the next commit. If none comes within a few
+//! milliseconds, the thread makes one. A read by this process commits such batches first, so that
+//! it sees earlier writes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,36 +34,37 @@ impl GroupCommit {
         Self { queue, writer: Mutex::new(Some(writer)), deferred, committed }
     }
 
-    /// What the thread does: writes until the queue is closed and empty, or until something fails.
+    /// The loop of the thread: commits until the queue is closed and empty, or until something
+    /// fails.
     pub(super) fn run(&self) {
-        while let Some(patience) = self.with(|writer| writer.patience()) {
-            match self.queue.wait(patience) {
-                QueueEvent::Work => self.with(Writer::work),
-                QueueEvent::Idle => self.with(Writer::rest),
-                QueueEvent::Due => Some(()),
+        while let Some(idle_limit) = self.with_writer(|writer| writer.idle_limit()) {
+            match self.queue.wait(idle_limit) {
+                QueueEvent::Work => self.with_writer(Writer::commit_waiting),
+                QueueEvent::Idle => self.with_writer(Writer::run_upkeep),
+                QueueEvent::UpkeepDue => Some(()),
                 QueueEvent::Closed => break,
             };
         }
         match self.writer.lock() {
-            Ok(mut place) => place.take().map_or((), Writer::leave),
-            // A caller panicked in the middle of a commit: whoever waits is refused.
+            Ok(mut place) => place.take().map_or((), Writer::checkpoint_and_close),
+            // A caller panicked during a commit: refuse everything that waits.
             Err(_) => self.queue.abandon(),
         }
     }
 
-    /// Commits what was deferred, for whoever reads what they wrote before.
+    /// Commits deferred batches, for a reader that must see its earlier writes.
     pub(super) fn commit_deferred(&self) {
         let is_behind = |deferred| self.committed.load(Ordering::Acquire) != deferred;
         if !is_behind(self.deferred.load(Ordering::Acquire)) {
             return;
         }
-        // Whoever has the writer may have taken the batch: its lock is waited for.
-        self.with(|writer| {
+        // Whoever holds the writer may have taken the batch, so wait for its lock.
+        self.with_writer(|writer| {
             let deferred = self.deferred.load(Ordering::Acquire);
-            // Batches before the deferred ones may fill more than one group. At least one of those that
-            // wait now goes with each, so that this ends however many come meanwhile.
+            // Batches before the deferred ones may fill several groups. Each round takes at least
+            // one of the batches that wait now, so the loop ends however many arrive meanwhile.
             for _ in 0..self.queue.len() {
-                writer.work();
+                writer.commit_waiting();
                 if self.queue.is_empty() {
                     break;
                 }
@@ -72,7 +73,7 @@ impl GroupCommit {
         });
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Writer) -> T) -> Option<T> {
+    fn with_writer<T>(&self, act: impl FnOnce(&mut Writer) -> T) -> Option<T> {
         self.writer.lock().ok()?.as_mut().map(act)
     }
 }
@@ -80,13 +81,13 @@ impl GroupCommit {
 impl CommitLeader for GroupCommit {
     fn lead(&self) {
         let led = match self.writer.try_lock() {
-            // Somebody else has taken the batch.
+            // Another caller has taken the batch.
             _ if self.queue.is_empty() => return,
-            Ok(mut place) => place.as_mut().is_some_and(Writer::lead),
+            Ok(mut place) => place.as_mut().is_some_and(Writer::commit_for_caller),
             Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => false,
         };
-        // What came while this caller wrote has a caller of its own, who found the writer taken
-        // and woke the thread.
+        // A batch that arrived during this commit has a caller of its own, who found the writer
+        // busy and woke the thread.
         if !led {
             self.queue.wake();
         }

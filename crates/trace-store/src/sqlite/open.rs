@@ -10,63 +10,64 @@ use weaver_types::{Clock, OsRandom, Random, SystemClock};
 use super::blobs::SqliteBlobs;
 use super::fault::{from_io, from_sql};
 use super::group_commit::GroupCommit;
-use super::lock::{self, Lock};
+use super::lock::{self, LedgerLock};
 use super::orphaned_blobs::OrphanedBlobs;
 use super::queue::Queue;
-use super::reader::{PATIENCE, Snapshots};
-use super::statement::{format_version, keep_plans};
+use super::reader::{BUSY_TIMEOUT, SnapshotReader};
+use super::statement::{enable_stable_query_plans, format_version};
 use super::watch::FileWatch;
-use super::writer::{OpenedFile, Writer};
+use super::writer::{OpenedLedgerFile, Writer};
 use super::{FORMAT_VERSION, SqliteLedger, aliases, foreign_objects, schema, tiles, wal_tail};
-use crate::salt::Salts;
+use crate::salt::SaltPool;
 
 /// What a ledger needs from its host.
 #[derive(Clone)]
 pub struct OpenOptions {
-    /// Gives the salts, and on first use the log id and the key of the blobs.
+    /// Provides the salts and, on first use, the log id and the key of the blobs.
     pub random: Arc<dyn Random>,
-    /// Dates the lock. The log takes its times from the events.
+    /// The time in the lock file. The times in the log come from the events.
     pub clock: Arc<dyn Clock>,
-    /// Who opens it: shown, with the process id, to whoever finds it locked.
+    /// The holder's name, shown with the process id to a process that finds the ledger locked.
     pub holder: String,
-    /// Bytes of the write-ahead log beyond which nothing is taken until it can be emptied. It grows
-    /// that far only while a reader holds a snapshot: checkpoints keep it below 64 MiB otherwise.
-    /// One group of batches, of at most 80 MiB, may still go beyond.
-    pub max_log: u64,
+    /// Size of the write-ahead log, in bytes, beyond which batches are refused until it can be
+    /// truncated. It grows that far only while a reader holds a snapshot; otherwise checkpoints
+    /// keep it below 64 MiB. One group of batches, at most 80 MiB, may exceed the limit.
+    pub max_wal_bytes: u64,
 }
 
-/// The default of [`OpenOptions::max_log`].
-const MAX_LOG: u64 = 256 * 1024 * 1024;
+/// The default of [`OpenOptions::max_wal_bytes`].
+const DEFAULT_MAX_WAL_BYTES: u64 = 256 * 1024 * 1024;
 
 /// What was found when a ledger was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenReport {
-    /// Events in the log, all of whole commits.
+    /// Events in the log.
     pub events: u64,
-    /// Bytes of the write-ahead log behind the last whole commit, which were cut off: a commit that
-    /// a process or a machine died in, never one that was acknowledged as synced. Zero when the
-    /// ledger was closed as it should be, or between two commits.
-    pub cut: u64,
+    /// Bytes behind the last complete commit of the write-ahead log, which were cut off. They
+    /// belong to a commit during which a process or machine died, never to one that was
+    /// acknowledged as synced. Zero when the ledger was closed properly, or died between two
+    /// commits.
+    pub torn_bytes: u64,
 }
 
 impl Default for OpenOptions {
-    /// The machine's randomness and clock; the holder is `weaver`.
+    /// The system's randomness and clock; the holder is `weaver`.
     fn default() -> Self {
         Self {
             random: Arc::new(OsRandom),
             clock: Arc::new(SystemClock::default()),
             holder: "weaver".to_owned(),
-            max_log: MAX_LOG,
+            max_wal_bytes: DEFAULT_MAX_WAL_BYTES,
         }
     }
 }
 
-/// Settings of the writing connection. Checkpoints are the writer's own, so the automatic ones are
-/// off; the write-ahead log is cut back to 64 MiB whenever it starts anew. The page cache is small:
-/// pages are written once and seldom read again, and taking memory for more of them costs more than
-/// the inserts.
-const WRITER: &str = "
+/// Settings of the writing connection. The writer makes its own checkpoints, so automatic ones are
+/// off, and the write-ahead log is truncated to 64 MiB when it restarts. The page cache is small:
+/// pages are written once and rarely read again, and allocating more of them costs more than the
+/// inserts.
+const WRITER_PRAGMAS: &str = "
 PRAGMA wal_autocheckpoint = 0;
 PRAGMA journal_size_limit = 67108864;
 PRAGMA fullfsync = ON;
@@ -82,33 +83,33 @@ PRAGMA cell_size_check = ON;
 pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, LedgerError> {
     let path = resolve(path)?;
     aliases::refuse_aliases(&path)?;
-    let lock = Lock::take(&path, &options.holder, options.clock.now())?;
+    let lock = LedgerLock::take(&path, &options.holder, options.clock.now())?;
     create_file(&path)?;
-    // A process that died may have left there what it pruned.
-    let left = std::fs::metadata(lock::beside(&path, "-wal")).is_ok_and(|wal| wal.len() > 0);
-    let tail = wal_tail::read(&lock::beside(&path, "-wal"))?;
+    // A process that crashed may have left pruned bytes there.
+    let left = std::fs::metadata(lock::sibling_path(&path, "-wal")).is_ok_and(|wal| wal.len() > 0);
+    let tail = wal_tail::read(&lock::sibling_path(&path, "-wal"))?;
     let db = connect(&path)?;
     if schema::is_new(&db)? {
         schema::create(&db, options.random.as_ref())?;
         sync_folder(&path)?;
     } else {
         // Before anything is written: a planted trigger would run.
-        foreign_objects::refuse(schema::foreign_objects(&db)?)?;
+        foreign_objects::refuse_foreign(schema::foreign_objects(&db)?)?;
     }
     if format_version(&db)? < FORMAT_VERSION {
         tiles::migrate(&db)?;
     }
-    let tip = schema::tip(&db)?;
-    let opened = OpenReport { events: tip.frontier.size(), cut: tail.torn };
-    tiles::check_end(&db, &tip.frontier)?;
-    let tiles = tiles::growing(&db, tip.frontier.size())?;
+    let tip = schema::load_tip(&db)?;
+    let opened = OpenReport { events: tip.frontier.size(), torn_bytes: tail.torn_bytes };
+    tiles::check_frontier_tiles(&db, &tip.frontier)?;
+    let tiles = tiles::load_partial_tiles(&db, tip.frontier.size())?;
     let key = Arc::new(schema::blob_key(&db)?);
     let queue = Arc::new(Queue::default());
-    let snapshots = Arc::new(Snapshots::open(&path)?);
+    let snapshots = Arc::new(SnapshotReader::open(&path)?);
     let orphans = OrphanedBlobs::open(&db)?;
     let sweeping = orphans.sweeping();
-    let (watch, max_log) = (FileWatch::begin(&path)?, options.max_log);
-    let file = OpenedFile { db, tip, tiles, orphans, watch, max_log, had_log: left };
+    let (watch, max_wal_bytes) = (FileWatch::begin(&path)?, options.max_wal_bytes);
+    let file = OpenedLedgerFile { db, tip, tiles, orphans, watch, max_wal_bytes, had_wal: left };
     let writer = Writer::start(file, Arc::clone(&queue))?;
     let (heads, erasing) = (writer.heads(), writer.erasing());
     let commits = Arc::new(GroupCommit::new(Arc::clone(&queue), writer));
@@ -121,7 +122,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
         blobs: SqliteBlobs { key, queue: Arc::clone(&queue), snapshots: Arc::clone(&snapshots) },
         path,
         opened,
-        salts: Salts::new(options.random),
+        salts: SaltPool::new(options.random),
         queue,
         commits,
         heads,
@@ -133,7 +134,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     })
 }
 
-/// The path without links, so that one file has one lock.
+/// The path with links resolved, so that one file has one lock.
 pub(super) fn resolve(path: &Path) -> Result<PathBuf, LedgerError> {
     match path.canonicalize() {
         Ok(path) if path.is_dir() => {
@@ -156,8 +157,8 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, LedgerError> {
         .map_err(|error| from_io("no such folder for the ledger:", folder, &error))
 }
 
-/// Makes the file for this user alone. An existing one is not opened: closing it again would
-/// release the locks that SQLite holds on it in this process.
+/// Creates the file for this user only. An existing file is not opened, because closing it again
+/// would release the POSIX locks that SQLite holds on it in this process.
 pub(super) fn create_file(path: &Path) -> Result<(), LedgerError> {
     match lock::options().create_new(true).open(path) {
         Ok(_) => Ok(()),
@@ -170,7 +171,7 @@ fn connect(path: &Path) -> Result<Connection, LedgerError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(|error| from_sql(&error))?;
     let mode: String = db
-        .busy_timeout(PATIENCE)
+        .busy_timeout(BUSY_TIMEOUT)
         .and_then(|()| db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)))
         .map_err(|error| from_sql(&error))?;
     if !mode.eq_ignore_ascii_case("wal") {
@@ -179,12 +180,14 @@ fn connect(path: &Path) -> Result<Connection, LedgerError> {
             "{place} cannot have a write-ahead log (SQLite says `{mode}`); put it on a local disk"
         )));
     }
-    db.execute_batch(WRITER).and_then(|()| keep_plans(&db)).map_err(|error| from_sql(&error))?;
+    db.execute_batch(WRITER_PRAGMAS)
+        .and_then(|()| enable_stable_query_plans(&db))
+        .map_err(|error| from_sql(&error))?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)
 }
 
-/// Makes the names of the new files durable.
+/// Syncs the folder, so that new file names are durable.
 pub(super) fn sync_folder(path: &Path) -> Result<(), LedgerError> {
     let Some(folder) = path.parent().filter(|_| cfg!(unix)) else { return Ok(()) };
     std::fs::File::open(folder)

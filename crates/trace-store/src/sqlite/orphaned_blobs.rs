@@ -1,30 +1,31 @@
-//! Which records name which blobs, and the sweeping of blobs that none names.
+//! Tracks which records refer to which blobs, and sweeps orphaned blobs.
 //!
-//! A blob is written before the batch that names it, so a process that dies in between leaves a
-//! blob that nobody will ever name. Two tables tell such a blob from one that is about to be named:
-//! `blob_written` holds in which opening of the file a blob was written last, `blob_names` which
-//! records name it, changed in the same transaction as they. One process writes a file, and a batch
-//! does not outlive its process: so a blob of an earlier opening that no record names is
-//! orphaned, and one of this opening never is. Blobs of files from before these tables are left alone.
+//! A blob is written before the batch that refers to it, so a process that dies in between leaves a
+//! blob that nothing will ever refer to. Two tables distinguish such a blob from one that is about
+//! to be referenced: `blob_written` stores in which opening of the file a blob was last written,
+//! and `blob_names` stores the references, changed in the same transaction as the records. Only one
+//! process writes a file, and a batch does not outlive its process. Therefore an unreferenced blob
+//! of an earlier opening is orphaned, and one of the current opening is not. Blobs from before
+//! these tables existed are left alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{Connection, OptionalExtension, params};
-use weaver_types::ledger::{Batch, BlobId, LedgerError};
+use weaver_types::ledger::{Batch, BlobId};
 
 use super::fault::from_sql;
 use super::queue::BlobChange;
 use super::rows;
-use super::statement::{run, run_counted};
-use super::sums::Sums;
+use super::statement::{SqlResult, run, run_counted};
+use super::sums::IntegritySums;
 
-/// Blobs that one step looks at, and bytes that it removes, beside those of one blob.
-const STEP: i64 = 64;
-const STEP_BYTES: i64 = 16 * 1024 * 1024;
+/// Blobs that one sweep examines, and bytes that it removes, not counting its last blob.
+const SWEEP_BLOBS: i64 = 64;
+const SWEEP_BYTES: i64 = 16 * 1024 * 1024;
 
-/// Tables that a file of version 2 may lack; a build that does not know them leaves them alone,
-/// and its blobs are never swept.
+/// Tables that a file of version 2 may lack. A build that does not know them ignores them, and its
+/// blobs are never swept.
 pub(super) const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS openings (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -62,25 +63,25 @@ const WRITTEN: &str = "INSERT INTO blob_written (id, opening) VALUES (?1, ?2)
 const OPENED: &str = "INSERT INTO openings (one, count) VALUES (1, ?1)
     ON CONFLICT (one) DO UPDATE SET count = excluded.count";
 
-type CollectionResult<T> = Result<T, LedgerError>;
-/// A blob: its name, the opening in which it was written, whether it is named, its length.
+/// A blob: its name, the opening in which it was last written, whether it is referenced, its
+/// length.
 type CandidateRow = (Vec<u8>, i64, bool, i64);
 
-/// The blobs of a file in this opening of it.
+/// The state of blob references and of the sweep, for this opening of the file.
 pub(super) struct OrphanedBlobs {
-    /// The number of this opening, written with its first blob.
+    /// The number of this opening, stored with its first blob.
     opening: i64,
     written: bool,
-    /// Whether any record names a blob.
+    /// Whether any record refers to a blob.
     named: bool,
-    /// The last blob of earlier openings that was looked at.
+    /// The last blob that the sweep examined.
     last: Vec<u8>,
     sweeping: Arc<AtomicBool>,
 }
 
 impl OrphanedBlobs {
-    /// Makes the tables when the file lacks them, and counts this opening.
-    pub(super) fn open(db: &Connection) -> CollectionResult<Self> {
+    /// Creates the tables if the file lacks them, and numbers this opening.
+    pub(super) fn open(db: &Connection) -> SqlResult<Self> {
         let sql = |error: rusqlite::Error| from_sql(&error);
         let known: i64 = db.query_row(KNOWN, [], |row| row.get(0)).map_err(sql)?;
         if known == 0 {
@@ -90,7 +91,7 @@ impl OrphanedBlobs {
             .query_row("SELECT count FROM openings WHERE one = 1", [], |row| row.get::<_, i64>(0))
             .optional()
             .map_err(sql)?;
-        let some = |table: &str| -> CollectionResult<bool> {
+        let some = |table: &str| -> SqlResult<bool> {
             let query = format!("SELECT EXISTS (SELECT 1 FROM {table})");
             db.query_row(&query, [], |row| row.get(0)).map_err(|error| from_sql(&error))
         };
@@ -103,7 +104,7 @@ impl OrphanedBlobs {
         })
     }
 
-    /// Set until the blobs of earlier openings have been looked at.
+    /// True until the blobs of earlier openings have been examined.
     pub(super) fn sweeping(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.sweeping)
     }
@@ -112,33 +113,33 @@ impl OrphanedBlobs {
         self.sweeping.load(Ordering::Acquire)
     }
 
-    /// A transaction was rolled back: what it wrote here may not stand.
+    /// A transaction was rolled back, and with it possibly what it wrote here.
     pub(super) fn rolled_back(&mut self) {
         self.written = false;
         self.last.clear();
     }
 
-    /// Writes or removes a blob, and notes it.
+    /// Writes or removes a blob, and records that.
     pub(super) fn change(
         &mut self,
         db: &Connection,
         change: BlobChange,
-        sums: &mut Sums,
-    ) -> CollectionResult<()> {
+        sums: &mut IntegritySums,
+    ) -> SqlResult<()> {
         match change {
             BlobChange::Put(id, bytes) => {
                 rows::put_blob(db, &id, &bytes, sums)?;
-                self.wrote(db, &id)
+                self.note_written(db, &id)
             }
             BlobChange::Remove(id) => {
                 rows::remove_blob(db, &id, sums)?;
-                Self::removed(db, id.0.as_bytes())
+                Self::note_removed(db, id.0.as_bytes())
             }
         }
     }
 
-    /// Notes that a blob was written, or written again.
-    fn wrote(&mut self, db: &Connection, id: &BlobId) -> CollectionResult<()> {
+    /// Records that a blob was written, or written again.
+    fn note_written(&mut self, db: &Connection, id: &BlobId) -> SqlResult<()> {
         if !self.written {
             run(db, OPENED, [self.opening])?;
             self.written = true;
@@ -146,13 +147,13 @@ impl OrphanedBlobs {
         run(db, WRITTEN, params![id.0.as_bytes(), self.opening])
     }
 
-    /// Notes that a blob was removed.
-    fn removed(db: &Connection, id: &[u8]) -> CollectionResult<()> {
+    /// Records that a blob was removed.
+    fn note_removed(db: &Connection, id: &[u8]) -> SqlResult<()> {
         run(db, "DELETE FROM blob_written WHERE id = ?1", [id])
     }
 
-    /// Notes which blobs the records of a batch name from now on, after they were written.
-    pub(super) fn name(&mut self, db: &Connection, batch: &Batch) -> CollectionResult<()> {
+    /// Records the blob references of a batch, after its records were written.
+    pub(super) fn note_references(&mut self, db: &Connection, batch: &Batch) -> SqlResult<()> {
         if batch.blobs.is_empty() && !self.named {
             return Ok(());
         }
@@ -168,9 +169,9 @@ impl OrphanedBlobs {
         Ok(())
     }
 
-    /// Looks at the next blobs of earlier openings, and removes those that no record names, in a
+    /// Examines the next blobs of earlier openings, and removes the unreferenced ones in a
     /// transaction of its own. True when any was removed.
-    pub(super) fn sweep(&mut self, db: &Connection, sums: &mut Sums) -> CollectionResult<bool> {
+    pub(super) fn sweep(&mut self, db: &Connection, sums: &mut IntegritySums) -> SqlResult<bool> {
         let page = self.page(db)?;
         if page.is_empty() {
             self.sweeping.store(false, Ordering::Release);
@@ -178,7 +179,7 @@ impl OrphanedBlobs {
         }
         let (mut orphans, mut bytes) = (Vec::new(), 0_i64);
         for (id, opening, named, length) in page {
-            if bytes >= STEP_BYTES {
+            if bytes >= SWEEP_BYTES {
                 break;
             }
             self.last.clone_from(&id);
@@ -193,19 +194,19 @@ impl OrphanedBlobs {
         run(db, "BEGIN IMMEDIATE", [])?;
         for id in &orphans {
             if run_counted(db, "DELETE FROM blobs WHERE id = ?1", [id])? > 0 {
-                sums.swept(id)?;
+                sums.remove_blob_by_name(id)?;
             }
-            Self::removed(db, id)?;
+            Self::note_removed(db, id)?;
         }
         sums.save(db)?;
         run(db, "COMMIT", [])?;
         Ok(true)
     }
 
-    fn page(&self, db: &Connection) -> CollectionResult<Vec<CandidateRow>> {
+    fn page(&self, db: &Connection) -> SqlResult<Vec<CandidateRow>> {
         (|| {
             db.prepare_cached(CANDIDATES)?
-                .query_map(params![self.last, STEP], |row| {
+                .query_map(params![self.last, SWEEP_BLOBS], |row| {
                     Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
                 })?
                 .collect::<Result<_, _>>()

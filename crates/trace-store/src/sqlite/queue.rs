@@ -1,57 +1,58 @@
-//! What waits for the writer.
+//! The queue of the writer.
 //!
-//! A bounded queue between many callers and one thread. The side that submits never blocks: what finds
-//! no room is refused at once, since a caller that waits would hide that the disk cannot keep up.
+//! It is bounded, with many callers on one side and one writer on the other. Submitting never
+//! blocks: when there is no room, the batch is refused at once, since a caller that waits would
+//! hide that the disk cannot keep up.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use weaver_types::ledger::{BlobId, Completer, Durability, LedgerError, Ticket};
+use weaver_types::ledger::{BlobId, CommitCompleter, CommitTicket, Durability, LedgerError};
 
 use super::fault;
 use crate::limits::{MAX_QUEUE, MAX_QUEUE_BYTES};
 use crate::prepare::PreparedBatch;
 
-/// The most batches and bytes that one commit takes.
-const GROUP: usize = 512;
-const GROUP_BYTES: usize = 16 * 1024 * 1024;
-/// The most batches and bytes that a caller commits on its own thread, for which others may wait.
-const CALLER_BATCHES: usize = 16;
-const CALLER_BYTES: usize = 64 * 1024;
+/// The most batches and bytes of one commit.
+const MAX_GROUP_BATCHES: usize = 512;
+const MAX_GROUP_BYTES: usize = 16 * 1024 * 1024;
+/// The most batches and bytes that a caller commits on its own thread while others may wait.
+const MAX_CALLER_BATCHES: usize = 16;
+const MAX_CALLER_BYTES: usize = 64 * 1024;
 
-/// How long a deferred batch may wait to share a commit with another.
-const LINGER: Duration = Duration::from_millis(5);
+/// How long a deferred batch may wait for another commit to join.
+const DEFERRED_WAIT: Duration = Duration::from_millis(5);
 
-/// One thing to write.
+/// A request to the writer.
 #[derive(Debug)]
 pub(super) struct WriteRequest {
     pub(super) prepared: PreparedBatch,
     pub(super) blob: Option<BlobChange>,
-    pub(super) completer: Completer,
+    pub(super) completer: CommitCompleter,
 }
 
-/// A blob to write or to remove.
+/// A blob to write or remove.
 #[derive(Debug)]
 pub(super) enum BlobChange {
     Put(BlobId, Vec<u8>),
     Remove(BlobId),
 }
 
-/// Why the writer's thread wakes.
+/// Why the writer's thread wakes up.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum QueueEvent {
-    /// There is work.
+    /// Batches wait.
     Work,
-    /// A caller left upkeep behind, so the thread has to reckon anew how long it may wait.
-    Due,
-    /// Nothing came in time.
+    /// A caller's commit left upkeep behind, so the thread must compute anew how long it may sleep.
+    UpkeepDue,
+    /// Nothing arrived in time.
     Idle,
-    /// Nothing comes any more.
+    /// The queue is closed and empty.
     Closed,
 }
 
-/// The queue before the one writer: bounded, and never blocking the side that submits.
+/// The bounded queue in front of the writer.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: Mutex<PendingWork>,
@@ -63,55 +64,60 @@ struct PendingWork {
     work: VecDeque<WriteRequest>,
     bytes: usize,
     closed: Option<LedgerError>,
-    /// Whether the writer's thread sleeps: waking it is a call to the system.
+    /// How the writer's thread sleeps: waking it costs a system call.
     sleep: Sleep,
-    /// Something became due while the thread did not look.
+    /// Upkeep became due while the thread was not looking.
     due: bool,
-    /// How many groups callers committed.
-    led: u64,
+    /// How many groups callers have committed.
+    caller_commits: u64,
     /// How many of the waiting batches are deferred.
     deferred: usize,
-    /// Whether batches were deferred lately: the thread looks after them without being woken.
+    /// Whether batches were deferred recently: the thread then checks by itself, without being
+    /// woken.
     lingering: bool,
 }
 
 /// How the writer's thread sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Sleep {
-    /// It does not.
+    /// It is awake.
     #[default]
     Awake,
     /// Until it is woken.
     Untimed,
-    /// At most for a while.
+    /// At most for some time.
     Timed,
 }
 
 impl Queue {
-    /// Hands a batch to the writer.
+    /// Submits a batch to the writer.
     ///
-    /// A full queue refuses the batch at once, as something that was not applied and may be tried
-    /// again. Blocking here would stall the executor threads of an asynchronous host, and failing
-    /// the ledger would turn a burst into an outage.
-    pub(super) fn submit(&self, prepared: PreparedBatch, blob: Option<BlobChange>) -> Ticket {
+    /// A full queue refuses the batch at once, as not applied and worth retrying. Blocking here
+    /// would stall the executor threads of an asynchronous host, and failing the ledger would turn
+    /// a burst into an outage.
+    pub(super) fn submit(&self, prepared: PreparedBatch, blob: Option<BlobChange>) -> CommitTicket {
         let ticket = self.enqueue(prepared, blob);
         self.wake();
         ticket
     }
 
-    /// The same without waking the writer: whoever waits for the ticket sees to it.
-    pub(super) fn enqueue(&self, prepared: PreparedBatch, blob: Option<BlobChange>) -> Ticket {
-        let (ticket, completer) = Ticket::pair();
+    /// As above, without waking the writer; whoever waits for the ticket sees to that.
+    pub(super) fn enqueue(
+        &self,
+        prepared: PreparedBatch,
+        blob: Option<BlobChange>,
+    ) -> CommitTicket {
+        let (ticket, completer) = CommitTicket::pair();
         let mut waiting = match self.lock() {
             Ok(waiting) => waiting,
-            Err(error) => return Ticket::ready(Err(error)),
+            Err(error) => return CommitTicket::ready(Err(error)),
         };
         if let Some(error) = &waiting.closed {
-            return Ticket::ready(Err(error.clone()));
+            return CommitTicket::ready(Err(error.clone()));
         }
         let bytes = waiting.bytes.saturating_add(prepared.bytes);
         if waiting.work.len() >= MAX_QUEUE || (bytes > MAX_QUEUE_BYTES && waiting.bytes > 0) {
-            return Ticket::ready(Err(LedgerError::Full(format!(
+            return CommitTicket::ready(Err(LedgerError::Full(format!(
                 "{} batches with {} bytes wait already",
                 waiting.work.len(),
                 waiting.bytes
@@ -122,19 +128,20 @@ impl Queue {
         ticket
     }
 
-    /// Leaves a batch that was enqueued to the next commit. A large one is not left to a caller.
+    /// Leaves an enqueued batch to the next commit. Large ones are not left to a caller.
     pub(super) fn defer(&self) {
         let Ok(mut waiting) = self.waiting.lock() else { return };
         if !waiting.has_urgent() {
-            // Somebody has taken it.
+            // It has already been taken.
             return;
         }
         let is_small =
-            waiting.work.len() <= CALLER_BATCHES / 2 && waiting.bytes <= CALLER_BYTES / 2;
+            waiting.work.len() <= MAX_CALLER_BATCHES / 2 && waiting.bytes <= MAX_CALLER_BYTES / 2;
         if is_small {
             waiting.deferred += 1;
             let looks_soon = std::mem::replace(&mut waiting.lingering, true);
-            // A thread that looks after such batches finds it; one that sleeps for longer does not.
+            // A thread that checks for deferred batches will find it; one that sleeps longer will
+            // not.
             if looks_soon && waiting.sleep == Sleep::Timed {
                 return;
             }
@@ -146,7 +153,7 @@ impl Queue {
         }
     }
 
-    /// Wakes the writer's thread where it sleeps and something waits.
+    /// Wakes the writer's thread if it sleeps.
     pub(super) fn wake(&self) {
         let Ok(mut waiting) = self.waiting.lock() else { return };
         let sleeps = std::mem::take(&mut waiting.sleep) != Sleep::Awake;
@@ -156,11 +163,11 @@ impl Queue {
         }
     }
 
-    /// Notes that a caller committed a group, and whether it left something due.
+    /// Records that a caller committed a group, and whether upkeep is due.
     pub(super) fn note_caller_commit(&self, due: bool) {
         let Ok(mut waiting) = self.waiting.lock() else { return };
-        waiting.led = waiting.led.wrapping_add(1);
-        // One that sleeps for a while finds it when it wakes.
+        waiting.caller_commits = waiting.caller_commits.wrapping_add(1);
+        // A thread that sleeps for limited time will notice when it wakes.
         if !due || waiting.sleep == Sleep::Timed {
             return;
         }
@@ -172,9 +179,9 @@ impl Queue {
         }
     }
 
-    /// Waits for work, at most `patience`. What waits when the queue is closed is still work, and so
-    /// is what was deferred once nothing has taken it along for a while.
-    pub(super) fn wait(&self, patience: Option<Duration>) -> QueueEvent {
+    /// Waits for work, at most `idle_limit`. Batches that wait when the queue is closed still count
+    /// as work, and so do deferred ones that no commit has taken for a while.
+    pub(super) fn wait(&self, idle_limit: Option<Duration>) -> QueueEvent {
         let Ok(mut waiting) = self.waiting.lock() else { return QueueEvent::Closed };
         loop {
             if waiting.has_urgent() {
@@ -184,10 +191,10 @@ impl Queue {
                 return if waiting.work.is_empty() { QueueEvent::Closed } else { QueueEvent::Work };
             }
             if std::mem::take(&mut waiting.due) {
-                return QueueEvent::Due;
+                return QueueEvent::UpkeepDue;
             }
-            let (led, lingers) = (waiting.led, waiting.lingering);
-            let limit = if lingers { Some(LINGER) } else { patience };
+            let (caller_commits, lingers) = (waiting.caller_commits, waiting.lingering);
+            let limit = if lingers { Some(DEFERRED_WAIT) } else { idle_limit };
             let Some(limit) = limit else {
                 waiting.sleep = Sleep::Untimed;
                 match self.arrived.wait(waiting) {
@@ -201,7 +208,7 @@ impl Queue {
                 return QueueEvent::Closed;
             };
             again.sleep = Sleep::Awake;
-            if timeout.timed_out() && again.led == led {
+            if timeout.timed_out() && again.caller_commits == caller_commits {
                 match (lingers, again.work.is_empty()) {
                     (_, false) => return QueueEvent::Work,
                     (true, true) => again.lingering = false,
@@ -213,42 +220,43 @@ impl Queue {
         }
     }
 
-    /// All that waits and one commit may hold. Called by whoever has the writer, so that batches
-    /// are committed in the order in which they came.
+    /// Takes everything that waits, up to the limits of one commit. Called by whoever holds the
+    /// writer, so that batches are committed in the order of their arrival.
     pub(super) fn take(&self) -> Vec<WriteRequest> {
-        self.waiting.lock().map(|mut waiting| waiting.group()).unwrap_or_default()
+        self.waiting.lock().map(|mut waiting| waiting.take_group()).unwrap_or_default()
     }
 
-    /// What a caller may commit on its own thread: a few small batches that are not synced, if
-    /// nothing else comes before them.
+    /// Takes what a caller may commit on its own thread: a few small batches without a sync, if
+    /// nothing else precedes them.
     pub(super) fn take_for_caller(&self) -> Vec<WriteRequest> {
         let Ok(mut waiting) = self.waiting.lock() else { return Vec::new() };
         let small = |one: &WriteRequest| {
             one.blob.is_none() && one.prepared.batch.durability == Durability::Os
         };
-        let is_small = waiting.work.len() <= CALLER_BATCHES && waiting.bytes <= CALLER_BYTES;
+        let is_small =
+            waiting.work.len() <= MAX_CALLER_BATCHES && waiting.bytes <= MAX_CALLER_BYTES;
         match is_small && waiting.work.iter().all(small) {
-            true => waiting.group(),
+            true => waiting.take_group(),
             false => Vec::new(),
         }
     }
 
-    /// Whether nothing waits.
     /// How many batches wait.
     pub(super) fn len(&self) -> usize {
         self.waiting.lock().map_or(0, |waiting| waiting.work.len())
     }
 
+    /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.lock().is_ok_and(|waiting| waiting.work.is_empty())
     }
 
-    /// Takes nothing more; what waits is still written.
+    /// Accepts nothing more; waiting batches are still written.
     pub(super) fn close(&self) {
         self.end(LedgerError::Closed);
     }
 
-    /// Closes the queue and refuses what waits: for a writer that ends, however it ends.
+    /// Closes the queue and refuses waiting batches, because the writer has ended.
     pub(super) fn abandon(&self) {
         self.end(LedgerError::Failed("the writer is gone".to_owned()));
         let error = match self.lock() {
@@ -258,7 +266,7 @@ impl Queue {
         self.fail(error);
     }
 
-    /// Takes nothing more, for ever; what waits is refused with the same error.
+    /// Accepts nothing more, permanently; waiting batches are refused with the same error.
     pub(super) fn fail(&self, error: LedgerError) {
         let work = match self.waiting.lock() {
             Ok(mut waiting) => {
@@ -282,29 +290,29 @@ impl Queue {
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, PendingWork>, LedgerError> {
-        self.waiting.lock().map_err(|_| fault::poisoned())
+        self.waiting.lock().map_err(|_| fault::poisoned_error())
     }
 }
 
 impl PendingWork {
-    /// Whether something waits that somebody waits for.
+    /// Whether a batch waits whose caller waits too.
     fn has_urgent(&self) -> bool {
         self.work.len() > self.deferred
     }
 
-    fn group(&mut self) -> Vec<WriteRequest> {
+    fn take_group(&mut self) -> Vec<WriteRequest> {
         let mut group = Vec::new();
         let mut bytes = 0_usize;
-        while group.len() < GROUP {
+        while group.len() < MAX_GROUP_BATCHES {
             let Some(work) = self.work.pop_front() else { break };
             bytes = bytes.saturating_add(work.prepared.bytes);
             self.bytes = self.bytes.saturating_sub(work.prepared.bytes);
             group.push(work);
-            if bytes >= GROUP_BYTES {
+            if bytes >= MAX_GROUP_BYTES {
                 break;
             }
         }
-        // What is left of a full group need not wait for another.
+        // What remains after a full group is not deferred any more.
         self.deferred = 0;
         group
     }

@@ -1,4 +1,4 @@
-//! Reading, also beside a writer in another process.
+//! Reading, possibly next to a writer in another process.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -6,28 +6,28 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use weaver_types::Tenant;
-use weaver_types::ledger::{Head, LedgerError, Namespace, Record, StoredEvent};
+use weaver_types::ledger::{LedgerError, Namespace, Record, StoredEvent, TreeHead};
 
 use super::source::SnapshotSource;
-use super::statement::keep_plans;
+use super::statement::enable_stable_query_plans;
 use super::{events, fault, rows, schema};
 
 /// How long a reader waits while another connection recovers the file.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A connection that reads. Each use is one short snapshot: nothing here holds one between calls,
-/// which would keep the write-ahead log from being emptied.
-pub(super) struct Snapshots(Mutex<Connection>);
+/// A read connection. Each use is one short snapshot: none is held between calls, because it would
+/// keep the write-ahead log from being truncated.
+pub(super) struct SnapshotReader(Mutex<Connection>);
 
-impl Snapshots {
+impl SnapshotReader {
     pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).map_err(|e| fault::from_sql(&e))?;
-        db.busy_timeout(PATIENCE)
+        db.busy_timeout(BUSY_TIMEOUT)
             .and_then(|()| {
                 db.execute_batch("PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF")
             })
-            .and_then(|()| keep_plans(&db))
+            .and_then(|()| enable_stable_query_plans(&db))
             .map_err(|error| fault::from_sql(&error))?;
         Ok(Self(Mutex::new(db)))
     }
@@ -36,7 +36,7 @@ impl Snapshots {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
-        let db = self.0.lock().map_err(|_| fault::poisoned())?;
+        let db = self.0.lock().map_err(|_| fault::poisoned_error())?;
         read(&db)
     }
 
@@ -46,10 +46,10 @@ impl Snapshots {
     }
 }
 
-/// Reads a ledger file, also while another process writes it. It takes no lock that a writer
-/// waits for. To follow the log, ask for the events from the last one seen on, again and again.
+/// Reads a ledger file, also while another process writes it. It takes no lock that a writer waits
+/// for. To follow the log, repeatedly request the events after the last one seen.
 pub struct Reader {
-    snapshots: Arc<Snapshots>,
+    snapshots: Arc<SnapshotReader>,
 }
 
 impl Reader {
@@ -60,7 +60,7 @@ impl Reader {
     /// newer, [`LedgerError::Failed`] when it cannot be opened. The folder must be writable for
     /// this user when no writer is running, since SQLite keeps its shared memory there.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
-        let snapshots = Snapshots::open(path.as_ref())?;
+        let snapshots = SnapshotReader::open(path.as_ref())?;
         if snapshots.with(schema::is_new)? {
             return Err(LedgerError::Damaged("the file is empty; it holds no ledger yet".into()));
         }
@@ -71,7 +71,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`LedgerError`], when the file cannot be read.
-    pub fn head(&self) -> Result<Head, LedgerError> {
+    pub fn head(&self) -> Result<TreeHead, LedgerError> {
         self.snapshots.with(schema::extent).map(|extent| extent.head)
     }
 
@@ -89,7 +89,7 @@ impl Reader {
     /// [`LedgerError`], when the file cannot be read.
     pub fn tenants(&self) -> Result<Vec<Tenant>, LedgerError> {
         let names = self.snapshots.with(rows::tenants)?;
-        names.into_iter().map(|name| Tenant::parse(name).map_err(fault::damaged)).collect()
+        names.into_iter().map(|name| Tenant::parse(name).map_err(fault::damaged_error)).collect()
     }
 
     /// Records in the order of their ids, after `after`, at most `limit` and
@@ -109,7 +109,7 @@ impl Reader {
 }
 
 impl SnapshotSource for Reader {
-    fn snapshots(&self) -> &Snapshots {
+    fn snapshots(&self) -> &SnapshotReader {
         &self.snapshots
     }
 }

@@ -1,4 +1,4 @@
-//! Records alone, in a file that several processes may open and write.
+//! A record store in a file that several processes may open and write.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,26 +10,26 @@ use weaver_types::ledger::{
 };
 use weaver_types::{Clock, SystemClock, Tenant};
 
-use super::fault::{damaged, from_number, from_sql, poisoned, to_sql};
+use super::fault::{damaged_error, from_sql, poisoned_error, to_sql, unsigned_from_sql};
 use super::file_identity::FileIdentity;
-use super::reader::Snapshots;
+use super::reader::SnapshotReader;
 use super::rows::TransactionRecords;
 use super::statement::run;
-use super::sums::Sums;
+use super::sums::IntegritySums;
 use super::watch::FileWatch;
 use super::{aliases, foreign_objects, open, rows};
-use crate::limits::SWEEP;
+use crate::limits::SWEEP_PER_COMMIT;
 use crate::plan::plan;
 use crate::prepare::{check_key, prepare_records};
 
-/// The `application_id` of a file of records: the ASCII text `WvRc`.
+/// The `application_id` of a record file: the ASCII text `WvRc`.
 pub const RECORDS_APPLICATION_ID: i32 = 0x5776_5263;
-/// The version of its form, in the file's `user_version`.
+/// The version of its format, in the file's `user_version`.
 pub const RECORDS_VERSION: u64 = 1;
 
-/// How long a write waits before it asks again for a file that another process is writing. SQLite's
-/// own waiting grows to 100 ms a time, which starves whoever came first.
-const PAUSE: Duration = Duration::from_micros(1_200);
+/// How long a write waits before it retries while another process writes. SQLite's own waiting
+/// grows to 100 ms per attempt, which starves whoever came first.
+const BUSY_RETRY_PAUSE: Duration = Duration::from_micros(1_200);
 
 const TABLES: &str = "
 CREATE TABLE meta (
@@ -59,11 +59,12 @@ PRAGMA trusted_schema = OFF;
 PRAGMA cell_size_check = ON;
 ";
 
-/// Records in a file of their own, without a log. Any number of processes may open it and write:
-/// each batch is decided and applied inside one transaction that no other process shares.
+/// A record store in a file of its own, without a log. Any number of processes may open it and
+/// write: each batch is decided and applied inside one exclusive transaction.
 ///
-/// A sync that fails closes this handle for writing; opening the file again finds what was
-/// acknowledged. A batch for which the disk has no room is refused alone. What expires is forgotten by the clock of whoever writes.
+/// A failed sync closes this handle for writing; reopening the file finds what was acknowledged. A
+/// batch for which the disk has no room is refused alone. Expiry goes by the clock of the writing
+/// process.
 ///
 /// ```
 /// use weaver_trace_store::{RecordsOptions, SqliteRecords};
@@ -81,29 +82,29 @@ PRAGMA cell_size_check = ON;
 pub struct SqliteRecords {
     place: FileLocation,
     clock: Arc<dyn Clock>,
-    /// Closed before the writing connection, which then leaves one file that holds everything,
-    /// unless another process has it open.
-    snapshots: Snapshots,
+    /// Closed before the writing connection, which can then fold everything into one file, unless
+    /// another process has it open.
+    snapshots: SnapshotReader,
     writing: Mutex<OpenRecordFile>,
 }
 
-/// What a file of records needs from its host.
+/// What a record file needs from its host.
 #[derive(Clone)]
 pub struct RecordsOptions {
-    /// Tells what has expired.
+    /// Determines what has expired.
     pub clock: Arc<dyn Clock>,
-    /// How long opening and each write wait at most for other processes, roughly.
+    /// The approximate time that opening and each write wait for other processes.
     pub patience: Duration,
 }
 
 impl Default for RecordsOptions {
-    /// The machine's clock, and ten seconds.
+    /// The system's clock, and ten seconds.
     fn default() -> Self {
         Self { clock: Arc::new(SystemClock::default()), patience: Duration::from_secs(10) }
     }
 }
 
-/// Where a file lies, and how long it is waited for.
+/// The path of a file, and how long to wait for it.
 struct FileLocation {
     path: PathBuf,
     patience: Duration,
@@ -116,19 +117,19 @@ struct OpenRecordFile {
 }
 
 impl SqliteRecords {
-    /// Opens the file at `path`, and makes it when there is none.
+    /// Opens the file at `path`, and creates it if there is none.
     ///
     /// # Errors
-    /// [`LedgerError::Damaged`] when it is something else, a ledger for example,
+    /// [`LedgerError::Damaged`] when it is something else, for example a ledger,
     /// [`LedgerError::Newer`] when its format is newer, [`LedgerError::Busy`] when other processes
-    /// keep it, [`LedgerError::Failed`] when it cannot be opened or written.
+    /// hold it, [`LedgerError::Failed`] when it cannot be opened or written.
     pub fn open(path: impl AsRef<Path>, options: RecordsOptions) -> Result<Self, LedgerError> {
         let path = open::resolve(path.as_ref())?;
         aliases::refuse_aliases(&path)?;
         open::create_file(&path)?;
         let place = FileLocation { path, patience: options.patience };
         let db = connect(&place)?;
-        let snapshots = Snapshots::open(&place.path)?;
+        let snapshots = SnapshotReader::open(&place.path)?;
         let watch = FileWatch::records(&place.path)?;
         let writing = Mutex::new(OpenRecordFile { db, watch, failed: None });
         Ok(Self { place, clock: options.clock, snapshots, writing })
@@ -141,7 +142,7 @@ impl SqliteRecords {
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, OpenRecordFile>, LedgerError> {
-        self.writing.lock().map_err(|_| poisoned())
+        self.writing.lock().map_err(|_| poisoned_error())
     }
 
     fn write(&self, db: &mut Connection, batch: &Batch) -> Result<(), LedgerError> {
@@ -149,19 +150,24 @@ impl SqliteRecords {
             Durability::Os => "NORMAL",
             Durability::Disk => "FULL",
         };
-        self.place.patiently(|| db.pragma_update(None, "synchronous", level))?;
+        self.place.retry_while_busy(|| db.pragma_update(None, "synchronous", level))?;
         let transaction = self.place.begin(db)?;
         let mut seen = TransactionRecords::new(&transaction);
         let writes = plan(batch, &mut seen)?;
         if writes.is_empty() && batch.durability == Durability::Os {
             return Ok(());
         }
-        // Sums are kept by the one process that writes a ledger; here several write.
-        let mut sums = Sums::default();
+        // Only a ledger, which one process writes, keeps sums; here several processes write.
+        let mut sums = IntegritySums::default();
         rows::write(&transaction, &writes, &seen, &mut sums)?;
-        rows::sweep(&transaction, self.clock.now(), SWEEP + writes.len() * 2, &mut sums)?;
+        rows::sweep(
+            &transaction,
+            self.clock.now(),
+            SWEEP_PER_COMMIT + writes.len() * 2,
+            &mut sums,
+        )?;
         if writes.is_empty() {
-            // A sync of the last commit covers all before it, but SQLite syncs nothing when a
+            // A sync covers everything committed before it, but SQLite syncs nothing when a
             // transaction changes nothing.
             run(&transaction, "UPDATE meta SET touched = touched + 1", [])?;
         }
@@ -177,7 +183,7 @@ impl RecordStore for SqliteRecords {
         if let Some(error) = failed {
             return Err(error.clone());
         }
-        // What went into a file that has its name no more is lost.
+        // Writes to a file that has lost its name are lost.
         let done = self.write(db, &batch).and_then(|()| watch.check().map(drop));
         if let Err(error) = &done
             && !error.is_refusal()
@@ -203,7 +209,7 @@ impl RecordStore for SqliteRecords {
     }
 }
 
-/// A transaction under way: rolled back unless it is committed.
+/// An open transaction, rolled back unless it is committed.
 struct Transaction<'c>(&'c mut Connection);
 
 impl Transaction<'_> {
@@ -223,22 +229,22 @@ impl std::ops::Deref for Transaction<'_> {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if !self.0.is_autocommit() {
-            // Where even this fails, the next one to begin is refused.
+            // If even this fails, the next attempt to begin is refused.
             let _ = self.0.execute_batch("ROLLBACK");
         }
     }
 }
 
 impl FileLocation {
-    /// Begins to write, as soon as no other process does.
+    /// Begins a write transaction, waiting for other processes.
     fn begin<'c>(&self, db: &'c mut Connection) -> Result<Transaction<'c>, LedgerError> {
-        self.patiently(|| db.execute_batch("BEGIN IMMEDIATE"))?;
-        // The transaction has begun; this guard ends it, however it is left.
+        self.retry_while_busy(|| db.execute_batch("BEGIN IMMEDIATE"))?;
+        // The transaction has begun; this guard ends it on every path.
         Ok(Transaction(db))
     }
 
-    /// Tries again while other processes are in the way.
-    fn patiently<T>(
+    /// Retries while other processes hold the file.
+    fn retry_while_busy<T>(
         &self,
         mut attempt: impl FnMut() -> Result<T, Error>,
     ) -> Result<T, LedgerError> {
@@ -253,8 +259,8 @@ impl FileLocation {
                     return Err(LedgerError::Busy { path, waited_ms });
                 }
                 Err(_) => {
-                    std::thread::sleep(PAUSE);
-                    waited = waited.saturating_add(PAUSE);
+                    std::thread::sleep(BUSY_RETRY_PAUSE);
+                    waited = waited.saturating_add(BUSY_RETRY_PAUSE);
                 }
             }
         }
@@ -271,16 +277,16 @@ fn connect(place: &FileLocation) -> Result<Connection, LedgerError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags).map_err(|error| from_sql(&error))?;
     db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
-    // Nothing is changed in a file that is something else.
-    let new = place.patiently(|| FileIdentity::read(&db)).and_then(is_new)?;
+    // Change nothing in a file that is something else.
+    let new = place.retry_while_busy(|| FileIdentity::read(&db)).and_then(is_new)?;
     if !new {
         db.busy_timeout(place.patience).map_err(|error| from_sql(&error))?;
-        foreign_objects::refuse(foreign_objects::find(&db, &[&[TABLES]])?)?;
+        foreign_objects::refuse_foreign(foreign_objects::find(&db, &[&[TABLES]])?)?;
         db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
     }
     db.execute_batch(SETTINGS).map_err(|error| from_sql(&error))?;
     let wal = || db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
-    let mode: String = place.patiently(wal)?;
+    let mode: String = place.retry_while_busy(wal)?;
     if !mode.eq_ignore_ascii_case("wal") {
         let place = path.display();
         return Err(LedgerError::Failed(format!(
@@ -295,16 +301,16 @@ fn connect(place: &FileLocation) -> Result<Connection, LedgerError> {
     Ok(db)
 }
 
-/// True when the file is still empty; an error when it is something else, or newer.
+/// True when the file is empty; an error when it is something else, or newer.
 fn is_new(file: FileIdentity) -> Result<bool, LedgerError> {
     if file.application == i64::from(RECORDS_APPLICATION_ID) {
-        return match from_number("the format version", file.version)? {
+        return match unsigned_from_sql("the format version", file.version)? {
             RECORDS_VERSION => Ok(false),
             found if found > RECORDS_VERSION => {
                 let what = "the file of records".to_owned();
                 Err(LedgerError::Newer { what, found, known: RECORDS_VERSION })
             }
-            found => Err(damaged(format!("there never was a format version {found}"))),
+            found => Err(damaged_error(format!("there never was a format version {found}"))),
         };
     }
     if file.is_empty() {
@@ -315,7 +321,7 @@ fn is_new(file: FileIdentity) -> Result<bool, LedgerError> {
     ))
 }
 
-/// Makes the tables, unless another process has made them by now.
+/// Creates the tables, unless another process has done so meanwhile.
 fn create(db: &mut Connection, place: &FileLocation) -> Result<(), LedgerError> {
     let sql = |error: Error| from_sql(&error);
     let transaction = place.begin(db)?;

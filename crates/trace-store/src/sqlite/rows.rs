@@ -1,4 +1,4 @@
-//! Reading and writing single rows of records and blobs.
+//! Reads and writes rows of records and blobs.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use weaver_types::ledger::{BlobId, MAX_PAGE, Namespace, Record, RecordKey};
 use weaver_types::{Tenant, Timestamp};
 
-use super::fault::{from_number, from_sql, to_sql};
+use super::fault::{from_sql, to_sql, unsigned_from_sql};
 use super::statement::{SqlResult, run, run_counted};
-use super::sums::Sums;
-use crate::plan::{RecordLookup, VersionedRecord, Writes};
+use super::sums::IntegritySums;
+use crate::plan::{PlannedWrites, RecordLookup, VersionedRecord};
 
 const RECORD: &str = "SELECT version, value, expires_at FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
@@ -27,8 +27,10 @@ const TENANTS: &str = "WITH RECURSIVE seen (tenant) AS (
     SELECT (SELECT min(tenant) FROM records WHERE tenant > seen.tenant) FROM seen
     WHERE seen.tenant IS NOT NULL
 ) SELECT tenant FROM seen WHERE tenant IS NOT NULL";
-const STANDS: &str = "SELECT 1 FROM records WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
-/// The row itself must say that it has expired, not only its entry in the index.
+const RECORD_EXISTS: &str =
+    "SELECT 1 FROM records WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
+/// The row itself must have expired, not only its entry in the index: an index entry can be
+/// damaged.
 const SWEEP: &str = "DELETE FROM records WHERE (tenant, namespace, id) IN (
     SELECT tenant, namespace, id FROM records
     WHERE expires_at IS NOT NULL AND expires_at < ?1 ORDER BY expires_at LIMIT ?2)
@@ -45,7 +47,7 @@ pub(super) fn record(db: &Connection, key: &RecordKey) -> SqlResult<Option<Versi
     })()
     .map_err(|error| from_sql(&error))?;
     row.map(|(version, value, expires_at)| {
-        let version = from_number("the version of a record", version)?;
+        let version = unsigned_from_sql("the version of a record", version)?;
         Ok(VersionedRecord { version, value, expires_at: expires_at.map(Timestamp::from_micros) })
     })
     .transpose()
@@ -70,13 +72,13 @@ pub(super) fn list(
     .map_err(|error| from_sql(&error))?;
     rows.into_iter()
         .map(|(id, version, value)| {
-            let version = from_number("the version of a record", version)?;
+            let version = unsigned_from_sql("the version of a record", version)?;
             Ok((id, Record { version, value }))
         })
         .collect()
 }
 
-/// The records of a file before a batch. A second question about one is not one to the file.
+/// The records before a batch, read from the file at most once each.
 pub(super) struct TransactionRecords<'c> {
     db: &'c Connection,
     records: BTreeMap<RecordKey, Option<VersionedRecord>>,
@@ -97,17 +99,17 @@ impl RecordLookup for TransactionRecords<'_> {
     }
 }
 
-/// Writes and removes records. `before` shows those that were read since the last write.
+/// Writes and deletes records. `before` caches those that were read for the plan.
 pub(super) fn write(
     db: &Connection,
-    writes: &Writes<'_>,
+    writes: &PlannedWrites<'_>,
     before: &TransactionRecords<'_>,
-    sums: &mut Sums,
+    sums: &mut IntegritySums,
 ) -> SqlResult<()> {
     for (key, kept) in writes {
         match before.records.get(key) {
-            Some(before) => sums.record(key, before.as_ref(), kept.as_ref()),
-            None => sums.record(key, record(db, key)?.as_ref(), kept.as_ref()),
+            Some(before) => sums.replace_record(key, before.as_ref(), kept.as_ref()),
+            None => sums.replace_record(key, record(db, key)?.as_ref(), kept.as_ref()),
         }
         let (tenant, namespace) = (key.tenant.as_str(), key.namespace.as_str());
         match kept {
@@ -126,48 +128,49 @@ pub(super) fn write(
     Ok(())
 }
 
-/// All tenants that have records.
+/// All tenants that have records. A recursive query seeks from tenant to tenant, so that it does
+/// not scan the table.
 pub(super) fn tenants(db: &Connection) -> SqlResult<Vec<String>> {
     (|| db.prepare_cached(TENANTS)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>())()
         .map_err(|error| from_sql(&error))
 }
 
-/// Whether a record stands.
-pub(super) fn is_there(
+/// Whether a record exists.
+pub(super) fn record_exists(
     db: &Connection,
     tenant: &str,
     namespace: Namespace,
     id: &str,
 ) -> SqlResult<bool> {
-    db.prepare_cached(STANDS)
+    db.prepare_cached(RECORD_EXISTS)
         .and_then(|mut statement| statement.exists((tenant, namespace.as_str(), id)))
         .map_err(|error| from_sql(&error))
 }
 
-/// Forgets at most `limit` records that expired before `now`.
+/// Deletes at most `limit` records that expired before `now`.
 pub(super) fn sweep(
     db: &Connection,
     now: Timestamp,
     limit: usize,
-    sums: &mut Sums,
+    sums: &mut IntegritySums,
 ) -> SqlResult<()> {
     (|| {
         let mut statement = db.prepare_cached(SWEEP)?;
         let mut gone = statement.query(params![now.micros(), i64::try_from(limit).unwrap_or(0)])?;
         while let Some(row) = gone.next()? {
-            sums.forgotten(row)?;
+            sums.remove_record_row(row)?;
         }
         Ok(())
     })()
     .map_err(|error: rusqlite::Error| from_sql(&error))
 }
 
-/// Writes a blob; the same bytes are already there when the name is.
+/// Writes a blob; if the name exists, the bytes are already there.
 pub(super) fn put_blob(
     db: &Connection,
     id: &BlobId,
     bytes: &[u8],
-    sums: &mut Sums,
+    sums: &mut IntegritySums,
 ) -> SqlResult<()> {
     let sql = "INSERT INTO blobs (id, bytes) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING";
     if run_counted(db, sql, params![id.0.as_bytes(), bytes])? > 0 {
@@ -177,7 +180,7 @@ pub(super) fn put_blob(
 }
 
 /// Removes a blob.
-pub(super) fn remove_blob(db: &Connection, id: &BlobId, sums: &mut Sums) -> SqlResult<()> {
+pub(super) fn remove_blob(db: &Connection, id: &BlobId, sums: &mut IntegritySums) -> SqlResult<()> {
     if run_counted(db, "DELETE FROM blobs WHERE id = ?1", params![id.0.as_bytes()])? > 0 {
         sums.blob_removed(id);
     }
@@ -216,7 +219,7 @@ mod tests {
             DELETE_RECORD,
             SWEEP,
             events::PRUNE,
-            STANDS,
+            RECORD_EXISTS,
             schema::EXTENT,
         ];
         for sql in own.into_iter().chain(tiles).chain(orphans) {

@@ -1,32 +1,32 @@
-//! The form of the file, and what it says of itself.
+//! The schema of the file, and its metadata.
 
 use rusqlite::{Connection, params};
 use weaver_types::digest::Digest;
-use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
+use weaver_types::ledger::{LedgerError, MAX_PAGE, TreeHead};
 use weaver_types::{LogId, Random, Timestamp};
 
-use super::fault::{damaged, from_number, from_sql, to_sql};
+use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
 use super::file_identity::FileIdentity;
 use super::statement::{format_version, run_counted};
-use super::sums::{self, Sums};
+use super::sums::{self, IntegritySums};
 use super::{events, foreign_objects, orphaned_blobs, tiles};
-use crate::blob::{BLOB_KEY, BlobKey};
-use crate::entry::Header;
-use crate::log::Tip;
+use crate::blob::{BLOB_KEY_BYTES, BlobKey};
+use crate::entry::EventHeader;
+use crate::log::LogTip;
 use crate::merkle::{self, Frontier};
-use crate::verify::Extent;
+use crate::verify::LogExtent;
 
 /// The `application_id` of a ledger file: the ASCII text `WvLg`.
 pub const APPLICATION_ID: i32 = 0x5776_4c67;
-/// The version of the form, in the file's `user_version`.
+/// The version of the schema, in the file's `user_version`.
 pub const FORMAT_VERSION: u64 = 2;
 
-/// Leaves that are hashed at most to check the end of the log when it is opened.
-const CHECKED: u64 = 512;
+/// The most leaves that are hashed to check the end of the log on opening.
+const MAX_CHECKED_LEAVES: u64 = 512;
 
-/// The tables of version 1. The head changes with every commit and stands in the one row of
-/// `meta`. The index on the time of expiry is partial: only records that expire are in it, and they
-/// enter it at its end, since expiry is a fixed time after now.
+/// The tables of version 1. The head changes with every commit and is in the single row of `meta`.
+/// The index on expiry is partial: only records that expire are in it. They usually enter at its
+/// end, because expiry is a fixed time after now.
 const VERSION_1: &str = "
 CREATE TABLE meta (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -64,23 +64,23 @@ CREATE TABLE blobs (
 pub(super) const EXTENT: &str = "SELECT log, size, root, frontier,
     (SELECT min(seq) FROM events), (SELECT max(seq) FROM events), highest, synced
     FROM meta WHERE one = 1";
-/// Of a file of version 1, which did not count what was synced.
+/// For a file of version 1, which did not count synced events.
 const EXTENT_1: &str = "SELECT log, size, root, frontier,
     (SELECT min(seq) FROM events), (SELECT max(seq) FROM events), highest, NULL
     FROM meta WHERE one = 1";
 
-/// True when the file is still empty; an error when it is something else than a ledger, or newer.
+/// True when the file is empty; an error when it is something other than a ledger, or newer.
 pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
     let file = FileIdentity::read(db).map_err(|error| from_sql(&error))?;
     if file.application == i64::from(APPLICATION_ID) {
-        let found = from_number("the format version", file.version)?;
+        let found = unsigned_from_sql("the format version", file.version)?;
         return match found {
             1..=FORMAT_VERSION => Ok(false),
             found if found > FORMAT_VERSION => {
                 let what = "the ledger".to_owned();
                 Err(LedgerError::Newer { what, found, known: FORMAT_VERSION })
             }
-            found => Err(damaged(format!("there never was a format version {found}"))),
+            found => Err(damaged_error(format!("there never was a format version {found}"))),
         };
     }
     if file.is_empty() {
@@ -89,9 +89,9 @@ pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
     Err(LedgerError::Damaged("the file is an SQLite database, but no ledger; name another".into()))
 }
 
-/// What stands in the schema and is not what we create: see [`foreign_objects::find`].
+/// Schema objects that differ from ours: see [`foreign_objects::find`].
 pub(super) fn foreign_objects(db: &Connection) -> Result<Option<String>, LedgerError> {
-    // While a file is brought to version 2, its tiles come first.
+    // A migration to version 2 creates the tiles first.
     const FORMS_1: [&[&str]; 2] = [&[VERSION_1], &[VERSION_1, tiles::VERSION_2]];
     const FORMS_2: [&[&str]; 2] = [
         &[VERSION_1, tiles::VERSION_2, sums::VERSION_2, orphaned_blobs::TABLES],
@@ -100,11 +100,11 @@ pub(super) fn foreign_objects(db: &Connection) -> Result<Option<String>, LedgerE
     foreign_objects::find(db, if format_version(db)? < 2 { &FORMS_1 } else { &FORMS_2 })
 }
 
-/// Makes the tables, in one transaction.
+/// Creates the tables in one transaction.
 pub(super) fn create(db: &Connection, random: &dyn Random) -> Result<(), LedgerError> {
     let failed = |error: weaver_types::RandomError| LedgerError::Failed(error.to_string());
-    let tip = Tip::new(LogId::random(random).map_err(failed)?);
-    let mut key = zeroize::Zeroizing::new([0; BLOB_KEY]);
+    let tip = LogTip::new(LogId::random(random).map_err(failed)?);
+    let mut key = zeroize::Zeroizing::new([0; BLOB_KEY_BYTES]);
     random.fill(key.as_mut_slice()).map_err(failed)?;
     let sql = |error: rusqlite::Error| from_sql(&error);
     db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
@@ -117,14 +117,14 @@ pub(super) fn create(db: &Connection, random: &dyn Random) -> Result<(), LedgerE
         params![tip.log.as_str(), key.as_slice(), tip.frontier.root(), tip.frontier.to_bytes()],
     )
     .map_err(sql)?;
-    Sums::default().save(db)?;
+    IntegritySums::default().save(db)?;
     db.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
     db.pragma_update(None, "user_version", to_sql(FORMAT_VERSION)?).map_err(sql)?;
     db.execute_batch("COMMIT").map_err(sql)
 }
 
-/// What the file says of its log, in one snapshot.
-pub(super) fn extent(db: &Connection) -> Result<Extent, LedgerError> {
+/// The stored metadata of the log, in one snapshot.
+pub(super) fn extent(db: &Connection) -> Result<LogExtent, LedgerError> {
     let sql = if format_version(db)? < 2 { EXTENT_1 } else { EXTENT };
     let (log, size, root, frontier, first, last, highest, synced) = db
         .query_row(sql, [], |row| {
@@ -134,21 +134,22 @@ pub(super) fn extent(db: &Connection) -> Result<Extent, LedgerError> {
             Ok((text.0, text.1, text.2, text.3, ends.0, ends.1, row.get(6)?, row.get(7)?))
         })
         .map_err(|error| from_sql(&error))?;
-    let size = from_number("the size of the log", size)?;
-    let root = <[u8; 32]>::try_from(root).map_err(|_| damaged("the root has not 32 bytes"))?;
+    let size = unsigned_from_sql("the size of the log", size)?;
+    let root =
+        <[u8; 32]>::try_from(root).map_err(|_| damaged_error("the root has not 32 bytes"))?;
     let seq = |seq: Option<i64>| {
-        seq.map(|seq| from_number("the sequence number of an event", seq)).transpose()
+        seq.map(|seq| unsigned_from_sql("the sequence number of an event", seq)).transpose()
     };
     let counted = |count: Option<i64>| {
-        count.map(|count| from_number("the number of synced events", count)).transpose()
+        count.map(|count| unsigned_from_sql("the number of synced events", count)).transpose()
     };
-    Ok(Extent {
-        head: Head {
-            log: LogId::parse(log).map_err(damaged)?,
+    Ok(LogExtent {
+        head: TreeHead {
+            log: LogId::parse(log).map_err(damaged_error)?,
             size,
             root: Digest::from_bytes(root),
         },
-        frontier: Frontier::from_bytes(size, &frontier).map_err(damaged)?,
+        frontier: Frontier::from_bytes(size, &frontier).map_err(damaged_error)?,
         first: seq(first)?,
         last: seq(last)?,
         highest: Timestamp::from_micros(highest),
@@ -156,71 +157,71 @@ pub(super) fn extent(db: &Connection) -> Result<Extent, LedgerError> {
     })
 }
 
-/// The end of the log, checked as far as a moment allows: the rows end where the head says, the
-/// root is that of the frontier, the last subtree is that of the last events, and the time of the log
-/// is that of the last event.
-pub(super) fn tip(db: &Connection) -> Result<Tip, LedgerError> {
-    let Extent { head, frontier, last, highest, .. } = extent(db)?;
+/// Loads the end of the log, with the checks that are quick: the rows end where the head says, the
+/// root is that of the frontier, the last subtree matches the last events, and the latest time is
+/// that of the last event.
+pub(super) fn load_tip(db: &Connection) -> Result<LogTip, LedgerError> {
+    let LogExtent { head, frontier, last, highest, .. } = extent(db)?;
     let rows = last.map_or(0, |last| last.saturating_add(1));
     if rows != head.size {
-        return Err(damaged(format!(
+        return Err(damaged_error(format!(
             "the head counts {} events, but the rows end after {rows}",
             head.size
         )));
     }
     if frontier.root() != *head.root.as_bytes() {
-        return Err(damaged("the stored root is not that of the stored frontier"));
+        return Err(damaged_error("the stored root is not that of the stored frontier"));
     }
-    let at = check_end(db, &frontier)?;
+    let at = check_last_events(db, &frontier)?;
     if highest != at {
-        return Err(damaged(format!(
+        return Err(damaged_error(format!(
             "the stored time of the log is {highest}, but its events end at {at}"
         )));
     }
-    Ok(Tip::at(head.log, frontier, highest))
+    Ok(LogTip::at(head.log, frontier, highest))
 }
 
-/// Checks the last events against the frontier, and gives the time at which they end.
-fn check_end(db: &Connection, frontier: &Frontier) -> Result<Timestamp, LedgerError> {
+/// Checks the last events against the frontier, and returns the time of the last one.
+fn check_last_events(db: &Connection, frontier: &Frontier) -> Result<Timestamp, LedgerError> {
     let Some((node, leaves)) = frontier.last() else { return Ok(Timestamp::default()) };
-    let count = if leaves > CHECKED { 1 } else { leaves };
+    let count = if leaves > MAX_CHECKED_LEAVES { 1 } else { leaves };
     let from = frontier.size() - count;
     let mut end = Frontier::default();
     let rows = events::page(db, from, MAX_PAGE)?;
     for row in &rows {
         let leaf = merkle::leaf_hash(&row.event.header);
         if leaf != *row.leaf.as_bytes() {
-            return Err(damaged(format!("event {} was changed", row.event.seq)));
+            return Err(damaged_error(format!("event {} was changed", row.event.seq)));
         }
         end.push(leaf);
     }
     match rows.last() {
         Some(row) if end.size() == count && (count < leaves || end.root() == node) => {
-            Header::parse(&row.event.header).map(|header| header.at).map_err(|error| {
-                damaged(format!("event {} has a bad header: {error}", row.event.seq))
+            EventHeader::parse(&row.event.header).map(|header| header.at).map_err(|error| {
+                damaged_error(format!("event {} has a bad header: {error}", row.event.seq))
             })
         }
-        _ => Err(damaged("the last events are not those of the stored head")),
+        _ => Err(damaged_error("the last events are not those of the stored head")),
     }
 }
 
-/// The key under which blobs are named.
+/// The key with which blobs are named.
 pub(super) fn blob_key(db: &Connection) -> Result<BlobKey, LedgerError> {
     let key: Vec<u8> = db
         .query_row("SELECT blob_key FROM meta WHERE one = 1", [], |row| row.get(0))
         .map_err(|error| from_sql(&error))?;
     let key = zeroize::Zeroizing::new(key);
-    let key = <[u8; BLOB_KEY]>::try_from(key.as_slice());
-    Ok(BlobKey::new(key.map_err(|_| damaged("the key of the blobs has not 32 bytes"))?))
+    let key = <[u8; BLOB_KEY_BYTES]>::try_from(key.as_slice());
+    Ok(BlobKey::new(key.map_err(|_| damaged_error("the key of the blobs has not 32 bytes"))?))
 }
 
-/// Writes the head over the one at size `before`, which this process wrote, and the sums beside it:
-/// if another head stands there, somebody else has written too.
-pub(super) fn save_end(
+/// Replaces the head at size `before`, which this process wrote, together with the sums. If another
+/// head is stored, another program has written.
+pub(super) fn save_head(
     db: &Connection,
-    tip: &Tip,
+    tip: &LogTip,
     before: u64,
-    sums: &Sums,
+    sums: &IntegritySums,
 ) -> Result<(), LedgerError> {
     let sql = "UPDATE meta SET size = ?1, root = ?2, frontier = ?3, highest = ?4,
         synced = ?5, records = ?6, blobs = ?7 WHERE one = 1 AND size = ?8";
@@ -232,12 +233,14 @@ pub(super) fn save_end(
     if run_counted(db, sql, values)? == 1 {
         return Ok(());
     }
-    Err(damaged(format!("the stored head is not the one of {before} events that was written last")))
+    Err(damaged_error(format!(
+        "the stored head is not the one of {before} events that was written last"
+    )))
 }
 
-/// Writes a page, so that the transaction has something to sync. Rows that are written as they
-/// already stand would not do: SQLite leaves their page alone.
-pub(super) fn touch(db: &Connection) -> Result<(), LedgerError> {
+/// Dirties a page, so that the transaction has something to sync. Rewriting a row with equal values
+/// is not enough, because SQLite leaves the page alone.
+pub(super) fn dirty_a_page(db: &Connection) -> Result<(), LedgerError> {
     db.pragma_update(None, "user_version", to_sql(FORMAT_VERSION)?)
         .map_err(|error| from_sql(&error))
 }

@@ -1,24 +1,24 @@
-//! What whoever reads the file can be asked: how far it goes, its rows, its tiles and its proofs.
+//! Implements [`LogSource`] and [`LogProver`] for everything that reads the file.
 
 use weaver_types::ledger::LedgerError;
 
-use super::reader::Snapshots;
+use super::reader::SnapshotReader;
 use super::{events, schema, sums, tiles};
-use crate::log::{Row, RowRef};
+use crate::log::{EventRow, EventRowRef};
 use crate::merkle::Hash;
-use crate::verify::{Extent, Part, Prove, Source};
+use crate::verify::{LogExtent, LogProver, LogSource, SideTable};
 
-/// What reads the file by short snapshots: the writing process, and any other.
+/// A reader of the file by short snapshots: the writing process, or another one.
 pub(super) trait SnapshotSource {
-    fn snapshots(&self) -> &Snapshots;
+    fn snapshots(&self) -> &SnapshotReader;
 }
 
-impl<T: SnapshotSource> Source for T {
-    fn extent(&self) -> Result<Extent, LedgerError> {
+impl<T: SnapshotSource> LogSource for T {
+    fn extent(&self) -> Result<LogExtent, LedgerError> {
         self.snapshots().with(schema::extent)
     }
 
-    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<EventRow>, LedgerError> {
         self.snapshots().with(|db| events::each(db, from, limit))
     }
 
@@ -26,7 +26,7 @@ impl<T: SnapshotSource> Source for T {
         &self,
         from: u64,
         limit: usize,
-        take: &mut dyn FnMut(&RowRef<'_>),
+        take: &mut dyn FnMut(&EventRowRef<'_>),
     ) -> Result<usize, LedgerError> {
         self.snapshots().with(|db| events::visit(db, from, limit, take))
     }
@@ -35,8 +35,8 @@ impl<T: SnapshotSource> Source for T {
         self.snapshots().with(|db| tiles::tile(db, level, index))
     }
 
-    fn astray(&self) -> Result<Option<Part>, LedgerError> {
-        self.snapshots().with(sums::astray)
+    fn tampered_table(&self) -> Result<Option<SideTable>, LedgerError> {
+        self.snapshots().with(sums::tampered_table)
     }
 
     fn foreign_objects(&self) -> Result<Option<String>, LedgerError> {
@@ -44,11 +44,11 @@ impl<T: SnapshotSource> Source for T {
     }
 
     fn keeps_tiles(&self) -> Result<bool, LedgerError> {
-        self.snapshots().with(tiles::kept)
+        self.snapshots().with(tiles::has_tiles)
     }
 }
 
-impl<T: SnapshotSource> Prove for T {
+impl<T: SnapshotSource> LogProver for T {
     fn root(&self, size: u64) -> Result<Hash, LedgerError> {
         self.snapshots().with(|db| tiles::root(db, size))
     }

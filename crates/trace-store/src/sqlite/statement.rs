@@ -1,10 +1,10 @@
-//! Single statements and pragmas, for everything that reads or writes the file.
+//! Helpers to run single statements and pragmas.
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use weaver_types::ledger::LedgerError;
 
-use super::fault::{from_number, from_sql};
+use super::fault::{from_sql, unsigned_from_sql};
 
 pub(super) type SqlResult<T> = Result<T, LedgerError>;
 
@@ -13,7 +13,7 @@ pub(super) fn run(db: &Connection, sql: &str, params: impl rusqlite::Params) -> 
     run_counted(db, sql, params).map(drop)
 }
 
-/// Runs one statement, and says how many rows it changed.
+/// Runs one statement, and returns how many rows it changed.
 pub(super) fn run_counted(
     db: &Connection,
     sql: &str,
@@ -24,18 +24,18 @@ pub(super) fn run_counted(
         .map_err(|error| from_sql(&error))
 }
 
-/// A pragma whose value is a number.
+/// The integer value of a pragma.
 fn pragma(db: &Connection, name: &str) -> SqlResult<i64> {
     db.pragma_query_value(None, name, |row| row.get(0)).map_err(|error| from_sql(&error))
 }
 
-/// The format version that the file names.
+/// The format version in the file.
 pub(super) fn format_version(db: &Connection) -> SqlResult<u64> {
-    from_number("the format version", pragma(db, "user_version")?)
+    unsigned_from_sql("the format version", pragma(db, "user_version")?)
 }
 
-/// Keeps SQLite from planning a statement anew for each value that is bound to it, which takes longer
-/// than most of them.
-pub(super) fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
+/// Keeps SQLite from re-planning a statement for each bound value (query planner stability
+/// guarantee), which takes longer than most statements.
+pub(super) fn enable_stable_query_plans(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }

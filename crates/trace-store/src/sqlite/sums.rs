@@ -1,19 +1,20 @@
-//! Sums over what stands beside the log, so that a damaged record, a blob that went astray and a
-//! changed durability are found. They are no proof: whoever can write the file can correct them.
+//! Sums over the tables beside the log, which detect a damaged record, a lost blob or a changed
+//! durability. They are not a proof: whoever can write the file can correct them.
 //!
-//! A sum is an additive multiset hash in the manner of MSet-Add-Hash (Clarke et al., *Incremental Multiset
-//! Hash Functions*, 2003): the SHA-256 hashes of the rows, added up in four lanes of 64 bits. A row that
-//! comes, goes or changes costs one or two hashes, however many there are, and order does not matter.
+//! A sum is an additive multiset hash in the manner of MSet-Add-Hash (Clarke et al., *Incremental
+//! Multiset Hash Functions*, 2003): the SHA-256 hashes of all rows, added in four lanes of 64 bits.
+//! A row that is added, removed or changed costs one or two hashes, however many rows there are,
+//! and order does not matter.
 
 use rusqlite::{Connection, Row as SqlRow};
 use sha2::{Digest as _, Sha256};
 use weaver_types::Timestamp;
 use weaver_types::ledger::{BlobId, Durability, LedgerError, RecordKey};
 
-use super::fault::{damaged, from_number, from_sql, to_sql};
+use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
 use super::statement::{format_version, run};
 use crate::plan::VersionedRecord;
-use crate::verify::Part;
+use crate::verify::SideTable;
 
 /// The columns that version 2 adds to `meta`.
 pub(super) const VERSION_2: &str = "
@@ -24,21 +25,21 @@ ALTER TABLE meta ADD COLUMN blobs BLOB NOT NULL DEFAULT x'';
 
 const ALL_RECORDS: &str = "SELECT tenant, namespace, id, version, value, expires_at FROM records";
 
-/// A sum of hashes that does not depend on their order, so that one can be taken out again: four
-/// numbers, each modulo 2^64.
+/// A sum of hashes that does not depend on their order, so that one can be subtracted again: four
+/// numbers modulo 2^64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Sum([u64; 4]);
+pub(super) struct MultisetHash([u64; 4]);
 
-impl Sum {
+impl MultisetHash {
     fn add(&mut self, hash: &[u8; 32]) {
-        self.each(hash, u64::wrapping_add);
+        self.combine(hash, u64::wrapping_add);
     }
 
-    fn take(&mut self, hash: &[u8; 32]) {
-        self.each(hash, u64::wrapping_sub);
+    fn subtract(&mut self, hash: &[u8; 32]) {
+        self.combine(hash, u64::wrapping_sub);
     }
 
-    fn each(&mut self, hash: &[u8; 32], step: fn(u64, u64) -> u64) {
+    fn combine(&mut self, hash: &[u8; 32], step: fn(u64, u64) -> u64) {
         for (sum, part) in self.0.iter_mut().zip(hash.as_chunks::<8>().0) {
             *sum = step(*sum, u64::from_be_bytes(*part));
         }
@@ -55,30 +56,30 @@ impl Sum {
     fn from_bytes(what: &str, bytes: &[u8]) -> Result<Self, LedgerError> {
         match bytes.as_chunks::<8>() {
             ([a, b, c, d], []) => Ok(Self([a, b, c, d].map(|part| u64::from_be_bytes(*part)))),
-            _ => Err(damaged(format!("the sum over the {what} has not 32 bytes"))),
+            _ => Err(damaged_error(format!("the sum over the {what} has not 32 bytes"))),
         }
     }
 }
 
-/// The sums as they stand in `meta`.
+/// The sums as stored in `meta`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Sums {
+pub(super) struct IntegritySums {
     /// Events that were synced when they were acknowledged.
     synced: u64,
-    records: Sum,
-    blobs: Sum,
+    records: MultisetHash,
+    blobs: MultisetHash,
 }
 
-impl Sums {
+impl IntegritySums {
     pub(super) fn load(db: &Connection) -> Result<Self, LedgerError> {
         let sql = "SELECT synced, records, blobs FROM meta WHERE one = 1";
         let read = |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         let (synced, records, blobs): (i64, Vec<u8>, Vec<u8>) =
             db.query_row(sql, [], read).map_err(|error| from_sql(&error))?;
         Ok(Self {
-            synced: from_number("the number of synced events", synced)?,
-            records: Sum::from_bytes("records", &records)?,
-            blobs: Sum::from_bytes("blobs", &blobs)?,
+            synced: unsigned_from_sql("the number of synced events", synced)?,
+            records: MultisetHash::from_bytes("records", &records)?,
+            blobs: MultisetHash::from_bytes("blobs", &blobs)?,
         })
     }
 
@@ -92,13 +93,13 @@ impl Sums {
         Ok((to_sql(self.synced)?, self.records.to_bytes(), self.blobs.to_bytes()))
     }
 
-    /// Counts events of this durability.
-    pub(super) fn event(&mut self, durability: Durability) {
+    /// Counts an event of this durability.
+    pub(super) fn add_event(&mut self, durability: Durability) {
         self.synced += u64::from(durability == Durability::Disk);
     }
 
-    /// A record was written or removed.
-    pub(super) fn record(
+    /// Replaces a record, or adds or removes one.
+    pub(super) fn replace_record(
         &mut self,
         key: &RecordKey,
         before: Option<&VersionedRecord>,
@@ -107,19 +108,19 @@ impl Sums {
         let hash = |kept: &VersionedRecord| {
             let names = [key.tenant.as_str(), key.namespace.as_str(), &key.id];
             let version = i64::try_from(kept.version).unwrap_or(i64::MAX);
-            of_record(names, version, &kept.value, kept.expires_at)
+            record_hash(names, version, &kept.value, kept.expires_at)
         };
         if let Some(before) = before {
-            self.records.take(&hash(before));
+            self.records.subtract(&hash(before));
         }
         if let Some(after) = after {
             self.records.add(&hash(after));
         }
     }
 
-    /// A record was forgotten, given as its row.
-    pub(super) fn forgotten(&mut self, row: &SqlRow<'_>) -> rusqlite::Result<()> {
-        self.records.take(&of_row(row)?);
+    /// Removes an expired record, given as its row.
+    pub(super) fn remove_record_row(&mut self, row: &SqlRow<'_>) -> rusqlite::Result<()> {
+        self.records.subtract(&row_hash(row)?);
         Ok(())
     }
 
@@ -128,63 +129,64 @@ impl Sums {
     }
 
     pub(super) fn blob_removed(&mut self, id: &BlobId) {
-        self.blobs.take(id.0.as_bytes());
+        self.blobs.subtract(id.0.as_bytes());
     }
 
-    /// A blob was swept, given by the bytes of its name.
-    pub(super) fn swept(&mut self, id: &[u8]) -> Result<(), LedgerError> {
-        let id = id.try_into().map_err(|_| damaged("the name of a blob has not 32 bytes"))?;
-        self.blobs.take(&id);
+    /// Removes a swept blob, given the bytes of its name.
+    pub(super) fn remove_blob_by_name(&mut self, id: &[u8]) -> Result<(), LedgerError> {
+        let id = id.try_into().map_err(|_| damaged_error("the name of a blob has not 32 bytes"))?;
+        self.blobs.subtract(&id);
         Ok(())
     }
 
-    /// The first part whose rows do not come to these sums.
-    pub(super) fn differ(&self, db: &Connection) -> Result<Option<Part>, LedgerError> {
-        if records(db)? != self.records {
-            return Ok(Some(Part::Records));
+    /// The first table whose rows do not match these sums.
+    pub(super) fn first_mismatch(&self, db: &Connection) -> Result<Option<SideTable>, LedgerError> {
+        if records_sum(db)? != self.records {
+            return Ok(Some(SideTable::Records));
         }
-        Ok((blobs(db)? != self.blobs).then_some(Part::Blobs))
+        Ok((blobs_sum(db)? != self.blobs).then_some(SideTable::Blobs))
     }
 
-    /// Everything anew, from the rows.
-    pub(super) fn count(db: &Connection) -> Result<Self, LedgerError> {
+    /// Recomputes all sums from the rows.
+    pub(super) fn recompute(db: &Connection) -> Result<Self, LedgerError> {
         let sql = "SELECT count(*) FROM events WHERE durability = 1";
         let synced: i64 =
             db.query_row(sql, [], |row| row.get(0)).map_err(|error| from_sql(&error))?;
-        let synced = from_number("the number of synced events", synced)?;
-        Ok(Self { synced, records: records(db)?, blobs: blobs(db)? })
+        let synced = unsigned_from_sql("the number of synced events", synced)?;
+        Ok(Self { synced, records: records_sum(db)?, blobs: blobs_sum(db)? })
     }
 }
 
-/// The first part that is not what was written, in one snapshot. A file of version 1 has no sums.
-pub(super) fn astray(db: &Connection) -> Result<Option<Part>, LedgerError> {
+/// The first table that does not match its stored sum, in one snapshot. A file of version 1 has no
+/// sums.
+pub(super) fn tampered_table(db: &Connection) -> Result<Option<SideTable>, LedgerError> {
     let snapshot = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
     if format_version(&snapshot)? < 2 {
         return Ok(None);
     }
-    Sums::load(&snapshot)?.differ(&snapshot)
+    IntegritySums::load(&snapshot)?.first_mismatch(&snapshot)
 }
 
-fn records(db: &Connection) -> Result<Sum, LedgerError> {
-    let mut sum = Sum::default();
-    each(db, ALL_RECORDS, &mut |row| {
-        sum.add(&of_row(row)?);
+fn records_sum(db: &Connection) -> Result<MultisetHash, LedgerError> {
+    let mut sum = MultisetHash::default();
+    for_each_row(db, ALL_RECORDS, &mut |row| {
+        sum.add(&row_hash(row)?);
         Ok(())
     })?;
     Ok(sum)
 }
 
-/// Over the names alone: whoever reads a blob checks it against its name.
-fn blobs(db: &Connection) -> Result<Sum, LedgerError> {
-    let mut sum = Sum::default();
-    each(db, "SELECT id FROM blobs", &mut |row| {
+/// The sum over the names only: whoever reads a blob checks its content against its name.
+fn blobs_sum(db: &Connection) -> Result<MultisetHash, LedgerError> {
+    let mut sum = MultisetHash::default();
+    for_each_row(db, "SELECT id FROM blobs", &mut |row| {
         sum.add(&row.get(0)?);
         Ok(())
     })?;
     Ok(sum)
 }
 
-fn each(
+fn for_each_row(
     db: &Connection,
     sql: &str,
     take: &mut dyn FnMut(&SqlRow<'_>) -> rusqlite::Result<()>,
@@ -201,16 +203,16 @@ fn each(
 }
 
 /// The hash of a row with the columns of [`ALL_RECORDS`].
-fn of_row(row: &SqlRow<'_>) -> rusqlite::Result<[u8; 32]> {
+fn row_hash(row: &SqlRow<'_>) -> rusqlite::Result<[u8; 32]> {
     let names: [String; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
     let [tenant, namespace, id] = &names;
     let value: Vec<u8> = row.get(4)?;
     let version: i64 = row.get(3)?;
     let expires_at = row.get::<_, Option<i64>>(5)?.map(Timestamp::from_micros);
-    Ok(of_record([tenant, namespace, id], version, &value, expires_at))
+    Ok(record_hash([tenant, namespace, id], version, &value, expires_at))
 }
 
-fn of_record(
+fn record_hash(
     names: [&str; 3],
     version: i64,
     value: &[u8],
@@ -235,29 +237,29 @@ mod tests {
 
     #[test]
     fn what_was_added_can_be_taken_out_in_any_order() {
-        let (a, b) = ([200; 32], of_record(["t", "n", "i"], 1, b"v", None));
-        let mut sum = Sum::default();
+        let (a, b) = ([200; 32], record_hash(["t", "n", "i"], 1, b"v", None));
+        let mut sum = MultisetHash::default();
         sum.add(&a);
         sum.add(&b);
         sum.add(&a);
-        assert_eq!(Sum::from_bytes("records", &sum.to_bytes()), Ok(sum));
-        sum.take(&a);
-        sum.take(&b);
-        assert_ne!(sum, Sum::default());
-        sum.take(&a);
-        assert_eq!(sum, Sum::default());
+        assert_eq!(MultisetHash::from_bytes("records", &sum.to_bytes()), Ok(sum));
+        sum.subtract(&a);
+        sum.subtract(&b);
+        assert_ne!(sum, MultisetHash::default());
+        sum.subtract(&a);
+        assert_eq!(sum, MultisetHash::default());
     }
 
     #[test]
     fn every_field_of_a_record_counts() {
         let at = Some(Timestamp::from_micros(0));
         let hashes = [
-            of_record(["t", "n", "i"], 1, b"v", None),
-            of_record(["t", "ni", ""], 1, b"v", None),
-            of_record(["t", "n", "iv"], 1, b"", None),
-            of_record(["t", "n", "i"], 2, b"v", None),
-            of_record(["t", "n", "i"], 1, b"w", None),
-            of_record(["t", "n", "i"], 1, b"v", at),
+            record_hash(["t", "n", "i"], 1, b"v", None),
+            record_hash(["t", "ni", ""], 1, b"v", None),
+            record_hash(["t", "n", "iv"], 1, b"", None),
+            record_hash(["t", "n", "i"], 2, b"v", None),
+            record_hash(["t", "n", "i"], 1, b"w", None),
+            record_hash(["t", "n", "i"], 1, b"v", at),
         ];
         let distinct: std::collections::BTreeSet<_> = hashes.iter().collect();
         assert_eq!(distinct.len(), hashes.len());

@@ -1,21 +1,21 @@
-//! The interior hashes in the file: the table of tiles, proofs from it, and its making.
+//! The interior hashes in the file: the table of tiles, proofs from it, and its migration.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use weaver_types::digest::Digest;
-use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
+use weaver_types::ledger::{LedgerError, MAX_PAGE, TreeHead};
 
-use super::fault::{damaged, from_number, from_sql, to_sql};
-use super::statement::{format_version, run};
-use super::sums::{self, Sums};
+use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
+use super::statement::{SqlResult, format_version, run};
+use super::sums::{self, IntegritySums};
 use super::{events, schema};
-use crate::merkle::tile::{PartialTiles, hash_in, slot};
+use crate::merkle::tile::{PartialTiles, slot_hash, tile_slot};
 use crate::merkle::{self, Frontier, Hash, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, Tile, path};
 use crate::verify::no_such_proof;
 
-/// The table that version 2 adds. It has a rowid: where whole rows are the keys, SQLite reads the
-/// eight kilobytes of each tile that it compares with.
+/// The table that version 2 adds. It has a rowid, because in a table keyed by the whole row SQLite
+/// reads the eight kilobytes of every tile that it compares with.
 pub(super) const VERSION_2: &str = "
 CREATE TABLE tiles (
     level INTEGER NOT NULL,
@@ -34,40 +34,38 @@ pub(super) const LEAVES: &str = "SELECT leaf FROM events WHERE seq >= ?1 AND seq
 const PUT: &str = "INSERT INTO tiles (level, place, nodes) VALUES (?1, ?2, ?3)
     ON CONFLICT (level, place) DO UPDATE SET nodes = excluded.nodes";
 
-/// Events that one step of a migration takes in.
-const STEP: u64 = 128 * TILE_WIDTH;
+/// Events per transaction of a migration.
+const MIGRATION_STEP: u64 = 128 * TILE_WIDTH;
 
-type TileResult<T> = Result<T, LedgerError>;
-
-/// One tile.
-pub(super) fn tile(db: &Connection, level: u32, index: u64) -> TileResult<Option<Vec<u8>>> {
+/// One stored tile.
+pub(super) fn tile(db: &Connection, level: u32, index: u64) -> SqlResult<Option<Vec<u8>>> {
     blob(db, TILE, level, index)
 }
 
-/// Whether the file has tiles: those of version 1 had none.
-pub(super) fn kept(db: &Connection) -> TileResult<bool> {
+/// Whether the file has tiles; files of version 1 have none.
+pub(super) fn has_tiles(db: &Connection) -> SqlResult<bool> {
     format_version(db).map(|version| version >= 2)
 }
 
 /// Writes tiles.
-pub(super) fn save(db: &Connection, tiles: &[Tile]) -> TileResult<()> {
+pub(super) fn save(db: &Connection, tiles: &[Tile]) -> SqlResult<()> {
     for Tile { level, index, nodes } in tiles {
         run(db, PUT, params![level, to_sql(*index)?, nodes])?;
     }
     Ok(())
 }
 
-/// Whether the tiles at the end of the log hold the subtrees of its frontier, as far as they are in
-/// tiles: a few reads, whatever the size. Full verification looks at every tile.
-pub(super) fn check_end(db: &Connection, frontier: &Frontier) -> TileResult<()> {
+/// Checks that the tiles at the end of the log hold the subtrees of its frontier that belong in
+/// tiles. It takes a few reads, whatever the size. Full verification checks every tile.
+pub(super) fn check_frontier_tiles(db: &Connection, frontier: &Frontier) -> SqlResult<()> {
     let size = frontier.size();
     let levels = (TILE_HEIGHT..u64::BITS).filter(|level| size & (1 << level) != 0);
     for level in levels {
         let place = (size >> level) - 1;
-        let (tile_level, index, slot) = slot(level, place);
+        let (tile_level, index, slot) = tile_slot(level, place);
         let nodes = tile(db, tile_level, index)?.unwrap_or_default();
-        if nodes.len() != TILE_BYTES || hash_in(&nodes, slot) != frontier.subtree(level, place) {
-            return Err(damaged(format!(
+        if nodes.len() != TILE_BYTES || slot_hash(&nodes, slot) != frontier.subtree(level, place) {
+            return Err(damaged_error(format!(
                 "tile {index} of level {tile_level} is missing, or not that of the events"
             )));
         }
@@ -75,8 +73,8 @@ pub(super) fn check_end(db: &Connection, frontier: &Frontier) -> TileResult<()> 
     Ok(())
 }
 
-/// The growing end of the tiles of a log of `size` events.
-pub(super) fn growing(db: &Connection, size: u64) -> TileResult<PartialTiles> {
+/// The partial tiles at the end of a log of `size` events.
+pub(super) fn load_partial_tiles(db: &Connection, size: u64) -> SqlResult<PartialTiles> {
     let mut higher = Vec::new();
     for level in 1..TILE_HEIGHT {
         let children = size.checked_shr(TILE_HEIGHT * level).unwrap_or(0);
@@ -87,7 +85,11 @@ pub(super) fn growing(db: &Connection, size: u64) -> TileResult<PartialTiles> {
         higher.push(match tile(db, level, index)? {
             Some(nodes) if nodes.len() == TILE_BYTES => nodes,
             None if children % TILE_WIDTH < 2 => vec![0; TILE_BYTES],
-            _ => return Err(damaged(format!("tile {index} of level {level} is missing or cut"))),
+            _ => {
+                return Err(damaged_error(format!(
+                    "tile {index} of level {level} is missing or cut"
+                )));
+            }
         });
     }
     let leaves = leaves(db, size - size % TILE_WIDTH, size)?;
@@ -95,39 +97,39 @@ pub(super) fn growing(db: &Connection, size: u64) -> TileResult<PartialTiles> {
 }
 
 /// The root over the first `size` events.
-pub(super) fn root(db: &Connection, size: u64) -> TileResult<Hash> {
-    in_one(db, |db| {
-        let mut nodes = Nodes::of(db, size, size)?;
+pub(super) fn root(db: &Connection, size: u64) -> SqlResult<Hash> {
+    in_snapshot(db, |db| {
+        let mut nodes = SubtreeReader::open(db, size, size)?;
         path::root(size, &mut |level, place| nodes.node(level, place))
     })
 }
 
 /// An inclusion proof.
-pub(super) fn inclusion(db: &Connection, index: u64, size: u64) -> TileResult<Vec<Hash>> {
-    in_one(db, |db| {
-        let mut nodes = Nodes::of(db, index, size)?;
+pub(super) fn inclusion(db: &Connection, index: u64, size: u64) -> SqlResult<Vec<Hash>> {
+    in_snapshot(db, |db| {
+        let mut nodes = SubtreeReader::open(db, index, size)?;
         path::inclusion(index, size, &mut |level, place| nodes.node(level, place))?
             .ok_or_else(|| no_such_proof(index, size))
     })
 }
 
 /// A consistency proof.
-pub(super) fn consistency(db: &Connection, old: u64, new: u64) -> TileResult<Vec<Hash>> {
-    in_one(db, |db| {
-        let mut nodes = Nodes::of(db, old, new)?;
+pub(super) fn consistency(db: &Connection, old: u64, new: u64) -> SqlResult<Vec<Hash>> {
+    in_snapshot(db, |db| {
+        let mut nodes = SubtreeReader::open(db, old, new)?;
         path::consistency(old, new, &mut |level, place| nodes.node(level, place))?
             .ok_or_else(|| no_such_proof(old, new))
     })
 }
 
-/// Reads in one snapshot, which takes the locks of the file once.
-fn in_one<T>(db: &Connection, read: impl FnOnce(&Connection) -> TileResult<T>) -> TileResult<T> {
+/// Reads in one snapshot, which takes the file locks once.
+fn in_snapshot<T>(db: &Connection, read: impl FnOnce(&Connection) -> SqlResult<T>) -> SqlResult<T> {
     run(db, "BEGIN", [])?;
     let found = read(db);
     let ended = run(db, "COMMIT", []);
     let found = found.and_then(|found| ended.map(|()| found));
     match found {
-        Err(error) if !error.is_refusal() && !kept(db)? => Err(LedgerError::Failed(
+        Err(error) if !error.is_refusal() && !has_tiles(db)? => Err(LedgerError::Failed(
             "the ledger has format version 1, which keeps no hashes for proofs; open it for \
              writing once with this build, which brings it to version 2"
                 .to_owned(),
@@ -136,71 +138,72 @@ fn in_one<T>(db: &Connection, read: impl FnOnce(&Connection) -> TileResult<T>) -
     }
 }
 
-/// The complete subtrees of the log in one snapshot; what was read is kept for the length of one
-/// proof.
-struct Nodes<'a> {
+/// Provides the complete subtrees of the log within one snapshot, and caches what it has read for
+/// the duration of one proof.
+struct SubtreeReader<'a> {
     db: &'a Connection,
-    /// The frontier of the log, which may have more events than the proof is about.
+    /// The frontier of the log, which may be larger than the size of the proof.
     frontier: Frontier,
-    /// Events up to the last full tile of level 0.
-    full: u64,
+    /// The events covered by full level 0 tiles.
+    tiled_events: u64,
     tiles: BTreeMap<(u32, u64), Vec<u8>>,
-    /// The subtrees after the last full tile of level 0, by level and place.
+    /// The subtrees after the last full level 0 tile, by level and index.
     tail: Option<BTreeMap<(u32, u64), Hash>>,
 }
 
-impl<'a> Nodes<'a> {
-    fn of(db: &'a Connection, of: u64, size: u64) -> TileResult<Self> {
+impl<'a> SubtreeReader<'a> {
+    fn open(db: &'a Connection, of: u64, size: u64) -> SqlResult<Self> {
         let (stored, frontier) = db
             .prepare_cached(END)
             .and_then(|mut end| {
                 end.query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
             })
             .map_err(|error| from_sql(&error))?;
-        let stored = from_number("the size of the log", stored)?;
+        let stored = unsigned_from_sql("the size of the log", stored)?;
         if size > stored {
             return Err(no_such_proof(of, size));
         }
-        Ok(Self::new(db, Frontier::from_bytes(stored, &frontier).map_err(damaged)?))
+        Ok(Self::new(db, Frontier::from_bytes(stored, &frontier).map_err(damaged_error)?))
     }
 
     fn new(db: &'a Connection, frontier: Frontier) -> Self {
         let full = frontier.size() - frontier.size() % TILE_WIDTH;
-        Self { db, frontier, full, tiles: BTreeMap::new(), tail: None }
+        Self { db, frontier, tiled_events: full, tiles: BTreeMap::new(), tail: None }
     }
 
-    fn node(&mut self, level: u32, place: u64) -> TileResult<Hash> {
+    fn node(&mut self, level: u32, place: u64) -> SqlResult<Hash> {
         if let Some(hash) = self.frontier.subtree(level, place) {
             return Ok(hash);
         }
-        let full = self.full;
+        let full = self.tiled_events;
         let end = place.saturating_add(1).checked_shl(level).unwrap_or(u64::MAX);
         if end > full {
-            return self.of_tail(level, place, full);
+            return self.tail_subtree(level, place, full);
         }
         if level == 0 {
             return self.leaf(place);
         }
-        let (tile_level, index, slot) = slot(level, place);
-        let missing = || damaged(format!("tile {index} of level {tile_level} is missing or cut"));
+        let (tile_level, index, slot) = tile_slot(level, place);
+        let missing =
+            || damaged_error(format!("tile {index} of level {tile_level} is missing or cut"));
         if slot == 0 && !self.tiles.contains_key(&(tile_level, index)) {
             let top = blob(self.db, TOP, tile_level, index)?.ok_or_else(missing)?;
-            return hash_in(&top, 0).ok_or_else(missing);
+            return slot_hash(&top, 0).ok_or_else(missing);
         }
         if !self.tiles.contains_key(&(tile_level, index)) {
             let nodes = tile(self.db, tile_level, index)?.ok_or_else(missing)?;
             self.tiles.insert((tile_level, index), nodes);
         }
         let nodes = self.tiles.get(&(tile_level, index));
-        nodes.and_then(|nodes| hash_in(nodes, slot)).ok_or_else(missing)
+        nodes.and_then(|nodes| slot_hash(nodes, slot)).ok_or_else(missing)
     }
 
-    fn leaf(&self, seq: u64) -> TileResult<Hash> {
+    fn leaf(&self, seq: u64) -> SqlResult<Hash> {
         let found = leaves(self.db, seq, seq.saturating_add(1))?;
-        found.first().copied().ok_or_else(|| damaged(format!("event {seq} is missing")))
+        found.first().copied().ok_or_else(|| damaged_error(format!("event {seq} is missing")))
     }
 
-    fn of_tail(&mut self, level: u32, place: u64, full: u64) -> TileResult<Hash> {
+    fn tail_subtree(&mut self, level: u32, place: u64, full: u64) -> SqlResult<Hash> {
         if self.tail.is_none() {
             let mut tail = BTreeMap::new();
             let mut frontier = Frontier::default();
@@ -212,12 +215,14 @@ impl<'a> Nodes<'a> {
             self.tail = Some(tail);
         }
         let found = self.tail.as_ref().and_then(|tail| tail.get(&(level, place)).copied());
-        found.ok_or_else(|| damaged(format!("the events from {full} on do not reach the head")))
+        found.ok_or_else(|| {
+            damaged_error(format!("the events from {full} on do not reach the head"))
+        })
     }
 }
 
-/// The leaf hashes from `from` up to `to`, of which there must be as many.
-fn leaves(db: &Connection, from: u64, to: u64) -> TileResult<Vec<Hash>> {
+/// The leaf hashes from `from` up to `to`; an error if any is missing.
+fn leaves(db: &Connection, from: u64, to: u64) -> SqlResult<Vec<Hash>> {
     let mut out = Vec::new();
     let (first, last) = (to_sql(from)?, to_sql(to)?);
     (|| {
@@ -232,20 +237,20 @@ fn leaves(db: &Connection, from: u64, to: u64) -> TileResult<Vec<Hash>> {
     if out.len() as u64 == to - from {
         Ok(out)
     } else {
-        Err(damaged(format!("events between {from} and {to} are missing")))
+        Err(damaged_error(format!("events between {from} and {to} are missing")))
     }
 }
 
-fn blob(db: &Connection, sql: &str, level: u32, index: u64) -> TileResult<Option<Vec<u8>>> {
+fn blob(db: &Connection, sql: &str, level: u32, index: u64) -> SqlResult<Option<Vec<u8>>> {
     let index = to_sql(index)?;
     (|| db.prepare_cached(sql)?.query_row((level, index), |row| row.get(0)).optional())()
         .map_err(|error| from_sql(&error))
 }
 
-/// Brings a file of version 1 to version 2: makes the tiles from the stored headers, a few thousand
-/// events in a transaction. It goes on where an earlier attempt stopped, and ends only if the
-/// headers hash to the stored root.
-pub(super) fn migrate(db: &Connection) -> TileResult<()> {
+/// Migrates a file of version 1 to version 2: builds the tiles from the stored headers, a few
+/// thousand events per transaction. It continues where an earlier attempt stopped, and succeeds
+/// only if the headers hash to the stored root.
+pub(super) fn migrate(db: &Connection) -> SqlResult<()> {
     let sql = |error: rusqlite::Error| from_sql(&error);
     let started: bool = db
         .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'tiles'", [], |row| row.get(0))
@@ -253,50 +258,53 @@ pub(super) fn migrate(db: &Connection) -> TileResult<()> {
     if !started {
         db.execute_batch(&format!("BEGIN IMMEDIATE;{VERSION_2}COMMIT")).map_err(sql)?;
     }
-    let Head { size, root, .. } = schema::extent(db)?.head;
+    let TreeHead { size, root, .. } = schema::extent(db)?.head;
     let last: Option<i64> = db.query_row(LAST, [], |row| row.get(0)).map_err(sql)?;
     let full = last.map_or(0, |last| u64::try_from(last).unwrap_or(0) + 1);
     let mut done = full * TILE_WIDTH;
-    let (mut tiles, mut frontier) = (growing(db, done)?, frontier(db, done)?);
+    let (mut tiles, mut frontier) = (load_partial_tiles(db, done)?, frontier(db, done)?);
     while done < size {
-        let to = size.min(done + STEP);
+        let to = size.min(done + MIGRATION_STEP);
         db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
-        take_in(db, &mut tiles, &mut frontier, done, to)?;
-        save(db, &tiles.take())?;
+        hash_headers(db, &mut tiles, &mut frontier, done, to)?;
+        save(db, &tiles.take_changed())?;
         db.execute_batch("COMMIT").map_err(sql)?;
         done = to;
     }
     if done != size || Digest::from_bytes(frontier.root()) != root {
-        return Err(damaged("the events do not hash to the stored root, so no tiles are made"));
+        return Err(damaged_error(
+            "the events do not hash to the stored root, so no tiles are made",
+        ));
     }
     db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
     db.execute_batch(sums::VERSION_2).map_err(sql)?;
-    Sums::count(db)?.save(db)?;
+    IntegritySums::recompute(db)?.save(db)?;
     db.pragma_update(None, "user_version", 2).map_err(sql)?;
     db.execute_batch("COMMIT").map_err(sql)
 }
 
-/// The frontier at `size`, a multiple of the width of a tile, from the tiles.
-fn frontier(db: &Connection, size: u64) -> TileResult<Frontier> {
-    // The frontier that is asked for is not there yet: one of an empty log finds no subtree.
-    let mut nodes = Nodes::new(db, Frontier::default());
-    nodes.full = size;
+/// The frontier at `size`, a multiple of the tile width, read from the tiles.
+fn frontier(db: &Connection, size: u64) -> SqlResult<Frontier> {
+    // The real frontier is not known yet; the frontier of an empty log contains no subtree, so
+    // every subtree is read from tiles.
+    let mut nodes = SubtreeReader::new(db, Frontier::default());
+    nodes.tiled_events = size;
     let mut bytes = Vec::new();
     let levels = (0..u64::BITS).rev().filter(|level| size & (1 << level) != 0);
     for level in levels {
         bytes.extend(nodes.node(level, (size >> level) - 1)?);
     }
-    Frontier::from_bytes(size, &bytes).map_err(damaged)
+    Frontier::from_bytes(size, &bytes).map_err(damaged_error)
 }
 
-/// Hashes the headers from `from` up to `to` into the tiles.
-fn take_in(
+/// Adds the headers from `from` up to `to` to the tiles.
+fn hash_headers(
     db: &Connection,
     tiles: &mut PartialTiles,
     frontier: &mut Frontier,
     from: u64,
     to: u64,
-) -> TileResult<()> {
+) -> SqlResult<()> {
     let mut next = from;
     while next < to {
         let limit = usize::try_from(to - next).unwrap_or(MAX_PAGE);
@@ -304,13 +312,13 @@ fn take_in(
         for row in &page {
             let leaf = merkle::leaf_hash(&row.event.header);
             if row.event.seq != next || leaf != *row.leaf.as_bytes() {
-                return Err(damaged(format!("event {next} is missing or was changed")));
+                return Err(damaged_error(format!("event {next} is missing or was changed")));
             }
             frontier.push_with(leaf, &mut |level, place, hash| tiles.put(level, place, hash));
             next += 1;
         }
         if page.is_empty() {
-            return Err(damaged(format!("event {next} is missing")));
+            return Err(damaged_error(format!("event {next} is missing")));
         }
     }
     Ok(())

@@ -1,10 +1,9 @@
-//! What lies behind the last whole commit of a write-ahead log, found before SQLite opens it.
+//! Measures what lies behind the last complete commit of a write-ahead log, before SQLite opens it.
 //!
-//! SQLite takes over whole commits only and says nothing of the rest. Here the rest is told: a
-//! frame whose checksum is wrong, frames of a commit that was never finished, a frame that the
-//! file ends in. Frames of an earlier generation of the log, which the next one has not overwritten yet,
-//! are no such rest: their salt is an older one. The form is SQLite's: a header of 32 bytes, then
-//! frames of 24 bytes and a page each, under one running checksum.
+//! SQLite recovers complete commits only and does not report the rest. This module does: a frame
+//! with a wrong checksum, frames of an unfinished commit, or a truncated frame. Leftover frames of
+//! an earlier generation of the log do not count; their salt is older. The format is SQLite's: a
+//! header of 32 bytes, then frames of a 24-byte header and a page each, under one running checksum.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -14,24 +13,24 @@ use weaver_types::ledger::LedgerError;
 
 use super::fault::from_io;
 
-const HEADER: usize = 32;
-const FRAME: usize = 24;
-/// The bytes of a frame up to the end of its salts.
-const SALTED: usize = 16;
-/// The first four bytes; the last bit says that checksums are over big endian words.
+const HEADER_BYTES: usize = 32;
+const FRAME_HEADER_BYTES: usize = 24;
+/// The bytes of a frame header up to the end of its salts.
+const SALTS_END: usize = 16;
+/// The magic number; its last bit says that checksums use big-endian words.
 const MAGIC: u32 = 0x377f_0682;
 const VERSION: u32 = 3_007_000;
 
-/// What a write-ahead log holds.
+/// The extent of a write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct WalTail {
-    /// Bytes up to the end of the last whole commit.
-    pub(super) whole: u64,
-    /// Bytes behind it that belong to no whole commit.
-    pub(super) torn: u64,
+    /// Bytes up to the end of the last complete commit.
+    pub(super) committed_bytes: u64,
+    /// Bytes behind it that belong to no complete commit.
+    pub(super) torn_bytes: u64,
 }
 
-/// Reads the write-ahead log at `path`, a page at a time.
+/// Scans the write-ahead log at `path`, one frame at a time.
 pub(super) fn read(path: &Path) -> Result<WalTail, LedgerError> {
     let failed = |error: &std::io::Error| from_io("cannot read", path, error);
     let file = match File::open(path) {
@@ -39,27 +38,31 @@ pub(super) fn read(path: &Path) -> Result<WalTail, LedgerError> {
         other => other.map_err(|error| failed(&error))?,
     };
     let length = file.metadata().map_err(|error| failed(&error))?.len();
-    walk(&mut BufReader::with_capacity(1 << 16, file), length).map_err(|error| failed(&error))
+    scan_frames(&mut BufReader::with_capacity(1 << 16, file), length)
+        .map_err(|error| failed(&error))
 }
 
-fn walk(bytes: &mut dyn Read, length: u64) -> std::io::Result<WalTail> {
-    let mut header = [0; HEADER];
-    if fill(bytes, &mut header)? < HEADER {
-        return Ok(WalTail { whole: 0, torn: length });
+fn scan_frames(bytes: &mut dyn Read, length: u64) -> std::io::Result<WalTail> {
+    let mut header = [0; HEADER_BYTES];
+    if read_up_to(bytes, &mut header)? < HEADER_BYTES {
+        return Ok(WalTail { committed_bytes: 0, torn_bytes: length });
     }
-    let Some(generation) = WalGeneration::of(&header) else {
-        // SQLite begins anew over a header that it cannot read. One of zeros was never written.
-        return Ok(WalTail { whole: 0, torn: if header == [0; HEADER] { 0 } else { length } });
+    let Some(generation) = WalGeneration::parse(&header) else {
+        // SQLite starts over when it cannot read the header. A header of zeros was never written.
+        return Ok(WalTail {
+            committed_bytes: 0,
+            torn_bytes: if header == [0; HEADER_BYTES] { 0 } else { length },
+        });
     };
     let (mut sum, mut intact) = (generation.sum, true);
-    let mut at = HEADER as u64;
+    let mut at = HEADER_BYTES as u64;
     let mut whole = at;
     let mut end = at;
-    let mut frame = vec![0; FRAME + generation.page];
+    let mut frame = vec![0; FRAME_HEADER_BYTES + generation.page];
     loop {
-        let found = fill(bytes, &mut frame)?;
-        // What is too short to hold salts belongs to this generation when it follows a frame of it.
-        let ours = if found < SALTED { found > 0 && end == at } else { generation.owns(&frame) };
+        let found = read_up_to(bytes, &mut frame)?;
+        // A piece too short for salts counts as ours if it follows a frame of this generation.
+        let ours = if found < SALTS_END { found > 0 && end == at } else { generation.owns(&frame) };
         at += found as u64;
         if found < frame.len() {
             end = if ours { at } else { end };
@@ -73,11 +76,11 @@ fn walk(bytes: &mut dyn Read, length: u64) -> std::io::Result<WalTail> {
             end = at;
         }
     }
-    Ok(WalTail { whole, torn: end.saturating_sub(whole) })
+    Ok(WalTail { committed_bytes: whole, torn_bytes: end.saturating_sub(whole) })
 }
 
-/// Fills the buffer as far as there is something to read; the rest of it is zero.
-fn fill(bytes: &mut dyn Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+/// Fills the buffer as far as there is input; the rest is zero.
+fn read_up_to(bytes: &mut dyn Read, buffer: &mut [u8]) -> std::io::Result<usize> {
     buffer.fill(0);
     let mut filled = 0;
     while let Some(left) = buffer.get_mut(filled..).filter(|left| !left.is_empty()) {
@@ -98,18 +101,18 @@ struct Checksum {
     second: u32,
 }
 
-/// One generation of the write-ahead log, as its header says.
+/// One generation of the write-ahead log, as described by its header.
 struct WalGeneration {
     page: usize,
     big_endian: bool,
-    /// Two salts: the first grows by one with each generation, the second is random.
+    /// Two salts: the first is incremented with each generation, the second is random.
     salts: (u32, u32),
     sum: Checksum,
 }
 
 impl WalGeneration {
-    /// `None` when the header is not one that SQLite would take.
-    fn of(header: &[u8]) -> Option<Self> {
+    /// Parses a header; `None` when SQLite would not accept it.
+    fn parse(header: &[u8]) -> Option<Self> {
         let big_endian = match word(header, 0).wrapping_sub(MAGIC) {
             0 => false,
             1 => true,
@@ -129,8 +132,8 @@ impl WalGeneration {
         (sum == stored).then_some(generation)
     }
 
-    /// True when a frame belongs to this generation, as far as its salts say. What is neither of this generation
-    /// nor of an earlier one was meant to be of this one.
+    /// True when the frame belongs to this generation, judging by its salts. A frame of neither
+    /// this nor an earlier generation is taken for a damaged frame of this one.
     fn owns(&self, frame: &[u8]) -> bool {
         let salts = (word(frame, 8), word(frame, 12));
         let age = self.salts.0.wrapping_sub(salts.0);
@@ -139,7 +142,9 @@ impl WalGeneration {
 
     /// True when the frame has this generation's salts and continues the running checksum.
     fn checks(&self, frame: &[u8], sum: &mut Checksum) -> bool {
-        let (Some(head), Some(page)) = (frame.get(..8), frame.get(FRAME..)) else { return false };
+        let (Some(head), Some(page)) = (frame.get(..8), frame.get(FRAME_HEADER_BYTES..)) else {
+            return false;
+        };
         if (word(frame, 8), word(frame, 12)) != self.salts || word(frame, 0) == 0 {
             return false;
         }
@@ -161,7 +166,7 @@ impl WalGeneration {
     }
 }
 
-/// The big endian word at `at`; zero beyond the end.
+/// The big-endian word at an offset; zero beyond the end.
 fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
     word.map_or(0, |word| u32::from_be_bytes(*word))

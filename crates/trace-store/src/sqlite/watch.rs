@@ -1,7 +1,7 @@
-//! Whether the files that are written are still those of their names.
+//! Checks that the open files still have their names.
 //!
-//! A file that was removed or replaced goes on taking writes and syncs, and nobody will ever find
-//! them again. The lock says who writes only as long as it is the one lock of its name.
+//! A file that was removed or replaced continues to accept writes and syncs, but nobody will ever
+//! find them again. And the lock names the writer only as long as it is the only lock of that name.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,92 +9,93 @@ use std::time::{Duration, Instant};
 use weaver_types::ledger::LedgerError;
 
 use super::aliases;
-use super::lock::beside;
+use super::lock::sibling_path;
 
-/// How long a look holds for commits that are not synced, and for how many bytes of them. They
-/// survive the end of the process, not the loss of a file.
-const LOOK: Duration = Duration::from_millis(100);
-const LOOK_BYTES: usize = 1024 * 1024;
+/// How long a check stays valid for commits that are not synced, and for how many bytes of them.
+/// Such commits survive the end of the process, but not the loss of a file.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+const CHECK_BYTES: usize = 1024 * 1024;
 
-/// The files of a ledger, as they were when it was opened.
+/// The files of a ledger, as they were on opening.
 pub(super) struct FileWatch {
-    files: Vec<(PathBuf, Identity)>,
-    log: PathBuf,
-    last: Option<LastLook>,
+    files: Vec<(PathBuf, FileId)>,
+    wal: PathBuf,
+    last: Option<LastCheck>,
 }
 
-/// What was seen when the files were looked at last.
-struct LastLook {
+/// The result of the last check.
+struct LastCheck {
     at: Instant,
-    /// Bytes of the write-ahead log.
-    log: u64,
-    /// Bytes that were written since.
+    /// The size of the write-ahead log in bytes.
+    wal_bytes: u64,
+    /// Bytes written since.
     written: usize,
 }
 
 impl FileWatch {
     /// Watches the ledger at `path`, its write-ahead log, its shared memory and its lock. All four
-    /// must be there.
+    /// must exist.
     pub(super) fn begin(path: &Path) -> Result<Self, LedgerError> {
         Self::of(path, &["", "-wal", "-shm", ".lock"])
     }
 
-    /// Watches a file of records, which has no lock.
+    /// Watches a record file, which has no lock.
     pub(super) fn records(path: &Path) -> Result<Self, LedgerError> {
         Self::of(path, &["", "-wal", "-shm"])
     }
 
     fn of(path: &Path, suffixes: &[&str]) -> Result<Self, LedgerError> {
-        let names = suffixes.iter().map(|suffix| beside(path, suffix));
+        let names = suffixes.iter().map(|suffix| sibling_path(path, suffix));
         let files = names.map(|name| {
-            let found = look(&name)?;
+            let found = identify(&name)?;
             Ok((name, found.0))
         });
         let files = files.collect::<Result<_, LedgerError>>()?;
-        Ok(Self { files, log: beside(path, "-wal"), last: None })
+        Ok(Self { files, wal: sibling_path(path, "-wal"), last: None })
     }
 
-    /// The ledger.
+    /// The path of the ledger.
     pub(super) fn ledger(&self) -> &Path {
-        self.files.first().map_or(self.log.as_path(), |(name, _)| name)
+        self.files.first().map_or(self.wal.as_path(), |(name, _)| name)
     }
 
-    /// Looks whether the files are still the same, under one name each, and gives the bytes of the
+    /// Checks that the files are unchanged and have a single name each, and returns the size of the
     /// write-ahead log.
     pub(super) fn check(&mut self) -> Result<u64, LedgerError> {
         let mut length = 0;
         for (name, identity) in &self.files {
-            let (found, bytes) = look(name)?;
+            let (found, bytes) = identify(name)?;
             if found != *identity {
-                return Err(gone(name, "another file has its name now"));
+                return Err(replaced_error(name, "another file has its name now"));
             }
-            if *name == self.log {
+            if *name == self.wal {
                 length = bytes;
             }
         }
-        self.last = Some(LastLook { at: Instant::now(), log: length, written: 0 });
+        self.last = Some(LastCheck { at: Instant::now(), wal_bytes: length, written: 0 });
         Ok(length)
     }
 
-    /// The same by time and not by commit, after `written` bytes that are not synced.
+    /// As [`FileWatch::check`], but limited by time and size instead of once per commit; `written`
+    /// bytes were written without a sync.
     pub(super) fn check_by_time(&mut self, written: usize) -> Result<u64, LedgerError> {
         if let Some(last) = &mut self.last {
             last.written = last.written.saturating_add(written);
-            if last.written < LOOK_BYTES && last.at.elapsed() < LOOK {
-                return Ok(last.log);
+            if last.written < CHECK_BYTES && last.at.elapsed() < CHECK_INTERVAL {
+                return Ok(last.wal_bytes);
             }
         }
         self.check()
     }
 }
 
-fn look(name: &Path) -> Result<(Identity, u64), LedgerError> {
-    let metadata = std::fs::metadata(name).map_err(|error| gone(name, error))?;
+fn identify(name: &Path) -> Result<(FileId, u64), LedgerError> {
+    let metadata = std::fs::metadata(name).map_err(|error| replaced_error(name, error))?;
     aliases::refuse_hard_links(name, &metadata)?;
-    Ok((identity(&metadata), metadata.len()))
+    Ok((file_id(&metadata), metadata.len()))
 }
 
-fn gone(name: &Path, why: impl std::fmt::Display) -> LedgerError {
+fn replaced_error(name: &Path, why: impl std::fmt::Display) -> LedgerError {
     LedgerError::Failed(format!(
         "{} was removed or replaced while it was in use ({why}); what was written last may be lost, \
          put the files of one backup there, all or none",
@@ -102,20 +103,20 @@ fn gone(name: &Path, why: impl std::fmt::Display) -> LedgerError {
     ))
 }
 
-/// Device and number of a file. Elsewhere than on Unix only its being there is looked at: an open
-/// file cannot be removed or replaced on Windows.
+/// Device and inode of a file. On systems other than Unix only existence is checked: on Windows an
+/// open file cannot be removed or replaced.
 #[cfg(unix)]
-type Identity = (u64, u64);
+type FileId = (u64, u64);
 #[cfg(unix)]
-fn identity(metadata: &std::fs::Metadata) -> Identity {
+fn file_id(metadata: &std::fs::Metadata) -> FileId {
     use std::os::unix::fs::MetadataExt;
     (metadata.dev(), metadata.ino())
 }
 
 #[cfg(not(unix))]
-type Identity = ();
+type FileId = ();
 #[cfg(not(unix))]
-fn identity(_: &std::fs::Metadata) -> Identity {}
+fn file_id(_: &std::fs::Metadata) -> FileId {}
 
 #[cfg(test)]
 mod tests {
@@ -124,7 +125,7 @@ mod tests {
     fn files(folder: &Path) -> PathBuf {
         let path = folder.join("ledger.db");
         for suffix in ["", "-wal", "-shm", ".lock"] {
-            std::fs::write(beside(&path, suffix), "x").unwrap();
+            std::fs::write(sibling_path(&path, suffix), "x").unwrap();
         }
         path
     }
@@ -134,9 +135,9 @@ mod tests {
         for suffix in ["", "-wal", "-shm", ".lock"] {
             let folder = tempfile::tempdir().unwrap();
             let path = files(folder.path());
-            let name = beside(&path, suffix);
+            let name = sibling_path(&path, suffix);
             let mut watch = FileWatch::begin(&path).unwrap();
-            std::fs::write(beside(&path, "-wal"), "four").unwrap();
+            std::fs::write(sibling_path(&path, "-wal"), "four").unwrap();
             assert_eq!(watch.check(), Ok(4), "the bytes of the write-ahead log");
             assert_eq!(watch.ledger(), path);
             let moved = folder.path().join("moved");
@@ -157,13 +158,13 @@ mod tests {
         let path = files(folder.path());
         let mut watch = FileWatch::begin(&path).unwrap();
         assert_eq!(watch.check_by_time(0), Ok(1), "the first look");
-        std::fs::write(beside(&path, "-wal"), "four").unwrap();
-        assert_eq!(watch.check_by_time(LOOK_BYTES), Ok(4));
-        std::fs::write(beside(&path, "-wal"), "three").unwrap();
-        let _ = watch.check_by_time(LOOK_BYTES / 2);
-        assert_eq!(watch.check_by_time(LOOK_BYTES / 2), Ok(5), "both count");
-        std::thread::sleep(LOOK);
-        std::fs::write(beside(&path, "-wal"), "seven77").unwrap();
+        std::fs::write(sibling_path(&path, "-wal"), "four").unwrap();
+        assert_eq!(watch.check_by_time(CHECK_BYTES), Ok(4));
+        std::fs::write(sibling_path(&path, "-wal"), "three").unwrap();
+        let _ = watch.check_by_time(CHECK_BYTES / 2);
+        assert_eq!(watch.check_by_time(CHECK_BYTES / 2), Ok(5), "both count");
+        std::thread::sleep(CHECK_INTERVAL);
+        std::fs::write(sibling_path(&path, "-wal"), "seven77").unwrap();
         assert_eq!(watch.check_by_time(0), Ok(7), "it is long ago");
     }
 }

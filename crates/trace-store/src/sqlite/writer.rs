@@ -1,10 +1,11 @@
 //! The writer of the file.
 //!
-//! Group commit (DeWitt et al., *Implementation Techniques for Main Memory Database Systems*, 1984):
-//! whatever waits when the last commit is done is committed as one transaction with one sync. Nothing
-//! is delayed to make a group larger; under load groups grow by themselves, and a lone batch goes at
-//! once. One thread at a time has the writer and decides each batch on the state after the one before,
-//! so that guards need no locks and events have one order.
+//! It uses group commit (DeWitt et al., *Implementation Techniques for Main Memory Database
+//! Systems*, 1984): all batches that wait when a commit finishes are committed together, in one
+//! transaction with one sync. No commit is delayed to make a group larger; under load groups grow
+//! by themselves, and a single batch is committed at once. One thread at a time holds the writer
+//! and decides each batch on the state after the previous one, so guards need no locks and events
+//! have one order.
 
 mod checkpoint;
 mod lead;
@@ -17,114 +18,113 @@ use std::sync::{Arc, Mutex};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use weaver_types::Timestamp;
-use weaver_types::ledger::{Completer, Durability, Head, LedgerError, Receipt};
+use weaver_types::ledger::{CommitCompleter, CommitReceipt, Durability, LedgerError, TreeHead};
 
-use super::answers::Answers;
-use super::fault::{ending, fatal, from_sql, passes};
+use super::answers::CommitAnswers;
+use super::fault::{as_fatal, closing_error, from_sql, is_transient};
 use super::foreign_write::ForeignWriteCheck;
 use super::orphaned_blobs::OrphanedBlobs;
-use super::pruning::Transaction;
+use super::pruning::TransactionView;
 use super::queue::{BlobChange, Queue, WriteRequest};
 use super::rows::TransactionRecords;
 use super::statement::run;
-use super::sums::Sums;
+use super::sums::IntegritySums;
 use super::watch::FileWatch;
 use super::{events, rows, schema, tiles};
-use crate::limits::SWEEP;
-use crate::log::Tip;
+use crate::limits::SWEEP_PER_COMMIT;
+use crate::log::LogTip;
 use crate::merkle::tile::PartialTiles;
 use crate::plan::plan;
 use crate::prune;
 
-/// Bytes in the write-ahead log, by our own estimate, at which a checkpoint is made when nothing
-/// waits, and at which it is made at once: while the log is short it is written over and over, and
-/// a sync need not wait for a file that grows. A checkpoint holds up whoever comes meanwhile for two
-/// syncs, so under load it must be rarer than one call in a hundred; a call takes some 40 KiB.
-const CHECKPOINT_IDLE: usize = 1024 * 1024;
-const CHECKPOINT_BUSY: usize = 16 * 1024 * 1024;
-/// Bytes that a commit writes beside its content: the pages of the head and of tree edges.
-const OVERHEAD: usize = 4 * 4096;
+/// Estimated bytes in the write-ahead log at which a checkpoint is made when the writer is idle,
+/// and at which it is made immediately. A short log is overwritten again and again, so a sync need
+/// not wait for a growing file. A checkpoint delays callers by two syncs, so under load it must
+/// happen less often than once in a hundred calls; a call writes about 40 KiB.
+const IDLE_CHECKPOINT_BYTES: usize = 1024 * 1024;
+const FORCED_CHECKPOINT_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes that a commit writes besides its content: the pages of the head and of partial tiles.
+const COMMIT_OVERHEAD: usize = 4 * 4096;
 
-/// The writer: takes what waits, commits it as one, answers.
+/// The writer: takes waiting batches, commits them as a group, and answers them.
 pub(super) struct Writer {
     db: Connection,
     queue: Arc<Queue>,
-    tip: Tip,
-    sums: Sums,
+    tip: LogTip,
+    sums: IntegritySums,
     tiles: PartialTiles,
-    /// Which blobs nobody names.
+    /// The state of blob references and of the sweep.
     orphans: OrphanedBlobs,
-    heads: Arc<Mutex<Heads>>,
-    answers: Answers,
-    /// What `PRAGMA synchronous` stands at: `Disk` is FULL, `Os` is NORMAL.
-    level: Durability,
-    /// Bytes written since the last checkpoint, estimated.
-    unchecked: usize,
-    /// True when something was committed that no sync has followed yet.
+    heads: Arc<Mutex<LogHeads>>,
+    answers: CommitAnswers,
+    /// The current value of `PRAGMA synchronous`: `Disk` is FULL, `Os` is NORMAL.
+    sync_level: Durability,
+    /// Estimated bytes written since the last checkpoint.
+    bytes_since_checkpoint: usize,
+    /// True when a commit has not been synced yet.
     unsynced: bool,
-    /// Set while bytes that were pruned may still lie in the write-ahead log.
+    /// True while pruned bytes may still be in the write-ahead log.
     erasing: Arc<AtomicBool>,
     watch: FileWatch,
     foreign_writes: ForeignWriteCheck,
-    /// What kept the last transaction from being made and passes. While it stands nothing is taken;
-    /// the writer looks again and again whether it is over.
+    /// The transient error, such as a full disk, that blocked the last transaction. While it is set
+    /// nothing is accepted, and the writer checks repeatedly whether it is over.
     outage: Option<LedgerError>,
-    /// Bytes that the write-ahead log had after the last commit, and the most that it may have.
-    log: u64,
-    max_log: u64,
-    /// True when a reader kept the last checkpoint from moving everything.
-    stuck: bool,
-    /// A transaction of a caller was begun, and nothing was done in it.
-    begun: bool,
-    /// Something failed for good.
-    ended: bool,
+    /// The size of the write-ahead log after the last commit, and its limit, in bytes.
+    wal_bytes: u64,
+    max_wal_bytes: u64,
+    /// True when a reader kept the last checkpoint from completing.
+    checkpoint_blocked: bool,
+    /// A transaction was begun for a caller, and is still empty.
+    has_open_transaction: bool,
+    /// A permanent failure has occurred.
+    has_failed: bool,
 }
 
-/// A file that was opened and checked, as the writer takes it over.
-pub(super) struct OpenedFile {
+/// An opened and checked file, as passed to the writer.
+pub(super) struct OpenedLedgerFile {
     pub(super) db: Connection,
-    pub(super) tip: Tip,
+    pub(super) tip: LogTip,
     pub(super) tiles: PartialTiles,
     pub(super) orphans: OrphanedBlobs,
     pub(super) watch: FileWatch,
-    /// The most bytes that the write-ahead log may have.
-    pub(super) max_log: u64,
-    /// Whether an earlier process left something in the write-ahead log: some of it may have been
-    /// pruned.
-    pub(super) had_log: bool,
+    /// The limit of the write-ahead log, in bytes.
+    pub(super) max_wal_bytes: u64,
+    /// Whether an earlier process left a write-ahead log: it may contain pruned bytes.
+    pub(super) had_wal: bool,
 }
 
-/// What the writer lets others know of the log.
+/// The heads that the writer publishes.
 #[derive(Debug)]
-pub(super) struct Heads {
-    /// After the last commit.
-    pub(super) committed: Head,
-    /// Up to which events are known to be synced.
-    pub(super) synced: Head,
+pub(super) struct LogHeads {
+    /// The head after the last commit.
+    pub(super) committed: TreeHead,
+    /// The head up to which events are known to be synced.
+    pub(super) synced: TreeHead,
 }
 
-/// A batch that was applied, or refused, in the open transaction.
+/// A batch that was applied or refused in the open transaction.
 struct AppliedBatch {
-    completer: Completer,
+    completer: CommitCompleter,
     result: Result<(Option<u64>, Timestamp), LedgerError>,
 }
 
 impl Writer {
-    /// Takes over a file whose log ends at `tip`. What an earlier process left in the write-ahead
-    /// log may never have been synced, or its sync may have failed: it is written once more, into
-    /// the file, and synced there. When a reader is in the way, nothing counts as synced yet.
-    pub(super) fn start(opened: OpenedFile, queue: Arc<Queue>) -> Result<Self, LedgerError> {
-        let OpenedFile { db, tip, tiles, orphans, watch, max_log, had_log } = opened;
-        let sums = Sums::load(&db)?;
+    /// Takes over a file whose log ends at `tip`. The write-ahead log of an earlier process may
+    /// never have been synced, or its sync may have failed. So it is checkpointed into the file and
+    /// synced there; if a reader prevents that, nothing counts as synced yet.
+    pub(super) fn start(opened: OpenedLedgerFile, queue: Arc<Queue>) -> Result<Self, LedgerError> {
+        let OpenedLedgerFile { db, tip, tiles, orphans, watch, max_wal_bytes, had_wal } = opened;
+        let sums = IntegritySums::load(&db)?;
         let foreign_writes = ForeignWriteCheck::begin(&db)?;
         let committed = tip.head();
-        let synced = Tip::new(tip.log.clone()).head();
-        let heads = Arc::new(Mutex::new(Heads { committed, synced }));
-        let answers = Answers::start().map_err(|error| {
+        let synced = LogTip::new(tip.log.clone()).head();
+        let heads = Arc::new(Mutex::new(LogHeads { committed, synced }));
+        let answers = CommitAnswers::start().map_err(|error| {
             LedgerError::Failed(format!("cannot start the thread that answers: {error}"))
         })?;
         let level = Durability::Disk;
-        let erasing = Arc::new(AtomicBool::new(had_log));
+        let erasing = Arc::new(AtomicBool::new(had_wal));
         let mut writer = Self {
             db,
             queue,
@@ -134,95 +134,96 @@ impl Writer {
             orphans,
             heads,
             answers,
-            level,
-            unchecked: 0,
+            sync_level: level,
+            bytes_since_checkpoint: 0,
             unsynced: true,
             erasing,
             watch,
             foreign_writes,
             outage: None,
-            log: 0,
-            max_log,
-            stuck: false,
-            begun: false,
-            ended: false,
+            wal_bytes: 0,
+            max_wal_bytes,
+            checkpoint_blocked: false,
+            has_open_transaction: false,
+            has_failed: false,
         };
         writer.checkpoint()?;
         Ok(writer)
     }
 
-    /// Where the heads can be read from.
-    pub(super) fn heads(&self) -> Arc<Mutex<Heads>> {
+    /// The published heads.
+    pub(super) fn heads(&self) -> Arc<Mutex<LogHeads>> {
         Arc::clone(&self.heads)
     }
 
-    /// Set while bytes that were pruned may still lie in the write-ahead log.
+    /// True while pruned bytes may still be in the write-ahead log.
     pub(super) fn erasing(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.erasing)
     }
 
-    /// Ends the writer after a failure. Nothing is written once more, not even at the end.
-    fn end_after(&mut self, done: Result<(), LedgerError>) {
+    /// After a failure, ends the writer. Nothing is written any more, not even on close.
+    fn fail_on_error(&mut self, done: Result<(), LedgerError>) {
         if let Err(error) = done {
-            self.ended = true;
-            self.queue.fail(ending(&error));
+            self.has_failed = true;
+            self.queue.fail(closing_error(&error));
             let _ = self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         }
     }
 
-    /// Commits a group and answers it. What passes is given to the whole group as a refusal; any
-    /// other failure is given to it too, and ends the writer.
-    fn group(&mut self, group: Vec<WriteRequest>) -> Result<(), LedgerError> {
-        match self.is_over().map_err(|error| fatal(&error)) {
+    /// Commits a group and answers it. A transient failure refuses the whole group; any other
+    /// failure does so too, and ends the writer.
+    fn commit_group(&mut self, group: Vec<WriteRequest>) -> Result<(), LedgerError> {
+        match self.is_outage_over().map_err(|error| as_fatal(&error)) {
             Ok(true) => {}
             Ok(false) => {
-                refuse(group, self.outage.as_ref().unwrap_or(&LedgerError::Closed));
+                refuse_group(group, self.outage.as_ref().unwrap_or(&LedgerError::Closed));
                 return Ok(());
             }
             Err(error) => {
-                refuse(group, &error);
+                refuse_group(group, &error);
                 return Err(error);
             }
         }
-        if self.log > self.max_log
-            && let Some(error) = self.emptied()?
+        if self.wal_bytes > self.max_wal_bytes
+            && let Some(error) = self.try_truncate_wal()?
         {
-            refuse(group, &error);
+            refuse_group(group, &error);
             return Ok(());
         }
         let level = group.iter().map(|work| work.prepared.batch.durability).max();
         let level = level.unwrap_or_default();
         let mut applied = Vec::with_capacity(group.len());
-        let (tip, sums, before) = (self.tip.clone(), self.sums.clone(), self.unchecked);
-        let done = self.transact(group, level, &mut applied);
+        let (tip, sums, before) =
+            (self.tip.clone(), self.sums.clone(), self.bytes_since_checkpoint);
+        let done = self.apply_group(group, level, &mut applied);
         let done = match done {
             Err(error) => match self.roll_back(tip, sums, error) {
                 Ok(refusal) => {
                     let refused =
                         applied.into_iter().map(|one| (one.completer, Err(refusal.clone())));
-                    self.answers.give(refused.collect());
+                    self.answers.deliver(refused.collect());
                     return Ok(());
                 }
                 Err(error) => Err(error),
             },
             done => done,
         };
-        // Before anything is acknowledged: what went into a removed file is lost.
+        // Before anything is acknowledged: writes to a removed file are lost.
         let done = done.and_then(|done| {
-            self.log = match level {
+            self.wal_bytes = match level {
                 Durability::Disk => self.watch.check()?,
-                Durability::Os => self.watch.check_by_time(self.unchecked - before)?,
+                Durability::Os => self.watch.check_by_time(self.bytes_since_checkpoint - before)?,
             };
             Ok(done)
         });
         let head = self.tip.head();
         if done == Ok(true) {
             self.unsynced = level == Durability::Os;
-            self.publish();
+            self.publish_heads();
         }
         let answers = applied.into_iter().map(|AppliedBatch { completer, result }| {
             let answer = match &done {
-                Ok(_) => result.map(|(first_seq, at)| Receipt {
+                Ok(_) => result.map(|(first_seq, at)| CommitReceipt {
                     first_seq,
                     at,
                     durability: level,
@@ -232,13 +233,13 @@ impl Writer {
             };
             (completer, answer)
         });
-        self.answers.give(answers.collect());
+        self.answers.deliver(answers.collect());
         done.map(drop)
     }
 
-    /// Applies a group in one transaction. A batch is decided before any of it is written, so a
+    /// Applies a group in one transaction. Each batch is decided before any of it is written, so a
     /// refused one leaves nothing behind and needs no savepoint. False when all were refused.
-    fn transact(
+    fn apply_group(
         &mut self,
         group: Vec<WriteRequest>,
         level: Durability,
@@ -253,9 +254,12 @@ impl Writer {
                 None => self.apply(&mut prepared, blob, level),
             };
             match &result {
-                Ok(_) => self.unchecked = self.unchecked.saturating_add(prepared.bytes),
-                Err(error) if error.is_refusal() && !passes(error) => {}
-                Err(error) => failed = Some(fatal(error)),
+                Ok(_) => {
+                    self.bytes_since_checkpoint =
+                        self.bytes_since_checkpoint.saturating_add(prepared.bytes)
+                }
+                Err(error) if error.is_refusal() && !is_transient(error) => {}
+                Err(error) => failed = Some(as_fatal(error)),
             }
             written += usize::from(result.is_ok()) * (1 + prepared.batch.puts().count());
             applied.push(AppliedBatch { completer, result });
@@ -263,14 +267,14 @@ impl Writer {
         match failed {
             Some(error) => Err(error),
             None if written == 0 => self.sql("ROLLBACK").map(|()| false),
-            None => self.seal(written, before, level).map(|()| true),
+            None => self.finish_transaction(written, before, level).map(|()| true),
         }
-        .map_err(|error| fatal(&error))
+        .map_err(|error| as_fatal(&error))
     }
 
-    /// Begins a transaction, and makes sure that nobody else has written since the last one.
+    /// Begins a transaction, and checks that no other program has written since the last one.
     fn begin(&mut self, level: Durability) -> Result<(), LedgerError> {
-        if std::mem::take(&mut self.begun) {
+        if std::mem::take(&mut self.has_open_transaction) {
             return Ok(());
         }
         self.set_level(level)?;
@@ -278,18 +282,23 @@ impl Writer {
         self.foreign_writes.check(&self.db, &self.tip, &self.sums)
     }
 
-    /// Forgets what has expired, writes the head, commits. SQLite syncs nothing when a transaction
-    /// changes no page, so a barrier writes one; the sync covers all that stands before it.
-    fn seal(&mut self, written: usize, before: u64, level: Durability) -> Result<(), LedgerError> {
+    /// Deletes expired records, writes the head, and commits. SQLite syncs nothing when a
+    /// transaction changes no page, so a barrier dirties one; its sync covers everything before it.
+    fn finish_transaction(
+        &mut self,
+        written: usize,
+        before: u64,
+        level: Durability,
+    ) -> Result<(), LedgerError> {
         let is_empty = self.tip.frontier.size() == before;
         let barrier = level == Durability::Disk && self.unsynced && is_empty;
-        rows::sweep(&self.db, self.tip.highest, SWEEP + written * 2, &mut self.sums)?;
-        tiles::save(&self.db, &self.tiles.take())?;
-        schema::save_end(&self.db, &self.tip, before, &self.sums)?;
+        rows::sweep(&self.db, self.tip.highest, SWEEP_PER_COMMIT + written * 2, &mut self.sums)?;
+        tiles::save(&self.db, &self.tiles.take_changed())?;
+        schema::save_head(&self.db, &self.tip, before, &self.sums)?;
         if barrier {
-            schema::touch(&self.db)?;
+            schema::dirty_a_page(&self.db)?;
         }
-        self.unchecked = self.unchecked.saturating_add(OVERHEAD);
+        self.bytes_since_checkpoint = self.bytes_since_checkpoint.saturating_add(COMMIT_OVERHEAD);
         self.sql("COMMIT")
     }
 
@@ -304,11 +313,11 @@ impl Writer {
         let now = prune::time_after(self.tip.highest, &prepared.batch);
         let mut seen = TransactionRecords::new(db);
         let writes = plan(&prepared.batch, &mut seen)?;
-        prune::check(prepared, first, now, &mut Transaction::new(db))?;
+        prune::check(prepared, first, now, &mut TransactionView::new(db))?;
         let (tip, tiles, sums) = (&mut self.tip, &mut self.tiles, &mut self.sums);
         events::append(db, tip, tiles, sums, prepared.events(), level)?;
         rows::write(db, &writes, &seen, &mut self.sums)?;
-        self.orphans.name(db, &prepared.batch)?;
+        self.orphans.note_references(db, &prepared.batch)?;
         if !prepared.prune.is_empty() {
             prepared.bytes = prepared.bytes.saturating_add(events::prune(db, &prepared.prune)?);
             self.erasing.store(true, Ordering::Release);
@@ -319,10 +328,10 @@ impl Writer {
         Ok(((self.tip.frontier.size() > first).then_some(first), self.tip.highest))
     }
 
-    /// Sets how far the next commit is synced. It works outside a transaction only, and is read
-    /// back, since SQLite ignores what it cannot do.
+    /// Sets how durable the next commit is. SQLite accepts this only outside a transaction and
+    /// silently ignores what it cannot do, so the value is read back.
     fn set_level(&mut self, level: Durability) -> Result<(), LedgerError> {
-        if level == self.level {
+        if level == self.sync_level {
             return Ok(());
         }
         let (name, number) = match level {
@@ -337,11 +346,11 @@ impl Writer {
         if found != number {
             return Err(LedgerError::Failed(format!("SQLite would not sync at level {name}")));
         }
-        self.level = level;
+        self.sync_level = level;
         Ok(())
     }
 
-    /// Sweeps a few blobs that nobody names. No event rides on it, so it needs no sync of its own.
+    /// Sweeps a few orphaned blobs. No event depends on it, so it needs no sync of its own.
     fn sweep(&mut self) -> Result<(), LedgerError> {
         if !self.orphans.is_sweeping() {
             return Ok(());
@@ -354,13 +363,13 @@ impl Writer {
                 self.erasing.store(true, Ordering::Release);
             }
             Ok(false) => {}
-            Err(error) => drop(self.roll_back(tip, sums, fatal(&error))?),
+            Err(error) => drop(self.roll_back(tip, sums, as_fatal(&error))?),
         }
         Ok(())
     }
 
-    /// Lets others see the head, and that it is synced when it is.
-    fn publish(&self) {
+    /// Publishes the head, as synced too if nothing is unsynced.
+    fn publish_heads(&self) {
         let head = self.tip.head();
         if let Ok(mut heads) = self.heads.lock() {
             if !self.unsynced {
@@ -375,15 +384,15 @@ impl Writer {
     }
 }
 
-/// Answers a group that is not taken.
-fn refuse(group: Vec<WriteRequest>, error: &LedgerError) {
+/// Refuses a whole group.
+fn refuse_group(group: Vec<WriteRequest>, error: &LedgerError) {
     for work in group {
         work.completer.complete(Err(error.clone()));
     }
 }
 
 impl Drop for Writer {
-    /// Nobody waits for a writer that is gone, not even after a panic.
+    /// Refuses whatever waits when the writer ends, even after a panic.
     fn drop(&mut self) {
         self.queue.abandon();
     }

@@ -3,55 +3,55 @@
 use weaver_types::ledger::LedgerError;
 use weaver_types::{LogId, Timestamp};
 
-use super::source::Part;
+use super::source::SideTable;
 use crate::checkpoint::{CheckpointError, KeyEventError};
 use crate::entry::HeaderError;
-use crate::prune::NoteError;
+use crate::prune::PruningNoteError;
 
-/// What is wrong with one event.
+/// A fault of one event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
-    /// It is not there although the log goes on or the head counts it.
+pub enum EventFault {
+    /// It is missing although the log continues or the head counts it.
     #[error("it is missing")]
     Missing,
-    /// It stands beyond the stored head.
+    /// It lies beyond the stored head.
     #[error("it stands beyond the stored head")]
     Extra,
-    /// Its header names another place: events were swapped, moved or copied.
+    /// Its header names another position: events were swapped, moved or copied.
     #[error("its header belongs to event {seq}")]
     Misplaced {
-        /// The place that the header names.
+        /// The position that the header names.
         seq: u64,
     },
-    /// Header and stored leaf hash differ: one of the two was changed.
+    /// The header does not match the stored leaf hash: one of the two was changed.
     #[error("its header does not have the leaf hash stored beside it; one of the two was changed")]
     Leaf,
-    /// The header is not of the stored form.
+    /// The header is not in the stored form.
     #[error("{0}")]
     Header(HeaderError),
     /// It belongs to another log.
     #[error("it belongs to log {log}")]
     OtherLog {
-        /// That log.
+        /// The other log.
         log: LogId,
     },
-    /// It is dated before the event that stands before it.
+    /// It is dated before the preceding event.
     #[error("it is dated before the event before it")]
     Time,
-    /// Salt and payload are not those that the header commits to.
+    /// Salt and payload do not match the commitment in the header.
     #[error("its payload or salt was changed: they do not match the commitment in its header")]
     Commitment,
-    /// Neither salt nor payload is there, and no later event says that they were pruned.
+    /// Neither salt nor payload is there, and no later event records their pruning.
     #[error(
         "its payload and salt are gone, and no `log.pruned` event tells of it, or it is of a kind \
          that is never pruned: somebody else removed them"
     )]
     Gone,
-    /// It is a `log.pruned` event with a payload that is none.
+    /// It is a `log.pruned` event with an invalid payload.
     #[error("{0}")]
-    Note(NoteError),
-    /// It changes the key of the log and is not valid.
+    Note(PruningNoteError),
+    /// It changes the key of the log and is invalid.
     #[error("it changes the key of the log and is not valid: {why}")]
     Key {
         /// What is wrong.
@@ -62,7 +62,7 @@ pub enum Fault {
     HalfGone,
 }
 
-impl Fault {
+impl EventFault {
     /// The stable code of this fault.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -100,23 +100,23 @@ pub enum VerifyError {
         /// Its place.
         seq: u64,
         /// What is wrong.
-        fault: Fault,
+        fault: EventFault,
     },
-    /// Every event agrees with itself, but not with the stored root.
+    /// Every event is consistent with itself, but not with the stored root.
     #[error(
         "the events from {from} to {size} do not hash to the stored root: an event was rewritten \
          together with its leaf hash, or the stored root was changed"
     )]
     Root {
-        /// The first event that may be rewritten.
+        /// The first event that may have been rewritten.
         from: u64,
         /// The stored size.
         size: u64,
     },
-    /// The stored frontier is not that of the events.
+    /// The stored frontier does not match the events.
     #[error("the stored frontier is not that of the events; the next append would go astray")]
     Frontier,
-    /// A stored tile is not that of the events.
+    /// A stored tile does not match the events.
     #[error(
         "tile {index} of level {level} is missing, or not that of the events; proofs from it would \
          be refused"
@@ -124,7 +124,7 @@ pub enum VerifyError {
     Tile {
         /// Its level.
         level: u32,
-        /// Its place in the level.
+        /// Its index in the level.
         index: u64,
     },
     /// The checkpoint from outside is refused.
@@ -141,33 +141,33 @@ pub enum VerifyError {
         /// The time of the last event, or the Unix epoch.
         last: Timestamp,
     },
-    /// What the events say of how far they were synced is not what was counted.
+    /// The number of events that claim to be synced differs from the stored count.
     #[error(
         "{counted} events were synced when they were acknowledged, but {found} say so: what is \
          written beside an event was changed"
     )]
     Synced {
-        /// Events that were counted.
+        /// The stored count.
         counted: u64,
-        /// Events that say so.
+        /// The number of events that claim it.
         found: u64,
     },
-    /// The log is whole, but what stands beside it is not what was written.
+    /// The log is intact, but a table beside it was changed.
     #[error(
         "the {} not those that were written: one was changed, added or removed beside the ledger",
-        match part { Part::Records => "records are", Part::Blobs => "names of the blobs are" }
+        match part { SideTable::Records => "records are", SideTable::Blobs => "names of the blobs are" }
     )]
     Astray {
-        /// The first such part.
-        part: Part,
+        /// The first such table.
+        part: SideTable,
     },
-    /// The schema of the store is not the one that a ledger has.
+    /// The schema of the store is not that of a ledger.
     #[error(
         "the schema of the file is not the one that we create: {names}; somebody planted, changed \
          or removed that, and what writes the file would run it"
     )]
     Schema {
-        /// What is missing, changed or none of ours, each in back quotes.
+        /// The objects that are missing, changed or foreign, each in back quotes.
         names: String,
     },
     /// The log is shorter than it was.
@@ -181,7 +181,7 @@ pub enum VerifyError {
         /// Events now.
         stored: u64,
     },
-    /// The log is not the one of which the earlier head was taken.
+    /// The log is not an extension of the earlier head.
     #[error(
         "the first {size} events are not those of the given head: the log was rewritten or forked"
     )]
@@ -212,8 +212,8 @@ impl VerifyError {
             Self::Checkpoint(error) => error.code(),
             Self::Highest { .. } => "verify.highest",
             Self::Synced { .. } => "verify.synced",
-            Self::Astray { part: Part::Records } => "verify.records",
-            Self::Astray { part: Part::Blobs } => "verify.blobs",
+            Self::Astray { part: SideTable::Records } => "verify.records",
+            Self::Astray { part: SideTable::Blobs } => "verify.blobs",
             Self::Schema { .. } => "verify.schema",
             Self::Truncated { .. } => "verify.truncated",
             Self::Forked { .. } => "verify.forked",
@@ -221,7 +221,7 @@ impl VerifyError {
         }
     }
 
-    /// The first bad event, where one can be named; of a log that was cut, the first one missing.
+    /// The first bad event, if one can be named; for a truncated log, the first missing one.
     #[must_use]
     pub fn seq(&self) -> Option<u64> {
         match self {

@@ -1,4 +1,4 @@
-//! A log as JSON lines: one event a line, with its header.
+//! A log as JSON lines: one event per line.
 
 use std::io::BufRead;
 
@@ -6,19 +6,19 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Durability, Head, LedgerError, MAX_PAGE, MAX_PAYLOAD, StoredEvent};
+use weaver_types::ledger::{Durability, LedgerError, MAX_PAGE, MAX_PAYLOAD, StoredEvent, TreeHead};
 use weaver_types::{Digest, LogId, Timestamp};
 
-use super::{Extent, Source};
-use crate::entry::Header;
-use crate::log::Row;
+use super::{LogExtent, LogSource};
+use crate::entry::EventHeader;
+use crate::log::EventRow;
 use crate::merkle::{self, Frontier};
 
-/// The longest line, in bytes: a payload of the largest size, each byte escaped.
+/// The longest line, in bytes: a payload of the largest size with every byte escaped.
 const MAX_LINE: usize = 8 * MAX_PAYLOAD;
 
-/// The line of an event, without a line feed: canonical JSON with the fields `header` and, unless
-/// they were pruned, `salt` and `payload`.
+/// The line of an event, without a line feed: canonical JSON with `header` and, unless pruned,
+/// `salt` and `payload`.
 ///
 /// # Errors
 /// [`LedgerError::Malformed`], when a header or payload is not UTF-8.
@@ -39,22 +39,21 @@ pub fn line(event: &StoredEvent) -> Result<Vec<u8>, LedgerError> {
         .map_err(|error| LedgerError::Malformed(error.to_string()))
 }
 
-/// An export that was read whole, to be verified. Its head is computed from its own events, so it
-/// proves something only against what is known from outside.
+/// A fully loaded export, to be verified. Its head is computed from its own events, so verification
+/// proves something only against a trust anchor.
 #[derive(Debug, Clone)]
-pub struct Lines {
-    rows: Vec<Row>,
-    extent: Extent,
+pub struct JsonLinesLog {
+    rows: Vec<EventRow>,
+    extent: LogExtent,
 }
 
-impl Lines {
-    /// Reads an export. Other fields of a line are ignored.
+impl JsonLinesLog {
+    /// Loads an export. Other fields of a line are ignored.
     ///
-    /// # Errors
-    /// [`LedgerError::Malformed`], when a line is none of an export, or there is none;
-    /// [`LedgerError::Failed`], when it cannot be read.
+    /// [`LedgerError::Malformed`], when a line is not an exported event, or there is none;
+    /// [`LedgerError::Failed`], when the input cannot be read.
     pub fn read(mut from: impl BufRead) -> Result<Self, LedgerError> {
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<EventRow> = Vec::new();
         let mut frontier = Frontier::default();
         loop {
             let mut bytes = Vec::new();
@@ -72,21 +71,23 @@ impl Lines {
             frontier.push(*row.leaf.as_bytes());
             rows.push(row);
         }
-        let header = |row: Option<&Row>| row.and_then(|row| Header::parse(&row.event.header).ok());
+        let header =
+            |row: Option<&EventRow>| row.and_then(|row| EventHeader::parse(&row.event.header).ok());
         let log = header(rows.first()).map(|header| header.log);
         let log: LogId = log.ok_or_else(|| {
             LedgerError::Malformed("the first line has no header of an event".to_owned())
         })?;
         let highest = header(rows.last()).map(|header| header.at);
-        let head = Head { log, size: frontier.size(), root: Digest::from_bytes(frontier.root()) };
+        let head =
+            TreeHead { log, size: frontier.size(), root: Digest::from_bytes(frontier.root()) };
         let last = head.size.checked_sub(1);
         let highest = highest.unwrap_or(Timestamp::default());
-        let extent = Extent { head, frontier, first: Some(0), last, highest, synced: None };
+        let extent = LogExtent { head, frontier, first: Some(0), last, highest, synced: None };
         Ok(Self { rows, extent })
     }
 }
 
-fn parse(seq: u64, line: &[u8]) -> Option<Row> {
+fn parse(seq: u64, line: &[u8]) -> Option<EventRow> {
     let value = canonical::parse(line.strip_suffix(b"\n").unwrap_or(line), Profile::Record).ok()?;
     let text = |name| match value.get(name) {
         None | Some(Value::Null) => Some(None),
@@ -98,15 +99,15 @@ fn parse(seq: u64, line: &[u8]) -> Option<Row> {
     let payload = text("payload")?.map(|payload| payload.as_bytes().to_vec());
     let leaf = Digest::from_bytes(merkle::leaf_hash(&header));
     let event = StoredEvent { seq, header, salt, payload, durability: Durability::Os };
-    Some(Row { event, leaf })
+    Some(EventRow { event, leaf })
 }
 
-impl Source for Lines {
-    fn extent(&self) -> Result<Extent, LedgerError> {
+impl LogSource for JsonLinesLog {
+    fn extent(&self) -> Result<LogExtent, LedgerError> {
         Ok(self.extent.clone())
     }
 
-    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<EventRow>, LedgerError> {
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         Ok(self.rows.iter().skip(from).take(limit.min(MAX_PAGE)).cloned().collect())
     }

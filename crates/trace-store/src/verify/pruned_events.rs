@@ -1,11 +1,11 @@
-//! Events without payload, until a `log.pruned` event tells of them.
+//! Events without a payload, until a `log.pruned` event explains them.
 
 use std::collections::BTreeMap;
 
-use crate::prune::Note;
+use crate::prune::PruningNote;
 
-/// Events that have no payload: a bit for each, in words of 64, so that ten million take a few
-/// megabytes however they lie. Words that are explained are dropped.
+/// Events without a payload: one bit each, in words of 64, so that ten million take a few megabytes
+/// however they are distributed. Fully explained words are dropped.
 #[derive(Debug, Default)]
 pub(super) struct PrunedEvents {
     words: BTreeMap<u64, u64>,
@@ -13,14 +13,14 @@ pub(super) struct PrunedEvents {
 }
 
 impl PrunedEvents {
-    /// Notes that the payload of an event is gone.
-    pub(super) fn miss(&mut self, seq: u64) {
+    /// Records an event whose payload is missing.
+    pub(super) fn add_missing(&mut self, seq: u64) {
         *self.words.entry(seq / 64).or_default() |= 1 << (seq % 64);
     }
 
-    /// Takes a note for the events that it names. What it names and is there, or comes later, does
-    /// not count: nothing is pruned in advance.
-    pub(super) fn explain(&mut self, note: &Note) {
+    /// Applies a pruning note. Events that it names but that are present, or come later, do not
+    /// count: nothing is pruned in advance.
+    pub(super) fn explain_by(&mut self, note: &PruningNote) {
         for (first, last) in note.ranges().iter().copied() {
             self.explain_range(first, last);
         }
@@ -43,12 +43,12 @@ impl PrunedEvents {
         }
     }
 
-    /// Events that are gone, as notes say.
-    pub(super) fn pruned(&self) -> u64 {
+    /// The number of missing payloads that notes explain.
+    pub(super) fn explained(&self) -> u64 {
         self.pruned
     }
 
-    /// The first event that is gone without a note.
+    /// The first event whose payload is missing without a note.
     pub(super) fn first(&self) -> Option<u64> {
         let (at, word) = self.words.first_key_value()?;
         Some(at * 64 + u64::from(word.trailing_zeros()))
@@ -62,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::prune::Reason;
+    use crate::prune::PruneReason;
 
     proptest! {
         #[test]
@@ -73,14 +73,14 @@ mod tests {
             ),
         ) {
             let mut gone = PrunedEvents::default();
-            missing.iter().for_each(|seq| gone.miss(*seq));
+            missing.iter().for_each(|seq| gone.add_missing(*seq));
             let mut left: BTreeSet<u64> = missing.clone();
             for named in notes {
-                let note = Note::of(named.iter().copied().collect(), Reason::Age, "x").unwrap();
-                gone.explain(&note);
+                let note = PruningNote::new(named.iter().copied().collect(), PruneReason::Age, "x").unwrap();
+                gone.explain_by(&note);
                 left.retain(|seq| !named.contains(seq));
                 prop_assert_eq!(gone.first(), left.first().copied());
-                prop_assert_eq!(gone.pruned(), (missing.len() - left.len()) as u64);
+                prop_assert_eq!(gone.explained(), (missing.len() - left.len()) as u64);
             }
         }
     }

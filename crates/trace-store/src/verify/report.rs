@@ -1,29 +1,29 @@
-//! The report of a verification: what it proved, and what it could not.
+//! The report of a verification: what it proved, and what it could not prove.
 
 use weaver_types::Timestamp;
-use weaver_types::ledger::Head;
+use weaver_types::ledger::TreeHead;
 
 use crate::checkpoint::VerifiedCheckpoint;
 
 /// What a verification proved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct VerificationReport {
     /// The head that the events hash to.
-    pub head: Head,
-    /// Events whose rows say that they were synced to disk when they were acknowledged. No hash
+    pub head: TreeHead,
+    /// Events whose rows claim that they were synced to disk when they were acknowledged. No hash
     /// covers that.
     pub synced: u64,
-    /// Events without payload, each named by a later `log.pruned` event.
+    /// Events without a payload, each named by a later `log.pruned` event.
     pub pruned: u64,
     /// The time of the last event.
     pub last_at: Option<Timestamp>,
     /// The earlier head that the log extends; with a checkpoint, the head that it names.
-    pub earlier: Option<Head>,
+    pub earlier: Option<TreeHead>,
     /// The checkpoint that the log extends, with the key and the witnesses that signed it.
     pub checkpoint: Option<VerifiedCheckpoint>,
 }
 
-impl Report {
+impl VerificationReport {
     /// What is proven, one sentence each.
     #[must_use]
     pub fn proven(&self) -> Vec<String> {
@@ -69,7 +69,7 @@ impl Report {
                  checkpoint or head from elsewhere was given"
                     .to_owned(),
             ),
-            Some(Head { size, .. }) if *size < self.head.size => out.push(format!(
+            Some(TreeHead { size, .. }) if *size < self.head.size => out.push(format!(
                 "events from {size} on came after the given {what}: that none of them was rewritten \
                  or cut off since is not proven"
             )),

@@ -1,41 +1,42 @@
-//! The source that verification reads from.
+//! The source of a log for verification and queries.
 
 use weaver_types::Timestamp;
-use weaver_types::ledger::{Head, LedgerError};
+use weaver_types::ledger::{LedgerError, TreeHead};
 
-use crate::log::{Row, RowRef};
+use crate::log::{EventRow, EventRowRef};
 use crate::merkle::Frontier;
 
-/// What a store says of its log, read in one instant.
+/// The stored metadata of a log, read in one snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Extent {
+pub struct LogExtent {
     /// The stored head.
-    pub head: Head,
+    pub head: TreeHead,
     /// The stored frontier.
     pub frontier: Frontier,
-    /// The least sequence number of a stored event.
+    /// The smallest sequence number of a stored event.
     pub first: Option<u64>,
-    /// The greatest.
+    /// The largest one.
     pub last: Option<u64>,
-    /// The stored time of the log, below which no event is dated: that of the last event, and the
-    /// Unix epoch of an empty log.
+    /// The stored time of the log, before which no event may be dated: that of the last event, or
+    /// the Unix epoch for an empty log.
     pub highest: Timestamp,
-    /// Events that were synced when they were acknowledged; `None` where nobody counts.
+    /// The stored count of events that were synced when acknowledged; `None` if the store does not
+    /// count.
     pub synced: Option<u64>,
 }
 
-/// What stands beside the log, and is covered by sums.
+/// A table beside the log that is covered by a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Part {
+pub enum SideTable {
     /// The records.
     Records,
     /// The names of the blobs.
     Blobs,
 }
 
-impl Part {
-    /// What it is called.
+impl SideTable {
+    /// Its name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -45,22 +46,22 @@ impl Part {
     }
 }
 
-/// A log that can be verified: a ledger, or a file read beside one.
-pub trait Source {
-    /// What is there.
+/// A log that can be read and verified: a ledger, or a file read next to one.
+pub trait LogSource {
+    /// The stored metadata.
     ///
     /// # Errors
-    /// [`LedgerError`], when the store cannot be read or its head is not of the stored form.
-    fn extent(&self) -> Result<Extent, LedgerError>;
+    /// [`LedgerError`], when the store cannot be read or its head is malformed.
+    fn extent(&self) -> Result<LogExtent, LedgerError>;
 
-    /// Events as stored, from `from` on, in the order of their sequence numbers, at most `limit`.
+    /// Stored events from `from` on, in the order of their sequence numbers, at most `limit`.
     ///
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
-    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError>;
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<EventRow>, LedgerError>;
 
-    /// Looks at the same events where they lie, without a copy of each; gives how many there were.
-    /// What `take` does must not ask this source again: it may be locked meanwhile.
+    /// Visits the same events without copying them; returns how many there were. `take` must not
+    /// call this source again, which may be locked meanwhile.
     ///
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
@@ -68,7 +69,7 @@ pub trait Source {
         &self,
         from: u64,
         limit: usize,
-        take: &mut dyn FnMut(&RowRef<'_>),
+        take: &mut dyn FnMut(&EventRowRef<'_>),
     ) -> Result<usize, LedgerError> {
         let rows = self.rows(from, limit)?;
         for row in &rows {
@@ -77,7 +78,7 @@ pub trait Source {
         Ok(rows.len())
     }
 
-    /// A tile as stored, [`TILE_BYTES`](crate::merkle::TILE_BYTES) bytes; `None` where there is none.
+    /// A stored tile, [`TILE_BYTES`](crate::merkle::TILE_BYTES) bytes; `None` if there is none.
     ///
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
@@ -85,16 +86,16 @@ pub trait Source {
         Ok(None)
     }
 
-    /// The first part beside the log that is not what was written, as far as the store keeps sums.
+    /// The first table beside the log that does not match its sum, if the store keeps sums.
     ///
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
-    fn astray(&self) -> Result<Option<Part>, LedgerError> {
+    fn tampered_table(&self) -> Result<Option<SideTable>, LedgerError> {
         Ok(None)
     }
 
-    /// The names of what stands in the store's schema and is not what a ledger has, in one text;
-    /// `None` where the schema is as it was made, or there is none.
+    /// The names of foreign objects in the store's schema, in one text; `None` if there are none,
+    /// or no schema.
     ///
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
@@ -102,7 +103,7 @@ pub trait Source {
         Ok(None)
     }
 
-    /// Whether this store keeps tiles; verification then asks for all of them.
+    /// Whether this store keeps tiles; verification then checks all of them.
     ///
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.

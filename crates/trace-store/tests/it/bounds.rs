@@ -1,10 +1,11 @@
 //! What a batch may hold: the most of everything is taken, and one more is refused by its name.
 
-use weaver_trace_store::prune::{MAX_BY, Note, NoteError, Reason};
+use weaver_trace_store::prune::{MAX_PRUNED_BY_CHARS, PruneReason, PruningNote, PruningNoteError};
 use weaver_trace_store::{MAX_BATCH_RECORDS, MAX_KEY, MAX_VALUE, MemoryRecords};
 use weaver_types::ledger::{
-    Add, Batch, BlobId, BlobUse, Durability, Expect, Ledger, LedgerError, MAX_BATCH_EVENTS,
-    MAX_BATCH_PRUNE, MAX_PAYLOAD, Namespace, NewEvent, Put, RecordKey, RecordStore, Replace,
+    Batch, BlobId, BlobReference, CounterChange, Durability, GuardedWrite, Ledger, LedgerError,
+    MAX_BATCH_EVENTS, MAX_BATCH_PRUNE, MAX_PAYLOAD, Namespace, NewEvent, RecordKey, RecordStore,
+    RecordWrite, VersionGuard,
 };
 use weaver_types::{Digest, EventKind, SystemClock, Tenant, Timestamp};
 
@@ -14,8 +15,8 @@ fn key(id: &str) -> RecordKey {
     RecordKey::new(Tenant::default(), Namespace::TokenUse, id)
 }
 
-fn put(id: &str, value: Vec<u8>) -> Put {
-    Put { key: key(id), value, expires_at: None }
+fn put(id: &str, value: Vec<u8>) -> RecordWrite {
+    RecordWrite { key: key(id), value, expires_at: None }
 }
 
 fn batch() -> Batch {
@@ -37,18 +38,21 @@ fn filled(kind: usize, count: usize) -> Batch {
     let ids = || (0..count).map(|n| format!("r{n}"));
     let mut batch = Batch { put: vec![put("own", Vec::new())], ..batch() };
     match kind {
-        0 => batch.expect = ids().map(|id| Expect { key: key(&id), version: None }).collect(),
+        0 => batch.expect = ids().map(|id| VersionGuard { key: key(&id), version: None }).collect(),
         1 => {
-            let replaced = ids().map(|id| Replace { put: put(&id, Vec::new()), version: None });
+            let replaced =
+                ids().map(|id| GuardedWrite { put: put(&id, Vec::new()), version: None });
             batch.replace = replaced.collect();
         }
         2 => {
-            batch.add = ids().map(|id| Add { key: key(&id), delta: 1, min: 0, max: 9 }).collect();
+            batch.add =
+                ids().map(|id| CounterChange { key: key(&id), delta: 1, min: 0, max: 9 }).collect();
         }
         3 => batch.put.extend(ids().map(|id| put(&id, Vec::new()))),
         4 => batch.delete = ids().map(|id| key(&id)).collect(),
         _ => {
-            let used = |_| BlobUse { key: key("own"), blob: BlobId(Digest::from_bytes([1; 32])) };
+            let used =
+                |_| BlobReference { key: key("own"), blob: BlobId(Digest::from_bytes([1; 32])) };
             batch.blobs = ids().map(used).collect();
         }
     }
@@ -74,14 +78,14 @@ fn keys_and_values_have_their_longest() {
     assert!(is_taken(Batch { put: vec![put(&long(MAX_KEY), vec![0; MAX_VALUE])], ..batch() }));
     let said = "the batch is malformed: a key in token.use has 513 bytes, at most 512";
     let key = || key(&long(MAX_KEY + 1));
-    let add = Add { key: key(), delta: 1, min: 0, max: 9 };
-    let replace = Replace { put: put(&long(MAX_KEY + 1), Vec::new()), version: None };
+    let add = CounterChange { key: key(), delta: 1, min: 0, max: 9 };
+    let replace = GuardedWrite { put: put(&long(MAX_KEY + 1), Vec::new()), version: None };
     for bad in [
         Batch { put: vec![put(&long(MAX_KEY + 1), Vec::new())], ..batch() },
         Batch { add: vec![add], ..batch() },
         Batch { replace: vec![replace], ..batch() },
         Batch { delete: vec![key()], ..batch() },
-        Batch { expect: vec![Expect { key: key(), version: None }], ..batch() },
+        Batch { expect: vec![VersionGuard { key: key(), version: None }], ..batch() },
     ] {
         assert_eq!(refused(bad), said);
     }
@@ -89,13 +93,13 @@ fn keys_and_values_have_their_longest() {
     let said =
         "the batch is malformed: record local/token.use/r holds 1048577 bytes, at most 1048576";
     assert_eq!(refused(Batch { put: vec![large.clone()], ..batch() }), said);
-    let replace = Replace { put: large, version: None };
+    let replace = GuardedWrite { put: large, version: None };
     assert_eq!(refused(Batch { replace: vec![replace], ..batch() }), said);
 }
 
 #[test]
 fn a_use_of_a_blob_belongs_to_a_record_that_the_batch_writes_and_keeps() {
-    let used = |id: &str| BlobUse { key: key(id), blob: BlobId(Digest::from_bytes([1; 32])) };
+    let used = |id: &str| BlobReference { key: key(id), blob: BlobId(Digest::from_bytes([1; 32])) };
     let written = |id: &str| Batch { put: vec![put(id, Vec::new())], ..batch() };
     assert!(is_taken(Batch { blobs: vec![used("a")], ..written("a") }));
     let said = "the batch is malformed: record local/token.use/a names a blob and is not written";
@@ -139,7 +143,7 @@ fn events_have_their_most_their_largest_and_their_latest() {
 fn a_store_of_records_takes_records_and_nothing_else() {
     let store = MemoryRecords::new(std::sync::Arc::new(SystemClock::default()));
     let written = || Batch { put: vec![put("a", Vec::new())], ..batch() };
-    let used = BlobUse { key: key("a"), blob: BlobId(Digest::from_bytes([1; 32])) };
+    let used = BlobReference { key: key("a"), blob: BlobId(Digest::from_bytes([1; 32])) };
     for bad in [
         written().with_event(event(1, "{}".to_owned())),
         Batch { prune: vec![0], ..written() },
@@ -159,10 +163,10 @@ fn a_store_of_records_takes_records_and_nothing_else() {
 
 #[test]
 fn who_pruned_has_a_name_of_some_length_without_control_characters() {
-    let note = |by: &str| Note::of(vec![3], Reason::Age, by).map(drop);
-    assert_eq!(note(&"\u{e9}".repeat(MAX_BY)), Ok(()));
-    for bad in ["", "a\nb", "\u{85}", &"\u{e9}".repeat(MAX_BY + 1)] {
-        assert_eq!(note(bad), Err(NoteError::Field("by")), "{bad:?}");
+    let note = |by: &str| PruningNote::new(vec![3], PruneReason::Age, by).map(drop);
+    assert_eq!(note(&"\u{e9}".repeat(MAX_PRUNED_BY_CHARS)), Ok(()));
+    for bad in ["", "a\nb", "\u{85}", &"\u{e9}".repeat(MAX_PRUNED_BY_CHARS + 1)] {
+        assert_eq!(note(bad), Err(PruningNoteError::Field("by")), "{bad:?}");
     }
 }
 
@@ -174,22 +178,26 @@ fn a_note_names_its_events_and_no_others() {
         (vec![1, 3, 5], vec![(1, 1), (3, 3), (5, 5)]),
         (vec![u64::MAX, u64::MAX - 1], vec![(u64::MAX - 1, u64::MAX)]),
     ] {
-        let note = Note::of(seqs.clone(), Reason::Kind, "x").unwrap();
+        let note = PruningNote::new(seqs.clone(), PruneReason::Kind, "x").unwrap();
         assert_eq!(note.ranges(), ranges);
         assert_eq!(
             (note.count(), note.reason(), note.by()),
-            (seqs.len() as u64, Reason::Kind, "x")
+            (seqs.len() as u64, PruneReason::Kind, "x")
         );
         for seq in (0..12).chain([u64::MAX - 2, u64::MAX - 1, u64::MAX]) {
             assert_eq!(note.names(seq), seqs.contains(&seq), "{seq} in {seqs:?}");
         }
     }
-    assert_eq!(Note::of(vec![1 << 54], Reason::Age, "x").unwrap().to_bytes(), Err(NoteError::Form));
+    assert_eq!(
+        PruningNote::new(vec![1 << 54], PruneReason::Age, "x").unwrap().to_bytes(),
+        Err(PruningNoteError::Form)
+    );
 }
 
 fn noted(seqs: impl Iterator<Item = u64>) -> Batch {
     let seqs: Vec<u64> = seqs.collect();
-    let payload = Note::of(seqs.clone(), Reason::Age, "x").unwrap().to_bytes().unwrap();
+    let payload =
+        PruningNote::new(seqs.clone(), PruneReason::Age, "x").unwrap().to_bytes().unwrap();
     let at = Timestamp::from_micros(1);
     let kind = EventKind::Pruned;
     let event = NewEvent { kind, at, run: None, call: None, payload: payload.into() };
@@ -218,17 +226,19 @@ fn as_much_is_pruned_at_once_as_one_note_may_name() {
 
 #[test]
 fn the_bounds_are_those_that_are_documented() {
-    use weaver_trace_store::checkpoint::{MAX_FORM, MAX_NOTE, MAX_SIGNATURES, MAX_SIZE};
+    use weaver_trace_store::checkpoint::{
+        MAX_LOG_SIZE, MAX_NOTE_BYTES, MAX_PROOF_BYTES, MAX_SIGNATURES,
+    };
     use weaver_trace_store::merkle::{TILE_BYTES, TILE_HEIGHT, TILE_WIDTH};
     use weaver_trace_store::{MAX_QUEUE, MAX_QUEUE_BYTES};
 
     assert_eq!((MAX_KEY, MAX_VALUE, MAX_BATCH_RECORDS), (512, 1_048_576, 4_096));
     assert_eq!((MAX_QUEUE, MAX_QUEUE_BYTES), (4_096, 268_435_456));
-    assert_eq!((MAX_NOTE, MAX_SIGNATURES, MAX_FORM), (65_536, 64, 16_777_216));
-    assert_eq!(MAX_SIZE, 9_007_199_254_740_992);
+    assert_eq!((MAX_NOTE_BYTES, MAX_SIGNATURES, MAX_PROOF_BYTES), (65_536, 64, 16_777_216));
+    assert_eq!(MAX_LOG_SIZE, 9_007_199_254_740_992);
     assert_eq!((TILE_HEIGHT, TILE_WIDTH, TILE_BYTES), (8, 256, 8_160));
     assert_eq!(weaver_trace_store::prune::INTENT_AGE, 3_600_000_000);
-    assert_eq!(weaver_trace_store::retention::LEAST_AGE.as_secs(), 86_400);
+    assert_eq!(weaver_trace_store::retention::MIN_AGE.as_secs(), 86_400);
     #[cfg(feature = "sqlite")]
-    assert_eq!(weaver_trace_store::OpenOptions::default().max_log, 268_435_456);
+    assert_eq!(weaver_trace_store::OpenOptions::default().max_wal_bytes, 268_435_456);
 }

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 use weaver_trace_store::project::{
-    ActionTrace, CallEvents, MAX_OPEN, Pairing, RunRecord, TraceBundle, runs,
+    ActionTrace, CallEvents, CallPairing, MAX_OPEN_CALLS, RunRecord, TraceBundle, runs,
 };
-use weaver_trace_store::query::{Facts, Filter};
-use weaver_trace_store::verify::Source;
+use weaver_trace_store::query::{EventFacts, EventFilter};
+use weaver_trace_store::verify::LogSource;
 use weaver_types::EventKind;
 use weaver_types::ledger::NewEvent;
 
 use crate::support::{ledger_of, told};
 
-fn facts(events: &[NewEvent]) -> Vec<Facts> {
+fn facts(events: &[NewEvent]) -> Vec<EventFacts> {
     let rows = ledger_of(events).rows(0, 1_000).unwrap();
-    rows.iter().map(|row| Facts::of(&row.event)).collect()
+    rows.iter().map(|row| EventFacts::from_event(&row.event)).collect()
 }
 
 fn event(kind: EventKind, call: &str, payload: &Value) -> NewEvent {
@@ -34,10 +34,10 @@ fn shape(paired: &CallEvents) -> (&'static str, Vec<u64>) {
 }
 
 fn paired(events: &[NewEvent]) -> Vec<(&'static str, Vec<u64>)> {
-    let mut pairing = Pairing::default();
+    let mut pairing = CallPairing::default();
     let all: Vec<CallEvents> =
-        facts(events).into_iter().filter_map(|facts| pairing.take(facts)).collect();
-    all.into_iter().chain(pairing.rest()).map(|paired| shape(&paired)).collect()
+        facts(events).into_iter().filter_map(|facts| pairing.push(facts)).collect();
+    all.into_iter().chain(pairing.into_open_calls()).map(|paired| shape(&paired)).collect()
 }
 
 #[test]
@@ -72,29 +72,29 @@ fn an_outcome_is_joined_with_its_intent_and_what_has_none_stands_alone() {
 
 #[test]
 fn so_many_calls_are_kept_open_and_the_oldest_is_given_up_first() {
-    let mut pairing = Pairing::default();
+    let mut pairing = CallPairing::default();
     let [first] = facts(&[event(EventKind::Intent, "call_0", &json!({}))]).try_into().unwrap();
     let mut take = |n: u64| {
-        let mut facts = Facts { seq: n, ..first.clone() };
+        let mut facts = EventFacts { seq: n, ..first.clone() };
         let call = weaver_types::CallId::parse(format!("call_{n}")).unwrap();
         facts.header.as_mut().unwrap().call = Some(call);
-        pairing.take(facts).map(|paired| shape(&paired))
+        pairing.push(facts).map(|paired| shape(&paired))
     };
-    let most = MAX_OPEN as u64;
+    let most = MAX_OPEN_CALLS as u64;
     assert!((0..most).all(|n| take(n).is_none()));
     assert_eq!(take(most), Some(("executed", vec![0])));
     assert_eq!(take(most + 1), Some(("executed", vec![1])));
-    let left: Vec<_> = pairing.rest().map(|paired| shape(&paired).1[0]).collect();
+    let left: Vec<_> = pairing.into_open_calls().map(|paired| shape(&paired).1[0]).collect();
     assert_eq!(left, (2..most + 2).collect::<Vec<_>>());
 }
 
 fn action(events: &[NewEvent]) -> Option<Value> {
-    let mut pairing = Pairing::default();
+    let mut pairing = CallPairing::default();
     let mut all: Vec<CallEvents> =
-        facts(events).into_iter().filter_map(|facts| pairing.take(facts)).collect();
-    all.extend(pairing.rest());
+        facts(events).into_iter().filter_map(|facts| pairing.push(facts)).collect();
+    all.extend(pairing.into_open_calls());
     let [paired] = all.try_into().unwrap();
-    ActionTrace::of(&paired).map(|action| json!(action))
+    ActionTrace::from_call(&paired).map(|action| json!(action))
 }
 
 #[test]
@@ -209,11 +209,11 @@ fn a_run_is_told_with_what_it_used_up() {
             prompt_tokens: 8,
         },
     ];
-    assert_eq!(runs(&log, None, &Filter::default()).unwrap(), (wanted.to_vec(), false));
+    assert_eq!(runs(&log, None, &EventFilter::default()).unwrap(), (wanted.to_vec(), false));
 }
 
 fn bundle(events: &[NewEvent]) -> Option<Value> {
-    TraceBundle::of("log_1", "run_1", &facts(events)).map(|bundle| json!(bundle))
+    TraceBundle::from_events("log_1", "run_1", &facts(events)).map(|bundle| json!(bundle))
 }
 
 #[test]

@@ -3,13 +3,15 @@
 use proptest::prelude::*;
 use weaver_trace_store::MemoryLedger;
 use weaver_trace_store::checkpoint::{
-    Checkpoint, CheckpointError, KeyChange, KeyHistory, KeyUse, MAX_NOTE, MAX_SIGNATURES, Note,
-    Trust, VerifierKey, Witness, cosign,
+    Checkpoint, CheckpointError, KeyChange, KeyHistory, KeyUse, MAX_NOTE_BYTES, MAX_SIGNATURES,
+    SignedNote, TrustPolicy, VerifierKey, Witness, cosign,
 };
-use weaver_trace_store::verify::{Fault, Prove, Report, TrustAnchor, VerifyError, verify_against};
-use weaver_types::digest::{Digest, Tag};
-use weaver_types::ledger::{Batch, Durability, Head, Ledger, NewEvent};
-use weaver_types::signature::{Envelope, Kind, SigningKey};
+use weaver_trace_store::verify::{
+    EventFault, LogProver, TrustAnchor, VerificationReport, VerifyError, verify_against,
+};
+use weaver_types::digest::{Digest, DomainTag};
+use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent, TreeHead};
+use weaver_types::signature::{DocumentKind, Envelope, SigningKey};
 use weaver_types::{EventKind, KeyId, LogId, Timestamp};
 
 use crate::support::{event, fill, memory};
@@ -22,8 +24,8 @@ pub(crate) fn key(log: &LogId, seed: u8) -> VerifierKey {
     VerifierKey::log(log, signer(seed).public()).unwrap()
 }
 
-pub(crate) fn signed(ledger: &dyn Ledger, seed: u8) -> Note {
-    Checkpoint::of(&ledger.head().unwrap()).sign(&signer(seed)).unwrap()
+pub(crate) fn signed(ledger: &dyn Ledger, seed: u8) -> SignedNote {
+    Checkpoint::from_head(&ledger.head().unwrap()).sign(&signer(seed)).unwrap()
 }
 
 pub(crate) fn change_key(ledger: &dyn Ledger, change: &KeyChange) {
@@ -36,7 +38,11 @@ pub(crate) fn change_key(ledger: &dyn Ledger, change: &KeyChange) {
     ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
 }
 
-fn verified(ledger: &MemoryLedger, note: &Note, trust: &Trust) -> Result<Report, VerifyError> {
+fn verified(
+    ledger: &MemoryLedger,
+    note: &SignedNote,
+    trust: &TrustPolicy,
+) -> Result<VerificationReport, VerifyError> {
     verify_against(ledger, TrustAnchor::Checkpoint(note, trust), &mut |_, _| {})
 }
 
@@ -49,28 +55,29 @@ const SOFA: &str = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom
 #[test]
 fn a_checkpoint_extends_the_one_signed_before_or_is_refused() {
     let (log, other) = (memory(), memory());
-    let empty = Checkpoint::of(&log.head().unwrap());
+    let empty = Checkpoint::from_head(&log.head().unwrap());
     fill(&log, 5);
-    let before = Checkpoint::of(&log.head().unwrap());
+    let before = Checkpoint::from_head(&log.head().unwrap());
     fill(&log, 8);
     fill(&other, 13);
     let head = log.head().unwrap();
-    for known in [&empty, &before, &Checkpoint::of(&head)] {
+    for known in [&empty, &before, &Checkpoint::from_head(&head)] {
         let next = Checkpoint::extending(&log, &head, known).unwrap();
         assert_eq!((next.size, next.root), (13, head.root));
     }
-    let why = |ledger: &MemoryLedger, head: &Head, before: &Checkpoint| match Checkpoint::extending(
-        ledger, head, before,
-    ) {
-        Err(CheckpointError::Fork { signed, why }) => (signed, why.to_owned()),
-        other => panic!("{other:?}"),
-    };
+    let why =
+        |ledger: &MemoryLedger, head: &TreeHead, before: &Checkpoint| match Checkpoint::extending(
+            ledger, head, before,
+        ) {
+            Err(CheckpointError::Fork { signed, why }) => (signed, why.to_owned()),
+            other => panic!("{other:?}"),
+        };
     // Restored and written on, so the same size has another root; and restored from an older copy.
     let fork = why(&other, &other.head().unwrap(), &before);
     assert!(fork.0 == 5 && fork.1.contains("beginning"), "{fork:?}");
-    let fork = why(&other, &other.head().unwrap(), &Checkpoint::of(&head));
+    let fork = why(&other, &other.head().unwrap(), &Checkpoint::from_head(&head));
     assert!(fork.0 == 13 && fork.1.contains("beginning"), "{fork:?}");
-    let cut = why(&log, &before.head(), &Checkpoint::of(&head));
+    let cut = why(&log, &before.head(), &Checkpoint::from_head(&head));
     assert!(cut.0 == 13 && cut.1.contains("shorter"), "{cut:?}");
     let named = Checkpoint { origin: LogId::parse("log_other").unwrap(), ..before };
     assert!(why(&log, &head, &named).1.contains("another log"));
@@ -81,17 +88,17 @@ fn a_change_of_the_key_is_seen_from_any_place_before_it() {
     let log = memory();
     fill(&log, 3);
     let id = log.head().unwrap().log;
-    assert_eq!(KeyHistory::changed_since(&log, 0), Ok(false));
+    assert_eq!(KeyHistory::has_changed_since(&log, 0), Ok(false));
     change_key(&log, &KeyChange::declare(key(&id, 1), 3));
     fill(&log, 2);
     for (from, changed) in [(0, true), (3, true), (4, false), (6, false), (u64::MAX, false)] {
-        assert_eq!(KeyHistory::changed_since(&log, from), Ok(changed), "from {from}");
+        assert_eq!(KeyHistory::has_changed_since(&log, from), Ok(changed), "from {from}");
     }
 }
 
 #[test]
 fn notes_and_keys_of_others_are_read() {
-    let note = Note::parse(NEUMANN.as_bytes()).unwrap();
+    let note = SignedNote::parse(NEUMANN.as_bytes()).unwrap();
     let key: VerifierKey = NEUMANN_KEY.parse().unwrap();
     assert_eq!((key.to_string().as_str(), key.usage()), (NEUMANN_KEY, KeyUse::Log));
     let signature = &note.signatures()[0];
@@ -102,7 +109,7 @@ fn notes_and_keys_of_others_are_read() {
     let go = "sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8";
     assert_eq!(go.parse::<VerifierKey>().unwrap().to_string(), go);
 
-    let sofa = Note::parse(SOFA.as_bytes()).unwrap();
+    let sofa = SignedNote::parse(SOFA.as_bytes()).unwrap();
     assert_eq!(sofa.to_string(), SOFA);
     let checkpoint = Checkpoint::parse(sofa.text()).unwrap();
     assert_eq!(checkpoint.size, 20_852_163);
@@ -120,10 +127,10 @@ fn a_malformed_note_is_refused() {
             (0..count).map(|n| line.replacen("PeterNeumann", &format!("p{n}"), 1)).collect();
         with(&lines.concat())
     };
-    assert!(Note::parse(with(line).as_bytes()).is_ok());
-    assert!(Note::parse(many(MAX_SIGNATURES).as_bytes()).is_ok());
+    assert!(SignedNote::parse(with(line).as_bytes()).is_ok());
+    assert!(SignedNote::parse(many(MAX_SIGNATURES).as_bytes()).is_ok());
     assert!(
-        Note::parse("a\n\nb\n\n\u{2014} k AAAAAAA=\n".as_bytes()).is_ok(),
+        SignedNote::parse("a\n\nb\n\n\u{2014} k AAAAAAA=\n".as_bytes()).is_ok(),
         "texts have blank lines"
     );
     for bad in [
@@ -149,12 +156,12 @@ fn a_malformed_note_is_refused() {
         with("\u{2014} k\n"),
         many(MAX_SIGNATURES + 1),
         format!("te\txt\n\n{line}"),
-        format!("{}\n\n{line}", "x".repeat(MAX_NOTE)),
+        format!("{}\n\n{line}", "x".repeat(MAX_NOTE_BYTES)),
     ] {
-        let read = Note::parse(bad.as_bytes());
+        let read = SignedNote::parse(bad.as_bytes());
         assert!(matches!(read, Err(CheckpointError::Note(_))), "{bad:?}: {read:?}");
     }
-    assert!(Note::parse(b"te\xffxt\n\n").is_err());
+    assert!(SignedNote::parse(b"te\xffxt\n\n").is_err());
 }
 
 #[test]
@@ -215,7 +222,7 @@ proptest! {
     #[test]
     fn the_parsers_are_total_and_write_what_they_read(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "[ -~\u{2014}\n]{0,200}") {
         for bytes in [bytes.as_slice(), text.as_bytes()] {
-            if let Ok(note) = Note::parse(bytes) {
+            if let Ok(note) = SignedNote::parse(bytes) {
                 prop_assert_eq!(note.to_string().into_bytes(), bytes);
             }
         }
@@ -241,8 +248,8 @@ proptest! {
             _ => bytes.insert(place, with),
         }
         prop_assume!(bytes != note.as_bytes());
-        let trust = Trust::of(key(&log, 1));
-        let opened = Note::parse(&bytes).and_then(|note| trust.open(&note));
+        let trust = TrustPolicy::new(key(&log, 1));
+        let opened = SignedNote::parse(&bytes).and_then(|note| trust.open(&note));
         prop_assert!(opened.is_err(), "{}", String::from_utf8_lossy(&bytes));
     }
 }
@@ -253,7 +260,7 @@ fn only_the_trusted_key_is_believed() {
     fill(&ledger, 5);
     let log = ledger.head().unwrap().log;
     let (note, other) = (signed(&ledger, 1), signed(&ledger, 2));
-    let trust = Trust::of(key(&log, 1));
+    let trust = TrustPolicy::new(key(&log, 1));
     assert_eq!(trust.open(&note).unwrap().checkpoint.head(), ledger.head().unwrap());
     assert!(matches!(trust.open(&other), Err(CheckpointError::Untrusted { .. })));
     // A signature of a stranger beside it changes nothing, a bad one under its name refuses all.
@@ -271,19 +278,19 @@ fn only_the_trusted_key_is_believed() {
     assert!(matches!(trust.open(&short), Err(CheckpointError::Signature { .. })));
     // The key of one log does not sign for another, whatever its name.
     let elsewhere = LogId::parse("log_other").unwrap();
-    let head = Head { log: elsewhere.clone(), ..ledger.head().unwrap() };
-    let foreign = Checkpoint::of(&head).sign(&signer(1)).unwrap();
+    let head = TreeHead { log: elsewhere.clone(), ..ledger.head().unwrap() };
+    let foreign = Checkpoint::from_head(&head).sign(&signer(1)).unwrap();
     assert!(trust.open(&foreign).is_err());
     // Nor does it sign a text that names the other log.
     let mut misnamed = note.signatures()[0].clone();
     misnamed.bytes = signer(1).sign_text(foreign.text()).unwrap().to_vec();
     let refused = trust.open(&foreign.with(misnamed));
     assert!(matches!(refused, Err(CheckpointError::KeyEnded { .. })), "{refused:?}");
-    let renamed = Trust::of(key(&elsewhere, 1));
+    let renamed = TrustPolicy::new(key(&elsewhere, 1));
     assert!(renamed.open(&note).is_err());
-    let ended = Trust { until: Some(4), ..trust.clone() };
+    let ended = TrustPolicy { until: Some(4), ..trust.clone() };
     assert!(matches!(ended.open(&note), Err(CheckpointError::KeyEnded { size: 5, .. })));
-    assert!(Trust { until: Some(5), ..trust }.open(&note).is_ok());
+    assert!(TrustPolicy { until: Some(5), ..trust }.open(&note).is_ok());
 }
 
 #[test]
@@ -291,7 +298,7 @@ fn signatures_of_other_forms_are_no_checkpoints_and_the_reverse() {
     let ledger = memory();
     fill(&ledger, 3);
     let log = ledger.head().unwrap().log;
-    let trust = Trust::of(key(&log, 1));
+    let trust = TrustPolicy::new(key(&log, 1));
     let note = signed(&ledger, 1);
     let text = note.text().as_bytes();
     let as_note = |bytes: &[u8]| {
@@ -300,16 +307,17 @@ fn signatures_of_other_forms_are_no_checkpoints_and_the_reverse() {
         note.clone().with(signature)
     };
     // The same key over the same text under any tag of ours.
-    for tag in Tag::ALL {
+    for tag in DomainTag::ALL {
         let signature = signer(1).sign(tag, text);
         assert!(trust.open(&as_note(&signature)).is_err(), "{}", tag.as_str());
         let own: [u8; 64] = note.signatures()[0].bytes.as_slice().try_into().unwrap();
         assert!(signer(1).public().verify(tag, text, &own).is_err(), "{}", tag.as_str());
     }
     // An envelope's signature.
-    let digest = Kind::Policy.digest(text);
+    let digest = DocumentKind::Policy.digest(text);
     let envelope =
-        Envelope::sign(Kind::Policy, digest, KeyId::parse("root").unwrap(), &signer(1), 1).unwrap();
+        Envelope::sign(DocumentKind::Policy, digest, KeyId::parse("root").unwrap(), &signer(1), 1)
+            .unwrap();
     let json: serde_json::Value = serde_json::from_str(&envelope.to_json().unwrap()).unwrap();
     let signature = base64(json["signature"].as_str().unwrap());
     assert!(trust.open(&as_note(&signature)).is_err());
@@ -322,7 +330,7 @@ fn signatures_of_other_forms_are_no_checkpoints_and_the_reverse() {
     let mut claimed = cosigned.signatures()[1].clone();
     claimed.bytes = [&[0; 8], note.signatures()[0].bytes.as_slice()].concat();
     let witness = VerifierKey::new(log.as_str(), KeyUse::Witness, signer(1).public()).unwrap();
-    let quorum = Trust { witnesses: vec![witness], quorum: 1, ..trust };
+    let quorum = TrustPolicy { witnesses: vec![witness], quorum: 1, ..trust };
     assert!(quorum.open(&cosigned).is_ok());
     assert!(quorum.open(&note.with(claimed)).is_err());
 }
@@ -339,7 +347,7 @@ fn a_log_is_held_against_a_checkpoint_and_the_report_says_what_that_proves() {
     let log = ledger.head().unwrap().log;
     let note = signed(&ledger, 1);
     fill(&ledger, 4);
-    let trust = Trust::of(key(&log, 1));
+    let trust = TrustPolicy::new(key(&log, 1));
     let report = verified(&ledger, &note, &trust).unwrap();
     let (proven, open) = (report.proven().join("; "), report.not_proven().join("; "));
     assert!(proven.contains("first 5 events are those of the given checkpoint"), "{proven}");
@@ -376,7 +384,7 @@ fn keys_change_through_events_and_an_old_one_counts_up_to_its_end() {
     let at = ledger.head().unwrap().size - 1;
     let (old, new) = (signed(&ledger, 1), signed(&ledger, 2));
     fill(&ledger, 3);
-    let trust = Trust::of(key(&log, 1));
+    let trust = TrustPolicy::new(key(&log, 1));
     assert_eq!(at, 6);
     assert!(verified(&ledger, &before, &trust).is_ok(), "up to its end the old key counts");
     let report = verified(&ledger, &new, &trust).unwrap();
@@ -384,8 +392,8 @@ fn keys_change_through_events_and_an_old_one_counts_up_to_its_end() {
     let refused = verified(&ledger, &old, &trust).unwrap_err();
     assert_eq!(refused.code(), "checkpoint.key_ended", "{refused}");
     // Whoever trusts the new key alone does not believe the old one.
-    assert_eq!(KeyHistory::of(&ledger).unwrap().current(), Some(&key(&log, 2)));
-    let late = Trust::of(key(&log, 2));
+    assert_eq!(KeyHistory::from_log(&ledger).unwrap().current(), Some(&key(&log, 2)));
+    let late = TrustPolicy::new(key(&log, 2));
     assert!(verified(&ledger, &new, &late).is_ok());
     assert_eq!(verified(&ledger, &before, &late).unwrap_err().code(), "checkpoint.key_ended");
     // A third key, and an end without a successor.
@@ -394,7 +402,7 @@ fn keys_change_through_events_and_an_old_one_counts_up_to_its_end() {
     assert!(verified(&ledger, &signed(&ledger, 3), &trust).is_ok());
     change_key(&ledger, &KeyChange::sign(&log, &signer(3), None, 9).unwrap());
     fill(&ledger, 1);
-    let keys = KeyHistory::of(&ledger).unwrap();
+    let keys = KeyHistory::from_log(&ledger).unwrap();
     assert_eq!((keys.keys().count(), keys.current()), (3, None));
     let revoked = verified(&ledger, &signed(&ledger, 3), &trust).unwrap_err();
     assert_eq!(revoked.code(), "checkpoint.key_ended", "{revoked}");
@@ -402,7 +410,7 @@ fn keys_change_through_events_and_an_old_one_counts_up_to_its_end() {
     change_key(&ledger, &KeyChange::declare(key(&log, 4), 9));
     let fresh = signed(&ledger, 4);
     assert_eq!(verified(&ledger, &fresh, &trust).unwrap_err().code(), "checkpoint.key_ended");
-    assert!(verified(&ledger, &fresh, &Trust::of(key(&log, 4))).is_ok());
+    assert!(verified(&ledger, &fresh, &TrustPolicy::new(key(&log, 4))).is_ok());
 }
 
 /// Cases: T7.
@@ -413,7 +421,7 @@ fn a_log_rewritten_with_an_attackers_key_is_refused() {
     change_key(&honest, &KeyChange::declare(key(&log, 1), 0));
     fill(&honest, 6);
     let kept = signed(&honest, 1);
-    let trust = Trust::of(key(&log, 1));
+    let trust = TrustPolicy::new(key(&log, 1));
     let (mine, theirs) = (key(&log, 1), key(&log, 9));
     // The attacker declares a key of their own.
     let rewritten = memory();
@@ -430,7 +438,7 @@ fn a_log_rewritten_with_an_attackers_key_is_refused() {
     // They declare the operator's key, and hand over from it with a signature of their own.
     for change in [
         KeyChange {
-            previous: Some((mine.clone(), signer(9).sign(Tag::LOG_KEY, b"x"))),
+            previous: Some((mine.clone(), signer(9).sign(DomainTag::LOG_KEY, b"x"))),
             ..KeyChange::declare(theirs.clone(), 1)
         },
         KeyChange::sign(&log, &signer(9), Some(theirs.clone()), 1).unwrap(),
@@ -441,7 +449,7 @@ fn a_log_rewritten_with_an_attackers_key_is_refused() {
         change_key(&handed, &change);
         let found = verified(&handed, &signed(&handed, 9), &trust).unwrap_err();
         assert!(
-            matches!(found, VerifyError::Event { seq: 1, fault: Fault::Key { .. } }),
+            matches!(found, VerifyError::Event { seq: 1, fault: EventFault::Key { .. } }),
             "{found}"
         );
         assert!(weaver_trace_store::verify::verify(&handed, None).is_err());
@@ -490,7 +498,7 @@ fn a_key_event_that_is_not_valid_is_a_fault_of_the_log() {
         let last = changes.len() as u64 - 1;
         let found = weaver_trace_store::verify::verify(&ledger, None).unwrap_err();
         assert!(
-            matches!(found, VerifyError::Event { seq, fault: Fault::Key { .. } } if seq == last),
+            matches!(found, VerifyError::Event { seq, fault: EventFault::Key { .. } } if seq == last),
             "{name}: {found}"
         );
     }
@@ -535,10 +543,10 @@ fn witnesses_count_once_each_and_only_trusted_ones() {
     let note = cosign(signed(&ledger, 1), "w1", &signer(11), at).unwrap();
     let note = cosign(note, "w2", &signer(12), at).unwrap();
     let stranger = cosign(note.clone(), "w3", &signer(13), at).unwrap();
-    let trust = |witnesses: Vec<VerifierKey>, quorum| Trust {
+    let trust = |witnesses: Vec<VerifierKey>, quorum| TrustPolicy {
         witnesses,
         quorum,
-        ..Trust::of(key(&log, 1))
+        ..TrustPolicy::new(key(&log, 1))
     };
     let (one, two) = (witness("w1", 11), witness("w2", 12));
     let opened = trust(vec![one.clone(), two.clone()], 2).open(&stranger).unwrap();
@@ -573,7 +581,7 @@ fn a_witness_signs_one_history_also_after_it_was_restarted() {
     let ledger = memory();
     fill(&ledger, 3);
     let log = ledger.head().unwrap().log;
-    let trust = Trust::of(key(&log, 1));
+    let trust = TrustPolicy::new(key(&log, 1));
     let by = signer(11);
     let now = Timestamp::from_micros(5_000_000);
     let mut witness = Witness::open(&path).unwrap();
@@ -584,7 +592,7 @@ fn a_witness_signs_one_history_also_after_it_was_restarted() {
     fill(&ledger, 4);
     let large = signed(&ledger, 1);
     let proof = ledger.consistency(3, 7).unwrap();
-    let refused = |witness: &mut Witness, note: &Note, proof: &[_]| {
+    let refused = |witness: &mut Witness, note: &SignedNote, proof: &[_]| {
         witness.cosign(note, proof, &trust, "w1", &by, now).unwrap_err().code()
     };
     assert_eq!(refused(&mut witness, &large, &[]), "witness.inconsistent");
@@ -594,7 +602,7 @@ fn a_witness_signs_one_history_also_after_it_was_restarted() {
     assert_eq!(witness.seen(log.as_str()).unwrap().0, 3);
     let note = witness.cosign(&large, &proof, &trust, "w1", &by, now).unwrap();
     let key = VerifierKey::new("w1", KeyUse::Witness, by.public()).unwrap();
-    assert!(Trust { witnesses: vec![key], quorum: 1, ..trust.clone() }.open(&note).is_ok());
+    assert!(TrustPolicy { witnesses: vec![key], quorum: 1, ..trust.clone() }.open(&note).is_ok());
     assert_eq!(refused(&mut witness, &small, &[]), "witness.inconsistent");
     let fork = memory();
     fill(&fork, 9);

@@ -2,12 +2,12 @@
 
 use weaver_trace_store::checkpoint::{CheckpointError, KeyEventError, ReceiptEventError};
 use weaver_trace_store::entry::HeaderError;
-use weaver_trace_store::export::{ExportError, Form};
+use weaver_trace_store::export::{ExportError, ExportFormat};
 use weaver_trace_store::merkle::Frontier;
-use weaver_trace_store::prune::{NoteError, Reason};
+use weaver_trace_store::prune::{PruneReason, PruningNoteError};
 use weaver_trace_store::query::QueryError;
 use weaver_trace_store::retention::RetentionError;
-use weaver_trace_store::verify::{Fault, Part, VerifyError};
+use weaver_trace_store::verify::{EventFault, SideTable, VerifyError};
 use weaver_types::ledger::LedgerError;
 use weaver_types::signature::SigningKey;
 use weaver_types::{LogId, Timestamp};
@@ -26,9 +26,9 @@ fn headers_notes_and_frontiers_have_their_codes() {
         assert_eq!(error.code(), code);
     }
     for (error, code) in [
-        (NoteError::Form, "pruned.form"),
-        (NoteError::Field("by"), "pruned.field"),
-        (NoteError::Newer { found: 2 }, "pruned.newer"),
+        (PruningNoteError::Form, "pruned.form"),
+        (PruningNoteError::Field("by"), "pruned.field"),
+        (PruningNoteError::Newer { found: 2 }, "pruned.newer"),
     ] {
         assert_eq!(error.code(), code);
     }
@@ -40,20 +40,20 @@ fn headers_notes_and_frontiers_have_their_codes() {
 
 #[test]
 fn every_fault_of_an_event_has_its_code_and_its_place() {
-    let newer = NoteError::Newer { found: 2 };
+    let newer = PruningNoteError::Newer { found: 2 };
     for (fault, code) in [
-        (Fault::Missing, "event.missing"),
-        (Fault::Extra, "event.extra"),
-        (Fault::Misplaced { seq: 1 }, "event.misplaced"),
-        (Fault::Leaf, "event.leaf"),
-        (Fault::Header(HeaderError::Form), "header.form"),
-        (Fault::OtherLog { log: log() }, "event.other_log"),
-        (Fault::Time, "event.time"),
-        (Fault::Commitment, "event.commitment"),
-        (Fault::Gone, "event.gone"),
-        (Fault::Note(newer), "pruned.newer"),
-        (Fault::Key { why: KeyEventError::Empty }, "event.key"),
-        (Fault::HalfGone, "event.half_gone"),
+        (EventFault::Missing, "event.missing"),
+        (EventFault::Extra, "event.extra"),
+        (EventFault::Misplaced { seq: 1 }, "event.misplaced"),
+        (EventFault::Leaf, "event.leaf"),
+        (EventFault::Header(HeaderError::Form), "header.form"),
+        (EventFault::OtherLog { log: log() }, "event.other_log"),
+        (EventFault::Time, "event.time"),
+        (EventFault::Commitment, "event.commitment"),
+        (EventFault::Gone, "event.gone"),
+        (EventFault::Note(newer), "pruned.newer"),
+        (EventFault::Key { why: KeyEventError::Empty }, "event.key"),
+        (EventFault::HalfGone, "event.half_gone"),
     ] {
         assert_eq!(fault.code(), code);
         let error = VerifyError::Event { seq: 7, fault };
@@ -74,8 +74,8 @@ fn every_reason_why_a_log_does_not_verify_has_its_code() {
         (VerifyError::Checkpoint(CheckpointError::Body("x")), "checkpoint.body", None),
         (VerifyError::Highest { stored: at(1), last: at(2) }, "verify.highest", None),
         (VerifyError::Synced { counted: 1, found: 2 }, "verify.synced", None),
-        (VerifyError::Astray { part: Part::Records }, "verify.records", None),
-        (VerifyError::Astray { part: Part::Blobs }, "verify.blobs", None),
+        (VerifyError::Astray { part: SideTable::Records }, "verify.records", None),
+        (VerifyError::Astray { part: SideTable::Blobs }, "verify.blobs", None),
         (VerifyError::Schema { names: schema }, "verify.schema", None),
         (VerifyError::Truncated { earlier: 9, stored: 4 }, "verify.truncated", Some(4)),
         (VerifyError::Forked { size: 4 }, "verify.forked", None),
@@ -84,9 +84,12 @@ fn every_reason_why_a_log_does_not_verify_has_its_code() {
         assert_eq!((error.code(), error.seq()), (code, seq), "{error}");
     }
     let said = |part| VerifyError::Astray { part }.to_string();
-    assert!(said(Part::Records).starts_with("the records are not those that were written"));
-    assert!(said(Part::Blobs).starts_with("the names of the blobs are not those that"));
-    assert_eq!((Part::Records.name(), Part::Blobs.name()), ("records", "names of the blobs"));
+    assert!(said(SideTable::Records).starts_with("the records are not those that were written"));
+    assert!(said(SideTable::Blobs).starts_with("the names of the blobs are not those that"));
+    assert_eq!(
+        (SideTable::Records.name(), SideTable::Blobs.name()),
+        ("records", "names of the blobs")
+    );
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn questions_exports_and_retentions_have_their_codes() {
     for (error, code) in [
         (RetentionError::TooYoung { rule: 0, after: 1, least: 2 }, "retention.too_young"),
         (RetentionError::TooMany { found: 2, most: 1 }, "retention.too_many"),
-        (RetentionError::By(NoteError::Field("by")), "retention.by"),
+        (RetentionError::By(PruningNoteError::Field("by")), "retention.by"),
         (RetentionError::Ledger(LedgerError::Closed), "ledger.closed"),
     ] {
         assert_eq!(error.code(), code);
@@ -171,23 +174,23 @@ fn the_index_has_its_codes() {
 #[test]
 fn forms_and_reasons_are_read_by_their_names() {
     for (form, name) in [
-        (Form::Jsonl, "jsonl"),
-        (Form::Bundle, "bundle"),
-        (Form::Otlp, "otlp"),
-        (Form::Csv, "csv"),
-        (Form::Actions, "actions"),
-        (Form::Runs, "runs"),
+        (ExportFormat::Jsonl, "jsonl"),
+        (ExportFormat::Bundle, "bundle"),
+        (ExportFormat::Otlp, "otlp"),
+        (ExportFormat::Csv, "csv"),
+        (ExportFormat::Actions, "actions"),
+        (ExportFormat::Runs, "runs"),
     ] {
-        assert_eq!((form.as_str(), Form::parse(name)), (name, Some(form)));
+        assert_eq!((form.as_str(), ExportFormat::parse(name)), (name, Some(form)));
     }
-    assert_eq!(Form::parse("json"), None);
+    assert_eq!(ExportFormat::parse("json"), None);
     for (reason, name) in [
-        (Reason::Age, "age"),
-        (Reason::Principal, "principal"),
-        (Reason::Tag, "tag"),
-        (Reason::Kind, "kind"),
+        (PruneReason::Age, "age"),
+        (PruneReason::Principal, "principal"),
+        (PruneReason::Tag, "tag"),
+        (PruneReason::Kind, "kind"),
     ] {
-        assert_eq!((reason.as_str(), Reason::parse(name)), (name, Some(reason)));
+        assert_eq!((reason.as_str(), PruneReason::parse(name)), (name, Some(reason)));
     }
-    assert_eq!(Reason::parse("Age"), None);
+    assert_eq!(PruneReason::parse("Age"), None);
 }

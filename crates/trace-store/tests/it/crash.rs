@@ -255,7 +255,7 @@ fn a_torn_commit_is_cut_off_and_said_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let ledger = open(&path);
-    assert_eq!((ledger.opened().events, ledger.opened().cut), (0, 0));
+    assert_eq!((ledger.open_report().events, ledger.open_report().torn_bytes), (0, 0));
     // Enough to have overwritten all that the making of the file left in its write-ahead log.
     fill(&ledger, 40);
     let wal = || std::fs::read(folder.path().join("ledger.db-wal")).unwrap();
@@ -269,9 +269,9 @@ fn a_torn_commit_is_cut_off_and_said_so() {
         let _ = std::fs::remove_file(folder.path().join("torn.db-shm"));
         std::fs::write(folder.path().join("torn.db-wal"), bytes).unwrap();
         let ledger = open(&torn);
-        let opened = ledger.opened();
+        let opened = ledger.open_report();
         assert_eq!(verify(&ledger, None).unwrap().head.size, opened.events);
-        (opened.events, opened.cut)
+        (opened.events, opened.torn_bytes)
     };
     assert_eq!(left(&after), (41, 0));
     assert_eq!(left(&before), (40, 0));
@@ -280,5 +280,9 @@ fn a_torn_commit_is_cut_off_and_said_so() {
     *changed.last_mut().unwrap() ^= 1;
     assert_eq!(left(&changed), (40, (after.len() - before.len()) as u64));
     let again = open(&torn);
-    assert_eq!((again.opened().events, again.opened().cut), (40, 0), "it is said once");
+    assert_eq!(
+        (again.open_report().events, again.open_report().torn_bytes),
+        (40, 0),
+        "it is said once"
+    );
 }

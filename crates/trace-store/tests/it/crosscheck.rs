@@ -8,12 +8,14 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use weaver_trace_store::checkpoint::{
-    Equivocation, KeyChange, KeyUse, Note as SignedNote, Receipt, Trust, VerifierKey, cosign,
-    events_of_call,
+    CallReceipt, EquivocationProof, KeyChange, KeyUse, SignedNote, TrustPolicy, VerifierKey,
+    cosign, events_of_call,
 };
 use weaver_trace_store::merkle::leaf_hash;
-use weaver_trace_store::prune::{Note, Reason};
-use weaver_trace_store::verify::{Lines, Prove, Source, TrustAnchor, line, verify_against};
+use weaver_trace_store::prune::{PruneReason, PruningNote};
+use weaver_trace_store::verify::{
+    JsonLinesLog, LogProver, LogSource, TrustAnchor, line, verify_against,
+};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
 use weaver_types::{CallId, EventKind, Random, SeededRandom, Timestamp};
@@ -53,13 +55,13 @@ impl Dice {
 /// The trust of a case, for both verifiers.
 #[derive(Clone)]
 struct Given {
-    trust: Trust,
+    trust: TrustPolicy,
     checkpoint: Option<String>,
 }
 
 impl Given {
     fn of(key: VerifierKey) -> Self {
-        Self { trust: Trust::of(key), checkpoint: None }
+        Self { trust: TrustPolicy::new(key), checkpoint: None }
     }
 
     fn with(&self, note: &SignedNote) -> Self {
@@ -67,7 +69,7 @@ impl Given {
     }
 
     fn json(&self) -> Value {
-        let Trust { log, until, witnesses, quorum } = &self.trust;
+        let TrustPolicy { log, until, witnesses, quorum } = &self.trust;
         let witnesses: Vec<String> = witnesses.iter().map(ToString::to_string).collect();
         let mut value = json!({ "key": log.to_string(), "witnesses": witnesses, "quorum": quorum });
         if let Some(until) = until {
@@ -79,7 +81,7 @@ impl Given {
         value
     }
 
-    fn verify(&self, source: &dyn Source) -> Result<(), String> {
+    fn verify(&self, source: &dyn LogSource) -> Result<(), String> {
         let note = self.checkpoint.as_ref().map(|text| SignedNote::parse(text.as_bytes()));
         let note = note.transpose().map_err(|error| error.to_string())?;
         let outside = match &note {
@@ -103,16 +105,16 @@ impl Cases {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let verdict = match kind {
             "store" => Reader::open(path).map_err(|e| text(&e)).and_then(|log| given.verify(&log)),
-            "export" => Lines::read(bytes.as_slice())
+            "export" => JsonLinesLog::read(bytes.as_slice())
                 .map_err(|e| text(&e))
                 .and_then(|log| given.verify(&log)),
-            "receipt" => Receipt::parse(&bytes)
+            "receipt" => CallReceipt::parse(&bytes)
                 .and_then(|receipt| receipt.verify(&given.trust).map(drop))
                 .map_err(|e| text(&e)),
             "checkpoint" => SignedNote::parse(&bytes)
                 .and_then(|note| given.trust.open(&note).map(drop))
                 .map_err(|e| text(&e)),
-            _ => Equivocation::parse(&bytes)
+            _ => EquivocationProof::parse(&bytes)
                 .and_then(|proof| proof.verify(&given.trust.log).map(drop))
                 .map_err(|e| text(&e)),
         };
@@ -172,7 +174,8 @@ fn build(path: &Path) -> (SqliteLedger, SignedNote, SignedNote) {
     for n in 141..270 {
         ledger.commit(called(EventKind::Outcome, &format!("call_{}", n - 130), n)).wait().unwrap();
     }
-    let note = Note::of(vec![144, 150, 151, 200], Reason::Age, "op\u{e9}rator").unwrap();
+    let note =
+        PruningNote::new(vec![144, 150, 151, 200], PruneReason::Age, "op\u{e9}rator").unwrap();
     let note = NewEvent {
         kind: EventKind::Pruned,
         payload: note.to_bytes().unwrap().into(),
@@ -186,7 +189,7 @@ fn build(path: &Path) -> (SqliteLedger, SignedNote, SignedNote) {
 
 /// Restores a backup of the ledger at `path` and appends differently; both sign under the key 2.
 /// Gives the proofs, with equal sizes and with either history the longer one.
-fn restored(path: &Path, ledger: &SqliteLedger, folder: &Path) -> Vec<Equivocation> {
+fn restored(path: &Path, ledger: &SqliteLedger, folder: &Path) -> Vec<EquivocationProof> {
     let backup = folder.join("backup");
     for suffix in ["", "-wal"] {
         let name = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
@@ -201,8 +204,8 @@ fn restored(path: &Path, ledger: &SqliteLedger, folder: &Path) -> Vec<Equivocati
     };
     let log = ledger.head().unwrap().log;
     let find = |one: &SignedNote, other: &SignedNote, larger: &SqliteLedger| {
-        let larger = Some(larger as &dyn Prove);
-        Equivocation::find(&key(&log, 2), one.clone(), other.clone(), larger).unwrap()
+        let larger = Some(larger as &dyn LogProver);
+        EquivocationProof::find(&key(&log, 2), one.clone(), other.clone(), larger).unwrap()
     };
     let (here, there) = (add(ledger, "here"), add(&other, "there"));
     let longer = add(&other, "there again");
@@ -222,7 +225,7 @@ fn a_backup_that_is_restored_and_goes_on_differently_is_proven() {
     let (ledger, _, _) = build(&path);
     let log = ledger.head().unwrap().log;
     for proof in restored(&path, &ledger, folder.path()) {
-        let read = Equivocation::parse(&proof.to_bytes().unwrap()).unwrap();
+        let read = EquivocationProof::parse(&proof.to_bytes().unwrap()).unwrap();
         assert!(read.verify(&key(&log, 2)).is_ok());
         assert!(read.verify(&key(&log, 1)).is_err());
     }
@@ -366,7 +369,7 @@ fn proofs(cases: &mut Cases, ledger: &SqliteLedger, given: &[Given], dice: &Dice
         let size = weaver_trace_store::checkpoint::Checkpoint::parse(note.text()).unwrap().size;
         let places = events_of_call(ledger, &call, size).unwrap();
         receipts.push(
-            Receipt::make(ledger, &note, &call, &places, disclose).unwrap().to_bytes().unwrap(),
+            CallReceipt::make(ledger, &note, &call, &places, disclose).unwrap().to_bytes().unwrap(),
         );
     }
     let fork = tempfile::tempdir().unwrap();
@@ -379,11 +382,12 @@ fn proofs(cases: &mut Cases, ledger: &SqliteLedger, given: &[Given], dice: &Dice
     let mut forks = Vec::new();
     for size in [4_u64, 64, 99, 100] {
         let root = weaver_types::Digest::from_bytes(other.root(size).unwrap());
-        let head = weaver_types::ledger::Head { log: log.clone(), size, root };
-        let note = weaver_trace_store::checkpoint::Checkpoint::of(&head).sign(&signer(1)).unwrap();
+        let head = weaver_types::ledger::TreeHead { log: log.clone(), size, root };
+        let note =
+            weaver_trace_store::checkpoint::Checkpoint::from_head(&head).sign(&signer(1)).unwrap();
         let early = SignedNote::parse(early.as_bytes()).unwrap();
         forks.push(
-            Equivocation::find(&key(&log, 1), note, early, Some(ledger))
+            EquivocationProof::find(&key(&log, 1), note, early, Some(ledger))
                 .unwrap()
                 .to_bytes()
                 .unwrap(),
@@ -396,11 +400,15 @@ fn proofs(cases: &mut Cases, ledger: &SqliteLedger, given: &[Given], dice: &Dice
     let at = Timestamp::from_micros(1_700_000_000_000_000);
     let note = cosign(SignedNote::parse(early.as_bytes()).unwrap(), "w1", &signer(11), at).unwrap();
     let witnesses = vec![VerifierKey::new("w1", KeyUse::Witness, signer(11).public()).unwrap()];
-    let strict =
-        Given { trust: Trust { witnesses, quorum: 1, ..given[0].trust.clone() }, checkpoint: None };
+    let strict = Given {
+        trust: TrustPolicy { witnesses, quorum: 1, ..given[0].trust.clone() },
+        checkpoint: None,
+    };
     let stranger = Given::of(key(&log, 9));
-    let ended =
-        Given { trust: Trust { until: Some(100), ..given[0].trust.clone() }, checkpoint: None };
+    let ended = Given {
+        trust: TrustPolicy { until: Some(100), ..given[0].trust.clone() },
+        checkpoint: None,
+    };
     let mut files: Vec<(&str, Vec<u8>)> =
         vec![("checkpoint", note.to_string().into_bytes()), ("export", export)];
     files.push(("checkpoint", early.into_bytes()));

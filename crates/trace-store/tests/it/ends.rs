@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use weaver_trace_store::merkle::{
-    Frontier, Tree, empty_root, leaf_hash, verify_consistency, verify_inclusion,
+    Frontier, MerkleTree, empty_root, leaf_hash, verify_consistency, verify_inclusion,
 };
-use weaver_trace_store::prune::{Note, Reason};
+use weaver_trace_store::prune::{PruneReason, PruningNote};
 use weaver_trace_store::verify::{
-    Fault, Lines, Prove, Source, VerifyError, line, verify, verify_with,
+    EventFault, JsonLinesLog, LogProver, LogSource, VerifyError, line, verify, verify_with,
 };
 use weaver_types::ledger::{Ledger, StoredEvent};
 use weaver_types::{Digest, EventKind, Timestamp};
@@ -14,7 +14,7 @@ use weaver_types::{Digest, EventKind, Timestamp};
 use crate::support::{fill, ledger_of, memory, told};
 use crate::verification::Copied;
 
-fn event(seq: u64, fault: Fault) -> Result<(), VerifyError> {
+fn event(seq: u64, fault: EventFault) -> Result<(), VerifyError> {
     Err(VerifyError::Event { seq, fault })
 }
 
@@ -33,12 +33,12 @@ fn events_before_the_first_and_after_the_last_are_found_where_the_store_says_so(
     for (size, first, last, wanted) in [
         (5, Some(0), Some(4), Ok(())),
         (5, None, None, Ok(())),
-        (5, Some(1), Some(4), event(0, Fault::Missing)),
-        (5, Some(0), Some(5), event(5, Fault::Extra)),
-        (5, Some(0), Some(9), event(5, Fault::Extra)),
+        (5, Some(1), Some(4), event(0, EventFault::Missing)),
+        (5, Some(0), Some(5), event(5, EventFault::Extra)),
+        (5, Some(0), Some(9), event(5, EventFault::Extra)),
         (0, None, None, Ok(())),
-        (0, Some(3), Some(3), event(3, Fault::Extra)),
-        (0, Some(0), Some(0), event(0, Fault::Extra)),
+        (0, Some(3), Some(3), event(3, EventFault::Extra)),
+        (0, Some(0), Some(0), event(0, EventFault::Extra)),
     ] {
         let mut copy = copied(size);
         (copy.extent.first, copy.extent.last) = (first, last);
@@ -57,7 +57,7 @@ fn no_more_is_read_than_the_head_counts() {
 }
 
 /// The extent of the first events of a log, as it was when they were all.
-fn copied_extent(copy: &Copied, size: u64) -> weaver_trace_store::verify::Extent {
+fn copied_extent(copy: &Copied, size: u64) -> weaver_trace_store::verify::LogExtent {
     let mut frontier = Frontier::default();
     let rows = &copy.rows[..usize::try_from(size).unwrap()];
     rows.iter().for_each(|row| frontier.push(*row.leaf.as_bytes()));
@@ -104,21 +104,21 @@ fn half_an_event_a_short_salt_and_a_bad_note_are_faults() {
         act(&mut copy.rows[1].event);
         found(&copy)
     };
-    assert_eq!(change(|event| event.salt = None), event(1, Fault::HalfGone));
-    assert_eq!(change(|event| event.payload = None), event(1, Fault::HalfGone));
+    assert_eq!(change(|event| event.salt = None), event(1, EventFault::HalfGone));
+    assert_eq!(change(|event| event.payload = None), event(1, EventFault::HalfGone));
     let short = change(|event| event.salt.as_mut().unwrap().truncate(15));
-    assert_eq!(short, event(1, Fault::Commitment));
+    assert_eq!(short, event(1, EventFault::Commitment));
     // One that is never pruned is missed at once, whatever stands behind it.
     let loaded = ledger_of(&[told(EventKind::PolicyLoaded, 1, ("", ""), &json!({}))]);
     let mut copy = Copied::from(&loaded);
     (copy.rows[0].event.salt, copy.rows[0].event.payload) = (None, None);
-    assert_eq!(found(&copy), event(0, Fault::Gone));
+    assert_eq!(found(&copy), event(0, EventFault::Gone));
 }
 
 #[test]
 fn a_note_tells_of_events_before_it_alone() {
     let note = |seqs: Vec<u64>| {
-        let bytes = Note::of(seqs, Reason::Age, "x").unwrap().to_bytes().unwrap();
+        let bytes = PruningNote::new(seqs, PruneReason::Age, "x").unwrap().to_bytes().unwrap();
         serde_json::from_slice(&bytes).unwrap()
     };
     let log = |notes: &[Vec<u64>]| {
@@ -140,14 +140,14 @@ fn a_note_tells_of_events_before_it_alone() {
     assert_eq!((report.pruned, report.last_at), (3, Some(Timestamp::from_micros(1))));
     let mut copy = Copied::from(&pruned);
     (copy.rows[3].event.salt, copy.rows[3].event.payload) = (None, None);
-    assert_eq!(found(&copy), event(3, Fault::Gone), "no note names it");
+    assert_eq!(found(&copy), event(3, EventFault::Gone), "no note names it");
 }
 
 #[test]
 fn a_store_that_keeps_nothing_beside_its_log_says_so() {
     let copy = copied(2);
     assert_eq!(copy.tile(0, 0), Ok(None));
-    assert_eq!(copy.astray(), Ok(None));
+    assert_eq!(copy.tampered_table(), Ok(None));
     assert_eq!(copy.foreign_objects(), Ok(None));
     assert_eq!(copy.keeps_tiles(), Ok(false));
     let mut seen = Vec::new();
@@ -183,7 +183,7 @@ fn the_empty_tree_is_the_beginning_of_every_tree_and_of_no_other() {
 
 #[test]
 fn a_proof_with_a_hash_too_many_or_too_few_proves_nothing() {
-    let mut tree = Tree::default();
+    let mut tree = MerkleTree::default();
     (0..13_u64).for_each(|n| tree.push(leaf_hash(&n.to_be_bytes())));
     let root = tree.root(13).unwrap();
     for index in 0..13_u64 {
@@ -219,7 +219,7 @@ fn what_is_no_export_is_named_by_its_line() {
     let lines: Vec<Vec<u8>> =
         ledger.events(0, 9).unwrap().iter().map(|event| line(event).unwrap()).collect();
     let whole = lines.join(&b'\n');
-    let read = |bytes: &[u8]| Lines::read(bytes).map_err(|error| error.to_string());
+    let read = |bytes: &[u8]| JsonLinesLog::read(bytes).map_err(|error| error.to_string());
     let back = read(&whole).unwrap();
     assert_eq!(back.extent().unwrap().head, ledger.head().unwrap());
     assert_eq!(back.extent().unwrap().last, Some(2));
@@ -260,7 +260,7 @@ fn the_largest_payload_is_read_back_whatever_its_characters() {
     let event = ledger.events(0, 1).unwrap().remove(0);
     assert_eq!(event.payload.as_ref().unwrap().len(), weaver_types::ledger::MAX_PAYLOAD);
     let line = line(&event).unwrap();
-    let lines = Lines::read(line.as_slice()).unwrap();
+    let lines = JsonLinesLog::read(line.as_slice()).unwrap();
     assert_eq!(lines.extent().unwrap().head, ledger.head().unwrap());
     assert!(verify(&lines, None).is_ok());
 }

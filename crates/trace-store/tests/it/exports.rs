@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::Value;
 use weaver_trace_store::MemoryLedger;
-use weaver_trace_store::export::{Form, write};
-use weaver_trace_store::query::Filter;
-use weaver_trace_store::verify::{Lines, Source, verify};
+use weaver_trace_store::export::{ExportFormat, write};
+use weaver_trace_store::query::EventFilter;
+use weaver_trace_store::verify::{JsonLinesLog, LogSource, verify};
 use weaver_types::contracts::{
     Contract, Frame, Handle, PolicyDecision, RoutingDecision, TraceEvent,
 };
@@ -52,17 +52,17 @@ fn data(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/export").join(name)
 }
 
-fn filter(terms: &str) -> Filter {
-    Filter::parse([terms], Timestamp::from_micros(0)).unwrap()
+fn filter(terms: &str) -> EventFilter {
+    EventFilter::parse([terms], Timestamp::from_micros(0)).unwrap()
 }
 
-fn exported(form: Form, terms: &str) -> String {
+fn exported(form: ExportFormat, terms: &str) -> String {
     let mut out = Vec::new();
     write(&log(), None, &filter(terms), form, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-fn golden(name: &str, form: Form, terms: &str) -> String {
+fn golden(name: &str, form: ExportFormat, terms: &str) -> String {
     let text = exported(form, terms);
     if std::env::var_os("WEAVER_BLESS").is_some() {
         fs::write(data(name), &text).unwrap();
@@ -74,21 +74,21 @@ fn golden(name: &str, form: Form, terms: &str) -> String {
 
 #[test]
 fn json_lines_are_the_log_itself() {
-    let text = golden("log.jsonl", Form::Jsonl, "");
-    let lines = Lines::read(text.as_bytes()).unwrap();
+    let text = golden("log.jsonl", ExportFormat::Jsonl, "");
+    let lines = JsonLinesLog::read(text.as_bytes()).unwrap();
     let log = log();
     verify(&lines, Some(&log.head().unwrap())).unwrap();
     assert_eq!(lines.extent().unwrap().head, log.head().unwrap());
     let changed = text.replacen("run the report", "run the rapport", 1);
-    assert!(verify(&Lines::read(changed.as_bytes()).unwrap(), None).is_err());
+    assert!(verify(&JsonLinesLog::read(changed.as_bytes()).unwrap(), None).is_err());
     // A part of the log has the same lines.
-    let part = exported(Form::Jsonl, "event:call.refused");
+    let part = exported(ExportFormat::Jsonl, "event:call.refused");
     assert!(part.lines().count() == 1 && part.lines().all(|line| text.lines().any(|l| l == line)));
 }
 
 #[test]
 fn a_bundle_holds_valid_contracts_and_every_decision_has_its_event() {
-    let text = golden("bundle.json", Form::Bundle, "run:run_golden");
+    let text = golden("bundle.json", ExportFormat::Bundle, "run:run_golden");
     let bundle: Value = serde_json::from_str(&text).unwrap();
     for (name, required) in [("bundle_id", 1), ("routing_decision", 2)] {
         assert!(!bundle[name].is_null(), "{name} {required}");
@@ -122,14 +122,15 @@ fn a_bundle_is_of_one_known_run() {
         [("", "export.no_run"), ("run:run_*", "export.no_run"), ("run:run_none", "export.nothing")]
     {
         let mut out = Vec::new();
-        let error = write(&log(), None, &filter(terms), Form::Bundle, &mut out).unwrap_err();
+        let error =
+            write(&log(), None, &filter(terms), ExportFormat::Bundle, &mut out).unwrap_err();
         assert_eq!((error.code(), out.len()), (code, 0), "{terms}");
     }
 }
 
 #[test]
 fn a_table_has_no_formulas() {
-    let text = golden("table.csv", Form::Csv, "");
+    let text = golden("table.csv", ExportFormat::Csv, "");
     for line in text.split("\r\n").skip(1).filter(|line| !line.is_empty()) {
         for cell in line.split(',') {
             let inner = cell.trim_start_matches('"');
@@ -141,13 +142,13 @@ fn a_table_has_no_formulas() {
 
 #[test]
 fn actions_and_runs_are_as_their_peers_have_them() {
-    let actions = golden("actions.jsonl", Form::Actions, "");
+    let actions = golden("actions.jsonl", ExportFormat::Actions, "");
     let types: Vec<String> = actions
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["event_type"].to_string())
         .collect();
     assert_eq!(types, ["\"deny\"", "\"invoke\"", "\"expand\"", "\"invoke\"", "\"invoke\""]);
-    let runs = golden("runs.jsonl", Form::Runs, "");
+    let runs = golden("runs.jsonl", ExportFormat::Runs, "");
     let run: Value = serde_json::from_str(runs.lines().next().unwrap()).unwrap();
     assert_eq!((&run["tool_calls"], &run["denials"]), (&3.into(), &1.into()));
 }
@@ -193,7 +194,7 @@ fn conforms(value: &Value, message: &str) {
 
 #[test]
 fn spans_are_otlp_json() {
-    let text = golden("spans.otlp.json", Form::Otlp, "");
+    let text = golden("spans.otlp.json", ExportFormat::Otlp, "");
     let traces: Value = serde_json::from_str(&text).unwrap();
     conforms(&traces, "TracesData");
     let spans = traces["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
@@ -224,7 +225,8 @@ fn spans_are_otlp_json() {
         }
     }
     // The trace is the one that the run was begun with, whatever part of the run is asked for.
-    let part: Value = serde_json::from_str(&exported(Form::Otlp, "event:call.refused")).unwrap();
+    let part: Value =
+        serde_json::from_str(&exported(ExportFormat::Otlp, "event:call.refused")).unwrap();
     let trace = &part["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"];
     assert_eq!(trace, "0123456789abcdef0123456789abcdef");
 }

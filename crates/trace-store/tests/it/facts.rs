@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use weaver_trace_store::query::Facts;
-use weaver_trace_store::verify::Source;
+use weaver_trace_store::query::EventFacts;
+use weaver_trace_store::verify::LogSource;
 use weaver_types::ledger::StoredEvent;
 use weaver_types::{EventKind, Timestamp};
 
@@ -15,14 +15,14 @@ fn stored(kind: EventKind, payload: &Value) -> StoredEvent {
     log.rows(0, 1).unwrap().remove(0).event
 }
 
-fn facts(payload: &Value) -> Facts {
-    Facts::of(&stored(EventKind::Intent, payload))
+fn facts(payload: &Value) -> EventFacts {
+    EventFacts::from_event(&stored(EventKind::Intent, payload))
 }
 
 #[test]
 fn header_and_payload_are_read_as_they_are_stored() {
     let mut event = stored(EventKind::Intent, &json!({"n": 1}));
-    let whole = Facts::of(&event);
+    let whole = EventFacts::from_event(&event);
     assert_eq!(
         (whole.kind(), whole.at()),
         (Some(EventKind::Intent), Some(Timestamp::from_micros(42)))
@@ -31,11 +31,11 @@ fn header_and_payload_are_read_as_they_are_stored() {
     assert_eq!((whole.payload.clone(), whole.seq), (Some(json!({"n": 1})), 0));
     event.payload = Some(b"no \xff json".to_vec());
     event.header = b"{}".to_vec();
-    let broken = Facts::of(&event);
+    let broken = EventFacts::from_event(&event);
     assert_eq!(broken.payload, Some(json!("no \u{fffd} json")));
     assert_eq!((broken.kind(), broken.at(), broken.run(), broken.call()), (None, None, None, None));
     event.payload = None;
-    let pruned = Facts::of(&event);
+    let pruned = EventFacts::from_event(&event);
     assert_eq!(
         (pruned.payload.as_ref(), pruned.principal(), pruned.reasons().len()),
         (None, None, 0)
@@ -44,33 +44,41 @@ fn header_and_payload_are_read_as_they_are_stored() {
 
 #[test]
 fn each_fact_stands_in_its_place_or_in_the_second_one() {
-    type Fact = fn(&Facts) -> Option<&str>;
+    type Fact = fn(&EventFacts) -> Option<&str>;
     let rows: [(Fact, Value, Option<&str>); 20] = [
         (
-            Facts::principal,
+            EventFacts::principal,
             json!({"principal": "ann", "fields": {"principal": "bob"}}),
             Some("ann"),
         ),
-        (Facts::principal, json!({"principal": "", "fields": {"principal": "bob"}}), Some("bob")),
-        (Facts::principal, json!({"principal": 7}), None),
-        (Facts::capability, json!({"capability": "files.read"}), Some("files.read")),
-        (Facts::capability, json!({"capability": ""}), None),
         (
-            Facts::request,
+            EventFacts::principal,
+            json!({"principal": "", "fields": {"principal": "bob"}}),
+            Some("bob"),
+        ),
+        (EventFacts::principal, json!({"principal": 7}), None),
+        (EventFacts::capability, json!({"capability": "files.read"}), Some("files.read")),
+        (EventFacts::capability, json!({"capability": ""}), None),
+        (
+            EventFacts::request,
             json!({"request": "apr_1", "released_by": {"request": "apr_2"}}),
             Some("apr_1"),
         ),
-        (Facts::request, json!({"released_by": {"request": "apr_2"}}), Some("apr_2")),
-        (Facts::request, json!({}), None),
-        (Facts::handle, json!({"handle": "hdl_1", "frame": {"handle": "hdl_2"}}), Some("hdl_1")),
-        (Facts::handle, json!({"frame": {"handle": "hdl_2"}}), Some("hdl_2")),
-        (Facts::handle, json!({"frame": "hdl_2"}), None),
-        (Facts::token, json!({"token": "tok_1"}), Some("tok_1")),
-        (Facts::token, json!({}), None),
-        (Facts::verdict, json!({"verdict": "deny"}), Some("deny")),
-        (Facts::verdict, json!({}), None),
-        (Facts::reason, json!({"reason": "rule_allow"}), Some("rule_allow")),
-        (Facts::reason, json!({"checks": [{"reason": "x"}]}), None),
+        (EventFacts::request, json!({"released_by": {"request": "apr_2"}}), Some("apr_2")),
+        (EventFacts::request, json!({}), None),
+        (
+            EventFacts::handle,
+            json!({"handle": "hdl_1", "frame": {"handle": "hdl_2"}}),
+            Some("hdl_1"),
+        ),
+        (EventFacts::handle, json!({"frame": {"handle": "hdl_2"}}), Some("hdl_2")),
+        (EventFacts::handle, json!({"frame": "hdl_2"}), None),
+        (EventFacts::token, json!({"token": "tok_1"}), Some("tok_1")),
+        (EventFacts::token, json!({}), None),
+        (EventFacts::verdict, json!({"verdict": "deny"}), Some("deny")),
+        (EventFacts::verdict, json!({}), None),
+        (EventFacts::reason, json!({"reason": "rule_allow"}), Some("rule_allow")),
+        (EventFacts::reason, json!({"checks": [{"reason": "x"}]}), None),
         (|f| f.text(&["a", "b"]), json!({"a": {"b": "c"}}), Some("c")),
         (|f| f.text(&["a", "b"]), json!({"a": {"b": ""}}), None),
         (|f| f.text(&[]), json!("whole"), Some("whole")),
@@ -101,7 +109,11 @@ fn a_call_ends_as_its_outcome_says() {
         (EventKind::OutcomeUnknown, json!({"success": true}), Some("unknown")),
         (EventKind::Intent, json!({"success": true}), None),
     ] {
-        assert_eq!(Facts::of(&stored(kind, &payload)).outcome(), wanted, "{kind} {payload}");
+        assert_eq!(
+            EventFacts::from_event(&stored(kind, &payload)).outcome(),
+            wanted,
+            "{kind} {payload}"
+        );
     }
 }
 

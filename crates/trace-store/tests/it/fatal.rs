@@ -149,7 +149,7 @@ fn a_reader_that_stays_bounds_what_is_taken_and_its_end_frees_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let log = folder.path().join("ledger.db-wal");
-    let options = OpenOptions { max_log: MOST, ..OpenOptions::default() };
+    let options = OpenOptions { max_wal_bytes: MOST, ..OpenOptions::default() };
     let ledger = SqliteLedger::open(&path, options).unwrap();
     fill(&ledger, 1);
     let other = rusqlite::Connection::open(&path).unwrap();

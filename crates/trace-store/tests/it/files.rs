@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use weaver_trace_store::verify::{Prove, Source, VerifyError, verify};
+use weaver_trace_store::verify::{LogProver, LogSource, VerifyError, verify};
 use weaver_trace_store::{
     MemoryRecords, OpenOptions, Reader, RecordsOptions, SqliteLedger, SqliteRecords,
 };
 use weaver_types::ledger::{
-    Batch, BlobStore, BlobUse, Durability, Ledger, LedgerError, Namespace, Put, Record, RecordKey,
-    RecordStore,
+    Batch, BlobReference, BlobStore, Durability, Ledger, LedgerError, Namespace, Record, RecordKey,
+    RecordStore, RecordWrite,
 };
 use weaver_types::{ManualClock, Tenant, Timestamp};
 
@@ -27,11 +27,11 @@ fn change(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
-fn put(key: RecordKey, value: &[u8], expires_at: Option<i64>) -> Put {
-    Put { key, value: value.to_vec(), expires_at: expires_at.map(Timestamp::from_micros) }
+fn put(key: RecordKey, value: &[u8], expires_at: Option<i64>) -> RecordWrite {
+    RecordWrite { key, value: value.to_vec(), expires_at: expires_at.map(Timestamp::from_micros) }
 }
 
-fn writing(put: Vec<Put>) -> Batch {
+fn writing(put: Vec<RecordWrite>) -> Batch {
     Batch { put, ..Batch::new(Durability::Os) }
 }
 
@@ -208,7 +208,7 @@ fn a_record_that_is_written_again_without_its_blob_names_it_no_more() {
     let ledger = open(&path);
     let [kept, gone] = ["kept", "gone"].map(|text| ledger.blobs().put(text.as_bytes()).unwrap());
     for (id, blob) in [("a", kept), ("b", gone)] {
-        let blobs = vec![BlobUse { key: key(id), blob }];
+        let blobs = vec![BlobReference { key: key(id), blob }];
         let batch = Batch { blobs, ..writing(vec![put(key(id), b"{}", None)]) };
         ledger.commit(batch).wait().unwrap();
     }

@@ -3,25 +3,27 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use weaver_trace_store::query::{Cursor, Facts, Field, Filter, MAX_WORD, Order, QueryError};
-use weaver_trace_store::verify::Source;
+use weaver_trace_store::query::{
+    EventFacts, EventFilter, EventOrder, FilterField, MAX_WORD_CHARS, PageCursor, QueryError,
+};
+use weaver_trace_store::verify::LogSource;
 use weaver_types::{EventKind, Timestamp};
 
 use crate::support::{ledger_of, told};
 
 const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
-fn parse(terms: &str) -> Result<Filter, QueryError> {
-    Filter::parse([terms], NOW)
+fn parse(terms: &str) -> Result<EventFilter, QueryError> {
+    EventFilter::parse([terms], NOW)
 }
 
 fn refused(terms: &str) -> String {
     parse(terms).unwrap_err().to_string()
 }
 
-fn facts(kind: EventKind, payload: &Value) -> Facts {
+fn facts(kind: EventKind, payload: &Value) -> EventFacts {
     let log = ledger_of(&[told(kind, NOW.micros(), ("run_1", "call_1"), payload)]);
-    Facts::of(&log.rows(0, 1).unwrap()[0].event)
+    EventFacts::from_event(&log.rows(0, 1).unwrap()[0].event)
 }
 
 #[test]
@@ -56,7 +58,7 @@ fn times_are_read_as_moments_days_and_spans() {
         assert_eq!((since.since(), since.until()), (wanted, None), "{text}");
         let until = parse(&format!("until:{text}")).unwrap();
         assert_eq!((until.since(), until.until()), (None, wanted), "{text}");
-        assert!(!since.names_fields() && !until.names_fields());
+        assert!(!since.has_field_terms() && !until.has_field_terms());
     }
     for text in ["", "h", "2w", "-2h", "2.5h", "18446744073709551615d", "1970-13-01", "soon"] {
         let said = refused(&format!("since:{text}"));
@@ -89,12 +91,12 @@ fn an_event_counts_from_the_first_moment_on_and_before_the_second() {
         (None, moment(1), true),
         (moment(0), moment(1), true),
     ] {
-        let filter = Filter::default().within(since, until);
+        let filter = EventFilter::default().within(since, until);
         assert_eq!(filter.matches(&facts), found, "{since:?} {until:?}");
     }
-    let unreadable = Facts { header: None, ..facts };
-    assert!(Filter::default().matches(&unreadable));
-    assert!(!Filter::default().within(moment(-9), None).matches(&unreadable));
+    let unreadable = EventFacts { header: None, ..facts };
+    assert!(EventFilter::default().matches(&unreadable));
+    assert!(!EventFilter::default().within(moment(-9), None).matches(&unreadable));
 }
 
 #[test]
@@ -127,15 +129,18 @@ fn quotation_marks_keep_a_term_together_and_say_that_it_is_no_field() {
     }
     assert_eq!(parse("\"weekly"), Err(QueryError::Quote));
     assert_eq!(parse("a \"b\" \""), Err(QueryError::Quote));
-    assert_eq!(parse(""), Ok(Filter::default()));
-    assert_eq!(parse("   "), Ok(Filter::default()));
+    assert_eq!(parse(""), Ok(EventFilter::default()));
+    assert_eq!(parse("   "), Ok(EventFilter::default()));
 }
 
 #[test]
 fn the_order_in_which_terms_are_written_does_not_matter() {
     let (one, other) = (parse("b run:run_1 a").unwrap(), parse("a b run:run_1").unwrap());
     assert_eq!(one, other);
-    assert_eq!(Cursor::new(3, Order::Oldest, &one), Cursor::new(3, Order::Oldest, &other));
+    assert_eq!(
+        PageCursor::new(3, EventOrder::Oldest, &one),
+        PageCursor::new(3, EventOrder::Oldest, &other)
+    );
 }
 
 #[test]
@@ -194,33 +199,33 @@ fn the_one_value_that_a_field_must_have_is_known() {
         ("principal:ann", None),
         ("", None),
     ] {
-        assert_eq!(parse(terms).unwrap().only(Field::Run), only, "{terms}");
+        assert_eq!(parse(terms).unwrap().single_value(FilterField::Run), only, "{terms}");
     }
-    let filter = Filter::default().with(Field::Run, "run_*");
-    assert_eq!(filter.only(Field::Run), Some("run_*"), "taken as it is");
-    assert!(filter.names_fields() && !Filter::default().names_fields());
+    let filter = EventFilter::default().with(FilterField::Run, "run_*");
+    assert_eq!(filter.single_value(FilterField::Run), Some("run_*"), "taken as it is");
+    assert!(filter.has_field_terms() && !EventFilter::default().has_field_terms());
 }
 
 #[test]
 fn a_cursor_says_what_is_wrong_with_it() {
     let filter = parse("verdict:deny").unwrap();
-    let cursor = Cursor::new(255, Order::Oldest, &filter).to_string();
+    let cursor = PageCursor::new(255, EventOrder::Oldest, &filter).to_string();
     assert!(cursor.starts_with("1o") && cursor.ends_with("-ff") && cursor.len() == 13, "{cursor}");
-    let newest = Cursor::new(255, Order::Newest, &filter).to_string();
+    let newest = PageCursor::new(255, EventOrder::Newest, &filter).to_string();
     assert_eq!(newest, cursor.replacen("1o", "1n", 1));
     let made = "the cursor is not one that this build made; ask without it to begin again";
     for wrong in ["", "1n00000000", "1x00000000-1", "1n0000000-1", "1n000000000-1", "1n00000000-F"]
     {
-        assert_eq!(wrong.parse::<Cursor>().unwrap_err().to_string(), made, "{wrong}");
+        assert_eq!(wrong.parse::<PageCursor>().unwrap_err().to_string(), made, "{wrong}");
     }
 }
 
 #[test]
 fn words_longer_than_the_longest_are_told_apart_by_their_beginning() {
-    let word = |end: &str| format!("{}{end}", "x".repeat(MAX_WORD));
+    let word = |end: &str| format!("{}{end}", "x".repeat(MAX_WORD_CHARS));
     let facts = facts(EventKind::Intent, &json!({"goal": word("a")}));
     assert!(parse(&word("b")).unwrap().matches(&facts));
-    assert!(!parse(&"x".repeat(MAX_WORD - 1)).unwrap().matches(&facts));
+    assert!(!parse(&"x".repeat(MAX_WORD_CHARS - 1)).unwrap().matches(&facts));
 }
 
 #[test]

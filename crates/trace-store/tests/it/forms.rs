@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use weaver_trace_store::checkpoint::{
-    Checkpoint, CheckpointError, Equivocation, KeyUse, MAX_FORM, MAX_NOTE, MAX_SIZE, Note, Receipt,
-    Trust, VerifierKey, events_of_call, events_of_call_since,
+    CallReceipt, Checkpoint, CheckpointError, EquivocationProof, KeyUse, MAX_LOG_SIZE,
+    MAX_NOTE_BYTES, MAX_PROOF_BYTES, SignedNote, TrustPolicy, VerifierKey, events_of_call,
+    events_of_call_since,
 };
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Batch, Durability, Ledger};
@@ -26,11 +27,11 @@ fn why(found: Result<impl std::fmt::Debug, CheckpointError>) -> String {
 fn a_note_has_its_largest_size() {
     let line = "\n\u{2014} k AAAAAAA=\n";
     let sized = |bytes: usize| format!("{}\n{line}", "x".repeat(bytes - line.len() - 1));
-    let most = sized(MAX_NOTE);
-    assert_eq!(most.len(), MAX_NOTE);
-    let note = Note::parse(most.as_bytes()).unwrap();
+    let most = sized(MAX_NOTE_BYTES);
+    assert_eq!(most.len(), MAX_NOTE_BYTES);
+    let note = SignedNote::parse(most.as_bytes()).unwrap();
     assert_eq!(note.to_string(), most);
-    let said = why(Note::parse(sized(MAX_NOTE + 1).as_bytes()));
+    let said = why(SignedNote::parse(sized(MAX_NOTE_BYTES + 1).as_bytes()));
     assert_eq!(said, "this is no signed note: it is larger than 64 KiB");
 }
 
@@ -50,18 +51,21 @@ fn what_is_no_note_is_told() {
         (format!("a\n\n{line}{line}").into_bytes(), "two signatures are of one key"),
     ] {
         let said = format!("this is no signed note: {wanted}");
-        assert_eq!(why(Note::parse(&bytes)), said, "{}", String::from_utf8_lossy(&bytes));
+        assert_eq!(why(SignedNote::parse(&bytes)), said, "{}", String::from_utf8_lossy(&bytes));
     }
     // The same name with another key is another signer.
     let two = format!("a\n\n{line}{}", line.replace("AAAAAAA=", "AAAAAQA="));
-    assert_eq!(Note::parse(two.as_bytes()).unwrap().signatures().len(), 2);
-    assert!(Note::parse(format!("a b\u{7f}\n\n{line}").as_bytes()).is_ok(), "not below a blank");
+    assert_eq!(SignedNote::parse(two.as_bytes()).unwrap().signatures().len(), 2);
+    assert!(
+        SignedNote::parse(format!("a b\u{7f}\n\n{line}").as_bytes()).is_ok(),
+        "not below a blank"
+    );
 }
 
 #[test]
 fn a_signature_takes_the_place_of_an_earlier_one_by_the_same_key() {
     let line = "\u{2014} k AAAAAAA=\n\u{2014} k AAAAAQA=\n\u{2014} l AAAAAAA=\n";
-    let note = Note::parse(format!("a\n\n{line}").as_bytes()).unwrap();
+    let note = SignedNote::parse(format!("a\n\n{line}").as_bytes()).unwrap();
     let mut again = note.signatures()[0].clone();
     again.bytes = vec![9];
     let note = note.with(again);
@@ -73,7 +77,7 @@ fn a_signature_takes_the_place_of_an_earlier_one_by_the_same_key() {
 #[test]
 fn what_is_no_checkpoint_is_told() {
     let of = |size: &str| format!("log_1\n{size}\n{ROOT}\n");
-    assert_eq!(Checkpoint::parse(&of("9007199254740992")).unwrap().size, MAX_SIZE);
+    assert_eq!(Checkpoint::parse(&of("9007199254740992")).unwrap().size, MAX_LOG_SIZE);
     assert_eq!(Checkpoint::parse(&format!("log_1\n0\n{EMPTY}\n")).unwrap().size, 0);
     let more = Checkpoint::parse(&format!("log_1\n3\n{ROOT}\na\nb\n")).unwrap();
     assert_eq!(more.extensions, ["a", "b"]);
@@ -166,7 +170,7 @@ fn the_events_of_a_call_are_found_among_the_places_that_are_asked_for() {
 }
 
 /// A log whose first event declares its key, with one call, and a receipt for it.
-fn receipt() -> (LogId, Receipt) {
+fn receipt() -> (LogId, CallReceipt) {
     let ledger = memory();
     let log = ledger.head().unwrap().log;
     for kind in [EventKind::Intent, EventKind::Outcome] {
@@ -176,27 +180,27 @@ fn receipt() -> (LogId, Receipt) {
     }
     let note = signed(&ledger, 1);
     let places = events_of_call(&ledger, &call("call_1"), 6).unwrap();
-    (log, Receipt::make(&ledger, &note, &call("call_1"), &places, true).unwrap())
+    (log, CallReceipt::make(&ledger, &note, &call("call_1"), &places, true).unwrap())
 }
 
 #[test]
 fn a_receipt_that_does_not_fit_says_which_event_and_why() {
     let (log, whole) = receipt();
-    let trust = Trust::of(key(&log, 1));
+    let trust = TrustPolicy::new(key(&log, 1));
     assert!(whole.verify(&trust).is_ok());
-    let changed = |change: fn(&mut Receipt)| {
+    let changed = |change: fn(&mut CallReceipt)| {
         let mut receipt = whole.clone();
         change(&mut receipt);
         why(receipt.verify(&trust))
     };
     let event =
         |index: usize, why: &str| format!("event {index} of the receipt does not fit: {why}");
-    fn rewrite(receipt: &mut Receipt, from: &str, to: &str) {
+    fn rewrite(receipt: &mut CallReceipt, from: &str, to: &str) {
         let text = String::from_utf8(receipt.events[1].header.clone()).unwrap();
         receipt.events[1].header = text.replace(from, to).into_bytes();
     }
     let commitment = "its payload is not the one its header commits to";
-    let rows: [(Edit<Receipt>, String); 10] = [
+    let rows: [(Edit<CallReceipt>, String); 10] = [
         (|r| r.events[1].header.push(b' '), event(1, "its header cannot be read")),
         (|r| rewrite(r, "log_test", "log_best"), event(1, "its header is of another log")),
         (|r| r.call = call("call_2"), event(0, "it is not of this call")),
@@ -229,11 +233,11 @@ fn a_receipt_that_does_not_fit_says_which_event_and_why() {
     let mut closed = whole.clone();
     closed.events.iter_mut().for_each(|event| event.disclosed = None);
     let report = closed.verify(&trust).unwrap();
-    assert!(report.ended() && report.events.iter().all(|event| event.payload.is_none()));
+    assert!(report.shows_end() && report.events.iter().all(|event| event.payload.is_none()));
     // Without its outcome it still proves the intent, and says that no end is shown.
     let mut open = whole;
     open.events.pop();
-    assert!(!open.verify(&trust).unwrap().ended());
+    assert!(!open.verify(&trust).unwrap().shows_end());
 }
 
 #[test]
@@ -245,10 +249,10 @@ fn a_key_event_in_a_receipt_shows_its_payload() {
     ledger.commit(Batch::new(Durability::Os).with_event(event)).wait().unwrap();
     let places = events_of_call(&ledger, &call("call_1"), 2).unwrap();
     let note = signed(&ledger, 1);
-    let mut receipt = Receipt::make(&ledger, &note, &call("call_1"), &places, false).unwrap();
+    let mut receipt = CallReceipt::make(&ledger, &note, &call("call_1"), &places, false).unwrap();
     assert!(receipt.events[0].disclosed.is_some() && receipt.events[1].disclosed.is_none());
-    let trust = Trust::of(key(&log, 1));
-    assert!(receipt.verify(&trust).unwrap().ended());
+    let trust = TrustPolicy::new(key(&log, 1));
+    assert!(receipt.verify(&trust).unwrap().shows_end());
     receipt.events[0].disclosed = None;
     let said = "event 0 of the receipt does not fit: a key event does not disclose its payload";
     assert_eq!(why(receipt.verify(&trust)), said);
@@ -262,11 +266,11 @@ fn bytes(value: &Value) -> Vec<u8> {
 fn a_receipt_as_bytes_has_so_many_events_and_hashes_and_no_other_fields() {
     let (_, receipt) = receipt();
     let whole: Value = serde_json::from_slice(&receipt.to_bytes().unwrap()).unwrap();
-    assert_eq!(Receipt::parse(&bytes(&whole)).unwrap(), receipt);
+    assert_eq!(CallReceipt::parse(&bytes(&whole)).unwrap(), receipt);
     let changed = |change: fn(&mut Value)| {
         let mut value = whole.clone();
         change(&mut value);
-        Receipt::parse(&bytes(&value)).map(drop).map_err(|error| error.to_string())
+        CallReceipt::parse(&bytes(&value)).map(drop).map_err(|error| error.to_string())
     };
     fn hashes(count: usize) -> Value {
         vec![Value::from(ROOT); count].into()
@@ -318,14 +322,14 @@ fn a_receipt_as_bytes_has_so_many_events_and_hashes_and_no_other_fields() {
         assert_eq!(changed(change), wanted, "row {at}");
     }
     let written = receipt.to_bytes().unwrap();
-    assert!(Receipt::parse(&[&written[..], b"\n"].concat()).is_ok());
+    assert!(CallReceipt::parse(&[&written[..], b"\n"].concat()).is_ok());
     let spaced = [b"{ ", &written[1..]].concat();
     let said = "the receipt is malformed: it is not canonical JSON";
-    assert_eq!(why(Receipt::parse(&spaced)), said);
-    assert_eq!(why(Receipt::parse(b"[]")), "the receipt is malformed: it is no JSON object");
+    assert_eq!(why(CallReceipt::parse(&spaced)), said);
+    assert_eq!(why(CallReceipt::parse(b"[]")), "the receipt is malformed: it is no JSON object");
     let said = "the receipt is malformed: it is larger than 16 MiB";
-    assert_eq!(why(Receipt::parse(&vec![b' '; MAX_FORM + 1])), said);
-    assert_ne!(why(Receipt::parse(&vec![b' '; MAX_FORM])), said);
+    assert_eq!(why(CallReceipt::parse(&vec![b' '; MAX_PROOF_BYTES + 1])), said);
+    assert_ne!(why(CallReceipt::parse(&vec![b' '; MAX_PROOF_BYTES])), said);
     let mut binary = receipt;
     binary.events[0].header.push(0xff);
     let said = "the receipt is malformed: a header or payload is not UTF-8";
@@ -343,9 +347,9 @@ fn two_checkpoints_that_do_not_conflict_prove_nothing() {
     fill(&one, 2);
     fill(&other, 2);
     let (late, rival_late) = (signed(&one, 1), signed(&other, 1));
-    let find = |a: &Note, b: &Note, log: Option<&weaver_trace_store::MemoryLedger>| {
-        let log = log.map(|log| log as &dyn weaver_trace_store::verify::Prove);
-        Equivocation::find(&own, a.clone(), b.clone(), log)
+    let find = |a: &SignedNote, b: &SignedNote, log: Option<&weaver_trace_store::MemoryLedger>| {
+        let log = log.map(|log| log as &dyn weaver_trace_store::verify::LogProver);
+        EquivocationProof::find(&own, a.clone(), b.clone(), log)
     };
     let none = |why: &str| format!("no equivocation is proven: {why}");
     assert_eq!(why(find(&early, &early, None)), none("the checkpoints agree"));
@@ -365,10 +369,10 @@ fn two_checkpoints_that_do_not_conflict_prove_nothing() {
         let proof = find(a, b, log).unwrap();
         let conflict = proof.verify(&own).unwrap();
         assert!(conflict.first.size == 3 && conflict.second.size >= 3);
-        assert_eq!(Equivocation::parse(&proof.to_bytes().unwrap()).unwrap(), proof);
+        assert_eq!(EquivocationProof::parse(&proof.to_bytes().unwrap()).unwrap(), proof);
         // Turned round it proves nothing, unless both are of one size.
         let (first, second) = (proof.second.clone(), proof.first.clone());
-        let turned = Equivocation { first, second, ..proof };
+        let turned = EquivocationProof { first, second, ..proof };
         match log {
             None => assert!(turned.verify(&own).is_ok()),
             Some(_) => {
@@ -378,11 +382,14 @@ fn two_checkpoints_that_do_not_conflict_prove_nothing() {
         }
     }
     let same = find(&rival, &late, Some(&one)).unwrap();
-    let agreed = Equivocation { first: early.clone(), ..same.clone() };
+    let agreed = EquivocationProof { first: early.clone(), ..same.clone() };
     assert_eq!(why(agreed.verify(&own)), none("the checkpoints agree"));
-    let bare = Equivocation { prefix: None, ..same.clone() };
+    let bare = EquivocationProof { prefix: None, ..same.clone() };
     assert_eq!(why(bare.verify(&own)), none("two sizes need a proof"));
-    let zero =
-        Equivocation { first: empty, prefix: Some((Digest::from_bytes([1; 32]), vec![])), ..same };
+    let zero = EquivocationProof {
+        first: empty,
+        prefix: Some((Digest::from_bytes([1; 32]), vec![])),
+        ..same
+    };
     assert_eq!(why(zero.verify(&own)), none("the first checkpoint is not the smaller one"));
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use weaver_trace_store::checkpoint::{KeyChange, VerifierKey};
 use weaver_trace_store::merkle::{verify_consistency, verify_inclusion};
-use weaver_trace_store::prune::{Note, Reason};
-use weaver_trace_store::verify::{Prove, verify};
+use weaver_trace_store::prune::{PruneReason, PruningNote};
+use weaver_trace_store::verify::{LogProver, verify};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, BlobStore, Durability, Ledger, NewEvent, Record};
 use weaver_types::signature::SigningKey;
@@ -60,7 +60,8 @@ fn write_the_golden_store() {
         let level = if n % 50 == 0 { Durability::Disk } else { Durability::Os };
         ledger.commit(Batch::new(level).with_event(event)).wait().unwrap();
     }
-    let note = Note::of(vec![3, 4, 5, 9], Reason::Age, "golden").unwrap().to_bytes().unwrap();
+    let note =
+        PruningNote::new(vec![3, 4, 5, 9], PruneReason::Age, "golden").unwrap().to_bytes().unwrap();
     let note =
         NewEvent { kind: EventKind::Pruned, payload: note.into(), ..event(2_000, "".into()) };
     let pruned = Batch::new(Durability::Disk).with_event(note);
@@ -98,7 +99,7 @@ fn the_store_of_format_2_is_read_verified_proven_and_continued() {
 }
 
 /// Every event is proven, and so is every size before.
-fn proves(log: &dyn Prove) {
+fn proves(log: &dyn LogProver) {
     let head = log.extent().unwrap().head;
     let root = *head.root.as_bytes();
     for seq in 0..head.size {

@@ -2,8 +2,8 @@
 
 use rusqlite::Connection;
 use weaver_trace_store::SqliteLedger;
-use weaver_trace_store::index::{Index, IndexCheck, Status};
-use weaver_trace_store::query::Lookup;
+use weaver_trace_store::index::{Index, IndexCheck, IndexStatus};
+use weaver_trace_store::query::CandidateLookup;
 
 use crate::made_up;
 use crate::support::open;
@@ -69,7 +69,7 @@ fn an_index_that_names_another_log_leaf_or_place_is_not_used() {
 fn only_whole_blocks_have_sums() {
     let (store, index) = Store::indexed(2_500);
     let status = index.status(&store.ledger).unwrap();
-    assert_eq!(status, Status { position: 2_500, size: 2_500 });
+    assert_eq!(status, IndexStatus { position: 2_500, size: 2_500 });
     assert_eq!(index.position(), 2_500);
     for (first, wanted) in [
         (0, Some((1_000, 1_000))),
@@ -93,12 +93,12 @@ fn a_step_takes_in_no_more_than_one_block_and_catching_up_tells_how_far_it_is() 
     let store = Store::of(2_100);
     let index = Index::open(store.path(), &store.ledger).unwrap();
     let step = || index.step(&store.ledger).unwrap();
-    assert_eq!(step(), Status { position: 1_000, size: 2_100 });
+    assert_eq!(step(), IndexStatus { position: 1_000, size: 2_100 });
     let mut told = Vec::new();
     let done = index.catch_up(&store.ledger, &mut |at, aim| told.push((at, aim))).unwrap();
-    assert_eq!(done, Status { position: 2_100, size: 2_100 });
+    assert_eq!(done, IndexStatus { position: 2_100, size: 2_100 });
     assert_eq!(told, [(2_000, 2_100), (2_100, 2_100)]);
-    assert_eq!(step(), Status { position: 2_100, size: 2_100 });
+    assert_eq!(step(), IndexStatus { position: 2_100, size: 2_100 });
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ct_merkle::mem_backed_tree::MemoryBackedTree;
 use serde_json::Value;
 use sha2::Sha256;
 use weaver_trace_store::merkle::{
-    Frontier, Hash, Tree, leaf_hash, verify_consistency, verify_inclusion,
+    Frontier, Hash, MerkleTree, leaf_hash, verify_consistency, verify_inclusion,
 };
 
 fn vectors() -> Value {
@@ -32,7 +32,7 @@ fn path(value: &Value) -> Vec<Hash> {
 #[test]
 fn all_704_vectors_come_out_as_labelled() {
     let vectors = vectors();
-    let mut tree = Tree::default();
+    let mut tree = MerkleTree::default();
     leaves(&vectors).iter().for_each(|leaf| tree.push(leaf_hash(leaf)));
     let cases = vectors["vectors"].as_array().unwrap();
     assert_eq!(cases.len(), 704);
@@ -62,7 +62,7 @@ fn all_704_vectors_come_out_as_labelled() {
 #[test]
 fn an_independent_crate_gives_the_same_roots_and_proofs() {
     let leaves = leaves(&vectors());
-    let (mut ours, mut frontier) = (Tree::default(), Frontier::default());
+    let (mut ours, mut frontier) = (MerkleTree::default(), Frontier::default());
     let mut theirs = MemoryBackedTree::<Sha256, Vec<u8>>::new();
     for (old, leaf) in leaves.iter().enumerate() {
         ours.push(leaf_hash(leaf));
@@ -84,7 +84,7 @@ fn an_independent_crate_gives_the_same_roots_and_proofs() {
 #[test]
 fn nothing_stands_behind_the_last_leaf() {
     for size in 1..40_u64 {
-        let mut tree = Tree::default();
+        let mut tree = MerkleTree::default();
         (0..size).for_each(|n| tree.push(leaf_hash(&n.to_be_bytes())));
         let root = tree.root(size).unwrap();
         for index in 0..size {
@@ -100,7 +100,7 @@ fn nothing_stands_behind_the_last_leaf() {
 
 #[test]
 fn a_root_is_no_leaf_of_a_larger_tree() {
-    let mut tree = Tree::default();
+    let mut tree = MerkleTree::default();
     for size in 1..40_u64 {
         tree.push(leaf_hash(&size.to_be_bytes()));
         let root = tree.root(size).unwrap();
@@ -113,7 +113,7 @@ fn a_root_is_no_leaf_of_a_larger_tree() {
 
 #[test]
 fn trees_of_one_size_need_no_path_and_take_none() {
-    let mut tree = Tree::default();
+    let mut tree = MerkleTree::default();
     for size in 1..40_u64 {
         tree.push(leaf_hash(&size.to_be_bytes()));
         let root = tree.root(size).unwrap();

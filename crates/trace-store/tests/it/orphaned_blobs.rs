@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use weaver_trace_store::SqliteLedger;
 use weaver_types::Timestamp;
-use weaver_types::ledger::{Batch, BlobId, BlobStore, BlobUse, Durability, Ledger, LedgerError};
+use weaver_types::ledger::{
+    Batch, BlobId, BlobReference, BlobStore, Durability, Ledger, LedgerError,
+};
 
 use crate::support::{event, key, open};
 
@@ -17,7 +19,7 @@ const PLACE: &str = "WEAVER_TEST_LITTER_LEDGER";
 
 /// A batch whose record names a blob.
 fn naming(id: &str, blob: BlobId) -> Batch {
-    let blobs = vec![BlobUse { key: key(id), blob }];
+    let blobs = vec![BlobReference { key: key(id), blob }];
     Batch { blobs, ..Batch::new(Durability::Os).create(key(id), b"{}".to_vec(), None) }
 }
 

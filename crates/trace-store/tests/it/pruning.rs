@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use weaver_trace_store::prune::{Note, Reason};
-use weaver_trace_store::verify::{Fault, VerifyError, verify};
+use weaver_trace_store::prune::{PruneReason, PruningNote};
+use weaver_trace_store::verify::{EventFault, VerifyError, verify};
 use weaver_trace_store::{MemoryLedger, Reader, SqliteLedger};
-use weaver_types::ledger::{Batch, BlobStore, Durability, Head, Ledger, NewEvent};
+use weaver_types::ledger::{Batch, BlobStore, Durability, Ledger, NewEvent, TreeHead};
 use weaver_types::{EventKind, LogId, OsRandom, Timestamp};
 
 use crate::support::{key, open};
@@ -19,7 +19,7 @@ const MARK: &str = "FORGETME";
 
 /// A batch that prunes these events and says so.
 fn pruning(seqs: &[u64]) -> Batch {
-    let note = Note::of(seqs.to_vec(), Reason::Age, "operator").unwrap();
+    let note = PruningNote::new(seqs.to_vec(), PruneReason::Age, "operator").unwrap();
     let event = NewEvent {
         kind: EventKind::Pruned,
         at: Timestamp::from_micros(1_000),
@@ -78,7 +78,7 @@ fn erased(ledger: &SqliteLedger) {
     panic!("the write-ahead log was not emptied");
 }
 
-fn reopened(path: &Path, earlier: &Head) {
+fn reopened(path: &Path, earlier: &TreeHead) {
     let report = verify(&Reader::open(path).unwrap(), Some(earlier)).unwrap();
     assert_eq!(report.head.size, earlier.size);
     drop(open(path));
@@ -103,7 +103,7 @@ fn a_pruned_log_verifies_against_an_earlier_head_and_counts_what_is_pruned() {
     let event = sqlite.events(1, 1).unwrap().remove(0);
     assert_eq!((event.salt, event.payload), (None, None));
     assert_eq!(
-        weaver_trace_store::entry::Header::parse(&event.header).unwrap().kind,
+        weaver_trace_store::entry::EventHeader::parse(&event.header).unwrap().kind,
         EventKind::Outcome
     );
     drop(sqlite);
@@ -125,7 +125,7 @@ fn a_payload_that_is_gone_without_a_note_is_found_beside_pruned_ones() {
         db.execute(gone, [seq]).unwrap();
         let reader = Reader::open(&path).unwrap();
         match verify(&reader, None) {
-            Err(VerifyError::Event { seq, fault: Fault::Gone }) => assert_eq!(seq, found),
+            Err(VerifyError::Event { seq, fault: EventFault::Gone }) => assert_eq!(seq, found),
             other => panic!("{seq}: {other:?}"),
         }
     }

@@ -6,10 +6,12 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use weaver_trace_store::index::{Index, IndexUpdater};
-use weaver_trace_store::project::Stats;
-use weaver_trace_store::prune::{Note, Reason};
-use weaver_trace_store::query::{Facts, Filter, Lookup, Order, Page, Question, ask};
-use weaver_trace_store::verify::Source;
+use weaver_trace_store::project::LogStats;
+use weaver_trace_store::prune::{PruneReason, PruningNote};
+use weaver_trace_store::query::{
+    CandidateLookup, EventFacts, EventFilter, EventOrder, LogQuery, QueryPage, ask,
+};
+use weaver_trace_store::verify::LogSource;
 use weaver_trace_store::{Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
 use weaver_types::{EventKind, Timestamp};
@@ -17,26 +19,26 @@ use weaver_types::{EventKind, Timestamp};
 use crate::made_up::{self, AT, EVERY};
 use crate::support::open;
 
-fn filter(terms: &str) -> Filter {
-    Filter::parse([terms], Timestamp::from_micros(AT)).unwrap()
+fn filter(terms: &str) -> EventFilter {
+    EventFilter::parse([terms], Timestamp::from_micros(AT)).unwrap()
 }
 
 /// Every event of the log.
-fn all(source: &dyn Source) -> Vec<Facts> {
+fn all(source: &dyn LogSource) -> Vec<EventFacts> {
     let size = source.extent().unwrap().head.size;
-    let mut found: Vec<Facts> = Vec::new();
+    let mut found: Vec<EventFacts> = Vec::new();
     while (found.len() as u64) < size {
         let rows = source.rows(found.len() as u64, 1_000).unwrap();
-        found.extend(rows.iter().map(|row| Facts::of(&row.event)));
+        found.extend(rows.iter().map(|row| EventFacts::from_event(&row.event)));
     }
     found
 }
 
 /// What a question must be answered with: every event, tested.
-fn naive(events: &[Facts], filter: &Filter, order: Order) -> Vec<u64> {
+fn naive(events: &[EventFacts], filter: &EventFilter, order: EventOrder) -> Vec<u64> {
     let fits = events.iter().filter(|facts| filter.matches(facts));
     let mut found: Vec<u64> = fits.map(|facts| facts.seq).collect();
-    if order == Order::Newest {
+    if order == EventOrder::Newest {
         found.reverse();
     }
     found
@@ -44,10 +46,10 @@ fn naive(events: &[Facts], filter: &Filter, order: Order) -> Vec<u64> {
 
 /// All pages of an answer.
 fn paged(
-    source: &dyn Source,
-    lookup: Option<&dyn Lookup>,
-    mut question: Question,
-    mut between: impl FnMut(&Page),
+    source: &dyn LogSource,
+    lookup: Option<&dyn CandidateLookup>,
+    mut question: LogQuery,
+    mut between: impl FnMut(&QueryPage),
 ) -> Vec<u64> {
     let mut found = Vec::new();
     loop {
@@ -61,8 +63,8 @@ fn paged(
     }
 }
 
-fn question(terms: &str, order: Order, limit: usize) -> Question {
-    Question { filter: filter(terms), order, after: None, limit }
+fn question(terms: &str, order: EventOrder, limit: usize) -> LogQuery {
+    LogQuery { filter: filter(terms), order, after: None, limit }
 }
 
 /// Questions of every field, some of which find nothing.
@@ -117,10 +119,10 @@ impl Store {
     }
 
     /// Every question gives what a scan of every event gives.
-    fn agrees(&self, lookup: Option<&dyn Lookup>, state: &str) {
+    fn agrees(&self, lookup: Option<&dyn CandidateLookup>, state: &str) {
         let events = all(&self.ledger);
         for terms in ASKED {
-            for order in [Order::Newest, Order::Oldest] {
+            for order in [EventOrder::Newest, EventOrder::Oldest] {
                 let wanted = naive(&events, &filter(terms), order);
                 let found = paged(&self.ledger, lookup, question(terms, order, 97), |_| {});
                 assert_eq!(found, wanted, "{state}: {terms} {order:?}");
@@ -129,8 +131,8 @@ impl Store {
         if state == "not noticed yet" {
             return;
         }
-        let all = Stats::of(&self.ledger, None, &filter(""), &mut |_, _| {}).unwrap();
-        let kept = Stats::of(&self.ledger, lookup, &filter(""), &mut |_, _| {}).unwrap();
+        let all = LogStats::from_log(&self.ledger, None, &filter(""), &mut |_, _| {}).unwrap();
+        let kept = LogStats::from_log(&self.ledger, lookup, &filter(""), &mut |_, _| {}).unwrap();
         assert_eq!(all, kept, "{state}");
     }
 }
@@ -209,9 +211,13 @@ fn noise_in_an_index_makes_no_event_up() {
         let Some(index) = Index::find(store.path(), &store.ledger) else { continue };
         for terms in ["principal:ann verdict:deny", "weekly report", "capability:files.*"] {
             let wanted: BTreeSet<u64> =
-                naive(&events, &filter(terms), Order::Oldest).into_iter().collect();
-            let found =
-                paged(&store.ledger, Some(&index), question(terms, Order::Oldest, 100), |_| {});
+                naive(&events, &filter(terms), EventOrder::Oldest).into_iter().collect();
+            let found = paged(
+                &store.ledger,
+                Some(&index),
+                question(terms, EventOrder::Oldest, 100),
+                |_| {},
+            );
             assert!(found.iter().all(|seq| wanted.contains(seq)), "page {page}: {terms}");
         }
     }
@@ -261,7 +267,7 @@ fn a_question_with_an_index_reads_only_its_answer() {
     let index = store.index();
     index.catch_up(&store.ledger, &mut |_, _| {}).unwrap();
     for (terms, most) in [("handle:hdl_9", 1), ("principal:bob verdict:deny", 52), ("nowhere", 0)] {
-        for order in [Order::Newest, Order::Oldest] {
+        for order in [EventOrder::Newest, EventOrder::Oldest] {
             let page = ask(&store.ledger, Some(&index), &question(terms, order, 50)).unwrap();
             assert!(page.read <= most, "{terms}: {} read", page.read);
             assert_eq!((page.known, page.size), (5_000, 5_000));
@@ -275,9 +281,9 @@ fn pages_of_a_long_log_do_not_shift_while_it_grows() {
     let index = store.index();
     index.catch_up(&store.ledger, &mut |_, _| {}).unwrap();
     for (terms, order) in [
-        ("principal:ann verdict:deny", Order::Newest),
-        ("weekly report", Order::Newest),
-        ("since:5d", Order::Newest),
+        ("principal:ann verdict:deny", EventOrder::Newest),
+        ("weekly report", EventOrder::Newest),
+        ("since:5d", EventOrder::Newest),
     ] {
         let wanted = naive(&all(&store.ledger), &filter(terms), order);
         assert!(wanted.len() > 100, "{terms}: {}", wanted.len());
@@ -297,8 +303,9 @@ fn pages_of_a_long_log_do_not_shift_while_it_grows() {
     }
     // In the order of the log, what came in the meantime follows at the end, once.
     let terms = "principal:ann verdict:deny";
-    let found = paged(&store.ledger, Some(&index), question(terms, Order::Oldest, 900), |_| {});
-    assert_eq!(found, naive(&all(&store.ledger), &filter(terms), Order::Oldest));
+    let found =
+        paged(&store.ledger, Some(&index), question(terms, EventOrder::Oldest, 900), |_| {});
+    assert_eq!(found, naive(&all(&store.ledger), &filter(terms), EventOrder::Oldest));
 }
 
 #[test]
@@ -311,10 +318,13 @@ fn two_processes_worth_of_builders_and_readers_agree() {
             scope.spawn(|| {
                 let reader = Reader::open(&path).unwrap();
                 let index = Index::open(&path, &reader).unwrap();
-                let wanted = naive(&all(&reader), &filter("verdict:deny"), Order::Oldest);
+                let wanted = naive(&all(&reader), &filter("verdict:deny"), EventOrder::Oldest);
                 for _ in 0..20 {
-                    let page =
-                        ask(&reader, Some(&index), &question("verdict:deny", Order::Oldest, 30));
+                    let page = ask(
+                        &reader,
+                        Some(&index),
+                        &question("verdict:deny", EventOrder::Oldest, 30),
+                    );
                     let first: Vec<u64> = page.unwrap().events.iter().map(|f| f.seq).collect();
                     assert_eq!(first, wanted[..30]);
                     match index.step(&reader) {
@@ -395,7 +405,7 @@ proptest! {
         index.catch_up(&ledger, &mut |_, _| {}).unwrap();
         made_up::append(&ledger, &events[taken..]);
         let terms = format!("{left} {}", right.unwrap_or_default());
-        let order = if newest { Order::Newest } else { Order::Oldest };
+        let order = if newest { EventOrder::Newest } else { EventOrder::Oldest };
         let wanted = naive(&all(&ledger), &filter(&terms), order);
         let asked = question(&terms, order, limit);
         prop_assert_eq!(&paged(&ledger, Some(&index), asked.clone(), |_| {}), &wanted);
@@ -408,13 +418,13 @@ fn each_field_finds_something_in_the_made_up_log() {
     let store = Store::of(EVERY * 4);
     let events = all(&store.ledger);
     for terms in ASKED.iter().filter(|terms| **terms != "nowhere") {
-        assert!(!naive(&events, &filter(terms), Order::Oldest).is_empty(), "{terms}");
+        assert!(!naive(&events, &filter(terms), EventOrder::Oldest).is_empty(), "{terms}");
     }
 }
 
 fn prune(ledger: &SqliteLedger, gone: std::ops::Range<u64>) {
     let gone: Vec<u64> = gone.collect();
-    let note = Note::of(gone.clone(), Reason::Age, "operator").unwrap();
+    let note = PruningNote::new(gone.clone(), PruneReason::Age, "operator").unwrap();
     let event = NewEvent {
         kind: EventKind::Pruned,
         at: Timestamp::from_micros(AT),
@@ -471,7 +481,7 @@ fn what_is_pruned_leaves_the_index_and_its_free_pages() {
     assert!(!held("qwzk") && !held("zqx"), "nothing is left of it");
     store.agrees(Some(&index), "pruned");
     let page =
-        ask(&store.ledger, Some(&index), &question("event:handle.resolved", Order::Newest, 9));
+        ask(&store.ledger, Some(&index), &question("event:handle.resolved", EventOrder::Newest, 9));
     assert_eq!(page.unwrap().events[0].seq, 1_542, "its header stays");
     assert_eq!(index.check(&store.ledger, &mut |_, _| {}).unwrap().wrong, 0);
 }

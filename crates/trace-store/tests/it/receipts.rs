@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 use weaver_trace_store::MemoryLedger;
 use weaver_trace_store::checkpoint::{
-    CheckpointError, Equivocation, KeyChange, Note, Receipt, Trust, events_of_call,
+    CallReceipt, CheckpointError, EquivocationProof, KeyChange, SignedNote, TrustPolicy,
+    events_of_call,
 };
-use weaver_trace_store::verify::Prove;
+use weaver_trace_store::verify::LogProver;
 use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
 use weaver_types::{CallId, EventKind, LogId};
 
@@ -35,11 +36,11 @@ fn log() -> (MemoryLedger, LogId) {
     (ledger, log)
 }
 
-fn receipt(ledger: &MemoryLedger, id: &str, disclose: bool) -> Receipt {
+fn receipt(ledger: &MemoryLedger, id: &str, disclose: bool) -> CallReceipt {
     let note = signed(ledger, 1);
     let size = ledger.head().unwrap().size;
     let places = events_of_call(ledger, &call(id), size).unwrap();
-    Receipt::make(ledger, &note, &call(id), &places, disclose).unwrap()
+    CallReceipt::make(ledger, &note, &call(id), &places, disclose).unwrap()
 }
 
 #[test]
@@ -47,16 +48,17 @@ fn a_receipt_proves_intent_and_outcome_offline() {
     let (ledger, log) = log();
     for disclose in [true, false] {
         let bytes = receipt(&ledger, "call_1", disclose).to_bytes().unwrap();
-        let report = Receipt::parse(&bytes).unwrap().verify(&Trust::of(key(&log, 1))).unwrap();
+        let report =
+            CallReceipt::parse(&bytes).unwrap().verify(&TrustPolicy::new(key(&log, 1))).unwrap();
         let events: Vec<_> = report.events.iter().map(|e| (e.header.seq, e.header.kind)).collect();
         assert_eq!(events, [(4, EventKind::Intent), (9, EventKind::Outcome)]);
-        assert!(report.ended());
+        assert!(report.shows_end());
         let payload = disclose.then(|| b"{\"of\":\"call_1\"}".to_vec());
         assert_eq!(report.events[1].payload, payload);
     }
-    let open = receipt(&ledger, "call_2", true).verify(&Trust::of(key(&log, 1))).unwrap();
-    assert!(!open.ended());
-    let other = Trust::of(key(&log, 2));
+    let open = receipt(&ledger, "call_2", true).verify(&TrustPolicy::new(key(&log, 1))).unwrap();
+    assert!(!open.shows_end());
+    let other = TrustPolicy::new(key(&log, 2));
     let refused = receipt(&ledger, "call_1", true).verify(&other).unwrap_err();
     assert_eq!(refused.code(), "checkpoint.untrusted");
 }
@@ -66,17 +68,17 @@ fn a_receipt_is_made_for_what_its_checkpoint_covers_only() {
     let (ledger, _) = log();
     let early = signed(&ledger, 1);
     let late = add(&ledger, EventKind::Outcome, "call_2");
-    let made = Receipt::make(&ledger, &early, &call("call_2"), &[5, late], true).unwrap_err();
+    let made = CallReceipt::make(&ledger, &early, &call("call_2"), &[5, late], true).unwrap_err();
     assert!(matches!(made, CheckpointError::Event { index: 1, .. }), "{made}");
     let fork = memory();
     fill(&fork, 12);
-    let made = Receipt::make(&fork, &early, &call("call_2"), &[5], true).unwrap_err();
+    let made = CallReceipt::make(&fork, &early, &call("call_2"), &[5], true).unwrap_err();
     assert!(matches!(made, CheckpointError::Inconsistent(_)), "{made}");
     // Events of another call, or none of this one's begin or end.
-    let trust = Trust::of(key(&ledger.head().unwrap().log, 1));
+    let trust = TrustPolicy::new(key(&ledger.head().unwrap().log, 1));
     for places in [&[4_u64, 5][..], &[0], &[], &[9, 4], &[4, 4]] {
         let made =
-            Receipt::make(&ledger, &signed(&ledger, 1), &call("call_1"), places, true).unwrap();
+            CallReceipt::make(&ledger, &signed(&ledger, 1), &call("call_1"), places, true).unwrap();
         assert!(made.verify(&trust).is_err(), "{places:?}");
     }
 }
@@ -92,9 +94,9 @@ fn a_receipt_carries_the_changes_of_the_key() {
     let places = events_of_call(&ledger, &call("call_1"), 4).unwrap();
     assert_eq!(places, [0, 1, 2, 3]);
     let make = |seed, places: &[u64]| {
-        Receipt::make(&ledger, &signed(&ledger, seed), &call("call_1"), places, false).unwrap()
+        CallReceipt::make(&ledger, &signed(&ledger, seed), &call("call_1"), places, false).unwrap()
     };
-    let trust = Trust::of(key(&log, 1));
+    let trust = TrustPolicy::new(key(&log, 1));
     let report = make(2, &places).verify(&trust).unwrap();
     assert_eq!((report.events.len(), report.verified.key), (2, key(&log, 2)));
     assert_eq!(make(1, &places).verify(&trust).unwrap_err().code(), "checkpoint.key_ended");
@@ -126,16 +128,17 @@ fn two_histories_under_one_key_are_proven() {
         let (first, second) = fork(common, one, other);
         let log = first.head().unwrap().log;
         let (a, b) = (signed(&first, 1), signed(&second, 1));
-        let larger: &dyn Prove = if one > other { &first } else { &second };
-        let proof = Equivocation::find(&key(&log, 1), a.clone(), b.clone(), Some(larger)).unwrap();
+        let larger: &dyn LogProver = if one > other { &first } else { &second };
+        let proof =
+            EquivocationProof::find(&key(&log, 1), a.clone(), b.clone(), Some(larger)).unwrap();
         let bytes = proof.to_bytes().unwrap();
-        let conflict = Equivocation::parse(&bytes).unwrap().verify(&key(&log, 1)).unwrap();
+        let conflict = EquivocationProof::parse(&bytes).unwrap().verify(&key(&log, 1)).unwrap();
         assert!(conflict.first.size <= conflict.second.size);
         assert_eq!(proof.prefix.is_some(), one != other);
         // Another key signed nothing.
         assert!(proof.verify(&key(&log, 2)).is_err());
         if one != other {
-            let without = Equivocation::find(&key(&log, 1), a, b, None);
+            let without = EquivocationProof::find(&key(&log, 1), a, b, None);
             assert!(matches!(without, Err(CheckpointError::NoConflict(_))), "{without:?}");
         }
     }
@@ -145,18 +148,20 @@ fn two_histories_under_one_key_are_proven() {
 fn an_honest_log_is_never_convicted() {
     let (ledger, _) = fork(20, 0, 0);
     let log = ledger.head().unwrap().log;
-    let mut notes: Vec<Note> = Vec::new();
+    let mut notes: Vec<SignedNote> = Vec::new();
     for size in 0..=20 {
         let root = weaver_types::Digest::from_bytes(ledger.root(size).unwrap());
-        let head = weaver_types::ledger::Head { log: log.clone(), size, root };
-        notes.push(weaver_trace_store::checkpoint::Checkpoint::of(&head).sign(&signer(1)).unwrap());
+        let head = weaver_types::ledger::TreeHead { log: log.clone(), size, root };
+        notes.push(
+            weaver_trace_store::checkpoint::Checkpoint::from_head(&head).sign(&signer(1)).unwrap(),
+        );
     }
     let (other, _) = fork(3, 40, 0);
     for (old, first) in notes.iter().enumerate() {
         for (new, second) in notes.iter().enumerate() {
-            for larger in [None, Some(&ledger as &dyn Prove), Some(&other)] {
+            for larger in [None, Some(&ledger as &dyn LogProver), Some(&other)] {
                 let found =
-                    Equivocation::find(&key(&log, 1), first.clone(), second.clone(), larger);
+                    EquivocationProof::find(&key(&log, 1), first.clone(), second.clone(), larger);
                 assert!(matches!(found, Err(CheckpointError::NoConflict(_))), "{old} {new}");
             }
             // Roots and paths that an accuser makes up.
@@ -168,7 +173,8 @@ fn an_honest_log_is_never_convicted() {
                     }
                     Err(_) => None,
                 };
-                let made = Equivocation { first: first.clone(), second: second.clone(), prefix };
+                let made =
+                    EquivocationProof { first: first.clone(), second: second.clone(), prefix };
                 assert!(made.verify(&key(&log, 1)).is_err(), "{old} {new} {size}");
             }
         }
@@ -199,15 +205,15 @@ proptest! {
         let changed = mutated(&whole, place, with, how);
         // A line feed at the end is no part of the form.
         let inert = changed.strip_suffix(b"\n") == Some(&whole) || changed == whole;
-        let read = Receipt::parse(&changed).and_then(|receipt| receipt.verify(&Trust::of(key(&log, 1))));
+        let read = CallReceipt::parse(&changed).and_then(|receipt| receipt.verify(&TrustPolicy::new(key(&log, 1))));
         prop_assert!(inert || read.is_err(), "{}", String::from_utf8_lossy(&changed));
 
         let (first, second) = fork(5, 2, 6);
-        let proof = Equivocation::find(&key(&log, 1), signed(&first, 1), signed(&second, 1), Some(&second)).unwrap();
+        let proof = EquivocationProof::find(&key(&log, 1), signed(&first, 1), signed(&second, 1), Some(&second)).unwrap();
         let whole = proof.to_bytes().unwrap();
         let changed = mutated(&whole, place, with, how);
         let inert = changed.strip_suffix(b"\n") == Some(&whole) || changed == whole;
-        let read = Equivocation::parse(&changed).and_then(|proof| proof.verify(&key(&log, 1)));
+        let read = EquivocationProof::parse(&changed).and_then(|proof| proof.verify(&key(&log, 1)));
         prop_assert!(inert || read.is_err(), "{}", String::from_utf8_lossy(&changed));
     }
 }
@@ -216,10 +222,10 @@ proptest! {
 fn a_form_of_another_kind_or_version_is_refused() {
     let (ledger, _) = log();
     let text = String::from_utf8(receipt(&ledger, "call_1", false).to_bytes().unwrap()).unwrap();
-    assert!(Equivocation::parse(text.as_bytes()).is_err());
-    let newer = Receipt::parse(text.replace("\"v\":1}", "\"v\":2}").as_bytes()).unwrap_err();
+    assert!(EquivocationProof::parse(text.as_bytes()).is_err());
+    let newer = CallReceipt::parse(text.replace("\"v\":1}", "\"v\":2}").as_bytes()).unwrap_err();
     assert!(matches!(newer, CheckpointError::Newer { found: 2, known: 1, .. }), "{newer}");
-    assert!(Receipt::parse(text.replace("\"v\":1}", "\"v\":1,\"w\":1}").as_bytes()).is_err());
-    assert!(Receipt::parse(format!("{text}\n").as_bytes()).is_ok());
-    assert!(Receipt::parse(format!(" {text}").as_bytes()).is_err());
+    assert!(CallReceipt::parse(text.replace("\"v\":1}", "\"v\":1,\"w\":1}").as_bytes()).is_err());
+    assert!(CallReceipt::parse(format!("{text}\n").as_bytes()).is_ok());
+    assert!(CallReceipt::parse(format!(" {text}").as_bytes()).is_err());
 }

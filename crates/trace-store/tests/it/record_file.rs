@@ -11,7 +11,9 @@ use weaver_trace_store::{
     MemoryRecords, RECORDS_VERSION, Reader, RecordsOptions, SqliteLedger, SqliteRecords,
     conformance,
 };
-use weaver_types::ledger::{Add, Batch, Durability, Expect, LedgerError, Put, Record, RecordStore};
+use weaver_types::ledger::{
+    Batch, CounterChange, Durability, LedgerError, Record, RecordStore, RecordWrite, VersionGuard,
+};
 use weaver_types::{ManualClock, SystemClock, Timestamp};
 
 use crate::support::{key, open as open_ledger};
@@ -42,8 +44,8 @@ fn guarded(store: &dyn RecordStore, id: &str) {
         let version = found.as_ref().map(|record| record.version);
         let value = found.map_or(0_i64, |r| String::from_utf8(r.value).unwrap().parse().unwrap());
         let batch = Batch {
-            expect: vec![Expect { key: key(id), version }],
-            put: vec![Put {
+            expect: vec![VersionGuard { key: key(id), version }],
+            put: vec![RecordWrite {
                 key: key(id),
                 value: (value + 1).to_string().into_bytes(),
                 expires_at: None,
@@ -59,7 +61,10 @@ fn guarded(store: &dyn RecordStore, id: &str) {
 }
 
 fn counted(id: &str, max: i64, durability: Durability) -> Batch {
-    Batch { add: vec![Add { key: key(id), delta: 1, min: 0, max }], ..Batch::new(durability) }
+    Batch {
+        add: vec![CounterChange { key: key(id), delta: 1, min: 0, max }],
+        ..Batch::new(durability)
+    }
 }
 
 /// Whoever opens a file while another makes its tables finds none of it, or all.
@@ -81,12 +86,12 @@ fn both_stores_of_records_conform() {
     const NONE: &[String] = &[];
     let folder = tempfile::tempdir().unwrap();
     let mut count = 0;
-    let findings = conformance::records(&mut || {
+    let findings = conformance::check_records(&mut || {
         count += 1;
         Ok(Box::new(open(&folder.path().join(count.to_string()))))
     });
     assert_eq!(findings, NONE);
-    let findings = conformance::records(&mut || {
+    let findings = conformance::check_records(&mut || {
         Ok(Box::new(MemoryRecords::new(Arc::new(SystemClock::default()))))
     });
     assert_eq!(findings, NONE);

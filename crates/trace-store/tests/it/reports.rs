@@ -1,8 +1,10 @@
 //! What a verification says that it proved, and what it could not.
 
-use weaver_trace_store::checkpoint::{Checkpoint, Cosignature, KeyUse, Trust, VerifierKey, cosign};
-use weaver_trace_store::verify::{Report, TrustAnchor, verify_against};
-use weaver_types::ledger::{Head, Ledger};
+use weaver_trace_store::checkpoint::{
+    Checkpoint, Cosignature, KeyUse, TrustPolicy, VerifierKey, cosign,
+};
+use weaver_trace_store::verify::{TrustAnchor, VerificationReport, verify_against};
+use weaver_types::ledger::{Ledger, TreeHead};
 use weaver_types::{Digest, LogId, Timestamp};
 
 use crate::checkpoints::{key, signed, signer};
@@ -14,13 +16,20 @@ const RECORDS: &str = "the records beside the log are not covered by its root";
 const TRUNCATION: &str = "this cannot rule out truncation, nor that somebody rewrote the whole file: no \
                           checkpoint or head from elsewhere was given";
 
-fn head(size: u64) -> Head {
-    Head { log: LogId::parse("log_test").unwrap(), size, root: Digest::from_bytes([7; 32]) }
+fn head(size: u64) -> TreeHead {
+    TreeHead { log: LogId::parse("log_test").unwrap(), size, root: Digest::from_bytes([7; 32]) }
 }
 
-fn report(earlier: Option<u64>) -> Report {
+fn report(earlier: Option<u64>) -> VerificationReport {
     let earlier = earlier.map(head);
-    Report { head: head(9), synced: 3, pruned: 0, last_at: None, earlier, checkpoint: None }
+    VerificationReport {
+        head: head(9),
+        synced: 3,
+        pruned: 0,
+        last_at: None,
+        earlier,
+        checkpoint: None,
+    }
 }
 
 #[test]
@@ -29,7 +38,7 @@ fn without_anything_from_elsewhere_truncation_is_not_ruled_out() {
     let all = "all 9 events match their commitments, stand in order and hash to the stored root";
     assert_eq!(report.proven(), [all]);
     assert_eq!(report.not_proven(), [TRUNCATION, UNSYNCED, RECORDS]);
-    let pruned = Report { pruned: 1, ..report };
+    let pruned = VerificationReport { pruned: 1, ..report };
     let gone = "1 of them are pruned, as `log.pruned` events say; their headers stand";
     assert_eq!(pruned.proven(), [all, gone]);
     let lost = "what the pruned payloads said cannot be checked any more";
@@ -66,7 +75,7 @@ fn a_signed_checkpoint_is_named_with_its_key_and_its_witnesses() {
     let note = signed(&ledger, 1);
     fill(&ledger, 1);
     let own = key(&log, 1);
-    let trust = Trust::of(own.clone());
+    let trust = TrustPolicy::new(own.clone());
     let report =
         verify_against(&ledger, TrustAnchor::Checkpoint(&note, &trust), &mut |_, _| {}).unwrap();
     let proven = report.proven();
@@ -81,7 +90,7 @@ fn a_signed_checkpoint_is_named_with_its_key_and_its_witnesses() {
     let witness = VerifierKey::new("w1", KeyUse::Witness, signer(9).public()).unwrap();
     let at = Timestamp::from_micros(12_999_999);
     let note = cosign(note, "w1", &signer(9), at).unwrap();
-    let trust = Trust { witnesses: vec![witness.clone()], quorum: 1, ..trust };
+    let trust = TrustPolicy { witnesses: vec![witness.clone()], quorum: 1, ..trust };
     let report =
         verify_against(&ledger, TrustAnchor::Checkpoint(&note, &trust), &mut |_, _| {}).unwrap();
     let cosigned = [Cosignature { key: witness, at: 12 }];
@@ -92,7 +101,7 @@ fn a_signed_checkpoint_is_named_with_its_key_and_its_witnesses() {
 
     // A checkpoint of all that there is leaves open what came after.
     let note = signed(&ledger, 1);
-    let trust = Trust::of(own);
+    let trust = TrustPolicy::new(own);
     let report =
         verify_against(&ledger, TrustAnchor::Checkpoint(&note, &trust), &mut |_, _| {}).unwrap();
     let none = "events after the given checkpoint, if there ever were any, could have been cut off";

@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use weaver_trace_store::MemoryLedger;
-use weaver_trace_store::prune::{Note, Reason};
+use weaver_trace_store::prune::{PruneReason, PruningNote};
 use weaver_trace_store::retention::{
-    Keep, LEAST_AGE, Retention, RetentionError, Rule, Step, Sweep, SweepTally,
+    MIN_AGE, MinimumRetention, Retention, RetentionError, RetentionRule, RetentionSweep, SweepStep,
+    SweepTally,
 };
-use weaver_trace_store::verify::{Source, verify};
+use weaver_trace_store::verify::{LogSource, verify};
 use weaver_types::ledger::{
-    Batch, Durability, Head, Ledger, LedgerError, Namespace, NewEvent, Put, Record, RecordKey,
-    StoredEvent, Ticket,
+    Batch, CommitTicket, Durability, Ledger, LedgerError, Namespace, NewEvent, Record, RecordKey,
+    RecordWrite, StoredEvent, TreeHead,
 };
 use weaver_types::{CallId, EventKind, PrincipalId, Tenant, Timestamp};
 
@@ -37,8 +38,8 @@ fn append(ledger: &dyn Ledger, batch: Batch) {
 }
 
 /// Runs a sweep to its end.
-fn sweep(ledger: &dyn Ledger, retention: &Retention, days: u64) -> (SweepTally, Vec<Step>) {
-    let mut sweep = Sweep::resume(ledger, retention.clone(), "test", at(days)).unwrap();
+fn sweep(ledger: &dyn Ledger, retention: &Retention, days: u64) -> (SweepTally, Vec<SweepStep>) {
+    let mut sweep = RetentionSweep::resume(ledger, retention.clone(), "test", at(days)).unwrap();
     let (mut tally, mut steps) = (SweepTally::default(), Vec::new());
     while let Some(step) = sweep.step(ledger, &[Tenant::default()]).unwrap() {
         let step = sweep.commit(ledger, step).unwrap();
@@ -58,7 +59,7 @@ fn pruned(ledger: &dyn Ledger) -> Vec<u64> {
 }
 
 fn by_age(days: u32) -> Retention {
-    Retention::new(vec![Rule::older_than(days * DAY)], LEAST_AGE).unwrap()
+    Retention::new(vec![RetentionRule::older_than(days * DAY)], MIN_AGE).unwrap()
 }
 
 #[test]
@@ -74,20 +75,27 @@ fn each_rule_prunes_what_it_names() {
     ] {
         append(&ledger, said(day, kind, payload));
     }
-    let rule = |rule: Rule| Retention::new(vec![rule], LEAST_AGE).unwrap();
+    let rule = |rule: RetentionRule| Retention::new(vec![rule], MIN_AGE).unwrap();
     let principal = Some(PrincipalId::parse("ann").unwrap());
     let tag = Some("PII".to_owned());
     for (retention, reason, seqs) in [
-        (rule(Rule { principal, ..Rule::older_than(DAY) }), Reason::Principal, vec![0, 2]),
-        (rule(Rule { tag, ..Rule::older_than(DAY) }), Reason::Tag, vec![]),
         (
-            rule(Rule { kinds: vec![EventKind::Refused], ..Rule::older_than(DAY) }),
-            Reason::Kind,
+            rule(RetentionRule { principal, ..RetentionRule::older_than(DAY) }),
+            PruneReason::Principal,
+            vec![0, 2],
+        ),
+        (rule(RetentionRule { tag, ..RetentionRule::older_than(DAY) }), PruneReason::Tag, vec![]),
+        (
+            rule(RetentionRule {
+                kinds: vec![EventKind::Refused],
+                ..RetentionRule::older_than(DAY)
+            }),
+            PruneReason::Kind,
             vec![4],
         ),
-        (by_age(6), Reason::Age, vec![1]),
-        (by_age(4), Reason::Age, vec![]),
-        (by_age(2), Reason::Age, vec![5]),
+        (by_age(6), PruneReason::Age, vec![1]),
+        (by_age(4), PruneReason::Age, vec![]),
+        (by_age(2), PruneReason::Age, vec![5]),
     ] {
         let (tally, _) = sweep(&ledger, &retention, 7);
         let want: BTreeMap<_, _> = [(reason, seqs.len() as u64)].into();
@@ -99,9 +107,9 @@ fn each_rule_prunes_what_it_names() {
     assert_eq!(pruned(&ledger), [0, 1, 2, 4, 5]);
     assert_eq!(verify(&ledger, None).unwrap().pruned, 5);
     let notes = ledger.events(6, 10).unwrap();
-    let note = Note::parse(notes[0].payload.as_ref().unwrap()).unwrap();
+    let note = PruningNote::parse(notes[0].payload.as_ref().unwrap()).unwrap();
     assert_eq!((note.ranges(), note.by()), (&[(0, 0), (2, 2)][..], "test"));
-    assert_eq!(note.reason(), Reason::Principal);
+    assert_eq!(note.reason(), PruneReason::Principal);
 }
 
 #[test]
@@ -111,11 +119,11 @@ fn a_tag_rule_finds_tags_and_kinds_can_be_kept() {
     append(&ledger, said(0, EventKind::Outcome, r#"{"tags":["PII"]}"#));
     append(&ledger, said(0, EventKind::Refused, r#"{"tags":["PII"]}"#));
     append(&ledger, said(0, EventKind::Routed, r#"{"tags":["PCI"]}"#));
-    let rule = Rule { tag: Some("PII".to_owned()), ..Rule::older_than(DAY) };
-    let retention = Retention::new(vec![rule], LEAST_AGE)
+    let rule = RetentionRule { tag: Some("PII".to_owned()), ..RetentionRule::older_than(DAY) };
+    let retention = Retention::new(vec![rule], MIN_AGE)
         .unwrap()
-        .keeping(EventKind::Intent, Keep::AtLeast(10 * DAY))
-        .keeping(EventKind::Outcome, Keep::Forever);
+        .keeping(EventKind::Intent, MinimumRetention::AtLeast(10 * DAY))
+        .keeping(EventKind::Outcome, MinimumRetention::Forever);
     sweep(&ledger, &retention, 5);
     assert_eq!(pruned(&ledger), [2]);
     // The intent was too young, so the sweep comes back to it.
@@ -125,16 +133,16 @@ fn a_tag_rule_finds_tags_and_kinds_can_be_kept() {
 
 #[test]
 fn a_rule_below_the_least_age_is_no_rule() {
-    let rules = vec![Rule::older_than(2 * DAY), Rule::older_than(DAY / 2)];
-    let error = Retention::new(rules, LEAST_AGE).unwrap_err();
+    let rules = vec![RetentionRule::older_than(2 * DAY), RetentionRule::older_than(DAY / 2)];
+    let error = Retention::new(rules, MIN_AGE).unwrap_err();
     assert!(matches!(error, RetentionError::TooYoung { rule: 1, .. }), "{error}");
     assert_eq!(error.code(), "retention.too_young");
-    assert!(Retention::new(vec![Rule::default(); 1_001], Duration::ZERO).is_err());
-    let none = Retention::new(Vec::new(), LEAST_AGE).unwrap();
+    assert!(Retention::new(vec![RetentionRule::default(); 1_001], Duration::ZERO).is_err());
+    let none = Retention::new(Vec::new(), MIN_AGE).unwrap();
     let ledger = memory();
     append(&ledger, said(0, EventKind::Intent, "{}"));
     assert_eq!(sweep(&ledger, &none, 1_000).0, SweepTally::default());
-    assert!(Sweep::resume(&ledger, none, "", at(1)).is_err());
+    assert!(RetentionSweep::resume(&ledger, none, "", at(1)).is_err());
 }
 
 #[test]
@@ -144,7 +152,7 @@ fn a_dry_run_says_the_same_and_changes_nothing() {
         append(&ledger, said(n / 100, EventKind::Outcome, r#"{"n":1}"#));
     }
     let before = ledger.head().unwrap();
-    let mut dry = Sweep::resume(&ledger, by_age(10), "test", at(30)).unwrap();
+    let mut dry = RetentionSweep::resume(&ledger, by_age(10), "test", at(30)).unwrap();
     let mut would = SweepTally::default();
     while let Some(step) = dry.step(&ledger, &[Tenant::default()]).unwrap() {
         would.add(&step);
@@ -161,7 +169,7 @@ fn a_step_left_out_is_not_passed_over() {
     for _ in 0..3_000 {
         append(&ledger, said(0, EventKind::Outcome, "{}"));
     }
-    let mut first = Sweep::resume(&ledger, by_age(1), "test", at(2)).unwrap();
+    let mut first = RetentionSweep::resume(&ledger, by_age(1), "test", at(2)).unwrap();
     let _left_out = first.step(&ledger, &[]).unwrap().unwrap();
     let second = first.step(&ledger, &[]).unwrap().unwrap();
     first.commit(&ledger, second).unwrap();
@@ -203,12 +211,12 @@ struct Counting<'l> {
 }
 
 impl Ledger for Counting<'_> {
-    fn submit(&self, batch: Arc<Batch>) -> Ticket {
+    fn submit(&self, batch: Arc<Batch>) -> CommitTicket {
         let left =
             self.commits.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
         match left {
             Ok(_) => self.inner.submit(batch),
-            Err(_) => Ticket::ready(Err(LedgerError::Failed("the disk is full".to_owned()))),
+            Err(_) => CommitTicket::ready(Err(LedgerError::Failed("the disk is full".to_owned()))),
         }
     }
     fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
@@ -229,10 +237,10 @@ impl Ledger for Counting<'_> {
         assert!(page.len() <= 64, "a page of {}", page.len());
         Ok(page)
     }
-    fn head(&self) -> Result<Head, LedgerError> {
+    fn head(&self) -> Result<TreeHead, LedgerError> {
         self.inner.head()
     }
-    fn synced_head(&self) -> Result<Head, LedgerError> {
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
         self.inner.synced_head()
     }
 }
@@ -248,7 +256,7 @@ fn a_sweep_that_breaks_off_goes_on_where_it_was_and_no_event_is_read_again() {
     for _ in 0..100 {
         let ledger =
             Counting { inner: &inner, read: AtomicU64::new(0), commits: AtomicU64::new(2) };
-        let mut sweep = Sweep::resume(&ledger, by_age(5), "test", at(20)).unwrap();
+        let mut sweep = RetentionSweep::resume(&ledger, by_age(5), "test", at(20)).unwrap();
         let done = loop {
             let Some(step) = sweep.step(&ledger, &[]).unwrap() else { break true };
             if sweep.commit(&ledger, step).is_err() {
@@ -286,9 +294,9 @@ fn the_position_of_a_sweep_has_its_form_and_a_newer_one_is_refused() {
     assert_eq!(record.value, br#"{"next":5,"v":1}"#);
     let key = RecordKey::new(Tenant::default(), Namespace::Retention, id.as_str());
     let refused = |value: &[u8]| {
-        let put = Put { key: key.clone(), value: value.to_vec(), expires_at: None };
+        let put = RecordWrite { key: key.clone(), value: value.to_vec(), expires_at: None };
         append(&ledger, Batch { put: vec![put], ..Batch::new(Durability::Os) });
-        Sweep::resume(&ledger, by_age(1), "test", at(2)).unwrap_err().code()
+        RetentionSweep::resume(&ledger, by_age(1), "test", at(2)).unwrap_err().code()
     };
     assert_eq!(refused(br#"{"next":5,"v":2}"#), "ledger.newer");
     assert_eq!(refused(b"5"), "ledger.damaged");
@@ -312,7 +320,7 @@ fn a_sweep_works_on_the_file_as_well() {
 /// times in any order break nothing.
 #[test]
 fn times_that_go_back_break_no_log_that_is_pruned() {
-    fn holds(ledger: &(impl Ledger + Source)) {
+    fn holds(ledger: &(impl Ledger + LogSource)) {
         for days in [3, 1, 9, 2, 40, 5, 41, 0] {
             append(ledger, said(days, EventKind::Outcome, r#"{"principal":"ann"}"#));
         }
@@ -328,14 +336,14 @@ fn times_that_go_back_break_no_log_that_is_pruned() {
     holds(&open(&folder.path().join("ledger.db")));
 }
 
-fn a_rule() -> impl Strategy<Value = Rule> {
+fn a_rule() -> impl Strategy<Value = RetentionRule> {
     let name = prop_oneof![Just(None), Just(Some("a")), Just(Some("b"))];
     let kinds = prop_oneof![
         Just(vec![]),
         Just(vec![EventKind::Intent]),
         Just(vec![EventKind::Outcome, EventKind::PolicyLoaded])
     ];
-    (1_u32..30, name.clone(), name, kinds).prop_map(|(days, principal, tag, kinds)| Rule {
+    (1_u32..30, name.clone(), name, kinds).prop_map(|(days, principal, tag, kinds)| RetentionRule {
         older_than: days * DAY,
         principal: principal.map(|name| PrincipalId::parse(name).unwrap()),
         tag: tag.map(str::to_owned),
@@ -358,9 +366,9 @@ proptest! {
         sweeps in proptest::collection::vec(0_u64..40, 1..4),
     ) {
         let kinds = [EventKind::Intent, EventKind::Outcome, EventKind::PolicyLoaded];
-        let mut retention = Retention::new(rules.clone(), LEAST_AGE).unwrap();
+        let mut retention = Retention::new(rules.clone(), MIN_AGE).unwrap();
         if let Some(days) = keep {
-            retention = retention.keeping(EventKind::Outcome, Keep::AtLeast(days * DAY));
+            retention = retention.keeping(EventKind::Outcome, MinimumRetention::AtLeast(days * DAY));
         }
         let ledger = memory();
         let (mut day, mut all) = (0, Vec::new());

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use weaver_trace_store::verify::{Source, verify};
+use weaver_trace_store::verify::{LogSource, verify};
 use weaver_trace_store::{
     MemoryRecords, OpenOptions, RECORDS_APPLICATION_ID, Reader, RecordsOptions, SqliteLedger,
     SqliteRecords,
 };
 use weaver_types::ledger::{
-    Add, Batch, Durability, Expect, Ledger, LedgerError, Namespace, Put, Record, RecordKey,
-    RecordStore, Replace,
+    Batch, CounterChange, Durability, GuardedWrite, Ledger, LedgerError, Namespace, Record,
+    RecordKey, RecordStore, RecordWrite, VersionGuard,
 };
 use weaver_types::{SystemClock, Tenant, Timestamp};
 
@@ -30,8 +30,8 @@ fn own(id: &str) -> RecordKey {
     key("local", Namespace::Run, id)
 }
 
-fn put(key: RecordKey, value: &str) -> Put {
-    Put { key, value: value.as_bytes().to_vec(), expires_at: None }
+fn put(key: RecordKey, value: &str) -> RecordWrite {
+    RecordWrite { key, value: value.as_bytes().to_vec(), expires_at: None }
 }
 
 fn batch() -> Batch {
@@ -90,7 +90,7 @@ fn a_record_has_the_value_and_the_version_of_its_last_write() {
         assert_eq!(store.get(&own("a")), some(2, "2"));
         let replace = |version| {
             let put = put(own("a"), "3");
-            Batch { replace: vec![Replace { put, version }], ..batch() }
+            Batch { replace: vec![GuardedWrite { put, version }], ..batch() }
         };
         let conflict = Err(LedgerError::Conflict { key: own("a") });
         assert_eq!(store.put(replace(Some(1))), conflict);
@@ -99,7 +99,7 @@ fn a_record_has_the_value_and_the_version_of_its_last_write() {
         store.put(replace(Some(2))).unwrap();
         assert_eq!(store.get(&own("a")), some(3, "3"));
         let add = |delta| {
-            let add = Add { key: own("n"), delta, min: -1, max: 5 };
+            let add = CounterChange { key: own("n"), delta, min: -1, max: 5 };
             Batch { add: vec![add], ..batch() }
         };
         store.put(add(5)).unwrap();
@@ -108,7 +108,7 @@ fn a_record_has_the_value_and_the_version_of_its_last_write() {
         assert_eq!((store.put(add(-1)), store.put(add(7))), (out.clone(), out));
         assert_eq!(store.get(&own("n")), some(2, "-1"));
         let expect = |version| {
-            let expect = vec![Expect { key: own("n"), version }];
+            let expect = vec![VersionGuard { key: own("n"), version }];
             Batch { expect, delete: vec![own("a"), own("none")], ..batch() }
         };
         assert_eq!(store.put(expect(None)), Err(LedgerError::Conflict { key: own("n") }));
@@ -123,7 +123,7 @@ fn a_record_has_the_value_and_the_version_of_its_last_write() {
 fn records_are_listed_by_tenant_and_namespace_in_the_order_of_their_ids() {
     every_store(|store| {
         let keys = ["b", "", "aa", "a", "B", "\u{e9}", "seventeen_bytes_a", "seventeen_bytes_b"];
-        let mut all: Vec<Put> = keys.iter().map(|id| put(own(id), "x")).collect();
+        let mut all: Vec<RecordWrite> = keys.iter().map(|id| put(own(id), "x")).collect();
         all.push(put(key("other", Namespace::Run, "c"), "x"));
         all.push(put(key("local", Namespace::Hold, "d"), "x"));
         store.put(Batch { put: all, ..batch() }).unwrap();
@@ -210,7 +210,7 @@ fn a_row_that_is_not_of_the_stored_form_is_named() {
         let found = Reader::open(&path).and_then(|reader| {
             reader.extent()?;
             reader.rows(0, 9)?;
-            reader.astray()
+            reader.tampered_table()
         });
         let errors = [opened.err(), found.err()];
         let is_named = |error: &LedgerError| {
@@ -268,7 +268,7 @@ fn what_expires_is_kept_with_its_time() {
     let ledger = open(&path);
     let at = |micros| Some(Timestamp::from_micros(micros));
     for (id, expires_at) in [("never", None), ("late", at(9_000)), ("early", at(-7))] {
-        let put = Put { expires_at, ..put(own(id), "x") };
+        let put = RecordWrite { expires_at, ..put(own(id), "x") };
         ledger.commit(Batch { put: vec![put], ..batch() }).wait().unwrap();
     }
     drop(ledger);

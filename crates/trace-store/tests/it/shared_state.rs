@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_types::ledger::{Add, Batch, Durability, Expect, Ledger, LedgerError, Put};
+use weaver_types::ledger::{
+    Batch, CounterChange, Durability, Ledger, LedgerError, RecordWrite, VersionGuard,
+};
 
 use crate::support::{event, key, memory, open};
 
@@ -87,11 +89,11 @@ fn batch(name: &str, op: &Op) -> Batch {
         batch = batch.create(key(token), b"{}".to_vec(), None);
     }
     if *reserve != 0 {
-        batch.add.push(Add { key: key("budget"), delta: *reserve, min: 0, max: BUDGET });
+        batch.add.push(CounterChange { key: key("budget"), delta: *reserve, min: 0, max: BUDGET });
     }
     if let Some((id, version)) = hold {
-        batch.expect.push(Expect { key: key(id), version: *version });
-        batch.put.push(Put { key: key(id), value: b"held".to_vec(), expires_at: None });
+        batch.expect.push(VersionGuard { key: key(id), version: *version });
+        batch.put.push(RecordWrite { key: key(id), value: b"held".to_vec(), expires_at: None });
     }
     batch
 }

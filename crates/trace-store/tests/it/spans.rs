@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use weaver_trace_store::MemoryLedger;
-use weaver_trace_store::export::{Form, SCHEMA_URL, write};
-use weaver_trace_store::query::Filter;
+use weaver_trace_store::export::{ExportFormat, SCHEMA_URL, write};
+use weaver_trace_store::query::EventFilter;
 use weaver_types::ledger::NewEvent;
 use weaver_types::{EventKind, Timestamp};
 
@@ -17,7 +17,7 @@ const DERIVED: &str = "29ab1629ae0b22238b007a7e21574fec";
 
 fn traces(log: &MemoryLedger) -> Value {
     let mut out = Vec::new();
-    write(log, None, &Filter::default(), Form::Otlp, &mut out).unwrap();
+    write(log, None, &EventFilter::default(), ExportFormat::Otlp, &mut out).unwrap();
     serde_json::from_slice(&out).unwrap()
 }
 
@@ -188,16 +188,16 @@ fn what_is_no_call_has_no_span_and_the_file_is_whole_without_any() {
 #[test]
 fn an_export_says_how_many_events_it_read() {
     for (form, terms, count) in [
-        (Form::Jsonl, "", 12),
-        (Form::Jsonl, "event:call.*", 6),
-        (Form::Csv, "", 12),
-        (Form::Csv, "event:call.*", 6),
-        (Form::Otlp, "", 12),
-        (Form::Actions, "", 12),
-        (Form::Runs, "", 11),
-        (Form::Bundle, "run:run_golden", 11),
+        (ExportFormat::Jsonl, "", 12),
+        (ExportFormat::Jsonl, "event:call.*", 6),
+        (ExportFormat::Csv, "", 12),
+        (ExportFormat::Csv, "event:call.*", 6),
+        (ExportFormat::Otlp, "", 12),
+        (ExportFormat::Actions, "", 12),
+        (ExportFormat::Runs, "", 11),
+        (ExportFormat::Bundle, "run:run_golden", 11),
     ] {
-        let filter = Filter::parse([terms], Timestamp::default()).unwrap();
+        let filter = EventFilter::parse([terms], Timestamp::default()).unwrap();
         let mut out = Vec::new();
         let read = write(&exports::log(), None, &filter, form, &mut out).unwrap();
         assert_eq!(read, count, "{form:?} {terms}");
@@ -210,7 +210,10 @@ fn a_long_log_is_exported_whole_and_in_its_order() {
         (0..1_203).map(|n| told(EventKind::Late, n, ("", ""), &json!({"n": n}))).collect();
     let log = ledger_of(&events);
     let mut out = Vec::new();
-    assert_eq!(write(&log, None, &Filter::default(), Form::Jsonl, &mut out).unwrap(), 1_203);
+    assert_eq!(
+        write(&log, None, &EventFilter::default(), ExportFormat::Jsonl, &mut out).unwrap(),
+        1_203
+    );
     let payloads: Vec<String> = String::from_utf8(out)
         .unwrap()
         .lines()
@@ -220,7 +223,10 @@ fn a_long_log_is_exported_whole_and_in_its_order() {
         .collect();
     assert_eq!(payloads, (0..1_203).map(|n| format!("{{\"n\":{n}}}")).collect::<Vec<_>>());
     let mut out = Vec::new();
-    assert_eq!(write(&log, None, &Filter::default(), Form::Csv, &mut out).unwrap(), 1_203);
+    assert_eq!(
+        write(&log, None, &EventFilter::default(), ExportFormat::Csv, &mut out).unwrap(),
+        1_203
+    );
     assert_eq!(String::from_utf8(out).unwrap().lines().count(), 1_204);
 }
 
@@ -235,8 +241,8 @@ fn an_output_that_takes_nothing_ends_the_export() {
             Ok(())
         }
     }
-    for form in Form::ALL {
-        let filter = Filter::parse(["run:run_golden"], Timestamp::default()).unwrap();
+    for form in ExportFormat::ALL {
+        let filter = EventFilter::parse(["run:run_golden"], Timestamp::default()).unwrap();
         let error = write(&exports::log(), None, &filter, *form, &mut Full).unwrap_err();
         assert_eq!(error.to_string(), "the export cannot be written: no room", "{form:?}");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weaver_trace_store::entry::Header;
+use weaver_trace_store::entry::EventHeader;
 use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::Tenant;
@@ -98,7 +98,7 @@ fn a_reader_follows_the_log_while_it_grows() {
     let mut seen = 0;
     while seen < 300 {
         for event in reader.events(seen, 7).unwrap() {
-            assert_eq!(Header::parse(&event.header).unwrap().seq, seen);
+            assert_eq!(EventHeader::parse(&event.header).unwrap().seq, seen);
             seen += 1;
         }
         let head = reader.head().unwrap();

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::{Value, json};
-use weaver_trace_store::project::{Holds, Stats};
-use weaver_trace_store::query::{Facts, Filter, Lookup, Order};
-use weaver_trace_store::verify::Source;
+use weaver_trace_store::project::{HoldStats, LogStats};
+use weaver_trace_store::query::{CandidateLookup, EventFacts, EventFilter, EventOrder};
+use weaver_trace_store::verify::LogSource;
 use weaver_types::{EventKind, Timestamp};
 
 use crate::support::{ledger_of, told};
 
-fn facts(kind: EventKind, at: i64, payload: &Value) -> Facts {
+fn facts(kind: EventKind, at: i64, payload: &Value) -> EventFacts {
     let log = ledger_of(&[told(kind, at, ("run_1", "call_1"), payload)]);
-    Facts::of(&log.rows(0, 1).unwrap()[0].event)
+    EventFacts::from_event(&log.rows(0, 1).unwrap()[0].event)
 }
 
-fn stats<'p>(events: impl IntoIterator<Item = (EventKind, &'p Value)>) -> Stats {
-    let mut stats = Stats::default();
+fn stats<'p>(events: impl IntoIterator<Item = (EventKind, &'p Value)>) -> LogStats {
+    let mut stats = LogStats::default();
     events.into_iter().for_each(|(kind, payload)| stats.add(&facts(kind, 100, payload)));
     stats
 }
@@ -51,7 +51,7 @@ fn each_event_counts_for_what_it_is() {
         (EventKind::HandleResolved, &json!({})),
         (EventKind::UpstreamLost, &json!({})),
     ]);
-    let wanted = Stats {
+    let wanted = LogStats {
         events: 13,
         pruned: 0,
         kinds: counts(&[
@@ -68,7 +68,7 @@ fn each_event_counts_for_what_it_is() {
         outcomes: counts(&[("failure", 1), ("success", 1), ("unknown", 2)]),
         failures_by_reason: counts(&[("timeout", 1), ("unknown", 2)]),
         redactions: counts(&[("redacted", 1), ("redacted_email", 7)]),
-        holds: Holds::default(),
+        holds: HoldStats::default(),
         handles: 2,
         views: 2,
         tool_calls: 2,
@@ -83,19 +83,19 @@ fn each_event_counts_for_what_it_is() {
 fn what_is_pruned_or_cannot_be_read_counts_as_an_event_and_nothing_more() {
     let mut gone = facts(EventKind::Intent, 1, &json!({"run": {"tool_calls": 1}}));
     gone.payload = None;
-    let mut stats = Stats::default();
+    let mut stats = LogStats::default();
     stats.add(&gone);
     stats.add(&gone);
     gone.header = None;
     stats.add(&gone);
     let kinds = counts(&[("call.intent", 2), ("unreadable", 1)]);
-    assert_eq!(stats, Stats { events: 3, pruned: 2, kinds, ..Stats::default() });
+    assert_eq!(stats, LogStats { events: 3, pruned: 2, kinds, ..LogStats::default() });
 }
 
 #[test]
 fn requests_count_by_what_came_of_them_and_by_how_long_they_waited() {
     let opened = |at: i64| json!({"opened_at": at, "request": "apr_1"});
-    let mut stats = Stats::default();
+    let mut stats = LogStats::default();
     for (kind, at, payload) in [
         (EventKind::ApprovalRequested, 100, opened(0)),
         (EventKind::ApprovalRequested, 100, opened(0)),
@@ -111,7 +111,7 @@ fn requests_count_by_what_came_of_them_and_by_how_long_they_waited() {
     ] {
         stats.add(&facts(kind, at, &payload));
     }
-    let wanted = Holds {
+    let wanted = HoldStats {
         requested: 2,
         granted: 2,
         denied: 1,
@@ -143,15 +143,17 @@ fn joined_sums_are_those_of_all_their_events() {
     joined.join(&one);
     assert_eq!(joined, two);
     // The longest wait is not added up, whichever side it stands on.
-    let longest =
-        |us| Stats { holds: Holds { longest_us: us, ..Holds::default() }, ..Stats::default() };
+    let longest = |us| LogStats {
+        holds: HoldStats { longest_us: us, ..HoldStats::default() },
+        ..LogStats::default()
+    };
     for (own, other) in [(5, 9), (9, 5)] {
         let mut joined = longest(own);
         joined.join(&longest(other));
         assert_eq!(joined, longest(9));
     }
-    let mut pruned = Stats { pruned: 2, ..Stats::default() };
-    pruned.join(&Stats { pruned: 3, ..Stats::default() });
+    let mut pruned = LogStats { pruned: 2, ..LogStats::default() };
+    pruned.join(&LogStats { pruned: 3, ..LogStats::default() });
     assert_eq!(pruned.pruned, 5);
 }
 
@@ -164,49 +166,56 @@ fn so_many_names_are_told_apart_and_the_rest_counts_as_other() {
     assert_eq!((reasons.len(), reasons["other"], reasons["r000"], reasons["r255"]), (257, 2, 2, 1));
 }
 
-fn log(count: i64) -> impl Source {
+fn log(count: i64) -> impl LogSource {
     let events: Vec<_> =
         (0..count).map(|n| told(EventKind::Intent, n, ("", ""), &json!({"n": n}))).collect();
     ledger_of(&events)
 }
 
-fn since(at: i64) -> Filter {
-    Filter::default().within(Some(Timestamp::from_micros(at)), None)
+fn since(at: i64) -> EventFilter {
+    EventFilter::default().within(Some(Timestamp::from_micros(at)), None)
 }
 
 #[test]
 fn sums_are_taken_stride_by_stride_and_progress_is_told() {
     let log = log(1_200);
     for (filter, events, progress) in [
-        (Filter::default(), 1_200, vec![(500, 1_200), (1_000, 1_200), (1_200, 1_200)]),
+        (EventFilter::default(), 1_200, vec![(500, 1_200), (1_000, 1_200), (1_200, 1_200)]),
         (since(700), 500, vec![(300, 500), (500, 500)]),
         (since(1_000), 200, vec![(200, 200)]),
         (since(1_200), 0, vec![]),
     ] {
         let mut told = Vec::new();
         let stats =
-            Stats::of(&log, None, &filter, &mut |done, all| told.push((done, all))).unwrap();
+            LogStats::from_log(&log, None, &filter, &mut |done, all| told.push((done, all)))
+                .unwrap();
         assert_eq!((stats.events, told), (events, progress));
     }
-    let refusals = Filter::parse(["event:call.refused"], Timestamp::default()).unwrap();
-    let stats = Stats::of(&log, None, &refusals, &mut |_, _| {}).unwrap();
-    assert_eq!(stats, Stats::default());
+    let refusals = EventFilter::parse(["event:call.refused"], Timestamp::default()).unwrap();
+    let stats = LogStats::from_log(&log, None, &refusals, &mut |_, _| {}).unwrap();
+    assert_eq!(stats, LogStats::default());
 }
 
 /// A lookup that keeps the sums of one block, and counts a hundred refusals in it.
 struct OneBlock(Range<u64>);
 
-impl Lookup for OneBlock {
+impl CandidateLookup for OneBlock {
     fn position(&self) -> u64 {
         0
     }
 
-    fn candidates(&self, _: &Filter, _: Range<u64>, _: Order, _: usize) -> Option<Vec<u64>> {
+    fn candidates(
+        &self,
+        _: &EventFilter,
+        _: Range<u64>,
+        _: EventOrder,
+        _: usize,
+    ) -> Option<Vec<u64>> {
         None
     }
 
-    fn sums(&self, first: u64) -> Option<(Stats, u64)> {
-        let kept = Stats { refusals: counts(&[("deny", 100)]), ..Stats::default() };
+    fn sums(&self, first: u64) -> Option<(LogStats, u64)> {
+        let kept = LogStats { refusals: counts(&[("deny", 100)]), ..LogStats::default() };
         (first == self.0.start).then_some((kept, self.0.end))
     }
 }
@@ -215,21 +224,21 @@ impl Lookup for OneBlock {
 fn sums_that_a_lookup_keeps_serve_where_their_block_lies_within_what_is_asked() {
     let log = log(1_200);
     for (block, filter, events, used) in [
-        (0..1_000, Filter::default(), 200, true),
-        (0..1_200, Filter::default(), 0, true),
-        (0..1, Filter::default(), 1_199, true),
-        (500..1_000, Filter::default(), 700, true),
-        (1_000..1_200, Filter::default(), 1_000, true),
+        (0..1_000, EventFilter::default(), 200, true),
+        (0..1_200, EventFilter::default(), 0, true),
+        (0..1, EventFilter::default(), 1_199, true),
+        (500..1_000, EventFilter::default(), 700, true),
+        (1_000..1_200, EventFilter::default(), 1_000, true),
         // Beyond the end, without any event, and where nobody asks.
-        (0..1_201, Filter::default(), 1_200, false),
-        (0..0, Filter::default(), 1_200, false),
-        (1_000..1_201, Filter::default(), 1_200, false),
-        (250..500, Filter::default(), 1_200, false),
+        (0..1_201, EventFilter::default(), 1_200, false),
+        (0..0, EventFilter::default(), 1_200, false),
+        (1_000..1_201, EventFilter::default(), 1_200, false),
+        (250..500, EventFilter::default(), 1_200, false),
         (0..1_000, since(1), 1_199, false),
         (500..1_000, since(1), 699, true),
     ] {
         let lookup = OneBlock(block.clone());
-        let found = Stats::of(&log, Some(&lookup), &filter, &mut |_, _| {}).unwrap();
+        let found = LogStats::from_log(&log, Some(&lookup), &filter, &mut |_, _| {}).unwrap();
         let refused = found.refusals.get("deny").copied().unwrap_or_default();
         assert_eq!((found.events, refused), (events, if used { 100 } else { 0 }), "{block:?}");
     }
@@ -238,15 +247,22 @@ fn sums_that_a_lookup_keeps_serve_where_their_block_lies_within_what_is_asked() 
 #[test]
 fn a_lookup_that_keeps_no_sums_says_so() {
     struct Plain;
-    impl Lookup for Plain {
+    impl CandidateLookup for Plain {
         fn position(&self) -> u64 {
             0
         }
-        fn candidates(&self, _: &Filter, _: Range<u64>, _: Order, _: usize) -> Option<Vec<u64>> {
+        fn candidates(
+            &self,
+            _: &EventFilter,
+            _: Range<u64>,
+            _: EventOrder,
+            _: usize,
+        ) -> Option<Vec<u64>> {
             None
         }
     }
     assert_eq!(Plain.sums(0), None);
-    let found = Stats::of(&log(3), Some(&Plain), &Filter::default(), &mut |_, _| {}).unwrap();
+    let found =
+        LogStats::from_log(&log(3), Some(&Plain), &EventFilter::default(), &mut |_, _| {}).unwrap();
     assert_eq!(found.events, 3);
 }

@@ -1,7 +1,7 @@
 //! The story of one call: which events belong to it, and what it says that it lacks.
 
 use serde_json::{Value, json};
-use weaver_trace_store::project::{MAX_STORY, Part, Story, Subject};
+use weaver_trace_store::project::{CallStory, MAX_STORY_EVENTS, StoryPart, StorySubject};
 use weaver_types::EventKind;
 use weaver_types::ledger::NewEvent;
 
@@ -13,48 +13,48 @@ const HELD: &str = "call_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const RELEASED: &str = "call_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 const LOOK: &str = "call_cccccccccccccccccccccccccccccccc";
 
-fn story(subject: &Subject) -> Option<Story> {
-    Story::of(&exports::log(), None, subject).unwrap()
+fn story(subject: &StorySubject) -> Option<CallStory> {
+    CallStory::from_log(&exports::log(), None, subject).unwrap()
 }
 
-fn steps(story: &Story) -> Vec<(u64, Part)> {
+fn steps(story: &CallStory) -> Vec<(u64, StoryPart)> {
     story.steps.iter().map(|step| (step.seq, step.part)).collect()
 }
 
 fn missing(events: &[NewEvent]) -> Vec<String> {
-    let subject = Subject::Call("call_1".to_owned());
-    Story::of(&ledger_of(events), None, &subject).unwrap().unwrap().missing
+    let subject = StorySubject::Call("call_1".to_owned());
+    CallStory::from_log(&ledger_of(events), None, &subject).unwrap().unwrap().missing
 }
 
 #[test]
 fn whoever_asks_about_any_part_of_a_call_is_told_all_of_it() {
     for subject in [
-        Subject::Call(HELD.to_owned()),
-        Subject::Call(RELEASED.to_owned()),
-        Subject::Request("apr_1".to_owned()),
-        Subject::Event(4),
-        Subject::Event(5),
-        Subject::Event(7),
+        StorySubject::Call(HELD.to_owned()),
+        StorySubject::Call(RELEASED.to_owned()),
+        StorySubject::Request("apr_1".to_owned()),
+        StorySubject::Event(4),
+        StorySubject::Event(5),
+        StorySubject::Event(7),
     ] {
         let story = story(&subject).unwrap();
         assert_eq!(story.calls, [HELD, RELEASED, LOOK], "{subject:?}");
         assert_eq!(
             steps(&story),
             [
-                (1, Part::Run),
-                (2, Part::Shortlist),
-                (3, Part::Approval),
-                (4, Part::Goal),
-                (4, Part::Decision),
-                (5, Part::Approval),
-                (6, Part::Goal),
-                (6, Part::Decision),
-                (6, Part::Approval),
-                (6, Part::Token),
-                (6, Part::Execution),
-                (7, Part::Result),
-                (7, Part::Shown),
-                (8, Part::View),
+                (1, StoryPart::Run),
+                (2, StoryPart::Shortlist),
+                (3, StoryPart::Approval),
+                (4, StoryPart::Goal),
+                (4, StoryPart::Decision),
+                (5, StoryPart::Approval),
+                (6, StoryPart::Goal),
+                (6, StoryPart::Decision),
+                (6, StoryPart::Approval),
+                (6, StoryPart::Token),
+                (6, StoryPart::Execution),
+                (7, StoryPart::Result),
+                (7, StoryPart::Shown),
+                (8, StoryPart::View),
             ],
             "{subject:?}"
         );
@@ -69,43 +69,49 @@ fn whoever_asks_about_any_part_of_a_call_is_told_all_of_it() {
 
 #[test]
 fn a_handle_and_a_token_lead_to_their_call_and_a_look_leads_on_by_its_handle_alone() {
-    for subject in
-        [Subject::Handle("hdl_b".to_owned()), Subject::Token("tok_b".to_owned()), Subject::Event(8)]
-    {
+    for subject in [
+        StorySubject::Handle("hdl_b".to_owned()),
+        StorySubject::Token("tok_b".to_owned()),
+        StorySubject::Event(8),
+    ] {
         let story = story(&subject).unwrap();
         assert_eq!(story.calls, [HELD, RELEASED, LOOK], "{subject:?}");
     }
-    let look = story(&Subject::Call(LOOK.to_owned())).unwrap();
+    let look = story(&StorySubject::Call(LOOK.to_owned())).unwrap();
     assert_eq!(look.calls, [HELD, RELEASED, LOOK]);
 }
 
 #[test]
 fn what_the_log_knows_nothing_of_has_no_story() {
     for subject in [
-        Subject::Call("call_none".to_owned()),
-        Subject::Request("apr_none".to_owned()),
-        Subject::Handle("hdl_none".to_owned()),
-        Subject::Token("tok_none".to_owned()),
-        Subject::Event(12),
-        Subject::Event(u64::MAX),
+        StorySubject::Call("call_none".to_owned()),
+        StorySubject::Request("apr_none".to_owned()),
+        StorySubject::Handle("hdl_none".to_owned()),
+        StorySubject::Token("tok_none".to_owned()),
+        StorySubject::Event(12),
+        StorySubject::Event(u64::MAX),
     ] {
         assert_eq!(story(&subject), None, "{subject:?}");
     }
     let mut gap = Copied::from(&exports::log());
     gap.rows.remove(3);
-    assert_eq!(Story::of(&gap, None, &Subject::Event(3)).unwrap(), None, "another event is none");
+    assert_eq!(
+        CallStory::from_log(&gap, None, &StorySubject::Event(3)).unwrap(),
+        None,
+        "another event is none"
+    );
 }
 
 #[test]
 fn an_event_outside_of_calls_and_runs_stands_alone() {
-    let story = story(&Subject::Event(0)).unwrap();
-    assert_eq!((steps(&story), story.calls.len()), (vec![(0, Part::Other)], 0));
-    assert_eq!((story.steps[0].said.as_str(), story.missing.len()), ("ledger.opened", 0));
+    let story = story(&StorySubject::Event(0)).unwrap();
+    assert_eq!((steps(&story), story.calls.len()), (vec![(0, StoryPart::Other)], 0));
+    assert_eq!((story.steps[0].text.as_str(), story.missing.len()), ("ledger.opened", 0));
 }
 
 #[test]
 fn what_a_story_lacks_is_said() {
-    let of = |seq| story(&Subject::Event(seq)).unwrap().missing;
+    let of = |seq| story(&StorySubject::Event(seq)).unwrap().missing;
     assert_eq!(of(9), ["nothing of a result was shown"]);
     assert_eq!(
         of(11),
@@ -144,7 +150,8 @@ fn the_last_shortlist_and_the_beginning_of_the_run_stand_before_the_call() {
         call,
         routed("run_1", "later"),
     ]);
-    let story = Story::of(&log, None, &Subject::Call("call_1".to_owned())).unwrap().unwrap();
+    let story =
+        CallStory::from_log(&log, None, &StorySubject::Call("call_1".to_owned())).unwrap().unwrap();
     let places: Vec<u64> = story.steps.iter().map(|step| step.seq).collect();
     assert_eq!(places, [0, 2, 4, 4]);
 }
@@ -164,7 +171,7 @@ fn long(lengths: [usize; 3]) -> Vec<NewEvent> {
 #[test]
 fn a_long_story_is_cut_and_says_so() {
     let cut = "the story is longer than 2000 events; the rest is left out";
-    assert_eq!(MAX_STORY, 2_000);
+    assert_eq!(MAX_STORY_EVENTS, 2_000);
     for (lengths, told, is_cut) in [
         ([1_000, 998, 1], 2_000, false),
         ([1_000, 998, 2], 2_000, true),
@@ -173,7 +180,9 @@ fn a_long_story_is_cut_and_says_so() {
         ([1_001, 1, 1], 1_000, true),
     ] {
         let log = ledger_of(&long(lengths));
-        let story = Story::of(&log, None, &Subject::Call("call_1".to_owned())).unwrap().unwrap();
+        let story = CallStory::from_log(&log, None, &StorySubject::Call("call_1".to_owned()))
+            .unwrap()
+            .unwrap();
         assert_eq!(story.steps.len(), told, "{lengths:?}");
         let wanted: &[&str] = if is_cut { &[cut] } else { &[] };
         assert_eq!(story.missing, wanted, "{lengths:?}");
@@ -182,44 +191,45 @@ fn a_long_story_is_cut_and_says_so() {
     let mut events = long([1, 1_000, 1]);
     events.extend(vec![events[0].clone(); 1_000]);
     let log = ledger_of(&events);
-    let story = Story::of(&log, None, &Subject::Call("call_1".to_owned())).unwrap().unwrap();
+    let story =
+        CallStory::from_log(&log, None, &StorySubject::Call("call_1".to_owned())).unwrap().unwrap();
     assert_eq!(story.missing, [cut]);
 }
 
 #[test]
 fn a_subject_is_a_number_or_an_id_of_a_kind_that_is_known() {
     for (text, wanted) in [
-        ("0", Some(Subject::Event(0))),
-        ("12", Some(Subject::Event(12))),
-        ("call_1", Some(Subject::Call("call_1".to_owned()))),
-        ("apr_1", Some(Subject::Request("apr_1".to_owned()))),
-        ("hdl_1", Some(Subject::Handle("hdl_1".to_owned()))),
-        ("tok_1_2", Some(Subject::Token("tok_1_2".to_owned()))),
+        ("0", Some(StorySubject::Event(0))),
+        ("12", Some(StorySubject::Event(12))),
+        ("call_1", Some(StorySubject::Call("call_1".to_owned()))),
+        ("apr_1", Some(StorySubject::Request("apr_1".to_owned()))),
+        ("hdl_1", Some(StorySubject::Handle("hdl_1".to_owned()))),
+        ("tok_1_2", Some(StorySubject::Token("tok_1_2".to_owned()))),
         ("run_1", None),
         ("_1", None),
         ("-1", None),
         ("twelve", None),
         ("", None),
     ] {
-        assert_eq!(Subject::parse(text), wanted, "{text}");
+        assert_eq!(StorySubject::parse(text), wanted, "{text}");
     }
 }
 
 #[test]
 fn every_part_has_its_name() {
     let names = [
-        (Part::Run, "run"),
-        (Part::Shortlist, "shortlist"),
-        (Part::Goal, "goal"),
-        (Part::Decision, "decision"),
-        (Part::Approval, "approval"),
-        (Part::Token, "token"),
-        (Part::Execution, "execution"),
-        (Part::Signal, "signal"),
-        (Part::Result, "result"),
-        (Part::Shown, "shown"),
-        (Part::View, "view"),
-        (Part::Other, "other"),
+        (StoryPart::Run, "run"),
+        (StoryPart::Shortlist, "shortlist"),
+        (StoryPart::Goal, "goal"),
+        (StoryPart::Decision, "decision"),
+        (StoryPart::Approval, "approval"),
+        (StoryPart::Token, "token"),
+        (StoryPart::Execution, "execution"),
+        (StoryPart::Signal, "signal"),
+        (StoryPart::Result, "result"),
+        (StoryPart::Shown, "shown"),
+        (StoryPart::View, "view"),
+        (StoryPart::Other, "other"),
     ];
     for (part, name) in names {
         assert_eq!(part.as_str(), name);

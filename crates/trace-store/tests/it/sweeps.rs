@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weaver_trace_store::prune::Reason;
+use weaver_trace_store::prune::PruneReason;
 use weaver_trace_store::retention::{
-    Keep, LEAST_AGE, Retention, RetentionError, Rule, Sweep, SweepTally,
+    MIN_AGE, MinimumRetention, Retention, RetentionError, RetentionRule, RetentionSweep, SweepTally,
 };
 use weaver_types::ledger::{
-    Batch, Durability, Ledger, MAX_PAYLOAD, Namespace, NewEvent, Put, RecordKey,
+    Batch, Durability, Ledger, MAX_PAYLOAD, Namespace, NewEvent, RecordKey, RecordWrite,
 };
 use weaver_types::{EventKind, PrincipalId, Tenant, Timestamp};
 
@@ -25,14 +25,15 @@ fn event(days: i64, payload: &serde_json::Value) -> NewEvent {
 }
 
 fn by_age(days: u32) -> Retention {
-    Retention::new(vec![Rule::older_than(days * DAY)], LEAST_AGE).unwrap()
+    Retention::new(vec![RetentionRule::older_than(days * DAY)], MIN_AGE).unwrap()
 }
 
-fn begin(ledger: &dyn Ledger, retention: &Retention, days: i64) -> Sweep {
-    Sweep::resume(ledger, retention.clone(), "test", Timestamp::from_micros(at(days))).unwrap()
+fn begin(ledger: &dyn Ledger, retention: &Retention, days: i64) -> RetentionSweep {
+    RetentionSweep::resume(ledger, retention.clone(), "test", Timestamp::from_micros(at(days)))
+        .unwrap()
 }
 
-/// What each step looks at, without a commit: looked, pruned, next, and the progress after it.
+/// What each step looks at, without a commit: examined, pruned, next, and the progress after it.
 fn steps(
     ledger: &dyn Ledger,
     retention: &Retention,
@@ -41,7 +42,7 @@ fn steps(
     let mut sweep = begin(ledger, retention, days);
     let mut steps = Vec::new();
     while let Some(step) = sweep.step(ledger, &[]).unwrap() {
-        steps.push((step.looked(), step.pruned().len(), step.next(), sweep.progress()));
+        steps.push((step.examined(), step.pruned().len(), step.next(), sweep.progress()));
     }
     steps
 }
@@ -65,8 +66,8 @@ fn a_step_prunes_no_more_than_one_batch_may() {
 fn a_step_looks_at_no_more_than_some_thousand_events() {
     let ledger = ledger_of(&vec![event(0, &json!({})); 8_300]);
     let principal = Some(PrincipalId::parse("nobody").unwrap());
-    let rule = Rule { principal, ..Rule::older_than(DAY) };
-    let retention = Retention::new(vec![rule], LEAST_AGE).unwrap();
+    let rule = RetentionRule { principal, ..RetentionRule::older_than(DAY) };
+    let retention = Retention::new(vec![rule], MIN_AGE).unwrap();
     assert_eq!(
         steps(&ledger, &retention, 5),
         [(8_192, 0, 8_192, (8_192, 8_300)), (108, 0, 8_300, (8_300, 8_300))]
@@ -82,9 +83,9 @@ fn a_step_removes_no_more_than_some_bytes() {
     }
     let mut sweep = begin(&ledger, &by_age(1), 5);
     let step = sweep.step(&ledger, &[]).unwrap().unwrap();
-    assert_eq!((step.looked(), step.bytes()), (64, 64 * MAX_PAYLOAD as u64));
+    assert_eq!((step.examined(), step.bytes()), (64, 64 * MAX_PAYLOAD as u64));
     let step = sweep.step(&ledger, &[]).unwrap().unwrap();
-    assert_eq!((step.looked(), step.bytes()), (6, 6 * MAX_PAYLOAD as u64));
+    assert_eq!((step.examined(), step.bytes()), (6, 6 * MAX_PAYLOAD as u64));
     assert_eq!(sweep.step(&ledger, &[]), Ok(None));
 }
 
@@ -105,7 +106,7 @@ fn what_is_as_old_as_a_rule_says_goes_and_what_is_younger_ends_the_sweep() {
     let mut sweep = begin(&ledger, &by_age(2), 2);
     let step = sweep.step(&ledger, &[]).unwrap().unwrap();
     let reasons: Vec<_> = step.pruned().iter().map(|(seq, reason)| (*seq, *reason)).collect();
-    assert_eq!(reasons, [(0, Reason::Age), (1, Reason::Age)]);
+    assert_eq!(reasons, [(0, PruneReason::Age), (1, PruneReason::Age)]);
     assert!(step.kept().is_empty());
 }
 
@@ -114,13 +115,13 @@ fn what_is_too_young_for_its_kind_is_looked_at_again() {
     let refused = || told(EventKind::Refused, at(0), ("", ""), &json!({}));
     let other = || event(0, &json!({}));
     let ledger = ledger_of(&[other(), refused(), other(), refused(), other()]);
-    let retention = by_age(1).keeping(EventKind::Refused, Keep::AtLeast(10 * DAY));
+    let retention = by_age(1).keeping(EventKind::Refused, MinimumRetention::AtLeast(10 * DAY));
     let mut sweep = begin(&ledger, &retention, 2);
     let step = sweep.step(&ledger, &[]).unwrap().unwrap();
     assert_eq!(step.pruned().keys().copied().collect::<Vec<_>>(), [0, 2, 4]);
     sweep.commit(&ledger, step).unwrap();
     assert_eq!(begin(&ledger, &retention, 2).progress().0, 1, "the first that stays");
-    let forever = by_age(1).keeping(EventKind::Refused, Keep::Forever);
+    let forever = by_age(1).keeping(EventKind::Refused, MinimumRetention::Forever);
     let mut sweep = begin(&ledger, &forever, 2);
     while let Some(step) = sweep.step(&ledger, &[]).unwrap() {
         sweep.commit(&ledger, step).unwrap();
@@ -135,7 +136,7 @@ fn what_is_open_is_told_beforehand_for_the_tenants_that_are_named() {
     let ledger = ledger_of(&[held(&long(512)), held(&long(513)), held("free")]);
     let tenant = Tenant::parse("other").unwrap();
     let key = RecordKey::new(tenant.clone(), Namespace::Hold, long(512));
-    let put = Put { key, value: b"{}".to_vec(), expires_at: None };
+    let put = RecordWrite { key, value: b"{}".to_vec(), expires_at: None };
     ledger.commit(Batch { put: vec![put], ..Batch::new(Durability::Os) }).wait().unwrap();
     for (tenants, kept, pruned) in [
         (vec![Tenant::default(), tenant], vec![0], vec![1, 2]),
@@ -150,7 +151,7 @@ fn what_is_open_is_told_beforehand_for_the_tenants_that_are_named() {
         let mut tally = SweepTally::default();
         tally.add(&step);
         tally.add(&step);
-        assert_eq!((tally.kept, tally.looked), (2 * kept.len() as u64, 6));
+        assert_eq!((tally.kept, tally.examined), (2 * kept.len() as u64, 6));
         assert_eq!((tally.total(), tally.bytes), (2 * pruned.len() as u64, 2 * step.bytes()));
     }
 }
@@ -164,40 +165,46 @@ fn each_reason_has_its_note_and_what_is_gone_is_passed_over() {
         event(0, &json!({"principal": "ann"})),
     ]);
     let rules = vec![
-        Rule { principal: PrincipalId::parse("ann").ok(), ..Rule::older_than(DAY) },
-        Rule { tag: Some("PII".to_owned()), ..Rule::older_than(DAY) },
-        Rule { kinds: vec![EventKind::Outcome], ..Rule::older_than(DAY) },
+        RetentionRule {
+            principal: PrincipalId::parse("ann").ok(),
+            ..RetentionRule::older_than(DAY)
+        },
+        RetentionRule { tag: Some("PII".to_owned()), ..RetentionRule::older_than(DAY) },
+        RetentionRule { kinds: vec![EventKind::Outcome], ..RetentionRule::older_than(DAY) },
     ];
-    let retention = Retention::new(rules, LEAST_AGE).unwrap();
+    let retention = Retention::new(rules, MIN_AGE).unwrap();
     let mut sweep = begin(&ledger, &retention, 5);
     let step = sweep.step(&ledger, &[]).unwrap().unwrap();
-    let reasons: Vec<Reason> = step.pruned().values().copied().collect();
-    assert_eq!(reasons, [Reason::Principal, Reason::Tag, Reason::Kind, Reason::Principal]);
+    let reasons: Vec<PruneReason> = step.pruned().values().copied().collect();
+    assert_eq!(
+        reasons,
+        [PruneReason::Principal, PruneReason::Tag, PruneReason::Kind, PruneReason::Principal]
+    );
     sweep.commit(&ledger, step).unwrap();
     assert_eq!(ledger.head().unwrap().size, 4 + 3, "a note for each reason");
     let other = by_age(1);
     let mut sweep = begin(&ledger, &other, 5);
     let step = sweep.step(&ledger, &[]).unwrap().unwrap();
-    assert_eq!((step.looked(), step.pruned().len()), (4, 0));
+    assert_eq!((step.examined(), step.pruned().len()), (4, 0));
 }
 
 #[test]
 fn another_retention_begins_anew() {
     let ledger = ledger_of(&[event(0, &json!({}))]);
-    let rule = |rule: Rule| Retention::new(vec![rule], LEAST_AGE).unwrap();
-    let age = || Rule::older_than(2 * DAY);
+    let rule = |rule: RetentionRule| Retention::new(vec![rule], MIN_AGE).unwrap();
+    let age = || RetentionRule::older_than(2 * DAY);
     let retentions = [
         rule(age()),
-        rule(Rule::older_than(3 * DAY)),
-        rule(Rule { principal: PrincipalId::parse("ann").ok(), ..age() }),
-        rule(Rule { tag: Some("ann".to_owned()), ..age() }),
-        rule(Rule { kinds: vec![EventKind::Late], ..age() }),
-        rule(Rule { kinds: vec![EventKind::Outcome], ..age() }),
-        rule(age()).keeping(EventKind::Late, Keep::Forever),
-        rule(age()).keeping(EventKind::Late, Keep::AtLeast(DAY)),
-        rule(age()).keeping(EventKind::Refused, Keep::AtLeast(DAY)),
+        rule(RetentionRule::older_than(3 * DAY)),
+        rule(RetentionRule { principal: PrincipalId::parse("ann").ok(), ..age() }),
+        rule(RetentionRule { tag: Some("ann".to_owned()), ..age() }),
+        rule(RetentionRule { kinds: vec![EventKind::Late], ..age() }),
+        rule(RetentionRule { kinds: vec![EventKind::Outcome], ..age() }),
+        rule(age()).keeping(EventKind::Late, MinimumRetention::Forever),
+        rule(age()).keeping(EventKind::Late, MinimumRetention::AtLeast(DAY)),
+        rule(age()).keeping(EventKind::Refused, MinimumRetention::AtLeast(DAY)),
         Retention::new(vec![age()], 2 * DAY).unwrap(),
-        Retention::new(vec![age(), age()], LEAST_AGE).unwrap(),
+        Retention::new(vec![age(), age()], MIN_AGE).unwrap(),
     ];
     for retention in &retentions {
         let mut sweep = begin(&ledger, retention, 9);
@@ -226,22 +233,26 @@ fn a_position_that_is_none_is_named() {
         (r#"{"next":-1,"v":1}"#, Some("ledger.damaged")),
         ("{", Some("ledger.damaged")),
     ] {
-        let put = Put { key: key.clone(), value: value.as_bytes().to_vec(), expires_at: None };
+        let put =
+            RecordWrite { key: key.clone(), value: value.as_bytes().to_vec(), expires_at: None };
         ledger.commit(Batch { put: vec![put], ..Batch::new(Durability::Os) }).wait().unwrap();
         let now = Timestamp::from_micros(at(5));
-        let resumed = Sweep::resume(&ledger, retention.clone(), "test", now);
+        let resumed = RetentionSweep::resume(&ledger, retention.clone(), "test", now);
         assert_eq!(resumed.err().map(|error| error.code()), code, "{value}");
     }
 }
 
 #[test]
 fn rules_have_a_least_age_and_a_most() {
-    let rules = |count: usize| vec![Rule::older_than(LEAST_AGE); count];
-    assert_eq!(Retention::new(rules(1_000), LEAST_AGE).unwrap().rules().len(), 1_000);
-    let error = Retention::new(rules(1_001), LEAST_AGE).unwrap_err();
+    let rules = |count: usize| vec![RetentionRule::older_than(MIN_AGE); count];
+    assert_eq!(Retention::new(rules(1_000), MIN_AGE).unwrap().rules().len(), 1_000);
+    let error = Retention::new(rules(1_001), MIN_AGE).unwrap_err();
     assert_eq!(error, RetentionError::TooMany { found: 1_001, most: 1_000 });
-    let young = vec![Rule::older_than(LEAST_AGE), Rule::older_than(Duration::from_secs(86_399))];
-    let error = Retention::new(young, LEAST_AGE).unwrap_err();
+    let young = vec![
+        RetentionRule::older_than(MIN_AGE),
+        RetentionRule::older_than(Duration::from_secs(86_399)),
+    ];
+    let error = Retention::new(young, MIN_AGE).unwrap_err();
     assert_eq!(error, RetentionError::TooYoung { rule: 1, after: 86_399, least: 86_400 });
 }
 
@@ -254,6 +265,6 @@ fn what_comes_after_a_sweep_began_is_left_to_the_next() {
         ledger.commit(batch).wait().unwrap();
     }
     let step = sweep.step(&ledger, &[]).unwrap().unwrap();
-    assert_eq!((step.looked(), step.next(), sweep.progress()), (3, 3, (3, 3)));
+    assert_eq!((step.examined(), step.next(), sweep.progress()), (3, 3, (3, 3)));
     assert_eq!(sweep.step(&ledger, &[]), Ok(None));
 }

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use weaver_trace_store::verify::{Fault, VerifyError, verify};
+use weaver_trace_store::verify::{EventFault, VerifyError, verify};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::Timestamp;
-use weaver_types::ledger::{Batch, Durability, Head, Ledger, LedgerError};
+use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError, TreeHead};
 
 use crate::support::{fill, key, numbered, open};
 
 /// A store of ten events, its head after six, and a way to change it.
-fn store(folder: &Path) -> (PathBuf, Head) {
+fn store(folder: &Path) -> (PathBuf, TreeHead) {
     let path = folder.join("ledger.db");
     let ledger = open(&path);
     fill(&ledger, 6);
@@ -24,11 +24,11 @@ fn change(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
-fn verdict(path: &Path, head: Option<&Head>) -> Result<(), VerifyError> {
+fn verdict(path: &Path, head: Option<&TreeHead>) -> Result<(), VerifyError> {
     verify(&Reader::open(path).unwrap(), head).map(drop)
 }
 
-fn event(seq: u64, fault: Fault) -> Result<(), VerifyError> {
+fn event(seq: u64, fault: EventFault) -> Result<(), VerifyError> {
     Err(VerifyError::Event { seq, fault })
 }
 
@@ -49,15 +49,15 @@ fn the_first_bad_event_is_named() {
     let twice = "INSERT INTO events SELECT 10, header, leaf, salt, payload, durability
         FROM events WHERE seq = 9";
     for (sql, want) in [
-        (salt, event(3, Fault::Commitment)),
-        (payload, event(3, Fault::Commitment)),
-        (emptied, event(3, Fault::Gone)),
-        (header, event(3, Fault::Leaf)),
-        (gone, event(3, Fault::Missing)),
-        (swap, event(3, Fault::Misplaced { seq: 6 })),
-        (cut, event(8, Fault::Missing)),
-        (moved, event(9, Fault::Missing)),
-        (twice, event(10, Fault::Extra)),
+        (salt, event(3, EventFault::Commitment)),
+        (payload, event(3, EventFault::Commitment)),
+        (emptied, event(3, EventFault::Gone)),
+        (header, event(3, EventFault::Leaf)),
+        (gone, event(3, EventFault::Missing)),
+        (swap, event(3, EventFault::Misplaced { seq: 6 })),
+        (cut, event(8, EventFault::Missing)),
+        (moved, event(9, EventFault::Missing)),
+        (twice, event(10, EventFault::Extra)),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let (path, head) = store(folder.path());
@@ -180,18 +180,21 @@ fn how_far_an_event_was_synced_is_not_proven() {
 /// The sums beside the log find what is damaged, and what somebody changes who does not know them.
 #[test]
 fn a_record_or_a_blob_that_was_changed_beside_the_ledger_is_found() {
-    use weaver_trace_store::verify::Part;
+    use weaver_trace_store::verify::SideTable;
     use weaver_types::ledger::BlobStore;
 
     for (sql, part) in [
-        ("UPDATE records SET value = CAST('{\"v\":2}' AS BLOB)", Part::Records),
-        ("UPDATE records SET version = version + 1", Part::Records),
-        ("UPDATE records SET expires_at = expires_at - 1", Part::Records),
-        ("UPDATE records SET id = 'other'", Part::Records),
-        ("DELETE FROM records", Part::Records),
-        ("INSERT INTO records VALUES ('local', 'token.use', 'more', 1, x'', NULL)", Part::Records),
-        ("DELETE FROM blobs", Part::Blobs),
-        ("UPDATE blobs SET id = zeroblob(32)", Part::Blobs),
+        ("UPDATE records SET value = CAST('{\"v\":2}' AS BLOB)", SideTable::Records),
+        ("UPDATE records SET version = version + 1", SideTable::Records),
+        ("UPDATE records SET expires_at = expires_at - 1", SideTable::Records),
+        ("UPDATE records SET id = 'other'", SideTable::Records),
+        ("DELETE FROM records", SideTable::Records),
+        (
+            "INSERT INTO records VALUES ('local', 'token.use', 'more', 1, x'', NULL)",
+            SideTable::Records,
+        ),
+        ("DELETE FROM blobs", SideTable::Blobs),
+        ("UPDATE blobs SET id = zeroblob(32)", SideTable::Blobs),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let (path, head) = store(folder.path());
@@ -218,16 +221,17 @@ fn a_record_or_a_blob_that_was_changed_beside_the_ledger_is_found() {
 /// A record is read once for all that one batch asks of it; the next batch sees what this one wrote.
 #[test]
 fn guards_counters_writes_and_removals_leave_the_sum_right() {
-    use weaver_types::ledger::{Add, Expect, Put};
+    use weaver_types::ledger::{CounterChange, RecordWrite, VersionGuard};
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let ledger = open(&path);
     let tickets: Vec<_> = (0..60_u64)
         .map(|n| {
-            let put = |id: &str| Put { key: key(id), value: vec![b'x'; 9], expires_at: None };
-            let count = |id: &str| Add { key: key(id), delta: 1, min: 0, max: 99 };
-            let guard = Expect { key: key("guarded"), version: (n > 0).then_some(n) };
+            let put =
+                |id: &str| RecordWrite { key: key(id), value: vec![b'x'; 9], expires_at: None };
+            let count = |id: &str| CounterChange { key: key(id), delta: 1, min: 0, max: 99 };
+            let guard = VersionGuard { key: key("guarded"), version: (n > 0).then_some(n) };
             let gone = [format!("removed-{}", n % 2), format!("unseen-{}", n % 3)];
             ledger.commit(Batch {
                 expect: vec![guard],

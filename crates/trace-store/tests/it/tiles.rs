@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use rusqlite::Connection;
-use weaver_trace_store::merkle::{TILE_BYTES, Tree, verify_consistency, verify_inclusion};
-use weaver_trace_store::verify::{Prove, Source, VerifyError, verify};
+use weaver_trace_store::merkle::{MerkleTree, TILE_BYTES, verify_consistency, verify_inclusion};
+use weaver_trace_store::verify::{LogProver, LogSource, VerifyError, verify};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::Digest;
 use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError, MAX_BATCH_EVENTS};
@@ -22,8 +22,8 @@ fn bulk(ledger: &dyn Ledger, count: u64) {
 }
 
 /// The tree over the leaves of a log.
-fn tree(log: &dyn Source) -> Tree {
-    let mut tree = Tree::default();
+fn tree(log: &dyn LogSource) -> MerkleTree {
+    let mut tree = MerkleTree::default();
     loop {
         let rows = log.rows(tree.size(), 1_000).unwrap();
         if rows.is_empty() {
@@ -34,7 +34,7 @@ fn tree(log: &dyn Source) -> Tree {
 }
 
 /// The log proves what the whole tree proves, at these places and sizes.
-fn agrees(log: &dyn Prove, tree: &Tree, pairs: &[(u64, u64)]) {
+fn agrees(log: &dyn LogProver, tree: &MerkleTree, pairs: &[(u64, u64)]) {
     for (small, size) in pairs.iter().copied() {
         assert_eq!(Some(log.root(size).unwrap()), tree.root(size), "root of {size}");
         if small < size {
@@ -91,7 +91,7 @@ proptest! {
             bulk(&sqlite, *count);
             bulk(&memory, *count);
         }
-        for log in [&sqlite as &dyn Prove, &memory] {
+        for log in [&sqlite as &dyn LogProver, &memory] {
             let tree = tree(log);
             let pairs: Vec<(u64, u64)> = picks.iter().map(|(a, b)| {
                 let new = b.index(usize::try_from(tree.size()).unwrap()) as u64 + 1;
@@ -108,7 +108,7 @@ fn what_is_not_there_is_not_proven() {
     let (sqlite, memory) = (open(&folder.path().join("store")), memory());
     bulk(&sqlite, 5);
     bulk(&memory, 5);
-    for log in [&sqlite as &dyn Prove, &memory] {
+    for log in [&sqlite as &dyn LogProver, &memory] {
         for refused in [
             log.root(6).map(drop),
             log.inclusion(5, 5).map(drop),

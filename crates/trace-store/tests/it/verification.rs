@@ -1,11 +1,13 @@
 //! Verification finds every change of what is stored, and says what it cannot know.
 
 use proptest::prelude::*;
-use weaver_trace_store::Row;
+use weaver_trace_store::EventRow;
 use weaver_trace_store::merkle::{Frontier, leaf_hash};
-use weaver_trace_store::verify::{Extent, Fault, Source, VerifyError, verify, verify_with};
+use weaver_trace_store::verify::{
+    EventFault, LogExtent, LogSource, VerifyError, verify, verify_with,
+};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Head, Ledger, LedgerError};
+use weaver_types::ledger::{Ledger, LedgerError, TreeHead};
 use weaver_types::{Digest, LogId};
 
 use crate::support::{fill, memory};
@@ -13,8 +15,8 @@ use crate::support::{fill, memory};
 /// A log that anybody may change.
 #[derive(Clone)]
 pub(crate) struct Copied {
-    pub(crate) extent: Extent,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) extent: LogExtent,
+    pub(crate) rows: Vec<EventRow>,
 }
 
 impl Copied {
@@ -24,15 +26,15 @@ impl Copied {
         Self::from(&ledger)
     }
 
-    pub(crate) fn from(ledger: &dyn Source) -> Self {
+    pub(crate) fn from(ledger: &dyn LogSource) -> Self {
         Self { extent: ledger.extent().unwrap(), rows: ledger.rows(0, 1000).unwrap() }
     }
 
-    fn verify(&self, earlier: Option<&Head>) -> Result<(), VerifyError> {
+    fn verify(&self, earlier: Option<&TreeHead>) -> Result<(), VerifyError> {
         verify(self, earlier).map(drop)
     }
 
-    fn bad(&self) -> (u64, Fault) {
+    fn bad(&self) -> (u64, EventFault) {
         match self.verify(None) {
             Err(VerifyError::Event { seq, fault }) => (seq, fault),
             other => panic!("no bad event named: {other:?}"),
@@ -40,19 +42,19 @@ impl Copied {
     }
 }
 
-impl Source for Copied {
-    fn extent(&self) -> Result<Extent, LedgerError> {
+impl LogSource for Copied {
+    fn extent(&self) -> Result<LogExtent, LedgerError> {
         Ok(self.extent.clone())
     }
 
-    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<EventRow>, LedgerError> {
         Ok(self.rows.iter().filter(|row| row.event.seq >= from).take(limit).cloned().collect())
     }
 }
 
 /// What a bit is flipped in.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum EventPart {
     Header,
     Payload,
     Salt,
@@ -69,15 +71,15 @@ proptest! {
         count in 1..40_u64,
         place in any::<prop::sample::Index>(),
         bit in any::<usize>(),
-        part in prop::sample::select(vec![Part::Header, Part::Payload, Part::Salt]),
+        part in prop::sample::select(vec![EventPart::Header, EventPart::Payload, EventPart::Salt]),
     ) {
         let mut log = Copied::of(count);
         let seq = place.index(log.rows.len());
         let event = &mut log.rows[seq].event;
         match part {
-            Part::Header => flip(&mut event.header, bit),
-            Part::Payload => flip(event.payload.as_mut().unwrap(), bit),
-            Part::Salt => flip(event.salt.as_mut().unwrap(), bit),
+            EventPart::Header => flip(&mut event.header, bit),
+            EventPart::Payload => flip(event.payload.as_mut().unwrap(), bit),
+            EventPart::Salt => flip(event.salt.as_mut().unwrap(), bit),
         }
         prop_assert_eq!(log.bad().0, seq as u64);
     }
@@ -107,17 +109,17 @@ fn every_bit_of_a_small_log_counts() {
         for bit in 0..row.event.header.len() * 8 {
             let mut log = log.clone();
             flip(&mut log.rows[seq].event.header, bit);
-            assert_eq!(log.bad(), (seq as u64, Fault::Leaf));
+            assert_eq!(log.bad(), (seq as u64, EventFault::Leaf));
         }
         for bit in 0..row.event.payload.as_ref().unwrap().len() * 8 {
             let mut log = log.clone();
             flip(log.rows[seq].event.payload.as_mut().unwrap(), bit);
-            assert_eq!(log.bad(), (seq as u64, Fault::Commitment));
+            assert_eq!(log.bad(), (seq as u64, EventFault::Commitment));
         }
         for bit in 0..16 * 8 {
             let mut log = log.clone();
             flip(log.rows[seq].event.salt.as_mut().unwrap(), bit);
-            assert_eq!(log.bad(), (seq as u64, Fault::Commitment));
+            assert_eq!(log.bad(), (seq as u64, EventFault::Commitment));
         }
     }
 }
@@ -138,18 +140,18 @@ fn removed_and_swapped_events_are_named() {
     for gone in 0..9 {
         let mut log = Copied::of(9);
         log.rows.remove(gone);
-        assert_eq!(log.bad(), (gone as u64, Fault::Missing));
+        assert_eq!(log.bad(), (gone as u64, EventFault::Missing));
     }
     let mut log = Copied::of(9);
     log.rows.swap(3, 6);
     log.rows[3].event.seq = 3;
     log.rows[6].event.seq = 6;
-    assert_eq!(log.bad(), (3, Fault::Misplaced { seq: 6 }));
+    assert_eq!(log.bad(), (3, EventFault::Misplaced { seq: 6 }));
     let mut log = Copied::of(9);
     let payload = log.rows[3].event.payload.clone();
     log.rows[3].event.payload = log.rows[6].event.payload.clone();
     log.rows[6].event.payload = payload;
-    assert_eq!(log.bad(), (3, Fault::Commitment));
+    assert_eq!(log.bad(), (3, EventFault::Commitment));
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn a_shorter_log_needs_an_earlier_head() {
     fill(&ledger, 4);
     let late = ledger.head().unwrap();
     let cut = Copied::of(7);
-    let mut cut = Copied { extent: cut.extent, rows: Source::rows(&ledger, 0, 7).unwrap() };
+    let mut cut = Copied { extent: cut.extent, rows: LogSource::rows(&ledger, 0, 7).unwrap() };
     assert!(matches!(cut.verify(None), Err(VerifyError::Root { .. })));
     // Whoever can write the file can make a head that fits the shorter log.
     let mut shorter = weaver_trace_store::merkle::Frontier::default();
@@ -178,7 +180,7 @@ fn a_shorter_log_needs_an_earlier_head() {
     flip(worse.rows[3].event.payload.as_mut().unwrap(), 1);
     assert_eq!(
         worse.verify(Some(&late)),
-        Err(VerifyError::Event { seq: 3, fault: Fault::Commitment })
+        Err(VerifyError::Event { seq: 3, fault: EventFault::Commitment })
     );
 
     let alone = verify(&cut, None).unwrap().not_proven().join("; ");
@@ -196,11 +198,11 @@ fn another_history_or_another_log_is_no_extension() {
     let earlier = one.head().unwrap();
     assert_eq!(verify(&two, Some(&earlier)), Err(VerifyError::Forked { size: 6 }));
     assert!(verify(&one, Some(&earlier)).is_ok());
-    let other = Head { log: LogId::parse("log_other").unwrap(), ..earlier };
+    let other = TreeHead { log: LogId::parse("log_other").unwrap(), ..earlier };
     assert!(matches!(verify(&two, Some(&other)), Err(VerifyError::OtherLog { .. })));
     let mut forged = Copied::of(3);
     forged.extent.head.log = LogId::parse("log_other").unwrap();
-    assert!(matches!(forged.bad(), (0, Fault::OtherLog { .. })));
+    assert!(matches!(forged.bad(), (0, EventFault::OtherLog { .. })));
 }
 
 #[test]
@@ -210,7 +212,7 @@ fn the_empty_log_and_the_empty_head_are_proven_too() {
     assert!(verify(&ledger, Some(&empty)).is_ok());
     fill(&ledger, 3);
     assert!(verify(&ledger, Some(&empty)).is_ok());
-    let wrong = Head { root: ledger.head().unwrap().root, ..empty };
+    let wrong = TreeHead { root: ledger.head().unwrap().root, ..empty };
     assert_eq!(verify(&ledger, Some(&wrong)), Err(VerifyError::Forked { size: 0 }));
 }
 
@@ -219,13 +221,13 @@ fn a_payload_that_is_gone_is_a_fault() {
     let mut log = Copied::of(5);
     let event = log.rows[2].event.clone();
     (log.rows[2].event.salt, log.rows[2].event.payload) = (None, None);
-    assert_eq!(log.bad(), (2, Fault::Gone));
+    assert_eq!(log.bad(), (2, EventFault::Gone));
     let text = log.verify(None).unwrap_err().to_string();
     assert!(text.contains("event 2") && text.contains("payload and salt are gone"), "{text}");
     log.rows[2].event.payload = event.payload;
-    assert_eq!(log.bad(), (2, Fault::HalfGone));
+    assert_eq!(log.bad(), (2, EventFault::HalfGone));
     (log.rows[2].event.salt, log.rows[2].event.payload) = (event.salt, None);
-    assert_eq!(log.bad(), (2, Fault::HalfGone));
+    assert_eq!(log.bad(), (2, EventFault::HalfGone));
 }
 
 #[test]
@@ -255,7 +257,7 @@ fn an_event_dated_before_the_one_before_it_is_named() {
         log.extent.frontier = frontier;
         match fits {
             true => log.verify(None).unwrap(),
-            false => assert_eq!(log.bad(), (3, Fault::Time)),
+            false => assert_eq!(log.bad(), (3, EventFault::Time)),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use weaver_trace_store::entry::Header;
+use weaver_trace_store::entry::EventHeader;
 use weaver_trace_store::project::ActionTrace;
 use weaver_trace_store::verify::{VerifyError, verify};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
@@ -280,7 +280,7 @@ fn many_writers_in_one_process_leave_no_gap_and_nothing_torn() {
     let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
     assert_eq!(seqs, (0..100).collect::<Vec<u64>>());
     for event in events {
-        assert_eq!(Header::parse(&event.header).unwrap().seq, event.seq);
+        assert_eq!(EventHeader::parse(&event.header).unwrap().seq, event.seq);
         assert!(serde_json::from_slice::<Value>(&event.payload.unwrap()).is_ok());
     }
 }
@@ -334,7 +334,7 @@ fn a_torn_end_is_cut_off_and_said_so_and_the_log_goes_on() {
         let again = open(&copy);
         assert_eq!(again.head().unwrap(), before, "cut off {cut}");
         assert_eq!(again.events(0, 100).unwrap(), events[..20]);
-        torn += usize::from(again.opened().cut > 0);
+        torn += usize::from(again.open_report().torn_bytes > 0);
         let receipt = again.commit(numbered(99, Durability::Disk)).wait().unwrap();
         assert_eq!(receipt.first_seq, Some(20));
         assert_eq!(verify(&again, Some(&before)).unwrap().head.size, 21);

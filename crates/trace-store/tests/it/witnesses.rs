@@ -4,9 +4,9 @@ use std::path::Path;
 
 use weaver_trace_store::MemoryLedger;
 use weaver_trace_store::checkpoint::{
-    Checkpoint, CheckpointError, KeyUse, Note, Trust, VerifierKey, Witness, cosign,
+    Checkpoint, CheckpointError, KeyUse, SignedNote, TrustPolicy, VerifierKey, Witness, cosign,
 };
-use weaver_trace_store::verify::Prove;
+use weaver_trace_store::verify::LogProver;
 use weaver_types::Timestamp;
 use weaver_types::ledger::Ledger;
 
@@ -15,16 +15,16 @@ use crate::support::{fill, memory};
 
 const AT: Timestamp = Timestamp::from_micros(7_000_000);
 
-fn trust(ledger: &MemoryLedger) -> Trust {
-    Trust::of(key(&ledger.head().unwrap().log, 1))
+fn trust(ledger: &MemoryLedger) -> TrustPolicy {
+    TrustPolicy::new(key(&ledger.head().unwrap().log, 1))
 }
 
 fn signs(
     witness: &mut Witness,
     ledger: &MemoryLedger,
-    note: &Note,
+    note: &SignedNote,
     from: u64,
-) -> Result<Note, CheckpointError> {
+) -> Result<SignedNote, CheckpointError> {
     let size = Checkpoint::parse(note.text()).unwrap().size;
     let path = match from {
         0 => Vec::new(),
@@ -72,7 +72,7 @@ fn the_first_checkpoint_of_a_log_comes_without_a_proof() {
     let found = witness.cosign(&note, &[[0; 32]], &trust(&ledger), "w1", &signer(9), AT);
     let said = "the witness does not sign: there is a proof, but no checkpoint was signed before";
     assert_eq!(found.unwrap_err().to_string(), said);
-    let other = Trust::of(key(&ledger.head().unwrap().log, 2));
+    let other = TrustPolicy::new(key(&ledger.head().unwrap().log, 2));
     let found = witness.cosign(&note, &[], &other, "w1", &signer(9), AT);
     assert_eq!(code(found), "checkpoint.untrusted");
     assert_eq!(witness.seen("log_test"), None);
@@ -149,8 +149,8 @@ fn each_witness_counts_once_and_only_for_what_it_signed() {
     let note = cosign(plain.clone(), "w1", &signer(8), AT).unwrap();
     let note = cosign(note, "w2", &signer(9), AT).unwrap();
     let note = cosign(note, "again", &signer(8), AT).unwrap();
-    let count = |note: &Note, witnesses: Vec<VerifierKey>, quorum| {
-        let trust = Trust { witnesses, quorum, ..trust(&ledger) };
+    let count = |note: &SignedNote, witnesses: Vec<VerifierKey>, quorum| {
+        let trust = TrustPolicy { witnesses, quorum, ..trust(&ledger) };
         trust.open(note).map(|verified| verified.witnesses.len())
     };
     let too_few = |found, wanted| Err(CheckpointError::Witnesses { found, wanted });

@@ -1,28 +1,28 @@
-//! Backslash escapes of JSON and programming languages.
+//! Decodes backslash escapes of JSON and programming languages.
 //!
-//! A string inside a string inside a string doubles its backslashes at every level. A run of
-//! backslashes before an escape therefore counts as one, whatever the depth.
+//! Each level of nested strings doubles the backslashes. A run of backslashes before an escape
+//! therefore counts as one, whatever its length.
 
 use super::web::number;
 use super::work;
 
-/// Most digits in `\u{…}`.
-const BRACED: usize = 8;
+/// Maximum number of digits in `\u{…}`.
+const MAX_BRACED_DIGITS: usize = 8;
 
-/// What stands at a backslash.
+/// The meaning of a run of backslashes with the bytes after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EscapeMatch {
-    /// An escape up to this position that stands for the character.
+    /// An escape that ends here and stands for the character.
     Char(usize, char),
-    /// A line that goes on: nothing, up to this position.
+    /// A line continuation that ends here and stands for nothing.
     Nothing(usize),
-    /// No escape up to this position.
+    /// No escape before this position.
     Plain(usize),
 }
 
-/// Reads the run of backslashes at `at` with what follows it.
-pub(super) fn escape(bytes: &[u8], at: usize) -> EscapeMatch {
-    let slashes = run(bytes, at);
+/// Matches the run of backslashes at `at` and the escape after it.
+pub(super) fn match_escape(bytes: &[u8], at: usize) -> EscapeMatch {
+    let slashes = backslash_run(bytes, at);
     let after = at + slashes;
     let simple = |c| EscapeMatch::Char(after + 1, c);
     let Some(kind) = bytes.get(after) else { return EscapeMatch::Plain(after) };
@@ -34,7 +34,7 @@ pub(super) fn escape(bytes: &[u8], at: usize) -> EscapeMatch {
         b'"' | b'\'' | b'/' | b'`' => simple(char::from(*kind)),
         b'\n' => EscapeMatch::Nothing(after + 1),
         b'\r' if bytes.get(after + 1) == Some(&b'\n') => EscapeMatch::Nothing(after + 2),
-        b'u' | b'U' | b'x' | b'0'..=b'3' => match code(bytes, after) {
+        b'u' | b'U' | b'x' | b'0'..=b'3' => match character_code(bytes, after) {
             Some((end, c)) => EscapeMatch::Char(end, c),
             None => EscapeMatch::Plain(after),
         },
@@ -42,24 +42,24 @@ pub(super) fn escape(bytes: &[u8], at: usize) -> EscapeMatch {
     }
 }
 
-fn run(bytes: &[u8], at: usize) -> usize {
+fn backslash_run(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     let len = rest.iter().take_while(|b| **b == b'\\').count();
-    work::looked_at(len);
+    work::add_steps(len);
     len
 }
 
-/// The character whose number is written from `at` on: `u0040`, `u{40}`, `U00000040`, `x40`, `100`.
-fn code(bytes: &[u8], at: usize) -> Option<(usize, char)> {
+/// The character of the numeric escape at `at`: `u0040`, `u{40}`, `U00000040`, `x40` or octal `100`.
+fn character_code(bytes: &[u8], at: usize) -> Option<(usize, char)> {
     let (end, code) = match bytes.get(at..)? {
         [b'u' | b'x', b'{', rest @ ..] => {
-            let len = rest.iter().take(BRACED + 1).position(|b| *b == b'}')?;
+            let len = rest.iter().take(MAX_BRACED_DIGITS + 1).position(|b| *b == b'}')?;
             (at + len + 3, number(rest.get(..len)?, 16)?)
         }
         [b'u', rest @ ..] => {
             let unit = number(rest.get(..4)?, 16)?;
             if (0xd800..0xdc00).contains(&unit) {
-                return pair(bytes, at + 5, unit);
+                return surrogate_pair(bytes, at + 5, unit);
             }
             (at + 5, unit)
         }
@@ -70,9 +70,9 @@ fn code(bytes: &[u8], at: usize) -> Option<(usize, char)> {
     Some((end, char::from_u32(code)?))
 }
 
-/// The second half of a surrogate pair.
-fn pair(bytes: &[u8], at: usize, high: u32) -> Option<(usize, char)> {
-    // Bounded, so that no run of backslashes is read over and over.
+/// The character of a surrogate pair whose low half is escaped at `at`.
+fn surrogate_pair(bytes: &[u8], at: usize, high: u32) -> Option<(usize, char)> {
+    // Bounded, so that a run of backslashes is not read repeatedly.
     let slashes = bytes.get(at..)?.iter().take(64).take_while(|b| **b == b'\\').count();
     let after = at + slashes;
     if slashes == 0 || bytes.get(after) != Some(&b'u') {

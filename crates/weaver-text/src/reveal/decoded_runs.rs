@@ -1,24 +1,24 @@
-//! Decodes runs of base64 and hexadecimal that hold text.
+//! Decodes runs of base64 and hexadecimal digits that encode text.
 
 use super::digit_run::{DigitRun, Encoding};
 use super::edit::Edits;
 use super::layer::Layer;
 use super::map::Shape;
 
-/// Fewest bytes of text that a run must hold.
+/// Minimum number of bytes of text that a run must encode.
 pub(super) const MIN_TEXT: usize = 8;
 
-/// Bytes of valid text that need no closer look.
-const CERTAIN_TEXT: usize = 24;
+/// Number of valid UTF-8 bytes from which a run counts as text without further checks.
+const MIN_CERTAIN_TEXT: usize = 24;
 
-/// Bytes decoded at a time, and at first: nearly every run that holds no text ends there.
+/// Bytes decoded at a time, and in the first step: most runs that encode no text are rejected there.
 const BLOCK: usize = 192;
 const FIRST_BLOCK: usize = 18;
 
-/// Replaces the digits from the start of the row on, as far as they hold text. Returns the end
-/// of that.
+/// Replaces the longest prefix of the run that encodes text. Returns its end, or `None` if there is
+/// none.
 pub(super) fn decode(source: &DigitRun<'_>, edits: &mut Edits) -> Option<usize> {
-    // Most runs hold no text, and nearly all of them show it in the first bytes.
+    // Nearly all runs that encode no text are rejected by their first bytes.
     let head = source.head()?;
     if !may_be_text(&head) {
         return None;
@@ -36,26 +36,26 @@ pub(super) fn decode(source: &DigitRun<'_>, edits: &mut Edits) -> Option<usize> 
         Encoding::Hex => (1, 2),
         Encoding::Base64 => (3, 4),
     };
-    let start = source.place(0);
+    let start = source.position(0);
     let (mut at, mut end) = (0, start);
     while at < text.len() {
         let (to, input, digits) = match index {
-            Some(_) => (at + 1, source.input(2 * at..2 * at + 2), 1),
+            Some(_) => (at + 1, source.input_range(2 * at..2 * at + 2), 1),
             None => {
                 let to = (at + group).min(text.len());
-                (to, source.input(at..to), digits)
+                (to, source.input_range(at..to), digits)
             }
         };
         end = input.end;
         let shape = Shape::packed(if index.is_some() { 1 } else { group }, input.len().max(digits));
-        edits.source(input, to - at, shape);
+        edits.add_source(input, to - at, shape);
         at = to;
     }
-    edits.put(&text);
+    edits.push_text(&text);
     if source.encoding == Encoding::Base64 {
         let rest = source.bytes.get(end..).unwrap_or_default();
         end += rest.iter().take(2).take_while(|b| **b == b'=').count();
-        edits.stretch(end);
+        edits.extend_to(end);
         edits.close(start..end, Layer::Base64);
     } else {
         edits.close(start..end, Layer::Hex);
@@ -63,7 +63,7 @@ pub(super) fn decode(source: &DigitRun<'_>, edits: &mut Edits) -> Option<usize> 
     Some(end)
 }
 
-/// The UTF-8 text that starts the decoded bytes, of which the first are given.
+/// The longest UTF-8 prefix of the decoded bytes, of which the first are given.
 fn decode_utf8_prefix(source: &DigitRun<'_>, mut bytes: Vec<u8>) -> Option<String> {
     let mut good = 0;
     loop {
@@ -90,14 +90,14 @@ fn decode_utf8_prefix(source: &DigitRun<'_>, mut bytes: Vec<u8>) -> Option<Strin
     String::from_utf8(bytes).ok()
 }
 
-/// Whether this is text and no accident. A few random bytes often are valid UTF-8; more are not.
+/// Whether this is unlikely to be random: a few random bytes are often valid UTF-8, many are not.
 fn is_convincing(text: &str) -> bool {
     let plain = || text.bytes().filter(|b| is_ascii_text(*b)).count() * 4 >= text.len() * 3;
     let odd = || text.bytes().any(is_control);
-    text.len() >= MIN_TEXT && (text.len() >= CERTAIN_TEXT || (plain() && !odd()))
+    text.len() >= MIN_TEXT && (text.len() >= MIN_CERTAIN_TEXT || (plain() && !odd()))
 }
 
-/// Whether a character, or one of two bytes with a zero in it, could start with these bytes.
+/// Whether a UTF-8 character, or an ASCII character in UTF-16, can start with these bytes.
 pub(super) fn may_start_text(first: u8, second: u8) -> bool {
     match first {
         0 => is_ascii_text(second),
@@ -106,17 +106,17 @@ pub(super) fn may_start_text(first: u8, second: u8) -> bool {
     }
 }
 
-/// Whether text could start with these bytes.
+/// Whether text can start with these bytes.
 fn may_be_text(head: &[u8; MIN_TEXT]) -> bool {
     if head.contains(&0) {
-        // Perhaps two bytes for each character.
+        // May be UTF-16.
         return true;
     }
     let whole = std::str::from_utf8(head).map_or_else(|e| e.error_len().is_none(), |_| true);
     whole && head.iter().filter(|b| is_control(**b)).count() <= 1
 }
 
-/// A control character that text does not have.
+/// True for a control character other than tabs and line breaks.
 pub(super) fn is_control(byte: u8) -> bool {
     byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r')
 }
@@ -125,7 +125,7 @@ fn is_ascii_text(byte: u8) -> bool {
     byte.is_ascii() && !is_control(byte)
 }
 
-/// Whether these bytes are ASCII in two bytes each: the index of the one with the character.
+/// The index of the character byte in each pair if these bytes are ASCII in UTF-16: 1 for big-endian.
 fn utf16_ascii_offset(first: &[u8]) -> Option<usize> {
     let fits = |index: usize| {
         first.chunks_exact(2).all(|pair| {
@@ -138,7 +138,7 @@ fn utf16_ascii_offset(first: &[u8]) -> Option<usize> {
     [0, 1].into_iter().find(|index| fits(*index))
 }
 
-/// The text of which each character takes two decoded bytes.
+/// Decodes ASCII in UTF-16, up to the first other character.
 fn decode_utf16_ascii(source: &DigitRun<'_>, index: usize) -> String {
     (0..)
         .map_while(|at| {

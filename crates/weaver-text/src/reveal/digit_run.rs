@@ -1,11 +1,11 @@
-//! Base64 and hexadecimal digits as the bytes that they stand for.
+//! Random access to the bytes that a run of base64 or hexadecimal digits encodes.
 
 use std::ops::Range;
 
 use super::decoded_runs::{MIN_TEXT, may_start_text};
 use super::work;
 
-/// The value of each base64 digit, of both alphabets; 64 for what is none.
+/// The value of each base64 digit of both alphabets; 64 for any other byte.
 const SEXTETS: [u8; 256] = {
     let mut table = [64; 256];
     let (mut value, mut byte) = (0u8, 0u8);
@@ -41,44 +41,45 @@ pub(super) enum Encoding {
     Base64,
 }
 
-/// Digits from `start` on. If a line of them ends with a line break, the next ones are taken for
-/// the same run as long as every line but the last has the length of the first.
+/// Digits from `start` on. If a line break follows them, further lines belong to the same run as
+/// long as every line but the last is as long as the first.
 pub(super) struct DigitRun<'a> {
     pub(super) bytes: &'a [u8],
     start: usize,
     pub(super) encoding: Encoding,
-    /// Digits in a line.
-    line: usize,
-    /// Bytes in a line break.
-    gap: usize,
+    /// Digits in each line.
+    line_len: usize,
+    /// Bytes in each line break; 0 if there is none.
+    line_break_len: usize,
 }
 
 impl<'a> DigitRun<'a> {
     pub(super) fn new(bytes: &'a [u8], start: usize, end: usize, encoding: Encoding) -> Self {
-        let gap = match bytes.get(end..) {
+        let line_break_len = match bytes.get(end..) {
             Some([b'\n', next, ..]) if sextet(*next).is_some() => 1,
             Some([b'\r', b'\n', next, ..]) if sextet(*next).is_some() => 2,
             _ => 0,
         };
-        let line = if gap == 0 { usize::MAX } else { end.saturating_sub(start).max(1) };
-        Self { bytes, start, encoding, line, gap }
+        let line_len =
+            if line_break_len == 0 { usize::MAX } else { end.saturating_sub(start).max(1) };
+        Self { bytes, start, encoding, line_len, line_break_len }
     }
 
-    /// Where the digit with this number stands.
+    /// The position of the digit with this index.
     #[inline]
-    pub(super) fn place(&self, digit: usize) -> usize {
-        if self.gap == 0 {
+    pub(super) fn position(&self, digit: usize) -> usize {
+        if self.line_break_len == 0 {
             return self.start + digit;
         }
-        self.start + digit + digit / self.line * self.gap
+        self.start + digit + digit / self.line_len * self.line_break_len
     }
 
     #[inline]
     fn digit(&self, digit: usize) -> Option<u8> {
-        work::looked_at(1);
-        let at = self.place(digit);
-        if self.gap > 0 && digit > 0 && digit.is_multiple_of(self.line) {
-            let between = self.bytes.get(at - self.gap..at)?;
+        work::add_steps(1);
+        let at = self.position(digit);
+        if self.line_break_len > 0 && digit > 0 && digit.is_multiple_of(self.line_len) {
+            let between = self.bytes.get(at - self.line_break_len..at)?;
             if !matches!(between, b"\n" | b"\r\n") {
                 return None;
             }
@@ -90,12 +91,12 @@ impl<'a> DigitRun<'a> {
         }
     }
 
-    /// The first decoded bytes, if text may start with the first two.
+    /// The first decoded bytes, or `None` if text cannot start with them.
     pub(super) fn head(&self) -> Option<[u8; MIN_TEXT]> {
         let mut head = [0; MIN_TEXT];
-        let quick = self.bytes.get(self.start..self.start + 3).filter(|_| self.gap == 0);
+        let quick = self.bytes.get(self.start..self.start + 3).filter(|_| self.line_break_len == 0);
         if let (Some([a, b, c]), Encoding::Base64) = (quick, self.encoding) {
-            work::looked_at(3);
+            work::add_steps(3);
             let (a, b, c) = (sextet(*a)?, sextet(*b)?, sextet(*c)?);
             if !may_start_text(a << 2 | b >> 4, b << 4 | c >> 2) {
                 return None;
@@ -109,7 +110,7 @@ impl<'a> DigitRun<'a> {
         Some(head)
     }
 
-    /// The decoded byte with this number.
+    /// The decoded byte with this index.
     pub(super) fn byte(&self, at: usize) -> Option<u8> {
         let (first, high, low) = match (self.encoding, at % 3) {
             (Encoding::Hex, _) => (2 * at, 4, 0),
@@ -121,14 +122,14 @@ impl<'a> DigitRun<'a> {
         Some((a << high) | (b >> low))
     }
 
-    /// The input behind these decoded bytes, in whole groups.
-    pub(super) fn input(&self, bytes: Range<usize>) -> Range<usize> {
+    /// The input that encodes these decoded bytes, extended to whole groups of digits.
+    pub(super) fn input_range(&self, bytes: Range<usize>) -> Range<usize> {
         let last = bytes.end.saturating_sub(1);
         let (first, mut last) = match self.encoding {
             Encoding::Hex => (2 * bytes.start, 2 * last + 1),
             Encoding::Base64 => (bytes.start / 3 * 4, last / 3 * 4 + 3),
         };
-        // The last group may be short: a byte of it needs two digits, two bytes need three.
+        // The last group may be short: one byte of it needs two digits, two bytes need three.
         let needed = match self.encoding {
             Encoding::Hex => last,
             Encoding::Base64 => last - 2 + (bytes.end - 1) % 3,
@@ -136,6 +137,6 @@ impl<'a> DigitRun<'a> {
         while last > needed && self.digit(last).is_none() {
             last -= 1;
         }
-        self.place(first)..self.place(last) + 1
+        self.position(first)..self.position(last) + 1
     }
 }

@@ -1,21 +1,21 @@
-//! Replacements found in a text, and the decoded views built around them.
+//! Collects replacements in a text and builds decoded views around them.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::layer::{Layer, Layers};
-use super::map::{Map, Piece, Shape, long, short};
+use super::map::{OffsetMap, Piece, Shape, to_u32, to_usize};
 use super::view::View;
 use super::work;
 
-/// Bytes of context that a view shows around a replacement, at least.
+/// Minimum bytes of context around a replacement in a view.
 const CONTEXT: usize = 64;
 
-/// How far a view looks for the end of the word at its border: to the left and to the right.
-const LEFT: usize = 256;
-const RIGHT: usize = 1024;
+/// How far beyond the context the boundary of a word is searched for, before and after.
+const MAX_LOOK_BEFORE: usize = 256;
+const MAX_LOOK_AFTER: usize = 1024;
 
-/// One replacement. Its text and pieces start where those of the one before end.
+/// One replacement. Its text and pieces start where those of the previous one end.
 #[derive(Debug, Clone, Copy)]
 struct Edit {
     start: u32,
@@ -25,26 +25,25 @@ struct Edit {
     layer: Layer,
 }
 
-/// The replacements found in one text, in order, none overlapping another.
+/// The replacements in one text, in order and disjoint.
 #[derive(Debug, Default)]
 pub(super) struct Edits {
-    /// What all replacements put in, one after the other.
+    /// The new text of all replacements, concatenated.
     text: String,
-    /// Where that came from, with `out` counted in `text`.
+    /// The map of `text` to the input; `out` is a position in `text`.
     pieces: Vec<Piece>,
-    /// Bytes of `text` whose pieces are known.
+    /// Bytes of `text` that `pieces` cover.
     out: usize,
     list: Vec<Edit>,
 }
 
 impl Edits {
-    /// Whether a replacement undoes `layer`.
+    /// Whether a replacement decodes `layer`.
     pub(super) fn has(&self, layer: Layer) -> bool {
         self.list.iter().any(|edit| edit.layer == layer)
     }
 
-    /// Whether these replacements read as base64 what the others, at least in part, read as
-    /// hexadecimal digits.
+    /// Whether a base64 replacement of these overlaps a hexadecimal one of the others.
     pub(super) fn reads_as_base64(&self, others: &Self) -> bool {
         let mut hex = others.list.iter().filter(|edit| edit.layer == Layer::Hex).peekable();
         self.list.iter().filter(|edit| edit.layer == Layer::Base64).any(|edit| {
@@ -53,28 +52,28 @@ impl Edits {
         })
     }
 
-    /// Replaces one escape sequence by `text`, which may be empty.
-    pub(super) fn unit(&mut self, range: Range<usize>, text: &str, layer: Layer) {
+    /// Replaces one escape sequence with `text`, which may be empty.
+    pub(super) fn replace(&mut self, range: Range<usize>, text: &str, layer: Layer) {
         let shape = Shape::packed(text.len(), range.len());
-        self.piece(range.clone(), text, shape);
+        self.push_piece(range.clone(), text, shape);
         self.close(range, layer);
     }
 
-    /// Puts in `text`, made of `range`, without ending the replacement.
-    pub(super) fn piece(&mut self, range: Range<usize>, text: &str, shape: Shape) {
-        self.source(range, text.len(), shape);
-        self.put(text);
+    /// Adds `text`, decoded from `range`, to the open replacement.
+    pub(super) fn push_piece(&mut self, range: Range<usize>, text: &str, shape: Shape) {
+        self.add_source(range, text.len(), shape);
+        self.push_text(text);
     }
 
-    /// Says what the next `len` bytes that are put in are made of.
-    pub(super) fn source(&mut self, range: Range<usize>, len: usize, shape: Shape) {
+    /// Maps the next `len` bytes of new text to `range`.
+    pub(super) fn add_source(&mut self, range: Range<usize>, len: usize, shape: Shape) {
         if len == 0 {
             return;
         }
-        let closed = self.list.last().map_or(0, |edit| long(edit.pieces_end));
+        let closed = self.list.last().map_or(0, |edit| to_usize(edit.pieces_end));
         let open = self.pieces.len() > closed;
-        // A gap between two replacements must stay between two pieces.
-        let joined = open || self.list.last().is_some_and(|edit| long(edit.end) == range.start);
+        // Replacements that do not adjoin must not share a piece.
+        let joined = open || self.list.last().is_some_and(|edit| to_usize(edit.end) == range.start);
         let taken = match self.pieces.last_mut() {
             Some(last) => joined && last.extend(self.out, &range, shape),
             None => false,
@@ -85,22 +84,22 @@ impl Edits {
         self.out += len;
     }
 
-    /// Puts in text whose sources were named.
-    pub(super) fn put(&mut self, text: &str) {
+    /// Appends new text that was already mapped.
+    pub(super) fn push_text(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// Counts what follows the last source up to `end`, such as padding, to its last unit.
-    pub(super) fn stretch(&mut self, end: usize) {
+    /// Extends the last piece to `end` in the input, to include padding.
+    pub(super) fn extend_to(&mut self, end: usize) {
         if let Some(last) = self.pieces.last_mut() {
-            last.stretch(end);
+            last.set_input_end(end);
         }
     }
 
-    /// Ends the replacement of `range` by what was put in since the one before.
+    /// Closes the replacement of `range` with the text added since the previous one.
     pub(super) fn close(&mut self, range: Range<usize>, layer: Layer) {
-        let (start, end) = (short(range.start), short(range.end));
-        let (text_end, pieces_end) = (short(self.text.len()), short(self.pieces.len()));
+        let (start, end) = (to_u32(range.start), to_u32(range.end));
+        let (text_end, pieces_end) = (to_u32(self.text.len()), to_u32(self.pieces.len()));
         match self.list.last_mut() {
             Some(last) if last.end == start && last.layer == layer => {
                 *last = Edit { start: last.start, end, text_end, pieces_end, layer };
@@ -109,8 +108,8 @@ impl Edits {
         }
     }
 
-    /// Builds a view around each group of replacements that lie close together. Returns false if
-    /// `room`, the bytes that the views may have, did not suffice for all.
+    /// Builds a view around each group of replacements with overlapping context. Returns false if
+    /// `room`, the bytes left for views, did not suffice for all.
     pub(super) fn views(
         &self,
         text: &str,
@@ -121,7 +120,7 @@ impl Edits {
         let mut next = 0;
         let mut floor = 0;
         while let Some(first) = self.list.get(next) {
-            let start = left(text, long(first.start), floor);
+            let start = context_start(text, to_usize(first.start), floor);
             let (after, end) = self.group(text, next);
             let view = self.view(text, start..end, next..after, base);
             let Some(rest) = room.checked_sub(view.text.len()) else { return false };
@@ -132,17 +131,17 @@ impl Edits {
         true
     }
 
-    /// The index after the last replacement of the group that starts with `first`, and the end of
-    /// its context.
+    /// The index after the last replacement of the group that starts at `first`, and the end of its
+    /// context.
     fn group(&self, text: &str, first: usize) -> (usize, usize) {
         let mut last = first;
         let mut reach = 0;
         while let Some(edit) = self.list.get(last) {
-            if reach < (long(edit.end) + CONTEXT).min(text.len()) {
-                reach = right(text, long(edit.end));
+            if reach < (to_usize(edit.end) + CONTEXT).min(text.len()) {
+                reach = context_end(text, to_usize(edit.end));
             }
             match self.list.get(last + 1) {
-                Some(next) if long(next.start) <= reach.saturating_add(CONTEXT) => last += 1,
+                Some(next) if to_usize(next.start) <= reach.saturating_add(CONTEXT) => last += 1,
                 _ => break,
             }
         }
@@ -157,43 +156,44 @@ impl Edits {
         base: Option<&View>,
     ) -> View {
         let before = edits.start.checked_sub(1).and_then(|i| self.list.get(i));
-        let mut from = before.map_or((0, 0), |edit| (long(edit.text_end), long(edit.pieces_end)));
+        let mut from =
+            before.map_or((0, 0), |edit| (to_usize(edit.text_end), to_usize(edit.pieces_end)));
         let mut layers = base.map_or(Layers::NONE, |view| view.layers);
         let mut decoded = String::with_capacity(span.len());
         let mut pieces = Vec::with_capacity(2 * edits.len() + 1);
         let mut at = span.start;
         for edit in self.list.get(edits).unwrap_or_default() {
-            copy(text, at..long(edit.start), &mut decoded, &mut pieces);
-            let to = (long(edit.text_end), long(edit.pieces_end));
+            copy_part(text, at..to_usize(edit.start), &mut decoded, &mut pieces);
+            let to = (to_usize(edit.text_end), to_usize(edit.pieces_end));
             for piece in self.pieces.get(from.1..to.1).unwrap_or_default() {
-                pieces.push(piece.moved(from.0, decoded.len()));
+                pieces.push(piece.shifted(from.0, decoded.len()));
             }
             decoded.push_str(self.text.get(from.0..to.0).unwrap_or_default());
             layers = layers.with(edit.layer);
             from = to;
-            at = long(edit.end);
+            at = to_usize(edit.end);
         }
-        copy(text, at..span.end, &mut decoded, &mut pieces);
-        let map = Arc::new(Map { pieces, len: decoded.len() });
+        copy_part(text, at..span.end, &mut decoded, &mut pieces);
+        let map = Arc::new(OffsetMap { pieces, len: decoded.len() });
         View::new(decoded, layers, span, map, base)
     }
 }
 
-fn copy(text: &str, range: Range<usize>, decoded: &mut String, pieces: &mut Vec<Piece>) {
+fn copy_part(text: &str, range: Range<usize>, decoded: &mut String, pieces: &mut Vec<Piece>) {
     let Some(part) = text.get(range.clone()).filter(|part| !part.is_empty()) else { return };
     pieces.push(Piece::new(decoded.len(), range, Shape::COPY));
     decoded.push_str(part);
 }
 
-/// Where the context before `at` starts: at a word, if one starts near enough, and never inside a
-/// number, which would be another number then.
-fn left(text: &str, at: usize, floor: usize) -> usize {
+/// The start of the context before `at`: the start of a word if one is near enough, and never
+/// inside a number, which would change its value.
+fn context_start(text: &str, at: usize, floor: usize) -> usize {
     let near = text.floor_char_boundary(at.saturating_sub(CONTEXT)).max(floor);
-    let far = at.saturating_sub(LEFT).max(floor);
+    let far = at.saturating_sub(MAX_LOOK_BEFORE).max(floor);
     let bytes = text.as_bytes();
     let between = bytes.get(far..near).unwrap_or_default();
-    work::looked_at(between.len());
-    match between.iter().copied().rposition(is_break) {
+    work::add_steps(between.len());
+    match between.iter().copied().rposition(ends_word) {
         Some(i) => far + i + 1,
         None if far == floor => floor,
         None => {
@@ -203,15 +203,15 @@ fn left(text: &str, at: usize, floor: usize) -> usize {
     }
 }
 
-/// Where the context after `at` ends: at the end of a word, if one ends near enough, and never
-/// inside a number.
-fn right(text: &str, at: usize) -> usize {
+/// The end of the context after `at`: the end of a word if one is near enough, and never inside a
+/// number.
+fn context_end(text: &str, at: usize) -> usize {
     let near = text.ceil_char_boundary((at + CONTEXT).min(text.len()));
-    let far = text.floor_char_boundary(near.saturating_add(RIGHT)).max(near);
+    let far = text.floor_char_boundary(near.saturating_add(MAX_LOOK_AFTER)).max(near);
     let bytes = text.as_bytes();
     let between = bytes.get(near..far).unwrap_or_default();
-    let end = between.iter().copied().position(is_break);
-    work::looked_at(end.unwrap_or(between.len()));
+    let end = between.iter().copied().position(ends_word);
+    work::add_steps(end.unwrap_or(between.len()));
     match end {
         Some(i) => near + i,
         None if far == text.len() => far,
@@ -222,7 +222,7 @@ fn right(text: &str, at: usize) -> usize {
     }
 }
 
-/// A byte that ends a word, a field or a value.
-fn is_break(byte: u8) -> bool {
+/// True for a byte that ends a word, a field or a value.
+fn ends_word(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b',' | b';')
 }

@@ -1,4 +1,4 @@
-//! Base64 and hexadecimal runs that hold text.
+//! Finds runs of base64 and hexadecimal digits that encode text.
 
 use std::ops::Range;
 
@@ -7,20 +7,20 @@ use super::digit_run::{DigitRun, Encoding, sextet};
 use super::edit::Edits;
 use super::layer::{Layer, Layers};
 use super::pairs;
-use super::{Source, work};
+use super::{ClassifiedText, work};
 use crate::byte_classes::ByteClassBitmaps;
 
-/// Fewest digits, padding not counted, in a run that is looked into.
-const SHORTEST: usize = 11;
-const LEAST: u32 = SHORTEST as u32;
+/// Minimum number of digits, without padding, in a run that is decoded.
+const MIN_DIGITS: usize = 11;
+const MIN_RUN: u32 = MIN_DIGITS as u32;
 
-/// Fewest bytes between two places in a run at which a reading is tried.
+/// Minimum distance between two positions in a run at which decoding is tried.
 const STRIDE: usize = 4;
 
-/// The classes of bytes of which runs are made.
+/// The byte classes of digits and separators.
 const SEXTET: usize = 5;
 pub(super) const HEX: usize = 6;
-pub(super) const BETWEEN: usize = 7;
+pub(super) const SEPARATOR: usize = 7;
 
 pub(super) fn classes(byte: u8) -> u8 {
     let low = (byte | 0x20).wrapping_sub(b'a');
@@ -28,77 +28,77 @@ pub(super) fn classes(byte: u8) -> u8 {
     let sextet = digit | (low < 26) | matches!(byte, b'+' | b'-' | b'/' | b'_');
     u8::from(sextet) << SEXTET
         | u8::from(digit | (low < 6)) << HEX
-        | u8::from(pairs::is_between(byte)) << BETWEEN
+        | u8::from(pairs::is_separator(byte)) << SEPARATOR
 }
 
-/// Finds runs of base64, runs of hexadecimal digits, and separated pairs of them in a text.
-pub(super) struct Digits<'a> {
+/// Finds runs of base64, runs of hexadecimal digits and separated pairs of them in a text.
+pub(super) struct DigitRunFinder<'a> {
     bytes: &'a [u8],
     masks: &'a ByteClassBitmaps,
-    known: &'a [Range<usize>],
+    skipped: &'a [Range<usize>],
     layers: Layers,
 }
 
-impl<'a> Digits<'a> {
-    /// Those of a text beside what is known; only these layers are undone.
-    pub(super) fn of(source: Source<'a>, layers: Layers) -> Self {
-        let Source { text, masks, known } = source;
-        Self { bytes: text.as_bytes(), masks, known, layers }
+impl<'a> DigitRunFinder<'a> {
+    /// A finder for a text that decodes only `layers`.
+    pub(super) fn new(source: ClassifiedText<'a>, layers: Layers) -> Self {
+        let ClassifiedText { text, masks, skipped_ranges: skipped } = source;
+        Self { bytes: text.as_bytes(), masks, skipped, layers }
     }
 
-    fn is_known(&self, run: &Range<usize>) -> bool {
-        let after = self.known.partition_point(|known| known.start <= run.start);
-        let known = after.checked_sub(1).and_then(|at| self.known.get(at));
+    fn is_skipped(&self, run: &Range<usize>) -> bool {
+        let after = self.skipped.partition_point(|known| known.start <= run.start);
+        let known = after.checked_sub(1).and_then(|at| self.skipped.get(at));
         known.is_some_and(|known| run.end <= known.end)
     }
 
-    /// Replaces the runs in `range` that hold text, and hexadecimal digits in pairs.
+    /// Replaces the runs in `range` that encode text, including hexadecimal digits in pairs.
     pub(super) fn replace(&self, range: Range<usize>, edits: &mut Edits) {
-        if range.len() < SHORTEST {
+        if range.len() < MIN_DIGITS {
             return;
         }
         let mut from = range.start;
         if self.layers.contains(Layer::Hex) {
-            while let Some(found) = pairs::next(self.bytes, self.masks, from..range.end) {
-                self.runs(from..found.span.start, edits);
+            while let Some(found) = pairs::next_run(self.bytes, self.masks, from..range.end) {
+                self.replace_runs(from..found.span.start, edits);
                 from = found.span.end;
-                found.put(edits);
+                found.replace_in(edits);
             }
         }
-        self.runs(from..range.end, edits);
+        self.replace_runs(from..range.end, edits);
     }
 
     /// Replaces the runs in `range` that hold text.
-    fn runs(&self, range: Range<usize>, edits: &mut Edits) {
+    fn replace_runs(&self, range: Range<usize>, edits: &mut Edits) {
         let bytes = self.bytes.get(..range.end).unwrap_or(self.bytes);
         let mut after = range.start;
-        for found in self.masks.runs(SEXTET, LEAST, range) {
-            work::looked_at(found.len());
-            // Lines that the run before has consumed are skipped.
-            if found.end > after && !self.is_known(&found) {
-                after = run(bytes, found.start.max(after)..found.end, self.layers, edits);
+        for found in self.masks.runs(SEXTET, MIN_RUN, range) {
+            work::add_steps(found.len());
+            // Skip lines that belong to the previous run.
+            if found.end > after && !self.is_skipped(&found) {
+                after = decode_run(bytes, found.start.max(after)..found.end, self.layers, edits);
             }
         }
     }
 }
 
-/// Replaces what can be read in one run. Returns where to go on: behind the run, or behind the
-/// lines that belong to it.
+/// Replaces what can be decoded in one run. Returns the end of the run, or of further lines that
+/// belong to it.
 ///
-/// Every try that fails ends after a few bytes, and what a try reads is not read again.
-fn run(bytes: &[u8], run: Range<usize>, layers: Layers, edits: &mut Edits) -> usize {
+/// Linear: a failed attempt reads a few bytes, and decoded bytes are not read again.
+fn decode_run(bytes: &[u8], run: Range<usize>, layers: Layers, edits: &mut Edits) -> usize {
     let mut at = run.start;
-    while at + SHORTEST <= run.end {
-        if let Some(end) = readings(bytes, at, run.end, layers, edits) {
+    while at + MIN_DIGITS <= run.end {
+        if let Some(end) = try_decodings(bytes, at, run.end, layers, edits) {
             at = end;
             continue;
         }
-        // Perhaps something stands before it: a path, a name.
+        // A path or a name may stand before the encoded part.
         at += STRIDE;
         let rest = bytes.get(at..run.end).unwrap_or_default();
         match rest.iter().position(|b| !b.is_ascii_alphanumeric()) {
             Some(i) => {
-                work::looked_at(i);
+                work::add_steps(i);
                 at += i + 1;
             }
             None => break,
@@ -107,8 +107,8 @@ fn run(bytes: &[u8], run: Range<usize>, layers: Layers, edits: &mut Edits) -> us
     at.max(run.end)
 }
 
-/// Tries the ways to read the digits from `at` on; the end of the one that holds text.
-fn readings(
+/// Tries the encodings for the digits from `at` on. Returns the end of the first that gives text.
+fn try_decodings(
     bytes: &[u8],
     at: usize,
     end: usize,
@@ -125,14 +125,14 @@ fn readings(
     if !layers.contains(Layer::Base64) {
         return None;
     }
-    // Letters glued to the front shift the groups of four.
+    // Letters directly before the encoded part shift the groups of four digits.
     (0..4)
         .filter(|shift| may_start(bytes, at + shift))
         .find_map(|shift| decode(&DigitRun::new(bytes, at + shift, end, Encoding::Base64), edits))
 }
 
-/// Whether text can start with the first two digits at `at`, of which nearly all runs have others:
-/// an ASCII character, a character of several bytes, or a zero and a character.
+/// Whether text can start with the two digits at `at`: an ASCII character, a multi-byte character,
+/// or a zero byte of UTF-16. Rejects most runs early.
 fn may_start(bytes: &[u8], at: usize) -> bool {
     let Some([a, b]) = bytes.get(at..at + 2) else { return false };
     match (sextet(*a), sextet(*b)) {

@@ -1,4 +1,4 @@
-//! Single characters that hide something: unseen ones, and ones that stand for ASCII.
+//! Replaces invisible characters and characters equivalent to ASCII.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use super::layer::{Layer, Layers};
 use super::map::Shape;
 use crate::invisible::is_invisible;
 
-/// Most ASCII characters that one character may stand for.
-const LONGEST: usize = 4;
+/// Maximum number of ASCII characters that one character may be equivalent to.
+const MAX_ASCII: usize = 4;
 
-/// Fewest variation selectors in a row that are read as bytes.
-const SELECTORS: usize = 4;
+/// Minimum number of decoded bytes in a run of variation selectors.
+const MIN_SELECTORS: usize = 4;
 
-/// The zeros of the decimal digits outside ASCII whose compatibility form is not ASCII.
+/// The zeros of the non-ASCII decimal digits without an ASCII compatibility form.
 const ZEROS: [u32; 61] = [
     0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6,
     0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50,
@@ -25,21 +25,21 @@ const ZEROS: [u32; 61] = [
     0x1e140, 0x1e2f0, 0x1e4f0, 0x1e950, 0x1ccf0,
 ];
 
-/// What becomes of Unicode tags: the ASCII that they spell, or nothing.
+/// Whether Unicode tags are replaced with the ASCII that they spell, or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tags {
+pub(super) enum TagHandling {
     Spell,
     Drop,
 }
 
-/// Replaces the character `c` that starts at `at`, if it hides something. Returns the end of what
-/// was looked at.
-pub(super) fn glyph(
+/// Replaces the character `c` at `at` if it is invisible or equivalent to ASCII. Returns the end of
+/// the bytes read.
+pub(super) fn replace_glyph(
     text: &str,
     at: usize,
     c: char,
     layers: Layers,
-    tags: Tags,
+    tags: TagHandling,
     edits: &mut Edits,
 ) -> usize {
     let range = at..at + c.len_utf8();
@@ -48,23 +48,23 @@ pub(super) fn glyph(
         return end;
     }
     if is_selector(c) && layers.contains(Layer::Invisible) {
-        return selectors(text, at, edits);
+        return decode_selectors(text, at, edits);
     }
-    if let (Some(spelt), Tags::Spell, true) = (tag(c), tags, layers.contains(Layer::Tag)) {
-        edits.unit(range, spelt.encode_utf8(&mut [0; 4]), Layer::Tag);
+    if let (Some(spelt), TagHandling::Spell, true) = (tag(c), tags, layers.contains(Layer::Tag)) {
+        edits.replace(range, spelt.encode_utf8(&mut [0; 4]), Layer::Tag);
     } else if is_unseen(c) {
         if layers.contains(Layer::Invisible) {
-            edits.unit(range, "", Layer::Invisible);
+            edits.replace(range, "", Layer::Invisible);
         }
     } else if layers.contains(Layer::Compatible)
-        && let Some(plain) = ascii(text, &range, c)
+        && let Some(plain) = ascii_equivalent(text, &range, c)
     {
-        edits.unit(range, plain.as_str(), Layer::Compatible);
+        edits.replace(range, plain.as_str(), Layer::Compatible);
     }
     end
 }
 
-/// Letters of the scripts in which nothing can hide, so that plain prose stays cheap.
+/// True for letters and pictographs that never need decoding: a fast path for prose.
 fn is_plain(c: char) -> bool {
     matches!(c,
         '\u{c0}'..='\u{131}' | '\u{134}'..='\u{17e}' | '\u{370}'..='\u{37d}'
@@ -79,7 +79,7 @@ fn tag(c: char) -> Option<char> {
     }
 }
 
-/// Characters that show nothing, or that only strike others through.
+/// True for invisible characters and for combining marks that strike through others.
 fn is_unseen(c: char) -> bool {
     let keeps = matches!(c, '\t' | '\n' | '\r' | super::BARRIER);
     (c.is_control() && !keeps)
@@ -91,7 +91,7 @@ fn is_selector(c: char) -> bool {
     selector_byte(c).is_some()
 }
 
-/// The byte that a variation selector can carry.
+/// The byte that a variation selector can encode.
 fn selector_byte(c: char) -> Option<u8> {
     let value = match c {
         '\u{fe00}'..='\u{fe0f}' => u32::from(c) - 0xfe00,
@@ -101,8 +101,8 @@ fn selector_byte(c: char) -> Option<u8> {
     u8::try_from(value).ok()
 }
 
-/// Removes the variation selectors at `at`, or reads them as the text whose bytes they carry.
-fn selectors(text: &str, at: usize, edits: &mut Edits) -> usize {
+/// Replaces the run of variation selectors at `at` with the text that they encode, or removes it.
+fn decode_selectors(text: &str, at: usize, edits: &mut Edits) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     let run = rest.char_indices().map_while(|(i, c)| Some((i, c, selector_byte(c)?)));
     let (mut bytes, mut ends, mut end) = (Vec::new(), Vec::new(), at);
@@ -113,9 +113,9 @@ fn selectors(text: &str, at: usize, edits: &mut Edits) -> usize {
     }
     let carried = String::from_utf8(bytes)
         .ok()
-        .filter(|carried| carried.len() >= SELECTORS && !carried.chars().any(char::is_control));
+        .filter(|carried| carried.len() >= MIN_SELECTORS && !carried.chars().any(char::is_control));
     let Some(carried) = carried else {
-        edits.unit(at..end, "", Layer::Invisible);
+        edits.replace(at..end, "", Layer::Invisible);
         return end;
     };
     let mut ends = ends.into_iter();
@@ -123,22 +123,22 @@ fn selectors(text: &str, at: usize, edits: &mut Edits) -> usize {
     for c in carried.chars() {
         let to = ends.nth(c.len_utf8() - 1).unwrap_or(end);
         let text = c.encode_utf8(&mut [0; 4]).to_owned();
-        edits.piece(from..to, &text, Shape::packed(text.len(), to - from));
+        edits.push_piece(from..to, &text, Shape::packed(text.len(), to - from));
         from = to;
     }
     edits.close(at..end, Layer::Invisible);
     end
 }
 
-/// A few ASCII characters.
+/// A short ASCII string.
 struct Ascii {
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX_ASCII],
     len: usize,
 }
 
 impl Ascii {
-    fn of(chars: impl Iterator<Item = char>) -> Option<Self> {
-        let mut plain = Self { bytes: [0; LONGEST], len: 0 };
+    fn from_chars(chars: impl Iterator<Item = char>) -> Option<Self> {
+        let mut plain = Self { bytes: [0; MAX_ASCII], len: 0 };
         for c in chars {
             let byte = u8::try_from(c).ok().filter(|b| matches!(b, b' '..=b'~'))?;
             *plain.bytes.get_mut(plain.len)? = byte;
@@ -152,43 +152,43 @@ impl Ascii {
     }
 }
 
-/// What `c` stands for, if that is ASCII.
-fn ascii(text: &str, range: &Range<usize>, c: char) -> Option<Ascii> {
+/// The ASCII equivalent of `c`, if it has one here.
+fn ascii_equivalent(text: &str, range: &Range<usize>, c: char) -> Option<Ascii> {
     let beside = |test: fn(char) -> bool| {
         let before = text.get(..range.start)?.chars().next_back();
         let after = text.get(range.end..)?.chars().next();
         Some((before.is_some_and(test), after.is_some_and(test)))
     };
     match c {
-        // Blanks and dashes are everywhere in prose. They matter between the digits of a number,
-        // dashes also inside a word.
+        // Blanks and dashes are common in prose. They are replaced only beside the digits of a
+        // number, and some dashes also inside a word.
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
             let (before, after) = beside(char::is_numeric)?;
-            (before || after).then(|| Ascii::of([' '].into_iter()))?
+            (before || after).then(|| Ascii::from_chars([' '].into_iter()))?
         }
         '\u{2010}' | '\u{2011}' | '\u{2043}' | '\u{2212}' => {
             let (before, after) = beside(char::is_alphanumeric)?;
-            (before && after).then(|| Ascii::of(['-'].into_iter()))?
+            (before && after).then(|| Ascii::from_chars(['-'].into_iter()))?
         }
         '\u{2012}'..='\u{2015}' => {
             let (before, after) = beside(char::is_numeric)?;
-            (before && after).then(|| Ascii::of(['-'].into_iter()))?
+            (before && after).then(|| Ascii::from_chars(['-'].into_iter()))?
         }
         '\u{3002}' => {
             let (before, after) = beside(|c| c.is_ascii_alphanumeric())?;
-            (before && after).then(|| Ascii::of(['.'].into_iter()))?
+            (before && after).then(|| Ascii::from_chars(['.'].into_iter()))?
         }
         '\u{2025}' | '\u{2026}' | '\u{2120}' | '\u{2122}' | '\u{2103}' | '\u{2109}' => None,
-        _ => digit(c).or_else(|| Ascii::of(std::iter::once(c).nfkc())),
+        _ => ascii_digit(c).or_else(|| Ascii::from_chars(std::iter::once(c).nfkc())),
     }
 }
 
-/// The ASCII digit with the value of a decimal digit of another script.
-fn digit(c: char) -> Option<Ascii> {
+/// The ASCII digit for a decimal digit of another script.
+fn ascii_digit(c: char) -> Option<Ascii> {
     let code = u32::from(c);
     if code < 0x660 {
         return None;
     }
     let zero = ZEROS.iter().find(|zero| (**zero..**zero + 10).contains(&code))?;
-    Ascii::of(char::from_digit(code - zero, 10).into_iter())
+    Ascii::from_chars(char::from_digit(code - zero, 10).into_iter())
 }

@@ -1,8 +1,8 @@
-//! The ways of hiding a value that can be undone.
+//! The encodings and disguises that can be decoded.
 
 use std::fmt;
 
-/// One way of hiding a value in text.
+/// An encoding or disguise of a value in text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Layer {
@@ -10,7 +10,7 @@ pub enum Layer {
     Invisible,
     /// Unicode tag characters that spell ASCII.
     Tag,
-    /// Full-width, mathematical, circled and other letters and digits that stand for ASCII.
+    /// Full-width, mathematical, circled and other characters that are equivalent to ASCII.
     Compatible,
     /// Terminal escape sequences.
     Ansi,
@@ -22,15 +22,15 @@ pub enum Layer {
     Escape,
     /// Base64 and base64url, also wrapped into lines.
     Base64,
-    /// Hexadecimal digits, together or in pairs.
+    /// Hexadecimal digits, contiguous or in pairs.
     Hex,
-    /// A value broken by one line break. Guesswork: it joins words that were apart.
+    /// A value split by a line break. Heuristic: may join separate words.
     Joined,
     /// `jane[.]roe[at]example[.]com`, and ` at ` and ` dot ` near such marks.
     Defanged,
-    /// `4 0 1 2 8 8`. Guesswork: it joins the columns of a table.
+    /// `4 0 1 2 8 8`. Heuristic: may join the columns of a table.
     Spaced,
-    /// Words written backwards. Guesswork: every long word with digits or `@` is turned.
+    /// Words written backwards. Heuristic: reverses long words with digits or `@`.
     Reversed,
 }
 
@@ -68,35 +68,35 @@ pub struct Layers(u16);
 impl Layers {
     /// No layer.
     pub const NONE: Self = Self(0);
-    /// What is an encoding for certain: everything but the four layers that rewrite plain text.
+    /// The layers that decode encodings: all but the four heuristics, which rewrite plain text.
     pub const ENCODED: Self = Self((1 << Layer::Joined as u16) - 1);
-    /// Every layer, guesswork included.
+    /// Every layer, heuristics included.
     pub const ALL: Self = Self((1 << Layer::ALL.len()) - 1);
 
-    /// The set of one layer.
+    /// The set with one layer.
     pub const fn only(layer: Layer) -> Self {
         Self(1 << layer as u16)
     }
 
-    /// This set and `layer`.
+    /// This set with `layer`.
     #[must_use]
     pub const fn with(self, layer: Layer) -> Self {
         Self(self.0 | Self::only(layer).0)
     }
 
-    /// This set, but not `layer`.
+    /// This set without `layer`.
     #[must_use]
     pub const fn without(self, layer: Layer) -> Self {
         Self(self.0 & !Self::only(layer).0)
     }
 
-    /// What is in this set, in `other` or in both.
+    /// The layers in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What is in both sets.
+    /// The layers in both sets.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)

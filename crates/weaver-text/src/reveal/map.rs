@@ -1,21 +1,21 @@
-//! Maps each byte of a decoded text back to the input.
+//! Maps the bytes of a decoded text back to the input.
 
 use std::ops::Range;
 
-/// How the bytes of a piece follow from the input.
+/// How the output bytes of a piece map to its input bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Units of `per` output bytes, each made of `width` input bytes, one behind the other. With
-    /// width 0 the piece is a single unit, however wide.
+    /// Consecutive units of `per` output bytes made of `width` input bytes each. With width 0 the
+    /// piece is a single unit of any size.
     Units { per: u8, width: u16 },
-    /// Input bytes with one byte between them that was left out.
+    /// Every second input byte.
     Spaced,
-    /// The input bytes from the last to the first.
+    /// The input bytes in reverse order.
     Backwards,
 }
 
 impl Shape {
-    /// Output bytes that are input bytes.
+    /// A verbatim copy of the input.
     pub(super) const COPY: Self = Self::Units { per: 1, width: 1 };
 
     /// `per` output bytes for every `width` input bytes.
@@ -27,8 +27,8 @@ impl Shape {
     }
 }
 
-/// A stretch of output made of the input bytes `input..end` in one manner. It starts at `out` and
-/// goes on to the next piece. Positions take four bytes, as there is a piece for every escape.
+/// A run of output from `out` to the next piece, made of the input bytes `input..end`. Positions
+/// are 32 bits wide to save memory: each escape has a piece.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
     out: u32,
@@ -37,56 +37,56 @@ pub(super) struct Piece {
     shape: Shape,
 }
 
-/// A position in a text; none is longer than four bytes can say.
-pub(super) fn short(at: usize) -> u32 {
+/// A position in 32 bits. Texts have less than 4 GiB, so that no position saturates.
+pub(super) fn to_u32(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// A position in four bytes, for use.
-pub(super) fn long(at: u32) -> usize {
+/// A stored position as an index.
+pub(super) fn to_usize(at: u32) -> usize {
     usize::try_from(at).unwrap_or(usize::MAX)
 }
 
 impl Piece {
     pub(super) fn new(out: usize, input: Range<usize>, shape: Shape) -> Self {
-        Self { out: short(out), input: short(input.start), end: short(input.end), shape }
+        Self { out: to_u32(out), input: to_u32(input.start), end: to_u32(input.end), shape }
     }
 
-    /// The same piece, moved in the output.
-    pub(super) fn moved(self, from: usize, to: usize) -> Self {
-        Self { out: short(long(self.out).saturating_sub(from).saturating_add(to)), ..self }
+    /// The piece, moved in the output by the distance between `from` and `to`.
+    pub(super) fn shifted(self, from: usize, to: usize) -> Self {
+        Self { out: to_u32(to_usize(self.out).saturating_sub(from).saturating_add(to)), ..self }
     }
 
-    /// Takes up what follows it in the input and, at `out`, in the output, if that has the same
-    /// shape in whole units.
+    /// Extends the piece by `input` if that adjoins it in the input and continues it at `out` in
+    /// whole units of the same shape. Returns whether it did.
     pub(super) fn extend(&mut self, out: usize, input: &Range<usize>, shape: Shape) -> bool {
         let Shape::Units { per, width } = shape else { return false };
         let fits = width > 0
             && self.shape == shape
-            && long(self.end) == input.start
+            && to_usize(self.end) == input.start
             && (out - self.out()).is_multiple_of(usize::from(per.max(1)))
             && (self.end - self.input).is_multiple_of(u32::from(width));
         if fits {
-            self.end = short(input.end);
+            self.end = to_u32(input.end);
         }
         fits
     }
 
-    /// Moves the end in the input.
-    pub(super) fn stretch(&mut self, end: usize) {
-        self.end = short(end);
+    /// Sets the end in the input.
+    pub(super) fn set_input_end(&mut self, end: usize) {
+        self.end = to_u32(end);
     }
 
     fn out(&self) -> usize {
-        long(self.out)
+        to_usize(self.out)
     }
 
     fn input(&self) -> Range<usize> {
-        long(self.input)..long(self.end)
+        to_usize(self.input)..to_usize(self.end)
     }
 
-    /// The input bytes behind the output byte `at`, which lies in this piece.
-    fn source(&self, at: usize) -> Range<usize> {
+    /// The input bytes of the output byte `at`, which lies in this piece.
+    fn input_of(&self, at: usize) -> Range<usize> {
         let offset = at.saturating_sub(self.out());
         let Range { start, end } = self.input();
         match self.shape {
@@ -108,16 +108,16 @@ impl Piece {
     }
 }
 
-/// The way from one decoded text back to the text that it was decoded from.
+/// The map from a decoded text to the text it was decoded from.
 #[derive(Debug, Default)]
-pub(super) struct Map {
-    /// In the order of the output; the first starts at 0.
+pub(super) struct OffsetMap {
+    /// Sorted by output position; the first starts at 0.
     pub(super) pieces: Vec<Piece>,
     /// Bytes of the decoded text.
     pub(super) len: usize,
 }
 
-impl Map {
+impl OffsetMap {
     fn index(&self, at: usize) -> Option<usize> {
         self.pieces.partition_point(|piece| piece.out() <= at).checked_sub(1)
     }
@@ -126,7 +126,7 @@ impl Map {
         self.pieces.get(index + 1).map_or(self.len, Piece::out)
     }
 
-    /// The input bytes behind a range of output bytes that is not empty and in bounds.
+    /// The input bytes of a range of output bytes, which must be in bounds and not empty.
     pub(super) fn original(&self, range: &Range<usize>) -> Range<usize> {
         let last = range.end.saturating_sub(1);
         let (Some(i), Some(j)) = (self.index(range.start), self.index(last)) else {
@@ -135,17 +135,17 @@ impl Map {
         let (Some(first), Some(other)) = (self.pieces.get(i), self.pieces.get(j)) else {
             return 0..0;
         };
-        // What leaves a piece that runs backwards needs all of it.
+        // A range that extends beyond a reversed piece maps to all of the piece.
         let source = |piece: &Piece, at| match piece.shape {
             Shape::Backwards if i != j => piece.input(),
-            _ => piece.source(at),
+            _ => piece.input_of(at),
         };
         let (from, to) = (source(first, range.start), source(other, last));
         from.start.min(to.start)..from.end.max(to.end)
     }
 
-    /// Whether the range lies in one copied piece.
-    pub(super) fn copied(&self, range: &Range<usize>) -> bool {
+    /// Whether the range lies in one verbatim piece.
+    pub(super) fn is_copied(&self, range: &Range<usize>) -> bool {
         self.index(range.start).is_some_and(|i| {
             range.end <= self.end_of(i)
                 && self.pieces.get(i).is_some_and(|piece| piece.shape == Shape::COPY)

@@ -1,25 +1,25 @@
-//! The layers that rewrite plain text: guesses at what a person would read.
+//! The heuristic layers, which rewrite plain text the way a person would read it.
 
 use super::edit::Edits;
 use super::layer::Layer;
 use super::map::Shape;
 use super::work;
 
-/// Fewest single characters in a row that are taken for a word with blanks in it.
-const SINGLES: usize = 8;
+/// Minimum number of characters separated by blanks that are joined to a word.
+const MIN_SPACED_CHARS: usize = 8;
 
-/// How far apart the marks of one address may stand.
-const NEAR: usize = 32;
+/// Maximum distance between two marks of one address.
+const MAX_MARK_DISTANCE: usize = 32;
 
-/// Shortest and longest word that is turned around, and fewest digits in it.
-const WORD: std::ops::RangeInclusive<usize> = 9..=512;
-const DIGITS: usize = 9;
+/// Lengths of words that are reversed, and the minimum number of digits in one.
+const REVERSED_WORD_LEN: std::ops::RangeInclusive<usize> = 9..=512;
+const MIN_DIGITS: usize = 9;
 
-/// Longest part of a word on each side of a line break that is looked at.
-const HALF: usize = 128;
+/// Maximum bytes of a word that are read on each side of a line break.
+const MAX_WORD_PART: usize = 128;
 
-/// Collects the replacements of one of the four layers.
-pub(super) fn guesses(text: &str, layer: Layer, edits: &mut Edits) {
+/// Collects the replacements of one of the four heuristic layers.
+pub(super) fn collect(text: &str, layer: Layer, edits: &mut Edits) {
     match layer {
         Layer::Joined => joined(text.as_bytes(), edits),
         Layer::Defanged => defanged(text, edits),
@@ -29,24 +29,25 @@ pub(super) fn guesses(text: &str, layer: Layer, edits: &mut Edits) {
     }
 }
 
-/// Line breaks inside a long word with digits or `@`.
+/// Removes line breaks inside long words with digits or `@`.
 fn joined(bytes: &[u8], edits: &mut Edits) {
     let mut from = 0;
     while let Some(i) = bytes.get(from..).and_then(|rest| rest.iter().position(|b| *b == b'\n')) {
         let at = from + i;
         from = at + 1;
         let start = if at > 0 && bytes.get(at - 1) == Some(&b'\r') { at - 1 } else { at };
-        let before = bytes.get(start.saturating_sub(HALF)..start).unwrap_or_default();
-        let after = bytes.get(from..bytes.len().min(from + HALF)).unwrap_or_default();
+        let before = bytes.get(start.saturating_sub(MAX_WORD_PART)..start).unwrap_or_default();
+        let after = bytes.get(from..bytes.len().min(from + MAX_WORD_PART)).unwrap_or_default();
         let left = before.iter().rev().take_while(|b| is_word(**b));
         let right = after.iter().take_while(|b| is_word(**b));
-        work::looked_at(left.clone().chain(right.clone()).count());
+        work::add_steps(left.clone().chain(right.clone()).count());
         if left.clone().count() == 0 || right.clone().count() == 0 {
             continue;
         }
-        let telling = left.clone().chain(right.clone()).any(|b| b.is_ascii_digit() || *b == b'@');
-        if telling && left.chain(right).count() >= *WORD.start() {
-            edits.unit(start..from, "", Layer::Joined);
+        let looks_like_value =
+            left.clone().chain(right.clone()).any(|b| b.is_ascii_digit() || *b == b'@');
+        if looks_like_value && left.chain(right).count() >= *REVERSED_WORD_LEN.start() {
+            edits.replace(start..from, "", Layer::Joined);
         }
     }
 }
@@ -55,32 +56,32 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"@._+/=-".contains(&byte)
 }
 
-/// Single characters with one blank between them.
+/// Joins single characters separated by one blank.
 fn spaced(text: &str, edits: &mut Edits) {
     let bytes = text.as_bytes();
     let (mut at, mut done) = (0, 0);
-    // Any run of `SINGLES` ASCII characters and their blanks covers three such bytes.
+    // Any run of `MIN_SPACED_CHARS` characters with blanks includes three such bytes.
     while let Some(probe) = bytes.get(at..at + 3) {
         let apart = matches!(probe, [b' ', x, b' '] | [x, b' ', _] if *x != b' ');
         if !apart {
-            at += SINGLES;
+            at += MIN_SPACED_CHARS;
             continue;
         }
-        let (start, end) = singles(bytes, at, done);
+        let (start, end) = spaced_run(bytes, at, done);
         let run = bytes.get(start..end).unwrap_or_default();
-        if run.len() >= 2 * SINGLES - 1 {
+        if run.len() >= 2 * MIN_SPACED_CHARS - 1 {
             let word: String = run.iter().step_by(2).map(|b| char::from(*b)).collect();
-            edits.piece(start..end, &word, Shape::Spaced);
+            edits.push_piece(start..end, &word, Shape::Spaced);
             edits.close(start..end, Layer::Spaced);
         }
         done = end.max(at);
-        at = end.max(at + SINGLES);
+        at = end.max(at + MIN_SPACED_CHARS);
     }
 }
 
-/// The longest stretch around `at`, from `floor` on, of printing ASCII characters with one blank
-/// between them.
-fn singles(bytes: &[u8], at: usize, floor: usize) -> (usize, usize) {
+/// The longest run around `at`, from `floor` on, of printing ASCII characters separated by one
+/// blank.
+fn spaced_run(bytes: &[u8], at: usize, floor: usize) -> (usize, usize) {
     let single = |i: usize| {
         let lone = bytes.get(i).is_some_and(u8::is_ascii_graphic);
         lone && bytes.get(i + 1).is_none_or(|b| b.is_ascii_whitespace())
@@ -103,11 +104,11 @@ fn singles(bytes: &[u8], at: usize, floor: usize) -> (usize, usize) {
         }
         next = end + 1;
     }
-    work::looked_at(first.saturating_sub(start) + end.saturating_sub(start));
+    work::add_steps(first.saturating_sub(start) + end.saturating_sub(start));
     (start, end)
 }
 
-/// A sign written in another way.
+/// A disguised punctuation mark of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Mark {
     start: usize,
@@ -116,7 +117,7 @@ struct Mark {
     bracketed: bool,
 }
 
-/// Marks that make an address unclickable, and ` at ` and ` dot ` near such marks or each other.
+/// Replaces bracketed marks (`[.]`, `[at]`), and ` at ` and ` dot ` near such marks or each other.
 fn defanged(text: &str, edits: &mut Edits) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -124,7 +125,7 @@ fn defanged(text: &str, edits: &mut Edits) {
     while let Some(i) = next_bracket(bytes, at) {
         at = i + 1;
         if let Some((end, sign)) = bracketed(bytes, i) {
-            let (start, end) = tighten(bytes, i, end);
+            let (start, end) = include_blanks(bytes, i, end);
             at = end;
             marks.push(Mark { start, end, sign, bracketed: true });
         }
@@ -144,20 +145,20 @@ fn defanged(text: &str, edits: &mut Edits) {
         words(" at ", "@");
     }
     marks.sort_unstable();
-    let near = |a: &Mark, b: &Mark| b.start <= a.end + NEAR;
+    let near = |a: &Mark, b: &Mark| b.start <= a.end + MAX_MARK_DISTANCE;
     for group in marks.chunk_by(near) {
         let sign = group.first().map(|mark| mark.sign);
         if group.iter().any(|mark| mark.bracketed || Some(mark.sign) != sign) {
-            replace(group, edits);
+            replace_marks(group, edits);
         }
     }
 }
 
-fn replace(group: &[Mark], edits: &mut Edits) {
+fn replace_marks(group: &[Mark], edits: &mut Edits) {
     let mut from = 0;
     for mark in group {
         if mark.start >= from {
-            edits.unit(mark.start..mark.end, mark.sign, Layer::Defanged);
+            edits.replace(mark.start..mark.end, mark.sign, Layer::Defanged);
             from = mark.end;
         }
     }
@@ -175,7 +176,7 @@ fn next_bracket(bytes: &[u8], at: usize) -> Option<usize> {
         .map(|i| at + i)
 }
 
-/// The end of the bracketed mark at `at`, and the sign that it stands for.
+/// The end of the bracketed mark at `at`, and the punctuation that it stands for.
 fn bracketed(bytes: &[u8], at: usize) -> Option<(usize, &'static str)> {
     let rest = bytes.get(at + 1..bytes.len().min(at + 6))?;
     let len = rest.iter().position(|b| matches!(b, b']' | b')' | b'}'))?;
@@ -189,36 +190,36 @@ fn bracketed(bytes: &[u8], at: usize) -> Option<(usize, &'static str)> {
     Some((at + len + 2, sign))
 }
 
-/// The mark with the blank on each side, if there is one on both.
-fn tighten(bytes: &[u8], start: usize, end: usize) -> (usize, usize) {
+/// The range with the blank on each side, if both sides have one.
+fn include_blanks(bytes: &[u8], start: usize, end: usize) -> (usize, usize) {
     let before = start.checked_sub(1).and_then(|i| bytes.get(i)) == Some(&b' ');
     if before && bytes.get(end) == Some(&b' ') { (start - 1, end + 1) } else { (start, end) }
 }
 
-/// Words of ASCII with many digits or `@`, written backwards.
+/// Reverses ASCII words that look like values.
 fn reversed(bytes: &[u8], edits: &mut Edits) {
     let mut at = 0;
     while at < bytes.len() {
         let rest = bytes.get(at..).unwrap_or_default();
-        let len = rest.iter().take_while(|b| is_turned(**b)).count();
+        let len = rest.iter().take_while(|b| is_reversible(**b)).count();
         let word = rest.get(..len).unwrap_or_default();
-        if WORD.contains(&len) && is_telling(word) {
+        if REVERSED_WORD_LEN.contains(&len) && looks_like_value(word) {
             let turned: String = word.iter().rev().map(|b| char::from(*b)).collect();
-            edits.piece(at..at + len, &turned, Shape::Backwards);
+            edits.push_piece(at..at + len, &turned, Shape::Backwards);
             edits.close(at..at + len, Layer::Reversed);
         }
         at += len + 1;
     }
 }
 
-fn is_turned(byte: u8) -> bool {
+fn is_reversible(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b',' | b';')
 }
 
-/// Whether a word could be a value: an address, a number, or a key of letters and digits.
-fn is_telling(word: &[u8]) -> bool {
+/// Whether a word may be a value: an address, a number, or a key of letters and digits.
+fn looks_like_value(word: &[u8]) -> bool {
     let digits = word.iter().filter(|b| b.is_ascii_digit()).count();
     let dots = word.contains(&b'.') && word.contains(&b'@');
-    let key = word.len() >= 2 * WORD.start() && digits > 1;
-    dots || digits >= DIGITS || key
+    let key = word.len() >= 2 * REVERSED_WORD_LEN.start() && digits > 1;
+    dots || digits >= MIN_DIGITS || key
 }

@@ -1,36 +1,41 @@
-//! Finds the encodings in a text.
+//! Finds and decodes the encodings in a text.
 
 use super::ansi;
 use super::backslash::{self, EscapeMatch};
 use super::edit::Edits;
-use super::encoded_runs::Digits;
-use super::glyph::{Tags, glyph};
+use super::encoded_runs::DigitRunFinder;
+use super::glyph::{TagHandling, replace_glyph};
 use super::layer::{Layer, Layers};
-use super::web::{self, Reference};
-use super::{Source, work};
+use super::web::{self, CharReference};
+use super::{ClassifiedText, work};
 
-/// Bytes that are looked over at once.
+/// Bytes tested at a time.
 const BLOCK: usize = 32;
 
-/// The one control character that hides nothing and is never undone.
+/// The barrier as a byte; see [`super::BARRIER`].
 const BARRIER: u8 = super::BARRIER as u8;
 
-/// The layers that are found by digits in a row, not by a sign.
+/// The layers that are found as runs of digits, not by an introducing byte.
 const RUNS: Layers = Layers::only(Layer::Base64).with(Layer::Hex);
 
-/// Collects the replacements that undo every encoding in `layers`, once; of digits in a row only
-/// those beside what is known.
-pub(super) fn encodings(source: Source<'_>, layers: Layers, tags: Tags, edits: &mut Edits) {
+/// Collects the replacements of one decoding pass over every encoding in `layers`. Runs of digits in
+/// [`ClassifiedText::skipped_ranges`] are not decoded.
+pub(super) fn encodings(
+    source: ClassifiedText<'_>,
+    layers: Layers,
+    tags: TagHandling,
+    edits: &mut Edits,
+) {
     let (text, bytes) = (source.text, source.text.as_bytes());
-    let digits = layers.overlaps(RUNS).then(|| Digits::of(source, layers));
+    let digits = layers.overlaps(RUNS).then(|| DigitRunFinder::new(source, layers));
     let mut at = 0;
-    while let Some(found) = next_sign(bytes, at) {
-        // No sign is a digit of base64, so that runs lie between them.
+    while let Some(found) = next_candidate(bytes, at) {
+        // No introducing byte is a base64 digit, so that runs lie between candidates.
         if let Some(digits) = &digits {
             digits.replace(at..found, edits);
         }
         at = match plain_letters(bytes, found) {
-            0 => sign(text, found, layers, tags, edits),
+            0 => decode_at(text, found, layers, tags, edits),
             len => found + len,
         };
     }
@@ -39,8 +44,8 @@ pub(super) fn encodings(source: Source<'_>, layers: Layers, tags: Tags, edits: &
     }
 }
 
-/// The bytes from `at` on that belong to letters in which nothing hides, as their first bytes tell:
-/// Greek, Cyrillic, Hebrew, most ideographs and Hangul.
+/// The length of the run of letters at `at` that never need decoding, by their first bytes: Greek,
+/// Cyrillic, Hebrew, most ideographs and Hangul.
 fn plain_letters(bytes: &[u8], at: usize) -> usize {
     let mut len = 0;
     while let Some(first) = bytes.get(at + len) {
@@ -53,71 +58,71 @@ fn plain_letters(bytes: &[u8], at: usize) -> usize {
     len
 }
 
-/// A byte with which an encoding may start, runs of digits apart.
-fn is_sign(byte: u8) -> bool {
+/// True for a byte with which an encoding other than a run of digits may start.
+fn may_start_encoding(byte: u8) -> bool {
     !byte.is_ascii()
         || matches!(byte, b'%' | b'&' | b'\\' | 0x7f)
         || (byte < BARRIER && !matches!(byte, b'\t' | b'\n' | b'\r'))
 }
 
-fn next_sign(bytes: &[u8], at: usize) -> Option<usize> {
+fn next_candidate(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
-    if rest.first().copied().is_some_and(is_sign) {
+    if rest.first().copied().is_some_and(may_start_encoding) {
         return Some(at);
     }
     let (blocks, tail) = rest.as_chunks::<BLOCK>();
-    // Without a branch per byte, so that it compiles to vector code.
+    // No branch for each byte, so that it compiles to vector instructions.
     let clean = blocks
         .iter()
-        .take_while(|block| !block.iter().fold(false, |any, byte| any | is_sign(*byte)))
+        .take_while(|block| !block.iter().fold(false, |any, byte| any | may_start_encoding(*byte)))
         .count();
     let from = clean * BLOCK;
     let left = blocks.get(clean).map_or(tail, |block| block.as_slice());
-    work::looked_at(from + left.len());
-    left.iter().position(|byte| is_sign(*byte)).map(|i| at + from + i)
+    work::add_steps(from + left.len());
+    left.iter().position(|byte| may_start_encoding(*byte)).map(|i| at + from + i)
 }
 
-/// Replaces what the sign at `at` stands for. Returns the end of what was looked at.
-fn sign(text: &str, at: usize, layers: Layers, tags: Tags, edits: &mut Edits) -> usize {
+/// Decodes the encoding at `at`, if there is one. Returns the end of the bytes read.
+fn decode_at(text: &str, at: usize, layers: Layers, tags: TagHandling, edits: &mut Edits) -> usize {
     let bytes = text.as_bytes();
     let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { return at + 1 };
     match c {
         '%' if layers.contains(Layer::Percent) => match web::percent(bytes, at) {
-            Some((end, c)) => put(at, end, c, Layer::Percent, edits),
+            Some((end, c)) => replace_with(at, end, c, Layer::Percent, edits),
             None => at + 1,
         },
-        '&' if layers.contains(Layer::Entity) => match web::entity(bytes, at) {
-            Some((end, Reference::Char(c))) => put(at, end, c, Layer::Entity, edits),
-            Some((end, Reference::Unseen)) => {
-                edits.unit(at..end, "", Layer::Entity);
+        '&' if layers.contains(Layer::Entity) => match web::char_reference(bytes, at) {
+            Some((end, CharReference::Char(c))) => replace_with(at, end, c, Layer::Entity, edits),
+            Some((end, CharReference::Unseen)) => {
+                edits.replace(at..end, "", Layer::Entity);
                 end
             }
             None => at + 1,
         },
-        '\\' => match backslash::escape(bytes, at) {
+        '\\' => match backslash::match_escape(bytes, at) {
             EscapeMatch::Plain(end) => end,
             EscapeMatch::Char(end, _) | EscapeMatch::Nothing(end)
                 if !layers.contains(Layer::Escape) =>
             {
                 end
             }
-            EscapeMatch::Char(end, c) => put(at, end, c, Layer::Escape, edits),
+            EscapeMatch::Char(end, c) => replace_with(at, end, c, Layer::Escape, edits),
             EscapeMatch::Nothing(end) => {
-                edits.unit(at..end, "", Layer::Escape);
+                edits.replace(at..end, "", Layer::Escape);
                 end
             }
         },
         '\u{1b}' | '\u{9b}' if layers.contains(Layer::Ansi) => {
-            let end = ansi::end(bytes, at);
-            edits.unit(at..end, "", Layer::Ansi);
+            let end = ansi::sequence_end(bytes, at);
+            edits.replace(at..end, "", Layer::Ansi);
             end
         }
         '%' | '&' => at + 1,
-        _ => glyph(text, at, c, layers, tags, edits),
+        _ => replace_glyph(text, at, c, layers, tags, edits),
     }
 }
 
-fn put(at: usize, end: usize, c: char, layer: Layer, edits: &mut Edits) -> usize {
-    edits.unit(at..end, c.encode_utf8(&mut [0; 4]), layer);
+fn replace_with(at: usize, end: usize, c: char, layer: Layer, edits: &mut Edits) -> usize {
+    edits.replace(at..end, c.encode_utf8(&mut [0; 4]), layer);
     end
 }

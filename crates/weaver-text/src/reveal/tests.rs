@@ -8,7 +8,7 @@ fn all(text: &str, layers: Layers) -> Vec<View> {
     let mut out = Vec::new();
     assert!(views(text, layers, &mut out), "not complete: {text:.80}");
     let total: usize = out.iter().map(|view| view.text.len()).sum();
-    assert!(total <= GROWTH * text.len() + 256);
+    assert!(total <= MAX_GROWTH * text.len() + 256);
     out
 }
 

@@ -1,21 +1,21 @@
-//! A decoded reading of a part of a text.
+//! Decoded views of a text with a map back to the input.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::layer::Layers;
-use super::map::Map;
+use super::map::OffsetMap;
 
-/// A decoded reading of a part of a text, with the way back to that text.
+/// A part of a text in decoded form, with a map back to the input.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// The part as it reads once the layers are undone, with some context around it.
+    /// The decoded part with context around it.
     pub text: String,
-    /// What was undone.
+    /// The layers that were decoded.
     pub layers: Layers,
     span: Range<usize>,
-    /// From this text towards the input; the last leads to the input itself.
-    maps: Vec<Arc<Map>>,
+    /// One map for each pass, from this text towards the input.
+    maps: Vec<Arc<OffsetMap>>,
 }
 
 impl View {
@@ -24,7 +24,7 @@ impl View {
         text: String,
         layers: Layers,
         span: Range<usize>,
-        map: Arc<Map>,
+        map: Arc<OffsetMap>,
         base: Option<&Self>,
     ) -> Self {
         let mut maps = vec![map];
@@ -38,32 +38,32 @@ impl View {
         Self { text, layers, span, maps }
     }
 
-    /// The bytes of the input that this view reads.
+    /// The range of the input that this view covers.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// The smallest range of input bytes that gave these bytes of [`View::text`]: whole characters
-    /// and whole escape sequences (of base64, groups of four digits), with all that was hidden
-    /// between them. A range outside the text is cut to it; an empty one gives an empty range.
+    /// The smallest range of input bytes that these bytes of [`View::text`] were decoded from:
+    /// whole characters and escape sequences (of base64, groups of four digits), with everything
+    /// removed between them. The range is clamped to the text; an empty range gives an empty range.
     pub fn original(&self, range: Range<usize>) -> Range<usize> {
         let end = self.text.ceil_char_boundary(range.end.min(self.text.len()));
         let start = self.text.floor_char_boundary(range.start.min(end));
         if start >= end {
             let at = self.text.len().checked_sub(1).map_or(self.span.start, |last| {
                 if start > last {
-                    self.walk(self.text.floor_char_boundary(last)..self.text.len()).end
+                    self.to_input(self.text.floor_char_boundary(last)..self.text.len()).end
                 } else {
-                    self.walk(start..self.text.ceil_char_boundary(start + 1)).start
+                    self.to_input(start..self.text.ceil_char_boundary(start + 1)).start
                 }
             });
             return at..at;
         }
-        self.walk(start..end)
+        self.to_input(start..end)
     }
 
-    /// Whether decoding changed anything in this range of [`View::text`] or right beside it. What
-    /// is found in a range that it did not change stands in the input as it stands here.
+    /// Whether decoding changed this range of [`View::text`] or the bytes directly beside it. If
+    /// not, the range is equal to its part of the input.
     pub fn touches(&self, range: Range<usize>) -> bool {
         let end = self.text.ceil_char_boundary(range.end.min(self.text.len()).saturating_add(1));
         let start = self.text.floor_char_boundary(range.start.min(end).saturating_sub(1));
@@ -72,13 +72,13 @@ impl View {
         }
         let mut range = start..end;
         self.maps.iter().any(|map| {
-            let copied = map.copied(&range);
+            let copied = map.is_copied(&range);
             range = map.original(&range);
             !copied
         })
     }
 
-    fn walk(&self, range: Range<usize>) -> Range<usize> {
+    fn to_input(&self, range: Range<usize>) -> Range<usize> {
         self.maps.iter().fold(
             range,
             |range, map| {

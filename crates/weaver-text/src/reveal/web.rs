@@ -1,9 +1,9 @@
-//! Percent-encoding and character references of HTML.
+//! Decodes percent-encoding and HTML character references.
 
-/// Longest character reference, in bytes.
-const LONGEST: usize = 24;
+/// Maximum length of a character reference, in bytes.
+const MAX_REFERENCE_BYTES: usize = 24;
 
-/// The character behind the percent-encoding at `at`, and its end.
+/// The end and the character of the percent-encoding at `at`.
 pub(super) fn percent(bytes: &[u8], at: usize) -> Option<(usize, char)> {
     if let Some(b'u' | b'U') = bytes.get(at + 1) {
         let code = number(bytes.get(at + 2..at + 6)?, 16)?;
@@ -32,7 +32,7 @@ fn octet(bytes: &[u8], at: usize) -> Option<u8> {
     }
 }
 
-/// A number of at most eight digits, or more if the first ones are zeros.
+/// Parses an unsigned number; `None` on other bytes or on overflow.
 pub(super) fn number(digits: &[u8], radix: u32) -> Option<u32> {
     if digits.is_empty() {
         return None;
@@ -42,9 +42,9 @@ pub(super) fn number(digits: &[u8], radix: u32) -> Option<u32> {
         .try_fold(0u32, |n, b| n.checked_mul(radix)?.checked_add(char::from(*b).to_digit(radix)?))
 }
 
-/// The text behind the character reference at `at`, and its end.
-pub(super) fn entity(bytes: &[u8], at: usize) -> Option<(usize, Reference)> {
-    let rest = bytes.get(at + 1..bytes.len().min(at + LONGEST))?;
+/// The end and the meaning of the character reference at `at`.
+pub(super) fn char_reference(bytes: &[u8], at: usize) -> Option<(usize, CharReference)> {
+    let rest = bytes.get(at + 1..bytes.len().min(at + MAX_REFERENCE_BYTES))?;
     if let [b'#', rest @ ..] = rest {
         let (digits, radix, prefix) = match rest {
             [b'x' | b'X', digits @ ..] => (digits, 16, 3),
@@ -53,26 +53,26 @@ pub(super) fn entity(bytes: &[u8], at: usize) -> Option<(usize, Reference)> {
         let len = digits.iter().take_while(|b| char::from(**b).is_digit(radix)).count();
         let c = char::from_u32(number(digits.get(..len)?, radix)?)?;
         let closed = usize::from(digits.get(len) == Some(&b';'));
-        return Some((at + prefix + len + closed, Reference::Char(c)));
+        return Some((at + prefix + len + closed, CharReference::Char(c)));
     }
     let len = rest.iter().take_while(|b| b.is_ascii_alphanumeric()).count();
     if rest.get(len) != Some(&b';') {
         return None;
     }
-    let reference = named(rest.get(..len)?)?;
+    let reference = named_reference(rest.get(..len)?)?;
     Some((at + len + 2, reference))
 }
 
-/// What a character reference stands for.
+/// The meaning of a character reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reference {
+pub(super) enum CharReference {
     Char(char),
-    /// A character that shows nothing.
+    /// An invisible character.
     Unseen,
 }
 
-/// The named references that can stand inside a value or at its border.
-fn named(name: &[u8]) -> Option<Reference> {
+/// Resolves the named references that can occur inside a value or at its boundary.
+fn named_reference(name: &[u8]) -> Option<CharReference> {
     let c = match name {
         b"amp" | b"AMP" => '&',
         b"lt" | b"LT" => '<',
@@ -110,9 +110,9 @@ fn named(name: &[u8]) -> Option<Reference> {
         b"NewLine" => '\n',
         b"shy" | b"zwj" | b"zwnj" | b"lrm" | b"rlm" | b"NoBreak" | b"ZeroWidthSpace"
         | b"InvisibleTimes" | b"InvisibleComma" | b"ApplyFunction" | b"af" | b"ic" | b"it" => {
-            return Some(Reference::Unseen);
+            return Some(CharReference::Unseen);
         }
         _ => return None,
     };
-    Some(Reference::Char(c))
+    Some(CharReference::Char(c))
 }

@@ -1,19 +1,19 @@
-//! An estimate that knows how dense each script is.
+//! Estimates token counts by script.
 
 use super::{Count, TokenCounter};
 
-/// The length of a text in tokens, estimated from its characters alone, without tables of a
-/// vocabulary. Fast enough for every frame, and closer than [`super::CharsPerFour`] wherever text
-/// is not English prose.
+/// Estimates the number of tokens from the characters of a text, without vocabulary tables. Fast
+/// enough for every frame, and more accurate than [`super::CharsPerFour`] for any text that is not
+/// English prose.
 ///
-/// It follows how modern vocabularies split text: a common word with the blank before it is one
-/// token, a long or accented one more; digits go by threes; a sign or a run of signs is one or a
-/// few; ideographs and syllables have a share of a token each.
+/// It models how modern vocabularies split text: a common word with the blank before it is one
+/// token, a long or accented word more; digits are grouped by three; a run of punctuation is one
+/// token or a few; ideographs and syllables are fractions of a token each.
 ///
-/// Against `o200k_base` on the 71 samples that this crate is tested with (44 languages of 22
-/// scripts, code, data, identifiers, emoji) it lies between 0.8 and 1.8 times the exact count for
-/// every one, and 1.1 times on average. Older vocabularies, `cl100k_base` among them, need two to
-/// six times as many tokens for scripts other than Latin: count those exactly.
+/// On each of the 71 test samples of this crate (44 languages of 22 scripts, code, data,
+/// identifiers, emoji) it is between 0.8 and 1.8 times the exact count of `o200k_base`, and 1.1
+/// times on average. Older vocabularies such as `cl100k_base` need two to six times as many tokens
+/// for scripts other than Latin: use an exact counter for those.
 ///
 /// ```
 /// use weaver_text::token::{Estimate, TokenCounter};
@@ -34,28 +34,28 @@ impl TokenCounter for Estimate {
     }
 
     fn count_up_to(&self, text: &str, limit: usize) -> Count {
-        // The last sign may still become cheaper.
-        let most = limit.saturating_mul(WHOLE).saturating_add(REFUND);
-        let mut tally = PartCounter::default();
+        // The discount for the last character may still be due.
+        let most = limit.saturating_mul(PARTS_PER_TOKEN).saturating_add(JOINER_DISCOUNT);
+        let mut counter = PartCounter::default();
         for c in text.chars() {
-            tally.add(c);
-            if tally.parts > most {
+            counter.add(c);
+            if counter.parts > most {
                 break;
             }
         }
-        Count::Tokens(tally.parts.div_ceil(WHOLE))
+        Count::Tokens(counter.parts.div_ceil(PARTS_PER_TOKEN))
     }
 }
 
-/// Parts in a token.
-const WHOLE: usize = 100;
+/// Estimates are computed in hundredths of a token.
+const PARTS_PER_TOKEN: usize = 100;
 
-/// Parts that a lone sign of a name costs less if a word follows.
-const REFUND: usize = 50;
+/// The discount for a single joining sign (`_`, `/`, `.`) that a word follows.
+const JOINER_DISCOUNT: usize = 50;
 
-/// What a character belongs to. Neighbours of one kind make a run.
+/// The kind of a character. Consecutive characters of one kind form a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Kind {
+enum CharKind {
     #[default]
     Start,
     Latin,
@@ -63,21 +63,21 @@ enum Kind {
     Blank,
     Break,
     Sign,
-    /// Letters with a price for each word and for each letter.
+    /// Letters of another script, with the cost of each word and of each letter.
     Script(usize, usize),
 }
 
 #[derive(Debug, Default)]
 struct PartCounter {
     parts: usize,
-    kind: Kind,
+    kind: CharKind,
     /// Characters in the run so far.
     len: usize,
-    /// Whether the word stands right behind letters or digits.
+    /// Whether the word directly follows letters or digits.
     glued: bool,
-    /// Whether the last character was a small letter.
+    /// Whether the last character was a lower-case letter.
     lower: bool,
-    /// Whether it was a sign that names are joined by.
+    /// Whether the last character was a joining sign.
     joins: bool,
 }
 
@@ -85,15 +85,15 @@ impl PartCounter {
     fn add(&mut self, c: char) {
         let kind = kind(c);
         let before = self.kind;
-        let hump = kind == Kind::Latin && self.lower && c.is_uppercase();
+        let hump = kind == CharKind::Latin && self.lower && c.is_uppercase();
         self.lower = c.is_lowercase();
         if before != kind || hump {
-            if kind == Kind::Latin && before == Kind::Sign && self.len == 1 && self.joins {
-                // A lone sign of this sort and the word behind it are often one token.
-                self.parts = self.parts.saturating_sub(REFUND);
+            if kind == CharKind::Latin && before == CharKind::Sign && self.len == 1 && self.joins {
+                // A single joining sign and the word after it are often one token.
+                self.parts = self.parts.saturating_sub(JOINER_DISCOUNT);
             }
             self.len = 0;
-            self.glued = matches!(before, Kind::Latin | Kind::Digit);
+            self.glued = matches!(before, CharKind::Latin | CharKind::Digit);
         }
         self.joins = matches!(c, '_' | '/' | '.');
         self.kind = kind;
@@ -101,46 +101,46 @@ impl PartCounter {
         self.parts = self.parts.saturating_add(self.price(c, before));
     }
 
-    fn price(&self, c: char, before: Kind) -> usize {
+    fn price(&self, c: char, before: CharKind) -> usize {
         let first = self.len == 1;
         match self.kind {
-            Kind::Start => 0,
-            Kind::Latin if first && before == Kind::Digit => self.letter(c) + 20,
-            Kind::Latin => self.letter(c),
-            Kind::Digit if first && before == Kind::Latin => WHOLE + 20,
-            // A blank before a number is a token of its own.
-            Kind::Digit if first && before == Kind::Blank => 2 * WHOLE,
-            Kind::Digit => {
+            CharKind::Start => 0,
+            CharKind::Latin if first && before == CharKind::Digit => self.letter(c) + 20,
+            CharKind::Latin => self.letter(c),
+            CharKind::Digit if first && before == CharKind::Latin => PARTS_PER_TOKEN + 20,
+            // A blank before a number is a separate token.
+            CharKind::Digit if first && before == CharKind::Blank => 2 * PARTS_PER_TOKEN,
+            CharKind::Digit => {
                 if self.len % 3 == 1 {
-                    WHOLE
+                    PARTS_PER_TOKEN
                 } else {
                     0
                 }
             }
-            // One blank belongs to the next word.
-            Kind::Blank => {
+            // A single blank belongs to the next word.
+            CharKind::Blank => {
                 if self.len == 2 || self.len.is_multiple_of(64) {
-                    WHOLE
+                    PARTS_PER_TOKEN
                 } else {
                     0
                 }
             }
-            Kind::Break if first && before == Kind::Sign => 20,
-            Kind::Break => {
+            CharKind::Break if first && before == CharKind::Sign => 20,
+            CharKind::Break => {
                 if self.len % 8 == 1 {
-                    WHOLE
+                    PARTS_PER_TOKEN
                 } else {
                     0
                 }
             }
-            Kind::Sign => {
+            CharKind::Sign => {
                 if first {
-                    WHOLE
+                    PARTS_PER_TOKEN
                 } else {
                     45
                 }
             }
-            Kind::Script(word, letter) => {
+            CharKind::Script(word, letter) => {
                 if first {
                     word + letter
                 } else {
@@ -158,7 +158,7 @@ impl PartCounter {
             _ => 45,
         };
         let place = match self.len {
-            1 => WHOLE,
+            1 => PARTS_PER_TOKEN,
             _ if c.is_uppercase() => 12,
             _ if self.glued => 5,
             ..=4 => 0,
@@ -170,20 +170,20 @@ impl PartCounter {
     }
 }
 
-fn kind(c: char) -> Kind {
+fn kind(c: char) -> CharKind {
     match c {
-        ' ' => Kind::Blank,
-        '\n' | '\r' | '\t' => Kind::Break,
-        '0'..='9' => Kind::Digit,
-        'a'..='z' | 'A'..='Z' => Kind::Latin,
-        '\0'..='\u{7f}' => Kind::Sign,
-        '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => Kind::Latin,
+        ' ' => CharKind::Blank,
+        '\n' | '\r' | '\t' => CharKind::Break,
+        '0'..='9' => CharKind::Digit,
+        'a'..='z' | 'A'..='Z' => CharKind::Latin,
+        '\0'..='\u{7f}' => CharKind::Sign,
+        '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => CharKind::Latin,
         _ => script(c),
     }
 }
 
-/// The density of the other scripts, per word and per letter.
-fn script(c: char) -> Kind {
+/// The costs of other scripts, for each word and each letter.
+fn script(c: char) -> CharKind {
     let (word, letter) = match c {
         '\u{300}'..='\u{36f}' => (0, 120),
         // Greek, Cyrillic, Armenian and Georgian, Hebrew, Arabic.
@@ -192,7 +192,7 @@ fn script(c: char) -> Kind {
         '\u{530}'..='\u{58f}' | '\u{10a0}'..='\u{10ff}' => (40, 28),
         '\u{590}'..='\u{5ff}' => (40, 32),
         '\u{600}'..='\u{77f}' => (40, 25),
-        // The north and the south of India, Sinhala, Thai, Lao, Burmese, Khmer.
+        // North and South Indian scripts, Sinhala, Thai, Lao, Burmese, Khmer.
         '\u{900}'..='\u{b7f}' => (40, 22),
         '\u{b80}'..='\u{d7f}' => (40, 30),
         '\u{d80}'..='\u{dff}' => (40, 60),
@@ -200,7 +200,7 @@ fn script(c: char) -> Kind {
         '\u{e80}'..='\u{eff}' => (0, 170),
         '\u{1000}'..='\u{109f}' => (0, 55),
         '\u{1780}'..='\u{17ff}' => (0, 70),
-        // Kana, Hangul, ideographs and their signs.
+        // Kana, Hangul, ideographs and their punctuation.
         '\u{3040}'..='\u{309f}' => (0, 72),
         '\u{30a0}'..='\u{30ff}' => (0, 62),
         '\u{ac00}'..='\u{d7a3}' => (0, 68),
@@ -208,8 +208,8 @@ fn script(c: char) -> Kind {
         '\u{2000}'..='\u{206f}' | '\u{a0}'..='\u{bf}' => (20, 70),
         '\u{fe00}'..='\u{fe0f}' => (0, 50),
         '\u{1f000}'..='\u{1faff}' => (0, 150),
-        // What is left has no words of its own in a vocabulary: it goes by bytes.
+        // Vocabularies have no words of the remaining scripts and encode them by bytes.
         _ => (0, 65 * c.len_utf8()),
     };
-    Kind::Script(word, letter)
+    CharKind::Script(word, letter)
 }

@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use super::tiktoken::{CHUNK, cut};
+use super::tiktoken::{MAX_PIECE_BYTES, split_piece};
 use super::*;
 
 const ENGLISH: &str = "The quick brown fox jumps over the lazy dog, twice a day. ";
@@ -41,11 +41,11 @@ fn pieces_count_like_the_whole() {
 #[test]
 fn pieces_are_bounded_and_lose_nothing() {
     for unit in [ENGLISH, "é", "日本 ", "\u{1f600}", " ", "日本", "0123456789abcdef"] {
-        let text = unit.repeat(3 * CHUNK / unit.len() + 7);
+        let text = unit.repeat(3 * MAX_PIECE_BYTES / unit.len() + 7);
         let (mut rest, mut joined) = (text.as_str(), String::new());
         while !rest.is_empty() {
-            let (piece, after) = cut(rest);
-            assert!(!piece.is_empty() && piece.len() <= CHUNK);
+            let (piece, after) = split_piece(rest);
+            assert!(!piece.is_empty() && piece.len() <= MAX_PIECE_BYTES);
             joined.push_str(piece);
             rest = after;
         }
@@ -57,7 +57,7 @@ fn pieces_are_bounded_and_lose_nothing() {
 fn no_token_is_longer_than_the_bound_that_saves_a_count() {
     for (counter, size) in [(Tiktoken::CL100K, 100_256u32), (Tiktoken::O200K, 199_998)] {
         let longest = (0..size).filter_map(|id| counter.tables().decode_bytes(&[id]).ok());
-        assert_eq!(longest.map(|bytes| bytes.len()).max(), Some(LONGEST), "{counter:?}");
+        assert_eq!(longest.map(|bytes| bytes.len()).max(), Some(MAX_TOKEN_BYTES), "{counter:?}");
     }
 }
 
@@ -118,5 +118,5 @@ fn names_lead_to_counters_and_back() {
     assert_eq!(error.code(), "text.unknown_encoding");
     assert!(error.to_string().contains("cl100k\\u{202e}"), "{error}");
     assert!(NAMES.iter().all(|name| error.to_string().contains(name)), "{error}");
-    assert!(Tiktoken::named("chars4").is_err());
+    assert!(Tiktoken::from_name("chars4").is_err());
 }

@@ -1,25 +1,25 @@
-//! Exact counts with published vocabularies.
+//! Exact token counts with published vocabularies.
 
 use std::collections::HashSet;
 
 use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
 
-use super::{Count, LONGEST, TokenCounter, unknown};
+use super::{Count, MAX_TOKEN_BYTES, TokenCounter, unknown};
 use crate::error::TokenError;
 
-/// Bytes after which a place to cut is looked for, so that a count with a small limit stays small.
-const STEP: usize = 4 * 1024;
+/// Usual maximum size of a piece, so that a count with a small limit does little work.
+const PIECE_BYTES: usize = 4 * 1024;
 
-/// Largest piece, in bytes, that is handed to the tokenizer at once. A quarter of a megabyte of
-/// one character makes it fail.
-pub(super) const CHUNK: usize = 32 * 1024;
+/// Maximum size of a piece. The tokenizer fails on a quarter of a megabyte of one repeated
+/// character.
+pub(super) const MAX_PIECE_BYTES: usize = 32 * 1024;
 
-/// An exact count with a published vocabulary. The tables are built at the first count, once in
-/// the process.
+/// Counts exactly with a published vocabulary. The tables are built once for each process, at the
+/// first count.
 ///
-/// Text is counted in pieces of a few KiB that are cut behind a word, which changes nothing in
-/// the count. Where 32 KiB have no such place (a long run of digits, blanks or signs, a blob of
-/// base64), the cut may add a token or two. No text exhausts the tokenizer.
+/// Text is counted in pieces of a few KiB, split after a word, which does not change the count.
+/// Where 32 KiB have no word boundary (a long run of digits, blanks or signs, base64), the split may
+/// add a token or two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tiktoken {
     encoding: Encoding,
@@ -41,7 +41,7 @@ impl Tiktoken {
     ///
     /// # Errors
     /// Any other name.
-    pub fn named(name: &str) -> Result<Self, TokenError> {
+    pub fn from_name(name: &str) -> Result<Self, TokenError> {
         match name {
             "cl100k_base" => Ok(Self::CL100K),
             "o200k_base" => Ok(Self::O200K),
@@ -75,8 +75,8 @@ impl TokenCounter for Tiktoken {
         let mut total = 0usize;
         let mut rest = text;
         while !rest.is_empty() && total <= limit {
-            let (piece, after) = cut(rest);
-            // Only the call that reports a failure: the others panic on it.
+            let (piece, after) = split_piece(rest);
+            // The only call that reports failures; the others panic.
             match tables.count(piece, &none) {
                 Ok(n) => total = total.saturating_add(n),
                 Err(_) => return Count::Over,
@@ -91,22 +91,22 @@ impl TokenCounter for Tiktoken {
     }
 
     fn within(&self, text: &str, limit: usize) -> bool {
-        // A token has between one byte and `LONGEST`, so that most texts need no count.
+        // A token has 1 to `MAX_TOKEN_BYTES` bytes, so that most texts need no count.
         text.len() <= limit
-            || (text.len() <= limit.saturating_mul(LONGEST)
+            || (text.len() <= limit.saturating_mul(MAX_TOKEN_BYTES)
                 && self.count_up_to(text, limit).within(limit))
     }
 }
 
-/// Splits off a first piece of at most [`CHUNK`] bytes: at the last place between words in the
-/// first [`STEP`] bytes, or else at the first one after that.
-pub(super) fn cut(text: &str) -> (&str, &str) {
-    if text.len() <= STEP {
+/// Splits off a piece of at most [`MAX_PIECE_BYTES`] bytes: at the last word boundary within
+/// [`PIECE_BYTES`], or at the first one after that.
+pub(super) fn split_piece(text: &str) -> (&str, &str) {
+    if text.len() <= PIECE_BYTES {
         return (text, "");
     }
-    let middle = text.floor_char_boundary(STEP / 2);
-    let near = text.floor_char_boundary(STEP);
-    let far = text.floor_char_boundary(CHUNK);
+    let middle = text.floor_char_boundary(PIECE_BYTES / 2);
+    let near = text.floor_char_boundary(PIECE_BYTES);
+    let far = text.floor_char_boundary(MAX_PIECE_BYTES);
     let places = |from: usize, to: usize| {
         let part = text.get(from..to).unwrap_or_default();
         let pairs = part.char_indices().zip(part.chars().skip(1));
@@ -118,7 +118,7 @@ pub(super) fn cut(text: &str) -> (&str, &str) {
     text.split_at_checked(at).unwrap_or((text, ""))
 }
 
-/// Whether every vocabulary splits a text between these two characters, whatever stands around.
+/// Whether every vocabulary splits between these two characters, in any context.
 fn is_between_words(a: char, b: char) -> bool {
     let word = a.is_ascii_alphanumeric()
         || matches!(a, '\u{3041}'..='\u{3096}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}');

@@ -1,7 +1,7 @@
-//! Names of hosts, and which words are read as one.
+//! Recognises host names by their top-level domain.
 
-/// The top-level domains of countries.
-const COUNTRIES: &str = "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi \
+/// Country-code top-level domains.
+const COUNTRY_DOMAINS: &str = "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi \
     bj bm bn bo br bs bt bv bw by bz ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj \
     dk dm do dz ec ee eg er es et eu fi fj fk fm fo fr ga gb gd ge gf gg gh gi gl gm gn gp gq gr gs \
     gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp ke kg kh ki km kn kp kr \
@@ -9,8 +9,8 @@ const COUNTRIES: &str = "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba b
     mw mx my mz na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm pn pr ps pt pw py qa \
     re ro rs ru rw sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st su sv sx sy sz tc td tf tg th \
     tj tk tl tm tn to tr tt tv tw tz ua ug uk us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw";
-/// Other top-level domains under which anybody can have a name.
-const OTHERS: &str = "com net org edu gov mil int info biz name pro aero coop museum jobs mobi travel \
+/// Other top-level domains open to anybody.
+const OTHER_DOMAINS: &str = "com net org edu gov mil int info biz name pro aero coop museum jobs mobi travel \
     tel cat asia post xxx app dev page web site online store shop tech cloud space fun icu top xyz \
     vip club live life world today news blog wiki email link click download zip mov foo new how \
     work works win bid loan men date party review science stream trade cricket racing faith \
@@ -30,7 +30,7 @@ const OTHERS: &str = "com net org edu gov mil int info biz name pro aero coop mu
     android apple microsoft bot ai cyou monster quest rest bond sbs cfd beauty lat ltd llc inc gmbh \
     onion eth crypto nft dao arpa";
 
-/// Whether a word without a scheme is read as a host.
+/// Whether a word without a scheme counts as a host.
 pub(super) fn is_host(text: &str) -> bool {
     let text = text.strip_suffix(['.', '。', '｡']).unwrap_or(text);
     let labels: Vec<&str> = text.split(['.', '。', '｡']).collect();
@@ -46,13 +46,14 @@ pub(super) fn is_host(text: &str) -> bool {
     first.eq_ignore_ascii_case("www")
         || last.starts_with("xn--")
         || foreign
-        || COUNTRIES.split_ascii_whitespace().any(|known| known == last)
-        || OTHERS.split_ascii_whitespace().any(|known| known == last)
+        || COUNTRY_DOMAINS.split_ascii_whitespace().any(|known| known == last)
+        || OTHER_DOMAINS.split_ascii_whitespace().any(|known| known == last)
 }
 
-/// The host at the beginning of a name that no host has: what follows it, with a capital letter, is
-/// the next sentence. Where it is written as names of hosts are, the whole name is taken for one.
-pub(super) fn before_a_sentence(text: &str) -> Option<&str> {
+/// The host at the start of a dotted name with an unknown top-level domain. If the rest starts with
+/// a capital letter, it is the next sentence and is removed; otherwise the whole name counts as a
+/// host.
+pub(super) fn host_before_sentence(text: &str) -> Option<&str> {
     if !is_name(text) || is_host(text) {
         return None;
     }
@@ -66,7 +67,7 @@ pub(super) fn before_a_sentence(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether a text can be the name of a host at all.
+/// Whether a text is a syntactically valid host name.
 pub(super) fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     !text.is_empty()

@@ -1,34 +1,35 @@
-//! Numbers, and which of them are amounts.
+//! Parses numbers and recognises amounts of money.
 
 use std::borrow::Cow;
 
 use super::word::Word;
 use crate::stop;
 
-/// Signs of money.
-const SIGNS: [char; 13] = ['$', '€', '£', '¥', '₹', '₽', '₺', '₩', '฿', '₫', '₪', '₴', '₦'];
-/// The zeros of scripts whose digits are numbers: Arabic, Persian, Devanagari, Bengali, Gurmukhi,
+/// Currency signs.
+const CURRENCY_SIGNS: [char; 13] =
+    ['$', '€', '£', '¥', '₹', '₽', '₺', '₩', '฿', '₫', '₪', '₴', '₦'];
+/// The zeros of the decimal digits of Arabic, Persian, Devanagari, Bengali, Gurmukhi,
 /// Gujarati, Tamil, Telugu, Kannada, Malayalam, Thai, full-width.
-const DIGITS: [u32; 12] =
+const ZEROS: [u32; 12] =
     [0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50, 0xff10];
 /// Blanks that group digits.
 const GROUP_BLANKS: [char; 3] = ['\u{a0}', '\u{202f}', '\u{2009}'];
 
-/// Words and signs of money.
-const MONEY: [&str; 35] = [
+/// Currency words, codes and signs.
+const CURRENCY_WORDS: [&str; 35] = [
     "$", "€", "£", "¥", "₹", "rs", "rupee", "kr", "sek", "nok", "dkk", "pln", "brl", "usd", "eur",
     "gbp", "chf", "jpy", "inr", "cad", "aud", "dollar", "dollars", "euro", "euros", "pound",
     "pounds", "franc", "francs", "yen", "rupees", "cents", "bucks", "credits", "btc",
 ];
-/// Words before a number that make it an amount.
-const PAID: [&str; 30] = [
+/// Words before a number that mark it as an amount.
+const AMOUNT_CUES: [&str; 30] = [
     "is", "of", "to", "pay", "paid", "send", "transfer", "refund", "amount", "total", "rent",
     "sum", "fee", "price", "by", "wire", "spend", "spent", "cost", "costs", "owe", "owes", "that",
     "for", "additional", "another", "exactly", "deposit", "withdraw", "charge",
 ];
 
-/// A number in the form in which it is compared: no sign of money, no grouping, no zeros that say
-/// nothing. `None` for what is no number.
+/// Parses a number to its canonical form: no currency, grouping, or leading or trailing zeros. `None`
+/// if the text is not a number.
 #[must_use]
 pub fn number(text: &str) -> Option<String> {
     let text = plain_digits(text);
@@ -43,7 +44,7 @@ pub fn number(text: &str) -> Option<String> {
     if let Some((digits, power)) = text.split_once(['e', 'E']) {
         return scientific(digits, power).map(|found| format!("{minus}{found}"));
     }
-    let (whole, part) = parts(text)?;
+    let (whole, part) = split_decimal(text)?;
     let whole = whole.trim_start_matches('0');
     let part = part.trim_end_matches('0');
     let whole = if whole.is_empty() { "0" } else { whole };
@@ -51,7 +52,7 @@ pub fn number(text: &str) -> Option<String> {
     Some(format!("{minus}{whole}{dot}{part}"))
 }
 
-/// Digits of other scripts as those of ASCII, minus signs as hyphens, and no blank within a number.
+/// Folds digits of other scripts to ASCII and minus signs to hyphens; removes blanks that group digits.
 fn plain_digits(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -61,17 +62,17 @@ fn plain_digits(text: &str) -> Cow<'_, str> {
         '’' => '\'',
         _ => ascii_digit(c),
     });
-    Cow::Owned(joined(&plain.collect::<String>()))
+    Cow::Owned(join_groups(&plain.collect::<String>()))
 }
 
-/// The digit of ASCII for a decimal digit of another script; any other character as it is.
+/// The ASCII digit for a decimal digit of another script; any other character unchanged.
 fn ascii_digit(c: char) -> char {
-    let digit = DIGITS.iter().find_map(|zero| u32::from(c).checked_sub(*zero).filter(|n| *n < 10));
+    let digit = ZEROS.iter().find_map(|zero| u32::from(c).checked_sub(*zero).filter(|n| *n < 10));
     digit.and_then(|n| char::from_digit(n, 10)).unwrap_or(c)
 }
 
-/// The same text without the blanks that group digits: those that no line breaks at.
-pub(super) fn joined(text: &str) -> String {
+/// Removes the no-break and thin blanks that group digits.
+pub(super) fn join_groups(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -87,27 +88,28 @@ fn is_digit(c: char) -> bool {
     ascii_digit(c).is_ascii_digit()
 }
 
-/// A number without the sign or code of money before or after it.
+/// Removes currency signs and codes around a number.
 fn without_currency(text: &str) -> &str {
-    let text = text.trim().trim_start_matches(SIGNS).trim_end_matches(SIGNS).trim();
+    let text =
+        text.trim().trim_start_matches(CURRENCY_SIGNS).trim_end_matches(CURRENCY_SIGNS).trim();
     let letters = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
     let (code, rest) = text.split_at_checked(letters).unwrap_or(("", text));
-    let rest = match MONEY.contains(&code.to_lowercase().as_str()) {
+    let rest = match CURRENCY_WORDS.contains(&code.to_lowercase().as_str()) {
         true => rest.trim_start_matches('.').trim_start(),
         false => text,
     };
     rest.strip_suffix(".-").or_else(|| rest.strip_suffix(".–")).unwrap_or(rest)
 }
 
-/// The digits before and after the decimal sign.
-fn parts(text: &str) -> Option<(String, String)> {
+/// The digits before and after the decimal separator, without grouping.
+fn split_decimal(text: &str) -> Option<(String, String)> {
     let plain = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let groups = |text: &str, sign: char| {
         let mut groups = text.split(sign);
         let first = groups.next().is_some_and(|g| !g.is_empty() && g.len() <= 3 && plain(g));
         first && groups.all(|g| g.len() == 3 && plain(g))
     };
-    // As in India: the last three digits, and before them groups of two.
+    // Indian grouping: the last three digits, and groups of two before them.
     let indian = |text: &str| {
         let Some((head, last)) = text.rsplit_once(',') else { return false };
         let mut groups = head.split(',');
@@ -139,17 +141,17 @@ fn parts(text: &str) -> Option<(String, String)> {
     (grouped && plain(after) && !after.is_empty()).then(|| (joined(before), after.to_owned()))
 }
 
-/// `1e3` and `1.5e-2`, of few digits.
+/// Parses scientific notation, `1e3` or `1.5e-2`, with exponents from -20 to 20.
 fn scientific(digits: &str, power: &str) -> Option<String> {
     let power: i32 = power.parse().ok().filter(|power| (-20..=20).contains(power))?;
     let value: f64 = format!("{digits}e{power}").parse().ok()?;
     number(&format!("{value}"))
 }
 
-/// The number that a word is, where it is no part of a date, a time or a share.
-pub(super) fn said(words: &[Word<'_>], at: usize) -> Option<String> {
+/// The number at `at`, unless it is part of a date, a time or a percentage.
+pub(super) fn number_at(words: &[Word<'_>], at: usize) -> Option<String> {
     let word = words.get(at)?;
-    if word.text.contains(['%', ':', '/']) || super::moment::is_part(words, at) {
+    if word.text.contains(['%', ':', '/']) || super::date::is_part(words, at) {
         return None;
     }
     let (text, times) = match word.text.strip_suffix(['k', 'K']) {
@@ -164,22 +166,23 @@ pub(super) fn said(words: &[Word<'_>], at: usize) -> Option<String> {
     }
 }
 
-/// Whether a number that was said is an amount of money: by a sign or a word of money, by its two
+/// Whether a number in a request is an amount of money: by a currency sign or word, by two
 /// decimals, or by the words around it.
 pub(super) fn is_amount(
     before: Option<&Word<'_>>,
     word: &Word<'_>,
     after: Option<&Word<'_>>,
 ) -> bool {
-    let money = |word: &Word<'_>| MONEY.contains(&word.low.as_str());
-    let signed = word.text.contains(SIGNS);
+    let money = |word: &Word<'_>| CURRENCY_WORDS.contains(&word.lower.as_str());
+    let signed = word.text.contains(CURRENCY_SIGNS);
     let cents = word.text.len() > 3
         && word.text.rfind(['.', ',']).is_some_and(|at| at.saturating_add(3) == word.text.len());
     if signed || cents || before.is_some_and(money) || after.is_some_and(money) {
         return true;
     }
-    let told = before.is_some_and(|before| PAID.contains(&before.low.as_str()));
-    // What is counted is no money: `100 transactions`.
-    let counts = after.is_some_and(|after| !after.breaks && !stop::is_stop_word(&after.low));
+    let told = before.is_some_and(|before| AMOUNT_CUES.contains(&before.lower.as_str()));
+    // A count is not an amount: `100 transactions`.
+    let counts =
+        after.is_some_and(|after| !after.follows_break && !stop::is_stop_word(&after.lower));
     told && !counts
 }

@@ -1,13 +1,13 @@
 use super::*;
 
-fn of(text: &str) -> Vec<Token> {
+fn of(text: &str) -> Vec<ValueToken> {
     let mut out = Vec::new();
-    said(text, &mut out);
+    tokens_in_request(text, &mut out);
     out
 }
 
-fn names(text: &str, class: Class, key: &str) -> bool {
-    of(text).contains(&Token::new(class, key))
+fn names(text: &str, class: ValueClass, key: &str) -> bool {
+    of(text).contains(&ValueToken::new(class, key))
 }
 
 fn sends(text: &str) -> Vec<String> {
@@ -46,42 +46,45 @@ fn one_thing_has_one_form_however_it_is_written() {
 
 #[test]
 fn nothing_is_found_by_a_part_of_it() {
-    assert!(!names("see example.com.evil.net", Class::Host, "example.com"));
-    assert!(!names("mail bob+evil@example.com", Class::Email, "bob@example.com"));
-    assert!(!names("pay 1300", Class::Amount, "13") && !names("pay 1300", Class::Amount, "300"));
-    assert!(!names("open a/b.txt", Class::Path, "b.txt"));
-    assert!(!names("IBAN GB29NWBK60161331926819", Class::Account, "GB29NWBK6016"));
+    assert!(!names("see example.com.evil.net", ValueClass::Host, "example.com"));
+    assert!(!names("mail bob+evil@example.com", ValueClass::Email, "bob@example.com"));
+    assert!(
+        !names("pay 1300", ValueClass::Amount, "13")
+            && !names("pay 1300", ValueClass::Amount, "300")
+    );
+    assert!(!names("open a/b.txt", ValueClass::Path, "b.txt"));
+    assert!(!names("IBAN GB29NWBK60161331926819", ValueClass::Account, "GB29NWBK6016"));
 }
 
 #[test]
 fn a_number_is_what_it_is_used_as() {
     let text = "On May 13th 2024 at 13:00, list the 13 most recent files, 13% of them";
-    assert!(!names(text, Class::Identifier, "13") && !names(text, Class::Amount, "13"));
-    assert!(names(text, Class::Day, "2024-05-13"));
+    assert!(!names(text, ValueClass::Identifier, "13") && !names(text, ValueClass::Amount, "13"));
+    assert!(names(text, ValueClass::Day, "2024-05-13"));
     for text in ["delete the file with ID '13'", "file id 13", "event '13'", "ticket #13"] {
-        assert!(names(text, Class::Identifier, "13"), "{text}");
+        assert!(names(text, ValueClass::Identifier, "13"), "{text}");
     }
-    assert!(names("delete file 13", Class::Cued, &cued_name("files", "13")));
-    assert!(!names("delete 13 files by June 13", Class::Cued, &cued_name("file", "13")));
+    assert!(names("delete file 13", ValueClass::Cued, &cued_name("files", "13")));
+    assert!(!names("delete 13 files by June 13", ValueClass::Cued, &cued_name("file", "13")));
     for text in ["refund that 10.00 now", "rent is 10", "a fee of 10.", "send $10", "10 euros"] {
-        assert!(names(text, Class::Amount, "10"), "{text}");
+        assert!(names(text, ValueClass::Amount, "10"), "{text}");
     }
     for text in
         ["pay 1'234.50 CHF", "zahle 1\u{a0}234,50 €", "transfer ₹1,234.50", "send १,२३४.५० rupees"]
     {
-        assert!(names(text, Class::Amount, "1234.5"), "{text}");
+        assert!(names(text, ValueClass::Amount, "1234.5"), "{text}");
     }
     for text in ["the 10 most recent", "send 10 transactions", "10:30", "10%", "May 10", "10/12"] {
-        assert!(!names(text, Class::Amount, "10"), "{text}");
+        assert!(!names(text, ValueClass::Amount, "10"), "{text}");
     }
 }
 
 #[test]
 fn days_are_read_in_several_writings() {
     for text in ["May 15th, 2024", "15 May 2024", "the 15th of May 2024", "2024-05-15 at ten"] {
-        assert!(names(text, Class::Day, "2024-05-15"), "{text}");
+        assert!(names(text, ValueClass::Day, "2024-05-15"), "{text}");
     }
-    assert!(names("on May 15 please", Class::Day, "05-15"));
+    assert!(names("on May 15 please", ValueClass::Day, "05-15"));
     assert_eq!(day("2024-05-15T10:00:00Z").map(Day::keys).unwrap(), ["2024-05-15", "05-15"]);
     for text in ["10:00", "2024-13-01", "2024-05-15 and more", "", "15"] {
         assert_eq!(day(text), None, "{text}");
@@ -93,27 +96,34 @@ fn names_are_written_as_names_or_said_to_be_some() {
     let text =
         "Please tell Sarah Baker of the Bank of America, in channel general, at 'the inn'. Bob";
     for name in ["sarah baker", "bank of america", "sarah", "the inn", "bob"] {
-        assert!(names(text, Class::Name, name), "{name}");
+        assert!(names(text, ValueClass::Name, name), "{name}");
     }
     for name in ["please", "tell", "general", "inn", "inn bob", "america in", "the inn bob", "of"] {
-        assert!(!names(text, Class::Name, name), "{name}");
+        assert!(!names(text, ValueClass::Name, name), "{name}");
     }
-    assert!(names(text, Class::Cued, &cued_name("channel", "general")));
-    assert!(!names("Ask Ann. Smith goes", Class::Name, "ann smith"));
+    assert!(names(text, ValueClass::Cued, &cued_name("channel", "general")));
+    assert!(!names("Ask Ann. Smith goes", ValueClass::Name, "ann smith"));
 }
 
 #[test]
 fn a_secret_is_quoted_or_mixed_and_never_folded() {
     let text = "change the password to '1j1l-2K3j' now";
-    assert!(names(text, Class::Secret, "1j1l-2K3j") && !names(text, Class::Secret, "1j1l-2k3j"));
-    assert!(!names(text, Class::Secret, "password") && !names(text, Class::Secret, "change"));
+    assert!(
+        names(text, ValueClass::Secret, "1j1l-2K3j")
+            && !names(text, ValueClass::Secret, "1j1l-2k3j")
+    );
+    assert!(
+        !names(text, ValueClass::Secret, "password") && !names(text, ValueClass::Secret, "change")
+    );
 }
 
 #[test]
 fn words_are_found_in_their_order_only() {
     let found = of("Catch up over lunch.. Her address is known");
     let has = |text: &str| {
-        grams(&words(text)).iter().all(|g| found.contains(&Token::new(Class::Phrase, g.clone())))
+        grams(&words(text))
+            .iter()
+            .all(|g| found.contains(&ValueToken::new(ValueClass::Phrase, g.clone())))
     };
     assert!(has("Catch up over lunch.") && has("catch up over lunch.. Her address is known"));
     assert!(!has("lunch over up catch") && !has("over lunch address") && !has("lunch her"));
@@ -188,38 +198,38 @@ fn plain_prose_sends_nobody_anywhere() {
 #[test]
 fn letters_that_look_alike_stay_apart() {
     assert_ne!(email("b\u{43e}b@example.com"), email("bob@example.com"));
-    assert!(!names("tell bob@example.com", Class::Email, "b\u{43e}b@example.com"));
+    assert!(!names("tell bob@example.com", ValueClass::Email, "b\u{43e}b@example.com"));
 }
 
 #[test]
 fn an_answer_names_what_its_fields_say() {
     let mut found = Vec::new();
-    told(
+    tokens_in_reply(
         None,
         "id_: '26'\nsize: 98\nowner: emma@corp.com\nhotels: Le Marais, City Hub",
         &mut found,
     );
-    let has = |class, key: &str| found.contains(&Token::new(class, key));
-    assert!(has(Class::Identifier, "26") && has(Class::Email, "emma@corp.com"));
-    assert!(!has(Class::Identifier, "98"), "a size names nothing");
-    assert!(has(Class::Name, "le marais") && has(Class::Name, "city hub"));
+    let has = |class, key: &str| found.contains(&ValueToken::new(class, key));
+    assert!(has(ValueClass::Identifier, "26") && has(ValueClass::Email, "emma@corp.com"));
+    assert!(!has(ValueClass::Identifier, "98"), "a size names nothing");
+    assert!(has(ValueClass::Name, "le marais") && has(ValueClass::Name, "city hub"));
     let mut row = Vec::new();
-    told(Some("file_id"), "26", &mut row);
-    assert!(row.contains(&Token::new(Class::Cued, cued_name("file", "26"))));
+    tokens_in_reply(Some("file_id"), "26", &mut row);
+    assert!(row.contains(&ValueToken::new(ValueClass::Cued, cued_name("file", "26"))));
 }
 
 proptest::proptest! {
     #[test]
     fn no_text_is_too_odd(text in "\\PC{0,200}") {
         let mut out = Vec::new();
-        said(&text, &mut out);
-        told(Some("id"), &text, &mut out);
+        tokens_in_request(&text, &mut out);
+        tokens_in_reply(Some("id"), &text, &mut out);
         let _ = destinations(&text);
     }
 
     #[test]
     fn a_said_address_is_found_in_any_words(before in "[a-z ]{0,30}", after in "[a-z ]{0,30}") {
         let found = of(&format!("{before} bob@example.com {after}"));
-        proptest::prop_assert!(found.contains(&Token::new(Class::Email, "bob@example.com")));
+        proptest::prop_assert!(found.contains(&ValueToken::new(ValueClass::Email, "bob@example.com")));
     }
 }

@@ -1,34 +1,37 @@
-//! The words of a text, and how each of them is written.
+//! Tokenizes a text into words with their quoting and sentence context.
 
 use crate::stop;
 
-/// What ends a sentence or a part of one.
-const BREAKS: [char; 7] = ['.', ',', ';', ':', '!', '?', '|'];
-/// What stands around a word and is no part of it.
+/// Punctuation that ends a sentence or a clause.
+const SENTENCE_BREAKS: [char; 7] = ['.', ',', ';', ':', '!', '?', '|'];
+/// Quotes, brackets and marks around a word that are not part of it.
 const AROUND: [char; 12] = ['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', '*'];
-/// A word, and how it is written.
+
+/// A word with its context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word<'t> {
-    /// Without what stands around it.
+    /// The word without surrounding punctuation.
     pub(super) text: &'t str,
-    /// In lower case.
-    pub(super) low: String,
-    /// Whether it stands within quotes, from the first of them to the last.
+    /// The word in lower case, without a leading `@` or `#`.
+    pub(super) lower: String,
+    /// The number of the quotation that the word is in.
     pub(super) quote: Option<usize>,
-    /// Whether a sentence or a part of one ends before it.
-    pub(super) breaks: bool,
-    /// Whether a sentence begins with it.
-    pub(super) first: bool,
+    /// Whether a sentence or a clause ends before the word.
+    pub(super) follows_break: bool,
+    /// Whether the word starts a sentence.
+    pub(super) starts_sentence: bool,
 }
 
 impl Word<'_> {
-    /// Whether it is written as names are.
-    pub(super) fn is_strong(&self) -> bool {
+    /// Whether the word is written like a name: quoted, capitalised, marked, uncased or mixed.
+    pub(super) fn is_name_like(&self) -> bool {
         if self.quote.is_some() {
             return true;
         }
         let Some(first) = self.text.chars().next() else { return false };
-        if stop::is_stop_word(&self.low) || self.first && STARTERS.contains(&self.low.as_str()) {
+        if stop::is_stop_word(&self.lower)
+            || self.starts_sentence && REQUEST_VERBS.contains(&self.lower.as_str())
+        {
             return false;
         }
         let marked = matches!(first, '@' | '#') && self.text.len() > 1;
@@ -41,8 +44,8 @@ impl Word<'_> {
     }
 }
 
-/// Verbs and such with which people begin a request: no names there.
-const STARTERS: [&str; 58] = [
+/// Words that often start a request and are then not names.
+const REQUEST_VERBS: [&str; 58] = [
     "add", "also", "answer", "are", "ask", "book", "buy", "call", "can", "cancel", "change",
     "check", "copy", "could", "create", "delete", "do", "download", "email", "find", "first",
     "forward", "get", "give", "go", "hello", "help", "hey", "hi", "invite", "is", "let", "list",
@@ -51,35 +54,38 @@ const STARTERS: [&str; 58] = [
     "then", "transfer", "update", "write",
 ];
 
-/// The words of a text, in order.
+/// The words of a text in order.
 pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let mut out: Vec<Word<'_>> = Vec::new();
-    let (mut open, mut quotes, mut breaks, mut first) = (None, 0_usize, true, true);
+    let (mut open, mut quotes, mut follows_break, mut starts_sentence) =
+        (None, 0_usize, true, true);
     for line in text.split_inclusive('\n') {
         for raw in line.split(|c: char| c.is_whitespace()).filter(|raw| !raw.is_empty()) {
-            let inner = raw.trim_start_matches(|c| AROUND.contains(&c) || BREAKS.contains(&c));
+            let inner =
+                raw.trim_start_matches(|c| AROUND.contains(&c) || SENTENCE_BREAKS.contains(&c));
             let lead = raw.get(..raw.len().saturating_sub(inner.len())).unwrap_or_default();
-            let word = inner.trim_end_matches(|c| AROUND.contains(&c) || BREAKS.contains(&c));
+            let word =
+                inner.trim_end_matches(|c| AROUND.contains(&c) || SENTENCE_BREAKS.contains(&c));
             let tail = inner.get(word.len()..).unwrap_or_default();
             if let Some(mark) = lead.chars().find(is_quote) {
                 quotes = quotes.saturating_add(1);
                 open = Some(mark);
             }
-            breaks |= lead.contains(BREAKS);
+            follows_break |= lead.contains(SENTENCE_BREAKS);
             if !word.is_empty() {
                 let quote = open.map(|_| quotes);
-                let low = word.trim_start_matches(['@', '#']).to_lowercase();
-                out.push(Word { text: word, low, quote, breaks, first });
-                (breaks, first) = (false, false);
+                let lower = word.trim_start_matches(['@', '#']).to_lowercase();
+                out.push(Word { text: word, lower, quote, follows_break, starts_sentence });
+                (follows_break, starts_sentence) = (false, false);
             }
             if open.is_some_and(|mark| tail.contains(mark)) {
                 open = None;
             }
-            breaks |= tail.contains(BREAKS);
-            first |= tail.contains(['.', '!', '?', ':']);
+            follows_break |= tail.contains(SENTENCE_BREAKS);
+            starts_sentence |= tail.contains(['.', '!', '?', ':']);
         }
         if line.ends_with('\n') {
-            (breaks, first, open) = (true, true, None);
+            (follows_break, starts_sentence, open) = (true, true, None);
         }
     }
     out

@@ -35,7 +35,7 @@ proptest! {
             let again = normalise::normalise(&source.to_string());
             prop_assert_eq!(again.text(), c.to_string());
         }
-        prop_assert_eq!(n.changed(), n.text() != text);
+        prop_assert_eq!(n.is_changed(), n.text() != text);
     }
 
     #[test]

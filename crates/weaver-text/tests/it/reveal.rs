@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use weaver_text::reveal::{self, DEPTH, GROWTH, Layers, View};
+use weaver_text::reveal::{self, Layers, MAX_DEPTH, MAX_GROWTH, View};
 
 /// Text made of plain words and of the beginnings, middles and ends of encodings.
 fn hidden() -> impl Strategy<Value = String> {
@@ -171,7 +171,7 @@ proptest! {
     #[test]
     fn views_together_stay_within_their_room(text in hidden()) {
         let total: usize = all(&text).iter().map(|view| view.text.len()).sum();
-        prop_assert!(total <= GROWTH * text.len() + 256);
+        prop_assert!(total <= MAX_GROWTH * text.len() + 256);
     }
 
     #[test]
@@ -189,7 +189,7 @@ proptest! {
     #[test]
     fn a_value_wrapped_up_to_three_times_is_found_whole(
         value in "[a-z]{5}[a-z0-9.]{9,20}@[a-z]{3,9}",
-        wraps in prop::collection::vec(0usize..WRAPS.len(), 1..=DEPTH),
+        wraps in prop::collection::vec(0usize..WRAPS.len(), 1..=MAX_DEPTH),
         before in "(key: |\\{\"v\":\"|a b\n|)",
         after in "(|\"\\}| end|\n)",
     ) {

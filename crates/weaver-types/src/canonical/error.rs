@@ -1,13 +1,13 @@
-//! Errors of canonical reading and writing, with their place.
+//! Errors of canonical reading and writing, each with its position.
 
 use std::fmt;
 
-/// Longest part of a key that an error repeats, in characters.
+/// Longest part of a key that an error quotes, in characters.
 const MAX_KEY: usize = 48;
-/// Longest place that an error names, in steps from the fault outwards.
+/// Longest path that an error names, in steps from the fault outwards.
 const MAX_STEPS: usize = 8;
 
-/// What was refused.
+/// The kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CanonicalFault {
@@ -74,7 +74,7 @@ impl CanonicalFault {
         CanonicalError { fault: self, offset: Some(offset), steps: Vec::new() }
     }
 
-    pub(super) fn nowhere(self) -> CanonicalError {
+    pub(super) fn without_place(self) -> CanonicalError {
         CanonicalError { fault: self, offset: None, steps: Vec::new() }
     }
 }
@@ -101,14 +101,16 @@ impl CanonicalError {
         self.fault.code()
     }
 
-    /// The byte at which the reader stopped; `None` when the fault is in a value, not in a text.
+    /// The byte at which the reader stopped; `None` when the fault is in a value rather than in a
+    /// text.
     #[must_use]
     pub fn offset(&self) -> Option<usize> {
         self.offset
     }
 
-    /// The place as a JSON pointer, empty for the whole value. Long keys are cut, control
-    /// characters replaced, and only the innermost steps kept (a leading `…` says so).
+    /// The position as a JSON pointer, empty for the whole value. Long keys are cut, control
+    /// characters are replaced, and only the innermost steps are kept (a leading `…` marks dropped
+    /// ones).
     #[must_use]
     pub fn place(&self) -> String {
         let mut out = String::new();

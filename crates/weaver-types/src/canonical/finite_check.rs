@@ -1,36 +1,37 @@
-//! A pass that finds doubles that are not finite. JSON serialisers turn them into `null` silently.
+//! A serializer that rejects doubles that are not finite, because JSON serializers silently write
+//! them as `null`.
 
 use std::fmt;
 
 use serde::ser::{self, Serialize, Serializer};
 
-/// Walks a value and stops at the first double that is not finite.
+/// Visits a value and stops at the first double that is not finite.
 pub(super) struct FiniteCheck;
 
-/// Found one, or the value does not serialise.
+/// Why the visit stopped: a double that is not finite, or a value that does not serialise.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum FiniteCheckError {
     NotFinite,
-    Custom,
+    Serialize,
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for FiniteCheckError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not finite, or not serialisable")
     }
 }
 
-impl std::error::Error for Stop {}
+impl std::error::Error for FiniteCheckError {}
 
-impl ser::Error for Stop {
+impl ser::Error for FiniteCheckError {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Self::Custom
+        Self::Serialize
     }
 }
 
-macro_rules! fine {
+macro_rules! accept {
     ($($method:ident: $ty:ty,)*) => {
-        $(fn $method(self, _: $ty) -> Result<(), Stop> {
+        $(fn $method(self, _: $ty) -> Result<(), FiniteCheckError> {
             Ok(())
         })*
     };
@@ -38,7 +39,7 @@ macro_rules! fine {
 
 impl Serializer for FiniteCheck {
     type Ok = ();
-    type Error = Stop;
+    type Error = FiniteCheckError;
     type SerializeSeq = Self;
     type SerializeTuple = Self;
     type SerializeTupleStruct = Self;
@@ -47,34 +48,39 @@ impl Serializer for FiniteCheck {
     type SerializeStruct = Self;
     type SerializeStructVariant = Self;
 
-    fine! {
+    accept! {
         serialize_bool: bool, serialize_char: char, serialize_str: &str, serialize_bytes: &[u8],
         serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_i128: i128,
         serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_u128: u128,
         serialize_unit_struct: &'static str,
     }
 
-    fn serialize_f32(self, v: f32) -> Result<(), Stop> {
-        if v.is_finite() { Ok(()) } else { Err(Stop::NotFinite) }
+    fn serialize_f32(self, v: f32) -> Result<(), FiniteCheckError> {
+        if v.is_finite() { Ok(()) } else { Err(FiniteCheckError::NotFinite) }
     }
 
-    fn serialize_f64(self, v: f64) -> Result<(), Stop> {
-        if v.is_finite() { Ok(()) } else { Err(Stop::NotFinite) }
+    fn serialize_f64(self, v: f64) -> Result<(), FiniteCheckError> {
+        if v.is_finite() { Ok(()) } else { Err(FiniteCheckError::NotFinite) }
     }
 
-    fn serialize_none(self) -> Result<(), Stop> {
+    fn serialize_none(self) -> Result<(), FiniteCheckError> {
         Ok(())
     }
 
-    fn serialize_unit(self) -> Result<(), Stop> {
+    fn serialize_unit(self) -> Result<(), FiniteCheckError> {
         Ok(())
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Stop> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), FiniteCheckError> {
         value.serialize(self)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<(), Stop> {
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+    ) -> Result<(), FiniteCheckError> {
         Ok(())
     }
 
@@ -82,7 +88,7 @@ impl Serializer for FiniteCheck {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), FiniteCheckError> {
         value.serialize(self)
     }
 
@@ -92,19 +98,19 @@ impl Serializer for FiniteCheck {
         _: u32,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), FiniteCheckError> {
         value.serialize(self)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Stop> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, FiniteCheckError> {
         Ok(self)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self, Stop> {
+    fn serialize_tuple(self, _: usize) -> Result<Self, FiniteCheckError> {
         Ok(self)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Stop> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, FiniteCheckError> {
         Ok(self)
     }
 
@@ -114,15 +120,15 @@ impl Serializer for FiniteCheck {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, FiniteCheckError> {
         Ok(self)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self, Stop> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, FiniteCheckError> {
         Ok(self)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Stop> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, FiniteCheckError> {
         Ok(self)
     }
 
@@ -132,7 +138,7 @@ impl Serializer for FiniteCheck {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, FiniteCheckError> {
         Ok(self)
     }
 }
@@ -141,13 +147,13 @@ macro_rules! items {
     ($($compound:ident :: $method:ident,)*) => {
         $(impl ser::$compound for FiniteCheck {
             type Ok = ();
-            type Error = Stop;
+            type Error = FiniteCheckError;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), FiniteCheckError> {
                 value.serialize(Self)
             }
 
-            fn end(self) -> Result<(), Stop> {
+            fn end(self) -> Result<(), FiniteCheckError> {
                 Ok(())
             }
         })*
@@ -158,13 +164,13 @@ macro_rules! fields {
     ($($compound:ident,)*) => {
         $(impl ser::$compound for FiniteCheck {
             type Ok = ();
-            type Error = Stop;
+            type Error = FiniteCheckError;
 
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, _: &'static str, value: &T) -> Result<(), Stop> {
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, _: &'static str, value: &T) -> Result<(), FiniteCheckError> {
                 value.serialize(Self)
             }
 
-            fn end(self) -> Result<(), Stop> {
+            fn end(self) -> Result<(), FiniteCheckError> {
                 Ok(())
             }
         })*
@@ -182,17 +188,20 @@ fields! { SerializeStruct, SerializeStructVariant, }
 
 impl ser::SerializeMap for FiniteCheck {
     type Ok = ();
-    type Error = Stop;
+    type Error = FiniteCheckError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), FiniteCheckError> {
         key.serialize(Self)
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn serialize_value<T: Serialize + ?Sized>(
+        &mut self,
+        value: &T,
+    ) -> Result<(), FiniteCheckError> {
         value.serialize(Self)
     }
 
-    fn end(self) -> Result<(), Stop> {
+    fn end(self) -> Result<(), FiniteCheckError> {
         Ok(())
     }
 }

@@ -1,17 +1,17 @@
-//! Numbers: what each profile reads, and the ECMAScript form that RFC 8785 asks for.
+//! Numbers: what each profile accepts, and the ECMAScript text form that RFC 8785 requires.
 
 use serde_json::Number;
 
 use super::{CanonicalFault, Profile};
 
 /// The largest magnitude up to which a double holds every integer.
-const SAFE: u64 = 1 << 53;
+const MAX_SAFE_INTEGER: u64 = 1 << 53;
 /// No integer text longer than this equals the ECMAScript form of a double.
-const LONGEST_INTEGER: usize = "-100000000000000000000".len();
+const MAX_INTEGER_TEXT: usize = "-100000000000000000000".len();
 
-/// Reads a number whose text already fits the grammar of RFC 8259.
+/// Parses a number whose text already matches the grammar of RFC 8259.
 pub(super) fn read(text: &str, profile: Profile) -> Result<Number, CanonicalFault> {
-    match whole_part(text) {
+    match integer_text(text) {
         Some(_) if profile == Profile::Record && text.contains(['.', 'e', 'E']) => {
             Err(CanonicalFault::Float)
         }
@@ -21,8 +21,8 @@ pub(super) fn read(text: &str, profile: Profile) -> Result<Number, CanonicalFaul
     }
 }
 
-/// The integer text of a number that has no exponent and no fraction but zeros.
-fn whole_part(text: &str) -> Option<&str> {
+/// The integer part, for a number without an exponent whose fraction (if any) is all zeros.
+fn integer_text(text: &str) -> Option<&str> {
     if text.contains(['e', 'E']) {
         return None;
     }
@@ -33,7 +33,7 @@ fn whole_part(text: &str) -> Option<&str> {
 }
 
 fn read_integer(text: &str, profile: Profile) -> Result<Number, CanonicalFault> {
-    if text.len() > LONGEST_INTEGER {
+    if text.len() > MAX_INTEGER_TEXT {
         return Err(CanonicalFault::IntegerRange);
     }
     let exact = match text.parse::<i64>() {
@@ -41,18 +41,22 @@ fn read_integer(text: &str, profile: Profile) -> Result<Number, CanonicalFault> 
         Err(_) => text.parse::<u64>().ok().map(|n| (Number::from(n), n)),
     };
     match exact {
-        Some((number, magnitude)) if magnitude <= SAFE || profile == Profile::Foreign => Ok(number),
+        Some((number, magnitude))
+            if magnitude <= MAX_SAFE_INTEGER || profile == Profile::Foreign =>
+        {
+            Ok(number)
+        }
         Some(_) => Err(CanonicalFault::IntegerRange),
-        None if profile == Profile::Foreign => read_wide(text),
+        None if profile == Profile::Foreign => read_wide_integer(text),
         None => Err(CanonicalFault::IntegerRange),
     }
 }
 
-/// An integer beyond 64 bits is read only when it is the canonical text of a double, because that
+/// An integer beyond 64 bits is accepted only when it is the canonical text of a double, since that
 /// is how such a double is written.
-fn read_wide(text: &str) -> Result<Number, CanonicalFault> {
+fn read_wide_integer(text: &str) -> Result<Number, CanonicalFault> {
     let value: f64 = text.parse().map_err(|_| CanonicalFault::IntegerRange)?;
-    if ecmascript(value) == text {
+    if ecmascript_text(value) == text {
         Number::from_f64(value).ok_or(CanonicalFault::IntegerRange)
     } else {
         Err(CanonicalFault::IntegerRange)
@@ -66,28 +70,28 @@ fn read_double(text: &str, profile: Profile) -> Result<Number, CanonicalFault> {
     if !value.is_finite() || underflow {
         return Err(CanonicalFault::Precision);
     }
-    let canonical = ecmascript(value);
-    match whole_part(&canonical) {
+    let canonical = ecmascript_text(value);
+    match integer_text(&canonical) {
         Some(digits) => read_integer(digits, profile),
         None => Number::from_f64(value).ok_or(CanonicalFault::Precision),
     }
 }
 
-/// Writes a number, or says why the profile refuses it.
+/// Formats a number, or reports why the profile refuses it.
 pub(super) fn write(number: &Number, profile: Profile) -> Result<String, CanonicalFault> {
     if let Some(n) = number.as_i64() {
-        return within(n.unsigned_abs(), profile).map(|()| n.to_string());
+        return check_range(n.unsigned_abs(), profile).map(|()| n.to_string());
     }
     if let Some(n) = number.as_u64() {
-        return within(n, profile).map(|()| n.to_string());
+        return check_range(n, profile).map(|()| n.to_string());
     }
     let value = number.as_f64().filter(|v| v.is_finite()).ok_or(CanonicalFault::Precision)?;
     match profile {
         Profile::Record => Err(CanonicalFault::Float),
-        Profile::Foreign => Ok(ecmascript(value)),
+        Profile::Foreign => Ok(ecmascript_text(value)),
         Profile::Document => {
-            let text = ecmascript(value);
-            match whole_part(&text) {
+            let text = ecmascript_text(value);
+            match integer_text(&text) {
                 Some(digits) => read_integer(digits, profile).map(|_| text),
                 None => Ok(text),
             }
@@ -95,41 +99,45 @@ pub(super) fn write(number: &Number, profile: Profile) -> Result<String, Canonic
     }
 }
 
-fn within(magnitude: u64, profile: Profile) -> Result<(), CanonicalFault> {
-    if magnitude <= SAFE || profile == Profile::Foreign {
+fn check_range(magnitude: u64, profile: Profile) -> Result<(), CanonicalFault> {
+    if magnitude <= MAX_SAFE_INTEGER || profile == Profile::Foreign {
         Ok(())
     } else {
         Err(CanonicalFault::IntegerRange)
     }
 }
 
-/// The text of a finite double by ECMAScript's `Number::toString`, as RFC 8785 section 3.2.2.3 asks.
-fn ecmascript(value: f64) -> String {
+/// The text of a finite double by ECMAScript's `Number::toString`, as RFC 8785 section 3.2.2.3
+/// requires.
+fn ecmascript_text(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let (digits, exponent) = shortest(value.abs());
+    let (digits, exponent) = shortest_digits(value.abs());
     let sign = if value < 0.0 { "-" } else { "" };
     format!("{sign}{}", layout(&digits, exponent))
 }
 
-/// The shortest digits that read back to `value`, and the power of ten of the first one.
-fn shortest(value: f64) -> (String, i32) {
+/// The shortest digits that read back to `value`, and the power of ten of the first digit.
+fn shortest_digits(value: f64) -> (String, i32) {
     let (digits, exponent) = scientific(&format!("{value:e}"));
     match even_neighbour(value, &digits) {
-        Some(even) if format!("{even}e{}", scale(exponent, &even)).parse() == Ok(value) => {
+        Some(even)
+            if format!("{even}e{}", integer_exponent(exponent, &even)).parse() == Ok(value) =>
+        {
             (even, exponent)
         }
         _ => (digits, exponent),
     }
 }
 
-/// Where two shortest texts are equally near, ECMAScript takes the one with the even last digit and
-/// `{:e}` the larger one. This gives the even one when `digits` is the odd one of such a pair.
+/// When two shortest texts are equally near to the value, ECMAScript takes the one with an even
+/// last digit, while `{:e}` takes the larger one. Returns the even one when `digits` is the odd one
+/// of such a pair.
 fn even_neighbour(value: f64, digits: &str) -> Option<String> {
     let count = digits.len();
     let odd = digits.bytes().last().is_some_and(|b| b % 2 == 1);
-    // Most doubles end here: one digit more does not end in five.
+    // Most doubles return here: with one digit more they do not end in five.
     if !odd || !scientific(&format!("{value:.count$e}")).0.ends_with('5') {
         return None;
     }
@@ -139,8 +147,8 @@ fn even_neighbour(value: f64, digits: &str) -> Option<String> {
     (lower.len() == count).then(|| lower.to_owned())
 }
 
-/// The exponent that goes with all digits before the point.
-fn scale(exponent: i32, digits: &str) -> i32 {
+/// The exponent when all digits stand before the decimal point.
+fn integer_exponent(exponent: i32, digits: &str) -> i32 {
     exponent.saturating_add(1).saturating_sub_unsigned(u32::try_from(digits.len()).unwrap_or(0))
 }
 
@@ -150,7 +158,8 @@ fn scientific(text: &str) -> (String, i32) {
     (mantissa.chars().filter(|c| *c != '.').collect(), exponent.parse().unwrap_or(0))
 }
 
-/// Lays out shortest digits, of which the first stands before the point, times ten to `exponent`.
+/// Formats shortest digits, the first of which stands before the point, times ten to the power of
+/// `exponent`.
 fn layout(digits: &str, exponent: i32) -> String {
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let zeros = |n: i32| "0".repeat(usize::try_from(n).unwrap_or(0));

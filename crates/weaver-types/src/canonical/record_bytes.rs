@@ -1,14 +1,15 @@
-//! The bytes of a record, and whether this module wrote them.
+//! The bytes of a record, with a mark for those that our own writer produced.
 
 use std::ops::Deref;
 
 use super::{Profile, is_canonical};
 
 /// Bytes that are meant to be canonical under [`Profile::Record`].
+/// Bytes that should be canonical under [`Profile::Record`].
 ///
-/// What [`record`](super::record) or [`Members`](super::Members) wrote is so by construction and is
-/// not read again. Bytes from anywhere else are checked where it matters.
-///
+/// Output of [`record`](super::record) or [`ObjectBuilder`](super::ObjectBuilder) is canonical by
+/// construction and is not checked again. Bytes from elsewhere are checked by
+/// [`RecordBytes::is_canonical`].
 /// ```
 /// use weaver_types::canonical::{self, RecordBytes};
 ///
@@ -20,19 +21,19 @@ use super::{Profile, is_canonical};
 #[derive(Debug, Clone)]
 pub struct RecordBytes {
     bytes: Vec<u8>,
-    written_here: bool,
+    known_canonical: bool,
 }
 
 impl RecordBytes {
-    /// Bytes that the writer of this module has just made under `profile`.
-    pub(super) fn written(bytes: Vec<u8>, profile: Profile) -> Self {
-        Self { bytes, written_here: profile == Profile::Record }
+    /// Bytes that this module's writer has just produced under `profile`.
+    pub(super) fn from_writer(bytes: Vec<u8>, profile: Profile) -> Self {
+        Self { bytes, known_canonical: profile == Profile::Record }
     }
 
     /// True when the bytes are canonical under [`Profile::Record`].
     #[must_use]
     pub fn is_canonical(&self) -> bool {
-        self.written_here || is_canonical(&self.bytes, Profile::Record)
+        self.known_canonical || is_canonical(&self.bytes, Profile::Record)
     }
 
     /// The bytes.
@@ -52,11 +53,11 @@ impl Deref for RecordBytes {
 
 impl From<Vec<u8>> for RecordBytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Self { bytes, written_here: false }
+        Self { bytes, known_canonical: false }
     }
 }
 
-/// Where the bytes come from makes no difference.
+/// Equality compares the bytes and ignores where they came from.
 impl PartialEq for RecordBytes {
     fn eq(&self, other: &Self) -> bool {
         self.bytes == other.bytes
@@ -70,18 +71,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::canonical::{MAX_DEPTH, Members};
+    use crate::canonical::{MAX_DEPTH, ObjectBuilder};
 
     #[test]
     fn only_the_profile_of_records_is_taken_on_trust() {
         for (profile, sure) in
             [(Profile::Record, true), (Profile::Document, false), (Profile::Foreign, false)]
         {
-            let mut members = Members::new(profile);
+            let mut members = ObjectBuilder::new(profile);
             members.add("n", &1);
-            assert_eq!(members.finish().unwrap().written_here, sure, "{profile:?}");
+            assert_eq!(members.finish().unwrap().known_canonical, sure, "{profile:?}");
         }
-        let mut deep = Members::new(Profile::Record);
+        let mut deep = ObjectBuilder::new(Profile::Record);
         let nested = (0..MAX_DEPTH).fold(json!(1), |inner, _| json!([inner]));
         deep.add("n", &nested);
         assert!(!deep.finish().is_ok_and(|bytes| bytes.is_canonical()));

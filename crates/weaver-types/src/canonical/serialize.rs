@@ -1,57 +1,57 @@
-//! Canonical bytes of what serialises, written in one pass.
+//! Serialises a value to canonical bytes in one pass.
 //!
-//! It knows the common case: integers within the profile, text, plain keys. Anything else (a
-//! double, a key with an escape, a key that is no text, a duplicate) stops it, and the caller takes
-//! the long way over text and reader, which decides and names what is wrong.
+//! The pass handles the common case: integers within the profile, strings, and plain keys. Anything
+//! else (a double, a key with an escape, a key that is not a string, a duplicate key) stops it, and
+//! the caller falls back to JSON text and the strict reader, which decide and report errors.
 
-mod members;
-mod order;
-mod out;
+mod fast_serializer;
+mod member_order;
+mod object_builder;
 
 use std::fmt;
 
 use serde::ser::{self, Serialize};
 
 use super::Profile;
-use out::{List, Object, Out};
+use fast_serializer::{FastSerializer, OpenArray, OpenObject};
 
-pub use members::Members;
+pub use object_builder::ObjectBuilder;
 
-/// The canonical bytes of `value`; `None` where the long way has to decide.
-pub(super) fn quickly<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Option<Vec<u8>> {
-    // What is written is larger than what it is written of, but seldom so much. An allocator has a
-    // kilobyte at hand, and has to look for more.
-    let room = match size_of_val(value) * 4 {
-        room @ 0..2_048 => room.clamp(256, 1_024),
+/// The canonical bytes of `value`; `None` when the fallback has to decide.
+pub(super) fn single_pass<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Option<Vec<u8>> {
+    // The output is larger than the value in memory, but rarely four times as large. Up to a
+    // kilobyte an allocator answers from its small bins; beyond that it has to search.
+    let capacity = match size_of_val(value) * 4 {
+        capacity @ 0..2_048 => capacity.clamp(256, 1_024),
         _ => 2_048,
     };
-    into_room(value, profile, room)
+    single_pass_with_capacity(value, profile, capacity)
 }
 
-/// The same with an initial capacity in bytes.
-pub(super) fn into_room<T: Serialize + ?Sized>(
+/// As above, with an initial capacity in bytes.
+pub(super) fn single_pass_with_capacity<T: Serialize + ?Sized>(
     value: &T,
     profile: Profile,
-    room: usize,
+    capacity: usize,
 ) -> Option<Vec<u8>> {
-    let mut out = Out::new(profile, room);
+    let mut out = FastSerializer::new(profile, capacity);
     value.serialize(&mut out).ok()?;
     Some(out.bytes.into_vec())
 }
 
-/// Not the common case.
+/// The value is outside of the common case; the fallback decides.
 #[derive(Debug)]
-struct Stop;
+struct Uncommon;
 
-impl fmt::Display for Stop {
+impl fmt::Display for Uncommon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not the common case")
     }
 }
 
-impl std::error::Error for Stop {}
+impl std::error::Error for Uncommon {}
 
-impl ser::Error for Stop {
+impl ser::Error for Uncommon {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self
     }
@@ -59,7 +59,7 @@ impl ser::Error for Stop {
 
 macro_rules! numbers {
     ($($method:ident: $ty:ty => $by:ident,)*) => {
-        $(fn $method(self, value: $ty) -> Result<(), Stop> {
+        $(fn $method(self, value: $ty) -> Result<(), Uncommon> {
             self.$by(value.into())
         })*
     };
@@ -67,22 +67,22 @@ macro_rules! numbers {
 
 macro_rules! uncommon {
     ($($method:ident: $ty:ty,)*) => {
-        $(fn $method(self, _: $ty) -> Result<(), Stop> {
-            Err(Stop)
+        $(fn $method(self, _: $ty) -> Result<(), Uncommon> {
+            Err(Uncommon)
         })*
     };
 }
 
-impl<'a> ser::Serializer for &'a mut Out {
+impl<'a> ser::Serializer for &'a mut FastSerializer {
     type Ok = ();
-    type Error = Stop;
-    type SerializeSeq = List<'a>;
-    type SerializeTuple = List<'a>;
-    type SerializeTupleStruct = List<'a>;
-    type SerializeTupleVariant = List<'a>;
-    type SerializeMap = Object<'a>;
-    type SerializeStruct = Object<'a>;
-    type SerializeStructVariant = Object<'a>;
+    type Error = Uncommon;
+    type SerializeSeq = OpenArray<'a>;
+    type SerializeTuple = OpenArray<'a>;
+    type SerializeTupleStruct = OpenArray<'a>;
+    type SerializeTupleVariant = OpenArray<'a>;
+    type SerializeMap = OpenObject<'a>;
+    type SerializeStruct = OpenObject<'a>;
+    type SerializeStructVariant = OpenObject<'a>;
 
     numbers! {
         serialize_i8: i8 => signed, serialize_i16: i16 => signed, serialize_i32: i32 => signed,
@@ -95,33 +95,33 @@ impl<'a> ser::Serializer for &'a mut Out {
         serialize_bytes: &[u8],
     }
 
-    fn serialize_bool(self, value: bool) -> Result<(), Stop> {
-        self.word(if value { b"true" } else { b"false" })
+    fn serialize_bool(self, value: bool) -> Result<(), Uncommon> {
+        self.write_raw(if value { b"true" } else { b"false" })
     }
 
-    fn serialize_char(self, value: char) -> Result<(), Stop> {
+    fn serialize_char(self, value: char) -> Result<(), Uncommon> {
         self.serialize_str(value.encode_utf8(&mut [0; 4]))
     }
 
     #[inline(never)]
-    fn serialize_str(self, value: &str) -> Result<(), Stop> {
-        self.bytes.text(value);
+    fn serialize_str(self, value: &str) -> Result<(), Uncommon> {
+        self.bytes.write_string(value);
         Ok(())
     }
 
-    fn serialize_none(self) -> Result<(), Stop> {
-        self.word(b"null")
+    fn serialize_none(self) -> Result<(), Uncommon> {
+        self.write_raw(b"null")
     }
 
-    fn serialize_unit(self) -> Result<(), Stop> {
-        self.word(b"null")
+    fn serialize_unit(self) -> Result<(), Uncommon> {
+        self.write_raw(b"null")
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Stop> {
-        self.word(b"null")
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Uncommon> {
+        self.write_raw(b"null")
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Stop> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Uncommon> {
         value.serialize(self)
     }
 
@@ -131,8 +131,8 @@ impl<'a> ser::Serializer for &'a mut Out {
         _: &'static str,
         _: u32,
         variant: &'static str,
-    ) -> Result<(), Stop> {
-        self.bytes.text(variant);
+    ) -> Result<(), Uncommon> {
+        self.bytes.write_string(variant);
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl<'a> ser::Serializer for &'a mut Out {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Uncommon> {
         value.serialize(self)
     }
 
@@ -150,23 +150,23 @@ impl<'a> ser::Serializer for &'a mut Out {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<(), Stop> {
-        self.variant(variant)?;
+    ) -> Result<(), Uncommon> {
+        self.begin_variant(variant)?;
         value.serialize(&mut *self)?;
         self.depth -= 1;
-        self.word(b"}")
+        self.write_raw(b"}")
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>, Stop> {
-        self.list()
+    fn serialize_seq(self, _: Option<usize>) -> Result<OpenArray<'a>, Uncommon> {
+        self.begin_array()
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<List<'a>, Stop> {
-        self.list()
+    fn serialize_tuple(self, _: usize) -> Result<OpenArray<'a>, Uncommon> {
+        self.begin_array()
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'a>, Stop> {
-        self.list()
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<OpenArray<'a>, Uncommon> {
+        self.begin_array()
     }
 
     fn serialize_tuple_variant(
@@ -175,20 +175,21 @@ impl<'a> ser::Serializer for &'a mut Out {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<List<'a>, Stop> {
-        self.variant(variant)?;
-        let list = self.list()?;
-        Ok(List { tail: b"]}", ..list })
+    ) -> Result<OpenArray<'a>, Uncommon> {
+        self.begin_variant(variant)?;
+        let list = self.begin_array()?;
+        Ok(OpenArray { closing: b"]}", ..list })
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Object<'a>, Stop> {
-        self.object()
+    fn serialize_map(self, _: Option<usize>) -> Result<OpenObject<'a>, Uncommon> {
+        self.begin_object()
     }
 
-    /// The private structs of `serde_json` stand for bytes or numbers that are written as they are.
+    /// `serde_json` marks raw values and arbitrary-precision numbers by private struct names that
+    /// begin with `$`.
     #[inline(always)]
-    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Object<'a>, Stop> {
-        if name.starts_with('$') { Err(Stop) } else { self.object() }
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<OpenObject<'a>, Uncommon> {
+        if name.starts_with('$') { Err(Uncommon) } else { self.begin_object() }
     }
 
     fn serialize_struct_variant(
@@ -197,24 +198,24 @@ impl<'a> ser::Serializer for &'a mut Out {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Object<'a>, Stop> {
-        self.variant(variant)?;
-        let object = self.object()?;
-        Ok(Object { tail: b"}}", ..object })
+    ) -> Result<OpenObject<'a>, Uncommon> {
+        self.begin_variant(variant)?;
+        let object = self.begin_object()?;
+        Ok(OpenObject { closing: b"}}", ..object })
     }
 }
 
 macro_rules! items {
     ($($compound:ident :: $method:ident,)*) => {
-        $(impl ser::$compound for List<'_> {
+        $(impl ser::$compound for OpenArray<'_> {
             type Ok = ();
-            type Error = Stop;
+            type Error = Uncommon;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
-                self.item(value)
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Uncommon> {
+                self.write_item(value)
             }
 
-            fn end(self) -> Result<(), Stop> {
+            fn end(self) -> Result<(), Uncommon> {
                 self.close()
             }
         })*
@@ -223,23 +224,23 @@ macro_rules! items {
 
 macro_rules! fields {
     ($($compound:ident,)*) => {
-        $(impl ser::$compound for Object<'_> {
+        $(impl ser::$compound for OpenObject<'_> {
             type Ok = ();
-            type Error = Stop;
+            type Error = Uncommon;
 
             #[inline(always)]
             fn serialize_field<T: Serialize + ?Sized>(
                 &mut self,
                 key: &'static str,
                 value: &T,
-            ) -> Result<(), Stop> {
-                self.out.name(&mut self.keys, key)?;
+            ) -> Result<(), Uncommon> {
+                self.out.write_name(&mut self.keys, key)?;
                 value.serialize(&mut *self.out)
             }
 
             #[inline(always)]
-            fn end(self) -> Result<(), Stop> {
-                self.out.end(&self.keys, self.tail)
+            fn end(self) -> Result<(), Uncommon> {
+                self.out.end_object(&self.keys, self.closing)
             }
         })*
     };
@@ -254,19 +255,19 @@ items! {
 
 fields! { SerializeStruct, SerializeStructVariant, }
 
-impl ser::SerializeMap for Object<'_> {
+impl ser::SerializeMap for OpenObject<'_> {
     type Ok = ();
-    type Error = Stop;
+    type Error = Uncommon;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
-        self.out.key(&mut self.keys, key)
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Uncommon> {
+        self.out.write_key(&mut self.keys, key)
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Uncommon> {
         value.serialize(&mut *self.out)
     }
 
-    fn end(self) -> Result<(), Stop> {
-        self.out.end(&self.keys, self.tail)
+    fn end(self) -> Result<(), Uncommon> {
+        self.out.end_object(&self.keys, self.closing)
     }
 }

@@ -134,8 +134,8 @@ proptest! {
     #[test]
     fn the_quick_way_writes_what_the_long_way_writes(shape in shape()) {
         for profile in PROFILES {
-            if let Some(quick) = serialize::quickly(&shape, profile) {
-                prop_assert_eq!(Ok(quick), closely(&shape, profile));
+            if let Some(quick) = serialize::single_pass(&shape, profile) {
+                prop_assert_eq!(Ok(quick), serialize_via_text(&shape, profile));
             }
         }
     }
@@ -143,12 +143,12 @@ proptest! {
     #[test]
     fn members_are_written_as_the_map_of_them(map in prop::collection::btree_map("(tool_con)?[a-d!_]{0,3}", value(), 0..7)) {
         for profile in PROFILES {
-            let mut members = Members::new(profile);
+            let mut members = ObjectBuilder::new(profile);
             for (key, value) in map.iter().rev() {
                 members.add(key, value);
             }
             let written = members.finish().ok().map(|bytes| bytes.into_vec());
-            prop_assert_eq!(written, closely(&map, profile).ok());
+            prop_assert_eq!(written, serialize_via_text(&map, profile).ok());
         }
     }
 
@@ -158,15 +158,15 @@ proptest! {
         y in any::<Option<u8>>(),
     ) {
         let flat = Flat { z: 1, y, rest: &rest };
-        let quick = serialize::quickly(&flat, Profile::Record);
-        prop_assert_eq!(quick, closely(&flat, Profile::Record).ok());
+        let quick = serialize::single_pass(&flat, Profile::Record);
+        prop_assert_eq!(quick, serialize_via_text(&flat, Profile::Record).ok());
     }
 }
 
 #[test]
 fn fields_that_do_not_stand_for_themselves_are_written_in_order() {
     let uncommon = Uncommon { quote: 1, above: 2, below: 3, line: 4 };
-    let written = of(&uncommon, Profile::Record).unwrap();
+    let written = super::serialize(&uncommon, Profile::Record).unwrap();
     let wanted = "{\"a\\n\":4,\"b\\\"\":1,\"\u{1f600}\":2,\"\u{fb01}\":3}";
     assert_eq!(str::from_utf8(&written), Ok(wanted));
 }
@@ -175,17 +175,20 @@ fn fields_that_do_not_stand_for_themselves_are_written_in_order() {
 fn every_number_is_written_digit_by_digit() {
     let tens = (0..20).map(|power| 10_u64.pow(power));
     for number in tens.flat_map(|ten| [ten - 1, ten, ten + 1, ten / 2]).chain([u64::MAX]) {
-        let quick = serialize::quickly(&number, Profile::Foreign).unwrap();
+        let quick = serialize::single_pass(&number, Profile::Foreign).unwrap();
         assert_eq!(quick, number.to_string().into_bytes());
     }
     for four in 0..10_000_u64 {
         let eight = four * 10_000 + 9_999 - four;
         for number in [four, eight, eight * 100_000_000 + four] {
-            let quick = serialize::quickly(&number, Profile::Foreign).unwrap();
+            let quick = serialize::single_pass(&number, Profile::Foreign).unwrap();
             assert_eq!(quick, number.to_string().into_bytes());
         }
     }
-    assert_eq!(serialize::quickly(&i64::MIN, Profile::Foreign).unwrap(), b"-9223372036854775808");
+    assert_eq!(
+        serialize::single_pass(&i64::MIN, Profile::Foreign).unwrap(),
+        b"-9223372036854775808"
+    );
 }
 
 #[test]
@@ -194,9 +197,13 @@ fn what_is_larger_than_the_first_room_is_written_whole() {
         for character in ["x", "\"", "\u{1}", "\u{e9}", "\u{1f600}"] {
             let text = character.repeat(length);
             let value = BTreeMap::from([("b", &text), ("a", &text)]);
-            let quick = serialize::quickly(&(1, &value, &text), Profile::Record);
-            assert_eq!(quick, closely(&(1, &value, &text), Profile::Record).ok(), "{length}");
-            let mut members = Members::new(Profile::Record);
+            let quick = serialize::single_pass(&(1, &value, &text), Profile::Record);
+            assert_eq!(
+                quick,
+                serialize_via_text(&(1, &value, &text), Profile::Record).ok(),
+                "{length}"
+            );
+            let mut members = ObjectBuilder::new(Profile::Record);
             members.add("b", &text).add("a", &value);
             let written = members.finish().map(|bytes| bytes.into_vec());
             let map = json!({ "a": value, "b": text });
@@ -218,9 +225,9 @@ fn fields_out_of_order_are_quick() {
         shorter: (),
         rest: BTreeMap::from([("same_start!".to_owned(), Shape::Unit)]),
     };
-    let quick = serialize::quickly(&deep, Profile::Record);
+    let quick = serialize::single_pass(&deep, Profile::Record);
     assert!(quick.is_some());
-    assert_eq!(quick, closely(&deep, Profile::Record).ok());
+    assert_eq!(quick, serialize_via_text(&deep, Profile::Record).ok());
 }
 
 #[test]
@@ -230,8 +237,8 @@ fn the_common_case_is_quick() {
         json!([{ "seq": 7, "at": -42 }]),
     ];
     for value in values {
-        let quick = serialize::quickly(&value, Profile::Record);
-        assert_eq!(quick, closely(&value, Profile::Record).ok());
+        let quick = serialize::single_pass(&value, Profile::Record);
+        assert_eq!(quick, serialize_via_text(&value, Profile::Record).ok());
         assert!(quick.is_some(), "{value}");
     }
 }
@@ -241,13 +248,13 @@ fn what_is_not_common_goes_the_long_way() {
     let deep = (0..MAX_DEPTH + 1).fold(json!(0), |inner, _| json!([inner]));
     let wide = json!({ "n": (1_u64 << 53) + 1 });
     for value in [json!(1.5), json!({ "a\"": 1 }), json!({ "\u{1f600}": 1 }), deep, wide] {
-        assert_eq!(serialize::quickly(&value, Profile::Record), None, "{value}");
+        assert_eq!(serialize::single_pass(&value, Profile::Record), None, "{value}");
     }
 }
 
 #[test]
 fn a_member_that_stands_twice_is_refused() {
-    let mut members = Members::new(Profile::Record);
+    let mut members = ObjectBuilder::new(Profile::Record);
     members.add("a", &1).add("b", &2).add("a", &3);
     assert_eq!(members.finish().map_err(|error| error.code()), Err("canonical.duplicate_key"));
 }

@@ -1,44 +1,44 @@
-//! The writer: RFC 8785 bytes of a value.
+//! The writer: RFC 8785 bytes of a JSON value.
 
 use serde_json::{Map, Value};
 
-use super::buffer::Buffer;
+use super::json_buffer::JsonBuffer;
 use super::{CanonicalError, CanonicalFault, MAX_DEPTH, Profile, number};
 
 /// The canonical bytes of `value`.
-pub(super) fn value(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
-    let mut out = Buffer::with_room(512);
-    write(&mut out, value, profile, 0)?;
+pub(super) fn canonical_bytes(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
+    let mut out = JsonBuffer::with_capacity(512);
+    write_value(&mut out, value, profile, 0)?;
     Ok(out.into_vec())
 }
 
-fn write(
-    out: &mut Buffer,
+fn write_value(
+    out: &mut JsonBuffer,
     value: &Value,
     profile: Profile,
     depth: usize,
 ) -> Result<(), CanonicalError> {
     match value {
-        Value::Null => out.word(b"null"),
-        Value::Bool(true) => out.word(b"true"),
-        Value::Bool(false) => out.word(b"false"),
+        Value::Null => out.write_raw(b"null"),
+        Value::Bool(true) => out.write_raw(b"true"),
+        Value::Bool(false) => out.write_raw(b"false"),
         Value::Number(n) => {
-            let text = number::write(n, profile).map_err(CanonicalFault::nowhere)?;
-            out.word(text.as_bytes());
+            let text = number::write(n, profile).map_err(CanonicalFault::without_place)?;
+            out.write_raw(text.as_bytes());
         }
-        Value::String(text) => out.text(text),
-        Value::Array(items) => array(out, items, profile, deeper(depth)?)?,
-        Value::Object(map) => object(out, map, profile, deeper(depth)?)?,
+        Value::String(text) => out.write_string(text),
+        Value::Array(items) => array(out, items, profile, next_depth(depth)?)?,
+        Value::Object(map) => object(out, map, profile, next_depth(depth)?)?,
     }
     Ok(())
 }
 
-fn deeper(depth: usize) -> Result<usize, CanonicalError> {
-    if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(CanonicalFault::Depth.nowhere()) }
+fn next_depth(depth: usize) -> Result<usize, CanonicalError> {
+    if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(CanonicalFault::Depth.without_place()) }
 }
 
 fn array(
-    out: &mut Buffer,
+    out: &mut JsonBuffer,
     items: &[Value],
     profile: Profile,
     depth: usize,
@@ -48,20 +48,20 @@ fn array(
         if index > 0 {
             out.push(b',');
         }
-        write(out, item, profile, depth).map_err(|e| e.inside_index(index))?;
+        write_value(out, item, profile, depth).map_err(|e| e.inside_index(index))?;
     }
     out.push(b']');
     Ok(())
 }
 
 fn object(
-    out: &mut Buffer,
+    out: &mut JsonBuffer,
     map: &Map<String, Value>,
     profile: Profile,
     depth: usize,
 ) -> Result<(), CanonicalError> {
-    // The map is ordered by code point, which is the order by UTF-16 unit for all but keys above
-    // U+FFFF, whose UTF-8 begins with a byte of 0xf0 or more.
+    // `serde_json` orders the map by code point. That is also UTF-16 order, except for keys above
+    // U+FFFF, whose UTF-8 contains a byte of 0xf0 or more.
     let plain = map.keys().all(|key| key.bytes().all(|byte| byte < 0xf0));
     if plain && map.keys().is_sorted() {
         return members(out, map.iter(), profile, depth);
@@ -72,7 +72,7 @@ fn object(
 }
 
 fn members<'a>(
-    out: &mut Buffer,
+    out: &mut JsonBuffer,
     members: impl Iterator<Item = (&'a String, &'a Value)>,
     profile: Profile,
     depth: usize,
@@ -82,9 +82,9 @@ fn members<'a>(
         if index > 0 {
             out.push(b',');
         }
-        out.text(key);
+        out.write_string(key);
         out.push(b':');
-        write(out, item, profile, depth).map_err(|e| e.inside_key(key))?;
+        write_value(out, item, profile, depth).map_err(|e| e.inside_key(key))?;
     }
     out.push(b'}');
     Ok(())

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::validation::{non_empty, present};
+use super::validation::{non_empty, reject_null};
 use super::{Contract, ContractError, Fields};
 
 /// A named, versioned thing that can be executed.
@@ -17,16 +17,16 @@ pub struct Capability {
     /// What it does.
     pub description: String,
     /// Where the schema of its arguments is.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub input_schema_ref: Option<String>,
     /// Where the schema of its frames is.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub output_schema_ref: Option<String>,
     /// Tags for search.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
-    /// What an implementation adds.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    /// Additions of an implementation.
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Fields>,
     /// Fields that this version does not know.
     #[serde(flatten)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::validation::{MAX_ITEMS, broken, non_empty, present};
+use super::validation::{MAX_ITEMS, non_empty, reject_null, rule_violation};
 use super::{Contract, ContractError, Fields, Rule, SelectableItem};
 
 /// A menu of 1 to 20 options, in order.
@@ -13,10 +13,10 @@ pub struct ChoiceCard {
     /// The options, 1 to 20.
     pub items: Vec<SelectableItem>,
     /// How a model should read the card.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub context_hint: Option<String>,
     /// What an implementation adds.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Fields>,
     /// Fields that this version does not know.
     #[serde(flatten)]
@@ -29,9 +29,9 @@ impl Contract for ChoiceCard {
     fn validate(&self) -> Result<(), ContractError> {
         non_empty::<Self>(&[("id", &self.id)])?;
         match self.items.len() {
-            0 => return Err(broken::<Self>("items", Rule::AtLeastOne)),
+            0 => return Err(rule_violation::<Self>("items", Rule::AtLeastOne)),
             1..=MAX_ITEMS => {}
-            _ => return Err(broken::<Self>("items", Rule::AtMostTwenty)),
+            _ => return Err(rule_violation::<Self>("items", Rule::AtMostTwenty)),
         }
         for (index, item) in self.items.iter().enumerate() {
             item.validate().map_err(|e| e.within(Self::TITLE, "items", index))?;

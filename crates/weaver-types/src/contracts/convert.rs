@@ -1,7 +1,7 @@
-//! From our vocabulary to the public contracts.
+//! Conversions from our own types to the public contracts.
 //!
-//! What a contract has no field for stands in its `metadata` under `weaver`. Nothing raw crosses:
-//! a frame's raw value and a capability's schemas are left out.
+//! Values for which a contract has no field go into its `metadata` under `weaver`. Nothing raw
+//! crosses over: a frame's raw value and a capability's schemas are left out.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,45 +10,47 @@ use super::{
     Capability, CapabilityToken, EventType, Fields, Frame, Handle, Nullable, Outcome,
     PolicyDecision, PolicyVerdict, TraceEvent,
 };
-use crate::{CallId, CapabilityId, Decision, EventKind, HandleId, PrincipalId, Status, Timestamp};
+use crate::{
+    CallId, CapabilityId, Decision, EventKind, HandleId, PrincipalId, ResultStatus, Timestamp,
+};
 use crate::{TokenClaims, TokenId};
 
 /// The version is the fingerprint: it changes exactly when what is executed changes. A capability
 /// without a description is described by its name.
 impl From<&crate::Capability> for Capability {
     fn from(capability: &crate::Capability) -> Self {
-        let own = capability.descriptor();
-        let metadata = weaver([
-            ("class", json(&own.class)),
-            ("effects", json(&own.effects)),
-            ("rung", json(&own.rung)),
-            ("sensitivity", json(&own.sensitivity)),
+        let descriptor = capability.descriptor();
+        let metadata = weaver_metadata([
+            ("class", to_json(&descriptor.class)),
+            ("effects", to_json(&descriptor.effects)),
+            ("rung", to_json(&descriptor.rung)),
+            ("sensitivity", to_json(&descriptor.sensitivity)),
         ]);
         Self {
-            id: own.id.to_string(),
-            version: own.fingerprint.to_string(),
-            description: or(own.description, &own.name),
-            name: own.name,
+            id: descriptor.id.to_string(),
+            version: descriptor.fingerprint.to_string(),
+            description: non_empty_or(descriptor.description, &descriptor.name),
+            name: descriptor.name,
             input_schema_ref: None,
             output_schema_ref: None,
-            tags: list(own.tags.into_iter().collect()),
+            tags: non_empty_list(descriptor.tags.into_iter().collect()),
             metadata,
             extra: Fields::new(),
         }
     }
 }
 
-/// A token here is one invocation, so it is for single use and expires as well. The contract wants
-/// an override of the firewall declared in the token: `raw` is that.
+/// A token of ours covers one invocation, so it is for single use and also expires. The contract
+/// requires that an override of the firewall be declared in the token: that is `raw`.
 impl From<&TokenClaims> for CapabilityToken {
     fn from(claims: &TokenClaims) -> Self {
-        let metadata = weaver([
-            ("audience", json(&claims.audience)),
-            ("fingerprint", json(&claims.fingerprint)),
-            ("policy", json(&claims.policy)),
-            ("raw", json(&claims.raw)),
-            ("run", json(&claims.run)),
-            ("tenant", json(&claims.tenant)),
+        let metadata = weaver_metadata([
+            ("audience", to_json(&claims.audience)),
+            ("fingerprint", to_json(&claims.fingerprint)),
+            ("policy", to_json(&claims.policy)),
+            ("raw", to_json(&claims.raw)),
+            ("run", to_json(&claims.run)),
+            ("tenant", to_json(&claims.tenant)),
         ]);
         Self {
             token_id: claims.token_id.to_string(),
@@ -64,31 +66,31 @@ impl From<&TokenClaims> for CapabilityToken {
     }
 }
 
-/// What a decision is about. A decision value does not say it itself.
+/// The call that a decision is about, which the decision value itself does not contain.
 #[derive(Debug, Clone, Copy)]
 pub struct DecisionSubject<'a> {
-    /// The call: one call is one decision, so its id is the decision's.
+    /// The call. One call has one decision, so its id is also the decision's.
     pub call: &'a CallId,
     /// What was asked for.
     pub capability: &'a CapabilityId,
     /// Who asked.
     pub principal: &'a PrincipalId,
-    /// The token that was issued or shown.
+    /// The token that was issued or presented.
     pub token: Option<&'a TokenId>,
     /// When.
     pub at: Timestamp,
 }
 
 impl PolicyDecision {
-    /// The contract knows two verdicts: everything but allow is deny. The reason begins with the
-    /// code; the verdict itself stands in the metadata.
+    /// The contract has two verdicts, so everything but allow becomes deny. The reason begins with
+    /// the reason code; our own verdict goes into the metadata.
     #[must_use]
-    pub fn of(decision: &Decision, subject: DecisionSubject<'_>) -> Self {
-        let allowed = decision.allowed();
-        let metadata = weaver([
-            ("policy", json(&decision.basis().policy)),
-            ("reason_code", json(&decision.primary())),
-            ("verdict", json(&decision.verdict())),
+    pub fn from_decision(decision: &Decision, subject: DecisionSubject<'_>) -> Self {
+        let allowed = decision.is_allowed();
+        let metadata = weaver_metadata([
+            ("policy", to_json(&decision.basis().policy)),
+            ("reason_code", to_json(&decision.primary_reason())),
+            ("verdict", to_json(&decision.verdict())),
         ]);
         Self {
             decision_id: subject.call.to_string(),
@@ -97,8 +99,8 @@ impl PolicyDecision {
             principal: subject.principal.to_string(),
             token_id: subject.token.map(ToString::to_string).into(),
             reason: Some(match decision.detail() {
-                "" => decision.primary().to_string(),
-                detail => format!("{}: {detail}", decision.primary()),
+                "" => decision.primary_reason().to_string(),
+                detail => format!("{}: {detail}", decision.primary_reason()),
             }),
             timestamp: subject.at.rfc3339(),
             metadata,
@@ -107,13 +109,13 @@ impl PolicyDecision {
     }
 }
 
-/// The frame's id is its call's. A raw value is never carried over.
+/// The frame's id is the id of its call. A raw value is never carried over.
 impl From<&crate::Frame> for Frame {
     fn from(frame: &crate::Frame) -> Self {
-        let metadata = weaver([
-            ("label", json(&frame.label)),
-            ("mode", json(&frame.mode)),
-            ("status", json(&frame.status)),
+        let metadata = weaver_metadata([
+            ("label", to_json(&frame.label)),
+            ("mode", to_json(&frame.mode)),
+            ("status", to_json(&frame.status)),
         ]);
         let rows = frame.table.iter().cloned().map(Value::Object).collect();
         let notes: Vec<String> =
@@ -121,13 +123,15 @@ impl From<&crate::Frame> for Frame {
         Self {
             frame_id: frame.call_id.to_string(),
             capability_id: frame.capability_id.to_string(),
-            summary: or(frame.facts.join("; "), &format!("{} row(s)", frame.table.len())),
+            summary: non_empty_or(frame.facts.join("; "), &format!("{} row(s)", frame.table.len())),
             structured_data: if frame.table.is_empty() {
                 Nullable::Absent
             } else {
                 Nullable::Value(Fields::from_iter([("rows".to_owned(), Value::Array(rows))]))
             },
-            handle_refs: list(frame.handle.iter().map(|h| h.handle_id.to_string()).collect()),
+            handle_refs: non_empty_list(
+                frame.handle.iter().map(|h| h.handle_id.to_string()).collect(),
+            ),
             redaction_notes: (!notes.is_empty()).then(|| notes.join("; ")),
             created_at: frame.created_at.rfc3339(),
             metadata,
@@ -141,23 +145,28 @@ impl From<&crate::Handle> for Handle {
         Self {
             handle_id: handle.handle_id.to_string(),
             capability_id: handle.capability_id.to_string(),
-            artifact_type: or(handle.media_type.clone().into_owned(), "application/octet-stream"),
+            artifact_type: non_empty_or(
+                handle.media_type.clone().into_owned(),
+                "application/octet-stream",
+            ),
             created_at: handle.created_at.rfc3339(),
             expires_at: Nullable::Value(handle.expires_at.rfc3339()),
             access_policy: None,
             byte_size: Nullable::Value(handle.byte_size),
-            metadata: handle.total_rows.and_then(|rows| weaver([("total_rows", json(&rows))])),
+            metadata: handle
+                .total_rows
+                .and_then(|rows| weaver_metadata([("total_rows", to_json(&rows))])),
             extra: Fields::new(),
         }
     }
 }
 
-/// What an event of the log is about, as its payload says.
+/// The fields of a log event from which its public form is built.
 #[derive(Debug, Clone, Copy)]
 pub struct EventSubject<'a> {
     /// What happened.
     pub kind: EventKind,
-    /// Its id: the log's id and the event's place, or any other unique text.
+    /// A unique id, for example log id and position.
     pub event_id: &'a str,
     /// When.
     pub at: Timestamp,
@@ -169,16 +178,16 @@ pub struct EventSubject<'a> {
     pub principal: Option<&'a PrincipalId>,
     /// The handle.
     pub handle: Option<&'a HandleId>,
-    /// Whether the firewall made a frame.
-    pub framed: bool,
+    /// Whether the firewall made a frame of the result.
+    pub has_frame: bool,
     /// How the call ended.
-    pub status: Option<Status>,
-    /// A message that holds nothing unredacted.
+    pub status: Option<ResultStatus>,
+    /// An error message without anything unredacted.
     pub error: Option<&'a str>,
 }
 
 impl EventType {
-    /// The public type of one of our events; `None` for events that the contract does not know.
+    /// The public type of one of our events; `None` for kinds that the contract does not have.
     ///
     /// | ours | public |
     /// |---|---|
@@ -190,11 +199,11 @@ impl EventType {
     /// | `grant.revoked` | `token_invalidated` |
     /// | all others | none |
     ///
-    /// A run is no flow, so runs have no public type. Frames, handles and tokens come into being
-    /// with a call's events, so `firewall_applied`, `handle_created` and `token_issued` have no
-    /// event of their own.
+    /// A run is not a flow, so runs have no public type. Frames, handles and tokens are created
+    /// together with a call's events, so `firewall_applied`, `handle_created` and `token_issued`
+    /// have no event of their own.
     #[must_use]
-    pub fn of(kind: EventKind) -> Option<Self> {
+    pub fn for_kind(kind: EventKind) -> Option<Self> {
         match kind {
             EventKind::Intent => Some(Self::CapabilityAuthorized),
             EventKind::Refused => Some(Self::CapabilityDenied),
@@ -236,16 +245,16 @@ impl EventType {
 }
 
 impl TraceEvent {
-    /// The public form of one of our events; `None` for kinds that the contract does not know.
+    /// The public form of one of our events; `None` for kinds that the contract does not have.
     #[must_use]
-    pub fn of(subject: EventSubject<'_>) -> Option<Self> {
-        let event_type = EventType::of(subject.kind)?;
+    pub fn from_event(subject: EventSubject<'_>) -> Option<Self> {
+        let event_type = EventType::for_kind(subject.kind)?;
         let unknown = subject.kind == EventKind::OutcomeUnknown;
         let outcome = match subject.status {
             _ if unknown => Some(Outcome::Partial),
-            Some(Status::Success) => Some(Outcome::Success),
-            Some(Status::Error) => Some(Outcome::Failure),
-            Some(Status::Partial) => Some(Outcome::Partial),
+            Some(ResultStatus::Success) => Some(Outcome::Success),
+            Some(ResultStatus::Error) => Some(Outcome::Failure),
+            Some(ResultStatus::Partial) => Some(Outcome::Partial),
             None => None,
         };
         let call: Nullable<String> = subject.call.map(ToString::to_string).into();
@@ -255,7 +264,7 @@ impl TraceEvent {
             timestamp: subject.at.rfc3339(),
             capability_id: subject.capability.map(ToString::to_string).into(),
             principal: subject.principal.map(ToString::to_string).into(),
-            frame_id: if subject.framed { call.clone() } else { Nullable::Absent },
+            frame_id: if subject.has_frame { call.clone() } else { Nullable::Absent },
             decision_id: call,
             handle_id: subject.handle.map(ToString::to_string).into(),
             outcome,
@@ -264,27 +273,27 @@ impl TraceEvent {
                 .or(unknown.then_some("outcome unknown"))
                 .map(str::to_owned)
                 .into(),
-            metadata: weaver([("kind", json(&subject.kind))]),
+            metadata: weaver_metadata([("kind", to_json(&subject.kind))]),
             extra: Fields::new(),
         })
     }
 }
 
-/// Our metadata, under one key.
-fn weaver<const N: usize>(fields: [(&str, Value); N]) -> Option<Fields> {
-    let own: Fields = fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
-    Some(Fields::from_iter([("weaver".to_owned(), Value::Object(own))]))
+/// Our metadata under the key `weaver`.
+fn weaver_metadata<const N: usize>(fields: [(&str, Value); N]) -> Option<Fields> {
+    let descriptor: Fields = fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+    Some(Fields::from_iter([("weaver".to_owned(), Value::Object(descriptor))]))
 }
 
-/// Words, numbers and small records of ours as JSON; none of them fails to serialise.
-fn json<T: Serialize>(value: &T) -> Value {
+/// Serialises one of our own words, numbers or small records, none of which can fail.
+fn to_json<T: Serialize>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-fn or(text: String, instead: &str) -> String {
-    if text.is_empty() { instead.to_owned() } else { text }
+fn non_empty_or(text: String, fallback: &str) -> String {
+    if text.is_empty() { fallback.to_owned() } else { text }
 }
 
-fn list(items: Vec<String>) -> Option<Vec<String>> {
+fn non_empty_list(items: Vec<String>) -> Option<Vec<String>> {
     (!items.is_empty()).then_some(items)
 }

@@ -1,17 +1,17 @@
-//! Why a contract is refused.
+//! Errors of public contracts.
 
 use std::fmt;
 
 use crate::canonical::CanonicalError;
 
-/// How much of a foreign text an error repeats, in characters.
+/// How much of foreign text an error quotes, in characters.
 const MAX_REPEATED: usize = 160;
 
-/// A refused contract.
+/// Why a contract was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContractError {
-    /// The text is no strict JSON, or a value has no canonical bytes.
+    /// The text is not strict JSON, or a value has no canonical bytes.
     #[error("{contract} is not strict JSON: {source}")]
     Json {
         /// The contract's title.
@@ -27,7 +27,7 @@ pub enum ContractError {
         /// The problem, escaped and cut.
         problem: String,
     },
-    /// A field has the right type and breaks a rule of the schema.
+    /// A field has the right type but violates a rule of the schema.
     #[error("{contract} breaks its schema at `{place}`: {rule}")]
     Broken {
         /// The contract's title.
@@ -52,7 +52,7 @@ pub enum Rule {
     /// A text must be an RFC 3339 date and time.
     DateTime,
     /// A token must be for single use or expire.
-    Bounded,
+    SingleUseOrExpiring,
 }
 
 impl fmt::Display for Rule {
@@ -62,7 +62,7 @@ impl fmt::Display for Rule {
             Self::AtLeastOne => "must have at least one item",
             Self::AtMostTwenty => "must have at most 20 items",
             Self::DateTime => "must be an RFC 3339 date and time",
-            Self::Bounded => "must be set unless `single_use` is true",
+            Rule::SingleUseOrExpiring => "must be set unless `single_use` is true",
         })
     }
 }
@@ -77,7 +77,7 @@ impl ContractError {
             Self::Broken { rule: Rule::NonEmpty, .. } => "contract.empty",
             Self::Broken { rule: Rule::AtLeastOne | Rule::AtMostTwenty, .. } => "contract.count",
             Self::Broken { rule: Rule::DateTime, .. } => "contract.date_time",
-            Self::Broken { rule: Rule::Bounded, .. } => "contract.unbounded",
+            Self::Broken { rule: Rule::SingleUseOrExpiring, .. } => "contract.unbounded",
         }
     }
 
@@ -85,7 +85,7 @@ impl ContractError {
         Self::Shape { contract, problem: problem.escape_debug().take(MAX_REPEATED).collect() }
     }
 
-    /// The same error, found in an item of a list of `contract`.
+    /// The same error, as found in an item of a list of `contract`.
     pub(super) fn within(self, contract: &'static str, field: &str, index: usize) -> Self {
         match self {
             Self::Broken { place, rule, .. } => {

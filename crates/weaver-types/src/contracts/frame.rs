@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::validation::{date_time, non_empty, non_empty_items, present};
+use super::validation::{date_time, non_empty, non_empty_items, reject_null};
 use super::{Contract, ContractError, Fields, Nullable};
 
 /// What a model may see of a result. It never holds raw output.
@@ -18,15 +18,15 @@ pub struct Frame {
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub structured_data: Nullable<Fields>,
     /// Handles of the full results.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub handle_refs: Option<Vec<String>>,
     /// What was taken out.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub redaction_notes: Option<String>,
     /// When it was made, RFC 3339.
     pub created_at: String,
     /// What an implementation adds.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Fields>,
     /// Fields that this version does not know.
     #[serde(flatten)]

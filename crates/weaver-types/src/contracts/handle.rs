@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::validation::{date_time, date_time_if, non_empty, present};
+use super::validation::{date_time, non_empty, optional_date_time, reject_null};
 use super::{Contract, ContractError, Fields, Nullable};
 
 /// A reference to a stored result. Knowing it gives no access.
@@ -20,13 +20,13 @@ pub struct Handle {
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub expires_at: Nullable<String>,
     /// Which policy governs access.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub access_policy: Option<String>,
     /// The size of what is stored, in bytes.
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub byte_size: Nullable<u64>,
     /// What an implementation adds.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Fields>,
     /// Fields that this version does not know.
     #[serde(flatten)]
@@ -43,6 +43,6 @@ impl Contract for Handle {
             ("artifact_type", &self.artifact_type),
         ])?;
         date_time::<Self>("created_at", &self.created_at)?;
-        date_time_if::<Self>("expires_at", &self.expires_at)
+        optional_date_time::<Self>("expires_at", &self.expires_at)
     }
 }

@@ -1,4 +1,4 @@
-//! A field that may be absent, `null` or a value, and keeps which of them it was.
+//! A field that may be absent, `null` or a value, and preserves the difference.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -21,7 +21,7 @@ impl<T> Nullable<T> {
         matches!(self, Self::Absent)
     }
 
-    /// The value; absent and `null` mean the same.
+    /// The value, if there is one; absent and `null` both give `None`.
     #[must_use]
     pub fn value(&self) -> Option<&T> {
         match self {

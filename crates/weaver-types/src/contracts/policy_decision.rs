@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::validation::{date_time, non_empty, present};
+use super::validation::{date_time, non_empty, reject_null};
 use super::{Contract, ContractError, Fields, Nullable};
 
-/// A verdict as this contract knows it.
+/// The verdict of a [`PolicyDecision`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyVerdict {
@@ -26,16 +26,16 @@ pub struct PolicyDecision {
     pub capability_id: String,
     /// Who asked.
     pub principal: String,
-    /// The token that was shown, if any.
+    /// The token that was presented, if any.
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub token_id: Nullable<String>,
     /// Why.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// When, RFC 3339.
     pub timestamp: String,
     /// What an implementation adds.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Fields>,
     /// Fields that this version does not know.
     #[serde(flatten)]

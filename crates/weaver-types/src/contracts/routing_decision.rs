@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::validation::{broken, date_time, non_empty, present};
+use super::validation::{date_time, non_empty, reject_null, rule_violation};
 use super::{ChoiceCard, Contract, ContractError, Fields, Nullable, Rule};
 
-/// What routing offered, and what was chosen of it.
+/// What routing offered, and what was chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoutingDecision {
     /// Its id.
@@ -20,11 +20,11 @@ pub struct RoutingDecision {
     pub selected_card_id: Nullable<String>,
     /// When it was made, RFC 3339.
     pub timestamp: String,
-    /// What led to it, for audit.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    /// The context that led to it, for audit.
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub context_summary: Option<String>,
     /// What an implementation adds.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Fields>,
     /// Fields that this version does not know.
     #[serde(flatten)]
@@ -37,7 +37,7 @@ impl Contract for RoutingDecision {
     fn validate(&self) -> Result<(), ContractError> {
         non_empty::<Self>(&[("id", &self.id)])?;
         if self.choice_cards.is_empty() {
-            return Err(broken::<Self>("choice_cards", Rule::AtLeastOne));
+            return Err(rule_violation::<Self>("choice_cards", Rule::AtLeastOne));
         }
         for (index, card) in self.choice_cards.iter().enumerate() {
             card.validate().map_err(|e| e.within(Self::TITLE, "choice_cards", index))?;

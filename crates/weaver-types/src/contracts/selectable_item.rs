@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::validation::{non_empty, present};
+use super::validation::{non_empty, reject_null};
 use super::{Contract, ContractError, Fields};
 
 /// One option that a model can choose: an action, a tool, a capability.
@@ -15,10 +15,10 @@ pub struct SelectableItem {
     /// What it does, without details of schemas.
     pub description: String,
     /// The capability behind it.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub capability_id: Option<String>,
     /// What an implementation adds.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Fields>,
     /// Fields that this version does not know.
     #[serde(flatten)]

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::validation::{date_time, non_empty, present};
+use super::validation::{date_time, non_empty, reject_null};
 use super::{Contract, ContractError, Fields, Nullable};
 
-/// What a trace event is about: the thirteen core types.
+/// The type of a trace event: the thirteen core types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventType {
@@ -37,7 +37,7 @@ pub enum EventType {
     FlowFailed,
 }
 
-/// How an event ended.
+/// How the call of an event ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -45,7 +45,7 @@ pub enum Outcome {
     Success,
     /// Without.
     Failure,
-    /// In part, or nobody knows how far.
+    /// Partly, or it is unknown how far.
     Partial,
 }
 
@@ -74,13 +74,13 @@ pub struct TraceEvent {
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub handle_id: Nullable<String>,
     /// How it ended.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub error_message: Nullable<String>,
     /// What an implementation adds.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "reject_null", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Fields>,
     /// Fields that this version does not know.
     #[serde(flatten)]

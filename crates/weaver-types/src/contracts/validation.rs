@@ -1,4 +1,4 @@
-//! The checks that the schemas ask for.
+//! The checks that the schemas require beyond types.
 
 use serde::{Deserialize, Deserializer};
 
@@ -7,42 +7,42 @@ use super::{Contract, ContractError, Nullable, Rule};
 /// The most items of a choice card.
 pub(super) const MAX_ITEMS: usize = 20;
 
-pub(super) fn broken<C: Contract>(field: &str, rule: Rule) -> ContractError {
+pub(super) fn rule_violation<C: Contract>(field: &str, rule: Rule) -> ContractError {
     ContractError::Broken { contract: C::TITLE, place: format!("/{field}"), rule }
 }
 
-/// Every one of these texts has a character.
+/// Fails for the first field that is an empty string.
 pub(super) fn non_empty<C: Contract>(fields: &[(&str, &str)]) -> Result<(), ContractError> {
     match fields.iter().find(|(_, text)| text.is_empty()) {
-        Some((field, _)) => Err(broken::<C>(field, Rule::NonEmpty)),
+        Some((field, _)) => Err(rule_violation::<C>(field, Rule::NonEmpty)),
         None => Ok(()),
     }
 }
 
-/// Every text of the list has a character.
+/// Fails for the first empty string of a list.
 pub(super) fn non_empty_items<C: Contract>(
     field: &str,
     items: &[String],
 ) -> Result<(), ContractError> {
     match items.iter().position(String::is_empty) {
-        Some(index) => Err(broken::<C>(&format!("{field}/{index}"), Rule::NonEmpty)),
+        Some(index) => Err(rule_violation::<C>(&format!("{field}/{index}"), Rule::NonEmpty)),
         None => Ok(()),
     }
 }
 
 pub(super) fn date_time<C: Contract>(field: &str, text: &str) -> Result<(), ContractError> {
-    if is_date_time(text) { Ok(()) } else { Err(broken::<C>(field, Rule::DateTime)) }
+    if is_date_time(text) { Ok(()) } else { Err(rule_violation::<C>(field, Rule::DateTime)) }
 }
 
-pub(super) fn date_time_if<C: Contract>(
+pub(super) fn optional_date_time<C: Contract>(
     field: &str,
     text: &Nullable<String>,
 ) -> Result<(), ContractError> {
     text.value().map_or(Ok(()), |text| date_time::<C>(field, text))
 }
 
-/// Reads an optional field that may be left out but not be `null`.
-pub(super) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+/// Deserialises an optional field that may be absent but not `null`.
+pub(super) fn reject_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
@@ -50,7 +50,7 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// RFC 3339 section 5.6, with the days of each month and a leap second.
+/// RFC 3339 section 5.6, with the days of each month and leap seconds.
 fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else { return false };
     is_date(date) && is_time(time)
@@ -88,7 +88,7 @@ fn is_time(time: &str) -> bool {
         && is_clock(clock, Precision::Seconds)
 }
 
-/// The last part of a time of day.
+/// Whether a time of day includes seconds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Precision {
     Minutes,

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::ResponseMode;
 
-/// Limits on what a call may return. Joined to the tightest.
+/// Limits on what a call may return. Joining takes the tighter limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct Constraints {
-    /// Only these fields.
+    /// The only fields that may be returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_fields: Option<BTreeSet<String>>,
     /// The most characters in the frame.
@@ -25,7 +25,7 @@ pub struct Constraints {
     /// The most tokens of content in the frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// No more revealing than this mode.
+    /// The most revealing response mode allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<ResponseMode>,
     /// The longest time, in milliseconds.

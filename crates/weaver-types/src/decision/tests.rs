@@ -3,23 +3,23 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::frame::ResponseMode;
 
-fn basis() -> Basis {
-    Basis {
+fn basis() -> DecisionBasis {
+    DecisionBasis {
         policy: Digest::from_bytes([0; 32]),
         contracts: Digest::from_bytes([0; 32]),
-        origin: Origin::Code,
+        origin: PolicyOrigin::Code,
     }
 }
 
-fn says(check: Check, verdict: Verdict, reason: ReasonCode) -> Contribution {
-    Contribution::new(check, verdict, reason, "")
+fn says(check: CheckKind, verdict: Verdict, reason: ReasonCode) -> CheckResult {
+    CheckResult::new(check, verdict, reason, "")
 }
 
 #[test]
 fn silence_is_a_denial() {
     let decision = Decision::join(vec![], basis());
     assert_eq!(
-        (decision.verdict(), decision.primary()),
+        (decision.verdict(), decision.primary_reason()),
         (Verdict::Deny, ReasonCode::NoMatchingRule)
     );
 }
@@ -28,23 +28,23 @@ fn silence_is_a_denial() {
 fn the_primary_reason_is_the_first_check_at_the_winning_verdict() {
     let decision = Decision::join(
         vec![
-            says(Check::Limit, Verdict::Deny, ReasonCode::BudgetExceeded),
-            says(Check::Role, Verdict::Deny, ReasonCode::MissingRole),
-            says(Check::Mode, Verdict::Allow, ReasonCode::RuleAllow),
-            says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold),
+            says(CheckKind::Limit, Verdict::Deny, ReasonCode::BudgetExceeded),
+            says(CheckKind::Role, Verdict::Deny, ReasonCode::MissingRole),
+            says(CheckKind::Mode, Verdict::Allow, ReasonCode::RuleAllow),
+            says(CheckKind::Floor, Verdict::Hold, ReasonCode::FloorHold),
         ],
         basis(),
     );
-    assert_eq!(decision.primary(), ReasonCode::MissingRole);
+    assert_eq!(decision.primary_reason(), ReasonCode::MissingRole);
     assert_eq!(decision.obstacles().count(), 3);
 }
 
 #[test]
 fn order_of_contributions_is_irrelevant() {
     let mut parts = vec![
-        says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow),
-        says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold),
-        says(Check::Flow, Verdict::Hold, ReasonCode::UntrustedInfluence),
+        says(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow),
+        says(CheckKind::Floor, Verdict::Hold, ReasonCode::FloorHold),
+        says(CheckKind::Flow, Verdict::Hold, ReasonCode::UntrustedInfluence),
     ];
     let one = Decision::join(parts.clone(), basis());
     parts.reverse();
@@ -54,8 +54,9 @@ fn order_of_contributions_is_irrelevant() {
 #[test]
 fn adding_a_contribution_never_loosens() {
     let base =
-        Decision::join(vec![says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold)], basis());
-    let after = base.clone().tightened(says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow));
+        Decision::join(vec![says(CheckKind::Floor, Verdict::Hold, ReasonCode::FloorHold)], basis());
+    let after =
+        base.clone().joined_with(says(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow));
     assert_eq!(after.verdict(), base.verdict());
 }
 
@@ -83,7 +84,7 @@ fn constraints_join_to_the_tightest() {
 #[test]
 fn a_detail_is_cut_at_a_whole_character() {
     let detail = |text: &str| {
-        Contribution::new(Check::Rule, Verdict::Deny, ReasonCode::NoMatchingRule, text).detail
+        CheckResult::new(CheckKind::Rule, Verdict::Deny, ReasonCode::NoMatchingRule, text).detail
     };
     assert_eq!(detail(&"é".repeat(MAX_DETAIL)), "é".repeat(MAX_DETAIL));
     assert_eq!(detail(&"é".repeat(MAX_DETAIL + 1)), "é".repeat(MAX_DETAIL));
@@ -93,28 +94,29 @@ fn a_detail_is_cut_at_a_whole_character() {
 
 #[test]
 fn what_people_released_says_so_first() {
-    let rule = || says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow);
+    let rule = || says(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow);
     for release in [ReasonCode::ApprovalGranted, ReasonCode::StandingApproval] {
-        let floor = Contribution::new(Check::Floor, Verdict::Allow, release, "approved by ben");
+        let floor = CheckResult::new(CheckKind::Floor, Verdict::Allow, release, "approved by ben");
         let decision = Decision::join(vec![rule(), floor.clone()], basis());
-        assert_eq!((decision.primary(), decision.detail()), (release, "approved by ben"));
+        assert_eq!((decision.primary_reason(), decision.detail()), (release, "approved by ben"));
         // What stands in the way still comes first.
-        let denied = says(Check::Limit, Verdict::Deny, ReasonCode::RateLimited);
+        let denied = says(CheckKind::Limit, Verdict::Deny, ReasonCode::RateLimited);
         let decision = Decision::join(vec![rule(), floor, denied], basis());
-        assert_eq!(decision.primary(), ReasonCode::RateLimited);
+        assert_eq!(decision.primary_reason(), ReasonCode::RateLimited);
     }
 }
 
 #[test]
 fn what_waits_for_people_waits_for_one_at_least() {
     let held = || {
-        says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold).discharged_by(Discharge::Approval)
+        says(CheckKind::Floor, Verdict::Hold, ReasonCode::FloorHold).with_remedy(Remedy::Approval)
     };
     let decision = Decision::join(vec![held()], basis());
     assert_eq!(decision.authority().quorum, 1);
-    assert_eq!(decision.contributions()[0].authority.quorum, 1);
-    let two = held().with_authority(Authority { quorum: 2, ..Authority::default() });
+    assert_eq!(decision.check_results()[0].authority.quorum, 1);
+    let two =
+        held().with_authority(ApprovalAuthority { quorum: 2, ..ApprovalAuthority::default() });
     assert_eq!(Decision::join(vec![held(), two], basis()).authority().quorum, 2);
-    let ask = says(Check::Rule, Verdict::Ask, ReasonCode::InsufficientJustification);
+    let ask = says(CheckKind::Rule, Verdict::Ask, ReasonCode::InsufficientJustification);
     assert_eq!(Decision::join(vec![ask], basis()).authority().quorum, 0);
 }

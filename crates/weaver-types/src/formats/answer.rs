@@ -2,27 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::Format;
+use super::ToolFormat;
 use super::error::CallError;
 use crate::canonical::{self, Profile};
 use crate::decision::Decision;
-use crate::frame::{Frame, Status};
+use crate::frame::{Frame, ResultStatus};
 use crate::id::CapabilityId;
 use crate::result::ToolResult;
 
-/// The capability of an answer to a call that named none.
-const UNRESOLVED: &str = "(unresolved)";
+/// The capability of an answer to a call that could not be resolved to one.
+const UNRESOLVED_CAPABILITY: &str = "(unresolved)";
 
-/// Where an answer goes.
+/// The call that an answer belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AnswerTo<'a> {
-    /// The provider's name of the call.
-    pub reference: &'a str,
+pub struct CallReference<'a> {
+    /// The provider's id of the call.
+    pub provider_call_id: &'a str,
     /// The name of the tool.
     pub name: &'a str,
 }
 
-/// What is answered. It holds only what a model may see: a frame, or words about why there is none.
+/// The content of an answer. It holds only what a model may see: a frame, or an error message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerContent {
     body: Value,
@@ -30,11 +30,11 @@ pub struct AnswerContent {
 }
 
 impl AnswerContent {
-    /// A frame in the form that its budget bounds, without what a raw one holds: that is for an
-    /// administrator's eyes and never for a model.
+    /// A frame in its serialised form, which its budget bounds, without a raw value: that is for
+    /// administrators and never for a model.
     #[must_use]
     pub fn frame(frame: &Frame) -> Self {
-        let is_error = frame.status == Status::Error;
+        let is_error = frame.status == ResultStatus::Error;
         let Ok(mut body) = serde_json::to_value(frame) else {
             let id = Some(&frame.capability_id);
             return Self::error(id, "internal_error", "the result cannot be written as JSON");
@@ -58,27 +58,27 @@ impl AnswerContent {
         }
     }
 
-    /// A decision that let nothing happen: verdict, reason and what it says.
+    /// A decision that refused the call: verdict, reason and detail.
     #[must_use]
-    pub fn refused(capability: &CapabilityId, decision: &Decision) -> Self {
-        let mut said =
-            Self::error(Some(capability), decision.primary().as_str(), decision.detail());
-        if let Some(fields) = said.body.as_object_mut() {
+    pub fn refusal(capability: &CapabilityId, decision: &Decision) -> Self {
+        let mut content =
+            Self::error(Some(capability), decision.primary_reason().as_str(), decision.detail());
+        if let Some(fields) = content.body.as_object_mut() {
             fields.insert("verdict".to_owned(), json!(decision.verdict()));
         }
-        said
+        content
     }
 
-    /// A call that could not be read.
+    /// A call that could not be parsed.
     #[must_use]
-    pub fn unread(error: &CallError) -> Self {
+    pub fn unreadable_call(error: &CallError) -> Self {
         Self::error(error.capability(), error.code(), &error.to_string())
     }
 
-    /// An error in words.
+    /// An error with a code and a message.
     #[must_use]
     pub fn error(capability: Option<&CapabilityId>, code: &str, message: &str) -> Self {
-        let capability = capability.map_or(UNRESOLVED, CapabilityId::as_str);
+        let capability = capability.map_or(UNRESOLVED_CAPABILITY, CapabilityId::as_str);
         let body = json!({
             "error": true,
             "capability_id": capability,
@@ -88,7 +88,7 @@ impl AnswerContent {
         Self { body, is_error: true }
     }
 
-    /// The body as canonical JSON: keys sorted, no blanks.
+    /// The body as canonical JSON.
     fn text(&self) -> String {
         canonical::to_bytes(&self.body, Profile::Foreign)
             .ok()
@@ -97,40 +97,39 @@ impl AnswerContent {
     }
 }
 
-/// The message that answers a call in a format: a `function_call_output` item (Responses), a message
-/// of role `tool` (Chat), a `tool_result` block (Anthropic), a part with `functionResponse`
-/// (Gemini), a `CallToolResult` (MCP).
+/// The message that answers a call: a `function_call_output` item (Responses), a message with role
+/// `tool` (Chat), a `tool_result` block (Anthropic), a part with `functionResponse` (Gemini), a
+/// `CallToolResult` (MCP).
 #[must_use]
-pub fn answer(format: Format, to: AnswerTo<'_>, said: &AnswerContent) -> Value {
-    let AnswerTo { reference, name } = to;
-    let block = || json!([{ "type": "text", "text": said.text() }]);
+pub fn answer_message(format: ToolFormat, to: CallReference<'_>, content: &AnswerContent) -> Value {
+    let CallReference { provider_call_id, name } = to;
+    let block = || json!([{ "type": "text", "text": content.text() }]);
     match format {
-        Format::Mcp => json!({
+        ToolFormat::Mcp => json!({
             "content": block(),
-            "structuredContent": said.body,
-            "isError": said.is_error,
+            "structuredContent": content.body,
+            "isError": content.is_error,
         }),
-        Format::OpenAiResponses => json!({
+        ToolFormat::OpenAiResponses => json!({
             "type": "function_call_output",
-            "call_id": reference,
-            "output": said.text(),
+            "call_id": provider_call_id,
+            "output": content.text(),
         }),
-        Format::OpenAiChat => {
-            json!({ "role": "tool", "tool_call_id": reference, "content": said.text() })
+        ToolFormat::OpenAiChat => {
+            json!({ "role": "tool", "tool_call_id": provider_call_id, "content": content.text() })
         }
-        Format::Anthropic => {
-            let mut result =
-                json!({ "type": "tool_result", "tool_use_id": reference, "content": block() });
-            if let (true, Some(fields)) = (said.is_error, result.as_object_mut()) {
+        ToolFormat::Anthropic => {
+            let mut result = json!({ "type": "tool_result", "tool_use_id": provider_call_id, "content": block() });
+            if let (true, Some(fields)) = (content.is_error, result.as_object_mut()) {
                 fields.insert("is_error".to_owned(), json!(true));
             }
             result
         }
-        Format::Gemini => {
-            let key = if said.is_error { "error" } else { "output" };
-            let mut response = json!({ "name": name, "response": { key: said.body } });
-            if let (false, Some(fields)) = (reference.is_empty(), response.as_object_mut()) {
-                fields.insert("id".to_owned(), json!(reference));
+        ToolFormat::Gemini => {
+            let key = if content.is_error { "error" } else { "output" };
+            let mut response = json!({ "name": name, "response": { key: content.body } });
+            if let (false, Some(fields)) = (provider_call_id.is_empty(), response.as_object_mut()) {
+                fields.insert("id".to_owned(), json!(provider_call_id));
             }
             json!({ "functionResponse": response })
         }

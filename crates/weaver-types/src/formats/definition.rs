@@ -2,41 +2,41 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Format;
+use super::ToolFormat;
 use crate::capability::Capability;
 use crate::effects::{Impact, World};
 
-/// What a definition is made of.
-pub(super) struct Parts<'a> {
+/// The parts of a tool definition.
+pub(super) struct DefinitionParts<'a> {
     pub(super) capability: &'a Capability,
     pub(super) name: String,
-    /// The schema of the arguments in the format's form.
+    /// The input schema in the format's dialect.
     pub(super) schema: Value,
-    /// Whether that is a strict form.
+    /// Whether that is OpenAI's strict form.
     pub(super) strict: bool,
 }
 
-impl Parts<'_> {
-    pub(super) fn definition(self, format: Format) -> Value {
+impl DefinitionParts<'_> {
+    pub(super) fn definition(self, format: ToolFormat) -> Value {
         match format {
-            Format::Mcp => self.mcp(),
-            Format::OpenAiResponses => {
+            ToolFormat::Mcp => self.mcp(),
+            ToolFormat::OpenAiResponses => {
                 let mut tool = self.function("parameters");
                 tool.insert("type".to_owned(), json!("function"));
                 Value::Object(tool)
             }
-            Format::OpenAiChat => {
+            ToolFormat::OpenAiChat => {
                 json!({ "type": "function", "function": self.function("parameters") })
             }
-            Format::Anthropic => Value::Object(self.function("input_schema")),
-            Format::Gemini => Value::Object(self.function("parameters")),
+            ToolFormat::Anthropic => Value::Object(self.function("input_schema")),
+            ToolFormat::Gemini => Value::Object(self.function("parameters")),
         }
     }
 
     fn function(self, schema: &str) -> Map<String, Value> {
         let mut tool = Map::new();
         tool.insert("name".to_owned(), json!(self.name));
-        tool.insert("description".to_owned(), json!(described(self.capability)));
+        tool.insert("description".to_owned(), json!(model_description(self.capability)));
         tool.insert(schema.to_owned(), self.schema);
         if self.strict {
             tool.insert("strict".to_owned(), json!(true));
@@ -67,9 +67,9 @@ impl Parts<'_> {
     }
 }
 
-/// What a model is told of it: its description, what it does to the world, and what its output may
-/// hold.
-fn described(capability: &Capability) -> String {
+/// The description shown to a model: the capability's own, its safety, and the sensitive data that
+/// its output may hold.
+fn model_description(capability: &Capability) -> String {
     let spec = capability.spec();
     let safety = match spec.effects.impact {
         Impact::Read => "READ",

@@ -3,9 +3,9 @@
 use crate::canonical::CanonicalError;
 use crate::id::{CapabilityId, IdError};
 
-use super::answer::AnswerTo;
+use super::answer::CallReference;
 
-/// Two capabilities would have one name.
+/// Two capabilities would get the same tool name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("capabilities `{id}` and `{other}` would both be named `{name}`; offer one of them")]
 pub struct NameError {
@@ -25,11 +25,11 @@ impl NameError {
     }
 }
 
-/// Why a model's call could not be read. The message may be shown to the model.
+/// Why a model's call could not be parsed. The message may be shown to the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The message is no JSON that can be taken in.
+    /// The message is not acceptable JSON.
     #[error("the message cannot be read: {0}")]
     Message(CanonicalError),
     /// The message is too long.
@@ -56,7 +56,7 @@ pub enum CallError {
         /// The name, escaped and cut to 80 characters.
         name: String,
     },
-    /// The arguments are no JSON that can be taken in: malformed, a key twice, a number too large.
+    /// The arguments are not acceptable JSON: malformed, a duplicate key, or a number out of range.
     #[error("the arguments cannot be read: {problem}")]
     Arguments {
         /// The provider's name of the call.
@@ -68,7 +68,7 @@ pub enum CallError {
         /// What is wrong, and where.
         problem: CanonicalError,
     },
-    /// The arguments are no object.
+    /// The arguments are not an object.
     #[error("the arguments must be an object, and they are {found}")]
     NotAnObject {
         /// The provider's name of the call.
@@ -77,7 +77,7 @@ pub enum CallError {
         name: String,
         /// The capability.
         capability: CapabilityId,
-        /// What they are.
+        /// Their actual type.
         found: &'static str,
     },
 }
@@ -96,7 +96,7 @@ impl CallError {
         }
     }
 
-    /// The capability, where it was found out.
+    /// The capability, if it was resolved.
     #[must_use]
     pub fn capability(&self) -> Option<&CapabilityId> {
         match self {
@@ -110,9 +110,9 @@ impl CallError {
         }
     }
 
-    /// The call that an answer goes to; its texts are empty where they could not be read.
+    /// The call that an answer refers to; texts that could not be read are empty.
     #[must_use]
-    pub fn to(&self) -> AnswerTo<'_> {
+    pub fn call_reference(&self) -> CallReference<'_> {
         let (reference, name) = match self {
             Self::Message(_) | Self::TooLong { .. } => ("", ""),
             Self::Shape { reference, .. } => (reference.as_str(), ""),
@@ -120,23 +120,23 @@ impl CallError {
             | Self::Arguments { reference, name, .. }
             | Self::NotAnObject { reference, name, .. } => (reference.as_str(), name.as_str()),
         };
-        AnswerTo { reference, name }
+        CallReference { provider_call_id: reference, name }
     }
 }
 
-/// Why an entry of a tool list is no capability.
+/// Why an entry of a tool list cannot become a capability.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The entry has no name, or something else has its place.
+    /// The entry has no name, or the name is not a string.
     #[error("entry {at} is no tool definition: {problem}")]
     Shape {
-        /// Its place in the list, from 0.
+        /// Its index in the list, from 0.
         at: usize,
         /// What is wrong.
         problem: &'static str,
     },
-    /// The name is no part of a capability id.
+    /// The name cannot be part of a capability id.
     #[error("entry {at}: {problem}")]
     Name {
         /// Its place in the list, from 0.

@@ -1,38 +1,39 @@
-//! Schemas in Gemini's form: OpenAPI types in capitals, `nullable` for null, and few keywords.
+//! JSON Schema in Gemini's dialect: upper-case OpenAPI types, `nullable` for null, and few
+//! keywords.
 
 use serde_json::{Map, Value, json};
 
-use super::nullable::resolved;
+use super::nullable::resolve_reference;
 use super::strict_schema::SchemaNote;
 
-/// How deeply schemas are written; deeper ones become objects of any content.
+/// How deeply schemas are written; anything deeper becomes an object of any content.
 const MAX_DEPTH: usize = 24;
-/// The most parts of one schema that are written: references multiply them.
+/// The most nodes of one schema that are written, because references multiply them.
 const MAX_NODES: usize = 5_000;
 
-/// Keywords that stand as they are.
-const KEPT: [&str; 12] = [
+/// Keywords that are copied unchanged.
+const UNCHANGED_KEYWORDS: [&str; 12] = [
     "title", "description", "required", "pattern", "minimum", "maximum", "minItems", "maxItems",
     "minLength", "maxLength", "minProperties", "maxProperties",
 ];
-/// The formats that Gemini takes.
+/// The string formats that Gemini accepts.
 const FORMATS: [&str; 6] = ["date-time", "enum", "float", "double", "int32", "int64"];
 
-/// The schema in Gemini's form, with what it cannot say.
+/// The schema in Gemini's dialect, with a note for everything it cannot express.
 pub(super) fn to_gemini(schema: &Value) -> (Value, Vec<SchemaNote>) {
-    let mut walk = Walk { root: schema, left_out: Vec::new(), nodes: 0 };
+    let mut walk = GeminiWriter { root: schema, left_out: Vec::new(), nodes: 0 };
     let written = walk.node(schema, "", 0);
     (Value::Object(written), walk.left_out)
 }
 
-struct Walk<'s> {
+struct GeminiWriter<'s> {
     root: &'s Value,
     left_out: Vec<SchemaNote>,
     nodes: usize,
 }
 
-impl Walk<'_> {
-    fn lose(&mut self, place: &str, key: &str, what: &str) {
+impl GeminiWriter<'_> {
+    fn note_loss(&mut self, place: &str, key: &str, what: &str) {
         let key = key.replace('~', "~0").replace('/', "~1");
         self.left_out.push((format!("{place}/{key}"), what.to_owned()));
     }
@@ -45,7 +46,7 @@ impl Walk<'_> {
             out.insert("type".to_owned(), json!("OBJECT"));
             return out;
         }
-        let Some(fields) = resolved(self.root, schema).as_object() else {
+        let Some(fields) = resolve_reference(self.root, schema).as_object() else {
             return out;
         };
         for (key, value) in fields {
@@ -63,7 +64,7 @@ impl Walk<'_> {
         depth: usize,
     ) {
         match (key, value) {
-            ("type", _) => kinds(out, value),
+            ("type", _) => write_types(out, value),
             ("properties", Value::Object(properties)) => {
                 let mut written = Map::new();
                 for (name, schema) in properties {
@@ -79,25 +80,25 @@ impl Walk<'_> {
             }
             ("anyOf" | "oneOf", Value::Array(branches)) => {
                 if key == "oneOf" {
-                    self.lose(place, key, "written as `anyOf`");
+                    self.note_loss(place, key, "written as `anyOf`");
                 }
-                self.choice(out, branches, &format!("{place}/{key}"), depth);
+                self.write_choice(out, branches, &format!("{place}/{key}"), depth);
             }
-            ("enum", Value::Array(values)) => self.values(out, values, place),
-            ("const", Value::String(_)) => self.values(out, std::slice::from_ref(value), place),
+            ("enum", Value::Array(values)) => self.write_enum(out, values, place),
+            ("const", Value::String(_)) => self.write_enum(out, std::slice::from_ref(value), place),
             ("format", Value::String(format)) if FORMATS.contains(&format.as_str()) => {
                 out.insert(key.to_owned(), value.clone());
             }
             ("$defs" | "definitions" | "$ref", _) => {}
-            _ if KEPT.contains(&key) => {
+            _ if UNCHANGED_KEYWORDS.contains(&key) => {
                 out.insert(key.to_owned(), value.clone());
             }
-            _ => self.lose(place, key, "left out"),
+            _ => self.note_loss(place, key, "left out"),
         }
     }
 
-    /// The branches of a choice; a null among them makes the whole nullable.
-    fn choice(
+    /// Writes the branches of a choice; a null branch makes the whole nullable.
+    fn write_choice(
         &mut self,
         out: &mut Map<String, Value>,
         branches: &[Value],
@@ -124,14 +125,14 @@ impl Walk<'_> {
         }
     }
 
-    /// A list of values; Gemini knows texts only.
-    fn values(&mut self, out: &mut Map<String, Value>, values: &[Value], place: &str) {
+    /// Writes a list of values; Gemini accepts only strings.
+    fn write_enum(&mut self, out: &mut Map<String, Value>, values: &[Value], place: &str) {
         if values.contains(&Value::Null) {
             out.insert("nullable".to_owned(), json!(true));
         }
         let others: Vec<&Value> = values.iter().filter(|value| !value.is_null()).collect();
         if others.is_empty() || !others.iter().all(|value| value.is_string()) {
-            self.lose(place, "enum", "left out: only texts can be listed");
+            self.note_loss(place, "enum", "left out: only texts can be listed");
             return;
         }
         out.insert("enum".to_owned(), json!(others));
@@ -139,8 +140,8 @@ impl Walk<'_> {
     }
 }
 
-/// One type in capitals, null as `nullable`, several as a choice.
-fn kinds(out: &mut Map<String, Value>, value: &Value) {
+/// Writes one type in upper case, null as `nullable`, several types as a choice.
+fn write_types(out: &mut Map<String, Value>, value: &Value) {
     let all: Vec<&str> = match value {
         Value::String(kind) => vec![kind],
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
@@ -161,7 +162,7 @@ fn kinds(out: &mut Map<String, Value>, value: &Value) {
     }
 }
 
-/// A schema in Gemini's form as a JSON Schema.
+/// Converts a schema in Gemini's dialect to JSON Schema.
 pub(super) fn from_gemini(schema: &Value, depth: usize) -> Value {
     let Some(fields) = schema.as_object().filter(|_| depth <= MAX_DEPTH) else {
         return json!({});

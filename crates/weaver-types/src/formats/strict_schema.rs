@@ -1,4 +1,4 @@
-//! Schemas as OpenAI's strict mode wants them: every object closed, every property required.
+//! Schemas for OpenAI's strict mode: every object closed, every property required.
 
 use std::collections::BTreeSet;
 
@@ -6,52 +6,52 @@ use serde_json::{Map, Value, json};
 
 use super::nullable::{admits_null, or_null};
 
-/// The deepest nesting that strict mode takes.
+/// The deepest nesting that strict mode accepts.
 const MAX_DEPTH: usize = 10;
 
-/// Keywords that stand as they are.
-const KEPT: [&str; 11] = [
+/// Keywords that are copied unchanged.
+const UNCHANGED_KEYWORDS: [&str; 11] = [
     "type", "description", "enum", "const", "pattern", "multipleOf", "minimum", "maximum",
     "exclusiveMinimum", "exclusiveMaximum", "minItems",
 ];
-/// Keywords that say what a value looks like, and that strict mode cannot say.
-const SHAPES: [&str; 6] =
+/// Keywords that constrain the shape of a value and that strict mode cannot express.
+const INEXPRESSIBLE_KEYWORDS: [&str; 6] =
     ["allOf", "patternProperties", "prefixItems", "definitions", "$dynamicRef", "$recursiveRef"];
-/// The formats of texts that strict mode knows.
+/// The string formats that strict mode knows.
 const FORMATS: [&str; 9] =
     ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
-/// A place in a schema and what is said of it.
+/// A position in a schema, and the remark about it.
 pub(super) type SchemaNote = (String, String);
 
-/// A schema in strict form, with what was left out.
+/// A schema in strict form, with remarks on what was left out.
 pub(super) struct StrictSchema {
     pub(super) schema: Value,
     pub(super) left_out: Vec<SchemaNote>,
 }
 
-/// The strict form of an object's schema.
+/// Converts an object schema to strict form.
 ///
 /// # Errors
-/// The place and the keyword that strict mode cannot say.
+/// The position and keyword that strict mode cannot express.
 pub(super) fn strict(schema: &Value) -> Result<StrictSchema, SchemaNote> {
     if schema.get("type") != Some(&json!("object")) {
         return Err((String::new(), "the arguments are not declared as one object".to_owned()));
     }
-    let mut walk = Walk { left_out: Vec::new() };
+    let mut walk = StrictWriter { left_out: Vec::new() };
     let schema =
         walk.node(schema, &SchemaPosition { place: String::new(), depth: 0, choice: false })?;
     Ok(StrictSchema { schema, left_out: walk.left_out })
 }
 
-struct Walk {
+struct StrictWriter {
     left_out: Vec<SchemaNote>,
 }
 
 struct SchemaPosition {
     place: String,
     depth: usize,
-    /// True inside of a choice, where a null could not be told from one of another branch.
+    /// True inside a choice, where a null could not be told apart from a null of another branch.
     choice: bool,
 }
 
@@ -66,9 +66,9 @@ impl SchemaPosition {
     }
 }
 
-impl Walk {
+impl StrictWriter {
     fn node(&mut self, schema: &Value, at: &SchemaPosition) -> Result<Value, SchemaNote> {
-        let Some(fields) = schema.as_object() else { return Err(untyped(at)) };
+        let Some(fields) = schema.as_object() else { return Err(untyped_note(at)) };
         if at.depth > 2 * MAX_DEPTH {
             return Err((at.place.clone(), "it is nested too deeply".to_owned()));
         }
@@ -76,7 +76,7 @@ impl Walk {
             .iter()
             .any(|key| fields.contains_key(*key))
         {
-            return Err(untyped(at));
+            return Err(untyped_note(at));
         }
         let mut out = Map::new();
         for (key, value) in fields {
@@ -108,7 +108,7 @@ impl Walk {
                 kept(value.clone())
             }
             "$ref" => at.fault(key, "a reference that leads elsewhere than into `$defs`"),
-            "$defs" => kept(self.named(value, &at.step(key))?),
+            "$defs" => kept(self.definitions(value, &at.step(key))?),
             "anyOf" | "oneOf" if key == "anyOf" || !fields.contains_key("anyOf") => {
                 if key == "oneOf" {
                     let told = "written as `anyOf`".to_owned();
@@ -117,8 +117,10 @@ impl Walk {
                 let choice = self.choice(value, &at.step(key))?;
                 Ok(Some(("anyOf".to_owned(), choice)))
             }
-            _ if KEPT.contains(&key) => kept(value.clone()),
-            _ if SHAPES.contains(&key) => at.fault(key, "strict mode cannot say it"),
+            _ if UNCHANGED_KEYWORDS.contains(&key) => kept(value.clone()),
+            _ if INEXPRESSIBLE_KEYWORDS.contains(&key) => {
+                at.fault(key, "strict mode cannot say it")
+            }
             _ => {
                 self.left_out.push((at.step(key).place, "left out".to_owned()));
                 Ok(None)
@@ -126,8 +128,8 @@ impl Walk {
         }
     }
 
-    fn named(&mut self, schemas: &Value, at: &SchemaPosition) -> Result<Value, SchemaNote> {
-        let Some(schemas) = schemas.as_object() else { return Err(untyped(at)) };
+    fn definitions(&mut self, schemas: &Value, at: &SchemaPosition) -> Result<Value, SchemaNote> {
+        let Some(schemas) = schemas.as_object() else { return Err(untyped_note(at)) };
         let mut out = Map::new();
         for (name, schema) in schemas {
             out.insert(name.clone(), self.node(schema, &at.step(name))?);
@@ -136,7 +138,7 @@ impl Walk {
     }
 
     fn choice(&mut self, branches: &Value, at: &SchemaPosition) -> Result<Value, SchemaNote> {
-        let Some(branches) = branches.as_array() else { return Err(untyped(at)) };
+        let Some(branches) = branches.as_array() else { return Err(untyped_note(at)) };
         let mut out = Vec::new();
         for (index, branch) in branches.iter().enumerate() {
             let at = SchemaPosition { choice: true, ..at.step(&index.to_string()) };
@@ -145,7 +147,7 @@ impl Walk {
         Ok(Value::Array(out))
     }
 
-    /// Closes an object and requires all of its properties; those that were optional may be null.
+    /// Closes an object and requires all of its properties; optional ones become nullable.
     fn close(
         &mut self,
         fields: &Map<String, Value>,
@@ -182,7 +184,7 @@ impl Walk {
     }
 }
 
-fn untyped(at: &SchemaPosition) -> SchemaNote {
+fn untyped_note(at: &SchemaPosition) -> SchemaNote {
     (at.place.clone(), "it may be of any type".to_owned())
 }
 

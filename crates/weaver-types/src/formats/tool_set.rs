@@ -1,70 +1,70 @@
-//! A set of capabilities as a model is offered them, and the way back from its calls.
+//! A set of capabilities as offered to a model, and the way back from its calls.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::definition::Parts;
+use super::definition::DefinitionParts;
 use super::error::NameError;
 use super::gemini::to_gemini;
 use super::name::ToolNames;
 use super::strict_schema::{SchemaNote, strict};
-use super::{Format, nullable};
+use super::{ToolFormat, nullable};
 use crate::capability::Capability;
 use crate::id::CapabilityId;
 
-/// The most remarks about one capability.
-const MAX_NOTES: usize = 16;
+/// The most limitations reported for one capability.
+const MAX_LIMITATIONS: usize = 16;
 
 /// How tools are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Offer {
-    /// Ask OpenAI for arguments that fit the schema exactly, wherever strict mode can say it.
+pub struct ToolSetOptions {
+    /// Use OpenAI's strict mode for every tool whose schema it can express.
     pub strict: bool,
-    /// Let Anthropic keep the definitions: the last one carries `cache_control`.
+    /// Let Anthropic cache the definitions: the last one carries `cache_control`.
     pub cache: bool,
 }
 
-/// What a format cannot say of a capability.
+/// A part of a capability's schema that the format cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct FormatLimitation {
     /// The capability.
     pub capability: CapabilityId,
-    /// The place in its input schema, as a JSON pointer; empty for the whole.
+    /// The position in its input schema, as a JSON pointer; empty for the whole.
     pub place: String,
-    /// What became of it.
+    /// How it was written instead.
     pub text: String,
 }
 
-/// Tool definitions with what is needed to read the calls to them.
+/// Tool definitions, with what is needed to parse the calls to them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSet {
-    pub(super) format: Format,
+    pub(super) format: ToolFormat,
     pub(super) names: ToolNames,
-    pub(super) shapes: BTreeMap<CapabilityId, Shape>,
+    pub(super) shapes: BTreeMap<CapabilityId, ArgumentShape>,
     definitions: Vec<Value>,
-    notes: Vec<Note>,
+    limitations: Vec<FormatLimitation>,
 }
 
-/// What a capability's arguments look like.
+/// The shape of a capability's arguments.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct ArgumentShape {
     schema: Value,
-    /// Whether null stands for an argument that is left out.
+    /// Whether null stands for an omitted argument.
     strict: bool,
 }
 
-impl Shape {
-    /// Whether the schema speaks of this argument itself.
+impl ArgumentShape {
+    /// Whether the schema declares an argument of this name.
     pub(super) fn declares(&self, argument: &str) -> bool {
         self.schema.get("properties").is_some_and(|properties| properties.get(argument).is_some())
     }
 
-    /// Arguments as the capability's own schema means them.
-    pub(super) fn restored(&self, arguments: Map<String, Value>) -> Map<String, Value> {
+    /// The arguments in the terms of the capability's own schema.
+    pub(super) fn restore_arguments(&self, arguments: Map<String, Value>) -> Map<String, Value> {
         let mut value = Value::Object(arguments);
         if self.strict {
-            nullable::take_out(&self.schema, &self.schema, &mut value);
+            nullable::remove_placeholder_nulls(&self.schema, &self.schema, &mut value);
         }
         match value {
             Value::Object(arguments) => arguments,
@@ -76,25 +76,25 @@ impl Shape {
 impl ToolSet {
     /// Offers capabilities in a format, in their order.
     ///
-    /// The texts are the capabilities' own. Where a server wrote them, whoever offers them makes
-    /// unseen characters visible first.
+    /// The texts are the capabilities' own. For texts written by a server, the caller makes
+    /// invisible characters visible first.
     ///
     /// # Errors
-    /// [`NameError`], where two of them would have one name.
+    /// [`NameError`] when two of them would get the same name.
     pub fn new<'a>(
-        format: Format,
+        format: ToolFormat,
         capabilities: impl IntoIterator<Item = &'a Capability>,
-        offer: Offer,
+        options: ToolSetOptions,
     ) -> Result<Self, NameError> {
         let all: Vec<&Capability> = capabilities.into_iter().collect();
         let names = ToolNames::new(format, all.iter().map(|capability| capability.id()))?;
-        let (definitions, notes, shapes) = (Vec::new(), Vec::new(), BTreeMap::new());
-        let mut set = Self { format, names, shapes, definitions, notes };
+        let (definitions, limitations, shapes) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let mut set = Self { format, names, shapes, definitions, limitations };
         for capability in all {
-            set.add(capability, offer);
+            set.add(capability, options);
         }
-        if offer.cache
-            && format == Format::Anthropic
+        if options.cache
+            && format == ToolFormat::Anthropic
             && let Some(last) = set.definitions.last_mut().and_then(Value::as_object_mut)
         {
             last.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
@@ -102,32 +102,36 @@ impl ToolSet {
         Ok(set)
     }
 
-    fn add(&mut self, capability: &Capability, offer: Offer) {
+    fn add(&mut self, capability: &Capability, options: ToolSetOptions) {
         let id = capability.id();
         let declared = match capability.spec().input_schema.as_deref() {
             Some(schema @ Value::Object(_)) => schema.clone(),
             Some(_) | None => json!({ "type": "object", "additionalProperties": true }),
         };
-        let (schema, strict, places) = written(self.format, &declared, offer);
-        let notes = places.into_iter().take(MAX_NOTES);
-        self.notes.extend(notes.map(|(place, text)| Note { capability: id.clone(), place, text }));
-        self.shapes.insert(id.clone(), Shape { schema: declared, strict });
+        let (schema, strict, places) = schema_for_format(self.format, &declared, options);
+        let limitations = places.into_iter().take(MAX_LIMITATIONS);
+        self.limitations.extend(limitations.map(|(place, text)| FormatLimitation {
+            capability: id.clone(),
+            place,
+            text,
+        }));
+        self.shapes.insert(id.clone(), ArgumentShape { schema: declared, strict });
         let name = super::tool_name(self.format, id);
-        let parts = Parts { capability, name, schema, strict };
+        let parts = DefinitionParts { capability, name, schema, strict };
         self.definitions.push(parts.definition(self.format));
     }
 
-    /// The definitions, in the order in which the capabilities were given. Gemini takes them as
+    /// The definitions, in the order of the capabilities. Gemini takes them as
     /// `functionDeclarations`, the others as `tools`.
     #[must_use]
     pub fn definitions(&self) -> &[Value] {
         &self.definitions
     }
 
-    /// What the format cannot say, at most 16 remarks for each capability.
+    /// What the format cannot express, at most 16 entries for each capability.
     #[must_use]
-    pub fn notes(&self) -> &[Note] {
-        &self.notes
+    pub fn limitations(&self) -> &[FormatLimitation] {
+        &self.limitations
     }
 
     /// The names, and the way back.
@@ -138,31 +142,37 @@ impl ToolSet {
 
     /// The format.
     #[must_use]
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> ToolFormat {
         self.format
     }
 }
 
-/// A schema in the form of a format, whether that is strict, and what it could not say.
-fn written(format: Format, schema: &Value, offer: Offer) -> (Value, bool, Vec<SchemaNote>) {
+/// A schema in the format's dialect, whether that is strict, and what it could not express.
+fn schema_for_format(
+    format: ToolFormat,
+    schema: &Value,
+    options: ToolSetOptions,
+) -> (Value, bool, Vec<SchemaNote>) {
     match format {
-        Format::Mcp => (schema.clone(), false, Vec::new()),
-        Format::OpenAiResponses | Format::OpenAiChat if offer.strict => match strict(schema) {
-            Ok(strict) => (strict.schema, true, strict.left_out),
-            Err((place, what)) => {
-                (schema.clone(), false, vec![(place, format!("not strict: {what}"))])
+        ToolFormat::Mcp => (schema.clone(), false, Vec::new()),
+        ToolFormat::OpenAiResponses | ToolFormat::OpenAiChat if options.strict => {
+            match strict(schema) {
+                Ok(strict) => (strict.schema, true, strict.left_out),
+                Err((place, what)) => {
+                    (schema.clone(), false, vec![(place, format!("not strict: {what}"))])
+                }
             }
-        },
-        Format::OpenAiResponses | Format::OpenAiChat => (schema.clone(), false, Vec::new()),
-        Format::Anthropic => anthropic(schema),
-        Format::Gemini => {
+        }
+        ToolFormat::OpenAiResponses | ToolFormat::OpenAiChat => (schema.clone(), false, Vec::new()),
+        ToolFormat::Anthropic => anthropic(schema),
+        ToolFormat::Gemini => {
             let (schema, left_out) = to_gemini(schema);
             (schema, false, left_out)
         }
     }
 }
 
-/// Anthropic wants an object at the top, and no choices there.
+/// Anthropic requires an object at the top level, without choices there.
 fn anthropic(schema: &Value) -> (Value, bool, Vec<SchemaNote>) {
     let (mut out, mut left_out) = (schema.clone(), Vec::new());
     if let Some(fields) = out.as_object_mut() {

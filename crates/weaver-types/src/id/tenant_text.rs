@@ -8,8 +8,8 @@ use std::sync::Arc;
 /// The default tenant, which is the only one of most hosts.
 const LOCAL: &str = "local";
 
-/// The text of a tenant. Every stored key carries one, so the default is nothing that a copy has to
-/// count, or a comparison to look at.
+/// The text of a tenant. Every stored key carries one, so the default tenant has a variant without
+/// allocation or reference count.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum TenantText {
     /// The default; no other variant holds its text.

@@ -42,7 +42,7 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn read(value: &Value) -> JsonRows {
     let text = serde_json::to_string_pretty(value).unwrap();
-    let list = JsonRows::locate(&text).unwrap();
+    let list = JsonRows::find_list(&text).unwrap();
     let mut frame = value.clone();
     match &mut frame {
         Value::Object(fields) => {
@@ -50,7 +50,7 @@ fn read(value: &Value) -> JsonRows {
         }
         other => *other = json!([]),
     }
-    JsonRows::read(&frame, list, |row| serde_json::from_str(row).ok()).unwrap()
+    JsonRows::from_list_text(&frame, list, |row| serde_json::from_str(row).ok()).unwrap()
 }
 
 proptest! {
@@ -66,8 +66,8 @@ proptest! {
         prop_assert_eq!(list.text(), list.to_value().to_string());
         prop_assert_eq!((list.key(), list.to_value()), (None, Value::Array(rows.rows().collect())));
         let frame = rows.with_list(Vec::new());
-        prop_assert!(JsonRows::collect(&frame, rows.rows(), 0).unwrap() == rows);
-        prop_assert!(rows.is_in(&serde_json::to_string_pretty(&value).unwrap()));
+        prop_assert!(JsonRows::from_rows(&frame, rows.rows(), 0).unwrap() == rows);
+        prop_assert!(rows.equals_json(&serde_json::to_string_pretty(&value).unwrap()));
     }
 
     #[test]
@@ -83,7 +83,7 @@ fn other_forms_are_given_back() {
     let nested = |levels: usize| {
         format!(r#"[{{"a":{}{}}}]"#, "[".repeat(levels - 1), "]".repeat(levels - 1))
     };
-    assert!(JsonRows::parse(nested(MAX_LEVELS)).is_ok());
+    assert!(JsonRows::parse(nested(MAX_ROW_DEPTH)).is_ok());
     for text in [
         "[]".to_owned(),
         "[1]".to_owned(),
@@ -96,9 +96,9 @@ fn other_forms_are_given_back() {
         r#"{"a":[{}],"a":[{}]}"#.to_owned(),
         r#"{"a":[{}],"b":1,"b":1}"#.to_owned(),
         r#"{"a":[{"b":1e999}]}"#.to_owned(),
-        nested(MAX_LEVELS + 1),
+        nested(MAX_ROW_DEPTH + 1),
     ] {
-        assert_eq!(JsonRows::parse(text.clone()), Err(NotRows { text }));
+        assert_eq!(JsonRows::parse(text.clone()), Err(NotRowsError { text }));
     }
 }
 
@@ -117,6 +117,6 @@ fn what_differs_in_a_row_or_beside_the_rows_is_not_equal() {
         (r#"[{"id":1},{"id":2}]"#, false),
         ("two users", false),
     ] {
-        assert_eq!(rows.is_in(text), equal, "{text}");
+        assert_eq!(rows.equals_json(text), equal, "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The calls that tainted a label.
+//! The calls that made a label untrusted.
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -11,9 +11,10 @@ use crate::id::CallId;
 
 static NONE: BTreeSet<CallId> = BTreeSet::new();
 
-/// The calls whose output made a label untrusted, the last [`MAX_TAINTS`] that came, lowest ids
-/// first. Whoever compares two labels of a run sees so that a call tainted it in between, however many
-/// there were before. It is shared between copies of a label, which are made several times a call.
+/// The calls whose output made a label untrusted: the last [`MAX_TAINTS`] that were added, lowest
+/// ids first. The most recent calls are kept so that comparing two labels of a run shows whether a
+/// call tainted it in between, however many came before. Clones share the set, because labels are
+/// cloned several times per call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Taints(Option<Arc<BTreeSet<CallId>>>);
 
@@ -24,18 +25,19 @@ impl Taints {
         Self(None)
     }
 
-    /// True when there is none; the set that this reads as says the same.
+    /// True when no call is named; consistent with the set that it derefs to.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Adds a call, in place of another one where there are [`MAX_TAINTS`].
+    /// Adds a call, replacing another one when there are [`MAX_TAINTS`].
     pub(super) fn add(&mut self, call: &CallId) {
         self.join(&Self::from(BTreeSet::from([call.clone()])));
     }
 
-    /// Adds the calls of another set, up to [`MAX_TAINTS`] in all: those of the other set stay.
+    /// Adds the calls of another set; when there are more than [`MAX_TAINTS`], those of `other`
+    /// win.
     pub(super) fn join(&mut self, other: &Self) {
         if self.is_empty() && other.len() <= MAX_TAINTS {
             self.0.clone_from(&other.0);

@@ -1,4 +1,4 @@
-//! A batch: everything that changes in one instant.
+//! A batch: changes that are applied atomically.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,123 +12,125 @@ use crate::time::Timestamp;
 pub const MAX_PAYLOAD: usize = 256 * 1024;
 /// The most events in one batch.
 pub const MAX_BATCH_EVENTS: usize = 1024;
-/// The most events of which one batch prunes the payloads.
+/// The most events whose payloads one batch prunes.
 pub const MAX_BATCH_PRUNE: usize = 1024;
 
-/// When a commit counts as done.
+/// How durable a commit must be before it counts as done.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// It survives the death of the process, not necessarily of the machine.
+    /// It survives a crash of the process, not necessarily of the machine.
     #[default]
     Os,
     /// It is synced to disk.
     Disk,
 }
 
-/// A guard: the batch applies only if the record stands at this version.
+/// A precondition: the batch applies only if the record has this version.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expect {
+pub struct VersionGuard {
     /// The record.
     pub key: RecordKey,
-    /// Its version; `None` for "does not exist".
+    /// Its expected version; `None` for "does not exist".
     pub version: Option<u64>,
 }
 
-/// Moves a counter, and fails the batch if it would leave its bounds. A counter that does not
-/// exist stands at zero. Its record holds the decimal number as text.
+/// Adds to a counter, and fails the batch if the result is out of bounds. A missing counter counts
+/// as zero. Its record holds the decimal number as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Add {
+pub struct CounterChange {
     /// The counter.
     pub key: RecordKey,
-    /// By how much.
+    /// The amount to add.
     pub delta: i64,
-    /// Least value after.
+    /// The least allowed result.
     pub min: i64,
-    /// Greatest value after.
+    /// The greatest allowed result.
     pub max: i64,
 }
 
-/// Writes a record; its version grows by one, starting at 1.
+/// Writes a record and increments its version, which starts at 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Put {
+pub struct RecordWrite {
     /// The record.
     pub key: RecordKey,
-    /// Its value: a versioned canonical JSON form of its owner.
+    /// Its value: canonical JSON in a versioned form of the owning crate.
     pub value: Vec<u8>,
-    /// When the store may forget it; `None` keeps it.
+    /// When the store may drop it; `None` keeps it.
     pub expires_at: Option<Timestamp>,
 }
 
-/// Writes a record that stands at this version: a guard and a write under one key.
+/// Writes a record that must have the given version: guard and write in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replace {
-    /// The record after.
-    pub put: Put,
-    /// Its version before; `None` for "does not exist".
+pub struct GuardedWrite {
+    /// The record to write.
+    pub put: RecordWrite,
+    /// Its version before the write; `None` for "does not exist".
     pub version: Option<u64>,
 }
 
-/// Says that a record names a blob: the store keeps the blob as long as the record stands, and may
-/// sweep blobs that no record names. The blob is written before the batch, by the same process.
+/// Declares that a record refers to a blob. The store keeps the blob as long as the record exists,
+/// and may sweep blobs without a reference. The blob is written before the batch, by the same
+/// process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlobUse {
-    /// The record; the same batch writes it. Written again, it names what that batch says.
+pub struct BlobReference {
+    /// The record, which the same batch writes. The next write of that record replaces its
+    /// references.
     pub key: RecordKey,
     /// The blob.
     pub blob: BlobId,
 }
 
-/// An event to append. Its payload is canonical JSON and holds nothing unredacted.
+/// An event to append. Its payload is canonical JSON without anything unredacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
     /// What happened.
     pub kind: EventKind,
-    /// When; the ledger moves it up to its own highest time if it lies before.
+    /// Its time; if earlier than the latest time in the ledger, the ledger moves it up to that.
     pub at: Timestamp,
-    /// In which run.
+    /// Its run.
     pub run: Option<RunId>,
-    /// In which call.
+    /// Its call.
     pub call: Option<CallId>,
     /// Canonical JSON, at most [`MAX_PAYLOAD`] bytes.
     pub payload: RecordBytes,
 }
 
-/// Everything that changes in one instant: applied whole, or not at all.
+/// Changes that are applied atomically: all of them or none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Batch {
-    /// Guards, beside those of `replace`.
-    pub expect: Vec<Expect>,
+    /// Guards, in addition to those of `replace`.
+    pub expect: Vec<VersionGuard>,
     /// Counters.
-    pub add: Vec<Add>,
-    /// Records to write in place of one of a known version.
-    pub replace: Vec<Replace>,
-    /// Records to write, whatever stands there.
-    pub put: Vec<Put>,
-    /// Which of the records to write name which blobs.
-    pub blobs: Vec<BlobUse>,
-    /// Records to remove; removing what does not exist is no error.
+    pub add: Vec<CounterChange>,
+    /// Records to write if they have a known version.
+    pub replace: Vec<GuardedWrite>,
+    /// Records to write unconditionally.
+    pub put: Vec<RecordWrite>,
+    /// Which of the written records refer to which blobs.
+    pub blobs: Vec<BlobReference>,
+    /// Records to delete; deleting a missing record is not an error.
     pub delete: Vec<RecordKey>,
     /// Events to append, in this order.
     pub events: Vec<NewEvent>,
-    /// Sequence numbers of earlier events whose payload and salt are removed for good, at most
-    /// [`MAX_BATCH_PRUNE`]. The same batch appends an event of the kind
-    /// [`EventKind::Pruned`] that names exactly these. Headers stay, and so do all proofs.
+    /// Sequence numbers of earlier events whose payload and salt are removed permanently, at most
+    /// [`MAX_BATCH_PRUNE`]. The same batch must append an event of kind [`EventKind::Pruned`] that
+    /// names exactly these. Headers stay, so all proofs stay valid.
     pub prune: Vec<u64>,
-    /// When it counts as done.
+    /// When the commit counts as done.
     pub durability: Durability,
 }
 
 impl Batch {
-    /// A batch with nothing in it.
+    /// An empty batch.
     #[must_use]
     pub fn new(durability: Durability) -> Self {
         Self { durability, ..Self::default() }
     }
 
-    /// Both as one; the stricter durability wins.
+    /// Joins two batches; the stricter durability wins.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         self.expect.extend(other.expect);
@@ -143,28 +145,29 @@ impl Batch {
         self
     }
 
-    /// The same with one more event.
+    /// Adds an event.
     #[must_use]
     pub fn with_event(mut self, event: NewEvent) -> Self {
         self.events.push(event);
         self
     }
 
-    /// The same with a record that must not exist yet.
+    /// Adds a record that must not exist yet.
     #[must_use]
     pub fn create(mut self, key: RecordKey, value: Vec<u8>, expires_at: Option<Timestamp>) -> Self {
-        self.replace.push(Replace { put: Put { key, value, expires_at }, version: None });
+        self.replace
+            .push(GuardedWrite { put: RecordWrite { key, value, expires_at }, version: None });
         self
     }
 
-    /// All guards, each with the version that it asks for.
+    /// All guards with their expected versions.
     pub fn guards(&self) -> impl Iterator<Item = (&RecordKey, Option<u64>)> {
         let replace = self.replace.iter().map(|replace| (&replace.put.key, replace.version));
         replace.chain(self.expect.iter().map(|expect| (&expect.key, expect.version)))
     }
 
     /// All records to write, in the order in which they are written.
-    pub fn puts(&self) -> impl Iterator<Item = &Put> {
+    pub fn puts(&self) -> impl Iterator<Item = &RecordWrite> {
         self.replace.iter().map(|replace| &replace.put).chain(&self.put)
     }
 }

@@ -1,4 +1,4 @@
-//! The blob port: large bytes, named by a keyed digest of their content.
+//! The blob port: large values, named by a keyed digest of their content.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::digest::Digest;
 pub const MAX_BLOB: usize = 64 * 1024 * 1024;
 
 /// The name of a blob: a digest of its content under the store's own key, so that nobody without
-/// the key can confirm a guess at the content.
+/// the key can confirm a guess about the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BlobId(pub Digest);
@@ -22,22 +22,22 @@ impl fmt::Display for BlobId {
     }
 }
 
-/// Where large bytes lie. A blob is written before the batch that names it, see
-/// [`BlobUse`](super::BlobUse).
+/// Stores large values. A blob is written before the batch that refers to it, see
+/// [`BlobReference`](super::BlobReference).
 pub trait BlobStore: Send + Sync {
-    /// Stores bytes and names them. The same bytes have the same name.
+    /// Stores bytes and returns their name. Equal bytes have equal names.
     ///
     /// # Errors
     /// [`LedgerError`], when they are larger than [`MAX_BLOB`] or cannot be written.
     fn put(&self, bytes: &[u8]) -> Result<BlobId, LedgerError>;
 
-    /// Reads bytes; `None` when there are none of that name.
+    /// Reads a blob; `None` when there is none of that name.
     ///
     /// # Errors
-    /// [`LedgerError`], when they cannot be read or are not what was written.
+    /// [`LedgerError`], when it cannot be read or does not match its name.
     fn get(&self, id: &BlobId) -> Result<Option<Vec<u8>>, LedgerError>;
 
-    /// Removes bytes; removing what is not there is no error.
+    /// Removes a blob; removing a missing one is not an error.
     ///
     /// # Errors
     /// [`LedgerError`], when they cannot be removed.

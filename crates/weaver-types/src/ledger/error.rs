@@ -1,13 +1,13 @@
-//! Why the ledger refused.
+//! Errors of the ledger.
 
 use super::RecordKey;
 
-/// Why the ledger refused. A fatal error means that this ledger takes nothing any more until it
+/// Why the ledger refused or failed. After a fatal error the ledger accepts nothing more until it
 /// is opened again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
-    /// A guard did not hold; nothing was applied.
+    /// A guard failed; nothing was applied.
     #[error("record {key} is not at the expected version; read it again and repeat")]
     Conflict {
         /// The record.
@@ -19,17 +19,17 @@ pub enum LedgerError {
         /// The counter.
         key: RecordKey,
     },
-    /// Other processes kept the file for too long; nothing was applied.
+    /// Other processes held the file for too long; nothing was applied.
     #[error(
         "{path} was kept by other processes for {waited_ms} ms; nothing was applied, try again"
     )]
     Busy {
         /// The file.
         path: String,
-        /// How long was waited, in milliseconds.
+        /// How long the ledger waited, in milliseconds.
         waited_ms: u64,
     },
-    /// A payload that must be kept; nothing was applied.
+    /// The batch prunes a payload that must be kept; nothing was applied.
     #[error("the payload of event {seq} is kept: {why}")]
     Kept {
         /// The event.
@@ -37,31 +37,31 @@ pub enum LedgerError {
         /// Why.
         why: String,
     },
-    /// The batch breaks a limit of its form; nothing was applied.
+    /// The batch is malformed or exceeds a limit; nothing was applied.
     #[error("the batch is malformed: {0}")]
     Malformed(String),
-    /// There is no room for the batch at this moment; nothing was applied.
+    /// There is temporarily no room for the batch; nothing was applied.
     #[error("the ledger is full for now: {0}; nothing was applied, try again later")]
     Full(String),
-    /// Another process writes this ledger.
+    /// Another process has the ledger open for writing.
     #[error("{path} is in use by {holder}; stop it, or read with `weaver trace`")]
     Locked {
-        /// The ledger.
+        /// The path of the ledger.
         path: String,
-        /// Who holds it.
+        /// The process that holds it.
         holder: String,
     },
-    /// A stored form is newer than this build.
+    /// A stored form is newer than this build understands.
     #[error("{what} has version {found}, this build knows up to {known}; use a newer build")]
     Newer {
         /// What was read.
         what: String,
         /// Its version.
         found: u64,
-        /// The newest known.
+        /// The newest version this build understands.
         known: u64,
     },
-    /// What is stored cannot be what was written.
+    /// The stored data cannot be what was written.
     #[error("the ledger is damaged: {0}")]
     Damaged(String),
     /// A write or sync failed; the ledger is closed.
@@ -93,7 +93,7 @@ impl LedgerError {
         }
     }
 
-    /// True when the batch alone was refused and the ledger goes on.
+    /// True when only this batch was refused and the ledger continues.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         matches!(

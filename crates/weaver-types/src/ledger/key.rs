@@ -1,4 +1,4 @@
-//! Keys of records, and the namespaces with their owners.
+//! Keys of records, and their namespaces with owners.
 
 use std::fmt;
 use std::sync::Arc;
@@ -94,14 +94,14 @@ impl fmt::Display for Namespace {
     }
 }
 
-/// The key of a record.
+/// The key of a record: tenant, namespace and id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordKey {
-    /// Whose record.
+    /// The tenant that owns the record.
     pub tenant: Tenant,
-    /// What kind.
+    /// The kind of record.
     pub namespace: Namespace,
-    /// Which one; at most 512 bytes. It is shared between copies of a key, of which a batch has many.
+    /// The id within the namespace, at most 512 bytes. Clones of a key share it.
     pub id: Arc<str>,
 }
 

@@ -1,32 +1,32 @@
-//! The port itself, and what reading gives.
+//! The ledger trait, and the values that reading returns.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Batch, Durability, LedgerError, Namespace, RecordKey, Ticket};
+use super::{Batch, CommitTicket, Durability, LedgerError, Namespace, RecordKey};
 use crate::digest::Digest;
 use crate::id::{LogId, Tenant};
 
-/// The most that one page of records or events holds.
+/// The most records or events on one page.
 pub const MAX_PAGE: usize = 1_000;
 
-/// The head of the log: its size and the root of its Merkle tree (RFC 9162).
+/// The tree head of a log: its size and the root of its Merkle tree (RFC 9162).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Head {
+pub struct TreeHead {
     /// Which log.
     pub log: LogId,
     /// How many events.
     pub size: u64,
-    /// The root over them.
+    /// The root hash over them.
     pub root: Digest,
 }
 
 /// A stored record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Grows by one with each write.
+    /// Incremented by each write.
     pub version: u64,
     /// Its value.
     pub value: Vec<u8>,
@@ -35,27 +35,28 @@ pub struct Record {
 /// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredEvent {
-    /// Its place in the log, from 0.
+    /// Its sequence number, from 0.
     pub seq: u64,
-    /// The canonical header; its leaf hash stands in the tree.
+    /// The canonical header; its hash is a leaf of the Merkle tree.
     pub header: Vec<u8>,
-    /// The salt of the payload's commitment; `None` when pruned.
+    /// The salt of the payload's commitment; `None` after pruning.
     pub salt: Option<Vec<u8>>,
-    /// The payload; `None` when pruned.
+    /// The payload; `None` after pruning.
     pub payload: Option<Vec<u8>>,
-    /// How safe it was when it was acknowledged.
+    /// How durable it was when it was acknowledged.
     pub durability: Durability,
 }
 
-/// The append-only log and the small records that change with it.
+/// An append-only log, and the small records that change together with it.
 pub trait Ledger: Send + Sync {
-    /// Applies a batch, which is shared with whoever may have to submit it once more. The ticket is
-    /// done when the batch's durability is reached. A batch that need not be synced may be begun only
-    /// once somebody waits for its ticket, or drops it; the thread that waits may do the work.
-    fn submit(&self, batch: Arc<Batch>) -> Ticket;
+    /// Submits a batch, which is shared so that the caller can submit it again. The ticket
+    /// completes when the batch's durability is reached. A batch that need not be synced may be
+    /// started only when somebody waits for its ticket or drops it; the waiting thread may do the
+    /// work.
+    fn submit(&self, batch: Arc<Batch>) -> CommitTicket;
 
-    /// Applies a batch that nobody else needs.
-    fn commit(&self, batch: Batch) -> Ticket {
+    /// Submits a batch that the caller does not need any more.
+    fn commit(&self, batch: Batch) -> CommitTicket {
         self.submit(Arc::new(batch))
     }
 
@@ -87,15 +88,16 @@ pub trait Ledger: Send + Sync {
     ///
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
-    fn head(&self) -> Result<Head, LedgerError>;
+    fn head(&self) -> Result<TreeHead, LedgerError>;
 
     /// The head up to which events are known to be synced: nothing before it is lost with the
-    /// machine. It moves when a batch with [`Durability::Disk`] is done, and may move by itself.
+    /// machine. It advances when a batch with [`Durability::Disk`] completes, and possibly at other
+    /// times.
     ///
-    /// A [`Batch`] with nothing in it but [`Durability::Disk`] is a barrier: when its ticket is
-    /// done, everything committed before it is synced, and the head of its receipt is one that is.
+    /// An empty [`Batch`] with [`Durability::Disk`] is a barrier: when its ticket completes,
+    /// everything committed before it is synced, and the head of its receipt is a synced one.
     ///
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
-    fn synced_head(&self) -> Result<Head, LedgerError>;
+    fn synced_head(&self) -> Result<TreeHead, LedgerError>;
 }

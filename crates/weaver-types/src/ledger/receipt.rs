@@ -1,85 +1,85 @@
-//! Receipts: what a commit gives back.
+//! Receipts: the result of a commit.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Durability, Head};
+use super::{Durability, TreeHead};
 use crate::time::Timestamp;
 
-/// What a commit gives back.
+/// The result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
+pub struct CommitReceipt {
     /// The sequence number of the batch's first event; `None` without events.
     pub first_seq: Option<u64>,
-    /// The time the ledger gave the events.
+    /// The time that the ledger assigned to the events.
     pub at: Timestamp,
-    /// How safe it is.
+    /// The durability that was reached.
     pub durability: Durability,
-    /// The head right after this batch's group.
-    pub head: HeadAfter,
+    /// The head right after this batch's commit group.
+    pub head: LazyTreeHead,
 }
 
-/// Gives the head of a log at a size that it has or had.
-pub type Heads = Arc<dyn Fn(u64) -> Head + Send + Sync>;
+/// Computes the head of a log at a size that it has or had.
+pub type HeadSource = Arc<dyn Fn(u64) -> TreeHead + Send + Sync>;
 
-/// The head right after a batch. It is fixed from the start; its root takes some hashes, and a
-/// ledger may leave them to whoever asks for it first.
+/// The head right after a batch. Its value is fixed from the start, but computing the root takes
+/// several hashes, so a ledger may defer that to the first caller who asks.
 #[derive(Clone)]
-pub struct HeadAfter(Root);
+pub struct LazyTreeHead(HeadState);
 
 #[derive(Clone)]
-enum Root {
-    Known(Head),
-    Later { size: u64, heads: Heads },
+enum HeadState {
+    Known(TreeHead),
+    Deferred { size: u64, heads: HeadSource },
 }
 
-impl HeadAfter {
-    /// A head whose root is computed when it is asked for. `heads` gives the same each time.
+impl LazyTreeHead {
+    /// A head whose root is computed on demand. `heads` must return the same value every time.
     #[must_use]
-    pub fn later(size: u64, heads: Heads) -> Self {
-        Self(Root::Later { size, heads })
+    pub fn lazy(size: u64, heads: HeadSource) -> Self {
+        Self(HeadState::Deferred { size, heads })
     }
 
-    /// How many events the log has after it.
+    /// The number of events in the log at this head.
     #[must_use]
     pub fn size(&self) -> u64 {
         match &self.0 {
-            Root::Known(head) => head.size,
-            Root::Later { size, .. } => *size,
+            HeadState::Known(head) => head.size,
+            HeadState::Deferred { size, .. } => *size,
         }
     }
 
     /// The head itself.
     #[must_use]
-    pub fn head(&self) -> Head {
+    pub fn head(&self) -> TreeHead {
         match &self.0 {
-            Root::Known(head) => head.clone(),
-            Root::Later { size, heads } => heads(*size),
+            HeadState::Known(head) => head.clone(),
+            HeadState::Deferred { size, heads } => heads(*size),
         }
     }
 }
 
-impl From<Head> for HeadAfter {
-    fn from(head: Head) -> Self {
-        Self(Root::Known(head))
+impl From<TreeHead> for LazyTreeHead {
+    fn from(head: TreeHead) -> Self {
+        Self(HeadState::Known(head))
     }
 }
 
-impl PartialEq for HeadAfter {
+impl PartialEq for LazyTreeHead {
     fn eq(&self, other: &Self) -> bool {
         self.head() == other.head()
     }
 }
 
-impl Eq for HeadAfter {}
+impl Eq for LazyTreeHead {}
 
-impl PartialEq<Head> for HeadAfter {
-    fn eq(&self, other: &Head) -> bool {
+impl PartialEq<TreeHead> for LazyTreeHead {
+    fn eq(&self, other: &TreeHead) -> bool {
         self.head() == *other
     }
 }
 
-impl fmt::Debug for HeadAfter {
+impl fmt::Debug for LazyTreeHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.head().fmt(f)
     }
@@ -95,15 +95,15 @@ mod tests {
     fn a_head_is_the_same_whether_it_was_known_or_is_computed() {
         let log = LogId::parse("log_1").unwrap();
         let root = Digest::from_bytes([7; 32]);
-        let head = move |size| Head { log: log.clone(), size, root };
-        let known = HeadAfter::from(head(3));
-        let later = HeadAfter::later(3, Arc::new(head));
+        let head = move |size| TreeHead { log: log.clone(), size, root };
+        let known = LazyTreeHead::from(head(3));
+        let later = LazyTreeHead::lazy(3, Arc::new(head));
         assert_eq!(known, later);
         assert_eq!((known.size(), later.size()), (3, 3));
         assert_eq!(later, known.head());
         assert_eq!(format!("{later:?}"), format!("{known:?}"));
         let root = Digest::from_bytes([8; 32]);
-        let other = HeadAfter::later(3, Arc::new(move |_| Head { root, ..known.head() }));
+        let other = LazyTreeHead::lazy(3, Arc::new(move |_| TreeHead { root, ..known.head() }));
         assert_ne!(other, later);
     }
 }

@@ -1,13 +1,12 @@
-//! The record port: the small records of a ledger, without a log.
+//! The record port: the records of a ledger without a log.
 
 use super::{Batch, LedgerError, Namespace, Record, RecordKey};
 use crate::id::Tenant;
 
-/// Records that change together. Durable memory lies in one, in a file of its own.
+/// Records that change together. Durable memory uses one, in a file of its own.
 pub trait RecordStore: Send + Sync {
-    /// Applies the guards, counters, writes and removals of a batch, whole or not at all, and
-    /// returns when its durability is reached. A batch with events, pruning or uses of blobs is
-    /// refused.
+    /// Applies the guards, counters, writes and deletions of a batch atomically, and returns when
+    /// its durability is reached. A batch with events, pruning or blob references is refused.
     ///
     /// # Errors
     /// [`LedgerError`]; nothing was applied when it is a refusal.

@@ -1,4 +1,4 @@
-//! Tickets: the promise of a commit, to be awaited or waited for.
+//! Tickets: a commit in progress, which can be awaited or blocked on.
 
 use std::fmt;
 use std::future::Future;
@@ -7,10 +7,10 @@ use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Waker};
 
 use super::sync::{Arc, Condvar, Mutex};
-use super::{LedgerError, Receipt};
+use super::{CommitReceipt, LedgerError};
 
 #[derive(Debug)]
-struct SharedSlot {
+struct SharedResult {
     slot: Mutex<Slot>,
     done: Condvar,
 }
@@ -19,34 +19,35 @@ struct SharedSlot {
 struct Slot {
     result: Option<Outcome>,
     waker: Option<Waker>,
-    /// True when a thread sleeps: waking one is a call to the system, so nobody is woken in vain.
-    asleep: bool,
+    /// True while a thread sleeps on the condition variable. Without a sleeper the system call that
+    /// wakes one is skipped.
+    is_thread_waiting: bool,
 }
 
-type Outcome = Result<Receipt, LedgerError>;
+type Outcome = Result<CommitReceipt, LedgerError>;
 
-/// A commit under way. Dropping it does not take the commit back.
+/// A commit in progress. Dropping the ticket does not cancel the commit.
 #[derive(Debug)]
 #[must_use = "a batch counts only when its ticket is done"]
-pub struct Ticket {
+pub struct CommitTicket {
     state: State,
-    /// Until somebody waits for the ticket.
+    /// Who leads the commit; taken by the first caller that waits.
     leader: Option<StdArc<dyn CommitLeader>>,
 }
 
-/// Lets a caller who waits commit the group that its batch is in, so that no other thread has to be
-/// woken for it, and wake the caller in turn. Leader and followers are those of group commit: the
-/// caller that finds the log idle writes for all that wait.
+/// Lets a waiting caller commit the group that contains its batch, so that no other thread has to
+/// be woken. This is the leader and follower scheme of group commit: the caller that finds the log
+/// idle writes for all that are waiting.
 pub trait CommitLeader: fmt::Debug + Send + Sync {
-    /// A caller waits on this thread: commits what waits, or makes sure that somebody else does.
+    /// A caller waits on this thread: commit the waiting batches, or make sure that another thread
+    /// does.
     fn lead(&self);
 
-    /// Nobody waited for the ticket before it was dropped: makes sure that somebody else commits
-    /// what waits.
+    /// The ticket was dropped before anybody waited: make sure that another thread commits the
+    /// waiting batches.
     fn hand_over(&self);
 
-    /// Nobody waits for the batch: it may be committed with whatever comes next, and is soon where
-    /// nothing comes.
+    /// Nobody waits for the batch: commit it with the next group, or soon if no group comes.
     fn defer(&self) {
         self.hand_over();
     }
@@ -54,26 +55,26 @@ pub trait CommitLeader: fmt::Debug + Send + Sync {
 
 #[derive(Debug)]
 enum State {
-    /// Done from the start; `None` once it was taken.
+    /// Complete from the start; `None` once the result was taken.
     Ready(Option<Outcome>),
-    Pending(Arc<SharedSlot>),
+    Pending(Arc<SharedResult>),
 }
 
-/// The other end of a ticket. Dropped without [`Completer::complete`], it reports
+/// The producer side of a ticket. Dropping it without [`CommitCompleter::complete`] reports
 /// [`LedgerError::Closed`].
 #[derive(Debug)]
-pub struct Completer(Option<Arc<SharedSlot>>);
+pub struct CommitCompleter(Option<Arc<SharedResult>>);
 
-impl Ticket {
-    /// A ticket and its other end.
-    pub fn pair() -> (Self, Completer) {
+impl CommitTicket {
+    /// A ticket and its producer side.
+    pub fn pair() -> (Self, CommitCompleter) {
         let shared =
-            Arc::new(SharedSlot { slot: Mutex::new(Slot::default()), done: Condvar::new() });
-        (Self::in_state(State::Pending(Arc::clone(&shared))), Completer(Some(shared)))
+            Arc::new(SharedResult { slot: Mutex::new(Slot::default()), done: Condvar::new() });
+        (Self::in_state(State::Pending(Arc::clone(&shared))), CommitCompleter(Some(shared)))
     }
 
-    /// A ticket that is done.
-    pub fn ready(result: Result<Receipt, LedgerError>) -> Self {
+    /// A ticket that is already complete.
+    pub fn ready(result: Result<CommitReceipt, LedgerError>) -> Self {
         Self::in_state(State::Ready(Some(result)))
     }
 
@@ -81,23 +82,23 @@ impl Ticket {
         Self { state, leader: None }
     }
 
-    /// The same ticket; whoever waits for it first leads the commit. Until then nobody has to have
-    /// begun with it. A ticket that is done needs no leader.
-    pub fn led_by(mut self, leader: StdArc<dyn CommitLeader>) -> Self {
+    /// Sets the leader of the commit: the first caller that waits for the ticket runs it. Until
+    /// then the commit need not have started. A complete ticket needs no leader.
+    pub fn with_leader(mut self, leader: StdArc<dyn CommitLeader>) -> Self {
         if matches!(self.state, State::Pending(_)) {
             self.leader = Some(leader);
         }
         self
     }
 
-    fn lead(&mut self) {
+    fn lead_commit(&mut self) {
         if let Some(leader) = self.leader.take() {
             leader.lead();
         }
     }
 
-    /// Leaves the batch to the next commit: nobody begins one for it alone. What comes of it is
-    /// asked for by [`Ticket::try_take`].
+    /// Leaves the batch to the next commit, without starting one for it alone.
+    /// [`CommitTicket::try_take`] returns the result later.
     pub fn defer(mut self) -> Self {
         if let Some(leader) = self.leader.take() {
             leader.defer();
@@ -105,7 +106,7 @@ impl Ticket {
         self
     }
 
-    /// Whether the commit is done.
+    /// Whether the commit is complete.
     pub fn is_done(&self) -> bool {
         match &self.state {
             State::Ready(_) => true,
@@ -113,8 +114,8 @@ impl Ticket {
         }
     }
 
-    /// What came of the commit, where it is done; given once.
-    pub fn try_take(&mut self) -> Option<Result<Receipt, LedgerError>> {
+    /// The result, if the commit is complete; returned only once.
+    pub fn try_take(&mut self) -> Option<Result<CommitReceipt, LedgerError>> {
         match &mut self.state {
             State::Ready(result) => result.take(),
             State::Pending(shared) => match shared.slot.lock() {
@@ -124,12 +125,12 @@ impl Ticket {
         }
     }
 
-    /// Blocks this thread until the commit is done.
+    /// Blocks this thread until the commit is complete.
     ///
     /// # Errors
     /// What the ledger reported.
-    pub fn wait(mut self) -> Result<Receipt, LedgerError> {
-        self.lead();
+    pub fn wait(mut self) -> Result<CommitReceipt, LedgerError> {
+        self.lead_commit();
         let shared = match &mut self.state {
             State::Ready(result) => return result.take().unwrap_or(Err(LedgerError::Closed)),
             State::Pending(shared) => shared,
@@ -139,18 +140,18 @@ impl Ticket {
             if let Some(result) = slot.result.take() {
                 return result;
             }
-            slot.asleep = true;
+            slot.is_thread_waiting = true;
             slot = shared.done.wait(slot).map_err(|_| LedgerError::Closed)?;
         }
     }
 }
 
-impl Future for Ticket {
-    type Output = Result<Receipt, LedgerError>;
+impl Future for CommitTicket {
+    type Output = Result<CommitReceipt, LedgerError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let ticket = self.get_mut();
-        ticket.lead();
+        ticket.lead_commit();
         let shared = match &mut ticket.state {
             State::Ready(result) => {
                 return match result.take() {
@@ -173,7 +174,7 @@ impl Future for Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for CommitTicket {
     fn drop(&mut self) {
         if let Some(leader) = self.leader.take() {
             leader.hand_over();
@@ -181,22 +182,22 @@ impl Drop for Ticket {
     }
 }
 
-impl Completer {
-    /// Ends the ticket.
-    pub fn complete(mut self, result: Result<Receipt, LedgerError>) {
-        self.settle(result);
+impl CommitCompleter {
+    /// Completes the ticket.
+    pub fn complete(mut self, result: Result<CommitReceipt, LedgerError>) {
+        self.deliver(result);
     }
 
-    fn settle(&mut self, result: Result<Receipt, LedgerError>) {
+    fn deliver(&mut self, result: Result<CommitReceipt, LedgerError>) {
         let Some(shared) = self.0.take() else { return };
-        let (waker, asleep) = match shared.slot.lock() {
+        let (waker, is_thread_waiting) = match shared.slot.lock() {
             Ok(mut slot) => {
                 slot.result = Some(result);
-                (slot.waker.take(), slot.asleep)
+                (slot.waker.take(), slot.is_thread_waiting)
             }
             Err(_) => (None, true),
         };
-        if asleep {
+        if is_thread_waiting {
             shared.done.notify_all();
         }
         if let Some(waker) = waker {
@@ -205,8 +206,8 @@ impl Completer {
     }
 }
 
-impl Drop for Completer {
+impl Drop for CommitCompleter {
     fn drop(&mut self) {
-        self.settle(Err(LedgerError::Closed));
+        self.deliver(Err(LedgerError::Closed));
     }
 }

@@ -1,68 +1,68 @@
-//! The detached envelope that stands beside a signed document.
+//! The detached envelope next to a signed document.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
-use super::key::{decode, encode};
+use super::key::{decode_base64, encode_base64};
 use super::{PublicKey, SIGNATURE_BYTES, SignatureError, SigningKey};
 use crate::canonical::{self, Profile};
-use crate::digest::{Digest, Tag};
+use crate::digest::{Digest, DomainTag};
 use crate::id::KeyId;
 
-/// The newest envelope version that this build reads, and the one it writes.
+/// The envelope version that this build writes, and the newest that it reads.
 pub const VERSION: u64 = 1;
 /// The one signature algorithm.
 pub const ALGORITHM: &str = "ed25519";
-/// How much of an envelope's text an error repeats, in characters.
+/// How much of an envelope's text an error quotes, in characters.
 const MAX_REPEATED: usize = 160;
 
-/// What an envelope signs.
+/// The kind of document that an envelope signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Kind {
+pub enum DocumentKind {
     /// Rules, principals and trusted hosts.
     Policy,
-    /// What the operator says of each capability.
+    /// The operator's statements about each capability.
     Contracts,
     /// Approvers, their authority and their keys.
     Keys,
-    /// What an approver says to one request.
+    /// An approver's answer to one request.
     Resolution,
     /// An approval given in advance.
     Standing,
     /// A confirmation or revocation by an operator.
     OperatorWord,
-    /// A run of the log as the public contract `TraceBundle`.
+    /// A run of the log, as the public contract `TraceBundle`.
     Bundle,
 }
 
-impl Kind {
+impl DocumentKind {
     /// The domain tag under which a document of this kind is hashed.
     #[must_use]
-    pub fn tag(self) -> Tag {
+    pub fn tag(self) -> DomainTag {
         match self {
-            Self::Policy => Tag::POLICY,
-            Self::Contracts => Tag::CONTRACTS,
-            Self::Keys => Tag::KEYS,
-            Self::Resolution => Tag::RESOLUTION,
-            Self::Standing => Tag::STANDING,
-            Self::OperatorWord => Tag::OPERATOR_WORD,
-            Self::Bundle => Tag::BUNDLE,
+            Self::Policy => DomainTag::POLICY,
+            Self::Contracts => DomainTag::CONTRACTS,
+            Self::Keys => DomainTag::KEYS,
+            Self::Resolution => DomainTag::RESOLUTION,
+            Self::Standing => DomainTag::STANDING,
+            Self::OperatorWord => DomainTag::OPERATOR_WORD,
+            Self::Bundle => DomainTag::BUNDLE,
         }
     }
 
-    /// The digest of a document: `document` is the canonical JSON, under
-    /// [`Profile::Document`](crate::canonical::Profile::Document), of what its TOML file says. So
-    /// comments, blanks and the order of keys are not covered; every value is.
+    /// The digest of a document. `document` is the canonical JSON, under
+    /// [`Profile::Document`](crate::canonical::Profile::Document), of the content of its TOML file.
+    /// So comments, white space and key order are not covered; every value is.
     #[must_use]
     pub fn digest(self, document: &[u8]) -> Digest {
         Digest::of(self.tag(), document)
     }
 
-    /// The kind as envelopes write it.
+    /// The name of the kind in envelopes.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -77,13 +77,13 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for DocumentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// A detached signature with all that it binds.
+/// A detached signature and the fields that it covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Envelope {
     #[serde(flatten)]
@@ -96,19 +96,19 @@ pub struct Envelope {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct SignedFields {
     v: u64,
-    kind: Kind,
+    kind: DocumentKind,
     digest: Digest,
     key: KeyId,
     alg: String,
     signed_at: i64,
 }
 
-/// What an envelope looks like on disk.
+/// The JSON form of an envelope on disk.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wire {
+struct EnvelopeJson {
     v: u64,
-    kind: Kind,
+    kind: DocumentKind,
     digest: Digest,
     key: KeyId,
     alg: String,
@@ -123,7 +123,7 @@ impl Envelope {
     ///
     /// [`SignatureError::Json`] when `signed_at` lies beyond ±2^53.
     pub fn sign(
-        kind: Kind,
+        kind: DocumentKind,
         digest: Digest,
         key: KeyId,
         signer: &SigningKey,
@@ -131,11 +131,11 @@ impl Envelope {
     ) -> Result<Self, SignatureError> {
         let alg = ALGORITHM.to_owned();
         let signed = SignedFields { v: VERSION, kind, digest, key, alg, signed_at };
-        let signature = encode(&signer.sign(Tag::SIGNATURE, &signed.message()?));
+        let signature = encode_base64(&signer.sign(DomainTag::SIGNATURE, &signed.message()?));
         Ok(Self { signed, signature })
     }
 
-    /// Reads an envelope. It is not verified yet.
+    /// Parses an envelope, without verifying it.
     ///
     /// # Errors
     ///
@@ -154,14 +154,15 @@ impl Envelope {
             Some(VERSION) => {}
             _ => return Err(SignatureError::Field { field: format!("`v` is not {VERSION}") }),
         }
-        let wire: Wire = serde_json::from_value(value).map_err(|e| SignatureError::Field {
-            field: e.to_string().escape_debug().take(MAX_REPEATED).collect(),
-        })?;
-        let Wire { v, kind, digest, key, alg, signed_at, signature } = wire;
+        let wire: EnvelopeJson =
+            serde_json::from_value(value).map_err(|e| SignatureError::Field {
+                field: e.to_string().escape_debug().take(MAX_REPEATED).collect(),
+            })?;
+        let EnvelopeJson { v, kind, digest, key, alg, signed_at, signature } = wire;
         Ok(Self { signed: SignedFields { v, kind, digest, key, alg, signed_at }, signature })
     }
 
-    /// Checks that this envelope signs that document of that kind under that key.
+    /// Verifies that this envelope signs that document of that kind with that key.
     ///
     /// # Errors
     ///
@@ -169,7 +170,7 @@ impl Envelope {
     /// mismatch, encoding, invalid.
     pub fn verify(
         &self,
-        kind: Kind,
+        kind: DocumentKind,
         digest: Digest,
         key: &PublicKey,
     ) -> Result<(), SignatureError> {
@@ -186,34 +187,34 @@ impl Envelope {
         if *signed != digest {
             return Err(SignatureError::DigestMismatch);
         }
-        let signature: [u8; SIGNATURE_BYTES] = decode(&self.signature, "signature")?;
-        key.verify(Tag::SIGNATURE, &self.signed.message()?, &signature)
+        let signature: [u8; SIGNATURE_BYTES] = decode_base64(&self.signature, "signature")?;
+        key.verify(DomainTag::SIGNATURE, &self.signed.message()?, &signature)
     }
 
-    /// The envelope as one line of canonical JSON, without a line feed at its end.
+    /// The envelope as one line of canonical JSON, without a trailing line feed.
     ///
     /// # Errors
     ///
     /// [`SignatureError::Json`] when a number lies beyond ±2^53; an envelope that was signed or
     /// parsed has none.
     pub fn to_json(&self) -> Result<String, SignatureError> {
-        let bytes = canonical::of(self, Profile::Record)?;
+        let bytes = canonical::serialize(self, Profile::Record)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The kind of document that this claims to sign.
+    /// The kind of document that it claims to sign.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> DocumentKind {
         self.signed.kind
     }
 
-    /// The digest that this claims to sign.
+    /// The digest that it claims to sign.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.signed.digest
     }
 
-    /// The key that this claims to be signed with: look it up, then [`Envelope::verify`].
+    /// The key that it claims to be signed with: look it up, then call [`Envelope::verify`].
     #[must_use]
     pub fn key(&self) -> &KeyId {
         &self.signed.key
@@ -228,7 +229,7 @@ impl Envelope {
 
 impl SignedFields {
     fn message(&self) -> Result<Vec<u8>, SignatureError> {
-        Ok(canonical::of(self, Profile::Record)?)
+        Ok(canonical::serialize(self, Profile::Record)?)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Why a signature, an envelope or a key is refused.
+//! Errors of signatures, envelopes and keys.
 
-use super::Kind;
+use super::DocumentKind;
 use crate::canonical::CanonicalError;
 
 /// A refused signature, envelope or key. Any of these means: treat the document as unsigned.
@@ -12,7 +12,7 @@ pub enum SignatureError {
         "envelope version {found} is newer than {known}: use a release that reads version {found}"
     )]
     UnknownVersion {
-        /// The version that the envelope names, which is the one it would need.
+        /// The version that the envelope names.
         found: u64,
         /// The newest version that this build reads.
         known: u64,
@@ -23,19 +23,19 @@ pub enum SignatureError {
     /// The envelope has a wrong, missing or unknown field.
     #[error("envelope has a wrong, missing or unknown field: {field}")]
     Field {
-        /// What is wrong, in terms of the envelope's fields.
+        /// What is wrong with which field.
         field: String,
     },
     /// The envelope names another signature algorithm.
     #[error("envelope algorithm is not `ed25519`: sign again with an ed25519 key")]
     Algorithm,
-    /// The envelope is about another kind of document.
+    /// The envelope signs another kind of document.
     #[error("envelope signs a {found} document, not a {wanted} document")]
     WrongKind {
-        /// The kind that the caller asked for.
-        wanted: Kind,
+        /// The kind that the caller expected.
+        wanted: DocumentKind,
         /// The kind that the envelope names.
-        found: Kind,
+        found: DocumentKind,
     },
     /// The document is not the one that was signed.
     #[error("document differs from the signed one: restore it or sign it again")]
@@ -45,19 +45,19 @@ pub enum SignatureError {
     Encoding {
         /// `signature` or `public key`.
         what: &'static str,
-        /// The length that it has when decoded.
+        /// The expected length after decoding.
         bytes: usize,
     },
-    /// A public key lacks the `ed25519:` before its base64, or is no point of the curve.
+    /// A public key lacks the prefix `ed25519:`, or is not a point of the curve.
     #[error("public key is not `ed25519:` and base64 of a curve point")]
     Key,
     /// A public key of small order, which accepts forged signatures.
     #[error("public key is weak (small order): generate another key")]
     WeakKey,
-    /// A text that is signed as it stands holds a control character other than a line feed.
+    /// A text to be signed without a tag contains a control character other than a line feed.
     #[error("text holds a control character: such a text is never signed without a domain tag")]
     Text,
-    /// The signature does not fit the envelope and the key.
+    /// The signature does not match the envelope and the key.
     #[error("signature does not match the document, the envelope and the key")]
     Invalid,
 }

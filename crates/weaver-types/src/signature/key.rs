@@ -1,4 +1,4 @@
-//! Ed25519 keys: the public one as text, the private one never.
+//! Ed25519 keys: public ones have a text form, private ones have none.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,30 +9,31 @@ use ed25519_dalek::{Signature, Signer as _, VerifyingKey};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::SignatureError;
-use crate::digest::Tag;
+use crate::digest::DomainTag;
 
 /// The length of a signature in bytes.
 pub const SIGNATURE_BYTES: usize = 64;
 const KEY_BYTES: usize = 32;
-const SCHEME: &str = "ed25519:";
+const KEY_PREFIX: &str = "ed25519:";
 
 /// A public key: a curve point of large order. Its text is `ed25519:` and padded base64.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PublicKey(VerifyingKey);
 
 impl PublicKey {
-    /// Checks the 32 bytes of RFC 8032.
+    /// Parses the 32 bytes of RFC 8032.
     ///
     /// # Errors
     ///
-    /// [`SignatureError::Key`] when they are no canonical encoding of a curve point,
+    /// [`SignatureError::Key`] when they are not the canonical encoding of a curve point,
     /// [`SignatureError::WeakKey`] when the point has small order.
     pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Result<Self, SignatureError> {
         let key = VerifyingKey::from_bytes(&bytes).map_err(|_| SignatureError::Key)?;
         if key.is_weak() {
             return Err(SignatureError::WeakKey);
         }
-        // The point is read even from a second encoding of its coordinate; a key has one text.
+        // Decoding also accepts a non-canonical encoding of the coordinate; a key must have one
+        // text.
         if key.to_edwards().compress().to_bytes() != bytes {
             return Err(SignatureError::Key);
         }
@@ -45,22 +46,23 @@ impl PublicKey {
         self.0.to_bytes()
     }
 
-    /// Verifies a signature over the tag, a zero byte and `message`, by the strict rules.
+    /// Verifies a signature over the tag, a zero byte and `message`, by the strict rules of
+    /// `ed25519-dalek`.
     ///
     /// # Errors
     ///
     /// [`SignatureError::Invalid`].
     pub fn verify(
         &self,
-        tag: Tag,
+        tag: DomainTag,
         message: &[u8],
         signature: &[u8; SIGNATURE_BYTES],
     ) -> Result<(), SignatureError> {
-        self.verify_raw(&tagged(tag, message), signature)
+        self.verify_raw(&tagged_message(tag, message), signature)
     }
 
-    /// Verifies a signature over a text as it stands, by the strict rules: what
-    /// [`SigningKey::sign_text`] makes.
+    /// Verifies a signature over a text without a tag, as [`SigningKey::sign_text`] makes it, by
+    /// the strict rules.
     ///
     /// # Errors
     ///
@@ -88,14 +90,14 @@ impl FromStr for PublicKey {
     type Err = SignatureError;
 
     fn from_str(text: &str) -> Result<Self, SignatureError> {
-        let text = text.strip_prefix(SCHEME).ok_or(SignatureError::Key)?;
-        Self::from_bytes(decode(text, "public key")?)
+        let text = text.strip_prefix(KEY_PREFIX).ok_or(SignatureError::Key)?;
+        Self::from_bytes(decode_base64(text, "public key")?)
     }
 }
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{SCHEME}{}", encode(&self.to_bytes()))
+        write!(f, "{KEY_PREFIX}{}", encode_base64(&self.to_bytes()))
     }
 }
 
@@ -118,11 +120,11 @@ impl<'de> Deserialize<'de> for PublicKey {
     }
 }
 
-/// A private key. It is erased when dropped, shows nothing of itself and does not serialise.
+/// A private key. It is erased on drop, its `Debug` shows nothing, and it does not serialise.
 pub struct SigningKey(ed25519_dalek::SigningKey);
 
 impl SigningKey {
-    /// The key of a 32-byte seed (the private key of RFC 8032).
+    /// The key derived from a 32-byte seed (the private key of RFC 8032).
     ///
     /// # Security
     ///
@@ -143,14 +145,14 @@ impl SigningKey {
 
     /// Signs the tag, a zero byte and `message`.
     #[must_use]
-    pub fn sign(&self, tag: Tag, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
-        self.sign_raw(&tagged(tag, message))
+    pub fn sign(&self, tag: DomainTag, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
+        self.sign_raw(&tagged_message(tag, message))
     }
 
-    /// Signs a text as it stands, without a tag: for forms of others, such as signed notes.
+    /// Signs a text without a tag, for formats of others such as signed notes.
     ///
-    /// A tagged message always holds a zero byte and such a text never does, so neither signature
-    /// passes for the other.
+    /// A tagged message always contains a zero byte and such a text never does, so neither
+    /// signature passes for the other.
     ///
     /// # Errors
     ///
@@ -176,17 +178,17 @@ fn check_text(text: &str) -> Result<(), SignatureError> {
     if text.bytes().any(control) { Err(SignatureError::Text) } else { Ok(()) }
 }
 
-fn tagged(tag: Tag, message: &[u8]) -> Vec<u8> {
+fn tagged_message(tag: DomainTag, message: &[u8]) -> Vec<u8> {
     let mut out = tag.prefix();
     out.extend_from_slice(message);
     out
 }
 
-pub(super) fn encode(bytes: &[u8]) -> String {
+pub(super) fn encode_base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-pub(super) fn decode<const N: usize>(
+pub(super) fn decode_base64<const N: usize>(
     text: &str,
     what: &'static str,
 ) -> Result<[u8; N], SignatureError> {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use weaver_types::PrincipalId;
 use weaver_types::canonical::{self, CanonicalFault, MAX_DEPTH, Profile};
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 
 const AGREED: &str = include_str!("../data/canon/jcs_agree.jsonl");
 const HOSTILE: &str = include_str!("../data/canon/hostile.jsonl");
@@ -152,9 +152,9 @@ fn exact_or_refused(raw: &[u8]) {
 
 /// Look-alikes keep different bytes and digests, or are no identifier at all.
 fn distinct(a: &str, b: &str) {
-    let bytes = |text: &str| canonical::of(&json!({ "id": text }), Profile::Record).unwrap();
+    let bytes = |text: &str| canonical::serialize(&json!({ "id": text }), Profile::Record).unwrap();
     assert_ne!(bytes(a), bytes(b));
-    assert_ne!(Digest::of(Tag::POLICY, &bytes(a)), Digest::of(Tag::POLICY, &bytes(b)));
+    assert_ne!(Digest::of(DomainTag::POLICY, &bytes(a)), Digest::of(DomainTag::POLICY, &bytes(b)));
     if let (Ok(a), Ok(b)) = (PrincipalId::parse(a), PrincipalId::parse(b)) {
         assert_ne!(a, b);
     }
@@ -242,26 +242,26 @@ fn what_serde_hides_is_refused() {
     }
     let mut rest = Map::new();
     rest.insert("id".to_owned(), json!(2));
-    let error = canonical::of(&Twice { id: 1, rest }, Profile::Record).unwrap_err();
+    let error = canonical::serialize(&Twice { id: 1, rest }, Profile::Record).unwrap_err();
     assert_eq!(error.fault(), CanonicalFault::DuplicateKey);
     for n in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert_eq!(
-            canonical::of(&[n], Profile::Foreign).unwrap_err().fault(),
+            canonical::serialize(&[n], Profile::Foreign).unwrap_err().fault(),
             CanonicalFault::Precision
         );
         assert_eq!(
-            canonical::of(&[n as f32], Profile::Document).unwrap_err().fault(),
+            canonical::serialize(&[n as f32], Profile::Document).unwrap_err().fault(),
             CanonicalFault::Precision
         );
     }
     assert_eq!(
-        canonical::of(&1.0_f64, Profile::Record).unwrap_err().fault(),
+        canonical::serialize(&1.0_f64, Profile::Record).unwrap_err().fault(),
         CanonicalFault::Float
     );
-    assert_eq!(canonical::of(&1.0_f64, Profile::Document).unwrap(), b"1");
-    assert_eq!(canonical::of(&u64::MAX, Profile::Foreign).unwrap(), b"18446744073709551615");
+    assert_eq!(canonical::serialize(&1.0_f64, Profile::Document).unwrap(), b"1");
+    assert_eq!(canonical::serialize(&u64::MAX, Profile::Foreign).unwrap(), b"18446744073709551615");
     assert_eq!(
-        canonical::of(&u64::MAX, Profile::Document).unwrap_err().fault(),
+        canonical::serialize(&u64::MAX, Profile::Document).unwrap_err().fault(),
         CanonicalFault::IntegerRange
     );
 }
@@ -322,7 +322,7 @@ proptest! {
                 let read = canonical::parse(&bytes, profile).unwrap();
                 prop_assert_eq!(canonical::to_bytes(&read, profile).unwrap(), bytes.clone());
                 prop_assert_eq!(canonical::parse(&bytes, profile).unwrap(), read.clone());
-                prop_assert_eq!(canonical::of(&value, profile).unwrap(), bytes);
+                prop_assert_eq!(canonical::serialize(&value, profile).unwrap(), bytes);
             }
         }
         prop_assert!(canonical::to_bytes(&value, Profile::Foreign).is_ok());
@@ -331,8 +331,8 @@ proptest! {
     #[test]
     fn doubles_are_written_as_a_second_implementation_writes_them(value in double()) {
         let want = serde_json_canonicalizer::to_vec(&value).unwrap();
-        prop_assert_eq!(canonical::of(&value, Profile::Foreign).unwrap(), want);
-        let text = canonical::of(&value, Profile::Foreign).unwrap();
+        prop_assert_eq!(canonical::serialize(&value, Profile::Foreign).unwrap(), want);
+        let text = canonical::serialize(&value, Profile::Foreign).unwrap();
         prop_assert_eq!(str::from_utf8(&text).unwrap().parse::<f64>().unwrap(), value);
     }
 

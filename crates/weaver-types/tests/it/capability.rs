@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use weaver_types::canonical::{self, Profile};
-use weaver_types::digest::{Digest, Tag};
+use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::{
-    AgentId, Agents, CapabilityDraft, CapabilityId, Confidentiality, Effects, Emit, Impact,
-    Integrity, Label, Rung, SensitivityTag, SinkKind, World,
+    AgentId, AllowedAgents, CapabilityDraft, CapabilityId, Confidentiality, Effects, Impact,
+    Integrity, Label, Rung, SensitivityTag, SinkKind, TelemetrySettings, World,
 };
 
 const FORM: &str = include_str!("../data/golden/fingerprint.json");
@@ -46,7 +46,7 @@ fn draft() -> CapabilityDraft {
         ),
         output_schema: Some(json!({ "type": "array" }).into()),
         permissions: words(&["tickets"]),
-        agents: Agents::Only([AgentId::parse("planner").unwrap()].into()),
+        agents: AllowedAgents::Only([AgentId::parse("planner").unwrap()].into()),
         sensitivity: [SensitivityTag::Pii].into(),
         tags: words(&["desk"]),
         allowed_fields: words(&["subject", "id"]),
@@ -58,7 +58,7 @@ fn draft() -> CapabilityDraft {
         clearance: Confidentiality::Internal,
         critical_arguments: BTreeSet::new(),
         sends_to: BTreeSet::new(),
-        emit: Emit { trace: true, metric: true },
+        emit: TelemetrySettings { trace: true, metric: true },
         upstream_digest: None,
         suspicions: BTreeSet::new(),
     }
@@ -73,7 +73,7 @@ fn fingerprint_after(change: impl Fn(&mut CapabilityDraft)) -> Digest {
 #[test]
 fn the_fingerprint_is_golden() {
     let found = draft().build().unwrap().fingerprint();
-    assert_eq!(found, Digest::of(Tag::FINGERPRINT, FORM.trim_end().as_bytes()));
+    assert_eq!(found, Digest::of(DomainTag::FINGERPRINT, FORM.trim_end().as_bytes()));
     assert_eq!(found.to_string(), FINGERPRINT.trim_end());
     let form = canonical::parse(FORM.trim_end().as_bytes(), Profile::Foreign).unwrap();
     assert_eq!(canonical::to_bytes(&form, Profile::Foreign).unwrap(), FORM.trim_end().as_bytes());
@@ -96,8 +96,8 @@ fn every_covered_field_changes_the_fingerprint() {
         ("no input schema", |d| d.input_schema = None),
         ("output schema", |d| d.output_schema = Some(json!({ "type": "object" }).into())),
         ("permissions", |d| d.permissions.clear()),
-        ("agents", |d| d.agents = Agents::Any),
-        ("no agents", |d| d.agents = Agents::Only(BTreeSet::new())),
+        ("agents", |d| d.agents = AllowedAgents::Any),
+        ("no agents", |d| d.agents = AllowedAgents::Only(BTreeSet::new())),
         ("sensitivity", |d| d.sensitivity.clear()),
         ("tags", |d| d.tags.clear()),
         ("allowed fields", |d| drop(d.allowed_fields.pop_last())),
@@ -118,10 +118,10 @@ fn what_signed_documents_and_hosts_set_is_left_out() {
         ("rung", |d| d.rung = Some(Rung::L5)),
         ("sink", |d| d.sink = Some(SinkKind::Payment)),
         ("output label", |d| {
-            d.output_label = Label::of(Confidentiality::Restricted, Integrity::Trusted);
+            d.output_label = Label::new(Confidentiality::Restricted, Integrity::Trusted);
         }),
         ("clearance", |d| d.clearance = Confidentiality::Restricted),
-        ("telemetry", |d| d.emit = Emit { trace: false, metric: false }),
+        ("telemetry", |d| d.emit = TelemetrySettings { trace: false, metric: false }),
         ("upstream digest", |d| d.upstream_digest = Some(Digest::from_bytes([1; 32]))),
     ];
     for (what, change) in changes {
@@ -132,7 +132,8 @@ fn what_signed_documents_and_hosts_set_is_left_out() {
 #[test]
 fn the_upstream_digest_is_golden() {
     let (tool, instructions) = (TOOL.trim_end().as_bytes(), INSTRUCTIONS.trim_end().as_bytes());
-    let found = [instructions, b""].map(|said| Digest::of_parts(Tag::UPSTREAM, &[tool, said]));
+    let found =
+        [instructions, b""].map(|said| Digest::of_parts(DomainTag::UPSTREAM, &[tool, said]));
     let wanted: Vec<&str> = UPSTREAM.lines().collect();
     assert_eq!(found.map(|digest| digest.to_string()).as_slice(), wanted);
 }

@@ -11,10 +11,10 @@ use weaver_types::contracts::{
     self, Contract, ContractError, DecisionSubject, EventSubject, EventType, PolicyVerdict,
 };
 use weaver_types::{
-    Agents, Basis, CallId, Capability, CapabilityDraft, CapabilityId, Check, Constraints,
-    Contribution, Decision, Digest, Effects, EventKind, Frame, Handle, HandleId, KeyId, Label,
-    Origin, PrincipalId, ReasonCode, ResponseMode, RunId, Status, Tenant, Timestamp, TokenClaims,
-    TokenId, Verdict, Warning,
+    AllowedAgents, CallId, Capability, CapabilityDraft, CapabilityId, CheckKind, CheckResult,
+    Constraints, Decision, DecisionBasis, Digest, Effects, EventKind, Frame, Handle, HandleId,
+    KeyId, Label, PolicyOrigin, PrincipalId, ReasonCode, ResponseMode, ResultStatus, RunId, Tenant,
+    Timestamp, TokenClaims, TokenId, Verdict, Warning,
 };
 
 const SCHEMAS: [(&str, &str); 9] = [
@@ -286,7 +286,12 @@ fn capability(description: &str) -> Capability {
         idempotent: true,
         input_schema: Some(json!({"type": "object", "x-secret": "schema"}).into()),
         tags: BTreeSet::from(["files".to_owned()]),
-        ..CapabilityDraft::new(capability_id(), "Read a file", Effects::READ_LOCAL, Agents::Any)
+        ..CapabilityDraft::new(
+            capability_id(),
+            "Read a file",
+            Effects::READ_LOCAL,
+            AllowedAgents::Any,
+        )
     }
     .build()
     .unwrap()
@@ -305,12 +310,12 @@ fn a_capability_becomes_its_contract_without_schemas() {
 }
 
 fn decision(verdict: Verdict, reason: ReasonCode, detail: &str) -> Decision {
-    let basis = Basis {
+    let basis = DecisionBasis {
         policy: Digest::from_bytes([1; 32]),
         contracts: Digest::from_bytes([2; 32]),
-        origin: Origin::Signed,
+        origin: PolicyOrigin::Signed,
     };
-    Decision::join(vec![Contribution::new(Check::Rule, verdict, reason, detail)], basis)
+    Decision::join(vec![CheckResult::new(CheckKind::Rule, verdict, reason, detail)], basis)
 }
 
 #[test]
@@ -325,7 +330,7 @@ fn every_verdict_but_allow_becomes_deny() {
         at: AT,
     };
     for verdict in [Verdict::Allow, Verdict::Ask, Verdict::Hold, Verdict::Deny] {
-        let made = contracts::PolicyDecision::of(
+        let made = contracts::PolicyDecision::from_decision(
             &decision(verdict, ReasonCode::RuleAllow, "rule `reads`"),
             subject,
         );
@@ -338,7 +343,7 @@ fn every_verdict_but_allow_becomes_deny() {
         assert_eq!(value["timestamp"], AT_TEXT);
         assert_eq!(value.get("token_id"), None);
     }
-    let bare = contracts::PolicyDecision::of(
+    let bare = contracts::PolicyDecision::from_decision(
         &decision(Verdict::Deny, ReasonCode::MissingRole, ""),
         subject,
     );
@@ -367,7 +372,7 @@ fn frame() -> Frame {
         call_id: CallId::parse("call_1").unwrap(),
         capability_id: capability_id(),
         mode: ResponseMode::Table,
-        status: Status::Success,
+        status: ResultStatus::Success,
         facts: vec!["7 rows".to_owned(), "2 columns".to_owned()],
         table: vec![Map::from_iter([("id".to_owned(), json!(1))])],
         raw: None,
@@ -459,9 +464,9 @@ fn frames_tokens_and_events_map_as_recorded() {
         (&json!(true), &json!(false))
     );
     for (kind, status, name) in [
-        (EventKind::Outcome, Some(Status::Success), "trace_invoke"),
+        (EventKind::Outcome, Some(ResultStatus::Success), "trace_invoke"),
         (EventKind::Refused, None, "trace_deny"),
-        (EventKind::HandleResolved, Some(Status::Success), "trace_expand"),
+        (EventKind::HandleResolved, Some(ResultStatus::Success), "trace_expand"),
     ] {
         let (ours, theirs) = (emitted(&event(kind, status).unwrap()), &theirs[name]);
         assert_eq!(ours["event_type"], theirs["event_type"], "{name}");
@@ -472,10 +477,10 @@ fn frames_tokens_and_events_map_as_recorded() {
     }
 }
 
-fn event(kind: EventKind, status: Option<Status>) -> Option<contracts::TraceEvent> {
+fn event(kind: EventKind, status: Option<ResultStatus>) -> Option<contracts::TraceEvent> {
     let (call, principal, capability) =
         (CallId::parse("call_1").unwrap(), PrincipalId::parse("anna").unwrap(), capability_id());
-    contracts::TraceEvent::of(EventSubject {
+    contracts::TraceEvent::from_event(EventSubject {
         kind,
         event_id: "log_1/7",
         at: AT,
@@ -483,7 +488,7 @@ fn event(kind: EventKind, status: Option<Status>) -> Option<contracts::TraceEven
         capability: Some(&capability),
         principal: Some(&principal),
         handle: None,
-        framed: status.is_some(),
+        has_frame: status.is_some(),
         status,
         error: None,
     })
@@ -493,7 +498,7 @@ fn event(kind: EventKind, status: Option<Status>) -> Option<contracts::TraceEven
 fn every_event_kind_has_a_public_type_or_none_and_what_has_one_is_valid() {
     for kind in EventKind::ALL {
         let made = event(*kind, None);
-        assert_eq!(made.as_ref().map(|e| e.event_type), EventType::of(*kind));
+        assert_eq!(made.as_ref().map(|e| e.event_type), EventType::for_kind(*kind));
         if let Some(made) = made {
             let value = emitted(&made);
             assert_eq!(value["metadata"]["weaver"]["kind"], kind.as_str());
@@ -504,9 +509,9 @@ fn every_event_kind_has_a_public_type_or_none_and_what_has_one_is_valid() {
         }
     }
     let outcome = |kind, status| emitted(&event(kind, status).unwrap())["outcome"].clone();
-    assert_eq!(outcome(EventKind::Outcome, Some(Status::Success)), "success");
-    assert_eq!(outcome(EventKind::Outcome, Some(Status::Error)), "failure");
-    assert_eq!(outcome(EventKind::Outcome, Some(Status::Partial)), "partial");
+    assert_eq!(outcome(EventKind::Outcome, Some(ResultStatus::Success)), "success");
+    assert_eq!(outcome(EventKind::Outcome, Some(ResultStatus::Error)), "failure");
+    assert_eq!(outcome(EventKind::Outcome, Some(ResultStatus::Partial)), "partial");
     assert_eq!(outcome(EventKind::OutcomeUnknown, None), "partial");
     let lost = emitted(&event(EventKind::OutcomeUnknown, None).unwrap());
     assert_eq!(lost["error_message"], "outcome unknown");

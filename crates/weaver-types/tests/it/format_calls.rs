@@ -2,59 +2,61 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weaver_types::formats::{AnswerContent, CallError, Format, Offer, ToolCall, ToolSet, answer};
+use weaver_types::formats::{
+    AnswerContent, CallError, ToolCall, ToolFormat, ToolSet, ToolSetOptions, answer_message,
+};
 use weaver_types::{Effects, JustificationSource};
 
 use crate::formats::{capability, recorded};
 
-fn set(format: Format) -> ToolSet {
+fn set(format: ToolFormat) -> ToolSet {
     let tools = ["r.list", "no.other"].map(|id| capability(id, Effects::READ_LOCAL, None));
-    ToolSet::new(format, &tools, Offer::default()).unwrap()
+    ToolSet::new(format, &tools, ToolSetOptions::default()).unwrap()
 }
 
 /// A call of `r.list` with these arguments, given as JSON text.
-fn call(format: Format, arguments: &str) -> String {
+fn call(format: ToolFormat, arguments: &str) -> String {
     let text = Value::String(arguments.to_owned());
     match format {
-        Format::Mcp => format!(r#"{{"name":"r.list","arguments":{arguments}}}"#),
-        Format::OpenAiResponses => {
+        ToolFormat::Mcp => format!(r#"{{"name":"r.list","arguments":{arguments}}}"#),
+        ToolFormat::OpenAiResponses => {
             format!(
                 r#"{{"type":"function_call","call_id":"1","name":"r__list","arguments":{text}}}"#
             )
         }
-        Format::OpenAiChat => format!(
+        ToolFormat::OpenAiChat => format!(
             r#"{{"id":"1","type":"function","function":{{"name":"r__list","arguments":{text}}}}}"#
         ),
-        Format::Anthropic => {
+        ToolFormat::Anthropic => {
             format!(r#"{{"type":"tool_use","id":"1","name":"r__list","input":{arguments}}}"#)
         }
-        Format::Gemini => {
+        ToolFormat::Gemini => {
             format!(r#"{{"functionCall":{{"id":"1","name":"r__list","args":{arguments}}}}}"#)
         }
         other => panic!("no test of {other:?}"),
     }
 }
 
-fn read(format: Format, arguments: &str) -> Result<ToolCall, CallError> {
+fn read(format: ToolFormat, arguments: &str) -> Result<ToolCall, CallError> {
     set(format).read(&call(format, arguments))
 }
 
 #[test]
 fn a_call_is_read_in_each_format() {
-    for format in Format::ALL {
+    for format in ToolFormat::ALL {
         let call =
             read(format, r#"{"n":1,"operation":"r.delete_all","deep":{"a":[null]}}"#).unwrap();
         assert_eq!(call.capability_id.as_str(), "r.list", "the arguments select nothing");
         let expected = json!({ "n": 1, "operation": "r.delete_all", "deep": { "a": [null] } });
         assert_eq!(Value::Object(call.arguments), expected);
-        assert_eq!(call.reference, if format == Format::Mcp { "" } else { "1" });
+        assert_eq!(call.reference, if format == ToolFormat::Mcp { "" } else { "1" });
         assert_eq!(call.justification, None);
     }
 }
 
 #[test]
 fn what_is_wrong_with_arguments_is_said() {
-    for format in Format::ALL {
+    for format in ToolFormat::ALL {
         for (arguments, fault) in [
             (r#"{"a":1,"a":2}"#, "duplicate key"),
             (r#"{"a":{"b":1,"\u0062":2}}"#, "duplicate key"),
@@ -78,7 +80,7 @@ fn what_is_wrong_with_arguments_is_said() {
 
 #[test]
 fn what_is_no_call_of_an_offered_tool_is_refused() {
-    for format in Format::ALL {
+    for format in ToolFormat::ALL {
         let set = set(format);
         let unknown = call(format, "{}").replace("list", "wipe\\u001b");
         let error = set.read(&unknown).unwrap_err();
@@ -92,14 +94,14 @@ fn what_is_no_call_of_an_offered_tool_is_refused() {
         ] {
             assert_eq!(set.read(message).unwrap_err().code(), code, "{format:?} {message}");
         }
-        let endless = " ".repeat(weaver_types::formats::MAX_MESSAGE + 1);
+        let endless = " ".repeat(weaver_types::formats::MAX_MESSAGE_BYTES + 1);
         assert_eq!(set.read(&endless).unwrap_err().code(), "format.too_long");
     }
 }
 
 #[test]
 fn the_calls_of_a_list_are_read_each_by_itself() {
-    for format in Format::ALL {
+    for format in ToolFormat::ALL {
         let items = format!(
             r#"[{{"type":"text","text":"I look"}},{},{}]"#,
             call(format, "{}"),
@@ -115,7 +117,7 @@ fn the_calls_of_a_list_are_read_each_by_itself() {
 fn a_justification_in_the_arguments_is_a_models() {
     let why = "the customer asked for exactly this";
     let arguments = json!({ "_justification": why, "n": 1 }).to_string();
-    for format in Format::ALL {
+    for format in ToolFormat::ALL {
         let call = read(format, &arguments).unwrap();
         assert_eq!(Value::Object(call.arguments.clone()), json!({ "n": 1 }));
         let justification = call.request("look").justification.unwrap();
@@ -130,8 +132,8 @@ fn a_justification_in_the_arguments_is_a_models() {
     let schema =
         json!({ "type": "object", "properties": { "_justification": { "type": "string" } } });
     let own = capability("r.list", Effects::READ_LOCAL, Some(schema));
-    let set = ToolSet::new(Format::Mcp, [&own], Offer::default()).unwrap();
-    let call = set.read(&call(Format::Mcp, &arguments)).unwrap();
+    let set = ToolSet::new(ToolFormat::Mcp, [&own], ToolSetOptions::default()).unwrap();
+    let call = set.read(&call(ToolFormat::Mcp, &arguments)).unwrap();
     assert_eq!((call.justification, call.arguments.len()), (None, 2));
 }
 
@@ -139,14 +141,19 @@ fn a_justification_in_the_arguments_is_a_models() {
 #[test]
 fn what_cannot_be_read_is_answered_as_recorded() {
     let theirs = recorded("C03");
-    let openai = set(Format::OpenAiResponses);
+    let openai = set(ToolFormat::OpenAiResponses);
     let unread = |set: &ToolSet, message: &str| {
         let error = set.read(message).unwrap_err();
-        answer(set.format(), error.to(), &AnswerContent::unread(&error))
+        answer_message(
+            set.format(),
+            error.call_reference(),
+            &AnswerContent::unreadable_call(&error),
+        )
     };
     let body = |value: &Value| -> Value { serde_json::from_str(value.as_str().unwrap()).unwrap() };
     // Malformed arguments. Which tool it was is known all the same.
-    let ours = unread(&openai, &call(Format::OpenAiResponses, "{x").replace(r#""1""#, r#""2""#));
+    let ours =
+        unread(&openai, &call(ToolFormat::OpenAiResponses, "{x").replace(r#""1""#, r#""2""#));
     let theirs_two = &theirs["responses"][1];
     assert_eq!(ours["call_id"], theirs_two["call_id"]);
     let (ours, theirs_body) = (body(&ours["output"]), body(&theirs_two["output"]));
@@ -161,7 +168,7 @@ fn what_cannot_be_read_is_answered_as_recorded() {
     assert_eq!(body(&ours["output"])["capability_id"], "(unresolved)");
     assert_eq!(body(&ours["output"])["code"], "format.unknown_tool");
     // Arguments that are no object.
-    let anthropic = set(Format::Anthropic);
+    let anthropic = set(ToolFormat::Anthropic);
     let ours = unread(&anthropic, r#"{"type":"tool_use","id":"t2","name":"r__list","input":5}"#);
     let theirs_two = &theirs["anthropic"][1];
     for key in ["type", "tool_use_id", "is_error"] {
@@ -177,7 +184,7 @@ proptest! {
         ], 0..6)
     ) {
         let arguments = json!(all);
-        for format in Format::ALL {
+        for format in ToolFormat::ALL {
             let call = read(format, &arguments.to_string()).unwrap();
             prop_assert_eq!(Value::Object(call.arguments), arguments.clone());
         }
@@ -185,7 +192,7 @@ proptest! {
 
     #[test]
     fn nothing_that_is_sent_breaks_the_reader(message in "\\PC{0,200}|[\\[\\]{}\":,a-z0-9]{0,200}") {
-        for format in Format::ALL {
+        for format in ToolFormat::ALL {
             let _ = set(format).read(&message);
             let _ = set(format).read_all(&message);
         }

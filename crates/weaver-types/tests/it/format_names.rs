@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::json;
-use weaver_types::formats::{Format, ToolNames, drafts, tool_name};
+use weaver_types::formats::{ToolFormat, ToolNames, drafts_from_tools, tool_name};
 
 use crate::formats::id;
 
-fn legal(format: Format, name: &str) -> bool {
-    let dots = format == Format::Mcp;
+fn legal(format: ToolFormat, name: &str) -> bool {
+    let dots = format == ToolFormat::Mcp;
     let mut bytes = name.bytes();
     let begins = bytes.next().is_some_and(|b| dots || b.is_ascii_alphabetic() || b == b'_');
     let rest = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-' || (dots && b == b'.');
@@ -24,8 +24,8 @@ fn plain_ids_stay_readable() {
         ("a_b.c-d", "a_b__c-d"),
         ("a..b", "a____b"),
     ] {
-        assert_eq!(tool_name(Format::OpenAiChat, &id(text)), name);
-        assert_eq!(tool_name(Format::Mcp, &id(text)), text);
+        assert_eq!(tool_name(ToolFormat::OpenAiChat, &id(text)), name);
+        assert_eq!(tool_name(ToolFormat::Mcp, &id(text)), text);
     }
 }
 
@@ -41,7 +41,7 @@ fn ids_that_are_close_have_names_of_their_own() {
     let usable = |text: &&str| weaver_types::CapabilityId::parse(text).is_ok();
     let all: Vec<&str> =
         NASTY.into_iter().filter(usable).chain(long.iter().map(String::as_str)).collect();
-    for format in Format::ALL {
+    for format in ToolFormat::ALL {
         let mut seen = BTreeMap::new();
         for text in &all {
             let name = tool_name(format, &id(text));
@@ -57,7 +57,7 @@ fn ids_that_are_close_have_names_of_their_own() {
 #[test]
 fn an_id_that_is_offered_twice_is_refused_with_the_pair_named() {
     let twice = [id("a.b"), id("a.b")];
-    let error = ToolNames::new(Format::Gemini, &twice).unwrap_err();
+    let error = ToolNames::new(ToolFormat::Gemini, &twice).unwrap_err();
     assert_eq!(error.code(), "format.name_taken");
     assert!(error.to_string().contains("`a.b` and `a.b`"), "{error}");
 }
@@ -69,7 +69,7 @@ proptest! {
     ) {
         let ids: Vec<_> =
             texts.iter().filter_map(|t| weaver_types::CapabilityId::parse(t).ok()).collect();
-        for format in Format::ALL {
+        for format in ToolFormat::ALL {
             let names = ToolNames::new(format, &ids).unwrap();
             for id in &ids {
                 let name = names.name(id).unwrap();
@@ -77,7 +77,7 @@ proptest! {
                 prop_assert_eq!(names.id(&name), Some(id));
                 // Without a table, a name leads to the id that it spells, or to nothing else's.
                 let tool = json!([{ "type": "function", "name": name, "function": { "name": name } }]);
-                let read = drafts(format, None, &tool).remove(0).unwrap().id;
+                let read = drafts_from_tools(format, None, &tool).remove(0).unwrap().id;
                 prop_assert!(read == *id || name.starts_with("x-"), "{format:?} {name} {read}");
             }
         }

@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use weaver_types::Effects;
-use weaver_types::formats::{Format, Offer, ToolSet};
+use weaver_types::formats::{ToolFormat, ToolSet, ToolSetOptions};
 
 use crate::formats::capability;
 
-const STRICT: Offer = Offer { strict: true, cache: false };
+const STRICT: ToolSetOptions = ToolSetOptions { strict: true, cache: false };
 
-fn set(format: Format, schema: Value) -> ToolSet {
+fn set(format: ToolFormat, schema: Value) -> ToolSet {
     let tool = capability("a.b", Effects::READ_LOCAL, Some(schema));
     ToolSet::new(format, [&tool], STRICT).unwrap()
 }
@@ -41,11 +41,11 @@ fn what_strict_mode_cannot_say_is_offered_as_it_is_and_named() {
             "/properties/a/anyOf/0/properties/x",
         ),
     ] {
-        let set = set(Format::OpenAiResponses, schema.clone());
+        let set = set(ToolFormat::OpenAiResponses, schema.clone());
         assert_eq!(set.definitions()[0].get("strict"), None, "{schema}");
         assert_eq!(*parameters(&set), schema);
-        assert_eq!(set.notes()[0].place, place, "{schema}");
-        assert!(set.notes()[0].text.starts_with("not strict: "), "{:?}", set.notes());
+        assert_eq!(set.limitations()[0].place, place, "{schema}");
+        assert!(set.limitations()[0].text.starts_with("not strict: "), "{:?}", set.limitations());
     }
 }
 
@@ -62,12 +62,12 @@ fn a_deep_or_endless_schema_ends() {
     });
     for schema in [deep, endless] {
         assert_eq!(
-            set(Format::OpenAiChat, schema.clone()).definitions()[0]["function"].get("strict"),
+            set(ToolFormat::OpenAiChat, schema.clone()).definitions()[0]["function"].get("strict"),
             None
         );
-        let gemini = set(Format::Gemini, schema);
+        let gemini = set(ToolFormat::Gemini, schema);
         assert!(parameters(&gemini).to_string().len() < 2_000_000);
-        assert!(!gemini.notes().is_empty() && gemini.notes().len() <= 16);
+        assert!(!gemini.limitations().is_empty() && gemini.limitations().len() <= 16);
     }
 }
 
@@ -85,7 +85,7 @@ fn gemini_gets_its_own_words_and_what_it_cannot_say_is_named() {
         "$defs": { "p": { "type": "string", "format": "uri" } },
         "additionalProperties": false,
     });
-    let set = set(Format::Gemini, schema);
+    let set = set(ToolFormat::Gemini, schema);
     assert_eq!(
         *parameters(&set),
         json!({
@@ -99,7 +99,7 @@ fn gemini_gets_its_own_words_and_what_it_cannot_say_is_named() {
             },
         })
     );
-    let mut places: Vec<&str> = set.notes().iter().map(|note| note.place.as_str()).collect();
+    let mut places: Vec<&str> = set.limitations().iter().map(|note| note.place.as_str()).collect();
     places.sort_unstable();
     assert_eq!(
         places,
@@ -178,7 +178,7 @@ fn filled(strict: &Value, value: Value) -> Value {
 proptest! {
     #[test]
     fn arguments_in_strict_form_mean_what_they_meant((schema, arguments) in object(property())) {
-        let set = set(Format::OpenAiResponses, schema.clone());
+        let set = set(ToolFormat::OpenAiResponses, schema.clone());
         prop_assert_eq!(&set.definitions()[0]["strict"], &json!(true));
         let strict = parameters(&set);
         let given = filled(strict, arguments.clone());

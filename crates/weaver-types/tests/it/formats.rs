@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 use weaver_types::formats::{
-    AnswerContent, Format, Offer, ToolSet, answer, draft, drafts, upstream_digest,
+    AnswerContent, ToolFormat, ToolSet, ToolSetOptions, answer_message, draft_from_tool,
+    drafts_from_tools, upstream_digest,
 };
 use weaver_types::{
-    Agents, CallId, Capability, CapabilityDraft, CapabilityId, Effects, Frame, Label, ResponseMode,
-    SensitivityTag, Status, Timestamp, ToolErrorCode, ToolResult,
+    AllowedAgents, CallId, Capability, CapabilityDraft, CapabilityId, Effects, Frame, Label,
+    ResponseMode, ResultStatus, SensitivityTag, Timestamp, ToolErrorCode, ToolResult,
 };
 
 const GOLDEN: &str = "tests/data/formats/definitions.json";
@@ -24,7 +25,7 @@ pub(crate) fn capability(name: &str, effects: Effects, schema: Option<Value>) ->
     let draft = CapabilityDraft {
         description: "Does it.".to_owned(),
         input_schema: schema.map(Into::into),
-        ..CapabilityDraft::new(id(name), name, effects, Agents::Any)
+        ..CapabilityDraft::new(id(name), name, effects, AllowedAgents::Any)
     };
     draft.build().unwrap()
 }
@@ -43,12 +44,12 @@ fn writer() -> Capability {
     draft.build().unwrap()
 }
 
-fn definitions(format: Format, capability: &Capability, offer: Offer) -> Value {
+fn definitions(format: ToolFormat, capability: &Capability, offer: ToolSetOptions) -> Value {
     json!(ToolSet::new(format, [capability], offer).unwrap().definitions())
 }
 
-const STRICT: Offer = Offer { strict: true, cache: false };
-const CACHED: Offer = Offer { strict: false, cache: true };
+const STRICT: ToolSetOptions = ToolSetOptions { strict: true, cache: false };
+const CACHED: ToolSetOptions = ToolSetOptions { strict: false, cache: true };
 
 /// The recorded definition, with the one difference in strict mode: what is optional may be null.
 fn optional_is_nullable(mut tools: Value, parameters: &str) -> Value {
@@ -81,27 +82,27 @@ fn sorted(mut value: Value) -> Value {
 #[test]
 fn definitions_are_the_recorded_ones() {
     let (case, writer) = (recorded("C02"), writer());
-    let ours = definitions(Format::OpenAiResponses, &writer, STRICT);
+    let ours = definitions(ToolFormat::OpenAiResponses, &writer, STRICT);
     let theirs = optional_is_nullable(case["openai_responses"].clone(), "/0/parameters");
     assert_eq!(ours, sorted(theirs));
-    let ours = definitions(Format::OpenAiChat, &writer, STRICT);
+    let ours = definitions(ToolFormat::OpenAiChat, &writer, STRICT);
     let theirs = optional_is_nullable(case["openai_chat"].clone(), "/0/function/parameters");
     assert_eq!(ours, sorted(theirs));
     let mut theirs = case["anthropic"].clone();
     assert_eq!(theirs[0]["name"], "a.b", "the API takes no dots");
     theirs[0]["name"] = json!("a__b");
-    assert_eq!(definitions(Format::Anthropic, &writer, CACHED), theirs);
+    assert_eq!(definitions(ToolFormat::Anthropic, &writer, CACHED), theirs);
     let mut plain = capability("x", Effects::READ_LOCAL, None).into_draft();
     plain.description = "d".to_owned();
     let theirs = case["no_schema"].clone();
-    assert_eq!(definitions(Format::OpenAiResponses, &plain.build().unwrap(), STRICT), theirs);
+    assert_eq!(definitions(ToolFormat::OpenAiResponses, &plain.build().unwrap(), STRICT), theirs);
     // There an id with `__` is an error; here it has a name of its own.
     assert_eq!(case["bad_name"]["error"]["type"], "AdapterParseError");
     let both = [
         capability("a__b", Effects::READ_LOCAL, None),
         capability("a.b", Effects::READ_LOCAL, None),
     ];
-    let set = ToolSet::new(Format::OpenAiResponses, &both, STRICT).unwrap();
+    let set = ToolSet::new(ToolFormat::OpenAiResponses, &both, STRICT).unwrap();
     assert_ne!(set.definitions()[0]["name"], set.definitions()[1]["name"]);
 }
 
@@ -147,11 +148,12 @@ fn several() -> Vec<Capability> {
 #[test]
 fn each_format_has_its_golden() {
     let (all, mut found) = (several(), serde_json::Map::new());
-    for format in Format::ALL {
-        let set = ToolSet::new(format, &all, Offer { strict: true, cache: true }).unwrap();
-        let note =
-            |note: &weaver_types::formats::Note| json!([note.capability, note.place, note.text]);
-        let notes: Vec<Value> = set.notes().iter().map(note).collect();
+    for format in ToolFormat::ALL {
+        let set = ToolSet::new(format, &all, ToolSetOptions { strict: true, cache: true }).unwrap();
+        let note = |note: &weaver_types::formats::FormatLimitation| {
+            json!([note.capability, note.place, note.text])
+        };
+        let notes: Vec<Value> = set.limitations().iter().map(note).collect();
         let entry = json!({ "definitions": set.definitions(), "notes": notes });
         found.insert(format.as_str().to_owned(), entry);
     }
@@ -171,7 +173,7 @@ fn frame() -> Frame {
         call_id: CallId::parse("call_1").unwrap(),
         capability_id: id("r.list"),
         mode: ResponseMode::Summary,
-        status: Status::Success,
+        status: ResultStatus::Success,
         facts: vec!["Total rows: 1".to_owned()],
         table: Vec::new(),
         raw: Some(json!({ "password": "hunter2" })),
@@ -186,9 +188,9 @@ fn frame() -> Frame {
 
 #[test]
 fn answers_are_the_messages_of_each_format() {
-    let set = |format| ToolSet::new(format, &[writer()], Offer::default()).unwrap();
+    let set = |format| ToolSet::new(format, &[writer()], ToolSetOptions::default()).unwrap();
     let call = r#"{"type":"tool_use","id":"t1","name":"a__b","input":{}}"#;
-    let call = set(Format::Anthropic).read(call).unwrap();
+    let call = set(ToolFormat::Anthropic).read(call).unwrap();
     let failed = ToolResult::<Frame>::error(
         CallId::parse("call_1").unwrap(),
         id("a.b"),
@@ -203,35 +205,39 @@ fn answers_are_the_messages_of_each_format() {
     let block = json!([{ "type": "text", "text": written(&error) }]);
     for (format, expected) in [
         (
-            Format::OpenAiResponses,
+            ToolFormat::OpenAiResponses,
             json!({ "type": "function_call_output", "call_id": "t1", "output": written(&error) }),
         ),
         (
-            Format::OpenAiChat,
+            ToolFormat::OpenAiChat,
             json!({ "role": "tool", "tool_call_id": "t1", "content": written(&error) }),
         ),
         (
-            Format::Anthropic,
+            ToolFormat::Anthropic,
             json!({ "type": "tool_result", "tool_use_id": "t1", "content": block, "is_error": true }),
         ),
         (
-            Format::Gemini,
+            ToolFormat::Gemini,
             json!({ "functionResponse": { "id": "t1", "name": "a__b", "response": { "error": error } } }),
         ),
-        (Format::Mcp, json!({ "content": block, "structuredContent": error, "isError": true })),
+        (ToolFormat::Mcp, json!({ "content": block, "structuredContent": error, "isError": true })),
     ] {
-        assert_eq!(answer(format, call.to(), &said), expected);
+        assert_eq!(answer_message(format, call.call_reference(), &said), expected);
     }
-    let fine = answer(Format::Anthropic, call.to(), &AnswerContent::frame(&frame()));
+    let fine = answer_message(
+        ToolFormat::Anthropic,
+        call.call_reference(),
+        &AnswerContent::frame(&frame()),
+    );
     assert_eq!(fine.get("is_error"), None);
     assert!(fine.to_string().contains("Total rows: 1"));
 }
 
 #[test]
 fn what_a_raw_frame_holds_reaches_no_model() {
-    for format in Format::ALL {
-        let call = weaver_types::formats::AnswerTo { reference: "1", name: "r__list" };
-        let said = answer(format, call, &AnswerContent::frame(&frame())).to_string();
+    for format in ToolFormat::ALL {
+        let call = weaver_types::formats::CallReference { provider_call_id: "1", name: "r__list" };
+        let said = answer_message(format, call, &AnswerContent::frame(&frame())).to_string();
         assert!(!said.contains("hunter2") && said.contains("call_1"), "{said}");
     }
 }
@@ -242,8 +248,8 @@ fn a_body_has_its_keys_sorted_and_says_what_the_recorded_one_says() {
     let theirs = recorded("C03");
     let body: Value =
         serde_json::from_str(theirs["responses"][0]["output"].as_str().unwrap()).unwrap();
-    let call = weaver_types::formats::AnswerTo { reference: "1", name: "r__list" };
-    let ours = answer(Format::OpenAiResponses, call, &AnswerContent::frame(&frame()));
+    let call = weaver_types::formats::CallReference { provider_call_id: "1", name: "r__list" };
+    let ours = answer_message(ToolFormat::OpenAiResponses, call, &AnswerContent::frame(&frame()));
     assert_eq!(ours["type"], theirs["responses"][0]["type"]);
     assert_eq!(ours["call_id"], theirs["responses"][0]["call_id"]);
     let text = ours["output"].as_str().unwrap();
@@ -256,20 +262,20 @@ fn a_body_has_its_keys_sorted_and_says_what_the_recorded_one_says() {
 
 #[test]
 fn a_list_that_was_written_reads_back_to_its_capabilities() {
-    for format in Format::ALL {
+    for format in ToolFormat::ALL {
         let all = [writer(), several().remove(0), capability("x.y", Effects::READ_OPEN, None)];
-        let set = ToolSet::new(format, &all, Offer::default()).unwrap();
+        let set = ToolSet::new(format, &all, ToolSetOptions::default()).unwrap();
         let list = match format {
-            Format::Mcp => json!({ "tools": set.definitions() }),
-            Format::Gemini => json!([{ "functionDeclarations": set.definitions() }]),
+            ToolFormat::Mcp => json!({ "tools": set.definitions() }),
+            ToolFormat::Gemini => json!([{ "functionDeclarations": set.definitions() }]),
             _ => json!(set.definitions()),
         };
         let read: Vec<CapabilityDraft> =
-            drafts(format, None, &list).into_iter().map(Result::unwrap).collect();
+            drafts_from_tools(format, None, &list).into_iter().map(Result::unwrap).collect();
         let ids: Vec<&CapabilityId> = read.iter().map(|draft| &draft.id).collect();
         assert_eq!(ids, all.iter().map(Capability::id).collect::<Vec<_>>(), "{format:?}");
         for (ours, theirs) in all.iter().zip(&read) {
-            if format == Format::Mcp {
+            if format == ToolFormat::Mcp {
                 let expected = ours.spec();
                 assert_eq!(theirs.effects, expected.effects);
                 assert_eq!(theirs.idempotent, expected.idempotent);
@@ -286,7 +292,7 @@ fn a_list_that_was_written_reads_back_to_its_capabilities() {
 fn silence_is_read_as_the_most_dangerous() {
     let effects = |annotations: Value| {
         let tool = json!({ "name": "t", "annotations": annotations });
-        draft(Format::Mcp, id("s.t"), &tool).effects
+        draft_from_tool(ToolFormat::Mcp, id("s.t"), &tool).effects
     };
     for annotations in [Value::Null, json!({}), json!([]), json!({ "readOnlyHint": "yes" })] {
         assert_eq!(effects(annotations), Effects::UNDECLARED);
@@ -303,26 +309,30 @@ fn silence_is_read_as_the_most_dangerous() {
 
 #[test]
 fn what_is_imported_is_the_word_of_a_server() {
-    let tool = |format: Format| match format {
-        Format::OpenAiChat => {
+    let tool = |format: ToolFormat| match format {
+        ToolFormat::OpenAiChat => {
             json!({ "type": "function", "function": { "name": "t", "description": "d" } })
         }
-        Format::OpenAiResponses => json!({ "type": "function", "name": "t", "description": "d" }),
-        Format::Gemini => json!({ "functionDeclarations": [{ "name": "t", "description": "d" }] }),
+        ToolFormat::OpenAiResponses => {
+            json!({ "type": "function", "name": "t", "description": "d" })
+        }
+        ToolFormat::Gemini => {
+            json!({ "functionDeclarations": [{ "name": "t", "description": "d" }] })
+        }
         _ => json!({ "name": "t", "description": "d" }),
     };
-    for format in Format::ALL {
-        let read = drafts(format, Some("s"), &json!([tool(format)])).remove(0).unwrap();
+    for format in ToolFormat::ALL {
+        let read = drafts_from_tools(format, Some("s"), &json!([tool(format)])).remove(0).unwrap();
         assert!(read.upstream_digest.is_some(), "{format:?}");
         // Other words, another digest.
         let text = tool(format).to_string().replace("\"d\"", "\"e\"");
         let list = json!([serde_json::from_str::<Value>(&text).unwrap()]);
-        let other = drafts(format, Some("s"), &list).remove(0).unwrap();
+        let other = drafts_from_tools(format, Some("s"), &list).remove(0).unwrap();
         assert_ne!(read.upstream_digest, other.upstream_digest, "{format:?}");
     }
-    let tool = tool(Format::Mcp);
+    let tool = tool(ToolFormat::Mcp);
     let digest = upstream_digest(&tool, None).unwrap();
-    assert_eq!(draft(Format::Mcp, id("s.t"), &tool).upstream_digest, Some(digest));
+    assert_eq!(draft_from_tool(ToolFormat::Mcp, id("s.t"), &tool).upstream_digest, Some(digest));
 }
 
 #[test]
@@ -333,13 +343,13 @@ fn a_foreign_list_becomes_drafts_and_what_is_none_is_named() {
         { "type": "function", "description": "nameless" },
         { "type": "function", "name": "a b" },
     ]);
-    let read = drafts(Format::OpenAiResponses, Some("w"), &list);
+    let read = drafts_from_tools(ToolFormat::OpenAiResponses, Some("w"), &list);
     let first = read[0].as_ref().unwrap();
     assert_eq!((first.id.as_str(), first.name.as_str()), ("w.get_weather", "get_weather"));
     assert_eq!(first.input_schema, Some(json!({ "type": "object" }).into()));
     let codes: Vec<&str> = read[1..].iter().map(|r| r.as_ref().unwrap_err().code()).collect();
     assert_eq!(codes, ["format.import_shape", "format.import_shape", "format.import_name"]);
-    assert!(drafts(Format::Mcp, None, &json!("no list")).is_empty());
+    assert!(drafts_from_tools(ToolFormat::Mcp, None, &json!("no list")).is_empty());
     let gemini = json!({
         "name": "f",
         "parameters": {
@@ -347,7 +357,7 @@ fn a_foreign_list_becomes_drafts_and_what_is_none_is_named() {
             "properties": { "n": { "type": "INTEGER", "nullable": true } },
         },
     });
-    let schema = draft(Format::Gemini, id("g.f"), &gemini).input_schema.unwrap();
+    let schema = draft_from_tool(ToolFormat::Gemini, id("g.f"), &gemini).input_schema.unwrap();
     let expected =
         json!({ "type": "object", "properties": { "n": { "type": ["integer", "null"] } } });
     assert_eq!(*schema, expected);

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
-use weaver_types::ledger::{LedgerError, Receipt};
+use weaver_types::ledger::{CommitReceipt, LedgerError};
 
 #[path = "../../src/ledger/ticket.rs"]
 #[expect(dead_code, unreachable_pub, reason = "the model looks at a part of it")]
@@ -17,16 +17,16 @@ mod sync {
     pub(super) use loom::sync::{Arc, Condvar, Mutex};
 }
 
-use ticket::Ticket;
+use ticket::CommitTicket;
 
-fn full() -> Result<Receipt, LedgerError> {
+fn full() -> Result<CommitReceipt, LedgerError> {
     Err(LedgerError::Failed("full".to_owned()))
 }
 
 #[test]
 fn whoever_waits_is_woken_with_the_result() {
     loom::model(|| {
-        let (ticket, completer) = Ticket::pair();
+        let (ticket, completer) = CommitTicket::pair();
         let waiter = thread::spawn(move || ticket.wait());
         completer.complete(full());
         assert_eq!(waiter.join().unwrap(), full());
@@ -36,7 +36,7 @@ fn whoever_waits_is_woken_with_the_result() {
 #[test]
 fn whoever_waits_is_woken_when_the_other_end_is_dropped() {
     loom::model(|| {
-        let (ticket, completer) = Ticket::pair();
+        let (ticket, completer) = CommitTicket::pair();
         let waiter = thread::spawn(move || ticket.wait());
         drop(completer);
         assert_eq!(waiter.join().unwrap(), Err(LedgerError::Closed));
@@ -68,7 +68,7 @@ impl Wake for Bell {
 #[test]
 fn a_future_that_is_polled_at_any_time_is_woken_with_the_result() {
     loom::model(|| {
-        let (ticket, completer) = Ticket::pair();
+        let (ticket, completer) = CommitTicket::pair();
         let worker = thread::spawn(move || completer.complete(full()));
         let bell = Bell { rung: Mutex::new(false), heard: Condvar::new() };
         let bell = std::sync::Arc::new(bell);

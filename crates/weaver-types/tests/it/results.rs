@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde_json::json;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::{
-    Authority, CallId, CapabilityId, Check, Confidentiality, Constraints, Contribution, Frame,
-    Handle, HandleId, Label, LocaleCode, ReasonCode, ResponseMode, ResultEnvelope, RunBudget,
-    RunMeters, RunSettings, Status, Timestamp, ToolErrorCode, ToolProvenance, ToolResult, Verdict,
-    Warning,
+    ApprovalAuthority, CallId, CapabilityId, CheckKind, CheckResult, Confidentiality, Constraints,
+    Frame, Handle, HandleId, Label, LocaleCode, ReasonCode, ResponseMode, ResultEnvelope,
+    ResultStatus, RunBudget, RunMeters, RunSettings, Timestamp, ToolErrorCode, ToolProvenance,
+    ToolResult, Verdict, Warning,
 };
 
 #[test]
@@ -30,7 +30,7 @@ fn ids() -> (CallId, CapabilityId) {
 #[test]
 fn a_result_is_data_or_an_error() {
     let (call, tool) = ids();
-    let done = ToolResult::ok(call.clone(), tool.clone(), 7).took(1_500);
+    let done = ToolResult::ok(call.clone(), tool.clone(), 7).with_latency(1_500);
     assert!(done.success && done.data == Some(7) && done.error_code.is_none());
     assert!((done.latency_ms() - 1.5).abs() < f64::EPSILON);
     let failed = ToolResult::<u8>::error(call, tool, ToolErrorCode::Timeout, "too slow");
@@ -63,7 +63,7 @@ fn frame(handle: Option<Handle>) -> Frame {
         call_id,
         capability_id,
         mode: ResponseMode::Table,
-        status: Status::Partial,
+        status: ResultStatus::Partial,
         facts: vec!["2 rows".to_owned(), "1 field".to_owned()],
         table: vec![serde_json::Map::from_iter([("id".to_owned(), json!(1))])],
         raw: Some(json!("never in an envelope")),
@@ -92,7 +92,7 @@ fn handle() -> Handle {
 fn what_each_call_writes_is_declared_in_the_order_in_which_it_is_written() {
     fn in_order<T: Serialize>(value: &T) {
         let declared = serde_json::to_string(value).unwrap();
-        let written = canonical::of(value, Profile::Foreign).unwrap();
+        let written = canonical::serialize(value, Profile::Foreign).unwrap();
         assert_eq!(declared.as_bytes(), written);
     }
     let warning = Warning { kind: "rows_omitted".to_owned(), count: 1 };
@@ -100,8 +100,8 @@ fn what_each_call_writes_is_declared_in_the_order_in_which_it_is_written() {
     in_order(&Frame { warnings: vec![warning], provenance: Some(source), ..frame(Some(handle())) });
     in_order(&RunMeters::default());
     let reason = ReasonCode::FloorHold;
-    let said = Contribution::new(Check::Floor, Verdict::Hold, reason, "rung L4");
-    let authority = Authority {
+    let said = CheckResult::new(CheckKind::Floor, Verdict::Hold, reason, "rung L4");
+    let authority = ApprovalAuthority {
         min_trust: Some(1),
         clearance: Some(Confidentiality::Internal),
         scopes: ["ops".to_owned()].into(),

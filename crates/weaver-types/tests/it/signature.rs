@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use weaver_types::KeyId;
-use weaver_types::digest::{Digest, Tag};
-use weaver_types::signature::{Envelope, Kind, PublicKey, SignatureError, SigningKey};
+use weaver_types::digest::{Digest, DomainTag};
+use weaver_types::signature::{DocumentKind, Envelope, PublicKey, SignatureError, SigningKey};
 
 const GOLDEN: &str = include_str!("../data/envelope.json");
 /// The canonical JSON of a policy file.
@@ -16,11 +16,18 @@ fn key() -> SigningKey {
 
 fn envelope() -> Envelope {
     let id = KeyId::parse("root-2026").unwrap();
-    Envelope::sign(Kind::Policy, Kind::Policy.digest(DOCUMENT), id, &key(), SIGNED_AT).unwrap()
+    Envelope::sign(
+        DocumentKind::Policy,
+        DocumentKind::Policy.digest(DOCUMENT),
+        id,
+        &key(),
+        SIGNED_AT,
+    )
+    .unwrap()
 }
 
 fn check(envelope: &Envelope) -> Result<(), SignatureError> {
-    envelope.verify(Kind::Policy, Kind::Policy.digest(DOCUMENT), &key().public())
+    envelope.verify(DocumentKind::Policy, DocumentKind::Policy.digest(DOCUMENT), &key().public())
 }
 
 /// The code with which an envelope of this JSON is refused, when read or when verified.
@@ -37,18 +44,18 @@ fn the_envelope_of_a_fixed_seed_is_golden() {
     assert_eq!(read, envelope());
     assert_eq!(check(&read), Ok(()));
     assert_eq!(read.key().as_str(), "root-2026");
-    assert_eq!((read.kind(), read.signed_at()), (Kind::Policy, SIGNED_AT));
+    assert_eq!((read.kind(), read.signed_at()), (DocumentKind::Policy, SIGNED_AT));
     assert_eq!(serde_json::from_str::<Envelope>(GOLDEN).unwrap(), read);
 }
 
 #[test]
 fn the_signed_bytes_are_tag_zero_and_the_canonical_fields() {
-    let digest = Kind::Policy.digest(DOCUMENT);
+    let digest = DocumentKind::Policy.digest(DOCUMENT);
     let message = format!(
         "{{\"alg\":\"ed25519\",\"digest\":\"{digest}\",\"key\":\"root-2026\",\"kind\":\"policy\",\"signed_at\":{SIGNED_AT},\"v\":1}}"
     );
     let wire: Value = serde_json::from_str(GOLDEN).unwrap();
-    let signature = base64(&key().sign(Tag::SIGNATURE, message.as_bytes()));
+    let signature = base64(&key().sign(DomainTag::SIGNATURE, message.as_bytes()));
     assert_eq!(wire["signature"], signature);
 }
 
@@ -60,7 +67,7 @@ fn base64(bytes: &[u8]) -> String {
 #[test]
 fn every_changed_field_is_refused_with_its_code() {
     let golden: Value = serde_json::from_str(GOLDEN).unwrap();
-    let other = Digest::of(Tag::POLICY, b"another").to_string();
+    let other = Digest::of(DomainTag::POLICY, b"another").to_string();
     let signature = golden["signature"].as_str().unwrap();
     let cases = [
         ("v", json!(2), "signature.unknown_version"),
@@ -125,15 +132,21 @@ fn a_newer_envelope_is_refused_with_the_version_it_needs_even_with_new_fields() 
 fn one_document_never_passes_for_another() {
     let envelope = envelope();
     let key = key().public();
-    let digest = Kind::Policy.digest(DOCUMENT);
+    let digest = DocumentKind::Policy.digest(DOCUMENT);
     let code = |r: Result<(), SignatureError>| r.unwrap_err().code();
-    assert_eq!(code(envelope.verify(Kind::Keys, digest, &key)), "signature.wrong_kind");
-    let same_bytes = Kind::Keys.digest(DOCUMENT);
-    assert_eq!(code(envelope.verify(Kind::Policy, same_bytes, &key)), "signature.digest_mismatch");
-    let changed = Kind::Policy.digest(br#"{"rule":[{"id":"reads"}]}"#);
-    assert_eq!(code(envelope.verify(Kind::Policy, changed, &key)), "signature.digest_mismatch");
+    assert_eq!(code(envelope.verify(DocumentKind::Keys, digest, &key)), "signature.wrong_kind");
+    let same_bytes = DocumentKind::Keys.digest(DOCUMENT);
+    assert_eq!(
+        code(envelope.verify(DocumentKind::Policy, same_bytes, &key)),
+        "signature.digest_mismatch"
+    );
+    let changed = DocumentKind::Policy.digest(br#"{"rule":[{"id":"reads"}]}"#);
+    assert_eq!(
+        code(envelope.verify(DocumentKind::Policy, changed, &key)),
+        "signature.digest_mismatch"
+    );
     let stranger = SigningKey::from_seed([8; 32]).public();
-    assert_eq!(code(envelope.verify(Kind::Policy, digest, &stranger)), "signature.invalid");
+    assert_eq!(code(envelope.verify(DocumentKind::Policy, digest, &stranger)), "signature.invalid");
 }
 
 #[test]
@@ -182,18 +195,21 @@ fn a_private_key_shows_nothing_of_itself() {
 
 #[test]
 fn a_signature_of_one_domain_is_none_of_another() {
-    let signature = key().sign(Tag::APPROVAL, b"yes");
-    assert_eq!(key().public().verify(Tag::APPROVAL, b"yes", &signature), Ok(()));
-    assert_eq!(key().public().verify(Tag::TOKEN, b"yes", &signature), Err(SignatureError::Invalid));
+    let signature = key().sign(DomainTag::APPROVAL, b"yes");
+    assert_eq!(key().public().verify(DomainTag::APPROVAL, b"yes", &signature), Ok(()));
+    assert_eq!(
+        key().public().verify(DomainTag::TOKEN, b"yes", &signature),
+        Err(SignatureError::Invalid)
+    );
 }
 
-const KINDS: [Kind; 6] = [
-    Kind::Policy,
-    Kind::Contracts,
-    Kind::Keys,
-    Kind::Resolution,
-    Kind::Standing,
-    Kind::OperatorWord,
+const KINDS: [DocumentKind; 6] = [
+    DocumentKind::Policy,
+    DocumentKind::Contracts,
+    DocumentKind::Keys,
+    DocumentKind::Resolution,
+    DocumentKind::Standing,
+    DocumentKind::OperatorWord,
 ];
 
 #[test]
@@ -226,10 +242,10 @@ fn a_bare_signature_of_another_domain_is_no_envelope() {
     let mut fields = envelope.as_object().unwrap().clone();
     fields.remove("signature");
     let message = serde_json::to_vec(&fields).unwrap();
-    for tag in Tag::ALL {
+    for tag in DomainTag::ALL {
         let mut wire = envelope.clone();
         wire["signature"] = json!(base64(&key().sign(tag, &message)));
-        let wanted = (tag != Tag::SIGNATURE).then_some("signature.invalid");
+        let wanted = (tag != DomainTag::SIGNATURE).then_some("signature.invalid");
         assert_eq!(refusal(&wire), wanted, "{}", tag.as_str());
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use weaver_types::ledger::{CommitLeader, LedgerError, Ticket};
+use weaver_types::ledger::{CommitLeader, CommitTicket, LedgerError};
 
 #[test]
 fn a_dropped_completer_closes_its_ticket() {
-    let (ticket, completer) = Ticket::pair();
+    let (ticket, completer) = CommitTicket::pair();
     drop(completer);
     assert_eq!(ticket.wait(), Err(LedgerError::Closed));
 }
@@ -17,8 +17,8 @@ fn a_dropped_completer_closes_its_ticket() {
 #[test]
 fn a_ticket_that_is_done_gives_its_result() {
     let full = || Err(LedgerError::Failed("full".to_owned()));
-    assert_eq!(Ticket::ready(full()).wait(), full());
-    let mut ticket = std::pin::pin!(Ticket::ready(full()));
+    assert_eq!(CommitTicket::ready(full()).wait(), full());
+    let mut ticket = std::pin::pin!(CommitTicket::ready(full()));
     let mut context = Context::from_waker(Waker::noop());
     assert_eq!(ticket.as_mut().poll(&mut context), Poll::Ready(full()));
     assert_eq!(ticket.as_mut().poll(&mut context), Poll::Pending);
@@ -26,7 +26,7 @@ fn a_ticket_that_is_done_gives_its_result() {
 
 #[test]
 fn a_ticket_wakes_a_waiting_thread() {
-    let (ticket, completer) = Ticket::pair();
+    let (ticket, completer) = CommitTicket::pair();
     let waiter = std::thread::spawn(move || ticket.wait());
     completer.complete(Err(LedgerError::Failed("full".to_owned())));
     assert_eq!(waiter.join().unwrap(), Err(LedgerError::Failed("full".to_owned())));
@@ -63,8 +63,8 @@ impl CommitLeader for CountingLeader {
 #[test]
 fn whoever_waits_leads_once_and_a_ticket_that_nobody_waits_for_is_handed_over() {
     let leader = Arc::new(CountingLeader::default());
-    let led = |ticket: Ticket| ticket.led_by(Arc::<CountingLeader>::clone(&leader));
-    let (ticket, completer) = Ticket::pair();
+    let led = |ticket: CommitTicket| ticket.with_leader(Arc::<CountingLeader>::clone(&leader));
+    let (ticket, completer) = CommitTicket::pair();
     {
         let mut ticket = std::pin::pin!(led(ticket));
         let mut context = Context::from_waker(Waker::noop());
@@ -73,22 +73,22 @@ fn whoever_waits_leads_once_and_a_ticket_that_nobody_waits_for_is_handed_over() 
     }
     assert_eq!(leader.counts(), (1, 0), "it is led once, and was waited for");
     drop(completer);
-    let (ticket, completer) = Ticket::pair();
+    let (ticket, completer) = CommitTicket::pair();
     drop(completer);
     assert_eq!(led(ticket).wait(), Err(LedgerError::Closed));
     assert_eq!(leader.counts(), (2, 0));
-    let (ticket, _completer) = Ticket::pair();
+    let (ticket, _completer) = CommitTicket::pair();
     drop(led(ticket));
     assert_eq!(leader.counts(), (2, 1));
-    drop(led(Ticket::ready(Err(LedgerError::Closed))));
+    drop(led(CommitTicket::ready(Err(LedgerError::Closed))));
     assert_eq!(leader.counts(), (2, 1), "it is done");
 }
 
 #[test]
 fn a_deferred_ticket_is_neither_led_nor_handed_over_and_tells_what_came_of_it_once() {
     let leader = Arc::new(CountingLeader::default());
-    let (ticket, completer) = Ticket::pair();
-    let mut ticket = ticket.led_by(Arc::<CountingLeader>::clone(&leader)).defer();
+    let (ticket, completer) = CommitTicket::pair();
+    let mut ticket = ticket.with_leader(Arc::<CountingLeader>::clone(&leader)).defer();
     assert_eq!(leader.deferred.load(Ordering::Acquire), 1);
     assert!(!ticket.is_done() && ticket.try_take().is_none());
     completer.complete(Err(LedgerError::Failed("full".to_owned())));
@@ -97,7 +97,7 @@ fn a_deferred_ticket_is_neither_led_nor_handed_over_and_tells_what_came_of_it_on
     assert!(ticket.try_take().is_none());
     drop(ticket);
     assert_eq!(leader.counts(), (0, 0));
-    let mut ready = Ticket::ready(Err(LedgerError::Closed)).defer();
+    let mut ready = CommitTicket::ready(Err(LedgerError::Closed)).defer();
     assert!(ready.is_done());
     assert_eq!(ready.try_take(), Some(Err(LedgerError::Closed)));
 }

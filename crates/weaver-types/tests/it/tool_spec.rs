@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use weaver_types::{
-    AgentId, Agents, Effects, Emit, SafetyClass, ToolReturnSchema, ToolSpec, ToolSpecError,
+    AgentId, AllowedAgents, Effects, SafetyClass, TelemetrySettings, ToolReturnSchema, ToolSpec,
+    ToolSpecError,
 };
 
 fn refused(spec: ToolSpec) -> &'static str {
@@ -53,7 +54,7 @@ fn what_is_left_out_has_the_kernels_defaults() {
     assert_eq!(least.returns_schema, ToolReturnSchema::default());
     assert_eq!((least.max_retries, least.timeout_ms), (2, 5_000));
     let built = least.build().unwrap();
-    assert_eq!(built.spec().agents, Agents::Any, "an empty list means every agent");
+    assert_eq!(built.spec().agents, AllowedAgents::Any, "an empty list means every agent");
     assert_eq!(built.spec().effects, Effects::READ_LOCAL);
     assert_eq!(built.spec().output_schema, None);
 }
@@ -87,9 +88,9 @@ fn the_wire_names_are_the_kernels() {
     let built = spec.build().unwrap();
     let spec = built.spec();
     let agents = ["planner", "writer"].map(|name| AgentId::parse(name).unwrap());
-    assert_eq!(spec.agents, Agents::Only(agents.into()));
+    assert_eq!(spec.agents, AllowedAgents::Only(agents.into()));
     assert_eq!(spec.permissions, ["mail".to_owned()].into());
-    assert_eq!(spec.emit, Emit { trace: false, metric: false });
+    assert_eq!(spec.emit, TelemetrySettings { trace: false, metric: false });
     assert_eq!(
         spec.output_schema,
         Some(json!({ "type": "object", "description": "a receipt" }).into())

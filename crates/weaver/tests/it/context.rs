@@ -1,4 +1,4 @@
-//! The firewall behind the port of the context engine.
+//! The firewall as the `ResultFirewall` of the context compiler.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -8,37 +8,38 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weaver_stack::firewall::{Firewall, FrameBudget, FrameSpec, HandleQuery};
 use weaver_stack::memory::compile::{
-    ContextItem, ContextLog, Phase, Request, ResultFirewall, ToolOutput, View, admit, build, look,
+    CompileRequest, ContextItem, ContextLog, Phase, ResultFirewall, ResultView, ToolOutput, build,
+    item_from_output, item_from_view,
 };
 use weaver_stack::memory::error::ViewError;
 use weaver_stack::text::token::CharsPerFour;
 use weaver_stack::types::{
-    Agents, CallId, Capability, CapabilityDraft, CapabilityId, Confidentiality, Constraints,
+    AllowedAgents, CallId, Capability, CapabilityDraft, CapabilityId, Confidentiality, Constraints,
     Effects, Frame, Handle, HandleId, Integrity, Label, RawContent, RawResult, ResponseMode,
     Timestamp,
 };
 
-/// Keeps every result behind a handle of its own.
-struct Port {
+/// Stores each result under its own handle.
+struct StoringFirewall {
     firewall: Firewall,
     call: CallId,
     capability: Capability,
-    kept: RefCell<BTreeMap<HandleId, (RawResult, Label)>>,
+    stored: RefCell<BTreeMap<HandleId, (RawResult, Label)>>,
 }
 
-impl Port {
+impl StoringFirewall {
     fn new() -> Self {
         let id = CapabilityId::parse("crm.list").unwrap();
         let draft = CapabilityDraft {
             description: "Lists people.".to_owned(),
             timeout_ms: 1_000,
-            ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
+            ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, AllowedAgents::Any)
         };
         Self {
             firewall: Firewall::new(),
             call: CallId::parse("call_1").unwrap(),
             capability: draft.build().unwrap(),
-            kept: RefCell::default(),
+            stored: RefCell::default(),
         }
     }
 
@@ -73,10 +74,10 @@ fn handle(id: &HandleId, capability: &CapabilityId) -> Handle {
     }
 }
 
-impl ResultFirewall for Port {
+impl ResultFirewall for StoringFirewall {
     fn frame(&self, output: &ToolOutput) -> Option<Frame> {
         let label = Label::undeclared_output().join(&output.label);
-        let id = HandleId::parse(format!("hdl_{}", self.kept.borrow().len())).ok()?;
+        let id = HandleId::parse(format!("hdl_{}", self.stored.borrow().len())).ok()?;
         let content = match &output.result.content {
             RawContent::Json(value) => RawResult::json(value.clone()),
             RawContent::Rows(rows) => RawResult::json(rows.to_value()),
@@ -87,23 +88,23 @@ impl ResultFirewall for Port {
         let handle = handle(&id, self.capability.id());
         let spec = FrameSpec { handle: Some(&handle), ..self.spec(&label, &none) };
         let frame = self.firewall.frame(&output.result, &spec);
-        self.kept.borrow_mut().insert(id, (content, label));
+        self.stored.borrow_mut().insert(id, (content, label));
         Some(frame)
     }
 
-    fn view(&self, handle: &HandleId, view: &View) -> Result<Frame, ViewError> {
+    fn view(&self, handle: &HandleId, view: &ResultView) -> Result<Frame, ViewError> {
         let refused =
             |code: &str, message: String| ViewError::Refused { code: code.into(), message };
-        let kept = self.kept.borrow();
+        let stored = self.stored.borrow();
         let (raw, label) =
-            kept.get(handle).ok_or_else(|| refused("handle_not_found", String::new()))?;
+            stored.get(handle).ok_or_else(|| refused("handle_not_found", String::new()))?;
         let query = match view {
-            View::JsonSubset { path, keys } => {
+            ResultView::JsonSubset { path, keys } => {
                 json!({ "view": "get", "args": { "path": path, "keys": keys } })
             }
-            View::CsvSummary => json!({ "view": "summary" }),
-            View::Columns => json!({ "view": "columns" }),
-            View::Lines { start, end } => {
+            ResultView::CsvSummary => json!({ "view": "summary" }),
+            ResultView::Columns => json!({ "view": "columns" }),
+            ResultView::Lines { start, end } => {
                 json!({ "view": "lines", "args": { "start": start, "end": end } })
             }
         };
@@ -117,20 +118,23 @@ impl ResultFirewall for Port {
 }
 
 fn output(id: &str, result: RawResult, level: Confidentiality) -> ToolOutput {
-    let label = Label::of(level, Integrity::Trusted);
+    let label = Label::new(level, Integrity::Trusted);
     ToolOutput { id: id.to_owned(), call: None, result, label, metadata: BTreeMap::new() }
 }
 
 fn shown(items: [&ContextItem; 2]) -> String {
     let mut log = ContextLog::new(Arc::new(CharsPerFour));
     items.into_iter().for_each(|item| log.push(item.clone()).unwrap());
-    let open = Request { floor: Confidentiality::Restricted, ..Request::new(Phase::Answer) };
+    let open = CompileRequest {
+        sensitivity_floor: Confidentiality::Restricted,
+        ..CompileRequest::new(Phase::Answer)
+    };
     build(&log, &open).unwrap().text
 }
 
 #[test]
 fn a_view_comes_under_the_label_of_its_source() {
-    let port = Port::new();
+    let firewall = StoringFirewall::new();
     let people: Vec<Value> = (0..80)
         .map(|n| json!({ "id": n, "mail": format!("p{n}@corp.example.com"), "city": "Rome" }))
         .collect();
@@ -139,18 +143,19 @@ fn a_view_comes_under_the_label_of_its_source() {
     for (result, view, found) in [
         (
             RawResult::json(json!({ "people": people })),
-            View::JsonSubset {
+            ResultView::JsonSubset {
                 path: "people[7]".to_owned(),
                 keys: vec!["id".into(), "mail".into()],
             },
             "\"id\":7",
         ),
-        (RawResult::text(csv.clone()), View::CsvSummary, "amount"),
-        (RawResult::text(csv), View::Columns, "name"),
-        (RawResult::text(text), View::Lines { start: 250, end: 252 }, "line 251"),
+        (RawResult::text(csv.clone()), ResultView::CsvSummary, "amount"),
+        (RawResult::text(csv), ResultView::Columns, "name"),
+        (RawResult::text(text), ResultView::Lines { start: 250, end: 252 }, "line 251"),
     ] {
-        let source = admit(output("r", result, Confidentiality::Confidential), Some(&port));
-        let item = look("v", &source, &view, Some(&port)).unwrap();
+        let source =
+            item_from_output(output("r", result, Confidentiality::Confidential), Some(&firewall));
+        let item = item_from_view("v", &source, &view, Some(&firewall)).unwrap();
         assert_eq!(item.label().confidentiality, Confidentiality::Confidential);
         assert_eq!(item.label().integrity, Integrity::Untrusted);
         assert_eq!(item.parent(), Some("r"));
@@ -160,29 +165,33 @@ fn a_view_comes_under_the_label_of_its_source() {
         let mut log = ContextLog::new(Arc::new(CharsPerFour));
         log.push(source).unwrap();
         log.push(item).unwrap();
-        assert_eq!(build(&log, &Request::new(Phase::Answer)).unwrap().text, "");
+        assert_eq!(build(&log, &CompileRequest::new(Phase::Answer)).unwrap().text, "");
     }
 }
 
 #[test]
 fn what_the_firewall_refuses_is_no_item() {
-    let port = Port::new();
-    let source = admit(output("r", RawResult::text("plain"), Confidentiality::Public), Some(&port));
-    let view = View::JsonSubset { path: "a".to_owned(), keys: Vec::new() };
-    let error = look("v", &source, &view, Some(&port)).unwrap_err();
+    let firewall = StoringFirewall::new();
+    let source = item_from_output(
+        output("r", RawResult::text("plain"), Confidentiality::Public),
+        Some(&firewall),
+    );
+    let view = ResultView::JsonSubset { path: "a".to_owned(), keys: Vec::new() };
+    let error = item_from_view("v", &source, &view, Some(&firewall)).unwrap_err();
     assert_eq!(error.code(), "context.view_refused");
-    let error = look("v", &ContextItem::doc("d", "x"), &view, Some(&port)).unwrap_err();
+    let error =
+        item_from_view("v", &ContextItem::doc("d", "x"), &view, Some(&firewall)).unwrap_err();
     assert_eq!(error.code(), "context.no_handle");
 }
 
 #[test]
 fn without_a_firewall_nothing_is_shown() {
     let secret = || RawResult::text("password=hunter2!");
-    let bare = admit(output("r", secret(), Confidentiality::Public), None);
+    let bare = item_from_output(output("r", secret(), Confidentiality::Public), None);
     assert_eq!(bare.text(), "not shown: 17 bytes of text/plain");
-    let port = Port::new();
-    let source = admit(output("r", secret(), Confidentiality::Public), Some(&port));
+    let firewall = StoringFirewall::new();
+    let source = item_from_output(output("r", secret(), Confidentiality::Public), Some(&firewall));
     assert!(source.text().contains("[REDACTED]") && !source.text().contains("hunter2"));
-    let item = look("v", &source, &View::Columns, None).unwrap();
+    let item = item_from_view("v", &source, &ResultView::Columns, None).unwrap();
     assert_eq!(item.text(), "not shown: view columns");
 }

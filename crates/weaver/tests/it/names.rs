@@ -25,13 +25,13 @@ fn the_router_ranks_and_makes_cards() {
 #[cfg(feature = "memory")]
 #[test]
 fn the_context_engine_compiles() {
-    use weaver_stack::memory::compile::{ContextItem, ContextLog, Phase, Request, build};
+    use weaver_stack::memory::compile::{CompileRequest, ContextItem, ContextLog, Phase, build};
     use weaver_stack::memory::error::LogError;
 
     let mut log = ContextLog::new(std::sync::Arc::new(CharsPerFour));
     let pushed: Result<(), LogError> = log.push(ContextItem::user_turn("turn:1", "Hello there"));
     pushed.expect("the first item");
-    let pack = build(&log, &Request::new(Phase::Answer)).unwrap();
+    let pack = build(&log, &CompileRequest::new(Phase::Answer)).unwrap();
     assert_eq!(pack.item_ids, ["turn:1".into()]);
     assert!(CharsPerFour.within(&pack.text, 6_000));
 }
@@ -44,7 +44,7 @@ fn policies_are_analysed() {
 
     let baseline = Policy::baseline().expect("it is part of the build");
     let set = PolicySet::from_code(baseline, Contracts::new("none")).expect("a set");
-    assert!(!Catalogue::of(&set).ids().is_empty());
+    assert!(!Catalogue::from_documents(&set).ids().is_empty());
 }
 
 #[cfg(feature = "policy")]

@@ -1,4 +1,4 @@
-//! A gateway over HTTP in front of the fixture, as a user would set it up.
+//! Starts a gateway over HTTP in front of the fixture, set up as a user would.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,47 +8,47 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::child::Group;
+use crate::child::ProcessGroup;
 use crate::counterparts::cache::Cache;
 use crate::counterparts::trust::{Documents, Trust};
 use crate::workspace;
 
-/// How long fixture and gateway may take to start.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the fixture and the gateway may take to start.
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// The revision without sessions.
-const MODERN: &str = "2026-07-28";
+const STATELESS_REVISION: &str = "2026-07-28";
 
 /// The fixture, and the gateway in front of it.
-pub struct Subjects {
+pub struct RunningGateway {
     pub fixture: String,
     pub gateway: String,
-    _fixture: Group,
-    _gateway: Group,
+    _fixture: ProcessGroup,
+    _gateway: ProcessGroup,
 }
 
-impl Subjects {
-    /// Starts both, for the scenarios of one revision: the fixture speaks its era, so that nothing is
-    /// bridged. `target` is the folder that builds go to.
+impl RunningGateway {
+    /// Starts both for the scenarios of one revision. The fixture speaks the protocol version of
+    /// that revision, so the gateway bridges nothing. `target` is the build folder.
     pub fn start(target: &Path, node: &Path, weaver: &Path, revision: &str) -> Result<Self> {
         let root = workspace::root()?;
         let lists = root.join("xtask/harness/conformance");
         let (behind, front) = (free_port()?, free_port()?);
         let mut fixture = Command::new(node);
         fixture.arg(lists.join("fixture.mjs")).arg(behind.to_string()).stdout(Stdio::null());
-        if revision == MODERN {
+        if revision == STATELESS_REVISION {
             fixture.arg("modern");
         }
-        let running = Group::start(&mut fixture)?;
+        let running = ProcessGroup::start(&mut fixture)?;
         wait_for(behind).context("the fixture does not start")?;
         let cache = Cache::open(target, &root, &target.join("conformance/run"))?;
         let documents = Documents { folder: &lists.join("documents"), name: "policy" };
         let trust = Trust::new(&cache, weaver, &documents)?;
         let config = cache.run().join("weaver.toml");
-        fs::write(&config, text(&trust, behind, front))?;
+        fs::write(&config, config_text(&trust, behind, front))?;
         let log = fs::File::create(cache.run().join("weaver.log"))?;
         let mut daemon = cache.command(weaver);
         daemon.args(["daemon", "--config"]).arg(&config).stdout(Stdio::null()).stderr(log);
-        let gateway = Group::start(&mut daemon)?;
+        let gateway = ProcessGroup::start(&mut daemon)?;
         wait_for(front).with_context(|| format!("no gateway; see {}", cache.run().display()))?;
         Ok(Self {
             fixture: format!("http://127.0.0.1:{behind}/mcp"),
@@ -60,7 +60,7 @@ impl Subjects {
 }
 
 /// The text of `weaver.toml`.
-fn text(trust: &Trust, behind: u16, front: u16) -> String {
+fn config_text(trust: &Trust, behind: u16, front: u16) -> String {
     let trust = toml::Table::from_iter([("trust".to_owned(), trust.section().into())]);
     format!(
         "{trust}\n[principal]\nid = \"conformance\"\n\n\
@@ -76,7 +76,7 @@ pub fn free_port() -> Result<u16> {
 }
 
 pub fn wait_for(port: u16) -> Result<()> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while Instant::now() < end {
         if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
             return Ok(());
@@ -86,7 +86,7 @@ pub fn wait_for(port: u16) -> Result<()> {
     bail!("nobody listens at port {port}")
 }
 
-/// Where the program of a package's build is.
-pub fn built(target: &Path, name: &str) -> PathBuf {
+/// The path of a built program.
+pub fn built_program(target: &Path, name: &str) -> PathBuf {
     target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }

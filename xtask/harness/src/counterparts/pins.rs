@@ -1,4 +1,4 @@
-//! The pinned versions, as the lists of `xtask/harness/interop/` name them.
+//! The pinned versions in the lists of `xtask/harness/interop/`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +41,7 @@ impl Pins {
         Self(BTreeMap::new())
     }
 
-    /// The version of a package; `?` for one that is not listed.
+    /// The version of a package; `?` if it is not listed.
     pub fn version(&self, package: &str) -> &str {
         self.0.get(package).map_or("?", String::as_str)
     }
@@ -70,7 +70,7 @@ mod tests {
             "mcporter",
             "weaver-contracts",
         ];
-        for package in server::ALL.iter().map(|server| server.package).chain(others) {
+        for package in server::SERVERS.iter().map(|server| server.package).chain(others) {
             let version = pins.version(package);
             assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{package} {version}");
         }

@@ -1,4 +1,4 @@
-//! The pinned packages of `xtask/harness/interop/`, from npm and PyPI.
+//! Installs the pinned packages of `xtask/harness/interop/` from npm and PyPI.
 
 use super::cache::Cache;
 use crate::install::{self, InstallOutcome};
@@ -8,14 +8,14 @@ pub fn npm(cache: &Cache) -> InstallOutcome {
     install::node_modules(&cache.npm(), &cache.script(""), &|program| cache.installer(program))
 }
 
-/// Installs the Python packages into an environment of their own.
+/// Installs the Python packages into their own environment.
 pub fn python(cache: &Cache) -> InstallOutcome {
     let list = cache.script("requirements.txt");
     install::environment(&cache.venv(), &list, &|program| cache.installer(program))
 }
 
-/// Installs the SQLite server into an environment of its own: it needs an SDK that is older than
-/// that of the others.
+/// Installs the SQLite server into a separate environment, because it needs an older SDK than the
+/// others.
 pub fn sqlite(cache: &Cache) -> InstallOutcome {
     let list = cache.script("requirements-sqlite.txt");
     install::environment(&cache.sqlite_venv(), &list, &|program| cache.installer(program))

@@ -1,4 +1,4 @@
-//! Signed documents, made as a user makes them: a root key, three signatures.
+//! Makes signed documents as a user would: with a root key and three signatures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use serde_json::Value;
 use super::cache::Cache;
 use crate::child;
 
-/// Opens a key that nobody uses again after this run.
+/// The passphrase of a key that is not used after this run.
 const PASSPHRASE: &str = "thrown away after the trial\n";
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Setting up starts every server once.
-const INIT_PATIENCE: Duration = Duration::from_secs(180);
+const INIT_TIMEOUT: Duration = Duration::from_secs(180);
 const DOCUMENTS: [&str; 3] = ["policy.toml", "contracts.toml", "keys.toml"];
 
-/// Documents that are to be signed.
+/// The documents to sign.
 pub struct Documents<'a> {
     pub folder: &'a Path,
-    /// The name of the folder of the signed ones, below that of the run.
+    /// The name of the folder for the signed documents, below that of the run.
     pub name: &'a str,
 }
 
-/// The signed documents and the public key that vouches for them.
+/// The signed documents, and the public root key.
 #[derive(Clone)]
 pub struct Trust {
     folder: PathBuf,
@@ -32,15 +32,14 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Makes a key and signs copies of the three documents with it, in a folder of the run.
+    /// Creates a key and signs copies of the three documents with it, in a folder of the run.
     pub fn new(cache: &Cache, weaver: &Path, documents: &Documents<'_>) -> Result<Self> {
         let folder = cache.run().join(documents.name);
         fs::create_dir_all(&folder)?;
         let key = cache.run().join(format!("{}.key", documents.name));
         let mut keys = cache.command(weaver);
         keys.args(["keys", "new", "--id", "root", "--passphrase-fd", "0", "--json", "--out"]);
-        let made =
-            child::run(keys.arg(&key), PASSPHRASE, PATIENCE)?.succeeded("weaver keys new")?;
+        let made = child::run(keys.arg(&key), PASSPHRASE, TIMEOUT)?.succeeded("weaver keys new")?;
         let made: Value = serde_json::from_str(&made).context("`weaver keys new` says no JSON")?;
         let root = made["public"].as_str().context("`weaver keys new` names no key")?.to_owned();
         let mut sign = cache.command(weaver);
@@ -50,12 +49,12 @@ impl Trust {
             fs::copy(&from, to).with_context(|| format!("cannot copy {}", from.display()))?;
             sign.arg(folder.join(name));
         }
-        child::run(&mut sign, PASSPHRASE, PATIENCE)?.succeeded("weaver sign")?;
+        child::run(&mut sign, PASSPHRASE, TIMEOUT)?.succeeded("weaver sign")?;
         Ok(Self { folder, root })
     }
 
-    /// The documents that `weaver init` makes for these servers under a posture, without a word of
-    /// anybody's.
+    /// The documents that `weaver init` makes for these servers under a posture, without asking
+    /// anybody.
     pub fn of_posture(
         cache: &Cache,
         weaver: &Path,
@@ -71,19 +70,19 @@ impl Trust {
         let mut init = cache.command(weaver);
         init.args(["init", "--yes", "--json", "--passphrase-fd", "0", "--posture", posture]);
         init.arg("--from").arg(&client).arg("--dir").arg(&folder);
-        child::run(&mut init, PASSPHRASE, INIT_PATIENCE)?.succeeded("weaver init")?;
+        child::run(&mut init, PASSPHRASE, INIT_TIMEOUT)?.succeeded("weaver init")?;
         let config: toml::Table = fs::read_to_string(folder.join("weaver.toml"))?.parse()?;
         let root = config.get("trust").and_then(|trust| trust.get("root"));
         let root = root.and_then(toml::Value::as_str).context("`weaver init` names no root key")?;
         Ok(Self { folder: folder.join("policy"), root: root.to_owned() })
     }
 
-    /// Where the documents lie.
+    /// The folder of the documents.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The section `[trust]` of a configuration.
+    /// The `[trust]` section of a configuration.
     pub fn section(&self) -> toml::Table {
         toml::Table::from_iter([
             ("root".to_owned(), self.root.clone().into()),

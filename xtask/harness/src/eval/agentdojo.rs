@@ -1,4 +1,4 @@
-//! `cargo xtask eval agentdojo --data DIR`: hijacked agents, replayed without a model.
+//! `cargo xtask eval agentdojo --data DIR`: replays hijacked agents without a model.
 
 pub(super) mod contracts;
 pub(super) mod corpus;
@@ -18,12 +18,12 @@ use corpus::Corpus;
 use report::{Results, Variant};
 use weaver::Weaver;
 
-pub(super) const NEEDS: &str = "the corpus is no part of the repository; `--data DIR` names a folder with \
+pub(super) const CORPUS_HELP: &str = "the corpus is no part of the repository; `--data DIR` names a folder with \
     tools.json, user_tasks.jsonl, injection_tasks.jsonl, pairs.jsonl and, if there is one, \
     labels.json: AgentDojo as plain calls";
 
-/// Where the documents of this evaluation lie.
-pub(super) const SHIPPED: &str = "examples/agentdojo";
+/// The folder of this evaluation's documents.
+pub(super) const DOCUMENTS_FOLDER: &str = "examples/agentdojo";
 
 /// Options of `eval agentdojo`.
 #[derive(clap::Args)]
@@ -31,20 +31,21 @@ pub struct Args {
     /// The folder of the corpus.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Contracts instead of the reviewed ones; what they do not cover is proposed by code.
+    /// Contracts instead of the reviewed ones; `weaver contracts propose` adds what they do not
+    /// cover.
     #[arg(long, value_name = "FILE")]
     contracts: Option<PathBuf>,
     /// Standing approvals instead of the shipped ones.
     #[arg(long, value_name = "DIR")]
     approvals: Option<PathBuf>,
-    /// A built command to ask, instead of building one in the release profile.
+    /// A built command to use, instead of building one in the release profile.
     #[arg(long, value_name = "FILE")]
     weaver: Option<PathBuf>,
     /// Only this suite.
     #[arg(long, value_name = "NAME")]
     suite: Option<String>,
-    /// Replay everything once more, with ledger and kernel opened anew before every step, and fail
-    /// where a verdict differs.
+    /// Replay everything once more, with ledger and kernel reopened before every step, and fail if
+    /// a verdict differs.
     #[arg(long)]
     restarts: bool,
     /// Show every attack that went through and every step of a user that was held.
@@ -55,31 +56,31 @@ pub struct Args {
     json: bool,
 }
 
-/// Replays the suites and prints the table.
+/// Replay the suites and print the table.
 ///
 /// # Errors
-/// Says what is needed when the corpus is not there.
+/// If the corpus is missing; says what is needed.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let Some(data) = &args.data else { bail!("{NEEDS}") };
+    let Some(data) = &args.data else { bail!("{CORPUS_HELP}") };
     if !data.is_dir() {
-        bail!("{} is no folder: {NEEDS}", data.display());
+        bail!("{} is no folder: {CORPUS_HELP}", data.display());
     }
-    let corpus = Corpus::read(data, args.suite.as_deref()).context(NEEDS)?;
+    let corpus = Corpus::read(data, args.suite.as_deref()).context(CORPUS_HELP)?;
     if corpus.suites.is_empty() {
-        bail!("{} has no suites: {NEEDS}", data.display());
+        bail!("{} has no suites: {CORPUS_HELP}", data.display());
     }
     let weaver = Weaver::find(sh, args.weaver.clone())?;
-    let shipped = sh.current_dir().join(SHIPPED);
+    let shipped = sh.current_dir().join(DOCUMENTS_FOLDER);
     let reviewed = args.contracts.clone().unwrap_or_else(|| shipped.join("contracts.toml"));
     let standing = args.approvals.clone().unwrap_or_else(|| shipped.join("approvals"));
     let mut results = Results::default();
     for suite in &corpus.suites {
         let proposal = weaver.propose(suite)?;
         let documents = [
-            ("", contracts::merged(&reviewed, &proposal.contracts, suite)?),
+            ("", contracts::merge_contracts(&reviewed, &proposal.contracts, suite)?),
             ("proposal", proposal.contracts.clone()),
         ];
-        let approvals = contracts::approvals(&standing, &proposal, suite)?;
+        let approvals = contracts::standing_approvals(&standing, &proposal, suite)?;
         for (name, contracts) in &documents {
             for words in [true, false] {
                 for with in [true, false] {
@@ -88,9 +89,11 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
                     let setting = weaver::Setting { contracts, approvals, words };
                     let answers = weaver.replay(&shipped, suite, &setting, false)?;
                     if args.restarts {
-                        answers.same(&weaver.replay(&shipped, suite, &setting, true)?)?;
+                        answers.check_same_verdicts(
+                            &weaver.replay(&shipped, suite, &setting, true)?,
+                        )?;
                     }
-                    results.add(variant, suite, score::of(suite, &answers)?);
+                    results.add(variant, suite, score::score_suite(suite, &answers)?);
                 }
             }
         }
@@ -100,7 +103,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     } else {
         print!("{}", results.table());
         if args.show {
-            print!("{}", results.shown());
+            print!("{}", results.notes_text());
         }
     }
     Ok(())

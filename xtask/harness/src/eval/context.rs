@@ -1,5 +1,5 @@
-//! `cargo xtask eval context`: what `weaver compile` makes of long logs, and whether it keeps what it
-//! promises, beside the peer.
+//! `cargo xtask eval context`: compiles long logs with `weaver compile` and checks its guarantees,
+//! next to the peer.
 
 mod log;
 mod peer;
@@ -16,21 +16,21 @@ use xshell::{Shell, cmd};
 use crate::{process, speed, workspace};
 use log::Log;
 
-/// What is asked of each log; the peer's own benches ask it too.
+/// The query for each log, which the benches of the peer use too.
 const QUERY: &str = "summarise the payment dispute and the rollback of the billing service";
-/// Budgets that each log is compiled for, beside that of the phase.
+/// The budgets that each log is compiled for; `None` is the default of the phase.
 const BUDGETS: [Option<usize>; 4] = [None, Some(500), Some(50), Some(1)];
-const NEEDS: &str = "`--data DIR` names a folder of logs, NAME.jsonl, with lines {\"id\", \"kind\" or \
+const CORPUS_HELP: &str = "`--data DIR` names a folder of logs, NAME.jsonl, with lines {\"id\", \"kind\" or \
     \"type\", \"text\", \"parent_id\"?, \"sensitivity\"?}; the peer's scenario logs lie in its \
     repository under benchmarks/scenarios, and in no package of it";
 
 /// Options of `eval context`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A folder of more logs, beside the one that is made here.
+    /// A folder of more logs, in addition to the generated one.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// How many events the made log has.
+    /// How many events the generated log has.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     events: usize,
     /// Run the peer on the same logs; at 10,000 events it takes some minutes.
@@ -44,10 +44,10 @@ pub struct Args {
     json: bool,
 }
 
-/// Compile each log for several budgets, check what came out, and print a table.
+/// Compile each log for several budgets, check the results, and print a table.
 ///
 /// # Errors
-/// When a log cannot be read, a command does not build or fails, or a promise is not kept.
+/// If a log cannot be read, a command does not build or fails, or a guarantee is broken.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let target = workspace::metadata()?.target_directory.into_std_path_buf();
     let folder = target.join("eval").join("context");
@@ -55,20 +55,20 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let maker = speed::compile_speed(sh, &target)?;
     let weaver = match &args.weaver {
         Some(program) => program.clone(),
-        None => weaver(sh, &target)?,
+        None => build_weaver(sh, &target)?,
     };
     let (made, count) = (folder.join("made"), args.events.to_string());
     process::run(cmd!(sh, "{maker} workloads {made} {count}"))?;
     let mut logs = vec![Log::read(&made.join(format!("events_{count}.jsonl")))?];
     if let Some(data) = &args.data {
-        logs.extend(logs_in(data)?);
+        logs.extend(read_logs(data)?);
     }
     let mut rows = Vec::new();
     for log in &logs {
         let file = folder.join(format!("{}.jsonl", log.name));
         fs::write(&file, log.lines())?;
         for budget in BUDGETS {
-            rows.push(row(&maker, &weaver, log, &file, budget)?);
+            rows.push(compile_row(&maker, &weaver, log, &file, budget)?);
         }
         if args.peer
             && let Some(row) = rows.iter_mut().rev().nth(BUDGETS.len() - 1)
@@ -82,34 +82,35 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     } else {
         print!("{}", report::table(&rows));
     }
-    let broken: Vec<String> = rows.iter().filter_map(report::broken).collect();
+    let broken: Vec<String> = rows.iter().filter_map(report::violations).collect();
     if !broken.is_empty() {
         bail!("not kept:\n{}", broken.join("\n"));
     }
     Ok(())
 }
 
-fn weaver(sh: &Shell, target: &Path) -> Result<PathBuf> {
+fn build_weaver(sh: &Shell, target: &Path) -> Result<PathBuf> {
     let what = ["build", "--release", "--package", "weaver-cli", "--bin", "weaver"];
     process::run(process::cargo(sh).args(what))?;
     Ok(target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
 }
 
-fn logs_in(folder: &Path) -> Result<Vec<Log>> {
-    let entries = fs::read_dir(folder).with_context(|| format!("{}: {NEEDS}", folder.display()))?;
+fn read_logs(folder: &Path) -> Result<Vec<Log>> {
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("{}: {CORPUS_HELP}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|ext| ext == "jsonl"))
         .collect();
     files.sort();
     if files.is_empty() {
-        bail!("{} holds no log: {NEEDS}", folder.display());
+        bail!("{} holds no log: {CORPUS_HELP}", folder.display());
     }
     files.iter().map(|file| Log::read(file)).collect()
 }
 
-/// One log, compiled for one budget.
-fn row(
+/// Compiles one log for one budget.
+fn compile_row(
     maker: &Path,
     weaver: &Path,
     log: &Log,
@@ -125,12 +126,12 @@ fn row(
         bail!("`weaver compile` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
     let pack: Value = serde_json::from_slice(&output.stdout)?;
-    let tokens = tokens(maker, pack["prompt"].as_str().unwrap_or_default())?;
+    let tokens = count_tokens(maker, pack["prompt"].as_str().unwrap_or_default())?;
     Ok(promise::row(log, &pack, tokens))
 }
 
-/// The tokens of a text, counted as a whole, apart from the command that made it.
-fn tokens(maker: &Path, text: &str) -> Result<usize> {
+/// The tokens of a text, counted independently of the command that made it.
+fn count_tokens(maker: &Path, text: &str) -> Result<usize> {
     let file = workspace::metadata()?.target_directory.into_std_path_buf();
     let file = file.join("eval").join("context").join("prompt.txt");
     fs::write(&file, text)?;

@@ -1,8 +1,8 @@
-//! `cargo xtask eval contracts --data DIR`: how right proposed contracts are on foreign tools.
+//! `cargo xtask eval contracts --data DIR`: checks proposed contracts on tools of other projects.
 //!
-//! Two rules give the labels. AgentDojo's tools have the effects of `labels.json`, where a tool
-//! that it does not list reads. Tools of the routing catalogs count where they carry hints: the
-//! label is what the hints say. A server may lie: what falls below its hint is listed, to be read.
+//! The labels come from two sources. AgentDojo's tools have the effects in `labels.json`; a tool
+//! that is not listed only reads. Tools of the routing catalogs count if they have hints, which are
+//! their labels. A server may lie, so proposals below a hint are listed for review.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use xshell::Shell;
 
 use crate::{process, workspace};
 
-const NEEDS: &str = "the corpus is no part of the repository; `--data DIR` names a folder with \
+const CORPUS_HELP: &str = "the corpus is no part of the repository; `--data DIR` names a folder with \
     agentdojo/tools.json and labels.json, and catalogs as routing/NAME/tools.jsonl";
 
 /// What a tool can do, from harmless to dangerous.
@@ -28,28 +28,30 @@ pub struct Args {
     /// The folder of the corpora.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// A built command to ask, instead of building one in the release profile.
+    /// A built command to use, instead of building one in the release profile.
     #[arg(long, value_name = "FILE")]
     weaver: Option<PathBuf>,
 }
 
-/// Proposes contracts for every labelled tool and prints the figures.
+/// Propose contracts for every labelled tool and print the figures.
 ///
 /// # Errors
-/// Says what is needed when the corpus is not there; fails where a proposal is too low.
+/// If the corpus is missing, or a proposal is too low.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let Some(data) = args.data.as_ref().filter(|data| data.is_dir()) else { bail!("{NEEDS}") };
+    let Some(data) = args.data.as_ref().filter(|data| data.is_dir()) else {
+        bail!("{CORPUS_HELP}")
+    };
     let weaver = match &args.weaver {
         Some(weaver) => weaver.clone(),
-        None => built(sh)?,
+        None => build_weaver(sh)?,
     };
-    let low = agentdojo(data, &weaver)?.print("agentdojo");
-    for folder in fs::read_dir(data.join("routing")).context(NEEDS)? {
+    let low = score_agentdojo(data, &weaver)?.print("agentdojo");
+    for folder in fs::read_dir(data.join("routing")).context(CORPUS_HELP)? {
         let folder = folder?;
         let name = folder.file_name().to_string_lossy().into_owned();
         let list = folder.path().join("tools.jsonl");
         if list.exists() {
-            catalog(&list, &weaver)?.print(&name);
+            score_catalog(&list, &weaver)?.print(&name);
         }
     }
     if low > 0 {
@@ -58,14 +60,14 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn built(sh: &Shell) -> Result<PathBuf> {
+fn build_weaver(sh: &Shell) -> Result<PathBuf> {
     let build = ["build", "--release", "--package", "weaver-cli", "--bin", "weaver"];
     process::run(process::cargo(sh).args(build))?;
     let target = workspace::metadata()?.target_directory.into_std_path_buf();
     Ok(target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// How proposals stand against labels.
+/// How proposals compare with labels.
 #[derive(Default)]
 struct Score {
     right: usize,
@@ -76,51 +78,53 @@ struct Score {
 impl Score {
     fn count(&mut self, id: &str, found: &str, label: &str) {
         let place = |word: &str| KINDS.iter().position(|kind| *kind == word);
-        let told = format!("{id}: proposed {found}, labelled {label}");
+        let message = format!("{id}: proposed {found}, labelled {label}");
         match place(found).cmp(&place(label)) {
             std::cmp::Ordering::Equal => self.right += 1,
-            std::cmp::Ordering::Less => self.too_low.push(told),
-            std::cmp::Ordering::Greater => self.too_high.push(told),
+            std::cmp::Ordering::Less => self.too_low.push(message),
+            std::cmp::Ordering::Greater => self.too_high.push(message),
         }
     }
 
-    /// Prints the figures, and gives how many are too low.
+    /// Prints the figures, and returns how many proposals are too low.
     fn print(&self, what: &str) -> usize {
         let (low, high) = (self.too_low.len(), self.too_high.len());
         let all = self.right + low + high;
         println!("{what}: {} of {all} right, {low} too low, {high} too high", self.right);
-        for told in self.too_low.iter().chain(&self.too_high) {
-            println!("  {told}");
+        for message in self.too_low.iter().chain(&self.too_high) {
+            println!("  {message}");
         }
         low
     }
 }
 
-fn agentdojo(data: &Path, weaver: &Path) -> Result<Score> {
+fn score_agentdojo(data: &Path, weaver: &Path) -> Result<Score> {
     let read = |name: &str| -> Result<Value> {
         let path = data.join("agentdojo").join(name);
         let text = fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
         Ok(serde_json::from_str(&text)?)
     };
-    let (tools, labels) = (read("tools.json").context(NEEDS)?, read("labels.json")?);
+    let (tools, labels) = (read("tools.json").context(CORPUS_HELP)?, read("labels.json")?);
     let tools = tools["tools"].as_array().context("tools.json has no list `tools`")?;
     let mut score = Score::default();
-    for (id, proposal) in proposals(weaver, tools)? {
+    for (id, proposal) in propose(weaver, tools)? {
         let name = id.rsplit('.').next().unwrap_or(&id);
         let label = labels["effects"][name].as_str().unwrap_or("read");
-        score.count(&id, kind(&proposal), label);
+        score.count(&id, proposed_kind(&proposal), label);
     }
     Ok(score)
 }
 
-/// The tools of a catalog that carry hints, which are their labels.
-fn catalog(list: &Path, weaver: &Path) -> Result<Score> {
+/// Scores the tools of a catalog that have hints, which are their labels.
+fn score_catalog(list: &Path, weaver: &Path) -> Result<Score> {
     let text = fs::read_to_string(list)?;
     let tools = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
     let mut labels = BTreeMap::new();
     let mut hinted = Vec::new();
     for tool in tools {
-        let (Some(label), Some(name)) = (by_hint(&tool), tool["name"].as_str()) else { continue };
+        let (Some(label), Some(name)) = (label_from_hints(&tool), tool["name"].as_str()) else {
+            continue;
+        };
         labels.insert(name.to_owned(), label);
         hinted.push(tool);
     }
@@ -128,9 +132,9 @@ fn catalog(list: &Path, weaver: &Path) -> Result<Score> {
     if hinted.is_empty() {
         return Ok(score);
     }
-    for (id, proposal) in proposals(weaver, &hinted)? {
-        let found = kind(&proposal);
-        // A hint knows no sinks.
+    for (id, proposal) in propose(weaver, &hinted)? {
+        let found = proposed_kind(&proposal);
+        // Hints do not distinguish sinks.
         let found = if matches!(found, "read" | "destructive") { found } else { "write" };
         if let Some(label) = labels.get(&id) {
             score.count(&id, found, label);
@@ -139,7 +143,7 @@ fn catalog(list: &Path, weaver: &Path) -> Result<Score> {
     Ok(score)
 }
 
-fn by_hint(tool: &Value) -> Option<&'static str> {
+fn label_from_hints(tool: &Value) -> Option<&'static str> {
     let hint = |key: &str| tool["annotations"][key].as_bool();
     match (hint("readOnlyHint"), hint("destructiveHint")) {
         (None, None) => None,
@@ -149,7 +153,7 @@ fn by_hint(tool: &Value) -> Option<&'static str> {
     }
 }
 
-fn kind(proposal: &Value) -> &'static str {
+fn proposed_kind(proposal: &Value) -> &'static str {
     match (proposal["effects"]["impact"].as_str(), proposal["sink"].as_str()) {
         (Some("read"), _) => "read",
         (Some("write"), Some("external_send")) => "external_send",
@@ -160,8 +164,8 @@ fn kind(proposal: &Value) -> &'static str {
     }
 }
 
-/// What the command proposes, by the id of the tool.
-fn proposals(weaver: &Path, tools: &[Value]) -> Result<BTreeMap<String, Value>> {
+/// The proposals by tool id.
+fn propose(weaver: &Path, tools: &[Value]) -> Result<BTreeMap<String, Value>> {
     let mut child = Command::new(weaver)
         .args(["contracts", "propose", "--tools", "-", "--json"])
         .stdin(Stdio::piped())

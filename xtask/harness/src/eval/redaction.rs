@@ -1,4 +1,4 @@
-//! `cargo xtask eval redaction [--data DIR]`.
+//! `cargo xtask eval redaction [--data DIR]`: evaluates `weaver redact`.
 
 mod corpus;
 mod evasion;
@@ -23,7 +23,7 @@ use corpus::Corpus;
 use score::Score;
 use weaver::Weaver;
 
-const NEEDS: &str = "the corpus is no part of the repository; leave out `--data` for the project's own \
+const CORPUS_HELP: &str = "the corpus is no part of the repository; leave out `--data` for the project's own \
     texts alone; `--data DIR` names a folder with \
     *.jsonl or *.jsonl.gz of lines {\"id\", \"text\", \"spans\": [{\"start\", \"end\", \"type\"}], \
     \"source\", \"rule\"} (offsets in characters) and, if there is one, evasion.jsonl of lines \
@@ -39,13 +39,13 @@ pub struct Args {
     /// Only this split: dev or test.
     #[arg(long, value_name = "NAME")]
     split: Option<String>,
-    /// A built command to ask, instead of building one in the release profile.
+    /// A built command to use, instead of building one in the release profile.
     #[arg(long, value_name = "FILE")]
     weaver: Option<PathBuf>,
-    /// Leave out the streams.
+    /// Skip the streams.
     #[arg(long)]
     no_stream: bool,
-    /// Show what was missed and what was masked without need.
+    /// Show what was missed and what was masked unnecessarily.
     #[arg(long)]
     show: bool,
     /// Print one JSON object.
@@ -53,12 +53,12 @@ pub struct Args {
     json: bool,
 }
 
-/// Ask the command and print the table.
+/// Run the command and print the table.
 ///
 /// # Errors
-/// Says what is needed when the corpus is not there.
+/// If the corpus is missing; says what is needed.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let corpus = args.data.as_deref().map(|data| corpus(data, args)).transpose()?;
+    let corpus = args.data.as_deref().map(|data| read_corpus(data, args)).transpose()?;
     let texts = marked_texts::read(&workspace::root()?.join("xtask/harness/data/redaction"))?;
     let weaver = Weaver::find(sh, args.weaver.clone())?;
     let sets = sets::score(&weaver, &texts)?;
@@ -77,7 +77,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let evasions = evasion::score(&weaver, &corpus.evasions)?;
     let streams = match args.no_stream {
         true => None,
-        false => Some(stream::agree(&weaver, &corpus.cases, &answers)?),
+        false => Some(stream::compare_streams(&weaver, &corpus.cases, &answers)?),
     };
     let results = report::Results { cases: corpus.cases.len(), score, evasions, streams, sets };
     if args.json {
@@ -85,19 +85,19 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     } else {
         print!("{}\n{}", results.table(&peers::load()?), results.sets.table(args.show));
         if args.show {
-            print!("{}", results.score.shown());
+            print!("{}", results.score.errors_text());
         }
     }
     Ok(())
 }
 
-fn corpus(data: &Path, args: &Args) -> Result<Corpus> {
+fn read_corpus(data: &Path, args: &Args) -> Result<Corpus> {
     if !data.is_dir() {
-        bail!("{} is no folder: {NEEDS}", data.display());
+        bail!("{} is no folder: {CORPUS_HELP}", data.display());
     }
     let corpus = Corpus::read(data, args.split.as_deref())?;
     if corpus.cases.is_empty() {
-        bail!("{} has no cases: {NEEDS}", data.display());
+        bail!("{} has no cases: {CORPUS_HELP}", data.display());
     }
     Ok(corpus)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask eval routing --data DIR`.
+//! `cargo xtask eval routing --data DIR`: evaluates the router.
 
 mod reference;
 mod report;
@@ -11,7 +11,7 @@ use xshell::{Shell, cmd};
 
 use crate::{process, workspace};
 
-const NEEDS: &str = "the corpus is no part of the repository; `--data DIR` names a folder of sets, \
+const CORPUS_HELP: &str = "the corpus is no part of the repository; `--data DIR` names a folder of sets, \
     or one set: a folder with tools.jsonl of lines {\"id\", \"name\", \"description\", \
     \"namespace\", \"tags\", \"schema\"}, queries.jsonl of lines {\"query\", \"gold\": [id], \"part\"} and, \
     if there is one, examples.jsonl of the same lines";
@@ -25,7 +25,8 @@ pub struct Args {
     /// Only this set; may be given several times.
     #[arg(long, value_name = "NAME")]
     set: Vec<String>,
-    /// At most so many examples a tool, where the set has some; may be given several times. Without
+    /// At most this many examples per tool, if the set has some; may be given several times.
+    /// Without
     /// it 5 and 30 are tried.
     #[arg(long, value_name = "N")]
     examples: Vec<usize>,
@@ -40,20 +41,21 @@ pub struct Args {
 /// Build the program that evaluates, run it and print its table.
 ///
 /// # Errors
-/// Says what is needed when the corpus is not there.
+/// If the corpus is missing; says what is needed.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let Some(data) = &args.data else { bail!("{NEEDS}") };
+    let Some(data) = &args.data else { bail!("{CORPUS_HELP}") };
     if !data.is_dir() {
-        bail!("{} is no folder: {NEEDS}", data.display());
+        bail!("{} is no folder: {CORPUS_HELP}", data.display());
     }
-    let program = program(sh)?;
+    let program = build_routing_program(sh)?;
     let sets = args.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]);
     let counts = args.examples.iter().flat_map(|n| ["--examples".to_owned(), n.to_string()]);
     let table = args.no_table.then(|| "--no-table".to_owned());
     let options: Vec<String> = sets.chain(counts).chain(table).collect();
-    let text = cmd!(sh, "{program} eval {data} {options...}").quiet().read().context(NEEDS)?;
+    let text =
+        cmd!(sh, "{program} eval {data} {options...}").quiet().read().context(CORPUS_HELP)?;
     let mut found: Value = serde_json::from_str(&text)?;
-    reference::put_beside(&mut found);
+    reference::add_references(&mut found);
     if args.json {
         println!("{found}");
     } else {
@@ -62,8 +64,8 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The program in the release profile, with nothing but what routing needs.
-pub fn program(sh: &Shell) -> Result<PathBuf> {
+/// The program in the release profile, with only the features that routing needs.
+pub fn build_routing_program(sh: &Shell) -> Result<PathBuf> {
     let target = workspace::metadata()?.target_directory.into_std_path_buf();
     let package = ["--package", "weaver-benches", "--bin", "routing"];
     let features = ["--no-default-features", "--features", "routing"];

@@ -1,4 +1,4 @@
-//! The clients, behind one way of asking.
+//! The clients behind one interface.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -15,24 +15,24 @@ use super::session::Session;
 use crate::child;
 use crate::counterparts::cache::Cache;
 
-const PATIENCE: Duration = Duration::from_secs(90);
-/// How the inspector ends after a result with `isError`.
+const TIMEOUT: Duration = Duration::from_secs(90);
+/// The inspector's exit code after a result with `isError`.
 const TOOL_ERROR: i32 = 5;
 /// The first revision of the modern era.
-const MODERN: &str = "2026-07-28";
+const FIRST_MODERN_REVISION: &str = "2026-07-28";
 
-/// A client that is ready to ask.
+/// A client that is ready for requests.
 pub enum Client {
-    /// A process for each request, and a gateway with it.
+    /// A process for each request, each with its own gateway.
     Inspector(Inspector),
-    /// A process for each request too, and a gateway with it.
+    /// Also a process for each request, each with its own gateway.
     Mcporter(Mcporter),
     /// One process and one gateway for all requests.
     Sdk(Box<Session>),
 }
 
 impl Client {
-    /// Starts a client in front of the gateway that `serve` is the command line of.
+    /// Starts a client for the gateway with the command line `serve`.
     pub fn start(
         cache: &Cache,
         client: plan::Client,
@@ -53,7 +53,7 @@ impl Client {
         }
     }
 
-    /// Starts one process that starts the gateway two times, and asks both in turn.
+    /// Starts one process that starts the gateway twice and sends requests to both in turn.
     pub fn twice(cache: &Cache, serve: &[String], folder: &Path) -> Result<Self> {
         Self::session(Self::python(cache), "twice", serve, folder)
     }
@@ -64,15 +64,15 @@ impl Client {
         python
     }
 
-    /// Starts the script of an SDK in front of the gateway.
+    /// Starts the script of an SDK for the gateway.
     fn session(mut script: Command, how: &str, serve: &[String], folder: &Path) -> Result<Self> {
         let log = File::create(folder.join("stderr.log"))?;
         script.arg(how).args(serve).current_dir(folder).stderr(log);
         Ok(Self::Sdk(Box::new(Session::start(&mut script)?)))
     }
 
-    /// Starts the script of an SDK for a gateway that listens. What version it speaks is noted as
-    /// the tap notes it.
+    /// Starts the script of an SDK for a listening gateway. Records the negotiated version as the
+    /// tap does.
     pub fn over_http(
         cache: &Cache,
         client: plan::Client,
@@ -88,10 +88,10 @@ impl Client {
             }
             Tool::Inspector | Tool::Mcporter => bail!("it is not driven over HTTP"),
         };
-        script.env(http::TOKEN, gateway.token.as_deref().unwrap_or_default());
+        script.env(http::TOKEN_VARIABLE, gateway.token.as_deref().unwrap_or_default());
         script.arg(client.era.name()).arg(&gateway.url).current_dir(folder);
         let session = Session::start(script.stderr(File::create(folder.join("stderr.log"))?))?;
-        let modern = session.protocol() >= MODERN;
+        let modern = session.protocol() >= FIRST_MODERN_REVISION;
         let era = if modern { Era::Modern } else { Era::Legacy };
         let note = format!("{} {}\n", era.name(), session.protocol());
         fs::write(folder.join("client.era"), note)?;
@@ -103,7 +103,9 @@ impl Client {
         let answer = match self {
             Self::Inspector(inspector) => inspector.ask(&["--method", "tools/list"])?,
             Self::Mcporter(mcporter) => mcporter.list()?,
-            Self::Sdk(session) => answer(session.ask(&json!({ "method": "tools/list" }))?)?,
+            Self::Sdk(session) => {
+                result_or_error(session.ask(&json!({ "method": "tools/list" }))?)?
+            }
         };
         answer["tools"].as_array().cloned().with_context(|| format!("no tools: {answer}"))
     }
@@ -120,12 +122,12 @@ impl Client {
             Self::Sdk(session) => {
                 let request =
                     json!({ "method": "tools/call", "name": name, "arguments": arguments });
-                answer(session.ask(&request)?)
+                result_or_error(session.ask(&request)?)
             }
         }
     }
 
-    /// Ends it.
+    /// Closes it.
     pub fn close(&mut self) -> Result<()> {
         match self {
             Self::Inspector(_) | Self::Mcporter(_) => Ok(()),
@@ -134,14 +136,14 @@ impl Client {
     }
 }
 
-/// The inspector's command line, complete but for the request.
+/// The inspector's command line, except for the request.
 pub struct Inspector {
     cache: Cache,
     words: Vec<String>,
 }
 
 impl Inspector {
-    /// Writes the file of servers that it reads.
+    /// Writes the servers file that it reads.
     fn new(cache: &Cache, era: Era, serve: &[String], folder: &Path) -> Result<Self> {
         let package = cache.npm().join("node_modules/@modelcontextprotocol/inspector");
         let manifest = fs::read_to_string(package.join("package.json"))?;
@@ -162,7 +164,7 @@ impl Inspector {
 
     fn ask(&self, request: &[&str]) -> Result<Value> {
         let mut command = self.cache.command(self.cache.node());
-        let output = child::run(command.args(&self.words).args(request), "", PATIENCE)?;
+        let output = child::run(command.args(&self.words).args(request), "", TIMEOUT)?;
         let read: Option<Value> = serde_json::from_str(&output.stdout).ok();
         let result = read.map(|mut read| read["result"].take()).unwrap_or_default();
         match output.status.code() {
@@ -173,7 +175,7 @@ impl Inspector {
     }
 }
 
-fn answer(mut line: Value) -> Result<Value> {
+fn result_or_error(mut line: Value) -> Result<Value> {
     match line.get("error") {
         Some(error) => bail!("{}", error.as_str().unwrap_or("an error without words")),
         None => Ok(line["result"].take()),

@@ -1,4 +1,4 @@
-//! The configuration of the gateway for one pair.
+//! The gateway's configuration for one pair.
 
 use super::plan::{Mode, Plan};
 use crate::counterparts::trust::Trust;
@@ -27,8 +27,8 @@ impl Upstream<'_> {
     }
 }
 
-/// The text of `weaver.toml`; with a port, clients come over HTTP too.
-pub fn text(trust: &Trust, plan: &Plan, server: &Upstream<'_>, port: Option<u16>) -> String {
+/// The text of `weaver.toml`; with a port, the gateway also listens for HTTP.
+pub fn config_text(trust: &Trust, plan: &Plan, server: &Upstream<'_>, port: Option<u16>) -> String {
     let gateway = match plan.mode {
         Mode::Gateway => table([("mode", "gateway".into())]),
         Mode::Proxy => table([("mode", "proxy".into()), ("unprefixed", true.into())]),

@@ -1,4 +1,5 @@
-//! The public contracts against `weaver-contracts` from PyPI: each side reads the other's.
+//! Exchanges the public contracts with `weaver-contracts` from PyPI: each side reads what the other
+//! writes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,20 +14,20 @@ use crate::counterparts::cache::Cache;
 use crate::install::{InstallOutcome, MissingProgram};
 use crate::process;
 
-const PATIENCE: Duration = Duration::from_secs(60);
-const THEIRS: &str = "weaver-contracts reads what we write";
-const OURS: &str = "we read what weaver-contracts writes";
+const TIMEOUT: Duration = Duration::from_secs(60);
+const PYTHON_READS: &str = "weaver-contracts reads what we write";
+const WEAVER_READS: &str = "we read what weaver-contracts writes";
 
 /// Builds the program that writes and reads one contract of each kind.
-pub fn program(sh: &Shell, target: &Path) -> Result<PathBuf> {
+pub fn build_emitter(sh: &Shell, target: &Path) -> Result<PathBuf> {
     let name = "emit_contracts";
     process::run(process::cargo(sh).args(["build", "-p", "weaver-types", "--example", name]))?;
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     Ok(target.join("debug").join("examples").join(file))
 }
 
-/// Compares in both directions.
-pub fn check(
+/// Checks both directions.
+pub fn check_both_directions(
     cache: &Cache,
     python: &InstallOutcome,
     emit: &Path,
@@ -42,10 +43,13 @@ pub fn check(
         Ok(written) => written,
         Err(error) => return Err(MissingProgram::Broken(format!("{error:#}"))),
     };
-    Ok(vec![(THEIRS, outcome(written.forward())), (OURS, outcome(written.backward()))])
+    Ok(vec![
+        (PYTHON_READS, outcome(written.forward())),
+        (WEAVER_READS, outcome(written.backward())),
+    ])
 }
 
-/// What was written by us, by them from ours, and by us from theirs.
+/// What Weaver wrote, what weaver-contracts wrote from it, and what Weaver wrote from that.
 struct ExchangedContracts {
     ours: Vec<Value>,
     theirs: Vec<Value>,
@@ -55,14 +59,18 @@ struct ExchangedContracts {
 impl ExchangedContracts {
     fn new(cache: &Cache, emit: &Path) -> Result<Self> {
         let ours =
-            child::run(&mut cache.command(emit), "", PATIENCE)?.succeeded("emit_contracts")?;
+            child::run(&mut cache.command(emit), "", TIMEOUT)?.succeeded("emit_contracts")?;
         let mut python = cache.command(cache.python_program("python"));
         python.arg(cache.script("crosscheck.py"));
-        let theirs = child::run(&mut python, &ours, PATIENCE)?.succeeded("crosscheck.py")?;
+        let theirs = child::run(&mut python, &ours, TIMEOUT)?.succeeded("crosscheck.py")?;
         let mut read = cache.command(emit);
-        let again = child::run(read.arg("--read"), &theirs, PATIENCE)?
-            .succeeded("emit_contracts --read")?;
-        let written = Self { ours: lines(&ours)?, theirs: lines(&theirs)?, again: lines(&again)? };
+        let again =
+            child::run(read.arg("--read"), &theirs, TIMEOUT)?.succeeded("emit_contracts --read")?;
+        let written = Self {
+            ours: parse_lines(&ours)?,
+            theirs: parse_lines(&theirs)?,
+            again: parse_lines(&again)?,
+        };
         let count = written.ours.len();
         ensure!(count > 0, "no contracts were written");
         let same = written.theirs.len() == count && written.again.len() == count;
@@ -70,11 +78,11 @@ impl ExchangedContracts {
         Ok(written)
     }
 
-    /// Everything that the Python types have a place for was taken over, and nothing invented.
+    /// Each field that the Python types have was kept, and nothing was added.
     fn forward(&self) -> Result<()> {
         for (ours, theirs) in self.ours.iter().zip(&self.theirs) {
-            let kind = shown(ours);
-            ensure!(ours["kind"] == theirs["kind"], "{kind} became {}", shown(theirs));
+            let kind = kind_of(ours);
+            ensure!(ours["kind"] == theirs["kind"], "{kind} became {}", kind_of(theirs));
             let unknown: Vec<&str> = theirs["unknown"]
                 .as_array()
                 .into_iter()
@@ -89,37 +97,37 @@ impl ExchangedContracts {
             if let Some(fields) = known.as_object_mut() {
                 fields.retain(|name, _| !unknown.contains(&name.as_str()));
             }
-            taken_over(&known, &theirs["json"]).with_context(|| kind)?;
+            ensure_kept(&known, &theirs["json"]).with_context(|| kind)?;
         }
         Ok(())
     }
 
-    /// What they write comes back unchanged.
+    /// What weaver-contracts writes is unchanged after Weaver read and wrote it.
     fn backward(&self) -> Result<()> {
         for (theirs, again) in self.theirs.iter().zip(&self.again) {
             let same = theirs["kind"] == again["kind"] && theirs["json"] == again["json"];
-            ensure!(same, "{}: {} came back as {}", shown(theirs), theirs["json"], again["json"]);
+            ensure!(same, "{}: {} came back as {}", kind_of(theirs), theirs["json"], again["json"]);
         }
         Ok(())
     }
 }
 
-fn shown(line: &Value) -> String {
+fn kind_of(line: &Value) -> String {
     line["kind"].as_str().unwrap_or("a contract without kind").to_owned()
 }
 
-fn lines(text: &str) -> Result<Vec<Value>> {
+fn parse_lines(text: &str) -> Result<Vec<Value>> {
     text.lines()
         .map(|line| serde_json::from_str(line).with_context(|| format!("no JSON: {line}")))
         .collect()
 }
 
-/// Every value is there and equal; what is there besides is an empty default.
-fn taken_over(ours: &Value, theirs: &Value) -> Result<()> {
+/// Each value is kept and equal; additional fields are empty defaults.
+fn ensure_kept(ours: &Value, theirs: &Value) -> Result<()> {
     match (ours, theirs) {
-        (Value::Object(ours), Value::Object(theirs)) => fields_taken_over(ours, theirs),
+        (Value::Object(ours), Value::Object(theirs)) => ensure_fields_kept(ours, theirs),
         (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
-            ours.iter().zip(theirs).try_for_each(|(ours, theirs)| taken_over(ours, theirs))
+            ours.iter().zip(theirs).try_for_each(|(ours, theirs)| ensure_kept(ours, theirs))
         }
         (Value::String(ours), Value::String(theirs)) if same_text(ours, theirs) => Ok(()),
         _ => {
@@ -129,10 +137,10 @@ fn taken_over(ours: &Value, theirs: &Value) -> Result<()> {
     }
 }
 
-fn fields_taken_over(ours: &Map<String, Value>, theirs: &Map<String, Value>) -> Result<()> {
+fn ensure_fields_kept(ours: &Map<String, Value>, theirs: &Map<String, Value>) -> Result<()> {
     for (name, value) in ours {
         let taken = theirs.get(name).with_context(|| format!("`{name}` was lost"))?;
-        taken_over(value, taken).with_context(|| format!("`{name}`"))?;
+        ensure_kept(value, taken).with_context(|| format!("`{name}`"))?;
     }
     for (name, value) in theirs.iter().filter(|(name, _)| !ours.contains_key(*name)) {
         let empty = match value {
@@ -146,7 +154,7 @@ fn fields_taken_over(ours: &Map<String, Value>, theirs: &Map<String, Value>) -> 
     Ok(())
 }
 
-/// Equal, or one time in UTC written both ways.
+/// Equal, or the same UTC time written both ways.
 fn same_text(ours: &str, theirs: &str) -> bool {
     let utc = |text: &str, end: &str| text.strip_suffix(end).map(str::to_owned);
     ours == theirs || (utc(ours, "Z").is_some() && utc(ours, "Z") == utc(theirs, "+00:00"))
@@ -163,14 +171,14 @@ mod tests {
         let ours = json!({ "a": 1, "at": "2026-01-02T03:04:05Z", "l": [{ "x": "y" }] });
         let same =
             json!({ "a": 1, "at": "2026-01-02T03:04:05+00:00", "l": [{ "x": "y" }], "m": {} });
-        assert!(taken_over(&ours, &same).is_ok());
+        assert!(ensure_kept(&ours, &same).is_ok());
         for (name, value) in [("a", json!(2)), ("l", json!([])), ("new", json!("x"))] {
             let mut other = same.clone();
             other[name] = value;
-            assert!(taken_over(&ours, &other).is_err(), "{name}");
+            assert!(ensure_kept(&ours, &other).is_err(), "{name}");
         }
         let mut lost = same;
         lost.as_object_mut().unwrap().remove("a");
-        assert!(taken_over(&ours, &lost).is_err());
+        assert!(ensure_kept(&ours, &lost).is_err());
     }
 }

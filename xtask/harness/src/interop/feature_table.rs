@@ -1,4 +1,4 @@
-//! The features of a server as a table: one row a feature, one column a way to reach the server.
+//! The features of a server as a table: one row per feature, one column per route.
 
 use super::features::FEATURES;
 use super::report::{Outcome, aligned};
@@ -10,7 +10,7 @@ pub struct FeatureTable {
 }
 
 impl FeatureTable {
-    /// Takes in a column, in the order of the features.
+    /// Adds a column, in the order of the features.
     pub fn add_column(&mut self, name: &'static str, outcomes: Vec<Outcome>) {
         self.columns.push((name, outcomes));
     }
@@ -20,7 +20,7 @@ impl FeatureTable {
         self.columns.iter().flat_map(|(_, outcomes)| outcomes)
     }
 
-    /// What failed, each with its name and reason.
+    /// The failures, each with its name and reason.
     pub fn failures(&self) -> Vec<(String, &str)> {
         let mut failures = Vec::new();
         for (column, outcomes) in &self.columns {
@@ -33,7 +33,7 @@ impl FeatureTable {
         failures
     }
 
-    /// The table; nothing where nothing was tried.
+    /// The table; empty if nothing was tried.
     pub fn text(&self) -> String {
         if self.columns.is_empty() {
             return String::new();

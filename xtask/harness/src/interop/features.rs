@@ -1,5 +1,5 @@
-//! Every feature of the protocol that the reference server has, tried directly and through the
-//! gateway in both modes: what passes directly has to pass through it.
+//! Each protocol feature of the reference server, tried directly and through the gateway in both
+//! modes: what works directly has to work through the gateway.
 
 mod peer;
 
@@ -11,28 +11,28 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use self::peer::{ELICITED, PATIENCE, Peer, ROOT, SAMPLED};
+use self::peer::{ELICITED, Peer, ROOT, SAMPLED, TIMEOUT};
 use super::config::{self, Upstream};
 use super::http::ListeningProcess;
 use super::plan::{Mode, Plan, Transport};
 use super::report::Outcome;
-use super::trial::Bench;
+use super::trial::TrialSetup;
 use crate::conformance::gateway::free_port;
 
 const RESOURCE: &str = "demo://resource/dynamic/text/1";
-/// What the server says of its resource.
+/// The text of the server's resource.
 const RESOURCE_TEXT: &str = "Resource 1: This is a plaintext resource";
 
 /// How the server is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Directly, where there is none.
+    /// The gateway's mode; `None` without gateway.
     pub mode: Option<Mode>,
-    /// That of both sides.
+    /// The transport of both sides.
     pub transport: Transport,
 }
 
-/// All of them, in the order of the columns.
+/// All routes, in the order of the columns.
 pub const ROUTES: [Route; 6] = [
     Route { mode: None, transport: Transport::Stdio },
     Route { mode: Some(Mode::Gateway), transport: Transport::Stdio },
@@ -43,7 +43,7 @@ pub const ROUTES: [Route; 6] = [
 ];
 
 impl Route {
-    /// Its column.
+    /// The name of its column.
     pub fn name(self) -> &'static str {
         match (self.transport, self.mode) {
             (Transport::Stdio, None) => "direct",
@@ -56,7 +56,7 @@ impl Route {
     }
 }
 
-/// One feature, and how it is tried.
+/// One feature, and its test.
 pub struct Feature {
     pub name: &'static str,
     attempt: fn(&mut Peer) -> Result<()>,
@@ -78,12 +78,12 @@ pub const FEATURES: [Feature; 12] = [
     Feature { name: "ping", attempt: ping },
 ];
 
-/// Tries all features on one route, each with a server of its own, so that none depends on another.
-pub fn run(bench: &Bench<'_>, plan: &Plan, route: Route) -> Vec<Outcome> {
-    let folder = bench.cache.run().join(format!("features-{}", route.name().replace(", ", "-")));
+/// Tries all features on one route, each with its own server, so that none depends on another.
+pub fn run(setup: &TrialSetup<'_>, plan: &Plan, route: Route) -> Vec<Outcome> {
+    let folder = setup.cache.run().join(format!("features-{}", route.name().replace(", ", "-")));
     let outcome = |feature: &Feature| {
         let folder = folder.join(feature.name.replace(' ', "-"));
-        match attempt(bench, plan, &Place { route, folder: &folder }, feature) {
+        match attempt(setup, plan, &AttemptSite { route, folder: &folder }, feature) {
             Ok(()) => Outcome::Passed,
             Err(error) => Outcome::Failed(format!("{error:#}; see {}", folder.display())),
         }
@@ -91,80 +91,85 @@ pub fn run(bench: &Bench<'_>, plan: &Plan, route: Route) -> Vec<Outcome> {
     FEATURES.iter().map(outcome).collect()
 }
 
-/// Where one feature is tried.
-struct Place<'a> {
+/// The route and the folder of one attempt.
+struct AttemptSite<'a> {
     route: Route,
     folder: &'a Path,
 }
 
-fn attempt(bench: &Bench<'_>, plan: &Plan, place: &Place<'_>, feature: &Feature) -> Result<()> {
-    plan.server.prepare(&place.folder.join("files"))?;
-    let through = place.route.mode.filter(|mode| *mode == Mode::Gateway).map(|_| plan.server);
-    match place.route.transport {
-        Transport::Stdio => over_stdio(bench, plan, place, |command| {
+fn attempt(
+    setup: &TrialSetup<'_>,
+    plan: &Plan,
+    site: &AttemptSite<'_>,
+    feature: &Feature,
+) -> Result<()> {
+    plan.server.prepare(&site.folder.join("files"))?;
+    let through = site.route.mode.filter(|mode| *mode == Mode::Gateway).map(|_| plan.server);
+    match site.route.transport {
+        Transport::Stdio => over_stdio(setup, plan, site, |command| {
             Peer::open(command, through).and_then(|mut peer| (feature.attempt)(&mut peer))
         }),
-        Transport::Http => over_http(bench, plan, place, |command| {
+        Transport::Http => over_http(setup, plan, site, |command| {
             Peer::open(command, through).and_then(|mut peer| (feature.attempt)(&mut peer))
         }),
     }
 }
 
-/// Tries with the command of a server or of a gateway in front of it.
+/// Tries with the command of a server, or of a gateway in front of it.
 fn over_stdio(
-    bench: &Bench<'_>,
+    setup: &TrialSetup<'_>,
     plan: &Plan,
-    place: &Place<'_>,
+    site: &AttemptSite<'_>,
     attempt: impl FnOnce(&mut Command) -> Result<()>,
 ) -> Result<()> {
-    let files = place.folder.join("files");
-    let server = plan.server.command(bench.cache, &files);
-    let words = if place.route.mode.is_none() {
+    let files = site.folder.join("files");
+    let server = plan.server.command(setup.cache, &files);
+    let words = if site.route.mode.is_none() {
         server
     } else {
-        let file = place.folder.join("weaver.toml");
+        let file = site.folder.join("weaver.toml");
         let upstream = Upstream::Command { words: &server, env: &plan.server.env(&files) };
-        fs::write(&file, config::text(bench.trust, plan, &upstream, None))?;
-        let words = [bench.weaver, Path::new("serve"), Path::new("--config"), &file];
+        fs::write(&file, config::config_text(setup.trust, plan, &upstream, None))?;
+        let words = [setup.weaver, Path::new("serve"), Path::new("--config"), &file];
         words.map(|word| word.display().to_string()).to_vec()
     };
     let (program, arguments) = words.split_first().context("an empty command line")?;
-    let mut command = bench.cache.command(program);
-    command.args(arguments).current_dir(place.folder);
-    command.stderr(fs::File::create(place.folder.join("stderr.log"))?);
+    let mut command = setup.cache.command(program);
+    command.args(arguments).current_dir(site.folder);
+    command.stderr(fs::File::create(site.folder.join("stderr.log"))?);
     let tried = attempt(&mut command);
-    if place.route.mode.is_some() {
-        let mut stop = Command::new(bench.weaver);
-        stop.arg("stop").arg("--config").arg(place.folder.join("weaver.toml"));
-        // One that has ended already is as good.
+    if site.route.mode.is_some() {
+        let mut stop = Command::new(setup.weaver);
+        stop.arg("stop").arg("--config").arg(site.folder.join("weaver.toml"));
+        // A daemon that has already exited is fine.
         let _ = stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
     tried
 }
 
-/// Tries with a server that listens, or with a gateway that listens in front of it.
+/// Tries with a listening server, or with a listening gateway in front of it.
 fn over_http(
-    bench: &Bench<'_>,
+    setup: &TrialSetup<'_>,
     plan: &Plan,
-    place: &Place<'_>,
+    site: &AttemptSite<'_>,
     attempt: impl FnOnce(&mut Command) -> Result<()>,
 ) -> Result<()> {
-    let server = ListeningProcess::server(bench.cache, plan.server, place.folder)?;
-    let gateway = if place.route.mode.is_some() {
-        let (file, port) = (place.folder.join("weaver.toml"), free_port()?);
+    let server = ListeningProcess::server(setup.cache, plan.server, site.folder)?;
+    let gateway = if site.route.mode.is_some() {
+        let (file, port) = (site.folder.join("weaver.toml"), free_port()?);
         let upstream = Upstream::Url(&server.url);
-        fs::write(&file, config::text(bench.trust, plan, &upstream, Some(port)))?;
-        Some(ListeningProcess::gateway(bench.cache, bench.weaver, &file, port)?)
+        fs::write(&file, config::config_text(setup.trust, plan, &upstream, Some(port)))?;
+        Some(ListeningProcess::gateway(setup.cache, setup.weaver, &file, port)?)
     } else {
         None
     };
-    let mut command = gateway.as_ref().unwrap_or(&server).pipe(bench.cache);
-    command.current_dir(place.folder);
-    command.stderr(fs::File::create(place.folder.join("stderr.log"))?);
+    let mut command = gateway.as_ref().unwrap_or(&server).pipe(setup.cache);
+    command.current_dir(site.folder);
+    command.stderr(fs::File::create(site.folder.join("stderr.log"))?);
     attempt(&mut command)
 }
 
-fn holds(value: &Value, part: &str) -> Result<()> {
+fn ensure_contains(value: &Value, part: &str) -> Result<()> {
     ensure!(value.to_string().contains(part), "no `{part}` in {value}");
     Ok(())
 }
@@ -178,13 +183,13 @@ fn resources(peer: &mut Peer) -> Result<()> {
         let content = &read["contents"][0];
         ensure!(content["text"].is_string() || content["blob"].is_string(), "nothing in {read}");
     }
-    holds(&peer.ask("resources/read", json!({ "uri": RESOURCE }))?, RESOURCE_TEXT)
+    ensure_contains(&peer.ask("resources/read", json!({ "uri": RESOURCE }))?, RESOURCE_TEXT)
 }
 
 fn templates(peer: &mut Peer) -> Result<()> {
     let listed = peer.ask("resources/templates/list", json!({}))?;
-    holds(&listed, "demo://resource/dynamic/text/{resourceId}")?;
-    holds(&listed, "demo://resource/dynamic/blob/{resourceId}")
+    ensure_contains(&listed, "demo://resource/dynamic/text/{resourceId}")?;
+    ensure_contains(&listed, "demo://resource/dynamic/blob/{resourceId}")
 }
 
 fn subscriptions(peer: &mut Peer) -> Result<()> {
@@ -195,7 +200,7 @@ fn subscriptions(peer: &mut Peer) -> Result<()> {
     peer.ask("resources/unsubscribe", json!({ "uri": RESOURCE })).map(drop)
 }
 
-/// The name under which a prompt is listed: its own, or one with its server before it.
+/// The listed name of a prompt: its own, or prefixed with its server.
 fn prompt(peer: &mut Peer, name: &str) -> Result<String> {
     let listed = peer.ask("prompts/list", json!({}))?;
     let names = listed["prompts"].as_array().context("no list")?.iter();
@@ -209,10 +214,10 @@ fn prompts(peer: &mut Peer) -> Result<()> {
     prompt(peer, "completable-prompt")?;
     let simple = prompt(peer, "simple-prompt")?;
     let simple = peer.ask("prompts/get", json!({ "name": simple }))?;
-    holds(&simple, "This is a simple prompt without arguments.")?;
+    ensure_contains(&simple, "This is a simple prompt without arguments.")?;
     let name = prompt(peer, "args-prompt")?;
     let arguments = json!({ "name": name, "arguments": { "city": "Lyon" } });
-    holds(&peer.ask("prompts/get", arguments)?, "weather in Lyon")
+    ensure_contains(&peer.ask("prompts/get", arguments)?, "weather in Lyon")
 }
 
 fn completion(peer: &mut Peer) -> Result<()> {
@@ -236,7 +241,7 @@ fn progress(peer: &mut Peer) -> Result<()> {
     let arguments = json!({ "duration": 1, "steps": 4 });
     let id = peer.send_call("trigger-long-running-operation", arguments, Some("p"))?;
     let result = peer.result(id)?;
-    holds(&result, "Long running operation completed")?;
+    ensure_contains(&result, "Long running operation completed")?;
     let told = peer.notifications("notifications/progress");
     let steps: Vec<&Value> = told.iter().map(|params| &params["progress"]).collect();
     let rising = steps.windows(2).all(|pair| pair[0].as_f64() < pair[1].as_f64());
@@ -249,11 +254,15 @@ fn cancellation(peer: &mut Peer) -> Result<()> {
     let arguments = json!({ "duration": 2, "steps": 4 });
     let id = peer.send_call("trigger-long-running-operation", arguments, Some("c"))?;
     peer.notification("notifications/progress")?;
-    peer.tell("notifications/cancelled", json!({ "requestId": id, "reason": "no longer needed" }))?;
-    // What comes after the request would have ended: the answer to it must not have come before.
+    peer.notify(
+        "notifications/cancelled",
+        json!({ "requestId": id, "reason": "no longer needed" }),
+    )?;
+    // A later request is answered only after the cancelled one would have been, so its answer would
+    // have arrived by now.
     let echoed = json!({ "duration": 3, "steps": 1 });
     let second = peer.send_call("trigger-long-running-operation", echoed, None)?;
-    holds(&peer.result(second)?, "Duration: 3 seconds")?;
+    ensure_contains(&peer.result(second)?, "Duration: 3 seconds")?;
     ensure!(!peer.has_answered(id), "the cancelled request was answered");
     Ok(())
 }
@@ -268,27 +277,27 @@ fn logging(peer: &mut Peer) -> Result<()> {
 
 fn elicitation(peer: &mut Peer) -> Result<()> {
     let result = peer.call("trigger-elicitation-request", json!({}))?;
-    ensure!(peer.was_asked("elicitation/create"), "nobody was asked: {result}");
-    holds(&result, ELICITED)
+    ensure!(peer.has_received_request("elicitation/create"), "nobody was asked: {result}");
+    ensure_contains(&result, ELICITED)
 }
 
 fn sampling(peer: &mut Peer) -> Result<()> {
     let arguments = json!({ "prompt": "say a word", "maxTokens": 20 });
     let result = peer.call("trigger-sampling-request", arguments)?;
-    ensure!(peer.was_asked("sampling/createMessage"), "nobody was asked: {result}");
-    holds(&result, SAMPLED)
+    ensure!(peer.has_received_request("sampling/createMessage"), "nobody was asked: {result}");
+    ensure_contains(&result, SAMPLED)
 }
 
-/// The server asks by itself, a while after its start.
+/// The server requests the roots by itself, a while after its start.
 fn roots(peer: &mut Peer) -> Result<()> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     let mut result = peer.call("get-roots-list", json!({}))?;
     while !result.to_string().contains(ROOT) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(200));
         result = peer.call("get-roots-list", json!({}))?;
     }
-    ensure!(peer.was_asked("roots/list"), "nobody was asked: {result}");
-    holds(&result, ROOT)
+    ensure!(peer.has_received_request("roots/list"), "nobody was asked: {result}");
+    ensure_contains(&result, ROOT)
 }
 
 fn ping(peer: &mut Peer) -> Result<()> {

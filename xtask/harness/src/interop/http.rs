@@ -1,5 +1,5 @@
-//! The two sides over Streamable HTTP: a server that listens, and a gateway that clients reach with
-//! a bearer token.
+//! Both sides over Streamable HTTP: a listening server, and a gateway that clients reach with a
+//! bearer token.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,24 +10,24 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::server::Server;
-use crate::child::{self, Group};
+use crate::child::{self, ProcessGroup};
 use crate::conformance::gateway::{free_port, wait_for};
 use crate::counterparts::cache::Cache;
 
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Where the scripts of the SDKs look for the bearer token.
-pub const TOKEN: &str = "WEAVER_TOKEN";
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// The variable in which the SDK scripts expect the bearer token.
+pub const TOKEN_VARIABLE: &str = "WEAVER_TOKEN";
 
-/// A process that listens; it ends when dropped.
+/// A listening process; killed on drop.
 pub struct ListeningProcess {
     pub url: String,
-    /// What its clients show.
+    /// The token that its clients present.
     pub token: Option<String>,
-    _group: Group,
+    _group: ProcessGroup,
 }
 
 impl ListeningProcess {
-    /// Starts a server that can be reached over HTTP.
+    /// Starts a server with its HTTP transport.
     pub fn server(cache: &Cache, server: &Server, folder: &Path) -> Result<Self> {
         let files = folder.join("files");
         let words = server.http_command(cache, &files).context("it does not speak HTTP")?;
@@ -39,7 +39,7 @@ impl ListeningProcess {
         Ok(listening)
     }
 
-    /// Starts the gateway with a configuration that listens at this port, and lets one client in.
+    /// Starts the gateway with a configuration that listens on this port, and adds one client.
     pub fn gateway(cache: &Cache, weaver: &Path, config: &Path, port: u16) -> Result<Self> {
         let mut command = cache.command(weaver);
         command.args(["daemon", "--config"]).arg(config);
@@ -47,7 +47,7 @@ impl ListeningProcess {
         let mut listening = Self::start(&mut command, port, &log)?;
         let mut add = cache.command(weaver);
         add.args(["clients", "add", "interop", "--days", "1", "--json", "--config"]).arg(config);
-        let said = child::run(&mut add, "", PATIENCE)?.succeeded("weaver clients add")?;
+        let said = child::run(&mut add, "", TIMEOUT)?.succeeded("weaver clients add")?;
         let said: Value =
             serde_json::from_str(&said).context("`weaver clients add` says no JSON")?;
         let token = said["token"].as_str().context("`weaver clients add` shows no token")?;
@@ -55,18 +55,18 @@ impl ListeningProcess {
         Ok(listening)
     }
 
-    /// A command that makes it a server on standard input and output, with the transport of an SDK.
+    /// A command that bridges it to stdin and stdout with an SDK's transport.
     pub fn pipe(&self, cache: &Cache) -> Command {
         let mut pipe = cache.command(cache.node());
         pipe.arg(cache.script("http_pipe.mjs")).arg(cache.npm()).arg(&self.url);
         if let Some(token) = &self.token {
-            pipe.env(TOKEN, token);
+            pipe.env(TOKEN_VARIABLE, token);
         }
         pipe
     }
 
     fn start(command: &mut Command, port: u16, log: &Path) -> Result<Self> {
-        let group = Group::start(command.stdout(Stdio::null()).stderr(File::create(log)?))?;
+        let group = ProcessGroup::start(command.stdout(Stdio::null()).stderr(File::create(log)?))?;
         wait_for(port).with_context(|| format!("see {}", log.display()))?;
         Ok(Self { url: format!("http://127.0.0.1:{port}/mcp"), token: None, _group: group })
     }

@@ -1,8 +1,8 @@
-//! Many stock clients at once on one configuration: each has a shim of its own, and all of them one
-//! daemon. Every call has a value of its own, which its answer must hold, and no other.
+//! Many stock clients at once on one configuration: each has its own shim, and all share one
+//! daemon. Each call has its own value, and its answer must contain that value and no other.
 //!
-//! With kills, the daemon ends by `kill -9` in the middle of the work. A server that appends a line
-//! for each call tells how often each ran.
+//! With kills, the daemon is killed with `kill -9` during the work. A server that appends a line
+//! for each call shows how often each ran.
 
 mod answer;
 mod worker;
@@ -25,26 +25,26 @@ use crate::child;
 use crate::counterparts::cache::Cache;
 use crate::counterparts::trust::Trust;
 
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Calls of each kind that a client makes.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Calls of each kind per client.
 const ROUNDS: usize = 3;
-/// How long the daemon may take to let clients work between two kills.
-const LULL: Duration = Duration::from_secs(240);
+/// How long the clients may take to make enough calls between two kills.
+const PROGRESS_TIMEOUT: Duration = Duration::from_secs(240);
 
-/// How many clients there are, and how often the daemon is killed under them.
+/// How many clients there are, and how often the daemon is killed.
 pub struct TrialSetting {
     pub clients: usize,
     pub kills: usize,
     pub instances: Instances,
 }
 
-/// Which processes of a server the clients get.
+/// Which server processes the clients get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Instances {
-    /// Each its own.
+    /// Each client its own.
     Client,
-    /// All the same.
-    TrialState,
+    /// All clients the same.
+    Shared,
 }
 
 impl Instances {
@@ -52,7 +52,7 @@ impl Instances {
     fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
-            Self::TrialState => "shared",
+            Self::Shared => "shared",
         }
     }
 }
@@ -66,11 +66,11 @@ struct TrialState<'a> {
     answered: AtomicUsize,
     /// The handle of each client, and the value behind it.
     handles: Mutex<Vec<Option<KeptResult>>>,
-    /// All handles are there.
+    /// Passed when all handles exist.
     met: Barrier,
 }
 
-/// What came of a trial.
+/// The results of a trial.
 pub struct TrialSummary {
     cells: Vec<String>,
     pub failures: Vec<String>,
@@ -94,7 +94,7 @@ pub fn run(
     let counting = [weaver, Path::new("demo-server"), Path::new("--root"), &files];
     let counting = counting.map(|word| word.display().to_string()).to_vec();
     let servers = [(server.name, server.command(cache, &files)), ("notes", counting)];
-    fs::write(&config, text(trust, servers, instances))?;
+    fs::write(&config, config_text(trust, servers, instances))?;
     let serve = [weaver, Path::new("serve"), Path::new("--config"), &config];
     let shared = TrialState {
         cache,
@@ -109,7 +109,7 @@ pub fn run(
         let shared = &shared;
         let start = |number| scope.spawn(move || worker::work(shared, number));
         let workers: Vec<_> = (0..clients).map(start).collect();
-        let killed = kill(weaver, &config, shared, setting);
+        let killed = kill_daemon(weaver, &config, shared, setting);
         let worked: Vec<ClientWork> =
             workers.into_iter().filter_map(|one| one.join().ok()).collect();
         (worked, killed)
@@ -124,13 +124,13 @@ pub fn run(
     }
     failures.extend(worked.iter().flat_map(|one| one.failures.iter().cloned()));
     let effects = fs::read_to_string(files.join("outbox.txt"))?;
-    failures.extend(worked.iter().flat_map(|one| miscounted(one, &effects)));
-    let stopped = stop(weaver, &config);
-    if let Err(error) = stopped.and_then(|()| verify(cache, weaver, &folder)) {
+    failures.extend(worked.iter().flat_map(|one| miscounted_calls(one, &effects)));
+    let stopped = stop_daemon(weaver, &config);
+    if let Err(error) = stopped.and_then(|()| verify_log(cache, weaver, &folder)) {
         failures.push(format!("{error:#}"));
     }
-    let runs =
-        runs(cache, weaver, &folder).map_or_else(|error| format!("{error:#}"), |n| n.to_string());
+    let runs = count_runs(cache, weaver, &folder)
+        .map_or_else(|error| format!("{error:#}"), |n| n.to_string());
     let cells = cells(setting, &worked, failures.len(), &runs, took);
     let place = |failure: String| {
         format!("{clients} clients, {kills} kills: {failure}; see {}", folder.display())
@@ -138,7 +138,7 @@ pub fn run(
     Ok(TrialSummary { cells, failures: failures.into_iter().map(place).collect() })
 }
 
-/// The row of a trial.
+/// The table row of a trial.
 fn cells(
     setting: &TrialSetting,
     worked: &[ClientWork],
@@ -192,7 +192,7 @@ pub fn table(summaries: &[TrialSummary]) -> String {
 }
 
 /// The text of `weaver.toml`.
-fn text(trust: &Trust, servers: [(&str, Vec<String>); 2], instances: Instances) -> String {
+fn config_text(trust: &Trust, servers: [(&str, Vec<String>); 2], instances: Instances) -> String {
     let mut upstreams = toml::Table::new();
     for (name, command) in servers {
         let mut words = command.into_iter();
@@ -213,8 +213,8 @@ fn text(trust: &Trust, servers: [(&str, Vec<String>); 2], instances: Instances) 
     config.to_string()
 }
 
-/// Kills the daemon each time that another part of the work is done.
-fn kill(
+/// Kills the daemon after each equal part of the calls.
+fn kill_daemon(
     weaver: &Path,
     config: &Path,
     shared: &TrialState<'_>,
@@ -222,24 +222,24 @@ fn kill(
 ) -> Result<()> {
     let all = setting.clients * ROUNDS * 2;
     for nth in 1..=setting.kills {
-        let until = Instant::now() + LULL;
+        let until = Instant::now() + PROGRESS_TIMEOUT;
         while shared.answered.load(Ordering::Relaxed) < all * nth / (setting.kills + 1) {
             ensure!(Instant::now() < until, "the clients did not come that far");
             std::thread::sleep(Duration::from_millis(20));
         }
         let mut status = Command::new(weaver);
         status.args(["status", "--json", "--config"]).arg(config);
-        let said = child::run(&mut status, "", PATIENCE)?.succeeded("weaver status")?;
+        let said = child::run(&mut status, "", TIMEOUT)?.succeeded("weaver status")?;
         let said: Value = serde_json::from_str(&said)?;
         let pid = said["pid"].as_u64().with_context(|| format!("no `pid` in {said}"))?;
         let mut kill = Command::new("kill");
-        child::run(kill.args(["-KILL", &pid.to_string()]), "", PATIENCE)?.succeeded("kill")?;
+        child::run(kill.args(["-KILL", &pid.to_string()]), "", TIMEOUT)?.succeeded("kill")?;
     }
     Ok(())
 }
 
-/// What the file of effects says otherwise than the answers.
-fn miscounted(worked: &ClientWork, effects: &str) -> Vec<String> {
+/// Calls whose count in the outbox contradicts their answer.
+fn miscounted_calls(worked: &ClientWork, effects: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for call in worked.calls.iter().filter(|call| call.counted) {
         let ran = effects.lines().filter(|line| line.contains(&call.value)).count();
@@ -255,34 +255,34 @@ fn miscounted(worked: &ClientWork, effects: &str) -> Vec<String> {
     wrong
 }
 
-fn stop(weaver: &Path, config: &Path) -> Result<()> {
+fn stop_daemon(weaver: &Path, config: &Path) -> Result<()> {
     let mut stop = Command::new(weaver);
     stop.arg("stop").arg("--config").arg(config).stdout(Stdio::null()).stderr(Stdio::null());
     stop.status().map(drop).context("`weaver stop` does not start")
 }
 
-fn store(folder: &Path) -> PathBuf {
+fn store_path(folder: &Path) -> PathBuf {
     folder.join(".weaver/ledger.db")
 }
 
-fn verify(cache: &Cache, weaver: &Path, folder: &Path) -> Result<()> {
+fn verify_log(cache: &Cache, weaver: &Path, folder: &Path) -> Result<()> {
     let mut verify = cache.command(weaver);
-    verify.args(["trace", "verify", "--store"]).arg(store(folder));
-    child::run(&mut verify, "", PATIENCE)?.succeeded("weaver trace verify").map(drop)
+    verify.args(["trace", "verify", "--store"]).arg(store_path(folder));
+    child::run(&mut verify, "", TIMEOUT)?.succeeded("weaver trace verify").map(drop)
 }
 
 /// How many runs the log has.
-fn runs(cache: &Cache, weaver: &Path, folder: &Path) -> Result<usize> {
+fn count_runs(cache: &Cache, weaver: &Path, folder: &Path) -> Result<usize> {
     let mut seen = std::collections::BTreeSet::new();
     let mut after: Option<String> = None;
     loop {
         let mut list = cache.command(weaver);
         list.args(["trace", "list", "--json", "--oldest-first", "--limit", "1000", "--store"]);
-        list.arg(store(folder));
+        list.arg(store_path(folder));
         if let Some(cursor) = &after {
             list.args(["--after", cursor]);
         }
-        let page = child::run(&mut list, "", PATIENCE)?.succeeded("weaver trace list")?;
+        let page = child::run(&mut list, "", TIMEOUT)?.succeeded("weaver trace list")?;
         let events: Result<Vec<Value>, _> = page.lines().map(serde_json::from_str).collect();
         let events = events.context("a line of the list is no JSON")?;
         seen.extend(events.iter().filter_map(|event| event["run"].as_str().map(str::to_owned)));

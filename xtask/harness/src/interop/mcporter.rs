@@ -1,4 +1,4 @@
-//! The command line of `mcporter`: a process for each request, and a gateway with it.
+//! The command line of `mcporter`: a process for each request, each with its own gateway.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,29 +11,29 @@ use serde_json::{Value, json};
 use crate::child;
 use crate::counterparts::cache::Cache;
 
-const PATIENCE: Duration = Duration::from_secs(90);
-/// The gateway's name in the file of servers.
+const TIMEOUT: Duration = Duration::from_secs(90);
+/// The gateway's name in the servers file.
 const SERVER: &str = "weaver";
-/// How the command ends after a result with `isError`.
+/// The exit code after a result with `isError`.
 const TOOL_ERROR: i32 = 1;
 
-/// The command line, complete but for the request.
+/// The command line, except for the request.
 pub struct Mcporter {
     cache: Cache,
     script: PathBuf,
     servers: PathBuf,
-    /// Where it keeps its recordings, below `.mcporter`.
+    /// Where it writes its recordings, below `.mcporter`.
     home: PathBuf,
     calls: usize,
 }
 
 impl Mcporter {
-    /// Writes the file of servers that it reads.
+    /// Writes the servers file that it reads.
     pub fn new(cache: &Cache, serve: &[String], folder: &Path) -> Result<Self> {
         let (command, args) = serve.split_first().context("an empty command line")?;
         let server = json!({ "command": command, "args": args });
         let servers = folder.join("mcporter.json");
-        // No imports: the servers of editors on this machine are none of ours.
+        // No imports: the servers of this machine's editors must not be used.
         let text = json!({ "mcpServers": { SERVER: server }, "imports": [] }).to_string();
         fs::write(&servers, text)?;
         let script = cache.npm().join("node_modules/mcporter/dist/cli.js");
@@ -42,27 +42,27 @@ impl Mcporter {
         Ok(Self { cache: cache.clone(), script, servers, home, calls: 0 })
     }
 
-    /// The answer to `tools/list`, as it is printed.
+    /// The answer to `tools/list`, as printed.
     pub fn list(&self) -> Result<Value> {
         let mut list = self.command();
         list.args(["list", SERVER, "--schema", "--json", "--exit-code"]);
-        let printed = child::run(&mut list, "", PATIENCE)?.succeeded("mcporter list")?;
+        let printed = child::run(&mut list, "", TIMEOUT)?.succeeded("mcporter list")?;
         serde_json::from_str(&printed).with_context(|| format!("no JSON: {printed}"))
     }
 
-    /// The result of a tool call. What is printed is only a part of it, so the command records what
-    /// it receives, and the result is read from there.
+    /// The result of a tool call. Only a part of it is printed, so the command records what it
+    /// receives, and the result is read from the recording.
     pub fn call(&mut self, name: &str, arguments: &Value) -> Result<Value> {
         self.calls += 1;
         let recording = format!("call-{}", self.calls);
         let mut call = self.command();
         call.env("MCPORTER_RECORD", &recording).args(["call", "--server", SERVER, "--tool", name]);
         call.args(["--output", "json", "--args", &arguments.to_string()]);
-        let output = child::run(&mut call, "", PATIENCE)?;
+        let output = child::run(&mut call, "", TIMEOUT)?;
         let file = format!(".mcporter/recordings/{recording}.ndjson");
         let result = fs::read_to_string(self.home.join(file))
             .context("it recorded nothing")
-            .and_then(|text| result(&text))
+            .and_then(|text| recorded_result(&text))
             .with_context(|| format!("mcporter ended with {}: {}", output.status, output.tail()))?;
         let is_error = result["isError"].as_bool().unwrap_or(false);
         let wanted = if is_error { TOOL_ERROR } else { 0 };
@@ -83,7 +83,7 @@ impl Mcporter {
 }
 
 /// The result of the one tool call in a recording.
-fn result(recording: &str) -> Result<Value> {
+fn recorded_result(recording: &str) -> Result<Value> {
     let messages: Result<Vec<Value>, _> = recording.lines().map(serde_json::from_str).collect();
     let messages = messages.context("a line of the recording is no JSON")?;
     let call = messages.iter().find(|message| message["method"] == "tools/call");
@@ -106,7 +106,7 @@ mod tests {
     fn the_result_is_that_of_the_tool_call() {
         let other = r#"{"id":0,"result":{"content":[0]},"_meta":{"dir":"recv"}}"#;
         let answer = r#"{"id":1,"result":{"content":[1]},"_meta":{"dir":"recv"}}"#;
-        let found = result(&[other, CALL, answer].join("\n")).unwrap();
+        let found = recorded_result(&[other, CALL, answer].join("\n")).unwrap();
         assert_eq!(found, json!({ "content": [1] }));
     }
 
@@ -114,7 +114,7 @@ mod tests {
     fn a_recording_without_a_result_is_a_failure() {
         let error = r#"{"id":1,"error":{"code":-32602},"_meta":{"dir":"recv"}}"#;
         for recording in ["", "{", CALL, &[CALL, error].join("\n")] {
-            assert!(result(recording).is_err(), "{recording}");
+            assert!(recorded_result(recording).is_err(), "{recording}");
         }
     }
 }

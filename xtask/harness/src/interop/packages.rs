@@ -1,4 +1,4 @@
-//! What came of installing the packages of the trial, and which pairs can be tried with them.
+//! The outcome of installing the packages, and which pairs can be tried.
 
 use super::plan::{Plan, Tool};
 use crate::counterparts::cache::Cache;
@@ -11,7 +11,7 @@ pub struct Packages {
 }
 
 impl Packages {
-    /// Why a plan cannot be tried; `None` when it can.
+    /// Why a plan cannot be tried; `None` if it can.
     pub fn lacks(&self, cache: &Cache, plan: &Plan) -> Option<MissingProgram> {
         let server = match plan.server.registry {
             Registry::Npm => &self.npm,
@@ -21,7 +21,7 @@ impl Packages {
             Tool::Inspector | Tool::TypeScriptSdk | Tool::Mcporter => &self.npm,
             Tool::PythonSdk => &self.python,
         };
-        // The tap that watches both sides is a Python script without needs of its own.
+        // The tap that observes both sides is a Python script without dependencies.
         let tapped = cache.python_program("python").exists();
         let tap = if tapped { &InstallOutcome::Ready } else { &self.python };
         [server, client, tap].into_iter().find_map(InstallOutcome::missing)

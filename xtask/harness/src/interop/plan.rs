@@ -1,4 +1,4 @@
-//! Which pairs are tried: every server with every client, in every era that both sides speak.
+//! Which pairs are tried: each server with each client, in each era that both sides speak.
 
 use super::server::{self, Server};
 use crate::counterparts::pins::Pins;
@@ -27,9 +27,9 @@ pub enum Tool {
     Inspector,
     /// The Python SDK: `ClientSession` in the legacy era, `Client` in the modern one.
     PythonSdk,
-    /// The TypeScript SDK: `Client` of its first generation, which speaks the legacy era only.
+    /// The TypeScript SDK: `Client` of its first generation, which speaks only the legacy era.
     TypeScriptSdk,
-    /// The command line of `mcporter`, which speaks the legacy era only.
+    /// The command line of `mcporter`, which speaks only the legacy era.
     Mcporter,
 }
 
@@ -40,7 +40,7 @@ pub struct Client {
     pub era: Era,
 }
 
-/// What the gateway shows.
+/// What the gateway lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// The three tools.
@@ -73,7 +73,7 @@ pub struct Plan {
     pub server_label: String,
     pub client: Client,
     pub client_label: String,
-    /// The era of the gateway with the server.
+    /// The era between gateway and server.
     pub upstream: Era,
     pub mode: Mode,
     /// Between client and gateway.
@@ -92,16 +92,16 @@ pub const CLIENTS: [Client; 6] = [
     Client { tool: Tool::Mcporter, era: Era::Legacy },
 ];
 
-/// The servers that are tried in proxy mode. The tools that are tried have no output schemas in the
-/// first and have some in the second, where a client compares even a refusal with them.
-const PROXIED: [&str; 2] = ["everything", "filesystem"];
+/// The servers that are tried in proxy mode. The tested tools have no output schemas in the first
+/// and some in the second, where a client validates even a refusal against them.
+const PROXY_MODE_SERVERS: [&str; 2] = ["everything", "filesystem"];
 
 /// All rows, in the order of the table.
-pub fn all(pins: &Pins) -> Vec<Plan> {
+pub fn all_plans(pins: &Pins) -> Vec<Plan> {
     let mut plans = Vec::new();
-    for server in &server::ALL {
-        // The gateway speaks legacy first; a server that also speaks modern is tried as one that
-        // speaks nothing else.
+    for server in &server::SERVERS {
+        // The gateway speaks legacy first; a server that also speaks modern is additionally tried
+        // with modern only.
         let eras: &[Era] = if server.modern { &[Era::Legacy, Era::Modern] } else { &[Era::Legacy] };
         for &upstream in eras {
             for client in CLIENTS {
@@ -109,7 +109,8 @@ pub fn all(pins: &Pins) -> Vec<Plan> {
             }
         }
     }
-    for server in server::ALL.iter().filter(|server| PROXIED.contains(&server.name)) {
+    for server in server::SERVERS.iter().filter(|server| PROXY_MODE_SERVERS.contains(&server.name))
+    {
         for client in CLIENTS {
             plans.push(Plan::new(pins, server, client, Era::Legacy, Mode::Proxy));
         }
@@ -118,11 +119,12 @@ pub fn all(pins: &Pins) -> Vec<Plan> {
     plans
 }
 
-/// The rows with clients that come over HTTP: each SDK in front of a server over pipes, and of one
-/// that is reached over HTTP too.
+/// The rows with HTTP clients: each SDK with a server over pipes, and with one over HTTP if it can
+/// listen.
 fn over_http(pins: &Pins) -> Vec<Plan> {
     let mut plans = Vec::new();
-    for server in server::ALL.iter().filter(|server| PROXIED.contains(&server.name)) {
+    for server in server::SERVERS.iter().filter(|server| PROXY_MODE_SERVERS.contains(&server.name))
+    {
         for mode in [Mode::Gateway, Mode::Proxy] {
             for client in CLIENTS.into_iter().filter(|client| client.tool.is_sdk()) {
                 let front = Transport::Http;
@@ -148,7 +150,7 @@ impl Tool {
 }
 
 impl Plan {
-    /// That of the client; a server is reached over HTTP only behind such a client.
+    /// The client's transport; a server is reached over HTTP only with an HTTP client.
     pub fn transport(&self) -> Transport {
         self.front
     }
@@ -178,7 +180,7 @@ impl Plan {
         Self { server, server_label, client, client_label, upstream, mode, front, back }
     }
 
-    /// The name of the folder of its run.
+    /// The folder name of its run.
     pub fn folder(&self) -> String {
         let tool = match self.client.tool {
             Tool::Inspector => "inspector",
@@ -205,8 +207,8 @@ mod tests {
 
     #[test]
     fn every_server_meets_every_client_in_a_folder_of_its_own() {
-        let plans = all(&Pins::empty());
-        for server in &server::ALL {
+        let plans = all_plans(&Pins::empty());
+        for server in &server::SERVERS {
             for client in CLIENTS {
                 let met = |plan: &&Plan| plan.server.name == server.name && plan.client == client;
                 assert!(plans.iter().any(|plan| met(&plan)), "{}", server.name);

@@ -1,4 +1,4 @@
-//! The table: one row a pair, one column a step, and what went wrong below it.
+//! The table: one row per pair, one column per step, and the failures below it.
 
 use super::feature_table::FeatureTable;
 use super::plan::{Mode, Plan, Transport};
@@ -8,16 +8,16 @@ use crate::tally::Tally;
 /// The columns.
 pub const STEPS: [&str; 8] = ["list", "browse", "execute", "view", "deny", "hold", "era", "log"];
 
-/// The most characters of a failure that are printed.
+/// The most characters of a failure reason that are printed.
 const MAX_REASON: usize = 1000;
 
-/// How a step went.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Passed,
     Failed(String),
     Skipped,
-    /// There is nothing to try here.
+    /// The step does not apply.
     Nothing,
 }
 
@@ -54,12 +54,12 @@ impl Row {
         row
     }
 
-    /// Notes how a step went.
+    /// Records the outcome of a step.
     pub fn set(&mut self, step: &'static str, outcome: Outcome) {
         self.steps.push((step, outcome));
     }
 
-    /// One line while the trial runs.
+    /// One line for the progress output.
     pub fn progress(&self) -> String {
         let failed = self.steps.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
         let how = match (failed, &self.missing) {
@@ -93,7 +93,7 @@ impl Row {
     }
 }
 
-/// The era of the gateway with the server; nothing stands between the two over HTTP.
+/// The era between gateway and server; `-` over HTTP, where no tap observes it.
 fn server_era(plan: &Plan) -> &'static str {
     match plan.back {
         Transport::Stdio => plan.upstream.name(),
@@ -102,7 +102,7 @@ fn server_era(plan: &Plan) -> &'static str {
 }
 
 impl Outcome {
-    /// What could not be tried.
+    /// The outcome of what could not be tried.
     pub fn missing(missing: &MissingProgram) -> Self {
         match missing {
             MissingProgram::OutOfReach(_) => Self::Skipped,
@@ -110,7 +110,7 @@ impl Outcome {
         }
     }
 
-    /// The word in a table.
+    /// Its text in a table.
     pub fn shown(&self) -> &'static str {
         match self {
             Self::Passed => "ok",
@@ -130,7 +130,7 @@ impl Outcome {
     }
 }
 
-/// The steps that a plan has.
+/// The steps of a plan.
 pub fn steps(plan: &Plan) -> Vec<&'static str> {
     let has = |step: &&&str| match **step {
         "browse" | "view" => plan.mode == Mode::Gateway,
@@ -140,7 +140,7 @@ pub fn steps(plan: &Plan) -> Vec<&'static str> {
     STEPS.iter().filter(has).copied().collect()
 }
 
-/// Everything that was tried.
+/// All results.
 #[derive(Default)]
 pub struct Report {
     rows: Vec<Row>,
@@ -150,17 +150,17 @@ pub struct Report {
 }
 
 impl Report {
-    /// Takes in a row.
+    /// Adds a row.
     pub fn push(&mut self, row: Row) {
         self.rows.push(row);
     }
 
-    /// Takes in the features.
+    /// Sets the features.
     pub fn features(&mut self, table: FeatureTable) {
         self.features = table;
     }
 
-    /// Takes in the comparison of the public contracts.
+    /// Sets the results of the contract exchange.
     pub fn contracts(&mut self, checks: Result<Vec<(&'static str, Outcome)>, MissingProgram>) {
         match checks {
             Ok(checks) => self.contracts = checks,
@@ -267,7 +267,7 @@ mod tests {
     use crate::interop::plan;
 
     fn plan() -> Plan {
-        plan::all(&Pins::empty()).into_iter().next().unwrap()
+        plan::all_plans(&Pins::empty()).into_iter().next().unwrap()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The servers behind the gateway, and what is asked of each.
+//! The servers behind the gateway, and the calls to try with each.
 
 use std::fs;
 use std::path::Path;
@@ -12,9 +12,9 @@ use crate::child;
 use crate::counterparts::cache::Cache;
 use crate::install::Registry;
 
-/// Stands for the server's folder in arguments.
-const FILES: &str = "{files}";
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The placeholder of the server's folder in arguments.
+const FILES_PLACEHOLDER: &str = "{files}";
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A call of one tool.
 pub struct Call {
@@ -28,34 +28,34 @@ pub struct Server {
     pub name: &'static str,
     pub registry: Registry,
     pub package: &'static str,
-    /// The script of an npm package, the program of a Python package.
+    /// The script of an npm package, or the program of a Python package.
     pub program: &'static str,
     pub arguments: &'static [&'static str],
-    /// The arguments with which it listens at the port in `PORT`, over Streamable HTTP.
+    /// The arguments to listen on the port in `PORT` with Streamable HTTP, if it can.
     pub http: Option<&'static [&'static str]>,
     pub env: &'static [(&'static str, &'static str)],
-    /// Files that it finds.
+    /// Initial files in its folder.
     pub seed: &'static [(&'static str, &'static str)],
-    /// Its folder is a git repository with one commit.
+    /// Whether its folder is a git repository with one commit.
     pub repository: bool,
-    /// It answers the modern era too.
+    /// Whether it also speaks the modern era.
     pub modern: bool,
-    /// What an agent would ask for.
+    /// What an agent would search for.
     pub goal: &'static str,
-    /// A harmless read, and what its result must hold.
+    /// A harmless read, and a text that its result must contain.
     pub read: Call,
     pub expected: &'static str,
-    /// A call that is denied, and for what reason.
+    /// A call that is denied, and the reason.
     pub denied: Call,
     pub reason: &'static str,
     /// A call that is held by the floor.
     pub held: Option<Call>,
-    /// A file that refused calls would change.
+    /// A file that the refused calls would change.
     pub witness: Option<&'static str>,
 }
 
 /// The servers, in the order of the table.
-pub const ALL: [Server; 5] = [
+pub const SERVERS: [Server; 5] = [
     Server {
         name: "everything",
         registry: Registry::Npm,
@@ -83,7 +83,7 @@ pub const ALL: [Server; 5] = [
         registry: Registry::Npm,
         package: "@modelcontextprotocol/server-filesystem",
         program: "dist/index.js",
-        arguments: &[FILES],
+        arguments: &[FILES_PLACEHOLDER],
         http: None,
         env: &[],
         seed: &[("note.txt", "The kettle is in the kitchen.\n")],
@@ -108,7 +108,7 @@ pub const ALL: [Server; 5] = [
         registry: Registry::PyPi,
         package: "mcp-server-git",
         program: "mcp-server-git",
-        arguments: &["--repository", FILES],
+        arguments: &["--repository", FILES_PLACEHOLDER],
         http: None,
         env: &[("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")],
         seed: &[("note.txt", "one\n")],
@@ -175,17 +175,17 @@ pub const ALL: [Server; 5] = [
 ];
 
 impl Server {
-    /// The command line that starts it on a folder.
+    /// The command line that starts it with a folder.
     pub fn command(&self, cache: &Cache, files: &Path) -> Vec<String> {
-        self.words(cache, files, self.arguments)
+        self.command_line(cache, files, self.arguments)
     }
 
-    /// The command line with which it listens, where it can.
+    /// The command line that makes it listen, if it can.
     pub fn http_command(&self, cache: &Cache, files: &Path) -> Option<Vec<String>> {
-        Some(self.words(cache, files, self.http?))
+        Some(self.command_line(cache, files, self.http?))
     }
 
-    fn words(&self, cache: &Cache, files: &Path, arguments: &[&str]) -> Vec<String> {
+    fn command_line(&self, cache: &Cache, files: &Path, arguments: &[&str]) -> Vec<String> {
         let text = |path: &Path| path.display().to_string();
         let mut words = match self.registry {
             Registry::Npm => {
@@ -194,24 +194,27 @@ impl Server {
             }
             Registry::PyPi => vec![text(&cache.python_program(self.program))],
         };
-        words.extend(arguments.iter().map(|word| word.replace(FILES, &text(files))));
+        words.extend(arguments.iter().map(|word| word.replace(FILES_PLACEHOLDER, &text(files))));
         words
     }
 
-    /// Its variables, for a folder.
+    /// Its environment variables, for a folder.
     pub fn env(&self, files: &Path) -> Vec<(String, String)> {
         let files = files.display().to_string();
-        self.env.iter().map(|(k, v)| ((*k).to_owned(), v.replace(FILES, &files))).collect()
+        self.env
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), v.replace(FILES_PLACEHOLDER, &files)))
+            .collect()
     }
 
-    /// Makes the folder that it works on.
+    /// Creates its folder.
     pub fn prepare(&self, files: &Path) -> Result<()> {
         fs::create_dir_all(files)?;
         for (name, text) in self.seed {
             fs::write(files.join(name), text)?;
         }
         if self.repository {
-            commit(files).context("cannot make the repository")?;
+            create_repository(files).context("cannot make the repository")?;
         }
         Ok(())
     }
@@ -227,12 +230,12 @@ impl Call {
     pub fn arguments(&self, files: &Path) -> Result<Value> {
         let files = Value::from(files.display().to_string()).to_string();
         let inner = files.trim_matches('"');
-        let text = self.arguments.replace(FILES, inner);
+        let text = self.arguments.replace(FILES_PLACEHOLDER, inner);
         serde_json::from_str(&text).with_context(|| format!("arguments of `{}`", self.tool))
     }
 }
 
-fn commit(files: &Path) -> Result<()> {
+fn create_repository(files: &Path) -> Result<()> {
     let author = ["-c", "user.name=Trial", "-c", "user.email=trial@example.org"];
     let message = "the first commit of the trial";
     let commit = [&author[..], &["commit", "--quiet", "-m", message]].concat();
@@ -241,7 +244,7 @@ fn commit(files: &Path) -> Result<()> {
         git.current_dir(files).args(words);
         git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
-        child::run(&mut git, "", PATIENCE)?.succeeded("git")?;
+        child::run(&mut git, "", TIMEOUT)?.succeeded("git")?;
     }
     Ok(())
 }
@@ -250,11 +253,11 @@ fn commit(files: &Path) -> Result<()> {
 mod tests {
     use std::path::Path;
 
-    use super::ALL;
+    use super::SERVERS;
 
     #[test]
     fn all_arguments_are_json_also_on_odd_paths() {
-        for server in &ALL {
+        for server in &SERVERS {
             for call in [Some(&server.read), Some(&server.denied), server.held.as_ref()] {
                 let Some(call) = call else { continue };
                 assert!(call.arguments(Path::new("/a \"b\"\\c")).unwrap().is_object());
@@ -266,7 +269,7 @@ mod tests {
     fn every_call_has_a_contract() {
         let text = include_str!("../../interop/documents/contracts.toml");
         let contracts: toml::Table = text.parse().unwrap();
-        for server in &ALL {
+        for server in &SERVERS {
             for call in [Some(&server.read), Some(&server.denied), server.held.as_ref()] {
                 let Some(call) = call else { continue };
                 let id = server.capability(call.tool);

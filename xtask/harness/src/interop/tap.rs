@@ -1,4 +1,4 @@
-//! The script that stands between two programs and notes in which era they speak.
+//! The script that runs between two programs and records the era they speak.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,12 @@ use super::plan::Era;
 use crate::counterparts::cache::Cache;
 
 /// The command line of a tapped server.
-pub fn tapped(cache: &Cache, notes: &Path, modern_only: bool, server: Vec<String>) -> Vec<String> {
+pub fn tapped_command(
+    cache: &Cache,
+    notes: &Path,
+    modern_only: bool,
+    server: Vec<String>,
+) -> Vec<String> {
     let text = |path: &Path| path.display().to_string();
     let mut words =
         vec![text(&cache.python_program("python")), text(&cache.script("tap.py")), text(notes)];
@@ -20,8 +25,8 @@ pub fn tapped(cache: &Cache, notes: &Path, modern_only: bool, server: Vec<String
     words
 }
 
-/// Compares what was noted with the era that should have been spoken, and nothing else.
-pub fn check(side: &str, notes: &Path, wanted: Era) -> Result<()> {
+/// Checks that only the expected era was recorded.
+pub fn check_era(side: &str, notes: &Path, wanted: Era) -> Result<()> {
     let text = fs::read_to_string(notes).unwrap_or_default();
     let mut eras: Vec<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
     eras.sort_unstable();
@@ -40,11 +45,11 @@ mod tests {
     fn one_era_and_no_other_passes() {
         let dir = tempfile::tempdir().unwrap();
         let notes = dir.path().join("notes");
-        assert!(check("a", &notes, Era::Legacy).is_err());
+        assert!(check_era("a", &notes, Era::Legacy).is_err());
         fs::write(&notes, "legacy 2025-11-25\nlegacy 2025-11-25\n").unwrap();
-        assert!(check("a", &notes, Era::Legacy).is_ok());
-        assert!(check("a", &notes, Era::Modern).is_err());
+        assert!(check_era("a", &notes, Era::Legacy).is_ok());
+        assert!(check_era("a", &notes, Era::Modern).is_err());
         fs::write(&notes, "legacy 2025-11-25\nmodern 2026-07-28\n").unwrap();
-        assert!(check("a", &notes, Era::Modern).is_err());
+        assert!(check_era("a", &notes, Era::Modern).is_err());
     }
 }

@@ -20,21 +20,21 @@ use crate::conformance::gateway::free_port;
 use crate::counterparts::cache::Cache;
 use crate::counterparts::trust::Trust;
 
-const PATIENCE: Duration = Duration::from_secs(60);
-const META: [&str; 3] = ["tool_browse", "tool_execute", "tool_view"];
+const TIMEOUT: Duration = Duration::from_secs(60);
+const GATEWAY_TOOLS: [&str; 3] = ["tool_browse", "tool_execute", "tool_view"];
 
 /// What all trials share.
-pub struct Bench<'a> {
+pub struct TrialSetup<'a> {
     pub cache: &'a Cache,
     pub weaver: &'a Path,
     pub trust: &'a Trust,
 }
 
 /// Tries one pair.
-pub fn run(bench: &Bench<'_>, plan: &Plan) -> Row {
+pub fn run(setup: &TrialSetup<'_>, plan: &Plan) -> Row {
     let mut row = Row::new(plan);
-    let folder = bench.cache.run().join(plan.folder());
-    let mut trial = match Trial::open(bench, plan, &folder) {
+    let folder = setup.cache.run().join(plan.folder());
+    let mut trial = match Trial::open(setup, plan, &folder) {
         Ok(trial) => trial,
         Err(error) => {
             for step in report::steps(plan) {
@@ -60,51 +60,55 @@ pub fn run(bench: &Bench<'_>, plan: &Plan) -> Row {
 }
 
 struct Trial<'a> {
-    bench: &'a Bench<'a>,
+    setup: &'a TrialSetup<'a>,
     plan: &'a Plan,
     folder: PathBuf,
     client: Client,
-    /// What listens; first the gateway ends, then its server.
+    /// The listening processes: the gateway is stopped before its server.
     _listening: Vec<ListeningProcess>,
 }
 
 impl<'a> Trial<'a> {
-    fn open(bench: &'a Bench<'a>, plan: &'a Plan, folder: &Path) -> Result<Self> {
+    fn open(setup: &'a TrialSetup<'a>, plan: &'a Plan, folder: &Path) -> Result<Self> {
         let files = folder.join("files");
         plan.server.prepare(&files)?;
         let file = folder.join("weaver.toml");
         let mut listening = Vec::new();
         let port = (plan.front == Transport::Http).then(free_port).transpose()?;
         if plan.back == Transport::Http {
-            let server = ListeningProcess::server(bench.cache, plan.server, folder)?;
-            fs::write(&file, config::text(bench.trust, plan, &Upstream::Url(&server.url), port))?;
+            let server = ListeningProcess::server(setup.cache, plan.server, folder)?;
+            fs::write(
+                &file,
+                config::config_text(setup.trust, plan, &Upstream::Url(&server.url), port),
+            )?;
             listening.push(server);
         } else {
-            let server = plan.server.command(bench.cache, &files);
+            let server = plan.server.command(setup.cache, &files);
             let modern_only = plan.upstream == Era::Modern;
-            let words = tap::tapped(bench.cache, &folder.join("server.era"), modern_only, server);
+            let words =
+                tap::tapped_command(setup.cache, &folder.join("server.era"), modern_only, server);
             let upstream = Upstream::Command { words: &words, env: &plan.server.env(&files) };
-            fs::write(&file, config::text(bench.trust, plan, &upstream, port))?;
+            fs::write(&file, config::config_text(setup.trust, plan, &upstream, port))?;
         }
         let client = if let Some(port) = port {
-            let gateway = ListeningProcess::gateway(bench.cache, bench.weaver, &file, port)?;
-            let client = Client::over_http(bench.cache, plan.client, &gateway, folder)?;
+            let gateway = ListeningProcess::gateway(setup.cache, setup.weaver, &file, port)?;
+            let client = Client::over_http(setup.cache, plan.client, &gateway, folder)?;
             listening.insert(0, gateway);
             client
         } else {
-            let serve = [bench.weaver, Path::new("serve"), Path::new("--config"), &file];
+            let serve = [setup.weaver, Path::new("serve"), Path::new("--config"), &file];
             let serve = serve.map(|word| word.display().to_string()).to_vec();
-            let serve = tap::tapped(bench.cache, &folder.join("client.era"), false, serve);
-            Client::start(bench.cache, plan.client, &serve, folder)?
+            let serve = tap::tapped_command(setup.cache, &folder.join("client.era"), false, serve);
+            Client::start(setup.cache, plan.client, &serve, folder)?
         };
-        Ok(Self { bench, plan, folder: folder.to_owned(), client, _listening: listening })
+        Ok(Self { setup, plan, folder: folder.to_owned(), client, _listening: listening })
     }
 
-    /// Ends the daemon that the client left behind.
+    /// Stops the daemon that the client left running.
     fn stop(&self) {
-        let mut stop = Command::new(self.bench.weaver);
+        let mut stop = Command::new(self.setup.weaver);
         stop.arg("stop").arg("--config").arg(self.folder.join("weaver.toml"));
-        // One that has ended already is as good.
+        // A daemon that has already exited is fine.
         let _ = stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 
@@ -114,10 +118,12 @@ impl<'a> Trial<'a> {
             "browse" => self.browse(),
             "execute" => self.execute(),
             "view" => self.view(),
-            "deny" => self.refused(&self.plan.server.denied, "deny", self.plan.server.reason),
+            "deny" => {
+                self.expect_refused(&self.plan.server.denied, "deny", self.plan.server.reason)
+            }
             "hold" => {
                 let held = self.plan.server.held.as_ref().context("nothing to hold")?;
-                self.refused(held, "hold", "approval_required")
+                self.expect_refused(held, "hold", "approval_required")
             }
             "era" => self.eras(),
             "log" => self.log(),
@@ -125,12 +131,12 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The gateway shows its three tools, the proxy the server's own.
+    /// The gateway lists its three tools, the proxy the server's own.
     fn list(&mut self) -> Result<()> {
         let tools = self.client.list()?;
         let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
         match self.plan.mode {
-            Mode::Gateway => ensure!(names == META, "the tools are {names:?}"),
+            Mode::Gateway => ensure!(names == GATEWAY_TOOLS, "the tools are {names:?}"),
             Mode::Proxy => {
                 let own = self.plan.server.read.tool;
                 ensure!(names.contains(&own), "no `{own}` among {names:?}");
@@ -142,7 +148,7 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// The goal finds the tool, and its schema can be had.
+    /// The goal finds the tool, and its schema can be retrieved.
     fn browse(&mut self) -> Result<()> {
         let id = self.plan.server.capability(self.plan.server.read.tool);
         let query = json!({ "query": self.plan.server.goal });
@@ -151,7 +157,7 @@ impl<'a> Trial<'a> {
         let names = |line: &str| line.starts_with(id.as_str());
         ensure!(listed.lines().any(names), "`{id}` not found: {found}");
         ensure!(found["_meta"].get("weaver/missing").is_none(), "a server is away: {found}");
-        let found = self.meta("tool_browse", &json!({ "capability": id }), false)?;
+        let found = self.gateway_answer("tool_browse", &json!({ "capability": id }), false)?;
         ensure!(found["inputSchema"]["type"] == "object", "no schema: {found}");
         Ok(())
     }
@@ -165,26 +171,26 @@ impl<'a> Trial<'a> {
         ensure!(result["_meta"]["weaver/handle"].is_string(), "no handle: {result}");
         let enveloped = result["structuredContent"]["verdict"].is_string();
         ensure!(!enveloped, "a body of the gateway around the result: {result}");
-        self.shows(&result["content"])
+        self.expect_expected_text(&result["content"])
     }
 
-    /// A result that is kept behind a handle can be looked at.
+    /// A result kept behind a handle can be viewed.
     fn view(&mut self) -> Result<()> {
         let body = self.invoke(&self.plan.server.read, Some("handle_only"), false)?;
-        ensure!(self.shows(&body).is_err(), "shown at once: {body}");
-        self.behind(&body["frame"])
+        ensure!(self.expect_expected_text(&body).is_err(), "shown at once: {body}");
+        self.view_handle(&body["frame"])
     }
 
-    fn behind(&mut self, frame: &Value) -> Result<()> {
+    fn view_handle(&mut self, frame: &Value) -> Result<()> {
         let handle = &frame["handle"]["handle_id"];
         ensure!(handle.is_string(), "no handle: {frame}");
         let result = self.call("tool_view", &json!({ "handle": handle, "limit": 10 }), false)?;
-        self.shows(&result["content"])
+        self.expect_expected_text(&result["content"])
     }
 
-    /// The call is answered with a reason, and nothing happened.
-    fn refused(&mut self, call: &Call, verdict: &str, reason: &str) -> Result<()> {
-        let before = self.witness()?;
+    /// The call is answered with a reason, and nothing changed.
+    fn expect_refused(&mut self, call: &Call, verdict: &str, reason: &str) -> Result<()> {
+        let before = self.read_witness()?;
         let body = self.invoke(call, None, true)?;
         ensure!(body["verdict"] == verdict, "not {verdict}: {body}");
         ensure!(body["reason"] == reason, "not for {reason}: {body}");
@@ -192,35 +198,35 @@ impl<'a> Trial<'a> {
         let request = body["approval"]["request"].is_string();
         ensure!(request == (verdict == "hold"), "a request for a held call and no other: {body}");
         ensure!(body["obstacles"].as_array().is_some_and(|all| !all.is_empty()), "{body}");
-        ensure!(self.witness()? == before, "the refused call changed something");
+        ensure!(self.read_witness()? == before, "the refused call changed something");
         Ok(())
     }
 
-    /// Both sides spoke the eras that the row says.
+    /// Both sides spoke the eras of the row.
     fn eras(&mut self) -> Result<()> {
-        tap::check("the client", &self.folder.join("client.era"), self.plan.client.era)?;
+        tap::check_era("the client", &self.folder.join("client.era"), self.plan.client.era)?;
         if self.plan.back == Transport::Http {
             // Nothing stands between the two.
             return Ok(());
         }
-        tap::check("the server", &self.folder.join("server.era"), self.plan.upstream)
+        tap::check_era("the server", &self.folder.join("server.era"), self.plan.upstream)
     }
 
-    /// The client leaves, and the log that remains is whole.
+    /// The client disconnects, and the remaining log verifies.
     fn log(&mut self) -> Result<()> {
         self.client.close()?;
-        let mut verify = self.bench.cache.command(self.bench.weaver);
+        let mut verify = self.setup.cache.command(self.setup.weaver);
         verify.args(["trace", "verify", "--store"]).arg(self.folder.join(".weaver/ledger.db"));
-        child::run(&mut verify, "", PATIENCE)?.succeeded("weaver trace verify")?;
+        child::run(&mut verify, "", TIMEOUT)?.succeeded("weaver trace verify")?;
         Ok(())
     }
 
     fn invoke(&mut self, call: &Call, mode: Option<&str>, is_error: bool) -> Result<Value> {
         let (tool, request) = self.request(call, mode)?;
-        self.meta(&tool, &request, is_error)
+        self.gateway_answer(&tool, &request, is_error)
     }
 
-    /// The tool of the gateway that makes a call, and its arguments.
+    /// The tool that makes a call, and its arguments.
     fn request(&self, call: &Call, mode: Option<&str>) -> Result<(String, Value)> {
         let arguments = call.arguments(&self.folder.join("files"))?;
         if self.plan.mode == Mode::Proxy {
@@ -234,7 +240,7 @@ impl<'a> Trial<'a> {
         Ok(("tool_execute".to_owned(), request))
     }
 
-    /// The result of a call, with the `isError` that is expected.
+    /// The result of a call, with the expected `isError`.
     fn call(&mut self, tool: &str, arguments: &Value, is_error: bool) -> Result<Value> {
         let result = self.client.call(tool, arguments)?;
         let flag = result["isError"].as_bool().unwrap_or(false);
@@ -242,9 +248,9 @@ impl<'a> Trial<'a> {
         Ok(result)
     }
 
-    /// What the gateway itself answers to a call, from the structured content, which must stand in
-    /// the text too. A refusal of a tool with an output schema has it in the text alone.
-    fn meta(&mut self, tool: &str, arguments: &Value, is_error: bool) -> Result<Value> {
+    /// The gateway's own answer to a call, from the structured content, which the text must repeat.
+    /// A refusal of a tool with an output schema is only in the text.
+    fn gateway_answer(&mut self, tool: &str, arguments: &Value, is_error: bool) -> Result<Value> {
         let mut result = self.call(tool, arguments, is_error)?;
         let body = result["structuredContent"].take();
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
@@ -259,13 +265,13 @@ impl<'a> Trial<'a> {
         Ok(said)
     }
 
-    fn shows(&self, frame: &Value) -> Result<()> {
+    fn expect_expected_text(&self, frame: &Value) -> Result<()> {
         let expected = self.plan.server.expected;
         ensure!(frame.to_string().contains(expected), "no `{expected}` in {frame}");
         Ok(())
     }
 
-    fn witness(&self) -> Result<Option<Vec<u8>>> {
+    fn read_witness(&self) -> Result<Option<Vec<u8>>> {
         let Some(name) = self.plan.server.witness else { return Ok(None) };
         let path = self.folder.join("files").join(name);
         fs::read(&path).map(Some).with_context(|| format!("{} is gone", path.display()))

@@ -1,16 +1,16 @@
-//! The context compiler: ours beside the peer's, and what is wanted of each.
+//! The context compiler: our times compared with the peer's, and the targets.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::line::{self, Line, number, ratio};
+use super::line::{self, TargetResult, number, ratio};
 
-fn lines(ours: &Value, theirs: &Value) -> Vec<Line> {
-    let line = |name, value, wanted, unit| Line { name, value, wanted, unit };
+fn lines(ours: &Value, theirs: &Value) -> Vec<TargetResult> {
+    let line = |name, value, target, unit| TargetResult { name, value, target, unit };
     let build = |size: &str| number(ours, &[size, "build_ms"]);
     let again = |size: &str| number(ours, &[size, "rebuild_of_cold"]);
-    // The peer's log has as many events as it says.
+    // The peer's log has as many events as its output says.
     let events = theirs.get("events").map_or_else(String::new, Value::to_string);
     let whole = ratio(number(theirs, &["whole_ms"]), number(ours, &[&events, "whole_ms"]));
     vec![
@@ -55,12 +55,13 @@ mod tests {
             "10000": { "build_ms": 11.0, "rebuild_of_cold": 0.05, "whole_ms": 100.0 },
         });
         let theirs = json!({ "events": 1000, "whole_ms": 800.0 });
-        let good: Vec<Option<bool>> = lines(&ours, &theirs).iter().map(Line::good).collect();
+        let good: Vec<Option<bool>> =
+            lines(&ours, &theirs).iter().map(TargetResult::is_met).collect();
         let builds = [None, Some(true), Some(false), None];
         let again = [None, Some(false), Some(true), None];
         let expected = [&[Some(false)][..], &builds, &again, &[Some(true)]].concat();
         assert_eq!(good, expected);
-        assert_eq!(lines(&ours, &Value::Null).last().unwrap().good(), None);
+        assert_eq!(lines(&ours, &Value::Null).last().unwrap().is_met(), None);
         assert!(table(&ours, &theirs).contains("peer"));
     }
 }

@@ -1,4 +1,4 @@
-//! Calls through the gateway beside calls directly to its server, and what is wanted of them.
+//! Calls through the gateway compared with direct calls to its server, and the targets.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,15 +7,15 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use xshell::Shell;
 
-use super::line::{self, Line, number, ratio};
+use super::line::{self, TargetResult, number, ratio};
 use super::peer::{self, Peer};
-use super::{Gateway, read};
+use super::{Gateway, read_json};
 use crate::process;
 
 const MEGABYTES: &str = "MB";
 
-/// Builds the bench and the command, installs the proxies, and measures all. A smoke run builds
-/// neither optimised, and measures the bench in the place of the command.
+/// Builds the benchmark and the command, installs the proxies, and measures all. A smoke run builds
+/// no optimised program, and measures the benchmark instead of the command.
 pub fn measure(sh: &Shell, target: &Path, args: &Gateway) -> Result<Value> {
     let Gateway { effort, weaver, session, only } = args;
     let mut words: Vec<String> = Vec::new();
@@ -25,7 +25,7 @@ pub fn measure(sh: &Shell, target: &Path, args: &Gateway) -> Result<Value> {
     } else if !effort.smoke {
         let package = ["--package", "weaver-cli", "--bin", "weaver"];
         process::run(process::cargo(sh).args(["build", "--profile", "dist"]).args(package))?;
-        add("--weaver", super::program(target, "weaver").display().to_string());
+        add("--weaver", super::program_path(target, "weaver").display().to_string());
     }
     if let Some(calls) = session {
         add("--session", calls.to_string());
@@ -42,10 +42,10 @@ pub fn measure(sh: &Shell, target: &Path, args: &Gateway) -> Result<Value> {
     let bench =
         ["bench", "--profile", profile, "--package", "weaver-benches", "--bench", "gateway"];
     let smoke = effort.smoke.then_some("--test");
-    read(process::cargo(sh).args(bench).args(["--", "--json"]).args(smoke).args(words))
+    read_json(process::cargo(sh).args(bench).args(["--", "--json"]).args(smoke).args(words))
 }
 
-/// How the proxies are started. One that cannot be installed is left out, which is said.
+/// How the proxies are started. One that cannot be installed is left out and reported.
 fn proxies(sh: &Shell, target: &Path) -> Result<Value> {
     let folder = target.join("speed");
     let installed = |peer: Peer| {
@@ -68,65 +68,73 @@ fn proxies(sh: &Shell, target: &Path) -> Result<Value> {
     Ok([fastmcp, mcp_proxy].into_iter().flatten().collect())
 }
 
-fn lines(ours: &Value) -> Vec<Line> {
+fn lines(ours: &Value) -> Vec<TargetResult> {
     let mut lines = one_caller(ours);
-    lines.extend(many(ours));
-    lines.extend(start(ours));
+    lines.extend(under_load(ours));
+    lines.extend(shim_start(ours));
     lines
 }
 
 /// One caller over pipes and over HTTP.
-fn one_caller(ours: &Value) -> Vec<Line> {
+fn one_caller(ours: &Value) -> Vec<TargetResult> {
     let median = |tool, way| number(ours, &["one_caller", tool, way, "median_us"]);
     let p99 = |tool, way| number(ours, &["one_caller", tool, way, "p99_us"]);
     let http = |way| number(ours, &["http", way, "median_us"]);
     let shared = median("get", "shared");
     let synced = median("put", "shared").zip(median("put", "append"));
     vec![
-        most(
+        at_most_ratio(
             "a read through shim and daemon, of a direct one",
             ratio(shared, median("get", "direct")),
             5.0,
         ),
-        most(
+        at_most_ratio(
             "the same, of a raw relay through two processes",
             ratio(shared, median("get", "relay")),
             2.5,
         ),
-        most("its slowest hundredth, of its median", ratio(p99("get", "shared"), shared), 3.0),
-        most(
+        at_most_ratio(
+            "its slowest hundredth, of its median",
+            ratio(p99("get", "shared"), shared),
+            3.0,
+        ),
+        at_most_ratio(
             "a read through shim and daemon, of a gateway alone",
             ratio(shared, median("get", "alone")),
             1.2,
         ),
-        most(
+        at_most_ratio(
             "a synced write less one synced append, of a direct one",
             ratio(synced.map(|(call, append)| call - append), median("put", "direct")),
             5.0,
         ),
-        most("a read over HTTP, of a direct one", ratio(http("shared"), http("direct")), 1.6),
+        at_most_ratio(
+            "a read over HTTP, of a direct one",
+            ratio(http("shared"), http("direct")),
+            1.6,
+        ),
     ]
 }
 
 /// Many callers, many calls, many servers.
-fn many(ours: &Value) -> Vec<Line> {
+fn under_load(ours: &Value) -> Vec<TargetResult> {
     let callers = |what| number(ours, &["callers", what]);
     let session = |what| number(ours, &["session", what]);
     let servers = |what| number(ours, &["servers", what]);
     let rate = ratio(callers("shared_per_s"), callers("direct_per_s"));
     vec![
-        Line {
+        TargetResult {
             name: "calls a second of 64 callers, of direct ones",
             value: rate,
-            wanted: 0.2,
+            target: 0.2,
             unit: "x",
         },
-        most(
+        at_most_ratio(
             "the last tenth of a long session, of its first",
             ratio(session("last_us"), session("first_us")),
             1.1,
         ),
-        most(
+        at_most_ratio(
             "memory at its end, of that in the middle",
             ratio(session("last_mb"), session("middle_mb")),
             1.1,
@@ -141,8 +149,8 @@ fn many(ours: &Value) -> Vec<Line> {
     ]
 }
 
-/// The start of a shim whose daemon is there.
-fn start(ours: &Value) -> Vec<Line> {
+/// The start of a shim with a running daemon.
+fn shim_start(ours: &Value) -> Vec<TargetResult> {
     let answer = number(ours, &["shim", "first_answer", "median_us"]).map(|us| us / 1e3);
     vec![
         at_most("a shim: from its start to its first answer", answer, 30.0, "ms"),
@@ -150,12 +158,17 @@ fn start(ours: &Value) -> Vec<Line> {
     ]
 }
 
-fn most(name: &'static str, value: Option<f64>, wanted: f64) -> Line {
-    at_most(name, value, wanted, "x")
+fn at_most_ratio(name: &'static str, value: Option<f64>, target: f64) -> TargetResult {
+    at_most(name, value, target, "x")
 }
 
-fn at_most(name: &'static str, value: Option<f64>, wanted: f64, unit: &'static str) -> Line {
-    Line { name, value, wanted: -wanted, unit }
+fn at_most(
+    name: &'static str,
+    value: Option<f64>,
+    target: f64,
+    unit: &'static str,
+) -> TargetResult {
+    TargetResult { name, value, target: -target, unit }
 }
 
 /// For scripts.
@@ -215,11 +228,11 @@ mod tests {
             "servers": { "ready_after_last_ms": 300.0, "memory_mb": 160.0 },
             "shim": { "first_answer": spread(20_000, 40_000), "memory_mb": 9.0 },
         });
-        let good: Vec<bool> = lines(&ours).iter().filter_map(Line::good).collect();
-        let wanted =
+        let good: Vec<bool> = lines(&ours).iter().filter_map(TargetResult::is_met).collect();
+        let target =
             [true, true, false, true, false, true, false, true, false, true, false, true, true];
-        assert_eq!(good, wanted);
+        assert_eq!(good, target);
         assert!(table(&ours).contains("4.90 x"));
-        assert!(lines(&json!({})).iter().all(|line| line.good().is_none()));
+        assert!(lines(&json!({})).iter().all(|line| line.is_met().is_none()));
     }
 }

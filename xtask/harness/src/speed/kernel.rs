@@ -1,18 +1,18 @@
-//! Tokens, grants and calls: ours beside the peer's, and what is wanted of each.
+//! Tokens, grants and calls: our times compared with the peer's, and the targets.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::line::{self, Line, Round, number, ratio};
+use super::line::{self, Round, TargetResult, number, ratio};
 
-fn lines(Round { ours, theirs }: &Round) -> Vec<Line> {
+fn lines(Round { ours, theirs }: &Round) -> Vec<TargetResult> {
     let own = |path: &[&str]| number(ours, path);
-    let times = |name, path: &[&str], wanted| {
+    let times = |name, path: &[&str], target| {
         let value = ratio(number(theirs, path), own(path));
-        Line { name, value, wanted, unit: "x" }
+        TargetResult { name, value, target, unit: "x" }
     };
-    let line = |name, value, wanted, unit| Line { name, value, wanted, unit };
+    let line = |name, value, target, unit| TargetResult { name, value, target, unit };
     vec![
         line("verify a token, over a bare HMAC", own(&["token", "over_bare_ns"]), -1_000.0, "ns"),
         line("the same, from its text", own(&["token", "over_bare_from_text_ns"]), -1_000.0, "ns"),
@@ -58,11 +58,11 @@ mod tests {
         });
         let theirs = json!({ "grant_us": 26.0, "grant_invoke_us": 130.0 });
         let round = Round { ours: ours.clone(), theirs };
-        let good: Vec<Option<bool>> = lines(&round).iter().map(Line::good).collect();
+        let good: Vec<Option<bool>> = lines(&round).iter().map(TargetResult::is_met).collect();
         let all = [true, false, true, false, true, false, true].map(Some);
         assert_eq!(good, all);
         let alone = Round { ours, theirs: Value::Null };
-        assert_eq!(lines(&alone)[2].good(), None);
+        assert_eq!(lines(&alone)[2].is_met(), None);
         assert!(table(&[alone]).contains("not measured"));
     }
 }

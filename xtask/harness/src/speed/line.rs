@@ -1,39 +1,39 @@
-//! Figures with what is wanted of them.
+//! Measurements with their targets.
 //!
-//! A machine that others use too may be half as fast for seconds at a time, so ours and the peer are
-//! measured in turns, and each figure is the median of what it was in the rounds.
+//! A machine that others use too may be half as fast for seconds at a time, so Weaver and the peer
+//! are measured in turns, and each measurement is the median over the rounds.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-/// One figure, and what it should be.
-pub struct Line {
+/// One measurement and its target.
+pub struct TargetResult {
     pub name: &'static str,
     pub value: Option<f64>,
-    /// At least this, or at most where it is negative.
-    pub wanted: f64,
+    /// At least this, or at most its absolute value if negative.
+    pub target: f64,
     pub unit: &'static str,
 }
 
-impl Line {
-    /// Whether it is so; `None` where it was not measured.
-    pub fn good(&self) -> Option<bool> {
-        let wanted = self.wanted.abs();
-        self.value.map(|v| if self.wanted < 0.0 { v <= wanted } else { v >= wanted })
+impl TargetResult {
+    /// Whether the target is met; `None` if it was not measured.
+    pub fn is_met(&self) -> Option<bool> {
+        let target = self.target.abs();
+        self.value.map(|v| if self.target < 0.0 { v <= target } else { v >= target })
     }
 }
 
-/// What was measured in one turn.
+/// The results of one round.
 pub struct Round {
     pub ours: Value,
     /// Null without a peer.
     pub theirs: Value,
 }
 
-/// The lines of all rounds as one: the median of each figure. Ratios are taken within a round.
-pub fn medians(rounds: &[Round], lines: fn(&Round) -> Vec<Line>) -> Vec<Line> {
-    let mut all: Vec<Vec<Line>> = rounds.iter().map(lines).collect();
+/// The targets over all rounds: the median of each measurement. Ratios are taken within a round.
+pub fn medians(rounds: &[Round], lines: fn(&Round) -> Vec<TargetResult>) -> Vec<TargetResult> {
+    let mut all: Vec<Vec<TargetResult>> = rounds.iter().map(lines).collect();
     let Some(mut last) = all.pop() else { return Vec::new() };
     for (place, line) in last.iter_mut().enumerate() {
         let others = all.iter().filter_map(|lines| lines.get(place));
@@ -44,7 +44,7 @@ pub fn medians(rounds: &[Round], lines: fn(&Round) -> Vec<Line>) -> Vec<Line> {
     last
 }
 
-/// One value with the median of each number; anything else is as in the first.
+/// One value with the median of each number; other values are those of the first.
 pub fn median_of(values: &[&Value]) -> Value {
     match values.first() {
         Some(Value::Object(members)) => {
@@ -60,35 +60,35 @@ pub fn median_of(values: &[&Value]) -> Value {
     }
 }
 
-/// The middle value, or the upper one of two; not a number where there are none.
+/// The middle value, or the upper one of two; NaN if there are none.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A number somewhere in what was measured.
+/// A number at a path in the results.
 pub fn number(value: &Value, path: &[&str]) -> Option<f64> {
     path.iter().try_fold(value, |at, key| at.get(key))?.as_f64()
 }
 
-/// One by the other.
+/// One number divided by the other.
 pub fn ratio(of: Option<f64>, to: Option<f64>) -> Option<f64> {
     Some(of? / to?)
 }
 
 /// For scripts.
-pub fn json(lines: &[Line], ours: &Value, theirs: &Value) -> Value {
-    let wanted: Vec<Value> = lines
+pub fn json(lines: &[TargetResult], ours: &Value, theirs: &Value) -> Value {
+    let target: Vec<Value> = lines
         .iter()
         .map(|line| {
-            let bound = if line.wanted < 0.0 { "at_most" } else { "at_least" };
-            json!({ "name": line.name, "value": line.value, bound: line.wanted.abs(), "good": line.good() })
+            let bound = if line.target < 0.0 { "at_most" } else { "at_least" };
+            json!({ "name": line.name, "value": line.value, bound: line.target.abs(), "good": line.is_met() })
         })
         .collect();
-    json!({ "weaver": ours, "peer": theirs, "wanted": wanted })
+    json!({ "weaver": ours, "peer": theirs, "wanted": target })
 }
 
-/// The figures of all rounds as one round.
+/// The results of all rounds as one round.
 pub fn summary(rounds: &[Round]) -> Round {
     let ours: Vec<&Value> = rounds.iter().map(|round| &round.ours).collect();
     let theirs: Vec<&Value> = rounds.iter().map(|round| &round.theirs).collect();
@@ -96,20 +96,20 @@ pub fn summary(rounds: &[Round]) -> Round {
 }
 
 /// For people.
-pub fn text(lines: &[Line]) -> String {
+pub fn text(lines: &[TargetResult]) -> String {
     let mut out = String::new();
     for line in lines {
-        let (sign, wanted) =
-            (if line.wanted < 0.0 { "at most" } else { "at least" }, line.wanted.abs());
+        let (sign, target) =
+            (if line.target < 0.0 { "at most" } else { "at least" }, line.target.abs());
         let value = line.value.map_or("not measured".to_owned(), |v| format!("{v:.2}"));
-        let word = match line.good() {
+        let word = match line.is_met() {
             Some(true) => "ok",
             Some(false) => "NOT",
             None => "-",
         };
         let _ = writeln!(
             out,
-            "{word:<4}{:<44}{value:>14} {:<5} wanted: {sign} {wanted:.2}",
+            "{word:<4}{:<44}{value:>14} {:<5} wanted: {sign} {target:.2}",
             line.name, line.unit
         );
     }
@@ -124,9 +124,9 @@ mod tests {
         Round { ours: json!({ "us": ours, "name": "x" }), theirs: json!({ "us": theirs }) }
     }
 
-    fn lines(round: &Round) -> Vec<Line> {
+    fn lines(round: &Round) -> Vec<TargetResult> {
         let value = ratio(number(&round.theirs, &["us"]), number(&round.ours, &["us"]));
-        vec![Line { name: "times", value, wanted: 2.0, unit: "x" }]
+        vec![TargetResult { name: "times", value, target: 2.0, unit: "x" }]
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The peer, in an environment of its own under the target folder.
+//! The peer, in its own environment below the target folder.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use xshell::{Shell, cmd};
 
 use crate::process;
 
-/// What is installed from PyPI, and the module that it brings.
+/// What is installed from PyPI, and the module that it contains.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer {
     package: &'static str,
@@ -16,19 +16,19 @@ pub struct Peer {
 }
 
 /// agent-kernel (Python).
-pub const KERNEL: Peer =
+pub const AGENT_KERNEL: Peer =
     Peer { package: "weaver-kernel==0.12.0", module: "weaver_kernel", venv: "venv" };
 /// contextweaver (Python).
-pub const CONTEXT: Peer =
+pub const CONTEXTWEAVER: Peer =
     Peer { package: "contextweaver==0.18.2", module: "contextweaver", venv: "venv-context" };
-/// A proxy that lies between pipes.
+/// A proxy between pipes.
 pub const FASTMCP: Peer =
     Peer { package: "fastmcp==4.1.2", module: "fastmcp", venv: "venv-proxies" };
 /// A proxy between HTTP and a server's pipes.
 pub const MCP_PROXY: Peer =
     Peer { package: "mcp-proxy==0.13.0", module: "mcp_proxy", venv: "venv-mcp-proxy" };
 
-/// The interpreter that can import the peer; installed where it is not.
+/// The interpreter that can import the peer; installs it if needed.
 pub fn python(sh: &Shell, folder: &Path, peer: Peer) -> Result<PathBuf> {
     let Peer { package, module, venv } = peer;
     let venv = folder.join(venv);

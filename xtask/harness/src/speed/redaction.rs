@@ -1,19 +1,19 @@
-//! Redaction: ours beside the peer's, and what is wanted of each.
+//! Redaction: our times compared with the peer's, and the targets.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::line::{self, Line, Round, number, ratio};
+use super::line::{self, Round, TargetResult, number, ratio};
 
 /// Texts without values.
-const CLEAN: [&str; 3] = ["logs", "prose", "json"];
+const CLEAN_TEXTS: [&str; 3] = ["logs", "prose", "json"];
 
-fn least(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+fn minimum(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     values.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
 }
 
-fn most(value: &Value, key: &str) -> Option<f64> {
+fn maximum(value: &Value, key: &str) -> Option<f64> {
     let entries = value.as_object()?.values();
     entries
         .map(|entry| entry.get(key)?.as_f64())
@@ -22,30 +22,30 @@ fn most(value: &Value, key: &str) -> Option<f64> {
         .reduce(f64::max)
 }
 
-fn lines(Round { ours, theirs }: &Round) -> Vec<Line> {
+fn lines(Round { ours, theirs }: &Round) -> Vec<TargetResult> {
     let engine = |text: &str, key: &str| number(ours, &["engine", text, key]);
     let pipeline = |path: &[&str]| number(&ours["pipeline"], path);
-    let line = |name, value, wanted, unit| Line { name, value, wanted, unit };
+    let line = |name, value, target, unit| TargetResult { name, value, target, unit };
     vec![
         line(
             "slowest clean text",
-            least(CLEAN.iter().map(|text| engine(text, "whole_mb_s"))),
+            minimum(CLEAN_TEXTS.iter().map(|text| engine(text, "whole_mb_s"))),
             80.0,
             "MB/s",
         ),
         line("dense with values", engine("dense", "whole_mb_s"), 10.0, "MB/s"),
         line(
             "clean, as a part of the bare anchor pass",
-            least(
-                CLEAN
+            minimum(
+                CLEAN_TEXTS
                     .iter()
                     .map(|text| ratio(engine(text, "whole_mb_s"), engine(text, "anchors_mb_s"))),
             ),
             1.0 / 6.0,
             "",
         ),
-        line("slowest hostile text, of clean", most(&ours["hostile"], "of_clean"), -10.0, "x"),
-        line("peak memory, of the input", most(&ours["memory"], "of_input"), -4.0, "x"),
+        line("slowest hostile text, of clean", maximum(&ours["hostile"], "of_clean"), -10.0, "x"),
+        line("peak memory, of the input", maximum(&ours["memory"], "of_input"), -4.0, "x"),
         line(
             "5 MB text, of the peer",
             ratio(engine("mixed", "whole_mb_s"), number(theirs, &["redact_mb_s"])),
@@ -126,7 +126,7 @@ mod tests {
         });
         let theirs = json!({ "redact_mb_s": 4.0, "invoke_summary_us": 20_000.0, "expand_us": 1.0 });
         let good: Vec<Option<bool>> =
-            lines(&Round { ours: ours.clone(), theirs }).iter().map(Line::good).collect();
+            lines(&Round { ours: ours.clone(), theirs }).iter().map(TargetResult::is_met).collect();
         let expected = [
             Some(false),
             None,

@@ -1,13 +1,13 @@
-//! Routing: ours beside the peer's and a plain BM25, and what is wanted of each.
+//! Routing: our times compared with the peer's and a plain BM25, and the targets.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::line::{self, Line, number, ratio};
+use super::line::{self, TargetResult, number, ratio};
 
-fn lines(ours: &Value, theirs: &Value) -> Vec<Line> {
-    let line = |name, value, wanted, unit| Line { name, value, wanted, unit };
+fn lines(ours: &Value, theirs: &Value) -> Vec<TargetResult> {
+    let line = |name, value, target, unit| TargetResult { name, value, target, unit };
     let own = |path: &[&str]| number(ours, path);
     let of_peer =
         |size: &str| ratio(number(theirs, &[size, "p50_us"]), own(&[size, "words", "p50_us"]));
@@ -58,9 +58,10 @@ mod tests {
         };
         let ours = json!({ "83": size(4.0), "1000": size(10.0) });
         let theirs = json!({ "83": { "p50_us": 600.0 }, "1000": { "p50_us": 9_000.0 } });
-        let good: Vec<Option<bool>> = lines(&ours, &theirs).iter().map(Line::good).collect();
+        let good: Vec<Option<bool>> =
+            lines(&ours, &theirs).iter().map(TargetResult::is_met).collect();
         assert_eq!(good, [true, false, true, false, true, true].map(Some));
-        assert_eq!(lines(&ours, &Value::Null)[2].good(), None);
+        assert_eq!(lines(&ours, &Value::Null)[2].is_met(), None);
         assert!(table(&ours, &theirs).contains("peer"));
     }
 }

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{Module, ModulePath};
 
-/// For each module the ones that it uses.
+/// The modules that each module uses.
 pub type Edges = BTreeMap<String, BTreeSet<String>>;
 
-/// The children of a parent: one uses another when anything below it uses anything below the other.
+/// The graph of a parent's children: one uses another if any of its descendants uses any of the
+/// other's.
 pub fn children_graph(modules: &BTreeMap<ModulePath, Module>, parent: &[String]) -> Edges {
     let child_of =
         |path: &[String]| -> Option<String> { path.strip_prefix(parent)?.first().cloned() };
@@ -23,8 +24,8 @@ pub fn children_graph(modules: &BTreeMap<ModulePath, Module>, parent: &[String])
 
 /// The strongly connected components with more than one module, each sorted.
 ///
-/// Kosaraju's algorithm: modules in the order in which a depth-first search leaves them, then
-/// searches against the edges from the last one left to the first. Each of these reaches exactly one
+/// Kosaraju's algorithm: orders the modules by when a depth-first search leaves them, then searches
+/// the reversed edges from the last module to the first. Each of these searches reaches exactly one
 /// component (Sharir, *A strong-connectivity algorithm and its applications*, 1981).
 pub fn components(edges: &Edges) -> Vec<Vec<String>> {
     let mut reversed = Edges::new();
@@ -33,14 +34,14 @@ pub fn components(edges: &Edges) -> Vec<Vec<String>> {
             reversed.entry(to.clone()).or_default().insert(from.clone());
         }
     }
-    let mut left = Vec::new();
+    let mut finish_order = Vec::new();
     let mut seen = BTreeSet::new();
     for module in edges.keys() {
-        visit(module, edges, &mut seen, &mut left);
+        visit(module, edges, &mut seen, &mut finish_order);
     }
     let mut components = Vec::new();
     let mut assigned = BTreeSet::new();
-    for module in left.iter().rev() {
+    for module in finish_order.iter().rev() {
         let mut component = Vec::new();
         visit(module, &reversed, &mut assigned, &mut component);
         component.sort();
@@ -51,13 +52,13 @@ pub fn components(edges: &Edges) -> Vec<Vec<String>> {
     components
 }
 
-/// Depth first; appends each module when the search leaves it.
-fn visit(module: &str, edges: &Edges, seen: &mut BTreeSet<String>, left: &mut Vec<String>) {
+/// Depth-first search; appends each module when the search leaves it.
+fn visit(module: &str, edges: &Edges, seen: &mut BTreeSet<String>, finish_order: &mut Vec<String>) {
     if !seen.insert(module.to_owned()) {
         return;
     }
     for to in edges.get(module).into_iter().flatten() {
-        visit(to, edges, seen, left);
+        visit(to, edges, seen, finish_order);
     }
-    left.push(module.to_owned());
+    finish_order.push(module.to_owned());
 }

@@ -1,15 +1,15 @@
-//! Which module uses which, read from the sources with a light scanner.
+//! Finds which module uses which, with a lightweight scanner of the sources.
 //!
-//! Comments, strings and test code are left out. A path counts when it begins with `crate`, `self`,
-//! `super` or the name of a child module; it leads to the deepest module that it names, through
-//! imports and re-exports on the way. Paths that a macro makes are not seen.
+//! Comments, strings and test code are skipped. A path counts if it begins with `crate`, `self`,
+//! `super` or the name of a child module. It resolves to the deepest module that it names, through
+//! imports and re-exports. Paths made by macros are not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::SourceFile;
 use crate::tidy::rust_text::{code, is_ident, without_tests};
 
-/// The names from the root of the crate; the root itself is empty.
+/// The names from the root of the crate; empty for the root itself.
 pub type ModulePath = Vec<String>;
 
 /// How many imports are followed from one path.
@@ -21,14 +21,14 @@ pub struct Module {
     pub uses: BTreeSet<ModulePath>,
 }
 
-/// A module as it is written.
+/// A module as scanned.
 #[derive(Debug, Default)]
 struct ScannedModule {
-    /// Paths that stand in the code, as written.
+    /// Paths in the code, as written.
     paths: Vec<Vec<String>>,
-    /// Imported names with the paths they stand for.
+    /// Imported names with the paths that they resolve to.
     imports: BTreeMap<String, Vec<String>>,
-    /// Modules that are compiled for tests alone.
+    /// Modules that are compiled for tests only.
     test_modules: BTreeSet<String>,
 }
 
@@ -40,7 +40,7 @@ impl ScannedModule {
     }
 }
 
-/// The modules of a crate.
+/// The modules of a crate with their uses.
 pub fn modules(files: &[SourceFile<'_>]) -> BTreeMap<ModulePath, Module> {
     let mut scanned: BTreeMap<ModulePath, ScannedModule> = BTreeMap::new();
     for file in files {
@@ -60,14 +60,15 @@ pub fn modules(files: &[SourceFile<'_>]) -> BTreeMap<ModulePath, Module> {
         .collect();
     scanned.retain(|path, _| !tests.iter().any(|test| path.starts_with(test)));
     let resolved = |path: &ModulePath, one: &ScannedModule| {
-        // A path into another crate leads to the module that it stands in, and drops out here.
+        // A path into another crate resolves to the module that it is written in, which is filtered
+        // out here.
         let targets = one.paths.iter().filter_map(|to| resolve(&scanned, path, to, MAX_HOPS));
         Module { uses: targets.filter(|to| to != path).collect() }
     };
     scanned.iter().map(|(path, one)| (path.clone(), resolved(path, one))).collect()
 }
 
-/// The module that a file below `src` is; `None` for binaries beside the library.
+/// The module of a file below `src`; `None` for additional binaries.
 fn module_path(path: &str) -> Option<ModulePath> {
     let stem = path.strip_suffix(".rs")?;
     let mut parts: ModulePath = stem.split('/').map(str::to_owned).collect();
@@ -80,7 +81,8 @@ fn module_path(path: &str) -> Option<ModulePath> {
     Some(parts)
 }
 
-/// The deepest module that a path leads to. The root of the crate is none: it only declares.
+/// The deepest module that a path resolves to. The crate root does not count, because it only
+/// declares modules.
 fn resolve(
     modules: &BTreeMap<ModulePath, ScannedModule>,
     from: &ModulePath,
@@ -114,7 +116,7 @@ fn resolve(
     (!at.is_empty()).then_some(at)
 }
 
-/// Reads the code of one module.
+/// Scans the code of one module.
 fn scan(code: &str) -> ScannedModule {
     let mut out = ScannedModule::default();
     let text = without_tests(code, |item| out.test_modules.extend(declared_module(item)));
@@ -128,7 +130,8 @@ fn scan(code: &str) -> ScannedModule {
             let mut tree = UseTree { tokens: tokens.get(at + 1..end).unwrap_or_default(), at: 0 };
             for import in tree.read(&[]) {
                 out.imports.insert(import.name, import.path.clone());
-                // A re-export is no use: whoever takes the name from here uses its origin.
+                // A re-export does not count as a use: who imports the name from here uses its
+                // origin.
                 if !exported {
                     out.paths.push(import.path);
                 }
@@ -165,7 +168,7 @@ fn inline_path(tokens: &[&str]) -> Vec<String> {
     path
 }
 
-/// Whether what stands before a `use` makes it a re-export: `pub`, `pub(crate)`, `pub(super)`.
+/// Whether the tokens before a `use` make it a re-export: `pub`, `pub(crate)`, `pub(super)`.
 fn is_exported(before: &[&str]) -> bool {
     match before.last() {
         Some(&"pub") => true,
@@ -177,7 +180,7 @@ fn is_exported(before: &[&str]) -> bool {
     }
 }
 
-/// One name that a `use` brings in.
+/// One name that a `use` brings into scope.
 struct Import {
     name: String,
     path: Vec<String>,
@@ -200,7 +203,7 @@ impl UseTree<'_> {
         self.tokens.get(self.at).copied()
     }
 
-    /// Everything that the tree at this place imports.
+    /// Everything that the tree from here on imports.
     fn read(&mut self, prefix: &[String]) -> Vec<Import> {
         let mut path = prefix.to_vec();
         loop {
@@ -248,7 +251,7 @@ impl UseTree<'_> {
                 Some(_) => {
                     let before = self.at;
                     out.extend(self.read(prefix));
-                    // What this scanner does not know is skipped, never read forever.
+                    // Skips a token that this scanner does not know, so that it always advances.
                     self.at = self.at.max(before + 1);
                 }
             }
@@ -256,7 +259,7 @@ impl UseTree<'_> {
     }
 }
 
-/// Names, `::`, and every other character by itself.
+/// Splits a text into names, `::`, and single characters.
 fn tokens(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text.trim_start();
@@ -275,7 +278,7 @@ fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
-/// The name of the module that an item declares in a file of its own.
+/// The name of the module that an item declares in its own file.
 fn declared_module(item: &str) -> Option<String> {
     let words: Vec<&str> = item.split_whitespace().collect();
     let [.., "mod", name] = words.as_slice() else { return None };

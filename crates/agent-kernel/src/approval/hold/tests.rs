@@ -5,9 +5,9 @@ use super::*;
 const OPEN: &str = include_str!("../../../tests/data/hold_open.json");
 const ENDED: &str = include_str!("../../../tests/data/hold_ended.json");
 
-fn read(golden: &str) -> Result<HoldForm, KernelError> {
+fn read(golden: &str) -> Result<StoredHold, KernelError> {
     let record = Record { version: 1, value: golden.trim_end().as_bytes().to_vec() };
-    HoldForm::read("apr_golden", &record)
+    StoredHold::read("apr_golden", &record)
 }
 
 #[test]
@@ -18,13 +18,13 @@ fn records_have_their_golden_bytes() {
         assert_eq!(String::from_utf8(put.value).unwrap(), golden.trim_end());
         assert_eq!(&*put.key.id, "apr_golden");
     }
-    assert!(matches!(read(OPEN).unwrap(), HoldForm::Open(_)));
-    assert!(matches!(read(ENDED).unwrap(), HoldForm::Ended(_)));
+    assert!(matches!(read(OPEN).unwrap(), StoredHold::Open(_)));
+    assert!(matches!(read(ENDED).unwrap(), StoredHold::Ended(_)));
 }
 
 #[test]
 fn an_ended_record_holds_a_commitment_and_no_arguments() {
-    let (HoldForm::Open(open), HoldForm::Ended(ended)) =
+    let (StoredHold::Open(open), StoredHold::Ended(ended)) =
         (read(OPEN).unwrap(), read(ENDED).unwrap())
     else {
         panic!("other forms");
@@ -43,32 +43,32 @@ fn newer_damaged_and_misplaced_records_are_refused() {
         assert!(read(wrong).is_err(), "{wrong}");
     }
     let record = Record { version: 1, value: OPEN.trim_end().as_bytes().to_vec() };
-    assert!(HoldForm::read("apr_other", &record).is_err());
+    assert!(StoredHold::read("apr_other", &record).is_err());
 }
 
 #[test]
 fn a_call_with_masks_is_written_in_the_newer_form_and_any_other_as_ever() {
-    let HoldForm::Open(mut open) = read(OPEN).unwrap() else { panic!("another form") };
-    assert_eq!(HoldForm::Open(open.clone()).version(), 1);
+    let StoredHold::Open(mut open) = read(OPEN).unwrap() else { panic!("another form") };
+    assert_eq!(StoredHold::Open(open.clone()).version(), 1);
     let given = serde_json::json!({ "to": "[EMAIL_1]" });
-    open.asked.masks = Some(HeldMasks { given, masked: Vec::new() });
-    let form = HoldForm::Open(open);
+    open.held_request.masks = Some(HeldMasks { as_written: given, values: Vec::new() });
+    let form = StoredHold::Open(open);
     assert_eq!(form.version(), 2);
     let value = form.put(&Tenant::default()).unwrap().value;
     let text = String::from_utf8(value.clone()).unwrap();
     assert!(text.ends_with(",\"v\":2}"), "{text}");
     let record = Record { version: 1, value };
-    assert_eq!(HoldForm::read("apr_golden", &record).unwrap(), form);
+    assert_eq!(StoredHold::read("apr_golden", &record).unwrap(), form);
     assert_eq!(read(ENDED).unwrap().version(), 1);
 }
 
 #[test]
 fn what_is_left_of_a_request_is_kept_for_a_month_after_its_end() {
     const DAY: std::time::Duration = std::time::Duration::from_secs(24 * 3_600);
-    let HoldForm::Ended(mut ended) = read(ENDED).unwrap() else { panic!("another form") };
-    let kept = |form: HoldForm| form.put(&Tenant::default()).unwrap().expires_at;
-    assert_eq!(kept(HoldForm::Ended(ended.clone())), Some(ended.deadline.after(DAY * 30)));
+    let StoredHold::Ended(mut ended) = read(ENDED).unwrap() else { panic!("another form") };
+    let kept = |form: StoredHold| form.put(&Tenant::default()).unwrap().expires_at;
+    assert_eq!(kept(StoredHold::Ended(ended.clone())), Some(ended.deadline.after(DAY * 30)));
     ended.ended_at = ended.deadline.after(DAY);
-    assert_eq!(kept(HoldForm::Ended(ended.clone())), Some(ended.deadline.after(DAY * 31)));
+    assert_eq!(kept(StoredHold::Ended(ended.clone())), Some(ended.deadline.after(DAY * 31)));
     assert_eq!(kept(read(OPEN).unwrap()), None, "an open one does not end by itself");
 }

@@ -6,13 +6,13 @@ use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{EventKind, SeededRandom};
 
 use super::*;
-use crate::record::Payload;
+use crate::event_payload::EventPayload;
 
 const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A standing approval of five uses that ends in an hour.
-fn used(id: &str, used: u32) -> StandingUse {
+fn used(id: &str, used: u32) -> StandingApprovalState {
     let standing = json!({
         "v": 1, "id": id, "log": "log_1", "capability": ["git.*"], "principals": ["ana"],
         "expires": NOW.after(HOUR), "uses": 5, "opened_at": NOW,
@@ -22,19 +22,19 @@ fn used(id: &str, used: u32) -> StandingUse {
     serde_json::from_value(json!({ "v": 1, "signed": signed, "used": used })).unwrap()
 }
 
-fn id(text: &str) -> StandingId {
+fn id(text: &str) -> StandingApprovalId {
     text.parse().unwrap()
 }
 
-fn standings(all: Vec<(u64, StandingUse)>) -> StandingApprovals {
-    let record = |(version, state): (u64, StandingUse)| {
-        (state.standing().id.clone(), Arc::new(StandingRecord { version, state }))
+fn standings(all: Vec<(u64, StandingApprovalState)>) -> StandingApprovals {
+    let record = |(version, state): (u64, StandingApprovalState)| {
+        (state.standing_approval().id.clone(), Arc::new(StandingRecord { version, state }))
     };
     StandingApprovals(RwLock::new(all.into_iter().map(record).collect()))
 }
 
 fn names(found: &[Arc<StandingRecord>]) -> Vec<String> {
-    found.iter().map(|one| one.state.standing().id.to_string()).collect()
+    found.iter().map(|one| one.state.standing_approval().id.to_string()).collect()
 }
 
 #[test]
@@ -48,9 +48,9 @@ fn what_is_used_up_revoked_or_over_releases_nothing() {
     assert_eq!(names(&standings.in_force(last)), ["std_a", "std_d"]);
     assert_eq!(names(&standings.in_force(NOW.after(HOUR))), Vec::<String>::new());
     assert_eq!(standings.len(), 4, "they are all kept until they expire");
-    standings.tidy(last);
+    standings.evict_expired(last);
     assert_eq!(standings.len(), 4);
-    standings.tidy(NOW.after(HOUR));
+    standings.evict_expired(NOW.after(HOUR));
     assert_eq!(standings.len(), 0);
 }
 
@@ -58,23 +58,24 @@ fn what_is_used_up_revoked_or_over_releases_nothing() {
 fn an_older_record_changes_nothing_and_a_newer_one_counts() {
     let standings = standings(vec![(3, used("std_a", 2))]);
     let after = |version, count| {
-        standings.committed(StandingRecord { version, state: used("std_a", count) });
-        standings.get(&id("std_a")).unwrap().state.used()
+        standings.apply_committed(StandingRecord { version, state: used("std_a", count) });
+        standings.get(&id("std_a")).unwrap().state.use_count()
     };
     assert_eq!(after(2, 1), 2);
     assert_eq!(after(3, 4), 2, "the same version is known");
     assert_eq!(after(4, 3), 3);
     assert!(standings.get(&id("std_b")).is_none());
-    standings.committed(StandingRecord { version: 1, state: used("std_b", 0) });
+    standings.apply_committed(StandingRecord { version: 1, state: used("std_b", 0) });
     assert_eq!(standings.len(), 2);
 }
 
 #[test]
 fn what_the_log_knows_better_than_its_record_is_taken_back_at_the_start() {
     for (recorded_uses, released) in [(2, true), (3, false), (5, false)] {
-        let ledger = MemoryLedger::fresh(Arc::new(SeededRandom::new(1))).unwrap();
+        let ledger = MemoryLedger::with_random_id(Arc::new(SeededRandom::new(1))).unwrap();
         let by = json!({ "standing": "std_a", "use": recorded_uses });
-        let event = Payload::new().with("released_by", by).loose_event(EventKind::Intent, NOW);
+        let event =
+            EventPayload::new().with("released_by", by).into_global_event(EventKind::Intent, NOW);
         let put = put(&Tenant::default(), &used("std_a", 2)).unwrap();
         let other = super::put(&Tenant::default(), &used("std_b", 2)).unwrap();
         let batch = Batch { put: vec![put, other], ..Batch::new(Durability::Os) };

@@ -1,4 +1,4 @@
-use weaver_types::{Agents, CapabilityDraft};
+use weaver_types::{AllowedAgents, CapabilityDraft};
 
 use super::*;
 
@@ -11,14 +11,14 @@ fn capability(id: &str, upstream: Option<u8>) -> Capability {
             CapabilityId::parse(id).unwrap(),
             id,
             Effects::READ_LOCAL,
-            Agents::Any,
+            AllowedAgents::Any,
         )
     };
     draft.build().unwrap()
 }
 
 fn approval<'a>(by: &'a str, surface: Option<&'a str>, tenant: &'a Tenant) -> BaselineApproval<'a> {
-    BaselineApproval { tenant, surface, by, at: Timestamp::from_micros(7) }
+    BaselineApproval { tenant, tool_surface: surface, by, at: Timestamp::from_micros(7) }
 }
 
 /// What a ledger gives back of these batches.
@@ -35,11 +35,11 @@ fn read(batches: &[Batch]) -> Baselines {
 
 fn approved(tools: &[&Capability], surface: Option<&str>) -> Baselines {
     let tenant = Tenant::default();
-    read(&Baselines::default().approve(tools, approval("ana", surface, &tenant)).unwrap())
+    read(&Baselines::default().approval_batches(tools, approval("ana", surface, &tenant)).unwrap())
 }
 
 fn state(known: &Baselines, live: &Capability) -> &'static str {
-    match known.state(live) {
+    match known.compare(live) {
         BaselineState::None => "none",
         BaselineState::Match(_) => "match",
         BaselineState::Changed(_) => "changed",
@@ -84,11 +84,11 @@ fn who_approves_is_1_to_128_characters_of_plain_text() {
         ("ana\u{7}b", false),
         ("ana\nben", false),
     ] {
-        let done = none.approve(&[&tool], approval(by, None, &tenant));
+        let done = none.approval_batches(&[&tool], approval(by, None, &tenant));
         assert_eq!(done.is_ok(), taken, "{by:?}");
         if let Ok(batches) = done {
             let known = read(&batches);
-            assert_eq!(known.of(tool.id()).unwrap().approved_by, by.trim());
+            assert_eq!(known.get(tool.id()).unwrap().approved_by, by.trim());
         }
     }
 }
@@ -135,12 +135,13 @@ fn what_is_not_among_an_approved_surface_is_new() {
 fn a_surface_is_approved_whole_and_forgets_what_is_gone_from_it_alone() {
     let tools = ["s.a", "s.b", "t.c"].map(|id| capability(id, Some(1)));
     let known = approved(&tools.each_ref(), None);
-    assert_eq!(known.approved("s"), ["s.a", "s.b"].into());
-    assert_eq!(known.approved("t"), ["t.c"].into());
-    assert_eq!(known.approved("kernel"), ["s.a", "s.b", "t.c"].into());
+    assert_eq!(known.approved_ids("s"), ["s.a", "s.b"].into());
+    assert_eq!(known.approved_ids("t"), ["t.c"].into());
+    assert_eq!(known.approved_ids("kernel"), ["s.a", "s.b", "t.c"].into());
     let tenant = Tenant::default();
     let gone = |surface: Option<&str>| {
-        let batches = known.approve(&[&tools[0]], approval("ana", surface, &tenant)).unwrap();
+        let batches =
+            known.approval_batches(&[&tools[0]], approval("ana", surface, &tenant)).unwrap();
         let deleted = batches.iter().flat_map(|batch| &batch.delete);
         deleted.map(|key| key.id.to_string()).collect::<Vec<_>>()
     };
@@ -155,7 +156,8 @@ fn each_write_is_guarded_by_the_version_that_was_read() {
     let tenant = Tenant::default();
     let tools = ["s.a", "s.b"].map(|id| capability(id, Some(1)));
     let known = approved(&[&tools[0]], Some("s"));
-    let batches = known.approve(&tools.each_ref(), approval("ana", Some("s"), &tenant)).unwrap();
+    let batches =
+        known.approval_batches(&tools.each_ref(), approval("ana", Some("s"), &tenant)).unwrap();
     let guards: Vec<(String, Option<u64>)> =
         batches.iter().flat_map(Batch::guards).map(|(key, v)| (key.id.to_string(), v)).collect();
     let expected = [("tool:s.a", Some(4)), ("tool:s.b", None), ("surface:s", Some(4))];
@@ -168,7 +170,7 @@ fn many_tools_are_approved_in_batches_of_200_and_one_event_names_the_first_500()
     let tools: Vec<Capability> = (0..501).map(|n| capability(&format!("s.t{n}"), None)).collect();
     let tools: Vec<&Capability> = tools.iter().collect();
     let batches =
-        Baselines::default().approve(&tools, approval("ana", Some("s"), &tenant)).unwrap();
+        Baselines::default().approval_batches(&tools, approval("ana", Some("s"), &tenant)).unwrap();
     let puts: Vec<usize> = batches.iter().map(|batch| batch.put.len()).collect();
     assert_eq!(puts, [200, 200, 102], "the last one marks the surface");
     let events: Vec<usize> = batches.iter().map(|batch| batch.events.len()).collect();
@@ -177,7 +179,7 @@ fn many_tools_are_approved_in_batches_of_200_and_one_event_names_the_first_500()
     let said: Value = serde_json::from_slice(&event.payload).unwrap();
     assert_eq!((said["tools"].as_array().unwrap().len(), &said["tools_total"]), (500, &json!(501)));
     assert_eq!((&said["approved_by"], &said["surface"]), (&json!("ana"), &json!("s")));
-    let none = Baselines::default().approve(&[], approval("ana", None, &tenant)).unwrap();
+    let none = Baselines::default().approval_batches(&[], approval("ana", None, &tenant)).unwrap();
     assert_eq!((none.len(), none[0].events.len(), none[0].put.len()), (1, 1, 0));
 }
 
@@ -186,10 +188,11 @@ fn a_ledger_holds_100_000_approved_versions() {
     let tenant = Tenant::default();
     let tools = ["s.a", "s.b"].map(|id| capability(id, None));
     let known = holding(99_999);
-    assert!(known.approve(&[&tools[0]], approval("ana", None, &tenant)).is_ok());
-    let full = known.approve(&tools.each_ref(), approval("ana", None, &tenant)).unwrap_err();
+    assert!(known.approval_batches(&[&tools[0]], approval("ana", None, &tenant)).is_ok());
+    let full =
+        known.approval_batches(&tools.each_ref(), approval("ana", None, &tenant)).unwrap_err();
     assert_eq!(full, BaselineError::Full { limit: 100_000 });
-    let many = holding(60_000).approve(&tools.each_ref(), approval("ana", None, &tenant));
+    let many = holding(60_000).approval_batches(&tools.each_ref(), approval("ana", None, &tenant));
     assert!(many.is_ok());
     let read = |count: usize| {
         let record = || Record { version: 1, value: Vec::new() };
@@ -205,8 +208,8 @@ fn a_ledger_holds_100_000_approved_versions() {
 fn only_what_holds_nothing_and_was_read_is_empty() {
     assert!(Baselines::default().is_empty());
     assert!(!holding(1).is_empty());
-    let surfaces = [("s".to_owned(), 1)].into();
-    assert!(!Baselines { surfaces, ..Baselines::default() }.is_empty());
+    let tool_surfaces = [("s".to_owned(), 1)].into();
+    assert!(!Baselines { tool_surfaces, ..Baselines::default() }.is_empty());
     let problem = Some(BaselineReadError::TooMany);
     assert!(!Baselines { problem, ..Baselines::default() }.is_empty());
 }
@@ -223,7 +226,7 @@ fn what_cannot_be_read_is_approved_for_nobody() {
         let known = Baselines::read(|_| Ok(pages.pop().unwrap()));
         assert_eq!(state(&known, &live), "unreadable", "{id}");
         assert_eq!(state(&known, &capability("a.b", None)), others, "{id}");
-        assert_eq!(known.of(live.id()), None);
+        assert_eq!(known.get(live.id()), None);
     }
 }
 
@@ -247,10 +250,10 @@ fn pages_are_asked_for_one_behind_the_other() {
 fn the_version_itself_may_stay_in_the_ledger() {
     let tool = capability("s.a", None);
     let known = approved(&[&tool], None);
-    let kept = known.of(tool.id()).unwrap().contract.as_ref().unwrap();
+    let kept = known.get(tool.id()).unwrap().contract.as_ref().unwrap();
     assert_eq!(kept.fingerprint(), tool.fingerprint());
     let light = known.without_contracts();
-    assert_eq!(light.of(tool.id()).unwrap().contract, None);
+    assert_eq!(light.get(tool.id()).unwrap().contract, None);
     assert_eq!(state(&light, &tool), "match");
 }
 
@@ -259,10 +262,11 @@ fn what_is_replaced_takes_no_more_room_and_what_is_gone_goes_in_batches() {
     let tenant = Tenant::default();
     let (again, new) = (capability("a.0", Some(1)), capability("a.new", Some(1)));
     let full = holding(MAX_BASELINES);
-    assert!(full.approve(&[&again], approval("ana", None, &tenant)).is_ok());
-    let more = full.approve(&[&new], approval("ana", None, &tenant));
+    assert!(full.approval_batches(&[&again], approval("ana", None, &tenant)).is_ok());
+    let more = full.approval_batches(&[&new], approval("ana", None, &tenant));
     assert!(matches!(more, Err(BaselineError::Full { .. })));
-    let batches = holding(450).approve(&[&again], approval("ana", Some("a"), &tenant)).unwrap();
+    let batches =
+        holding(450).approval_batches(&[&again], approval("ana", Some("a"), &tenant)).unwrap();
     let deleted: Vec<usize> = batches.iter().map(|batch| batch.delete.len()).collect();
     assert_eq!(deleted, [200, 200, 49, 0], "the last one marks the surface");
 }

@@ -14,7 +14,7 @@ fn keys_rotate_and_a_retired_one_verifies_nothing() {
     assert!(ring.retire(&old) && !ring.retire(&old));
     assert_eq!((ring.verify(&token), ring.verify(&child)), (BAD, BAD));
     assert!(ring.verify(&new).is_ok());
-    assert_eq!(KeyRing::fresh(&SeededRandom::new(2)).unwrap().verify(&token), BAD);
+    assert_eq!(KeyRing::generate(&SeededRandom::new(2)).unwrap().verify(&token), BAD);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn the_name_of_a_key_is_no_key() {
     // Signed with a key of the ring, under the name of another of the ring.
     let mut both = KeyRing::new(id(), &[1; 32]).unwrap();
     assert!(both.rotate(KeyId::parse("l").unwrap(), &[2; 32]));
-    let head = form::head(&claims(&ring)).unwrap();
+    let head = wire_format::encode_head(&claims(&ring)).unwrap();
     assert!(both.verify(&sealed(&head, &[1; 32])).is_ok());
     assert_eq!(both.verify(&sealed(&head, &[2; 32])), BAD);
     for key in [&[][..], &[0; 32], &[1; 31], &[1; 33]] {
@@ -45,7 +45,7 @@ fn a_ring_is_bounded_and_takes_no_weak_key() {
     assert!((1..MAX_KEYS).all(|n| ring.rotate(id(n), &[9; 1_024])));
     assert!(!ring.rotate(id(99), &[9; 32]));
     assert_eq!((ring.ids().count(), ring.current()), (MAX_KEYS, &id(MAX_KEYS - 1)));
-    let fresh = ring.rotate_fresh(&SeededRandom::new(5)).unwrap().clone();
+    let fresh = ring.rotate_generated(&SeededRandom::new(5)).unwrap().clone();
     assert_eq!((ring.ids().count(), ring.current()), (MAX_KEYS, &fresh));
 }
 
@@ -53,7 +53,7 @@ fn a_ring_is_bounded_and_takes_no_weak_key() {
 fn a_ring_is_kept_and_handed_in_again() {
     let mut ring = ring();
     let token = ring.sign(&claims(&ring)).unwrap();
-    ring.rotate_fresh(&SeededRandom::new(9)).unwrap();
+    ring.rotate_generated(&SeededRandom::new(9)).unwrap();
     let bytes = ring.to_bytes().unwrap();
     let again = KeyRing::from_bytes(&bytes).unwrap();
     assert!(again.verify(&token).is_ok());
@@ -98,7 +98,7 @@ fn a_kept_ring_holds_at_most_16_keys_and_each_once() {
     assert_eq!(kept(16).unwrap().ids().count(), 16);
     assert_eq!(
         kept(17).unwrap_err().to_string(),
-        "the token keys cannot be read: a key stands twice, or there are too many"
+        "the token keys cannot be read: a key occurs twice, or there are too many"
     );
 }
 

@@ -1,4 +1,4 @@
-//! The folder that the server works on, and the only way into it.
+//! Reads and writes the folder of the server. No other module touches it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -10,20 +10,20 @@ use super::error::ToolError;
 use crate::demo::DemoError;
 
 /// The longest note, in bytes.
-const MAX_NOTE: u64 = 64 * 1024;
+const MAX_NOTE_BYTES: u64 = 64 * 1024;
 /// The most bytes of tickets that are read.
-const MAX_TICKETS: u64 = 4 * 1024 * 1024;
+const MAX_TICKET_BYTES: u64 = 4 * 1024 * 1024;
 /// The most notes.
 const MAX_NOTES: usize = 1_000;
-/// The longest name of a note.
-const MAX_NAME: usize = 64;
+/// The longest name of a note, in bytes.
+const MAX_NAME_BYTES: usize = 64;
 
 /// A folder with `notes/`, `tickets.jsonl` and `outbox.txt`.
-pub(super) struct Store {
+pub(super) struct NoteStore {
     root: PathBuf,
 }
 
-impl Store {
+impl NoteStore {
     /// Opens a folder that holds the folder `notes`.
     pub(super) fn open(root: &Path) -> Result<Self, DemoError> {
         let refused = |reason: String| DemoError::Root { root: root.to_owned(), reason };
@@ -43,7 +43,7 @@ impl Store {
         for entry in folder.take(MAX_NOTES) {
             let name = entry?.file_name();
             let name = name.to_str().and_then(|name| name.strip_suffix(".md"));
-            names.extend(name.filter(|name| check(name).is_ok()).map(str::to_owned));
+            names.extend(name.filter(|name| check_name(name).is_ok()).map(str::to_owned));
         }
         names.sort();
         Ok(names)
@@ -51,38 +51,38 @@ impl Store {
 
     /// The text of a note.
     pub(super) fn read(&self, name: &str) -> Result<String, ToolError> {
-        let (path, there) = self.note(name)?;
-        if !there {
+        let (path, exists) = self.note(name)?;
+        if !exists {
             return Err(ToolError::NoNote { name: name.to_owned() });
         }
-        text(&path, MAX_NOTE)
+        read_bounded(&path, MAX_NOTE_BYTES)
     }
 
-    /// Writes a note, new or over an old one. True when there was one.
+    /// Writes a note. True if it replaced an old one.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<bool, ToolError> {
-        if text.len() as u64 > MAX_NOTE {
-            return Err(ToolError::NoteSize { most: MAX_NOTE });
+        if text.len() as u64 > MAX_NOTE_BYTES {
+            return Err(ToolError::NoteSize { most: MAX_NOTE_BYTES });
         }
-        let (path, there) = self.note(name)?;
+        let (path, exists) = self.note(name)?;
         fs::write(path, text)?;
-        Ok(there)
+        Ok(exists)
     }
 
     /// Deletes a note for good.
     pub(super) fn delete(&self, name: &str) -> Result<(), ToolError> {
-        let (path, there) = self.note(name)?;
-        if !there {
+        let (path, exists) = self.note(name)?;
+        if !exists {
             return Err(ToolError::NoNote { name: name.to_owned() });
         }
         Ok(fs::remove_file(path)?)
     }
 
-    /// All tickets, optionally those of one status.
+    /// All tickets, or those with one status.
     pub(super) fn tickets(&self, status: Option<&str>) -> Result<Vec<Value>, ToolError> {
         let path = self.root.join("tickets.jsonl");
-        plain(&path)?;
+        is_plain_file(&path)?;
         let mut tickets = Vec::new();
-        for line in text(&path, MAX_TICKETS)?.lines() {
+        for line in read_bounded(&path, MAX_TICKET_BYTES)?.lines() {
             let ticket: Value = serde_json::from_str(line)?;
             let found = ticket.get("status").and_then(Value::as_str);
             if status.is_none() || status == found {
@@ -92,35 +92,35 @@ impl Store {
         Ok(tickets)
     }
 
-    /// Appends a line to the outbox: the only trace that a message leaves.
+    /// Appends a line to the outbox, which is all that sending does.
     pub(super) fn send(&self, line: &str) -> Result<(), ToolError> {
         let path = self.root.join("outbox.txt");
-        plain(&path)?;
+        is_plain_file(&path)?;
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(writeln!(file, "{line}")?)
     }
 
-    /// Where a note is or would be, and whether it is there. A link is refused, since it may lead
-    /// out of the folder.
+    /// The path of a note, and whether it exists. A link is refused, because it may point out of
+    /// the folder.
     fn note(&self, name: &str) -> Result<(PathBuf, bool), ToolError> {
-        check(name)?;
+        check_name(name)?;
         let path = self.root.join("notes").join(format!("{name}.md"));
-        let there = plain(&path)?;
-        Ok((path, there))
+        let exists = is_plain_file(&path)?;
+        Ok((path, exists))
     }
 }
 
-/// A name is a name and never a path: lower-case letters, digits and hyphens.
-fn check(name: &str) -> Result<(), ToolError> {
+/// Checks that a name has only lower-case letters, digits and hyphens, so that it is never a path.
+fn check_name(name: &str) -> Result<(), ToolError> {
     let fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(fine) {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(fine) {
         return Err(ToolError::Name);
     }
     Ok(())
 }
 
-/// Whether there is a plain file; anything else that is there is refused.
-fn plain(path: &Path) -> Result<bool, ToolError> {
+/// Whether there is a plain file. Anything else with this path is an error.
+fn is_plain_file(path: &Path) -> Result<bool, ToolError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(true),
         Ok(_) => Err(ToolError::NoPlainFile),
@@ -129,7 +129,7 @@ fn plain(path: &Path) -> Result<bool, ToolError> {
     }
 }
 
-fn text(path: &Path, limit: u64) -> Result<String, ToolError> {
+fn read_bounded(path: &Path, limit: u64) -> Result<String, ToolError> {
     let file = File::open(path)?;
     let mut text = String::new();
     let read = file.take(limit.saturating_add(1)).read_to_string(&mut text)?;

@@ -3,23 +3,23 @@ use std::io::Cursor;
 use super::*;
 
 /// A folder of the demo, with one note, two tickets and a secret beside the notes.
-fn folder() -> (tempfile::TempDir, Store) {
+fn folder() -> (tempfile::TempDir, NoteStore) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("notes")).unwrap();
     std::fs::write(folder.path().join("notes/welcome.md"), "hello").unwrap();
     std::fs::write(folder.path().join("secret.md"), "secret").unwrap();
     let tickets = "{\"id\":1,\"status\":\"open\"}\n{\"id\":2,\"status\":\"closed\"}\n";
     std::fs::write(folder.path().join("tickets.jsonl"), tickets).unwrap();
-    let store = Store::open(folder.path()).unwrap();
+    let store = NoteStore::open(folder.path()).unwrap();
     (folder, store)
 }
 
-fn ask(store: &Store, method: &str, params: Value) -> Value {
+fn ask(store: &NoteStore, method: &str, params: Value) -> Value {
     let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
-    answer(store, message.to_string().as_bytes()).unwrap()
+    answer_message(store, message.to_string().as_bytes()).unwrap()
 }
 
-fn call_tool(store: &Store, name: &str, arguments: Value) -> Value {
+fn call_tool(store: &NoteStore, name: &str, arguments: Value) -> Value {
     ask(store, "tools/call", json!({ "name": name, "arguments": arguments }))["result"].clone()
 }
 
@@ -90,10 +90,10 @@ fn both_eras_are_answered() {
     assert_eq!(old["result"]["protocolVersion"], "2025-11-25");
     assert!(old["result"].get("resultType").is_none());
     let other = ask(&store, "initialize", json!({ "protocolVersion": "1999-01-01" }));
-    assert_eq!(other["result"]["protocolVersion"], LEGACY);
-    let meta = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": MODERN } });
+    assert_eq!(other["result"]["protocolVersion"], LEGACY_VERSION);
+    let meta = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": MODERN_VERSION } });
     let new = ask(&store, "server/discover", meta.clone());
-    assert_eq!(new["result"]["supportedVersions"], json!([MODERN]));
+    assert_eq!(new["result"]["supportedVersions"], json!([MODERN_VERSION]));
     assert_eq!(ask(&store, "tools/list", meta)["result"]["resultType"], "complete");
 }
 

@@ -1,49 +1,49 @@
-//! The server's tools: what it says of them, and what they do.
+//! The server's tools: their definitions, and what they do.
 
 use serde_json::{Map, Value, json};
 
 use super::error::ToolError;
-use super::store::Store;
+use super::store::NoteStore;
 
 type Arguments = Map<String, Value>;
 
-/// The tools as `tools/list` gives them.
+/// The tools as `tools/list` returns them.
 pub(super) fn all() -> Value {
     let name =
         json!({ "type": "string", "description": "The name of the note, such as `welcome`." });
     let text = |what: &str| json!({ "type": "string", "description": what });
     json!([
-        listed("list_notes", "List the names of all notes.", json!({}), &[], READS),
-        listed(
+        tool_definition("list_notes", "List the names of all notes.", json!({}), &[], READS),
+        tool_definition(
             "read_note",
             "Read the text of one note.",
             json!({ "name": name }),
             &["name"],
             READS
         ),
-        listed(
+        tool_definition(
             "search_tickets",
             "Search the customers' support tickets, all of them or those of one status.",
             json!({ "status": { "type": "string", "enum": ["open", "pending", "closed"] } }),
             &[],
             READS
         ),
-        listed(
+        tool_definition(
             "write_note",
             "Write a note: a new one, or over an old one.",
             json!({ "name": name, "text": text("The new text, in Markdown.") }),
             &["name", "text"],
             WRITES
         ),
-        listed(
+        tool_definition(
             "delete_note",
             "Delete a note for good.",
             json!({ "name": name }),
             &["name"],
             DESTROYS
         ),
-        listed("wipe_notes", "Delete every note for good.", json!({}), &[], DESTROYS),
-        listed(
+        tool_definition("wipe_notes", "Delete every note for good.", json!({}), &[], DESTROYS),
+        tool_definition(
             "send_message",
             "Send a message to a person, by e-mail.",
             json!({ "to": text("The address."), "text": text("The message.") }),
@@ -53,15 +53,26 @@ pub(super) fn all() -> Value {
     ])
 }
 
-/// What a tool does: read only, destructive, open world.
-type Hints = (bool, bool, bool);
-const READS: Hints = (true, false, false);
-const WRITES: Hints = (false, false, false);
-const DESTROYS: Hints = (false, true, false);
-const SENDS: Hints = (false, false, true);
+/// The MCP annotations of a tool.
+struct ToolHints {
+    read_only: bool,
+    destructive: bool,
+    open_world: bool,
+}
 
-fn listed(name: &str, what: &str, properties: Value, required: &[&str], hints: Hints) -> Value {
-    let (read_only, destructive, open_world) = hints;
+const READS: ToolHints = ToolHints { read_only: true, destructive: false, open_world: false };
+const WRITES: ToolHints = ToolHints { read_only: false, destructive: false, open_world: false };
+const DESTROYS: ToolHints = ToolHints { read_only: false, destructive: true, open_world: false };
+const SENDS: ToolHints = ToolHints { read_only: false, destructive: false, open_world: true };
+
+fn tool_definition(
+    name: &str,
+    what: &str,
+    properties: Value,
+    required: &[&str],
+    hints: ToolHints,
+) -> Value {
+    let ToolHints { read_only, destructive, open_world } = hints;
     json!({
         "name": name,
         "description": what,
@@ -79,9 +90,9 @@ fn listed(name: &str, what: &str, properties: Value, required: &[&str], hints: H
     })
 }
 
-/// Runs a tool: its result, or why it failed. `None` when there is no tool of that name.
+/// Runs a tool and returns its result or error. `None` if no tool has this name.
 pub(super) fn run(
-    store: &Store,
+    store: &NoteStore,
     name: &str,
     arguments: &Arguments,
 ) -> Option<Result<Value, ToolError>> {
@@ -97,34 +108,34 @@ pub(super) fn run(
     })
 }
 
-fn text<'a>(arguments: &'a Arguments, name: &'static str) -> Result<&'a str, ToolError> {
+fn text_argument<'a>(arguments: &'a Arguments, name: &'static str) -> Result<&'a str, ToolError> {
     let found = arguments.get(name).and_then(Value::as_str);
     found.ok_or(ToolError::Argument { name })
 }
 
-fn read(store: &Store, arguments: &Arguments) -> Result<Value, ToolError> {
-    let name = text(arguments, "name")?;
+fn read(store: &NoteStore, arguments: &Arguments) -> Result<Value, ToolError> {
+    let name = text_argument(arguments, "name")?;
     Ok(json!({ "name": name, "text": store.read(name)? }))
 }
 
-fn search(store: &Store, arguments: &Arguments) -> Result<Value, ToolError> {
-    let status = arguments.get("status").map(|_| text(arguments, "status")).transpose()?;
+fn search(store: &NoteStore, arguments: &Arguments) -> Result<Value, ToolError> {
+    let status = arguments.get("status").map(|_| text_argument(arguments, "status")).transpose()?;
     Ok(json!({ "tickets": store.tickets(status)? }))
 }
 
-fn write(store: &Store, arguments: &Arguments) -> Result<Value, ToolError> {
-    let name = text(arguments, "name")?;
-    let replaced = store.write(name, text(arguments, "text")?)?;
+fn write(store: &NoteStore, arguments: &Arguments) -> Result<Value, ToolError> {
+    let name = text_argument(arguments, "name")?;
+    let replaced = store.write(name, text_argument(arguments, "text")?)?;
     Ok(json!({ "written": name, "replaced": replaced }))
 }
 
-fn delete(store: &Store, arguments: &Arguments) -> Result<Value, ToolError> {
-    let name = text(arguments, "name")?;
+fn delete(store: &NoteStore, arguments: &Arguments) -> Result<Value, ToolError> {
+    let name = text_argument(arguments, "name")?;
     store.delete(name)?;
     Ok(json!({ "deleted": name }))
 }
 
-fn wipe(store: &Store) -> Result<Value, ToolError> {
+fn wipe(store: &NoteStore) -> Result<Value, ToolError> {
     let names = store.names()?;
     for name in &names {
         store.delete(name)?;
@@ -132,8 +143,8 @@ fn wipe(store: &Store) -> Result<Value, ToolError> {
     Ok(json!({ "deleted": names }))
 }
 
-fn send(store: &Store, arguments: &Arguments) -> Result<Value, ToolError> {
-    let (to, text) = (text(arguments, "to")?, text(arguments, "text")?);
+fn send(store: &NoteStore, arguments: &Arguments) -> Result<Value, ToolError> {
+    let (to, text) = (text_argument(arguments, "to")?, text_argument(arguments, "text")?);
     store.send(&json!({ "to": to, "text": text }).to_string())?;
     Ok(json!({ "sent": true, "to": to }))
 }

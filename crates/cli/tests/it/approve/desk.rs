@@ -5,15 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Call, Caller, FileOutcome, Invocation, Kernel, Registry, block_on};
+use weaver_agent_kernel::{
+    Call, Caller, Invocation, Kernel, Registry, SignedFileOutcome, block_on,
+};
 use weaver_gateway::config;
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_trace_store::{OpenOptions, SqliteLedger};
-use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, Put, RecordKey};
+use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, RecordKey, RecordWrite};
 use weaver_types::{
-    Agents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Confidentiality, Effects,
-    Impact, Integrity, KeyId, Label, OsRandom, Principal, PrincipalId, RawResult, ResponseMode,
-    RunContext, RunSettings, SystemClock, Tenant, Timestamp, World,
+    AllowedAgents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Confidentiality,
+    Effects, Impact, Integrity, KeyId, Label, OsRandom, Principal, PrincipalId, RawResult,
+    ResponseMode, RunContext, RunSettings, SystemClock, Tenant, Timestamp, World,
 };
 
 use crate::support::{Folder, Run, weaver_with};
@@ -123,8 +125,8 @@ impl Desk {
         let id = CapabilityId::parse(id).unwrap();
         let draft = CapabilityDraft {
             description: "a capability".to_owned(),
-            output_label: Label::of(Confidentiality::Internal, Integrity::Trusted),
-            ..CapabilityDraft::new(id.clone(), id.as_str(), effects, Agents::Any)
+            output_label: Label::new(Confidentiality::Internal, Integrity::Trusted),
+            ..CapabilityDraft::new(id.clone(), id.as_str(), effects, AllowedAgents::Any)
         };
         let executed = Arc::clone(&self.executed);
         let driver = weaver_agent_kernel::FnDriver::inline(move |call| {
@@ -195,9 +197,9 @@ impl Desk {
     }
 
     /// Takes in what lies in the inbox, as the gateway does.
-    pub(crate) fn deliver(&self) -> Vec<FileOutcome> {
+    pub(crate) fn deliver(&self) -> Vec<SignedFileOutcome> {
         let take = |path: &std::path::PathBuf| {
-            let received = block_on(self.kernel.receive(&fs::read(path).unwrap()));
+            let received = block_on(self.kernel.receive_signed_file(&fs::read(path).unwrap()));
             fs::remove_file(path).unwrap();
             received
         };
@@ -208,7 +210,7 @@ impl Desk {
     pub(crate) fn plant(&self, namespace: Namespace, id: &str, value: &[u8]) {
         let mut batch = Batch::new(Durability::Disk);
         let key = RecordKey::new(Tenant::default(), namespace, id);
-        batch.put.push(Put { key, value: value.to_vec(), expires_at: None });
+        batch.put.push(RecordWrite { key, value: value.to_vec(), expires_at: None });
         self.ledger.commit(batch).wait().unwrap();
     }
 

@@ -1,7 +1,7 @@
 //! What a requester, or somebody with a hand on the ledger, may try on an approver.
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::FileOutcome;
+use weaver_agent_kernel::SignedFileOutcome;
 use weaver_types::ledger::Namespace;
 
 use super::desk::{Desk, failed, lines};
@@ -40,7 +40,7 @@ fn arguments_that_hide_are_shown_escaped_and_signed_as_they_are() {
     assert!(shown.out.ends_with(&format!("digest: {digest}\n")), "{}", shown.out);
     let granted = desk.signed("alice", &["grant", &request, "--digest", &digest]);
     assert_eq!(granted.json()["digest"], json!(digest));
-    assert!(matches!(desk.deliver()[..], [FileOutcome::Granted { .. }]));
+    assert!(matches!(desk.deliver()[..], [SignedFileOutcome::Granted { .. }]));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_planted_request_is_shown_and_its_grant_releases_nothing() {
     assert!(desk.approve(&["show", planted]).out.contains("run unit tests"));
     assert_eq!(desk.signed("alice", &["grant", planted]).code, 0);
     let received = desk.deliver();
-    assert!(matches!(received[..], [FileOutcome::Rejected { .. }]), "{received:?}");
+    assert!(matches!(received[..], [SignedFileOutcome::Rejected { .. }]), "{received:?}");
     assert!(!desk.goes_through("repo.push", &json!({ "branch": "main" })));
     assert!(!desk.goes_through("repo.push", &json!({ "branch": "run unit tests" })));
     assert_eq!(desk.executed(), 0);

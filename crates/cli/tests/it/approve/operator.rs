@@ -1,7 +1,7 @@
 //! What operators say: requests are taken back, the clock is confirmed, runs end.
 
 use serde_json::json;
-use weaver_agent_kernel::FileOutcome;
+use weaver_agent_kernel::SignedFileOutcome;
 use weaver_types::ledger::Namespace;
 
 use super::desk::{Desk, failed, now};
@@ -12,13 +12,13 @@ fn an_operator_takes_a_granted_request_back() {
     let desk = Desk::new();
     let request = desk.push();
     assert_eq!(desk.signed("bob", &["grant", &request]).code, 0);
-    assert_eq!(desk.deliver(), [FileOutcome::Granted { request: id(&request) }]);
+    assert_eq!(desk.deliver(), [SignedFileOutcome::Granted { request: id(&request) }]);
     let run = desk.signed("bob", &["revoke", &request]);
     assert_eq!(failed(&run), (8, "approve.not_operator".to_owned()));
     let run = desk.signed("alice", &["revoke", &request]);
     assert_eq!(run.code, 0, "{run:?}");
     assert_eq!(run.json()["word"]["revoke_request"]["request"], json!(request));
-    assert_eq!(desk.deliver(), [FileOutcome::RequestRevoked { request: id(&request) }]);
+    assert_eq!(desk.deliver(), [SignedFileOutcome::RequestRevoked { request: id(&request) }]);
     assert!(!desk.goes_through("repo.push", &json!({ "branch": "main" })));
     let shown = desk.approve(&["show", &request]);
     assert!(shown.out.contains("revoked by alice"), "{shown:?}");
@@ -36,7 +36,9 @@ fn the_clock_is_confirmed_up_to_a_time_to_come() {
     let run = desk.signed("alice", &["clock", "--until", "2h"]);
     assert_eq!(run.code, 0, "{run:?}");
     let received = desk.deliver();
-    let [FileOutcome::ClockConfirmed { until }] = received[..] else { panic!("{received:?}") };
+    let [SignedFileOutcome::ClockConfirmed { until }] = received[..] else {
+        panic!("{received:?}")
+    };
     let left = until.since(now()).as_secs();
     assert!((7_100..=7_200).contains(&left), "{left}");
     for (until, code) in [("0s", "approve.time"), ("2020-01-01T00:00:00Z", "approve.time")] {
@@ -62,7 +64,7 @@ fn a_run_is_ended_by_its_name_or_as_the_current_one() {
     for args in [&["end-run", "--current"][..], &["end-run", &name]] {
         let run = desk.signed("alice", args);
         assert_eq!(run.code, 0, "{run:?}");
-        assert_eq!(desk.deliver(), [FileOutcome::RunEnded { run: desk.run.run_id.clone() }]);
+        assert_eq!(desk.deliver(), [SignedFileOutcome::RunEnded { run: desk.run.run_id.clone() }]);
     }
     // Another client of the same principal, whose process cannot be told here to be gone.
     let client = json!({ "gateway": "gw_1" });

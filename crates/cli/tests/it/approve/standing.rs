@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use weaver_agent_kernel::FileOutcome;
+use weaver_agent_kernel::SignedFileOutcome;
 
 use super::desk::{Desk, failed, lines};
 
@@ -29,7 +29,7 @@ fn a_standing_approval_releases_what_it_names_as_often_as_it_says() {
     assert_eq!((run.code, &run.json()["sent"]), (0, &json!(true)), "{run:?}");
     let name = run.json()["standing"].as_str().unwrap().to_owned();
     let received = desk.deliver();
-    assert!(matches!(received[..], [FileOutcome::StandingAccepted { .. }]), "{received:?}");
+    assert!(matches!(received[..], [SignedFileOutcome::StandingAccepted { .. }]), "{received:?}");
     let push = |branch: &str| desk.goes_through("repo.push", &json!({ "branch": branch }));
     assert!(!push("main") && push("feature/a"));
     let listed = lines(&desk.approve(&["standing", "list", "--json"]));
@@ -50,7 +50,7 @@ fn an_operator_takes_a_standing_approval_back() {
     let run = desk.signed("bob", &["standing", "revoke", &name]);
     assert_eq!(failed(&run), (8, "approve.not_operator".to_owned()));
     assert_eq!(desk.signed("alice", &["standing", "revoke", &name]).code, 0);
-    assert!(matches!(desk.deliver()[..], [FileOutcome::StandingRevoked { .. }]));
+    assert!(matches!(desk.deliver()[..], [SignedFileOutcome::StandingRevoked { .. }]));
     assert!(!desk.goes_through("repo.push", &json!({ "branch": "feature/a" })));
     let run = desk.signed("alice", &["standing", "revoke", &name]);
     assert_eq!(failed(&run), (9, "approve.standing_over".to_owned()));
@@ -98,7 +98,7 @@ fn several_people_sign_one_file() {
     let run = desk.signed("bob", &sign);
     let said = run.json();
     assert_eq!((&said["sent"], &said["signatures"]), (&json!(true), &json!(2)), "{run:?}");
-    assert!(matches!(desk.deliver()[..], [FileOutcome::StandingAccepted { .. }]));
+    assert!(matches!(desk.deliver()[..], [SignedFileOutcome::StandingAccepted { .. }]));
     assert!(desk.goes_through("pay.send", &json!({ "amount": 9 })));
     assert!(!desk.goes_through("pay.send", &json!({ "amount": 11 })));
 }

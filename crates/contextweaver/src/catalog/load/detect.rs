@@ -5,8 +5,9 @@ use serde_json::Value;
 use crate::catalog::load::CatalogFormat;
 use crate::error::CatalogError;
 
-/// The format of a text, as far as its beginning tells: JSON lines, a skill, YAML, or some JSON.
-pub(super) fn of_text(text: &str) -> CatalogFormat {
+/// Guesses the format of a text from its first lines: JSON Lines, a skill, YAML, or some kind of
+/// JSON.
+pub(super) fn format_of_text(text: &str) -> CatalogFormat {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     if first == "---" && lines.any(|line| line == "---") {
@@ -14,8 +15,12 @@ pub(super) fn of_text(text: &str) -> CatalogFormat {
     }
     if first.starts_with('{') {
         let object = serde_json::from_str::<serde::de::IgnoredAny>(first).is_ok();
-        let more = text.lines().filter(|line| !line.trim().is_empty()).nth(1).is_some();
-        return if object && more { CatalogFormat::JsonLines } else { CatalogFormat::Json };
+        let has_more_lines = text.lines().filter(|line| !line.trim().is_empty()).nth(1).is_some();
+        return if object && has_more_lines {
+            CatalogFormat::JsonLines
+        } else {
+            CatalogFormat::Json
+        };
     }
     match first.starts_with('[') || first.is_empty() {
         true => CatalogFormat::Json,
@@ -23,8 +28,8 @@ pub(super) fn of_text(text: &str) -> CatalogFormat {
     }
 }
 
-/// The format of a value, by its keys and those of its entries.
-pub(super) fn of_value(value: &Value) -> Result<CatalogFormat, CatalogError> {
+/// Guesses the format of a value from its keys and those of its entries.
+pub(super) fn format_of_value(value: &Value) -> Result<CatalogFormat, CatalogError> {
     if value.get("openapi").is_some() || value.get("swagger").is_some() {
         return Ok(CatalogFormat::OpenApi);
     }
@@ -35,32 +40,32 @@ pub(super) fn of_value(value: &Value) -> Result<CatalogFormat, CatalogError> {
     if ["prompts", "resources", "resourceTemplates"].iter().any(|key| inner.get(key).is_some()) {
         return Ok(CatalogFormat::Mcp);
     }
-    let listed = inner.get("tools");
-    if value.get("id").is_some_and(Value::is_string) && listed.is_none() {
+    let tools = inner.get("tools");
+    if value.get("id").is_some_and(Value::is_string) && tools.is_none() {
         return Ok(CatalogFormat::Json);
     }
-    let list = listed.unwrap_or(inner).as_array();
-    let list = list.ok_or(CatalogError::NoList { wanted: "a list of items or tools" })?;
-    let otherwise = if listed.is_some() { CatalogFormat::Mcp } else { CatalogFormat::Json };
-    Ok(list.iter().find_map(of_entry).unwrap_or(otherwise))
+    let list = tools.unwrap_or(inner).as_array();
+    let list = list.ok_or(CatalogError::MissingList { wanted: "a list of items or tools" })?;
+    let fallback = if tools.is_some() { CatalogFormat::Mcp } else { CatalogFormat::Json };
+    Ok(list.iter().find_map(format_of_entry).unwrap_or(fallback))
 }
 
-fn of_entry(entry: &Value) -> Option<CatalogFormat> {
-    let has = |key: &str| entry.get(key).is_some();
-    let function = entry.get("type").and_then(Value::as_str) == Some("function");
-    let format = if has("functionDeclarations") || has("parametersJsonSchema") {
+fn format_of_entry(entry: &Value) -> Option<CatalogFormat> {
+    let has_key = |key: &str| entry.get(key).is_some();
+    let is_function = entry.get("type").and_then(Value::as_str) == Some("function");
+    let format = if has_key("functionDeclarations") || has_key("parametersJsonSchema") {
         CatalogFormat::Gemini
-    } else if function && has("function") {
+    } else if is_function && has_key("function") {
         CatalogFormat::OpenAi
-    } else if function {
+    } else if is_function {
         CatalogFormat::OpenAiResponses
-    } else if has("id") {
+    } else if has_key("id") {
         CatalogFormat::Json
-    } else if has("inputSchema") {
+    } else if has_key("inputSchema") {
         CatalogFormat::Mcp
-    } else if has("input_schema") {
+    } else if has_key("input_schema") {
         CatalogFormat::Anthropic
-    } else if has("parameters") && has("name") {
+    } else if has_key("parameters") && has_key("name") {
         CatalogFormat::Gemini
     } else {
         return None;

@@ -1,7 +1,7 @@
-//! The lists of an MCP server: tools, prompts and resources.
+//! Reads the lists of an MCP server: tools, prompts and resources.
 
 use serde_json::{Value, json};
-use weaver_types::formats::{self, Format};
+use weaver_types::formats::{self, ToolFormat};
 
 use crate::catalog::load::CatalogEntry;
 use crate::catalog::{ItemKind, SelectableItem};
@@ -17,39 +17,40 @@ pub(super) fn read(
     let (prompts, resources) = (list("prompts"), list("resources"));
     let templates = list("resourceTemplates");
     if [tools, prompts, resources, templates].iter().all(Option::is_none) {
-        return Err(CatalogError::NoList { wanted: "`tools`, `prompts` or `resources`" });
+        return Err(CatalogError::MissingList { wanted: "`tools`, `prompts` or `resources`" });
     }
     let mut entries = Vec::new();
-    let read_tool: fn(&Value, Option<&str>) -> Result<SelectableItem, CatalogError> = tool;
+    let read_tool: fn(&Value, Option<&str>) -> Result<SelectableItem, CatalogError> = tool_item;
     for (kind, list, read) in [
         ("tool", tools, read_tool),
-        ("prompt", prompts, prompt),
-        ("resource", resources, resource),
-        ("resource template", templates, resource),
+        ("prompt", prompts, prompt_item),
+        ("resource", resources, resource_item),
+        ("resource template", templates, resource_item),
     ] {
         let list = list.into_iter().flatten().enumerate();
-        entries.extend(list.map(|(at, one)| {
-            let place = format!("{kind} {at}");
-            CatalogEntry { place, item: read(one, namespace) }
+        entries.extend(list.map(|(index, entry)| {
+            let place = format!("{kind} {index}");
+            CatalogEntry { location: place, item: read(entry, namespace) }
         }));
     }
     Ok(entries)
 }
 
-fn tool(tool: &Value, namespace: Option<&str>) -> Result<SelectableItem, CatalogError> {
+fn tool_item(tool: &Value, namespace: Option<&str>) -> Result<SelectableItem, CatalogError> {
     let list = Value::Array(vec![tool.clone()]);
-    let draft = formats::drafts(Format::Mcp, namespace, &list).into_iter().next();
-    let draft = draft.ok_or(CatalogError::NoList { wanted: "a tool" })?;
+    let draft = formats::drafts_from_tools(ToolFormat::Mcp, namespace, &list).into_iter().next();
+    let draft = draft.ok_or(CatalogError::MissingList { wanted: "a tool" })?;
     let draft = draft.map_err(CatalogError::Import)?;
     let mut item = SelectableItem::from(&draft);
     item.namespace = namespace.unwrap_or_default().to_owned();
-    // Nothing said is unknown, and shown as such; what is said is read with MCP's defaults.
+    // Without annotations the effects are unknown. Given annotations are completed with MCP's
+    // defaults.
     item.effects = tool.get("annotations").and_then(Value::as_object).map(|_| draft.effects);
     Ok(item)
 }
 
-fn prompt(prompt: &Value, namespace: Option<&str>) -> Result<SelectableItem, CatalogError> {
-    let mut item = described(prompt, "name", namespace)?;
+fn prompt_item(prompt: &Value, namespace: Option<&str>) -> Result<SelectableItem, CatalogError> {
+    let mut item = base_item(prompt, "name", namespace)?;
     item.kind = ItemKind::Prompt;
     let arguments = prompt.get("arguments").and_then(Value::as_array);
     let arguments = arguments.into_iter().flatten();
@@ -67,27 +68,32 @@ fn prompt(prompt: &Value, namespace: Option<&str>) -> Result<SelectableItem, Cat
     Ok(item)
 }
 
-fn resource(resource: &Value, namespace: Option<&str>) -> Result<SelectableItem, CatalogError> {
+fn resource_item(
+    resource: &Value,
+    namespace: Option<&str>,
+) -> Result<SelectableItem, CatalogError> {
     let key = if resource.get("uri").is_some() { "uri" } else { "uriTemplate" };
-    let mut item = described(resource, key, namespace)?;
+    let mut item = base_item(resource, key, namespace)?;
     item.kind = ItemKind::Resource;
     Ok(item)
 }
 
-/// What prompts and resources have in common. The namespace keeps those of several servers apart.
-fn described(
+/// The parts that prompts and resources have in common. The namespace keeps the ids of several
+/// servers apart.
+fn base_item(
     value: &Value,
     id_key: &'static str,
     namespace: Option<&str>,
 ) -> Result<SelectableItem, CatalogError> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let named = text(id_key).ok_or(CatalogError::Missing { field: id_key })?;
+    let source_id = text(id_key).ok_or(CatalogError::Missing { field: id_key })?;
     let id = match namespace {
-        Some(namespace) => format!("{namespace}.{named}"),
-        None => named.to_owned(),
+        Some(namespace) => format!("{namespace}.{source_id}"),
+        None => source_id.to_owned(),
     };
     let name = text("title").or(text("name")).unwrap_or_default();
-    let mut item = SelectableItem::named(&id, name, text("description").unwrap_or_default())?;
+    let mut item =
+        SelectableItem::from_source_id(&id, name, text("description").unwrap_or_default())?;
     item.namespace = namespace.unwrap_or_default().to_owned();
     Ok(item)
 }

@@ -1,4 +1,4 @@
-//! YAML as a JSON value: one document, bounded in events and aliases.
+//! Parses one YAML document into a JSON value, with bounds on size, depth and aliases.
 
 use serde_json::Value;
 use serde_saphyr::options::{AliasLimits, DuplicateKeyPolicy};
@@ -7,13 +7,13 @@ use crate::error::CatalogError;
 
 /// The largest text, in bytes.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
-/// The most events that aliases may bring again, all together.
+/// The most parser events that aliases may replay in total. This stops "billion laughs" documents.
 const MAX_REPLAYED: usize = 200_000;
 /// The deepest nesting.
 const MAX_DEPTH: usize = 96;
 
 pub(super) fn parse(text: &str) -> Result<Value, CatalogError> {
-    let problem = |problem: String| CatalogError::Yaml { problem };
+    let problem = |problem: String| CatalogError::NotYaml { problem };
     if text.len() > MAX_BYTES {
         return Err(problem(format!("it has {} bytes, at most {MAX_BYTES} are read", text.len())));
     }
@@ -23,7 +23,7 @@ pub(super) fn parse(text: &str) -> Result<Value, CatalogError> {
     limits.max_replay_stack_depth = 16;
     options.alias_limits = limits;
     options.duplicate_keys = DuplicateKeyPolicy::Error;
-    // `no` is a word and no boolean; `yes` too.
+    // `no` and `yes` are words, not booleans.
     options.strict_booleans = true;
     options.with_snippet = false;
     if let Some(budget) = options.budget.as_mut() {

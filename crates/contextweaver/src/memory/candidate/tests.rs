@@ -8,7 +8,7 @@ use weaver_types::{ManualClock, Timestamp};
 use super::super::candidate_cache::MAX_CACHED_BYTES;
 use super::super::process_records::ProcessRecords;
 use super::super::{
-    BundleParts, EpisodicStore, FactStore, Memory, MemoryBundle, PutOptions, Recall, recall,
+    BundleParts, EpisodicStore, FactStore, Memory, MemoryBundle, PutOptions, RecallRequest, recall,
 };
 use super::*;
 
@@ -26,11 +26,11 @@ fn step(memory: &Memory, clock: &ManualClock, (what, with): (u8, u8)) {
     let key = format!("k{}", with % 3);
     let (facts, episodes) = (FactStore::new(memory), EpisodicStore::new(memory));
     let put = PutOptions::new(format!("s{}", with % 2));
-    let brief = put.clone().ttl(Duration::from_secs(u64::from(with)));
+    let brief = put.clone().with_ttl(Duration::from_secs(u64::from(with)));
     // What cannot be done, such as one claim too many, changes nothing.
     match what % 8 {
-        0 => drop(facts.state(&key, json!(format!("colour {with}")), &put)),
-        1 => drop(facts.state(&key, json!(format!("number {with}")), &brief)),
+        0 => drop(facts.add_claim(&key, json!(format!("colour {with}")), &put)),
+        1 => drop(facts.add_claim(&key, json!(format!("number {with}")), &brief)),
         2 => drop(facts.forget(&key)),
         3 => drop(facts.resolve(&key, u32::from(with % 4), "why")),
         4 => drop(episodes.add(&format!("spoke of colour {with}"), &put)),
@@ -59,7 +59,7 @@ proptest! {
                 continue;
             }
             for query in ["colour 7", ""] {
-                let request = Recall::new(query, &CharsPerFour);
+                let request = RecallRequest::new(query, &CharsPerFour);
                 let fresh = recall(&tier(&store, &clock), &request).unwrap();
                 prop_assert_eq!(recall(&one, &request).unwrap(), fresh);
             }
@@ -74,13 +74,17 @@ fn what_is_kept_is_bounded_and_used() {
     let memory = tier(&store, &clock);
     let facts = FactStore::new(&memory);
     for n in 0..600 {
-        facts.state(&format!("k{n}"), json!("x".repeat(30_000)), &PutOptions::default()).unwrap();
+        facts
+            .add_claim(&format!("k{n}"), json!("x".repeat(30_000)), &PutOptions::default())
+            .unwrap();
     }
-    facts.state("brief", json!(1), &PutOptions::default().ttl(Duration::from_secs(9))).unwrap();
-    let first = memory.records.candidates(EntryKind::Fact).unwrap();
-    let second = memory.records.candidates(EntryKind::Fact).unwrap();
+    facts
+        .add_claim("brief", json!(1), &PutOptions::default().with_ttl(Duration::from_secs(9)))
+        .unwrap();
+    let first = memory.store.candidates(EntryKind::Fact).unwrap();
+    let second = memory.store.candidates(EntryKind::Fact).unwrap();
     let same = first.iter().zip(&second).filter(|(a, b)| Arc::ptr_eq(a, b)).count();
-    let known = memory.records.known.lock().unwrap();
+    let known = memory.store.candidate_caches.lock().unwrap();
     let kept = &known[&EntryKind::Fact];
     assert!(kept.bytes <= MAX_CACHED_BYTES && !kept.by_id.contains_key("fact/brief"));
     assert!((500..600).contains(&same) && kept.by_id.len() == same, "{same}");

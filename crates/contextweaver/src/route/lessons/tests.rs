@@ -39,7 +39,7 @@ fn untrusted_and_confidential_requests_teach_nothing() {
         (Confidentiality::Restricted, Integrity::Trusted, "lessons.too_confidential"),
     ];
     for (confidentiality, integrity, code) in refused {
-        let label = Label::of(confidentiality, integrity);
+        let label = Label::new(confidentiality, integrity);
         let error = lessons.accept("weekly report", &id(0), &label, day(0)).unwrap_err();
         assert_eq!(error.code(), code);
         assert!(error.to_string().contains("`t00000`"), "{error}");

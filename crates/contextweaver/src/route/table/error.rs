@@ -1,29 +1,29 @@
-//! Why a file is no table.
+//! Errors of token tables.
 
-/// Why a file is no table of word vectors.
+/// Why a file is not a valid token table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// The rows cannot be read as safetensors.
+    /// The file is not in the safetensors format.
     #[error("the table is no safetensors file: {problem}")]
     Malformed {
         /// What is wrong.
         problem: String,
     },
-    /// Something is not there.
+    /// Something is missing.
     #[error("the table lacks the {what}")]
     Missing {
-        /// What.
+        /// What is missing.
         what: &'static str,
     },
-    /// Something has another shape or type.
+    /// Something has the wrong shape or type.
     #[error("`{what}` of the table is {found}; it must be {wanted}")]
     Shape {
-        /// What.
+        /// What has it.
         what: &'static str,
-        /// How it is.
+        /// The actual shape or type.
         found: String,
-        /// How it must be.
+        /// The required shape or type.
         wanted: &'static str,
     },
     /// The vocabulary cannot be read.
@@ -32,12 +32,12 @@ pub enum TableError {
         /// What is wrong.
         problem: String,
     },
-    /// There are not as many pieces as rows.
+    /// The numbers of pieces and rows differ.
     #[error("the table has {rows} rows and its vocabulary {pieces} pieces; they must be as many")]
     Pieces {
-        /// The pieces.
+        /// The number of pieces.
         pieces: usize,
-        /// The rows.
+        /// The number of rows.
         rows: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! Reading a table: the safetensors format, and the names under which rows are found in it.
+//! Reads a table from the safetensors format, under the tensor names of model2vec.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use serde_json::Value;
 use super::MAX_DIMENSIONS;
 use super::error::TableError;
 
-/// Largest file that is read, in bytes.
+/// The largest file that is read, in bytes.
 const MAX_FILE: usize = 512 * 1024 * 1024;
-/// Largest header, in bytes.
+/// The largest header, in bytes.
 const MAX_HEADER: usize = 16 * 1024 * 1024;
-/// The largest scale of a row, as a whole number.
+/// The largest scale of a row, as an integer.
 const SCALE: f64 = 65_536.0;
 
-/// The rows of a table, each of bytes with a scale of its own.
+/// The rows of a table, each quantised to bytes with a scale of its own.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct TableRows {
     pub(super) dimensions: usize,
     pub(super) bytes: Box<[i8]>,
-    /// By what each row is multiplied, in units of 1/65,536 of the largest.
+    /// The factor of each row, in units of 1/65,536 of the largest.
     pub(super) scales: Box<[u32]>,
-    /// Which row each piece has, where that is not the one at its own position.
+    /// The row of each piece, if it is not simply the one with the same index.
     pub(super) mapping: Option<Box<[u32]>>,
 }
 
@@ -47,29 +47,29 @@ struct File<'a> {
     data: &'a [u8],
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Rows, TableError> {
+pub(super) fn read(bytes: &[u8]) -> Result<TableRows, TableError> {
     let file = File::parse(bytes)?;
     let named = ["embeddings", "embeddings_i8", "embedding.weight"];
     let rows = named.into_iter().find_map(|name| file.tensor(name).transpose());
     let rows = rows.unwrap_or(Err(TableError::Missing { what: "tensor `embeddings`" }))?;
-    let (count, dimensions) = rows.table()?;
+    let (count, dimensions) = rows.rows_and_dimensions()?;
     let mut weights = vec![1.0; count];
     for name in ["row_scale", "weights"] {
         let Some(tensor) = file.tensor(name)? else { continue };
         let factors = tensor.numbers()?;
         if factors.len() != count {
-            return Err(tensor.odd("one number for each row"));
+            return Err(tensor.shape_error("one number for each row"));
         }
         weights.iter_mut().zip(factors).for_each(|(weight, factor)| *weight *= factor);
     }
     let (bytes, mut scales) = rows.bytes(dimensions)?;
     scales.iter_mut().zip(&weights).for_each(|(scale, weight)| *scale *= weight);
     let mapping = file.tensor("mapping")?.map(|tensor| mapping(&tensor, count)).transpose()?;
-    Ok(Rows { dimensions, bytes, scales: whole(&scales)?, mapping })
+    Ok(TableRows { dimensions, bytes, scales: to_fixed_point(&scales)?, mapping })
 }
 
-/// Scales as whole numbers, so that sums are the same on every machine.
-fn whole(scales: &[f64]) -> Result<Box<[u32]>, TableError> {
+/// Scales as integers, so that sums are the same on every machine.
+fn to_fixed_point(scales: &[f64]) -> Result<Box<[u32]>, TableError> {
     let most = scales.iter().copied().fold(0.0, f64::max);
     if !most.is_finite() || scales.iter().any(|scale| *scale < 0.0 || !scale.is_finite()) {
         let (what, wanted) = ("scales", "finite and not negative");
@@ -85,14 +85,14 @@ fn mapping(tensor: &Tensor<'_>, rows: usize) -> Result<Box<[u32]>, TableError> {
     let width = match tensor.dtype.as_str() {
         "I32" | "U32" => 4,
         "I64" | "U64" => 8,
-        _ => return Err(tensor.odd(wanted)),
+        _ => return Err(tensor.shape_error(wanted)),
     };
     let row = |bytes: &[u8]| {
         let number = bytes.iter().rev().fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));
         u32::try_from(number).ok().filter(|row| (*row as usize) < rows)
     };
     let rows: Option<Box<[u32]>> = tensor.bytes.chunks_exact(width).map(row).collect();
-    rows.ok_or_else(|| tensor.odd(wanted))
+    rows.ok_or_else(|| tensor.shape_error(wanted))
 }
 
 impl<'a> File<'a> {
@@ -128,19 +128,19 @@ impl<'a> File<'a> {
         let items = found.shape.iter().try_fold(1_usize, |all, size| all.checked_mul(*size));
         let size = items.zip(found.width()).and_then(|(items, width)| items.checked_mul(width));
         if bytes.is_none() || size != Some(found.bytes.len()) {
-            return Err(found.odd("as many bytes as its shape and type say"));
+            return Err(found.shape_error("as many bytes as its shape and type say"));
         }
         Ok(Some(found))
     }
 }
 
 impl Tensor<'_> {
-    fn odd(&self, wanted: &'static str) -> TableError {
+    fn shape_error(&self, wanted: &'static str) -> TableError {
         let found = format!("{} of {:?}", self.dtype, self.shape);
         TableError::Shape { what: self.name, found, wanted }
     }
 
-    /// The bytes of one number.
+    /// The size of one number in bytes.
     fn width(&self) -> Option<usize> {
         Some(match self.dtype.as_str() {
             "I8" | "U8" => 1,
@@ -151,16 +151,16 @@ impl Tensor<'_> {
         })
     }
 
-    fn table(&self) -> Result<(usize, usize), TableError> {
+    fn rows_and_dimensions(&self) -> Result<(usize, usize), TableError> {
         match self.shape.as_slice() {
             [rows, dimensions] if (1..=MAX_DIMENSIONS).contains(dimensions) => {
                 Ok((*rows, *dimensions))
             }
-            _ => Err(self.odd("rows of 1 to 1,024 numbers")),
+            _ => Err(self.shape_error("rows of 1 to 1,024 numbers")),
         }
     }
 
-    /// Rows as bytes, and the scale of each.
+    /// The rows quantised to bytes, and the scale of each.
     fn bytes(&self, dimensions: usize) -> Result<(Box<[i8]>, Vec<f64>), TableError> {
         if self.dtype == "I8" {
             let bytes: Box<[i8]> = self.bytes.iter().map(|byte| byte.cast_signed()).collect();
@@ -182,7 +182,9 @@ impl Tensor<'_> {
     fn numbers(&self) -> Result<Vec<f64>, TableError> {
         let bytes = self.bytes;
         let numbers: Vec<f64> = match self.dtype.as_str() {
-            "F16" => bytes.as_chunks().0.iter().map(|b| half(u16::from_le_bytes(*b))).collect(),
+            "F16" => {
+                bytes.as_chunks().0.iter().map(|b| half_to_f64(u16::from_le_bytes(*b))).collect()
+            }
             "BF16" => {
                 let wide = |b: &[u8; 2]| f32::from_bits(u32::from(u16::from_le_bytes(*b)) << 16);
                 bytes.as_chunks().0.iter().map(|b| f64::from(wide(b))).collect()
@@ -191,7 +193,7 @@ impl Tensor<'_> {
                 bytes.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect()
             }
             "F64" => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
-            _ => return Err(self.odd("floating-point numbers")),
+            _ => return Err(self.shape_error("floating-point numbers")),
         };
         if numbers.iter().all(|number| number.is_finite()) {
             return Ok(numbers);
@@ -204,8 +206,8 @@ impl Tensor<'_> {
     }
 }
 
-/// A number of 16 bits.
-fn half(bits: u16) -> f64 {
+/// Converts an IEEE 754 half-precision number.
+fn half_to_f64(bits: u16) -> f64 {
     let (sign, exponent) = (f64::from(1 - 2 * i32::from(bits >> 15)), i32::from(bits >> 10 & 31));
     let fraction = f64::from(bits & 1023) / 1024.0;
     sign * match exponent {
@@ -246,7 +248,10 @@ mod tests {
         let rows = read(&file(header, &data)).unwrap();
         assert_eq!((&*rows.bytes, &*rows.scales), (&[127, -127][..], &[65_536, 32_768][..]));
         assert_eq!(rows.mapping.as_deref(), Some(&[1, 0, 1][..]));
-        assert_eq!([half(0x3555), half(0x0001)], [0.333_251_953_125, 2_f64.powi(-24)]);
+        assert_eq!(
+            [half_to_f64(0x3555), half_to_f64(0x0001)],
+            [0.333_251_953_125, 2_f64.powi(-24)]
+        );
     }
 
     #[test]

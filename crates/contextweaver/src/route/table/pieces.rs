@@ -1,4 +1,4 @@
-//! Words into the pieces that a table has rows for.
+//! Splits words into the pieces of a table's vocabulary (WordPiece tokenization).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use super::error::TableError;
 
-/// Longest word, in characters, that is taken apart.
+/// The longest word that is split, in characters.
 const MAX_WORD: usize = 100;
-/// What stands before a piece that continues a word.
-const CONTINUED: &str = "##";
+/// The default prefix of pieces that continue a word.
+const DEFAULT_CONTINUATION_PREFIX: &str = "##";
 
-/// The pieces of a table by their text.
+/// The vocabulary of a table: its pieces by their text.
 #[derive(Debug)]
-pub(super) struct Pieces {
+pub(super) struct WordPieces {
     rows: HashMap<Box<str>, u32>,
     count: usize,
-    /// What stands before a piece that continues a word.
-    continued: Box<str>,
+    /// The prefix of pieces that continue a word.
+    continuation_prefix: Box<str>,
 }
 
-/// What is read of a `tokenizer.json`.
+/// The parts of a `tokenizer.json` that are used.
 #[derive(Deserialize)]
 struct Tokenizer {
     model: Model,
@@ -43,9 +43,9 @@ struct AddedToken {
     content: String,
 }
 
-impl Pieces {
-    /// Reads a `vocab.txt` with one piece a line, in the order of the rows, or a `tokenizer.json`
-    /// of the `WordPiece` sort.
+impl WordPieces {
+    /// Reads a `vocab.txt` with one piece per line, in the order of the rows, or a `tokenizer.json` of
+    /// type `WordPiece`.
     pub(super) fn read(text: &str) -> Result<Self, TableError> {
         if text.trim_start().starts_with('{') {
             Self::tokenizer(text)
@@ -56,7 +56,11 @@ impl Pieces {
 
     fn lines(text: &str) -> Self {
         let rows: HashMap<_, _> = text.lines().zip(0..).map(|(p, row)| (p.into(), row)).collect();
-        Self { rows, count: text.lines().count(), continued: CONTINUED.into() }
+        Self {
+            rows,
+            count: text.lines().count(),
+            continuation_prefix: DEFAULT_CONTINUATION_PREFIX.into(),
+        }
     }
 
     fn tokenizer(text: &str) -> Result<Self, TableError> {
@@ -73,18 +77,23 @@ impl Pieces {
         let rows: HashMap<Box<str>, u32> =
             vocabulary.into_iter().chain(added).map(|(text, id)| (text.into(), id)).collect();
         let count = rows.values().max().map_or(0, |most| *most as usize + 1);
-        let continued = read.model.continuing_subword_prefix.as_deref().unwrap_or(CONTINUED).into();
-        Ok(Self { rows, count, continued })
+        let continuation_prefix = read
+            .model
+            .continuing_subword_prefix
+            .as_deref()
+            .unwrap_or(DEFAULT_CONTINUATION_PREFIX)
+            .into();
+        Ok(Self { rows, count, continuation_prefix })
     }
 
-    /// How many there are.
+    /// The number of pieces.
     pub(super) fn len(&self) -> usize {
         self.count
     }
 
-    /// The longest pieces that a word begins with, one after the other; nothing for a word that
-    /// cannot be taken apart whole.
-    pub(super) fn of(&self, word: &str) -> Vec<u32> {
+    /// Splits a word greedily into the longest matching pieces; empty if the word cannot be split
+    /// completely.
+    pub(super) fn split(&self, word: &str) -> Vec<u32> {
         let ends: Vec<usize> =
             word.char_indices().map(|(at, c)| at + c.len_utf8()).take(MAX_WORD + 1).collect();
         if ends.len() > MAX_WORD {
@@ -92,16 +101,16 @@ impl Pieces {
         }
         let mut found = Vec::new();
         let mut from = 0;
-        let mut continued = self.continued.to_string();
+        let mut continuation_prefix = self.continuation_prefix.to_string();
         while from < word.len() {
             let longest = ends.iter().rev().take_while(|end| **end > from).find_map(|end| {
                 let part = word.get(from..*end)?;
                 let row = match from {
                     0 => self.rows.get(part),
                     _ => {
-                        continued.truncate(self.continued.len());
-                        continued.push_str(part);
-                        self.rows.get(continued.as_str())
+                        continuation_prefix.truncate(self.continuation_prefix.len());
+                        continuation_prefix.push_str(part);
+                        self.rows.get(continuation_prefix.as_str())
                     }
                 };
                 row.map(|row| (*row, *end))
@@ -120,14 +129,14 @@ mod tests {
 
     #[test]
     fn the_longest_pieces_come_first() {
-        let pieces = Pieces::read("un\nunder\n##stand\n##s\n##st\n日").unwrap();
+        let pieces = WordPieces::read("un\nunder\n##stand\n##s\n##st\n日").unwrap();
         assert_eq!(pieces.len(), 6);
-        assert_eq!(pieces.of("understand"), [1, 2]);
-        assert_eq!(pieces.of("understands"), [1, 2, 3]);
-        assert_eq!(pieces.of("日"), [5]);
-        assert!(pieces.of("undertow").is_empty());
-        assert!(pieces.of("").is_empty());
-        assert!(pieces.of(&"un".repeat(1_000)).is_empty());
+        assert_eq!(pieces.split("understand"), [1, 2]);
+        assert_eq!(pieces.split("understands"), [1, 2, 3]);
+        assert_eq!(pieces.split("日"), [5]);
+        assert!(pieces.split("undertow").is_empty());
+        assert!(pieces.split("").is_empty());
+        assert!(pieces.split(&"un".repeat(1_000)).is_empty());
     }
 
     #[test]
@@ -135,11 +144,11 @@ mod tests {
         let text = r#"{"added_tokens": [{"id": 3, "content": "[X]", "special": true}], "model":
             {"type": "WordPiece", "continuing_subword_prefix": "@", "vocab":
             {"un": 0, "under": 1, "@stand": 2}}}"#;
-        let pieces = Pieces::read(text).unwrap();
+        let pieces = WordPieces::read(text).unwrap();
         assert_eq!(pieces.len(), 4);
-        assert_eq!(pieces.of("understand"), [1, 2]);
+        assert_eq!(pieces.split("understand"), [1, 2]);
         let other = text.replace("WordPiece", "Unigram");
-        assert_eq!(Pieces::read(&other).unwrap_err().code(), "table.vocabulary");
-        assert_eq!(Pieces::read("{}").unwrap_err().code(), "table.vocabulary");
+        assert_eq!(WordPieces::read(&other).unwrap_err().code(), "table.vocabulary");
+        assert_eq!(WordPieces::read("{}").unwrap_err().code(), "table.vocabulary");
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Every path under which something denied is found: with links followed, and the link itself.
-pub(super) fn places(denied: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
-    denied.iter().flat_map(|path| [settled(path), unfollowed(path)]).collect()
+/// Every path under which something denied can be found: with links followed, and the link itself.
+pub(super) fn with_resolved_links(denied: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    denied.iter().flat_map(|path| [resolve(path), resolve_parent(path)]).collect()
 }
 
-/// A path as the kernel will see it, with links followed as far as it exists.
-pub(super) fn settled(path: &Path) -> PathBuf {
+/// The path with links followed as far as it exists, as the kernel resolves it.
+pub(super) fn resolve(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut known = path;
     loop {
@@ -26,10 +26,10 @@ pub(super) fn settled(path: &Path) -> PathBuf {
     }
 }
 
-/// The same, with the path itself as it is, so that a link is denied beside what it leads to.
-fn unfollowed(path: &Path) -> PathBuf {
+/// The same, but without following a link at the end, so that the link itself is denied too.
+fn resolve_parent(path: &Path) -> PathBuf {
     match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => settled(parent).join(name),
+        (Some(parent), Some(name)) => resolve(parent).join(name),
         _ => path.to_path_buf(),
     }
 }

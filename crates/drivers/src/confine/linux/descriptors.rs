@@ -1,22 +1,22 @@
-//! What this process has open beside its three standard descriptors.
+//! The open descriptors of this process.
 
 use std::os::fd::RawFd;
 
 use super::error::ProtectionError;
 
-/// What the kernel says this process has open.
-const OPEN: &str = "/proc/self/fd";
+/// The kernel's list of this process's descriptors.
+const OPEN_DESCRIPTORS: &str = "/proc/self/fd";
 
-/// Closes all of it: neither what our caller left open nor what its caller did reaches a child.
-pub(super) fn close() -> Result<(), ProtectionError> {
-    let folder =
-        std::fs::read_dir(OPEN).map_err(|source| ProtectionError::Read { file: OPEN, source })?;
+/// Closes all except the three standard descriptors, so that the child inherits none.
+pub(super) fn close_inherited() -> Result<(), ProtectionError> {
+    let folder = std::fs::read_dir(OPEN_DESCRIPTORS)
+        .map_err(|source| ProtectionError::Read { file: OPEN_DESCRIPTORS, source })?;
     let open: Vec<RawFd> = folder
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .filter(|descriptor| *descriptor > 2)
         .collect();
     for descriptor in open {
-        // The one by which the folder was read is closed already.
+        // The descriptor used to read the folder is already closed.
         let _ = nix::unistd::close(descriptor);
     }
     Ok(())

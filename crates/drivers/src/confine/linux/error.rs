@@ -10,12 +10,12 @@ use seccompiler::BackendError;
 
 use crate::confine::ConfineError;
 
-/// Why one step of a confinement could not be taken.
+/// Why one step of a confinement failed.
 ///
-/// Every message is a part of the sentence of [`ConfineError::Lacking`], so each holds its source.
+/// Each message becomes part of [`ConfineError::Lacking`], so it includes its source.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProtectionError {
-    /// A file in which the kernel tells of this process.
+    /// A kernel file about this process cannot be read.
     #[error("{file} cannot be read: {source}")]
     Read {
         /// The file.
@@ -23,7 +23,7 @@ pub(super) enum ProtectionError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file by which this process sets its namespace.
+    /// A kernel file that configures a namespace cannot be written.
     #[error("{file} cannot be written: {source}")]
     Write {
         /// The file.
@@ -31,7 +31,7 @@ pub(super) enum ProtectionError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The kernel gives this process no namespace of its own.
+    /// The kernel refuses a new namespace.
     #[error("no namespace of its own: {source}")]
     Namespace {
         /// The system's reason.
@@ -43,7 +43,7 @@ pub(super) enum ProtectionError {
         /// The path.
         path: PathBuf,
     },
-    /// A denied path, or a folder above it, takes no mount.
+    /// A denied path, or a folder above it, cannot be a mount point.
     #[error("`{}` cannot be covered: {source}", path.display())]
     Cover {
         /// The path.
@@ -51,19 +51,19 @@ pub(super) enum ProtectionError {
         /// The system's reason.
         source: Errno,
     },
-    /// A denied path is found in its place after it was covered.
+    /// A denied path is still visible after it was covered.
     #[error("`{}` was not covered", path.display())]
     Uncovered {
         /// The path.
         path: PathBuf,
     },
-    /// No folder can be the working directory below the mounts.
+    /// No working directory is available below the mounts.
     #[error("no working directory: {source}")]
     WorkingDirectory {
         /// The system's reason.
         source: io::Error,
     },
-    /// Files of the kernel cannot be made read-only.
+    /// Kernel files cannot be made read-only.
     #[error("`{}` stays writable: {source}", path.display())]
     KernelFiles {
         /// Where they are mounted.
@@ -71,37 +71,37 @@ pub(super) enum ProtectionError {
         /// The system's reason.
         source: Errno,
     },
-    /// The kernel has no rules for files.
+    /// The kernel has no Landlock.
     #[error("the kernel has no landlock")]
     NoLandlock,
-    /// The kernel does not take the rules for files.
+    /// The kernel refuses the Landlock ruleset.
     #[error(transparent)]
     Ruleset(#[from] RulesetError),
-    /// A path of the rules for files cannot be allowed.
+    /// A path cannot be allowed.
     #[error(transparent)]
     Rule(#[from] ConfineError),
-    /// The kernel refuses a call by which this process gives up rights.
+    /// The kernel refuses a call that gives up rights.
     #[error(transparent)]
     Refused(#[from] Errno),
-    /// The kernel does not limit the processes of this user.
+    /// The kernel does not limit the number of processes of this user.
     #[error("the kernel does not count the processes of root")]
     UncountedProcesses,
-    /// No filter for system calls is known for this processor.
+    /// There is no system call filter for this processor.
     #[error("no filter for system calls: unknown processor")]
     Processor,
-    /// The filter for system calls cannot be compiled.
+    /// The system call filter cannot be compiled.
     #[error("no filter for system calls: {0}")]
     Filter(#[from] BackendError),
-    /// The kernel does not take the filter for system calls.
+    /// The kernel refuses the system call filter.
     #[error("no filter for system calls: {0}")]
     FilterInstallation(#[from] seccompiler::Error),
-    /// A text has not the form of a user.
+    /// The text is not a user.
     #[error("`{text}` is no user; write a name, `uid` or `uid:gid`")]
     UserForm {
         /// The text.
         text: String,
     },
-    /// The users of the system cannot be read.
+    /// The user database cannot be read.
     #[error("`{text}` cannot be looked up: {source}")]
     UserLookup {
         /// The user as configured.
@@ -109,22 +109,22 @@ pub(super) enum ProtectionError {
         /// The system's reason.
         source: nix::errno::Errno,
     },
-    /// The system knows no user of this name.
+    /// There is no user of this name.
     #[error("there is no user `{name}`")]
     UnknownUser {
         /// The name.
         name: String,
     },
-    /// The user, or its group, is root's.
+    /// The user or its group is root.
     #[error("`{text}` is root; name another user")]
     RootUser {
         /// The user as configured.
         text: String,
     },
-    /// This process has another user and cannot change it.
+    /// This process is not root and cannot change its user.
     #[error("only root can start it as another user")]
     NotRoot,
-    /// The kernel does not let this process become the user.
+    /// The kernel refuses the change to this user.
     #[error("user {user} cannot be assumed: {source}")]
     AssumeUser {
         /// The user.

@@ -1,4 +1,4 @@
-//! The rules of Landlock for one confinement.
+//! The Landlock ruleset of one confinement.
 
 use std::path::Path;
 
@@ -9,18 +9,20 @@ use landlock::{
 
 use super::cover::CoverMethod;
 use super::error::ProtectionError;
-use super::rules::Rules;
-use super::{Progress, denied_paths};
-use crate::confine::{AllowedFiles, ConfineError, Confinement, Demand, Files, Network, Protection};
+use super::path_rules::PathRules;
+use super::{ConfinementSteps, denied_paths};
+use crate::confine::{
+    AllowedPaths, ConfineError, Confinement, EnforcementMode, FileAccess, NetworkAccess, Protection,
+};
 
-/// The newest version whose rules were tried. A newer kernel enforces these.
-pub(super) const KNOWN: ABI = ABI::V7;
+/// The newest Landlock version that was tested. Newer kernels enforce its rules too.
+pub(super) const NEWEST_TESTED_ABI: ABI = ABI::V7;
 
-/// What most programs need to start, to read and execute.
-const PROGRAMS: [&str; 8] =
+/// What most programs need to read and execute.
+const SYSTEM_EXECUTE: [&str; 8] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
-/// The same, to read.
-const READ: [&str; 24] = [
+/// What most programs need to read.
+const SYSTEM_READ: [&str; 24] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
     "/etc/gai.conf",
@@ -46,60 +48,65 @@ const READ: [&str; 24] = [
     "/sys/devices/system/cpu",
     "/sys/fs/cgroup",
 ];
-/// The same, to read and write.
-const DEVICES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
+/// What most programs need to read and write.
+const SYSTEM_WRITE: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
 
-/// Puts this process under rules for files, sockets and signals.
+/// Restricts files, sockets and signals of this process.
 pub(super) fn restrict(
     confinement: &Confinement,
     program: Option<&Path>,
-    covering: CoverMethod,
-    progress: &mut Progress,
+    cover_method: CoverMethod,
+    steps: &mut ConfinementSteps,
 ) -> Result<(), ConfineError> {
-    let named = matches!(confinement.files, Files::Only(_));
-    let offline = confinement.network == Network::None;
-    let separation = Separation { offline, apart: confinement.isolated || named || offline };
-    let mut rules = match created(separation) {
-        Ok(created) => Rules::new(created, denied_paths::places(&confinement.denied), covering),
+    let only_named = matches!(confinement.files, FileAccess::Only(_));
+    let offline = confinement.network == NetworkAccess::None;
+    let separation =
+        Separation { offline, scoped_sockets: confinement.isolated || only_named || offline };
+    let mut rules = match create_ruleset(separation) {
+        Ok(created) => PathRules::new(
+            created,
+            denied_paths::with_resolved_links(&confinement.denied),
+            cover_method,
+        ),
         Err(error) => {
-            progress.step(Protection::Files, Err(error.into()));
+            steps.record(Protection::Files, Err(error.into()));
             return Ok(());
         }
     };
     if let Err(error) = allow(confinement, program, &mut rules) {
-        // Nothing was named that could be wrong: this place just cannot be left out, for example
-        // because we are confined ourselves and may not list the folders above it.
-        if named || confinement.demand == Demand::Strict {
+        // No path was named that could be wrong: something just cannot be excluded, for example
+        // because this process is confined itself and may not list the folders above it.
+        if only_named || confinement.enforcement_mode == EnforcementMode::Strict {
             return Err(error);
         }
-        progress.step(Protection::Files, Err(error.into()));
+        steps.record(Protection::Files, Err(error.into()));
         return Ok(());
     }
     match rules.into_inner().restrict_self() {
-        Ok(status) => note(&status, separation, progress),
-        Err(error) => progress.step(Protection::Files, Err(error.into())),
+        Ok(status) => record_status(&status, separation, steps),
+        Err(error) => steps.record(Protection::Files, Err(error.into())),
     }
     Ok(())
 }
 
-/// What a process is kept from beside files.
+/// What a process is separated from, other than files.
 #[derive(Clone, Copy)]
 struct Separation {
     /// From the network.
     offline: bool,
-    /// From sockets that other processes named.
-    apart: bool,
+    /// From abstract sockets of other processes.
+    scoped_sockets: bool,
 }
 
-fn created(separation: Separation) -> Result<RulesetCreated, RulesetError> {
+fn create_ruleset(separation: Separation) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(KNOWN))?;
+        .handle_access(AccessFs::from_all(NEWEST_TESTED_ABI))?;
     if separation.offline {
-        ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?;
+        ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST_TESTED_ABI))?;
     }
     ruleset = ruleset.scope(Scope::Signal)?;
-    if separation.apart {
+    if separation.scoped_sockets {
         ruleset = ruleset.scope(Scope::AbstractUnixSocket)?;
     }
     ruleset.create()
@@ -108,18 +115,19 @@ fn created(separation: Separation) -> Result<RulesetCreated, RulesetError> {
 fn allow(
     confinement: &Confinement,
     program: Option<&Path>,
-    rules: &mut Rules,
+    rules: &mut PathRules,
 ) -> Result<(), ConfineError> {
-    let all = AccessFs::from_all(KNOWN);
+    let all = AccessFs::from_all(NEWEST_TESTED_ABI);
     let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
     let execute = read | AccessFs::Execute;
     let write = all & !BitFlags::from(AccessFs::Execute);
-    let Files::Only(only) = &confinement.files else {
+    let FileAccess::Only(only) = &confinement.files else {
         return rules.allow(Path::new("/"), all);
     };
-    let AllowedFiles { read: to_read, write: to_write, execute: to_execute, system } = only;
+    let AllowedPaths { read: to_read, write: to_write, execute: to_execute, system } = only;
     if *system {
-        let files = [(&PROGRAMS[..], execute), (&READ[..], read), (&DEVICES[..], write)];
+        let files =
+            [(&SYSTEM_EXECUTE[..], execute), (&SYSTEM_READ[..], read), (&SYSTEM_WRITE[..], write)];
         for (paths, access) in files {
             for path in paths.iter().map(Path::new).filter(|path| path.exists()) {
                 rules.allow(path, access)?;
@@ -135,26 +143,25 @@ fn allow(
     program.map_or(Ok(()), |program| rules.allow(&program, execute))
 }
 
-/// Notes what the kernel can do of it.
-fn note(status: &RestrictionStatus, separation: Separation, progress: &mut Progress) {
+/// Records what the kernel's Landlock version enforces.
+fn record_status(status: &RestrictionStatus, separation: Separation, steps: &mut ConfinementSteps) {
     let LandlockStatus::Available { effective_abi, kernel_abi } = status.landlock else {
-        progress.step(Protection::Files, Err(ProtectionError::NoLandlock));
+        steps.record(Protection::Files, Err(ProtectionError::NoLandlock));
         return;
     };
     let known = effective_abi as u32;
-    progress.enforced.landlock =
-        kernel_abi.and_then(|abi| u32::try_from(abi).ok()).unwrap_or(known);
+    steps.enforced.landlock = kernel_abi.and_then(|abi| u32::try_from(abi).ok()).unwrap_or(known);
     let since = [
         (1, true, Protection::Files),
         (3, true, Protection::Truncate),
         (4, separation.offline, Protection::Tcp),
         (5, true, Protection::DeviceCommands),
         (6, true, Protection::Signals),
-        (6, separation.apart, Protection::AbstractSockets),
+        (6, separation.scoped_sockets, Protection::AbstractSockets),
     ];
     for (version, wanted, protection) in since {
         if wanted && known >= version {
-            progress.step(protection, Ok(()));
+            steps.record(protection, Ok(()));
         }
     }
 }

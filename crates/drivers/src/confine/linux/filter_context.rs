@@ -1,14 +1,14 @@
-//! What the filter for system calls has to know of the steps before it.
+//! What the system call filter depends on.
 
-/// Who the server is, and what keeps it off others and off the state.
+/// The process, and the protections that are already in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FilterContext {
-    /// The number of this process, which the program that it becomes keeps.
-    pub(super) process: u32,
-    /// It leads a process group of its own.
-    pub(super) own_group: bool,
-    /// Landlock keeps tracing to processes under the same rules.
-    pub(super) traced_by_rules: bool,
-    /// Mounts, or another owner, keep it from modes, owners and times of the denied files.
-    pub(super) state_covered: bool,
+    /// The id of this process, which the program keeps.
+    pub(super) process_id: u32,
+    /// The process leads its own process group.
+    pub(super) leads_process_group: bool,
+    /// Landlock limits tracing to processes under the same rules.
+    pub(super) landlock_limits_tracing: bool,
+    /// Mounts or file ownership protect the metadata of the denied files.
+    pub(super) state_is_protected: bool,
 }

@@ -1,12 +1,12 @@
-//! Namespaces of this process's own.
+//! Moves this process into new namespaces.
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{getgid, getuid};
 
 use super::error::ProtectionError;
 
-/// Moves this process into namespaces of these kinds. Whoever may not make them by itself makes
-/// them in a user namespace of its own, in which it stays who it is.
+/// Moves this process into new namespaces of these kinds. Without the privilege to create them it
+/// creates them in a new user namespace, keeping its user id.
 pub(super) fn enter(kinds: CloneFlags) -> Result<(), ProtectionError> {
     if unshare(kinds).is_ok() {
         return Ok(());

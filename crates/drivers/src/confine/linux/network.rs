@@ -1,4 +1,4 @@
-//! Leaving the network.
+//! Leaves the host's network.
 
 use nix::sched::CloneFlags;
 

@@ -1,4 +1,4 @@
-//! Privileges that go round a confinement.
+//! Privileges that would circumvent a confinement.
 
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set,
@@ -7,9 +7,9 @@ use rustix::thread::{
 
 use super::error::ProtectionError;
 
-/// What root keeps: owners and modes of files, other users, low ports. Everything else, such as
-/// mounting, raw devices and kernel memory, would lead around the rules.
-const KEPT: CapabilitySet = CapabilitySet::CHOWN
+/// The capabilities that root keeps: owners and modes of files, other users, low ports. Others,
+/// such as mounting, raw devices and kernel memory, would circumvent the rules.
+const KEPT_CAPABILITIES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID)
@@ -18,30 +18,31 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETFCAP)
     .union(CapabilitySet::NET_BIND_SERVICE);
 
-/// No program that is started from here on, be it setuid or with file capabilities, gains privileges.
+/// Prevents programs started from now on from gaining privileges through setuid or file
+/// capabilities.
 pub(super) fn forbid_new_privileges() -> Result<(), ProtectionError> {
     Ok(set_no_new_privs(true)?)
 }
 
-/// Gives up the capabilities that go round the rest. Ordinary users have none.
+/// Drops the capabilities that would circumvent the confinement. Ordinary users have none.
 pub(super) fn drop_capabilities() -> Result<(), ProtectionError> {
-    let held = capabilities(None)?;
-    if held.effective.contains(CapabilitySet::SETPCAP) {
+    let current = capabilities(None)?;
+    if current.effective.contains(CapabilitySet::SETPCAP) {
         for bit in 0..64 {
             let one = CapabilitySet::from_bits_retain(1 << bit);
             match capability_is_in_bounding_set(one) {
-                Ok(true) if !KEPT.contains(one) => {
+                Ok(true) if !KEPT_CAPABILITIES.contains(one) => {
                     remove_capability_from_bounding_set(one)?;
                 }
                 Ok(_) => {}
-                // The kernel knows no more of them.
+                // The kernel has no further capabilities.
                 Err(_) => break,
             }
         }
     }
     let kept = CapabilitySets {
-        effective: held.effective & KEPT,
-        permitted: held.permitted & KEPT,
+        effective: current.effective & KEPT_CAPABILITIES,
+        permitted: current.permitted & KEPT_CAPABILITIES,
         inheritable: CapabilitySet::empty(),
     };
     Ok(set_capabilities(None, kept)?)

@@ -1,10 +1,10 @@
-//! System calls that are refused: those that Landlock knows nothing of and by which a process
-//! reaches others of its user, mounts, or the kernel.
+//! Blocks system calls that Landlock does not cover and with which a process could affect other
+//! processes of its user, mounts, or the kernel.
 //!
-//! A deny list, as in the default profiles of container engines: a call that is not named here is
-//! as before. What a process does to itself stays allowed, told by the arguments: process 0, or
-//! the number of the server itself. A thread or child by its number is another process here, since
-//! a filter cannot know whose number it is.
+//! This is a deny list, like the default profiles of container engines: calls that are not listed
+//! keep working. A process may still act on itself, recognised by its arguments: process 0, or its
+//! own id. Threads and children count as other processes, because a filter cannot know to whom an
+//! id belongs.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ use seccompiler::{
 use super::error::ProtectionError;
 use super::filter_context::FilterContext;
 
-/// Refused whatever the arguments are.
+/// Blocked regardless of the arguments.
 const REFUSED: [libc::c_long; 40] = [
-    // Mounts: what covers the state stays. Landlock refuses most of them too.
+    // Mounts, so that the covers stay in place. Landlock blocks most of them too.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -32,17 +32,17 @@ const REFUSED: [libc::c_long; 40] = [
     libc::SYS_mount_setattr,
     OPEN_TREE_ATTR,
     libc::SYS_setns,
-    // A file by its handle is a file below the mounts.
+    // Opening a file by handle bypasses the mounts.
     libc::SYS_open_by_handle_at,
-    // Operations in its queue are no system calls, so that no filter sees them.
+    // Operations in an io_uring queue are not system calls, so no filter would see them.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // The keys of the user, which other processes use too.
+    // The user's key rings, which other processes share.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
-    // Looking at, or delaying, the kernel and other processes.
+    // Inspecting or delaying the kernel and other processes.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -50,7 +50,7 @@ const REFUSED: [libc::c_long; 40] = [
     libc::SYS_process_madvise,
     libc::SYS_process_mrelease,
     libc::SYS_lookup_dcookie,
-    // The machine.
+    // Control of the machine.
     libc::SYS_kexec_load,
     libc::SYS_kexec_file_load,
     libc::SYS_init_module,
@@ -66,7 +66,7 @@ const REFUSED: [libc::c_long; 40] = [
     libc::SYS_clock_settime,
     libc::SYS_vhangup,
 ];
-/// Refused where Landlock does not keep them to processes under the same rules.
+/// Blocked unless Landlock limits them to processes under the same rules.
 const TRACING: [libc::c_long; 5] = [
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -74,8 +74,8 @@ const TRACING: [libc::c_long; 5] = [
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
 ];
-/// Modes, owners, times and attributes of a file by its path. By a descriptor they are allowed:
-/// for that the file has to be opened, which Landlock refuses.
+/// Changes of modes, owners, times and attributes by path. By descriptor they remain allowed: that
+/// requires opening the file, which Landlock prevents.
 const METADATA: [libc::c_long; 10] = [
     libc::SYS_fchmodat,
     libc::SYS_fchownat,
@@ -88,7 +88,7 @@ const METADATA: [libc::c_long; 10] = [
     REMOVEXATTRAT,
     FILE_SETATTR,
 ];
-/// The same, in forms that only older architectures have.
+/// The same for calls that exist only on older architectures.
 #[cfg(target_arch = "x86_64")]
 const OLD_METADATA: [libc::c_long; 6] = [
     libc::SYS_chmod,
@@ -100,14 +100,14 @@ const OLD_METADATA: [libc::c_long; 6] = [
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_METADATA: [libc::c_long; 0] = [];
-// Newer calls, whose numbers are the same on all architectures.
+// Newer calls, with the same numbers on all architectures.
 const FCHMODAT2: libc::c_long = 452;
 const SETXATTRAT: libc::c_long = 463;
 const REMOVEXATTRAT: libc::c_long = 466;
 const OPEN_TREE_ATTR: libc::c_long = 467;
 const FILE_SETATTR: libc::c_long = 469;
 
-/// Commands to a terminal that type into it.
+/// Terminal commands that inject input.
 const TERMINAL_INJECTION: [u32; 2] = [0x5412, 0x541C];
 /// `PRIO_PGRP`, `PRIO_USER`.
 const PRIORITY_GROUP: u32 = 1;
@@ -116,7 +116,7 @@ const PRIORITY_USER: u32 = 2;
 const IO_PRIORITY_GROUP: u32 = 2;
 const IO_PRIORITY_USER: u32 = 3;
 
-/// Puts this process, and all that it starts, under the filter.
+/// Installs the filter for this process and its descendants.
 pub(super) fn restrict(context: FilterContext) -> Result<(), ProtectionError> {
     let arch: TargetArch =
         std::env::consts::ARCH.try_into().map_err(|_| ProtectionError::Processor)?;
@@ -132,7 +132,7 @@ pub(super) fn restrict(context: FilterContext) -> Result<(), ProtectionError> {
     Ok(())
 }
 
-/// Every rule; a call is refused when all conditions of one of its rules hold.
+/// All rules; a call is blocked if all conditions of one of its rules hold.
 fn rules(
     context: FilterContext,
 ) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
@@ -144,7 +144,7 @@ fn rules(
     for call in [libc::SYS_ioperm, libc::SYS_iopl] {
         rules.insert(call, Vec::new());
     }
-    if !context.traced_by_rules {
+    if !context.landlock_limits_tracing {
         rules.extend(TRACING.map(|call| (call, Vec::new())));
     }
     let set = condition(2, Compare::Ne, 0, Length::Qword)?;
@@ -163,41 +163,41 @@ fn rules(
         (libc::SYS_setpriority, PRIORITY_GROUP, PRIORITY_USER),
         (libc::SYS_ioprio_set, IO_PRIORITY_GROUP, IO_PRIORITY_USER),
     ] {
-        let mut refused = vec![other_process(context, 1, None)?, is(0, user)?];
-        if !context.own_group {
-            // The group of 0 is that of whoever started it.
-            refused.push(is(0, group)?);
+        let mut refused = vec![other_process(context, 1, None)?, argument_equals(0, user)?];
+        if !context.leads_process_group {
+            // Group 0 is the process group of the starting process.
+            refused.push(argument_equals(0, group)?);
         }
         rules.insert(call, refused);
     }
     let injection: Result<Vec<_>, _> =
-        TERMINAL_INJECTION.iter().map(|command| is(1, *command)).collect();
+        TERMINAL_INJECTION.iter().map(|command| argument_equals(1, *command)).collect();
     rules.insert(libc::SYS_ioctl, injection?);
-    if !context.state_covered {
+    if !context.state_is_protected {
         rules.extend(METADATA.iter().chain(&OLD_METADATA).map(|call| (*call, Vec::new())));
-        // Without a path it is the file of the descriptor.
+        // Without a path it applies to the descriptor's file.
         let by_path = condition(1, Compare::Ne, 0, Length::Qword)?;
         rules.insert(libc::SYS_utimensat, vec![SeccompRule::new(vec![by_path])?]);
     }
     Ok(rules)
 }
 
-/// Holds for a process that is not this one.
+/// Matches a process other than this one.
 fn other_process(
     context: FilterContext,
     argument: u8,
-    and: Option<SeccompCondition>,
+    also: Option<SeccompCondition>,
 ) -> Result<SeccompRule, seccompiler::BackendError> {
     let mut conditions = vec![
         condition(argument, Compare::Ne, 0, Length::Dword)?,
-        condition(argument, Compare::Ne, u64::from(context.process), Length::Dword)?,
+        condition(argument, Compare::Ne, u64::from(context.process_id), Length::Dword)?,
     ];
-    conditions.extend(and);
+    conditions.extend(also);
     SeccompRule::new(conditions)
 }
 
-/// Holds for this value. The kernel reads 32 bits of these arguments, and so does this.
-fn is(argument: u8, value: u32) -> Result<SeccompRule, seccompiler::BackendError> {
+/// Matches this value. The kernel uses 32 bits of these arguments, and so does the comparison.
+fn argument_equals(argument: u8, value: u32) -> Result<SeccompRule, seccompiler::BackendError> {
     SeccompRule::new(vec![condition(argument, Compare::Eq, u64::from(value), Length::Dword)?])
 }
 
@@ -210,8 +210,8 @@ fn condition(
     SeccompCondition::new(argument, length, compare, value)
 }
 
-/// Refuses the numbers of the x32 form, by which a kernel that knows it reaches the same calls and
-/// which the filter of the others would not find.
+/// Blocks the x32 system call numbers, which reach the same calls under numbers that the main
+/// filter does not know.
 #[cfg(target_arch = "x86_64")]
 fn refuse_x32() -> BpfProgram {
     const LOAD_WORD: u16 = 0x20;
@@ -220,13 +220,13 @@ fn refuse_x32() -> BpfProgram {
     const FIRST: u32 = 0x4000_0000;
     const REFUSE: u32 = 0x0005_0000 | libc::ENOSYS.unsigned_abs();
     const ALLOW: u32 = 0x7fff_0000;
-    let line = |code, jt, k| sock_filter { code, jt, jf: 0, k };
+    let instruction = |code, jt, k| sock_filter { code, jt, jf: 0, k };
     vec![
-        // The number is the first word of what a filter is given.
-        line(LOAD_WORD, 0, 0),
-        line(JUMP_IF_NOT_LESS, 1, FIRST),
-        line(RETURN, 0, ALLOW),
-        line(RETURN, 0, REFUSE),
+        // The number is the first word of the filter's input.
+        instruction(LOAD_WORD, 0, 0),
+        instruction(JUMP_IF_NOT_LESS, 1, FIRST),
+        instruction(RETURN, 0, ALLOW),
+        instruction(RETURN, 0, REFUSE),
     ]
 }
 
@@ -239,8 +239,12 @@ fn refuse_x32() -> BpfProgram {
 mod tests {
     use super::*;
 
-    const REACH: FilterContext =
-        FilterContext { process: 7, own_group: true, traced_by_rules: true, state_covered: true };
+    const REACH: FilterContext = FilterContext {
+        process_id: 7,
+        leads_process_group: true,
+        landlock_limits_tracing: true,
+        state_is_protected: true,
+    };
 
     #[test]
     fn what_is_not_covered_or_kept_by_rules_is_refused_by_number() {
@@ -248,7 +252,8 @@ mod tests {
         for call in METADATA.iter().chain(&OLD_METADATA).chain(&TRACING) {
             assert!(!usual.contains_key(call), "{call}");
         }
-        let alone = FilterContext { traced_by_rules: false, state_covered: false, ..REACH };
+        let alone =
+            FilterContext { landlock_limits_tracing: false, state_is_protected: false, ..REACH };
         let alone = rules(alone).unwrap();
         for call in METADATA.iter().chain(&OLD_METADATA).chain(&TRACING).chain(&REFUSED) {
             assert!(alone[call].is_empty(), "{call}");
@@ -260,7 +265,11 @@ mod tests {
     #[test]
     fn the_filter_is_one_that_a_kernel_takes() {
         for arch in [TargetArch::x86_64, TargetArch::aarch64, TargetArch::riscv64] {
-            let alone = FilterContext { own_group: false, traced_by_rules: false, ..REACH };
+            let alone = FilterContext {
+                leads_process_group: false,
+                landlock_limits_tracing: false,
+                ..REACH
+            };
             let filter = SeccompFilter::new(
                 rules(alone).unwrap(),
                 SeccompAction::Allow,

@@ -1,22 +1,22 @@
-//! Becoming another user.
+//! Switching to another user.
 
 use nix::unistd::{Gid, Uid, User, getuid, setgid, setgroups, setuid};
 
 use super::error::ProtectionError;
 
-/// The user that a server runs as.
+/// The user that a child runs as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Account {
     user: Uid,
     group: Gid,
-    /// Its name and folder, where the system knows it.
-    known: Option<(String, std::path::PathBuf)>,
+    /// Its name and home folder, if the system knows it.
+    name_and_home: Option<(String, std::path::PathBuf)>,
 }
 
 impl Account {
-    /// Finds `name`, `uid` or `uid:gid`. A number without a group has the group of that user where
-    /// the system knows it, and otherwise the same number.
-    pub(super) fn find(text: &str) -> Result<Self, ProtectionError> {
+    /// Looks up `name`, `uid` or `uid:gid`. For a number without a group, the group is that of the
+    /// known user, otherwise the same number.
+    pub(super) fn look_up(text: &str) -> Result<Self, ProtectionError> {
         let number = |text: &str| text.parse::<u32>().ok();
         let (user, group) = match text.split_once(':') {
             Some((user, group)) => {
@@ -39,12 +39,12 @@ impl Account {
             (Ok(user), None) => Self {
                 user: Uid::from_raw(user),
                 group: Gid::from_raw(group.unwrap_or(user)),
-                known: None,
+                name_and_home: None,
             },
             (_, Some(known)) => Self {
                 user: known.uid,
                 group: group.map_or(known.gid, Gid::from_raw),
-                known: Some((known.name, known.dir)),
+                name_and_home: Some((known.name, known.dir)),
             },
         };
         if account.user.is_root() || account.group == Gid::from_raw(0) {
@@ -53,8 +53,9 @@ impl Account {
         Ok(account)
     }
 
-    /// Makes this process the user's, with no other groups. Whoever is this user already stays it.
-    pub(super) fn assume(&self) -> Result<(), ProtectionError> {
+    /// Switches this process to the user, without supplementary groups. No change if it is the user
+    /// already.
+    pub(super) fn switch_to(&self) -> Result<(), ProtectionError> {
         if getuid() == self.user {
             return Ok(());
         }
@@ -67,22 +68,22 @@ impl Account {
             .map_err(|source| ProtectionError::AssumeUser { user: self.user, source })
     }
 
-    /// Variables that name this user in place of root: of those that are set, the ones that hold
-    /// what root has.
-    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+    /// The environment variables to override: those that still have root's values.
+    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
         let Ok(Some(root)) = User::from_uid(Uid::from_raw(0)) else { return Vec::new() };
-        let (name, home) = match &self.known {
+        let (name, home) = match &self.name_and_home {
             Some((name, home)) => (name.clone(), home.display().to_string()),
             None => (self.user.to_string(), "/".to_owned()),
         };
-        let own = [
+        let overrides = [
             ("HOME", root.dir.display().to_string(), home),
             ("USER", root.name.clone(), name.clone()),
             ("LOGNAME", root.name, name),
         ];
-        own.into_iter()
+        overrides
+            .into_iter()
             .filter(|(variable, of_root, _)| std::env::var(variable).is_ok_and(|v| v == *of_root))
-            .map(|(variable, _, own)| (variable, own))
+            .map(|(variable, _, value)| (variable, value))
             .collect()
     }
 }

@@ -1,15 +1,15 @@
-//! Why an entity tag cannot be had.
+//! Why an entity tag is unknown.
 
 use std::io;
 
 use crate::http::{OperationError, Refusal};
 
-/// Why the entity tag of a resource is not known.
+/// Why the entity tag of a resource is unknown.
 ///
-/// A decision quotes the message, so it holds nothing that the server says but its status.
+/// A decision quotes the message, so it contains nothing from the server except its status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum EtagError {
-    /// The template of the resource means nothing.
+    /// The template of the resource is invalid.
     #[error(transparent)]
     Template(#[from] OperationError),
     /// An argument would choose the host.
@@ -18,31 +18,31 @@ pub(super) enum EtagError {
     /// The arguments do not fill the template.
     #[error("{0}")]
     Arguments(Refusal),
-    /// The thread that asks cannot be started.
+    /// The thread cannot be started.
     #[error("{0}")]
     Thread(io::ErrorKind),
-    /// The thread that asks has ended.
+    /// The thread has ended.
     #[error("nobody looks any more")]
     Ended,
-    /// There was no answer in time.
+    /// The server did not answer in time.
     #[error("it took too long")]
     Late,
-    /// The request was not made, or its answer not taken.
+    /// The request was not made, or its response refused.
     #[error("{0} [{code}]", code = .0.code())]
     Refused(Refusal),
-    /// The server answers with another status than one of success.
+    /// The server answered with an error status.
     #[error("status {0}")]
     Status(u16),
-    /// The server knows neither of the methods.
+    /// The server supports neither method.
     #[error("it cannot be asked")]
     Methods,
-    /// The answer has not exactly one tag.
+    /// The response has no entity tag, or several.
     #[error("it has no entity tag, or several")]
     Count,
-    /// The tag has bytes that are no text.
+    /// The tag is not text.
     #[error("its entity tag is no text")]
     Bytes,
-    /// The tag is not quoted as RFC 9110 has it, or is too long.
+    /// The tag is not quoted as RFC 9110 demands, or too long.
     #[error("its entity tag has not the form of one")]
     Form,
 }

@@ -2,9 +2,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn fault(text: &str) -> (Fault, Vec<u64>) {
+fn fault(text: &str) -> (MessageFault, Vec<u64>) {
     match classify(text.as_bytes()) {
-        IncomingMessage::Faulty { fault, ids } => (fault, ids),
+        IncomingMessage::Invalid { fault, ids } => (fault, ids),
         other => panic!("{text}: {other:?}"),
     }
 }
@@ -12,32 +12,32 @@ fn fault(text: &str) -> (Fault, Vec<u64>) {
 #[test]
 fn every_broken_rule_names_the_call() {
     for (text, expected) in [
-        (r#"{"id":7,"result":{}}"#, Fault::MissingVersion),
-        (r#"{"jsonrpc":"1.0","id":7,"result":{}}"#, Fault::MissingVersion),
+        (r#"{"id":7,"result":{}}"#, MessageFault::MissingVersion),
+        (r#"{"jsonrpc":"1.0","id":7,"result":{}}"#, MessageFault::MissingVersion),
         (
             r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":""}}"#,
-            Fault::ResultAndError,
+            MessageFault::ResultAndError,
         ),
-        (r#"{"jsonrpc":"2.0","id":7}"#, Fault::NeitherResultNorError),
-        (r#"{"jsonrpc":"2.0","id":7,"error":{"message":"x"}}"#, Fault::ErrorWithoutCode),
-        (r#"{"jsonrpc":"2.0","id":7,"error":"x"}"#, Fault::ErrorWithoutCode),
-        (r#"{"jsonrpc":"2.0","id":7,"result":[1]}"#, Fault::ResultNotObject),
-        (r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#, Fault::RequestAndReply),
-        (r#"{"jsonrpc":"2.0","id":7,"result":{"a":1,"a":2}}"#, Fault::DuplicateKey),
-        (r#"{"jsonrpc":"2.0","id":7,"result":{},"result":{}}"#, Fault::DuplicateKey),
-        (r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#, Fault::Batch),
-        (r#"{"jsonrpc":"2.0","id":7,"result":{"#, Fault::InvalidJson),
+        (r#"{"jsonrpc":"2.0","id":7}"#, MessageFault::NeitherResultNorError),
+        (r#"{"jsonrpc":"2.0","id":7,"error":{"message":"x"}}"#, MessageFault::ErrorWithoutCode),
+        (r#"{"jsonrpc":"2.0","id":7,"error":"x"}"#, MessageFault::ErrorWithoutCode),
+        (r#"{"jsonrpc":"2.0","id":7,"result":[1]}"#, MessageFault::ResultNotObject),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#, MessageFault::RequestAndReply),
+        (r#"{"jsonrpc":"2.0","id":7,"result":{"a":1,"a":2}}"#, MessageFault::DuplicateKey),
+        (r#"{"jsonrpc":"2.0","id":7,"result":{},"result":{}}"#, MessageFault::DuplicateKey),
+        (r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#, MessageFault::Batch),
+        (r#"{"jsonrpc":"2.0","id":7,"result":{"#, MessageFault::InvalidJson),
     ] {
         assert_eq!(fault(text), (expected, vec![7]), "{text}");
     }
-    assert_eq!(fault(r#"{"jsonrpc":"2.0","id":null,"result":{}}"#), (Fault::NullId, vec![]));
-    assert_eq!(fault(r#"{"jsonrpc":"2.0","result":{}}"#), (Fault::NullId, vec![]));
+    assert_eq!(fault(r#"{"jsonrpc":"2.0","id":null,"result":{}}"#), (MessageFault::NullId, vec![]));
+    assert_eq!(fault(r#"{"jsonrpc":"2.0","result":{}}"#), (MessageFault::NullId, vec![]));
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":7,"result":{{"a":{}{}}}}}"#,
         "[".repeat(200),
         "]".repeat(200)
     );
-    assert_eq!(fault(&deep), (Fault::TooDeep, vec![7]));
+    assert_eq!(fault(&deep), (MessageFault::TooDeep, vec![7]));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn log_lines_are_noise() {
         r#"{"level":"info","id":"x"}"#,
         "{half",
     ] {
-        assert!(matches!(classify(text.as_bytes()), IncomingMessage::Noise), "{text}");
+        assert!(matches!(classify(text.as_bytes()), IncomingMessage::NotJsonRpc), "{text}");
     }
 }
 
@@ -64,7 +64,7 @@ fn a_result_keeps_its_bytes_and_every_field() {
         panic!("not a reply")
     };
     assert_eq!(reply.raw(), raw);
-    assert_eq!(reply.findings(), [Finding::NumbersRounded]);
+    assert_eq!(reply.warnings(), [ReplyWarning::NumbersRounded]);
     assert_eq!(reply.value()["tools"], serde_json::json!([1]));
 }
 
@@ -79,33 +79,33 @@ fn only_plain_numbers_are_our_ids() {
         ("+7", None),
         ("{}", None),
     ] {
-        assert_eq!(own_id(raw), id, "{raw}");
+        assert_eq!(parse_own_id(raw), id, "{raw}");
     }
 }
 
 #[test]
 fn the_id_is_found_in_a_cut_message() {
     assert_eq!(
-        id_in_head(br#" { "jsonrpc" : "2.0" , "id" : 12 , "result":{"text":"aaa"#),
+        id_in_prefix(br#" { "jsonrpc" : "2.0" , "id" : 12 , "result":{"text":"aaa"#),
         Some(12)
     );
-    assert_eq!(id_in_head(br#"{"x":{"id":3,"s":"}\""},"id":4,"result":"#), Some(4));
-    assert_eq!(id_in_head(br#"{"id":"4","result":"#), None);
-    assert_eq!(id_in_head(br#"{"result":{"id":3,"t":"aaaa"#), None);
-    assert_eq!(id_in_head(br#"{"id":1"#), None);
+    assert_eq!(id_in_prefix(br#"{"x":{"id":3,"s":"}\""},"id":4,"result":"#), Some(4));
+    assert_eq!(id_in_prefix(br#"{"id":"4","result":"#), None);
+    assert_eq!(id_in_prefix(br#"{"result":{"id":3,"t":"aaaa"#), None);
+    assert_eq!(id_in_prefix(br#"{"id":1"#), None);
 }
 
 proptest! {
     #[test]
     fn any_bytes_are_classified_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = classify(&bytes);
-        let _ = id_in_head(&bytes);
+        let _ = id_in_prefix(&bytes);
     }
 
     #[test]
     fn the_head_agrees_with_the_whole(id in any::<u64>(), junk in "[a-z\\\\\"{}\\[\\],:]{0,20}") {
         let line = serde_json::json!({"a": junk, "id": id, "jsonrpc": "2.0", "result": {}}).to_string();
-        prop_assert_eq!(id_in_head(line.as_bytes()), Some(id));
+        prop_assert_eq!(id_in_prefix(line.as_bytes()), Some(id));
     }
 }
 
@@ -137,13 +137,13 @@ fn rows_of_a_large_message_are_read_as_the_whole_would_be() {
         match (classify(line.as_bytes()), alone) {
             (IncomingMessage::Reply { answer: Ok(reply), .. }, Ok(whole)) => {
                 assert_eq!(*reply.value(), whole.value["result"], "{rows}");
-                assert_eq!(reply.findings().is_empty(), !whole.rounded, "{rows}");
+                assert_eq!(reply.warnings().is_empty(), !whole.rounded, "{rows}");
                 let kept = reply.into_parts().1.map(|rows| rows.text().to_owned());
                 let written = whole.value["result"]["structuredContent"].to_string();
                 let is_tree = rows == ",1" || rows.contains("[[");
                 assert_eq!(kept, (!is_tree).then_some(written), "{rows}");
             }
-            (IncomingMessage::Faulty { fault, ids }, Err(expected)) => {
+            (IncomingMessage::Invalid { fault, ids }, Err(expected)) => {
                 assert_eq!((fault, ids), (expected, vec![7]), "{rows}");
             }
             (incoming, _) => panic!("{rows}: {incoming:?}"),

@@ -1,59 +1,64 @@
-//! How much of the budget each block of a large result gets.
+//! Divides the budget of a large result among its blocks.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
 use super::{RenderBudget, blocks};
-use crate::spec::Limits;
+use crate::spec::EffectiveLimits;
 
-/// Tokens kept for the lines that say what was masked or cut.
-const NOTES: usize = 96;
-/// The fewest tokens of a part of a result that is shown at all.
-const LEAST: usize = 16;
+/// Tokens reserved for the notes on what was masked or cut.
+const NOTE_TOKENS: usize = 96;
+/// The fewest tokens with which a part is shown at all.
+const MIN_BLOCK_TOKENS: usize = 16;
 
-/// How many tokens and characters each block gets. Content that is shown apart takes part in it as
-/// `others` more blocks, the last.
-pub(super) fn of(blocks: &[Cow<'_, Value>], others: usize, limits: &Limits) -> Vec<RenderBudget> {
-    let space = RenderBudget::of(limits);
-    let total = space.tokens.saturating_sub(NOTES).max(LEAST);
+/// The tokens and characters of each block. Content that is shown separately takes part as
+/// `extra_blocks` more blocks at the end, each of unlimited size.
+pub(super) fn allocate(
+    blocks: &[Cow<'_, Value>],
+    extra_blocks: usize,
+    limits: &EffectiveLimits,
+) -> Vec<RenderBudget> {
+    let budget = RenderBudget::from_limits(limits);
+    let total = budget.tokens.saturating_sub(NOTE_TOKENS).max(MIN_BLOCK_TOKENS);
     let sizes = |size: &dyn Fn(&str) -> usize| {
         let sizes = blocks.iter().map(|block| {
             let texts = texts(block);
             texts.iter().map(|text| size(text)).fold(0, usize::saturating_add)
         });
-        sizes.chain(std::iter::repeat_n(usize::MAX, others)).collect::<Vec<_>>()
+        sizes.chain(std::iter::repeat_n(usize::MAX, extra_blocks)).collect::<Vec<_>>()
     };
-    let tokens = fair(&sizes(&|text| space.size(text, limits)), total);
-    let chars = match space.chars {
+    let tokens = max_min_shares(&sizes(&|text| budget.token_count(text, limits)), total);
+    let chars = match budget.chars {
         usize::MAX => vec![usize::MAX; tokens.len()],
-        total => fair(&sizes(&|text| text.chars().count()), total),
+        total => max_min_shares(&sizes(&|text| text.chars().count()), total),
     };
     let shares = tokens.into_iter().zip(chars);
     shares.map(|(tokens, chars)| RenderBudget { tokens, chars }).collect()
 }
 
-/// What may be shown of a block: of one with a text, that alone.
+/// The texts of a block that may be shown; for a block with a text, only that.
 fn texts<'b>(block: &'b Value) -> Vec<Cow<'b, str>> {
     match block.get("text").and_then(Value::as_str) {
         Some(text) => vec![Cow::Borrowed(text)],
-        None => blocks::texts(block),
+        None => blocks::readable_texts(block),
     }
 }
 
-/// How much each gets: the small ones all that they need, the others an equal part of what is left
-/// (max-min fairness).
-fn fair(sizes: &[usize], total: usize) -> Vec<usize> {
+/// Max-min fair shares: small blocks get all they need, the others equal parts of what is left.
+fn max_min_shares(sizes: &[usize], total: usize) -> Vec<usize> {
+    // Serving the sizes in ascending order gives each block at most an equal part of what is left;
+    // what a small block does not need raises the share of all that follow.
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|at| sizes.get(*at).copied().unwrap_or_default());
     let mut shares = vec![0; sizes.len()];
     let (mut left, mut waiting) = (total, order.len());
     for at in order {
-        let own = sizes.get(at).copied().unwrap_or_default().min(left / waiting.max(1));
+        let granted = sizes.get(at).copied().unwrap_or_default().min(left / waiting.max(1));
         if let Some(share) = shares.get_mut(at) {
-            *share = own;
+            *share = granted;
         }
-        left = left.saturating_sub(own);
+        left = left.saturating_sub(granted);
         waiting = waiting.saturating_sub(1);
     }
     shares

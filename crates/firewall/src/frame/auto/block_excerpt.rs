@@ -1,56 +1,60 @@
-//! A block that is no text, within its space: whole, with an excerpt of the document that it
-//! embeds, or described.
+//! A block other than text within its budget: shown whole, with an excerpt of its embedded
+//! document, or replaced by a description.
 
 use serde_json::{Value, json};
 
-use super::part::Part;
+use super::excerpt_request::ExcerptRequest;
 use super::{RenderBudget, blocks, text};
 use crate::content::Content;
-use crate::spec::Limits;
+use crate::spec::EffectiveLimits;
 
-/// What is shown of a masked block, and what is to be said of it.
-pub(super) fn of_masked(
+/// What is shown of a masked block, and the note about it.
+pub(super) fn of_masked_block(
     mut block: Value,
-    space: RenderBudget,
-    limits: &Limits,
+    budget: RenderBudget,
+    limits: &EffectiveLimits,
 ) -> (Value, Option<String>) {
-    if left_beside(&block, space, limits).is_some() {
+    if budget_after(&block, budget, limits).is_some() {
         return (block, None);
     }
     let size = block.to_string().len();
     let document = block.pointer_mut("/resource/text").filter(|text| text.is_string());
     if let Some(Value::String(document)) = document.map(Value::take)
-        && let Some(space) = left_beside(&block, space, limits)
+        && let Some(remaining) = budget_after(&block, budget, limits)
     {
         let content = Content::Text(&document);
-        let (columns, order) = (&[], &[]);
-        let part = Part {
+        let (columns, column_order) = (&[], &[]);
+        let request = ExcerptRequest {
             content: &content,
             offset: 0,
             limit: limits.rows,
-            space,
+            budget: remaining,
             columns,
-            order,
-            first: true,
+            column_order,
+            is_first_page: true,
         };
-        let excerpt = text::excerpt(&document, &part, limits);
+        let excerpt = text::excerpt(&document, &request, limits);
         if let Some(text) = block.pointer_mut("/resource/text") {
             *text = Value::String(excerpt.text);
         }
         return (block, excerpt.note);
     }
-    let said = format!("(a block of {size} bytes, not shown)");
+    let description = format!("(a block of {size} bytes, not shown)");
     let note = "A block that is too large is not shown.".to_owned();
-    (json!({ "type": "text", "text": said }), Some(note))
+    (json!({ "type": "text", "text": description }), Some(note))
 }
 
-/// What is left of the space beside a block; nothing where the block does not fit.
-fn left_beside(block: &Value, space: RenderBudget, limits: &Limits) -> Option<RenderBudget> {
-    blocks::texts(block).iter().try_fold(space, |left, text| {
-        if !left.holds(text, limits) {
+/// The budget that is left after a block; `None` if the block does not fit.
+fn budget_after(
+    block: &Value,
+    budget: RenderBudget,
+    limits: &EffectiveLimits,
+) -> Option<RenderBudget> {
+    blocks::readable_texts(block).iter().try_fold(budget, |left, text| {
+        if !left.fits_text(text, limits) {
             return None;
         }
-        let tokens = left.tokens - left.size(text, limits);
+        let tokens = left.tokens - left.token_count(text, limits);
         let chars = match left.chars {
             usize::MAX => usize::MAX,
             chars => chars - text.chars().count(),

@@ -1,4 +1,4 @@
-//! Content blocks in the form of MCP: which a result has, and what of them is text.
+//! MCP content blocks: which blocks a result has, and which parts of them a model reads.
 
 use std::borrow::Cow;
 
@@ -9,21 +9,20 @@ use weaver_types::{RawContent, RawResult};
 
 use crate::content::media_type;
 
-/// The longest word for a kind that counts for nothing, in bytes.
-const MAX_KIND: usize = 100;
+/// The longest `type` or `mimeType` that is not charged, in bytes.
+const MAX_TYPE_BYTES: usize = 100;
 /// The longest text that is compared with a structured value, in bytes.
-const MAX_COMPARED: usize = 1 << 20;
+const MAX_COMPARED_BYTES: usize = 1 << 20;
 
-/// The blocks of a result, and the structured value beside them. Content that came without blocks
-/// is laid out as one.
-pub(super) fn of(raw: &RawResult) -> (Cow<'_, [Value]>, Option<&Value>) {
+/// The blocks of a result and its structured value. Content without blocks becomes one block.
+pub(super) fn of_result(raw: &RawResult) -> (Cow<'_, [Value]>, Option<&Value>) {
     match &raw.blocks {
         Some(blocks) => (Cow::Borrowed(blocks.blocks.as_slice()), blocks.structured.as_ref()),
-        None => (Cow::Owned(vec![one(&raw.content)]), None),
+        None => (Cow::Owned(vec![content_block(&raw.content)]), None),
     }
 }
 
-fn one(content: &RawContent) -> Value {
+fn content_block(content: &RawContent) -> Value {
     match content {
         RawContent::Text(text) => json!({ "type": "text", "text": text }),
         RawContent::Json(Value::String(text)) => json!({ "type": "text", "text": text }),
@@ -36,12 +35,12 @@ fn one(content: &RawContent) -> Value {
                     let data = STANDARD.encode(bytes);
                     json!({ "type": kind, "data": data, "mimeType": media_type })
                 }
-                _ => match crate::tabular::text_of(bytes) {
+                _ => match crate::tabular::printable_text(bytes) {
                     Some(text) => json!({ "type": "text", "text": text }),
                     None => {
-                        let said =
+                        let description =
                             format!("({media_type}, {} bytes, not shown as text)", bytes.len());
-                        json!({ "type": "text", "text": said })
+                        json!({ "type": "text", "text": description })
                     }
                 },
             }
@@ -49,9 +48,9 @@ fn one(content: &RawContent) -> Value {
     }
 }
 
-/// The parts of a block that a model reads: its texts as they are, and whatever else is in it, but
-/// for bytes and words for kinds, as JSON.
-pub(super) fn texts(block: &Value) -> Vec<Cow<'_, str>> {
+/// The parts of a block that a model reads: its texts verbatim, and every other field as JSON,
+/// except binary data and type names.
+pub(super) fn readable_texts(block: &Value) -> Vec<Cow<'_, str>> {
     let Some(fields) = block.as_object() else { return vec![Cow::Owned(block.to_string())] };
     let is_media = matches!(block.get("type").and_then(Value::as_str), Some("image" | "audio"));
     let mut texts = Vec::new();
@@ -60,45 +59,45 @@ pub(super) fn texts(block: &Value) -> Vec<Cow<'_, str>> {
             ("resource", Value::Object(resource)) => {
                 texts.extend(resource.iter().filter_map(|(name, value)| match name.as_str() {
                     "blob" if value.is_string() => None,
-                    name => text_in(name, value),
+                    name => readable_text(name, value),
                 }));
             }
             ("data", Value::String(_)) if is_media => {}
-            (name, value) => texts.extend(text_in(name, value)),
+            (name, value) => texts.extend(readable_text(name, value)),
         }
     }
     texts
 }
 
-fn text_in<'v>(name: &str, value: &'v Value) -> Option<Cow<'v, str>> {
+fn readable_text<'v>(name: &str, value: &'v Value) -> Option<Cow<'v, str>> {
     match (name, value) {
         ("text" | "uri" | "name" | "title" | "description", Value::String(text)) => {
             Some(Cow::Borrowed(text))
         }
-        ("type" | "mimeType", Value::String(kind)) if kind.len() <= MAX_KIND => None,
+        ("type" | "mimeType", Value::String(kind)) if kind.len() <= MAX_TYPE_BYTES => None,
         _ => Some(Cow::Owned(format!("{}:{value}", Value::from(name)))),
     }
 }
 
-/// The bytes of its texts.
+/// The total bytes of a block's texts.
 pub(super) fn text_bytes(block: &Value) -> usize {
-    texts(block).iter().map(|text| text.len()).sum()
+    readable_texts(block).iter().map(|text| text.len()).sum()
 }
 
-/// True for one text block alone.
+/// True for exactly one text block.
 pub(super) fn is_one_text(blocks: &[Value]) -> bool {
     matches!(blocks, [block] if block.get("type").and_then(Value::as_str) == Some("text"))
 }
 
-/// True where a text block says what the structured value says: as its JSON, or as the one text
-/// that it wraps.
-pub(super) fn repeats(blocks: &[Value], structured: &Value) -> bool {
+/// True if the only block is a text that repeats the structured value: as its JSON, or as the one
+/// text that it wraps.
+pub(super) fn text_repeats(blocks: &[Value], structured: &Value) -> bool {
     let [block] = blocks else { return false };
     let Some(text) = block.get("text").and_then(Value::as_str) else { return false };
-    if wraps(structured, text) {
+    if wraps_text(structured, text) {
         return true;
     }
-    text.len() <= MAX_COMPARED
+    text.len() <= MAX_COMPARED_BYTES
         && serde_json::from_str::<Value>(text).is_ok_and(|value| {
             value == *structured
                 || structured.as_object().is_some_and(|fields| {
@@ -107,8 +106,8 @@ pub(super) fn repeats(blocks: &[Value], structured: &Value) -> bool {
         })
 }
 
-/// True where the structured value is one field around this text.
-pub(super) fn wraps(structured: &Value, text: &str) -> bool {
+/// True if the structured value is an object with one field that contains this text.
+pub(super) fn wraps_text(structured: &Value, text: &str) -> bool {
     structured.as_object().is_some_and(|fields| {
         fields.len() == 1 && fields.values().all(|field| field.as_str() == Some(text))
     })
@@ -139,20 +138,20 @@ mod tests {
             (json!({ "type": "image" }), json!({ "a": 1 }), false),
         ] {
             assert_eq!(
-                repeats(std::slice::from_ref(&block), &structured),
+                text_repeats(std::slice::from_ref(&block), &structured),
                 is_repeated,
                 "{block} {structured}"
             );
-            assert!(!repeats(&[block.clone(), block], &structured), "two blocks");
+            assert!(!text_repeats(&[block.clone(), block], &structured), "two blocks");
         }
-        assert!(!repeats(&[], &json!({})));
+        assert!(!text_repeats(&[], &json!({})));
     }
 
     #[test]
     fn a_text_beyond_a_mebibyte_is_not_compared() {
         let list = |blanks: usize| text(&format!("[{}]", " ".repeat(blanks)));
-        assert!(repeats(&[list((1 << 20) - 2)], &json!([])));
-        assert!(!repeats(&[list((1 << 20) - 1)], &json!([])));
+        assert!(text_repeats(&[list((1 << 20) - 2)], &json!([])));
+        assert!(!text_repeats(&[list((1 << 20) - 1)], &json!([])));
     }
 
     #[test]
@@ -161,7 +160,7 @@ mod tests {
             "type": "resource", "title": "Title", "mimeType": "text/plain",
             "resource": { "uri": "file:///a", "text": "inner", "blob": "QQ==" },
         });
-        assert_eq!(texts(&block), ["inner", "file:///a", "Title"]);
+        assert_eq!(readable_texts(&block), ["inner", "file:///a", "Title"]);
         assert_eq!(text_bytes(&block), 19);
         assert!(is_one_text(&[text("a")]));
         assert!(!is_one_text(&[text("a"), text("b")]));
@@ -172,9 +171,9 @@ mod tests {
             "resource": { "blob": "QQ==", "more": 3 },
         });
         let long = format!("\"type\":\"{}\"", "k".repeat(101));
-        assert_eq!(texts(&other), ["\"data\":1", "\"name\":[2]", "\"more\":3", &long]);
-        assert_eq!(texts(&json!([1])), ["[1]"]);
-        assert!(texts(&json!({ "type": "image", "data": "QQ==" })).is_empty());
+        assert_eq!(readable_texts(&other), ["\"data\":1", "\"name\":[2]", "\"more\":3", &long]);
+        assert_eq!(readable_texts(&json!([1])), ["[1]"]);
+        assert!(readable_texts(&json!({ "type": "image", "data": "QQ==" })).is_empty());
     }
 
     #[test]
@@ -201,7 +200,7 @@ mod tests {
                 json!({ "type": "audio", "data": "Ug==", "mimeType": "audio/wav" }),
             ),
         ] {
-            assert_eq!(one(&content), block);
+            assert_eq!(content_block(&content), block);
         }
     }
 }

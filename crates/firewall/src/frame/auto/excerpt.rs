@@ -1,95 +1,97 @@
-//! The most useful part of content that is too large, in its own form.
+//! Excerpts of content that is too large, according to its format.
 //!
-//! - Rows: as many as fit, as a table with one head, and facts about all of them.
-//! - Text: head and tail at line borders; in a page of it, what comes first.
-//! - Other JSON: lists shortened and levels left out, each with a count in its place.
+//! - Rows: as many as fit, as a table with one header, and facts about all of them.
+//! - Text: head and tail, cut between lines; on a later page, the beginning.
+//! - Other JSON: shortened lists and omitted levels, each with a count in its place.
 //!
-//! An excerpt says in one line what is missing, and gives the query that shows it.
+//! An excerpt says in one line what is missing and gives the query that shows it.
 
 use serde_json::Value;
 
-use super::part::{Excerpt, Part};
+use super::excerpt_request::{Excerpt, ExcerptRequest};
 use super::verbatim_content::Masker;
 use super::{pruned_json, table, text};
 use crate::content::{Content, Rows, Shape, ValueRenderer};
 use crate::redact::Redactor;
-use crate::spec::Limits;
+use crate::spec::EffectiveLimits;
 
-/// An excerpt of a part.
+/// The excerpt for a request.
 pub(crate) fn of_content(
     redactor: &Redactor,
-    limits: &Limits,
-    part: &Part<'_>,
+    limits: &EffectiveLimits,
+    request: &ExcerptRequest<'_>,
     masker: &mut Masker<'_>,
 ) -> Excerpt {
     let mut renderer = ValueRenderer::new(redactor, limits);
-    let excerpt = match part.content.shape() {
-        Shape::Rows { rows, around } if table::is_flat(rows) || part.offset > 0 => {
-            let excerpt = table::excerpt(rows, part, limits, &mut renderer);
-            if around.is_empty() || !part.first {
+    let excerpt = match request.content.shape() {
+        Shape::Rows { rows, wrapper_fields } if table::is_flat(rows) || request.offset > 0 => {
+            let excerpt = table::excerpt(rows, request, limits, &mut renderer);
+            if wrapper_fields.is_empty() || !request.is_first_page {
                 excerpt
             } else {
-                with_facts(excerpt, part, limits, &mut renderer)
+                with_facts(excerpt, request, limits, &mut renderer)
             }
         }
-        Shape::List(items) if part.offset > 0 => {
-            table::excerpt(items.into(), part, limits, &mut renderer)
+        Shape::List(items) if request.offset > 0 => {
+            table::excerpt(items.into(), request, limits, &mut renderer)
         }
-        Shape::Text(text) if limits.admits("value") => {
+        Shape::Text(text) if limits.may_show_field("value") => {
             let shown = masker.text(text);
-            return text::excerpt(&shown, part, limits);
+            return text::excerpt(&shown, request, limits);
         }
-        Shape::Text(_) => withheld("The text is not shown: only named fields may be seen here."),
+        Shape::Text(_) => {
+            withheld_excerpt("The text is not shown: only named fields may be seen here.")
+        }
         Shape::Binary { media_type, len } => Excerpt {
             text: format!("({media_type}, {len} bytes, not shown)"),
             note: None,
             next: None,
         },
-        _ => match part.content {
-            Content::Json(value) => pruned_json::excerpt(value, part, limits, redactor, masker),
+        _ => match request.content {
+            Content::Json(value) => pruned_json::excerpt(value, request, limits, redactor, masker),
             Content::Rows(rows) => {
-                pruned_json::excerpt(&rows.to_value(), part, limits, redactor, masker)
+                pruned_json::excerpt(&rows.to_value(), request, limits, redactor, masker)
             }
-            _ => withheld("Nothing of it may be shown."),
+            _ => withheld_excerpt("Nothing of it may be shown."),
         },
     };
-    masker.add(renderer.counts());
+    masker.add_counts(renderer.into_warning_counts());
     excerpt
 }
 
-/// An excerpt of rows from the offset of a part on.
+/// An excerpt of rows, from the offset of the request on.
 pub(crate) fn of_rows(
     redactor: &Redactor,
-    limits: &Limits,
+    limits: &EffectiveLimits,
     rows: Rows<'_>,
-    part: &Part<'_>,
+    request: &ExcerptRequest<'_>,
     masker: &mut Masker<'_>,
 ) -> Excerpt {
     let mut renderer = ValueRenderer::new(redactor, limits);
-    let excerpt = table::excerpt(rows, part, limits, &mut renderer);
-    masker.add(renderer.counts());
+    let excerpt = table::excerpt(rows, request, limits, &mut renderer);
+    masker.add_counts(renderer.into_warning_counts());
     excerpt
 }
 
-fn withheld(why: &str) -> Excerpt {
+fn withheld_excerpt(why: &str) -> Excerpt {
     Excerpt { text: String::new(), note: Some(why.to_owned()), next: None }
 }
 
-/// The fields around rows, before them.
+/// Prepends the fields around the rows to the excerpt.
 fn with_facts(
     mut excerpt: Excerpt,
-    part: &Part<'_>,
-    limits: &Limits,
+    request: &ExcerptRequest<'_>,
+    limits: &EffectiveLimits,
     renderer: &mut ValueRenderer<'_>,
 ) -> Excerpt {
-    let Shape::Rows { around, .. } = part.content.shape() else { return excerpt };
-    let beside: serde_json::Map<String, Value> = around
+    let Shape::Rows { wrapper_fields, .. } = request.content.shape() else { return excerpt };
+    let visible_fields: serde_json::Map<String, Value> = wrapper_fields
         .iter()
-        .filter(|(name, _)| limits.admits(name))
+        .filter(|(name, _)| limits.may_show_field(name))
         .map(|(name, value)| ((*name).to_owned(), (*value).clone()))
         .collect();
-    if !beside.is_empty() {
-        let shown = Value::Object(renderer.object(&beside, 0)).to_string();
+    if !visible_fields.is_empty() {
+        let shown = Value::Object(renderer.object(&visible_fields, 0)).to_string();
         excerpt.text = format!("{shown}\n{}", excerpt.text);
     }
     excerpt

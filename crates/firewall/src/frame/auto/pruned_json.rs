@@ -1,18 +1,18 @@
-//! JSON that is too large: fewer items of each list, shorter texts, fewer levels, in this order,
-//! until it fits. What is left out is counted where it stood.
+//! JSON that is too large: shorter lists, then shorter texts, then fewer levels, until it fits.
+//! What is left out is counted in its place.
 
 use serde_json::{Value, json};
 
-use super::part::{Excerpt, Part};
+use super::excerpt_request::{Excerpt, ExcerptRequest};
 use super::verbatim_content::Masker;
 use crate::content::ValueRenderer;
 use crate::redact::Redactor;
-use crate::redact::value::Bounds;
-use crate::spec::Limits;
+use crate::redact::value::WalkBounds;
+use crate::spec::EffectiveLimits;
 
-/// How much of each list, text and level is tried, from most to least. A tree keeps its names as
-/// long as it can: levels go last.
-const STEPS: [(usize, usize, usize); 14] = [
+/// Limits for list items, characters of a text, and levels, from generous to strict. Levels are cut
+/// last, so that a tree keeps its field names as long as possible.
+const PRUNING_STEPS: [(usize, usize, usize); 14] = [
     (usize::MAX, 4_000, 64),
     (1_000, 1_000, 64),
     (300, 400, 64),
@@ -29,41 +29,45 @@ const STEPS: [(usize, usize, usize); 14] = [
     (2, 20, 1),
 ];
 
-/// The deepest path that is named.
+/// The deepest path that a query names.
 const MAX_PATH: usize = 8;
 
 /// The value, pruned until it fits.
 pub(super) fn excerpt(
     value: &Value,
-    part: &Part<'_>,
-    limits: &Limits,
+    request: &ExcerptRequest<'_>,
+    limits: &EffectiveLimits,
     redactor: &Redactor,
     masker: &mut Masker<'_>,
 ) -> Excerpt {
     let mut last = String::new();
-    for (items, cell, depth) in STEPS {
-        let bounds =
-            Bounds { depth, fields: items.max(40), items: items.min(limits.rows), prunes: true };
+    for (items, cell, depth) in PRUNING_STEPS {
+        let bounds = WalkBounds {
+            depth,
+            fields: items.max(40),
+            items: items.min(limits.rows),
+            marks_in_place: true,
+        };
         let mut renderer = ValueRenderer::with_bounds(redactor, limits, bounds, cell);
         let shown = match value {
             Value::Object(map) => Value::Object(renderer.object(map, 0)),
             other => renderer.value(other, None, 0),
         };
         let text = shown.to_string();
-        if part.space.holds(&text, limits) {
-            let counts = renderer.counts();
+        if request.budget.fits_text(&text, limits) {
+            let counts = renderer.into_warning_counts();
             let cut = counts.keys().any(|kind| kind.ends_with("_omitted") || kind == "text_cut");
-            masker.add(counts);
+            masker.add_counts(counts);
             return Excerpt {
                 text,
                 note: cut.then(|| "Shortened: `…` marks what is left out.".to_owned()),
-                next: cut.then(|| largest_part(value, items, limits, redactor)),
+                next: cut.then(|| query_for_largest_part(value, items, limits, redactor)),
             };
         }
         last = text;
     }
     let text =
-        weaver_text::escape::shorten(&last, part.space.tokens.saturating_mul(2)).into_owned();
+        weaver_text::escape::shorten(&last, request.budget.tokens.saturating_mul(2)).into_owned();
     Excerpt {
         text,
         note: Some("Shortened: most of it is left out.".to_owned()),
@@ -71,18 +75,26 @@ pub(super) fn excerpt(
     }
 }
 
-/// The query for the largest part of a value, which is the one that was shortened: what lies behind
-/// the items that are shown of a long list, or the part itself. A path holds only names that are
-/// shown as they are.
-fn largest_part(value: &Value, shown: usize, limits: &Limits, redactor: &Redactor) -> Value {
+/// The query for the largest part of a value, which is the part that was shortened: the items after
+/// those shown of a long list, or the part itself. The path contains only names that are shown
+/// unchanged, so that it reveals no masked name.
+fn query_for_largest_part(
+    value: &Value,
+    shown: usize,
+    limits: &EffectiveLimits,
+    redactor: &Redactor,
+) -> Value {
     let mut path = String::new();
     let is_visible = |key: &str| ValueRenderer::new(redactor, limits).key(key) == key;
-    let mut at = value;
+    let mut current = value;
     for _ in 0..MAX_PATH {
-        match at {
+        match current {
             Value::Object(map) => {
-                let seen = map.iter().filter(|(key, _)| limits.admits(key));
-                let Some((key, inner)) = seen.max_by_key(|(_, value)| weight(value)) else { break };
+                let seen = map.iter().filter(|(key, _)| limits.may_show_field(key));
+                let Some((key, inner)) = seen.max_by_key(|(_, value)| estimated_weight(value))
+                else {
+                    break;
+                };
                 if key.contains(['.', '[', ']', '"', '\\']) || !is_visible(key) {
                     break;
                 }
@@ -90,19 +102,21 @@ fn largest_part(value: &Value, shown: usize, limits: &Limits, redactor: &Redacto
                     path.push('.');
                 }
                 path.push_str(key);
-                at = inner;
+                current = inner;
             }
             Value::Array(items) if items.len() > shown => {
                 path.push_str(&format!("[{shown}:{}]", items.len()));
                 break;
             }
             Value::Array(items) => {
-                let largest = items.iter().enumerate().max_by_key(|(_, item)| weight(item));
-                let Some((number, item)) = largest.filter(|(_, item)| weight(item) > 1) else {
+                let largest =
+                    items.iter().enumerate().max_by_key(|(_, item)| estimated_weight(item));
+                let Some((number, item)) = largest.filter(|(_, item)| estimated_weight(item) > 1)
+                else {
                     break;
                 };
                 path.push_str(&format!("[{number}]"));
-                at = item;
+                current = item;
             }
             _ => break,
         }
@@ -110,8 +124,8 @@ fn largest_part(value: &Value, shown: usize, limits: &Limits, redactor: &Redacto
     json!({ "view": "get", "args": { "path": path } })
 }
 
-/// How large a part is, at a glance.
-fn weight(value: &Value) -> usize {
+/// A cheap estimate of how large a part is.
+fn estimated_weight(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.len().saturating_mul(16),
         Value::Object(map) => {
@@ -129,24 +143,26 @@ fn weight(value: &Value) -> usize {
 }
 
 /// Whether a list in the value has more than `items` items, at any depth.
-pub(super) fn has_list_over(value: &Value, items: usize) -> bool {
+pub(super) fn has_list_longer_than(value: &Value, items: usize) -> bool {
     match value {
         Value::Array(list) => {
-            list.len() > items || list.iter().any(|value| has_list_over(value, items))
+            list.len() > items || list.iter().any(|value| has_list_longer_than(value, items))
         }
-        Value::Object(map) => map.values().any(|value| has_list_over(value, items)),
+        Value::Object(map) => map.values().any(|value| has_list_longer_than(value, items)),
         _ => false,
     }
 }
 
 /// The value with at most `items` items in each list, at every depth.
-pub(super) fn with_lists_of(value: &Value, items: usize) -> Value {
+pub(super) fn with_lists_truncated(value: &Value, items: usize) -> Value {
     match value {
         Value::Array(list) => {
-            list.iter().take(items).map(|value| with_lists_of(value, items)).collect()
+            list.iter().take(items).map(|value| with_lists_truncated(value, items)).collect()
         }
         Value::Object(map) => Value::Object(
-            map.iter().map(|(key, value)| (key.clone(), with_lists_of(value, items))).collect(),
+            map.iter()
+                .map(|(key, value)| (key.clone(), with_lists_truncated(value, items)))
+                .collect(),
         ),
         other => other.clone(),
     }
@@ -161,7 +177,8 @@ mod tests {
     fn the_largest_part_is_named_by_its_path() {
         let path = |value: Value, shown: usize| {
             let redactor = Redactor::builtin();
-            let largest = |limits: &Limits| largest_part(&value, shown, limits, &redactor);
+            let largest =
+                |limits: &EffectiveLimits| query_for_largest_part(&value, shown, limits, &redactor);
             let query = with_limits(8_000, None, largest);
             query["args"]["path"].as_str().unwrap().to_owned()
         };
@@ -185,7 +202,7 @@ mod tests {
             (json!({}), 0),
             (json!({ "list": [1, 2], "map": { "a": 1 }, "text": "abc", "number": 5 }), 52),
         ] {
-            assert_eq!(weight(&value), expected, "{value}");
+            assert_eq!(estimated_weight(&value), expected, "{value}");
         }
     }
 
@@ -193,10 +210,10 @@ mod tests {
     fn lists_are_cut_at_every_depth() {
         let value = json!({ "a": [[1, 2, 3], { "b": [4, 5] }, 6], "c": "text" });
         assert_eq!(
-            with_lists_of(&value, 2),
+            with_lists_truncated(&value, 2),
             json!({ "a": [[1, 2], { "b": [4, 5] }], "c": "text" })
         );
-        assert_eq!(with_lists_of(&value, 0), json!({ "a": [], "c": "text" }));
-        assert_eq!(with_lists_of(&value, 3), value);
+        assert_eq!(with_lists_truncated(&value, 0), json!({ "a": [], "c": "text" }));
+        assert_eq!(with_lists_truncated(&value, 3), value);
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 use weaver_types::{
-    Agents, CallId, CapabilityDraft, CapabilityId, Constraints, Effects, JsonRows, Label,
+    AllowedAgents, CallId, CapabilityDraft, CapabilityId, Constraints, Effects, JsonRows, Label,
     ResponseMode, Timestamp,
 };
 
@@ -9,14 +9,18 @@ use crate::content::Rows;
 use crate::spec::FrameBudget;
 
 /// What `look` makes of limits with this number of tokens and rows.
-pub(super) fn with_limits<T>(tokens: u32, rows: Option<u32>, look: impl FnOnce(&Limits) -> T) -> T {
+pub(super) fn with_limits<T>(
+    tokens: u32,
+    rows: Option<u32>,
+    look: impl FnOnce(&EffectiveLimits) -> T,
+) -> T {
     let call = CallId::parse("call_1").unwrap();
     let id = CapabilityId::parse("crm.list").unwrap();
     let draft = CapabilityDraft {
         description: "Lists people.".to_owned(),
         idempotent: true,
         timeout_ms: 1_000,
-        ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
+        ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, AllowedAgents::Any)
     };
     let spec = FrameSpec {
         call: &call,
@@ -31,18 +35,30 @@ pub(super) fn with_limits<T>(tokens: u32, rows: Option<u32>, look: impl FnOnce(&
         strict: false,
         goal: None,
     };
-    look(&Limits::of(&spec))
+    look(&EffectiveLimits::from_spec(&spec))
 }
 
 fn space(tokens: usize, chars: usize) -> RenderBudget {
     RenderBudget { tokens, chars }
 }
 
-fn part<'a>(content: &'a Content<'a>, space: RenderBudget, offset: usize) -> part::Part<'a> {
-    part::Part { content, offset, limit: 50, space, columns: &[], order: &[], first: false }
+fn part<'a>(
+    content: &'a Content<'a>,
+    space: RenderBudget,
+    offset: usize,
+) -> excerpt_request::ExcerptRequest<'a> {
+    excerpt_request::ExcerptRequest {
+        content,
+        offset,
+        limit: 50,
+        budget: space,
+        columns: &[],
+        column_order: &[],
+        is_first_page: false,
+    }
 }
 
-fn of_text(text: &str, space: RenderBudget) -> part::Excerpt {
+fn of_text(text: &str, space: RenderBudget) -> excerpt_request::Excerpt {
     let content = Content::Text(text);
     with_limits(8_000, None, |limits| text::excerpt(text, &part(&content, space, 0), limits))
 }
@@ -58,7 +74,11 @@ fn a_text_fits_by_its_characters_and_its_tokens() {
             ("a b c d e f g h i j", 2, usize::MAX, false),
             ("", 0, 0, true),
         ] {
-            assert_eq!(space(tokens, chars).holds(text, limits), fits, "{text} {tokens} {chars}");
+            assert_eq!(
+                space(tokens, chars).fits_text(text, limits),
+                fits,
+                "{text} {tokens} {chars}"
+            );
         }
     });
 }
@@ -79,12 +99,13 @@ fn a_window_shows_whole_lines_or_characters() {
             (1, CutUnit::Characters, "a", Some(1)),
             (0, CutUnit::Characters, "", Some(0)),
         ] {
-            let seen = text::window(lines, space(1_000, chars), limits, unit);
+            let seen = text::fitting_prefix(lines, space(1_000, chars), limits, unit);
             assert_eq!(seen, (shown.to_owned(), rest), "{chars} {unit:?}");
         }
         // Where much fits, the last few characters are not looked for one by one.
         let long = "a".repeat(2_000);
-        let (shown, rest) = text::window(&long, space(100_000, 1_000), limits, CutUnit::Characters);
+        let (shown, rest) =
+            text::fitting_prefix(&long, space(100_000, 1_000), limits, CutUnit::Characters);
         assert_eq!((shown.len(), rest), (985, Some(985)));
     });
 }
@@ -131,7 +152,8 @@ fn the_space_is_shared_among_blocks() {
         (100, 0, 0, vec![]),
     ] {
         let blocks = vec![Cow::Borrowed(&empty); blocks];
-        let shared = with_limits(tokens, None, |limits| block_budgets::of(&blocks, others, limits));
+        let shared =
+            with_limits(tokens, None, |limits| block_budgets::allocate(&blocks, others, limits));
         assert!(shared.iter().all(|share| share.chars == usize::MAX));
         let shared: Vec<usize> = shared.iter().map(|share| share.tokens).collect();
         assert_eq!(shared, expected, "{tokens} {} {others}", blocks.len());
@@ -146,7 +168,7 @@ fn json_that_no_frame_holds_is_far_too_large() {
     assert!(!is_large(&RawResult::text("x".repeat(1_000))));
     let rows = |length: usize| {
         let row = json!({ "a": "x".repeat(length) });
-        let rows = JsonRows::collect(&json!([]), std::iter::once(row), 10).unwrap();
+        let rows = JsonRows::from_rows(&json!([]), std::iter::once(row), 10).unwrap();
         RawResult { content: RawContent::Rows(rows), ..RawResult::text("") }
     };
     // `[{"a":""}]` has ten bytes.
@@ -175,7 +197,7 @@ fn a_rule_about_rows_bounds_the_lists_in_cells_in_mode_auto_alone() {
     with_limits(8_000, Some(3), |limits| {
         let mut table = limits.clone();
         table.mode = ResponseMode::Table;
-        assert_eq!((limits.items(), table.items()), (3, 50));
+        assert_eq!((limits.max_cell_items(), table.max_cell_items()), (3, 50));
     });
 }
 
@@ -184,8 +206,9 @@ fn a_value_that_wraps_a_text_wraps_what_is_shown_of_it() {
     let redactor = Redactor::builtin();
     let wrapped = |value: Value, blocks: Value| {
         let blocks = blocks.as_array().unwrap().clone();
-        let wrapped =
-            |limits: &Limits| Masker::new(&redactor, limits).wrapped(&value, &blocks, "shown");
+        let wrapped = |limits: &EffectiveLimits| {
+            Masker::new(&redactor, limits).wrapped(&value, &blocks, "shown")
+        };
         with_limits(8_000, None, wrapped)
     };
     let text = |text: &str| json!({ "type": "text", "text": text });
@@ -199,7 +222,7 @@ fn a_value_that_wraps_a_text_wraps_what_is_shown_of_it() {
         assert_eq!(wrapped(other, one.clone()), None);
     }
     assert_eq!(wrapped(json!("text"), one), None);
-    assert_eq!(masker_line("mail jane.roe@corp.net"), "mail [REDACTED]");
+    assert_eq!(redacted_driver_note("mail jane.roe@corp.net"), "mail [REDACTED]");
 }
 
 #[test]
@@ -257,7 +280,10 @@ fn the_fields_around_rows_are_shown_at_the_first_look() {
     let shown = |first: bool, offset: usize| {
         with_limits(8_000, None, |limits| {
             let mut masker = Masker::new(&redactor, limits);
-            let part = part::Part { first, ..part(&content, space(8_000, usize::MAX), offset) };
+            let part = excerpt_request::ExcerptRequest {
+                is_first_page: first,
+                ..part(&content, space(8_000, usize::MAX), offset)
+            };
             excerpt::of_content(&redactor, limits, &part, &mut masker).text
         })
     };

@@ -1,35 +1,41 @@
-//! Parts of a text: its head and tail at line borders, or what comes first of a page.
+//! Excerpts of a text: head and tail cut between lines, or the beginning of a page.
 
 use serde_json::json;
 
 use super::RenderBudget;
-use super::part::{Excerpt, Part};
-use crate::spec::Limits;
+use super::excerpt_request::{Excerpt, ExcerptRequest};
+use crate::spec::EffectiveLimits;
 
-/// The part of the space that the head gets, of three.
-const HEAD: usize = 2;
-/// A line is cut where it takes more than this part of the space.
-const LINE: usize = 4;
+/// The head gets this many thirds of the budget.
+const HEAD_THIRDS: usize = 2;
+/// A line that takes more than this fraction of the budget is cut.
+const LONG_LINE_DIVISOR: usize = 4;
 
-/// A masked text within its space.
-pub(super) fn excerpt(text: &str, part: &Part<'_>, limits: &Limits) -> Excerpt {
-    if part.space.holds(text, limits) {
+/// An excerpt of a masked text within its budget.
+pub(super) fn excerpt(
+    text: &str,
+    request: &ExcerptRequest<'_>,
+    limits: &EffectiveLimits,
+) -> Excerpt {
+    if request.budget.fits_text(text, limits) {
         return Excerpt { text: text.to_owned(), note: None, next: None };
     }
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let tokens = part.space.tokens;
-    let longest = tokens / LINE;
-    let is_long = |line: &&&str| line.len() > longest && part.space.size(line, limits) > longest;
-    // A line beyond the space cannot be shown at a border of lines.
+    let tokens = request.budget.tokens;
+    let longest = tokens / LONG_LINE_DIVISOR;
+    let is_long =
+        |line: &&&str| line.len() > longest && request.budget.token_count(line, limits) > longest;
+    // A very long line cannot be shown as a whole line.
     if lines.iter().take(limits.rows).find(is_long).is_some() {
-        return by_characters(text, part, limits);
+        return excerpt_by_characters(text, request, limits);
     }
-    let mut left = RemainingBudget { tokens, chars: part.space.chars };
-    let head_space = RemainingBudget { tokens: tokens / 3 * HEAD, chars: left.chars / 3 * HEAD };
-    let head = fitting(lines.iter(), head_space, limits).min(limits.rows);
-    left.take(lines.get(..head).unwrap_or_default(), limits);
+    let mut left = RemainingBudget { tokens, chars: request.budget.chars };
+    let head_space =
+        RemainingBudget { tokens: tokens / 3 * HEAD_THIRDS, chars: left.chars / 3 * HEAD_THIRDS };
+    let head = fitting_lines(lines.iter(), head_space, limits).min(limits.rows);
+    left.spend(lines.get(..head).unwrap_or_default(), limits);
     let rest = lines.get(head..).unwrap_or_default();
-    let tail = fitting(rest.iter().rev(), left, limits).min(limits.rows.saturating_sub(head));
+    let tail = fitting_lines(rest.iter().rev(), left, limits).min(limits.rows.saturating_sub(head));
     let (first, last) = (head, lines.len() - tail);
     let missing = last - first;
     let cut: usize =
@@ -45,11 +51,15 @@ pub(super) fn excerpt(text: &str, part: &Part<'_>, limits: &Limits) -> Excerpt {
     }
 }
 
-/// Head and tail of a text with lines that are too long, by characters.
-fn by_characters(text: &str, part: &Part<'_>, limits: &Limits) -> Excerpt {
+/// Head and tail of a text with overlong lines, cut by characters.
+fn excerpt_by_characters(
+    text: &str,
+    request: &ExcerptRequest<'_>,
+    limits: &EffectiveLimits,
+) -> Excerpt {
     let total = text.chars().count();
-    let most = prefix(text, part.space, limits);
-    let (head, tail) = (most / 3 * HEAD, most / 3);
+    let most = fitting_chars(text, request.budget, limits);
+    let (head, tail) = (most / 3 * HEAD_THIRDS, most / 3);
     let end = total.saturating_sub(tail);
     let at = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(at, _)| at);
     let first = text.get(..at(head)).unwrap_or_default();
@@ -71,45 +81,46 @@ pub(crate) enum CutUnit {
     Characters,
 }
 
-/// What of a masked text is shown from a place on: whole lines where they fit, otherwise
-/// characters; and where the rest begins, if there is a rest.
-pub(crate) fn window(
+/// The beginning of a masked text that fits: whole lines, or characters; and how many of them,
+/// unless everything fits.
+pub(crate) fn fitting_prefix(
     text: &str,
-    space: RenderBudget,
-    limits: &Limits,
+    budget: RenderBudget,
+    limits: &EffectiveLimits,
     unit: CutUnit,
 ) -> (String, Option<usize>) {
-    if space.holds(text, limits) {
+    if budget.fits_text(text, limits) {
         return (text.to_owned(), None);
     }
     if unit == CutUnit::Lines {
         let all: Vec<&str> = text.split_inclusive('\n').collect();
-        let left = RemainingBudget { tokens: space.tokens, chars: space.chars };
-        let count = fitting(all.iter(), left, limits);
+        let left = RemainingBudget { tokens: budget.tokens, chars: budget.chars };
+        let count = fitting_lines(all.iter(), left, limits);
         return (all.get(..count).unwrap_or_default().concat(), Some(count));
     }
-    let count = prefix(text, space, limits);
+    let count = fitting_chars(text, budget, limits);
     (text.chars().take(count).collect(), Some(count))
 }
 
-/// How many characters of a text fit: found by halving, since tokens are not known beforehand.
-fn prefix(text: &str, space: RenderBudget, limits: &Limits) -> usize {
-    // No token of the vocabularies has more than this many bytes of ordinary text.
-    let total = text.chars().take(space.tokens.saturating_mul(16)).count().min(space.chars);
-    let (mut fits, mut over) = (0, total + 1);
-    while over - fits > 1 + fits / 64 {
-        let middle = fits + (over - fits) / 2;
+/// How many characters of a text fit. Binary search, since token counts are not known in advance;
+/// it stops within 1/64 of the optimum.
+fn fitting_chars(text: &str, budget: RenderBudget, limits: &EffectiveLimits) -> usize {
+    // No token of the supported vocabularies has more than this many bytes of ordinary text.
+    let total = text.chars().take(budget.tokens.saturating_mul(16)).count().min(budget.chars);
+    let (mut fits, mut too_many) = (0, total + 1);
+    while too_many - fits > 1 + fits / 64 {
+        let middle = fits + (too_many - fits) / 2;
         let end = text.char_indices().nth(middle).map_or(text.len(), |(at, _)| at);
-        if space.holds(text.get(..end).unwrap_or_default(), limits) {
+        if budget.fits_text(text.get(..end).unwrap_or_default(), limits) {
             fits = middle;
         } else {
-            over = middle;
+            too_many = middle;
         }
     }
     fits
 }
 
-/// What is left of a space.
+/// The unspent part of a budget.
 #[derive(Clone, Copy)]
 struct RemainingBudget {
     tokens: usize,
@@ -117,10 +128,10 @@ struct RemainingBudget {
 }
 
 impl RemainingBudget {
-    fn take(&mut self, lines: &[&str], limits: &Limits) {
-        let space = RenderBudget { tokens: usize::MAX - 1, chars: usize::MAX };
+    fn spend(&mut self, lines: &[&str], limits: &EffectiveLimits) {
+        let unlimited = RenderBudget { tokens: usize::MAX - 1, chars: usize::MAX };
         for line in lines {
-            self.tokens = self.tokens.saturating_sub(space.size(line, limits));
+            self.tokens = self.tokens.saturating_sub(unlimited.token_count(line, limits));
             if self.chars != usize::MAX {
                 self.chars = self.chars.saturating_sub(line.chars().count());
             }
@@ -128,19 +139,19 @@ impl RemainingBudget {
     }
 }
 
-/// How many of these lines fit, one after the other.
-fn fitting<'t>(
+/// How many lines fit, taken in order.
+fn fitting_lines<'t>(
     lines: impl Iterator<Item = &'t &'t str>,
     mut left: RemainingBudget,
-    limits: &Limits,
+    limits: &EffectiveLimits,
 ) -> usize {
     let mut count = 0;
     for line in lines {
-        let space = RenderBudget { tokens: left.tokens, chars: left.chars };
-        if !space.holds(line, limits) {
+        let budget = RenderBudget { tokens: left.tokens, chars: left.chars };
+        if !budget.fits_text(line, limits) {
             break;
         }
-        left.take(&[line], limits);
+        left.spend(&[line], limits);
         count += 1;
     }
     count

@@ -29,7 +29,7 @@ fn frame(texts: &[String], number: u64) -> Frame {
         call_id: call.clone(),
         capability_id: capability,
         mode: ResponseMode::HandleOnly,
-        status: Status::Partial,
+        status: ResultStatus::Partial,
         facts: Vec::new(),
         table: Vec::new(),
         raw: None,
@@ -55,8 +55,8 @@ proptest! {
         frame.table = texts.iter().map(|text| Map::from_iter([(text.clone(), json!(number))])).collect();
         frame.raw = Some(json!(texts));
         for look in [EscapeEstimate::WorstCase, EscapeEstimate::SingleScan] {
-            prop_assert!(chars(&frame.warnings) <= size::warnings_at_most(&frame.warnings, look));
-            prop_assert!(chars(&frame) <= size::frame_at_most(&frame, look));
+            prop_assert!(json_chars(&frame.warnings) <= json_size::warnings_at_most(&frame.warnings, look));
+            prop_assert!(json_chars(&frame) <= json_size::frame_at_most(&frame, look));
         }
     }
 
@@ -65,16 +65,16 @@ proptest! {
         texts in prop::collection::vec("[a-z\"\u{e9}]{0,40}", 0..12),
         (number, more, max) in (any::<u64>(), 0..2_usize, 300..3_000_usize),
     ) {
-        let draft = || Draft {
+        let draft = || FrameDraft {
             frame: frame(&texts, number),
-            facts: Facts { shown: texts.clone(), more },
+            facts: Facts { shown: texts.clone(), omitted: more },
             rows: texts.iter().map(|text| Map::from_iter([(text.clone(), json!(number))])).collect(),
             counts: counted(&texts, number),
         };
         let fitted = fit(draft(), max);
         let mut long = draft();
         long.frame.warnings = warnings(&long.counts);
-        prop_assert_eq!(fitted, fit_closely(long, max));
+        prop_assert_eq!(fitted, fit_exactly(long, max));
     }
 }
 
@@ -131,7 +131,7 @@ fn fields_that_fit_are_kept_and_measured() {
 
 #[test]
 fn facts_that_fit_are_kept_and_the_last_says_how_many_do_not() {
-    let facts = |count: usize, more| Facts { shown: vec!["aa".to_owned(); count], more };
+    let facts = |count: usize, more| Facts { shown: vec!["aa".to_owned(); count], omitted: more };
     // A fact of two letters takes 5 characters, the list 11, a warning 64, what the last says 49 or 50.
     for (count, more, left, kept) in [
         (3, 0, 26, 3),
@@ -162,10 +162,10 @@ fn masked_values_are_one_warning_where_there_is_no_room_for_their_kinds() {
         pairs.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect()
     };
     let counts = of(&[("redacted_email", 2), ("redacted_ssn", 3), ("rows_omitted", 1)]);
-    assert_eq!(merged(counts), of(&[("redacted", 5), ("rows_omitted", 1)]));
+    assert_eq!(merge_masked_kinds(counts), of(&[("redacted", 5), ("rows_omitted", 1)]));
     let mut counts = of(&[("a", 1)]);
-    add(&mut counts, "a", 2);
-    add(&mut counts, "b", 0);
+    add_count(&mut counts, "a", 2);
+    add_count(&mut counts, "b", 0);
     assert_eq!(counts, of(&[("a", 3)]));
 }
 
@@ -178,35 +178,35 @@ fn the_smallest_frame_counts_all_that_is_gone() {
         frame
     };
     let counts = BTreeMap::from([("a".to_owned(), 2), ("b".to_owned(), 3)]);
-    let left = smallest(full(), &counts, usize::MAX);
+    let left = without_content(full(), &counts, usize::MAX);
     assert!(left.table.is_empty() && left.facts.is_empty() && left.provenance.is_some());
-    assert_eq!(left.warnings, [omitted(5)]);
-    let size = chars(&left);
-    assert!(smallest(full(), &counts, size).provenance.is_some());
-    assert!(smallest(full(), &counts, size - 1).provenance.is_none());
-    assert_eq!(smallest(full(), &BTreeMap::new(), 0).warnings, [omitted(1)]);
+    assert_eq!(left.warnings, [omitted_warning(5)]);
+    let size = json_chars(&left);
+    assert!(without_content(full(), &counts, size).provenance.is_some());
+    assert!(without_content(full(), &counts, size - 1).provenance.is_none());
+    assert_eq!(without_content(full(), &BTreeMap::new(), 0).warnings, [omitted_warning(1)]);
 }
 
 #[test]
 fn whatever_there_is_the_frame_is_within_its_budget() {
-    let draft = |facts: Vec<String>, rows: Vec<Map<String, Value>>| Draft {
+    let draft = |facts: Vec<String>, rows: Vec<Map<String, Value>>| FrameDraft {
         frame: frame(&[], 1),
-        facts: Facts { shown: facts, more: 0 },
+        facts: Facts { shown: facts, omitted: 0 },
         rows,
         counts: BTreeMap::new(),
     };
     for count in 0..80 {
         let facts = vec!["x".repeat(50); count];
-        assert!(chars(&fit(draft(facts, Vec::new()), 2_000)) <= 2_000, "{count} facts");
+        assert!(json_chars(&fit(draft(facts, Vec::new()), 2_000)) <= 2_000, "{count} facts");
         let rows = vec![row("some_field_of_a_row"); count];
-        assert!(chars(&fit(draft(Vec::new(), rows), 2_000)) <= 2_000, "{count} rows");
+        assert!(json_chars(&fit(draft(Vec::new(), rows), 2_000)) <= 2_000, "{count} rows");
     }
-    assert!(chars(&fit(draft(vec![String::new(); 3_000], Vec::new()), 8_000)) <= 8_000);
-    assert!(chars(&fit(draft(Vec::new(), vec![Map::new(); 3_000]), 8_000)) <= 8_000);
+    assert!(json_chars(&fit(draft(vec![String::new(); 3_000], Vec::new()), 8_000)) <= 8_000);
+    assert!(json_chars(&fit(draft(Vec::new(), vec![Map::new(); 3_000]), 8_000)) <= 8_000);
 }
 
 #[test]
 fn characters_and_bytes_are_counted_apart() {
-    assert_eq!((chars(&"é"), json_len(&"é")), (3, 4));
-    assert_eq!((chars(&"a…\n"), json_len(&"a…\n")), (6, 8));
+    assert_eq!((json_chars(&"é"), json_bytes(&"é")), (3, 4));
+    assert_eq!((json_chars(&"a…\n"), json_bytes(&"a…\n")), (6, 8));
 }

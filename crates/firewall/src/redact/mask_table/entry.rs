@@ -9,50 +9,49 @@ use zeroize::Zeroizing;
 
 use super::ValueSource;
 
-/// The most servers that are remembered for a value. One that came from more goes back to those.
+/// The most servers remembered as origins of a value.
 const MAX_ORIGINS: usize = 8;
 
-/// A secret of fewer bytes can be found by showing every value that it may have.
-const GUESSABLE: usize = 10;
+/// A shorter secret, in bytes, could be found by trying all values.
+const MIN_UNGUESSABLE_BYTES: usize = 10;
 
-/// How a value stood where it was masked.
+/// How a value appeared where it was masked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Form {
-    /// As a part of a text, or as all of it.
+pub(crate) enum ValueForm {
+    /// As a text or part of one.
     Text,
-    /// As a JSON value other than a string, or as a token of JSON in a text: its mask stands in
-    /// quotes there.
+    /// As a JSON value other than a string, or as a JSON token in a text. Its mask is quoted there.
     Json,
 }
 
-/// A value that is masked.
+/// A value to be masked.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct MaskedValue<'a> {
+pub(crate) struct ValueToMask<'a> {
     pub(crate) kind: &'a Arc<str>,
     pub(crate) family: ValueFamily,
-    pub(crate) form: Form,
+    pub(crate) form: ValueForm,
     /// The text, or the JSON token.
     pub(crate) text: &'a str,
 }
 
-/// A mask, and what it stands for.
+/// A mask and what it stands for.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct MaskEntry {
     pub(super) mask: String,
     pub(super) kind: Arc<str>,
     pub(super) family: ValueFamily,
-    pub(super) form: Form,
+    pub(super) form: ValueForm,
     value: Option<Zeroizing<String>>,
     pub(super) origins: BTreeSet<String>,
     pub(super) label: Label,
-    /// Whether it is a secret that can be guessed and that several servers showed.
+    /// True for a guessable secret that several servers returned.
     is_shared: bool,
-    /// Whether a call got the value in place of the mask.
-    pub(super) given_out: bool,
+    /// True once a call received the value in place of the mask.
+    pub(super) is_disclosed: bool,
 }
 
-impl Entry {
-    pub(super) fn new(mask: String, value: &MaskedValue<'_>) -> Self {
+impl MaskEntry {
+    pub(super) fn new(mask: String, value: &ValueToMask<'_>) -> Self {
         Self {
             mask,
             kind: Arc::clone(value.kind),
@@ -62,30 +61,30 @@ impl Entry {
             origins: BTreeSet::new(),
             label: Label::clean(),
             is_shared: false,
-            given_out: false,
+            is_disclosed: false,
         }
     }
 
-    pub(super) fn keep(&mut self, text: &str) {
+    pub(super) fn store_value(&mut self, text: &str) {
         self.value = Some(Zeroizing::new(text.to_owned()));
     }
 
-    pub(super) fn forget(&mut self) {
+    pub(super) fn forget_value(&mut self) {
         self.value = None;
     }
 
-    /// Notes where the value was masked. Where it comes back from a server that was given it, it
-    /// does not come from there.
-    pub(super) fn seen(&mut self, source: Option<&ValueSource>) {
-        let Some(source) = source.filter(|_| !self.given_out) else { return };
-        self.join(&source.label);
+    /// Adds a source of the value. A server that received the value does not become its source by
+    /// returning it.
+    pub(super) fn add_source(&mut self, source: Option<&ValueSource>) {
+        let Some(source) = source.filter(|_| !self.is_disclosed) else { return };
+        self.join_label(&source.label);
         if self.origins.contains(source.origin.as_ref()) {
             return;
         }
-        // A server that shows a short secret of another one may only have guessed it: then it goes
-        // back to none of them.
+        // A server that returns another server's short secret may have guessed it. Then the value
+        // is released to neither of them, since both could learn it that way.
         let guessable = self.family == ValueFamily::Secret
-            && self.text().is_none_or(|text| text.len() < GUESSABLE);
+            && self.text().is_none_or(|text| text.len() < MIN_UNGUESSABLE_BYTES);
         self.is_shared |= guessable && !self.origins.is_empty();
         if self.is_shared {
             self.origins.clear();
@@ -94,35 +93,35 @@ impl Entry {
         }
     }
 
-    /// Takes over where the value comes from.
-    pub(super) fn inherit(&mut self, origins: BTreeSet<String>, label: &Label) {
-        self.given_out = true;
+    /// Takes over the origins of the original value.
+    pub(super) fn inherit_sources(&mut self, origins: BTreeSet<String>, label: &Label) {
+        self.is_disclosed = true;
         self.origins.extend(origins);
-        self.join(label);
+        self.join_label(label);
     }
 
-    fn join(&mut self, label: &Label) {
-        let own = std::mem::replace(&mut self.label, Label::clean());
-        self.label = own.join(label);
+    fn join_label(&mut self, label: &Label) {
+        let previous = std::mem::replace(&mut self.label, Label::clean());
+        self.label = previous.join(label);
     }
 
-    /// The value as it stood: a text, or a token of JSON.
+    /// The value as it appeared: a text or a JSON token.
     pub(super) fn text(&self) -> Option<&str> {
         self.value.as_deref().map(String::as_str)
     }
 
-    /// The value as JSON, in place of a whole string.
-    pub(super) fn json(&self) -> Option<Value> {
+    /// The value as JSON, to replace a whole string.
+    pub(super) fn to_json(&self) -> Option<Value> {
         let text = self.text()?;
         match self.form {
-            Form::Text => Some(Value::String(text.to_owned())),
-            Form::Json => serde_json::from_str(text).ok(),
+            ValueForm::Text => Some(Value::String(text.to_owned())),
+            ValueForm::Json => serde_json::from_str(text).ok(),
         }
     }
 
-    /// The value within a text: a string without its quotes, anything else as it stood.
-    pub(super) fn unquoted(&self) -> Option<String> {
-        Some(match self.json()? {
+    /// The value within a text: a string without quotes, anything else as it appeared.
+    pub(super) fn to_unquoted(&self) -> Option<String> {
+        Some(match self.to_json()? {
             Value::String(text) => text,
             _ => self.text()?.to_owned(),
         })
@@ -135,13 +134,16 @@ mod tests {
 
     use super::*;
 
-    fn entry(family: ValueFamily, text: &str, origins: &[&str]) -> Entry {
+    fn entry(family: ValueFamily, text: &str, origins: &[&str]) -> MaskEntry {
         let kind = Arc::from("kind");
-        let value = MaskedValue { kind: &kind, family, form: Form::Text, text };
-        let mut entry = Entry::new("[KIND_1]".to_owned(), &value);
-        entry.keep(text);
+        let value = ValueToMask { kind: &kind, family, form: ValueForm::Text, text };
+        let mut entry = MaskEntry::new("[KIND_1]".to_owned(), &value);
+        entry.store_value(text);
         for origin in origins {
-            entry.seen(Some(&ValueSource { origin: Arc::from(*origin), label: Label::clean() }));
+            entry.add_source(Some(&ValueSource {
+                origin: Arc::from(*origin),
+                label: Label::clean(),
+            }));
         }
         entry
     }
@@ -167,9 +169,9 @@ mod tests {
         let mut known = entry(ValueFamily::Personal, "jane", &[]);
         for call in ["call_1", "call_2"] {
             let source = ValueSource { origin: Arc::from("a"), label: tainted(call) };
-            known.seen(Some(&source));
+            known.add_source(Some(&source));
         }
-        known.inherit(BTreeSet::new(), &tainted("call_3"));
+        known.inherit_sources(BTreeSet::new(), &tainted("call_3"));
         assert_eq!(known.label.taints.iter().count(), 3);
     }
 
@@ -185,23 +187,32 @@ mod tests {
     #[test]
     fn a_value_that_was_given_out_does_not_come_from_where_it_comes_back() {
         let mut known = entry(ValueFamily::Personal, "jane", &["a"]);
-        known.given_out = true;
-        known.seen(Some(&ValueSource { origin: Arc::from("b"), label: Label::clean() }));
+        known.is_disclosed = true;
+        known.add_source(Some(&ValueSource { origin: Arc::from("b"), label: Label::clean() }));
         assert_eq!(known.origins, BTreeSet::from(["a".to_owned()]));
         let mut part = entry(ValueFamily::Personal, "jan", &[]);
-        part.inherit(known.origins, &Label::clean());
-        assert!(part.given_out && part.origins.contains("a"));
+        part.inherit_sources(known.origins, &Label::clean());
+        assert!(part.is_disclosed && part.origins.contains("a"));
     }
 
     #[test]
     fn a_value_is_a_text_or_a_token_of_json() {
         let mut own = entry(ValueFamily::Personal, "17", &[]);
-        assert_eq!((own.json(), own.unquoted()), (Some(Value::from("17")), Some("17".to_owned())));
-        own.form = Form::Json;
-        assert_eq!((own.json(), own.unquoted()), (Some(Value::from(17)), Some("17".to_owned())));
-        own.keep("\"a\"");
-        assert_eq!((own.json(), own.unquoted()), (Some(Value::from("a")), Some("a".to_owned())));
-        own.forget();
-        assert_eq!((own.json(), own.unquoted(), own.text()), (None, None, None));
+        assert_eq!(
+            (own.to_json(), own.to_unquoted()),
+            (Some(Value::from("17")), Some("17".to_owned()))
+        );
+        own.form = ValueForm::Json;
+        assert_eq!(
+            (own.to_json(), own.to_unquoted()),
+            (Some(Value::from(17)), Some("17".to_owned()))
+        );
+        own.store_value("\"a\"");
+        assert_eq!(
+            (own.to_json(), own.to_unquoted()),
+            (Some(Value::from("a")), Some("a".to_owned()))
+        );
+        own.forget_value();
+        assert_eq!((own.to_json(), own.to_unquoted(), own.text()), (None, None, None));
     }
 }

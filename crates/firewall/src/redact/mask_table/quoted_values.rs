@@ -1,25 +1,26 @@
-//! Values in messages, which quote them in their own ways: escaped, as a part of a JSON pointer, cut.
+//! Finds values in error messages, which quote them in various ways: escaped, within a JSON
+//! pointer, or truncated.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use serde_json::Value;
 
-use super::known_values::SHORTEST;
+use super::disclosed_values::MIN_PIECE_BYTES;
 
-/// So much of a value, in bytes, is the value: messages cut what is long.
-const HEAD: usize = 8;
+/// How many bytes of a value identify it, since messages truncate long values.
+const MIN_QUOTED_BYTES: usize = 8;
 
-/// The text with masks in place of values. Each value is looked for in every form of
-/// [`forms`]; where two overlap, both give way to the mask of the one that begins first.
-pub(super) fn hide<'t, 'm>(
+/// Replaces values by their masks. Each value is searched in all of [`quoted_forms`]; of
+/// overlapping matches, the one that begins first determines the mask.
+pub(super) fn mask_quoted<'t, 'm>(
     text: &'t str,
     values: impl Iterator<Item = (String, &'m str)>,
 ) -> Cow<'t, str> {
     let mut found: Vec<(Range<usize>, &str)> = Vec::new();
-    for (value, mask) in values.filter(|(value, _)| value.len() >= SHORTEST) {
-        for form in forms(&value) {
-            found.extend(places(text, &form).map(|range| (range, mask)));
+    for (value, mask) in values.filter(|(value, _)| value.len() >= MIN_PIECE_BYTES) {
+        for form in quoted_forms(&value) {
+            found.extend(occurrences(text, &form).map(|range| (range, mask)));
         }
     }
     if found.is_empty() {
@@ -38,9 +39,9 @@ pub(super) fn hide<'t, 'm>(
     Cow::Owned(out)
 }
 
-/// A value as messages write it: as it is, as `Debug` and JSON escape it, and as a part of a JSON
-/// pointer, itself and escaped.
-fn forms(value: &str) -> Vec<String> {
+/// The forms in which messages quote a value: verbatim, escaped by `Debug` or JSON, and as part of
+/// a JSON pointer, itself possibly escaped.
+fn quoted_forms(value: &str) -> Vec<String> {
     let pointer = value.replace('~', "~0").replace('/', "~1");
     let mut forms = Vec::new();
     for plain in [value.to_owned(), pointer] {
@@ -57,9 +58,10 @@ fn forms(value: &str) -> Vec<String> {
     forms
 }
 
-/// Where a form stands in a text, whole or cut after [`HEAD`] bytes.
-fn places<'t>(text: &'t str, form: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
-    let head = form.get(..form.ceil_char_boundary(HEAD.min(form.len()))).unwrap_or(form);
+/// Where a form occurs in a text, in full or truncated after [`MIN_QUOTED_BYTES`].
+fn occurrences<'t>(text: &'t str, form: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    let head =
+        form.get(..form.ceil_char_boundary(MIN_QUOTED_BYTES.min(form.len()))).unwrap_or(form);
     text.match_indices(head).map(|(start, _)| {
         let rest = text.get(start..).unwrap_or_default();
         let same = rest.chars().zip(form.chars()).take_while(|(a, b)| a == b);
@@ -75,23 +77,26 @@ mod tests {
     fn a_value_is_hidden_however_a_message_quotes_it() {
         let value = "plo/ver~\"and\"\u{e4}\u{200b}heron";
         let hidden =
-            |text: &str| hide(text, [(value.to_owned(), "[X_1]")].into_iter()).into_owned();
-        for form in forms(value) {
+            |text: &str| mask_quoted(text, [(value.to_owned(), "[X_1]")].into_iter()).into_owned();
+        for form in quoted_forms(value) {
             assert_eq!(hidden(&format!("at `{form}`: no")), "at `[X_1]`: no");
             let cut: String = form.chars().take(12).collect();
             assert_eq!(hidden(&format!("at `{cut}...")), "at `[X_1]...");
         }
         assert_eq!(hidden("plo/ver"), "plo/ver", "less than a head");
-        assert!(matches!(hide("plo", [(value.to_owned(), "[X_1]")].into_iter()), Cow::Borrowed(_)));
+        assert!(matches!(
+            mask_quoted("plo", [(value.to_owned(), "[X_1]")].into_iter()),
+            Cow::Borrowed(_)
+        ));
     }
 
     #[test]
     fn of_values_that_overlap_nothing_is_seen() {
         let values = [("abcd".to_owned(), "[A_1]"), ("abcd-efgh".to_owned(), "[B_1]")];
-        assert_eq!(hide("x abcd-efgh abcd", values.into_iter()), "x [B_1] [A_1]");
+        assert_eq!(mask_quoted("x abcd-efgh abcd", values.into_iter()), "x [B_1] [A_1]");
         let values = [("abcd-ef".to_owned(), "[A_1]"), ("d-efgh".to_owned(), "[B_1]")];
-        assert_eq!(hide("x abcd-efgh y", values.into_iter()), "x [A_1] y");
+        assert_eq!(mask_quoted("x abcd-efgh y", values.into_iter()), "x [A_1] y");
         let own = [("MASK".to_owned(), "[MASK_1]"), ("heron".to_owned(), "[MASK_2]")];
-        assert_eq!(hide("heron MASK", own.into_iter()), "[MASK_2] [MASK_1]");
+        assert_eq!(mask_quoted("heron MASK", own.into_iter()), "[MASK_2] [MASK_1]");
     }
 }

@@ -1,4 +1,4 @@
-//! Arguments with masks: the values in their places.
+//! Replaces masks in arguments by their values.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,44 +8,43 @@ use serde_json::{Map, Value};
 use weaver_text::escape;
 use weaver_types::MaskedValue;
 
-use super::entry::{Entry, Form};
-use super::known_values::MAX_GIVEN_OUT;
-use super::mention::{bracketed, is_meant};
-use super::{LOOKALIKE, MaskTable, State, quoted_values};
+use super::disclosed_values::MAX_DISCLOSED;
+use super::entry::{MaskEntry, ValueForm};
+use super::mask_mention::{bracketed, is_meant_as_mask};
+use super::{LOOKALIKE_KIND, MaskTable, State, quoted_values};
 
-/// The deepest value that is looked into; deeper arguments are refused elsewhere.
+/// The deepest value that is resolved; deeper arguments are refused elsewhere.
 const MAX_DEPTH: usize = 128;
-/// The most bytes that values add to the arguments of one call.
+/// The most bytes that values may add to the arguments of one call.
 const MAX_GROWTH: usize = 1024 * 1024;
-/// The longest place that is named, in characters.
-const MAX_PLACE: usize = 120;
+/// The longest pointer that is reported, in characters.
+const MAX_POINTER_CHARS: usize = 120;
 
-/// A text in brackets that stands for nothing.
+/// A mask in arguments that stands for no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownMask {
-    /// The text.
+    /// The mask as written.
     pub mask: String,
-    /// Where it stands, as a JSON pointer of at most 120 characters.
-    pub place: String,
+    /// Where it is, as a JSON pointer of at most 120 characters.
+    pub pointer: String,
 }
 
-/// The arguments of a call with the values in place of their masks.
+/// The arguments of a call with masks replaced by values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResolvedArguments {
-    /// The arguments, where a mask stood in them; byte for byte what was masked stands in its
-    /// place.
+    /// The resolved arguments, if they contained a mask; the exact bytes that were masked.
     pub arguments: Option<Value>,
     /// The masks that were resolved, each once.
-    pub masked: Vec<MaskedValue>,
-    /// The first mask that stands for nothing: a plain one, another run's, a changed one.
+    pub resolved: Vec<MaskedValue>,
+    /// The first mask without a value: a plain one, one of another run, or a changed one.
     pub unknown: Option<UnknownMask>,
-    /// Whether there is more to put in than the call may get, 1 MiB, or than the run gives out,
-    /// 1,000 values of 256 KiB together. Then nothing is put in.
-    pub too_much: bool,
+    /// True if the values exceed what one call may receive (1 MiB) or what the run may disclose
+    /// (1,000 values of 256 KiB in total). Then nothing is resolved.
+    pub exceeds_limits: bool,
 }
 
 impl MaskTable {
-    /// Resolves the masks in arguments. Values that are put in are not looked through again.
+    /// Resolves the masks in arguments. Inserted values are not searched for further masks.
     pub(crate) fn resolve(
         &self,
         arguments: &Value,
@@ -55,99 +54,107 @@ impl MaskTable {
         let mut resolver = Resolver {
             state: &state,
             is_kind,
-            place: String::new(),
+            pointer: String::new(),
             found: BTreeMap::new(),
             unknown: None,
             changed: false,
-            grown: 0,
+            added_bytes: 0,
         };
         let value = resolver.value(arguments, 0);
-        let Resolver { found, unknown, changed, grown, .. } = resolver;
-        if grown > MAX_GROWTH || state.would_exceed(found.keys()) {
-            return ResolvedArguments { unknown, too_much: true, ..ResolvedArguments::default() };
+        let Resolver { found, unknown, changed, added_bytes, .. } = resolver;
+        if added_bytes > MAX_GROWTH || state.would_exceed(found.keys()) {
+            return ResolvedArguments {
+                unknown,
+                exceeds_limits: true,
+                ..ResolvedArguments::default()
+            };
         }
-        let masked = found.into_values().filter(|one| one.kind != LOOKALIKE).collect();
-        ResolvedArguments { arguments: changed.then_some(value), masked, unknown, too_much: false }
+        let resolved = found.into_values().filter(|one| one.kind != LOOKALIKE_KIND).collect();
+        ResolvedArguments {
+            arguments: changed.then_some(value),
+            resolved,
+            unknown,
+            exceeds_limits: false,
+        }
     }
 
-    /// A text that a model saw, with the values in place of their masks.
+    /// Restores the values in a text that a model saw.
     #[must_use]
     pub fn restore<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let state = self.state();
-        with_values(text, |mask, range, from| {
+        replace_masks(text, |mask, range, from| {
             let entry = state.entry(mask)?;
-            Some(entry.within(text, range, from, entry.unquoted()?))
+            Some(entry.replacement_at(text, range, from, entry.to_unquoted()?))
         })
     }
 
-    /// A text with masks in place of these masks' values, wherever they stand in it: as they are,
-    /// as messages quote them, and cut.
+    /// Replaces the values of these masks in a text, wherever they occur: verbatim, as messages
+    /// quote them, or truncated.
     #[must_use]
-    pub fn hide<'t>(&self, text: &'t str, masked: &[MaskedValue]) -> Cow<'t, str> {
+    pub fn mask_values<'t>(&self, text: &'t str, masked: &[MaskedValue]) -> Cow<'t, str> {
         let state = self.state();
         let entries = masked.iter().filter_map(|one| state.entry(&one.mask));
-        let values = entries.filter_map(|entry| Some((entry.unquoted()?, entry.mask.as_str())));
-        quoted_values::hide(text, values)
+        let values = entries.filter_map(|entry| Some((entry.to_unquoted()?, entry.mask.as_str())));
+        quoted_values::mask_quoted(text, values)
     }
 }
 
 impl State {
-    fn entry(&self, mask: &str) -> Option<&Entry> {
+    fn entry(&self, mask: &str) -> Option<&MaskEntry> {
         self.by_mask.get(mask).and_then(|place| self.entries.get(*place))
     }
 
-    /// Whether these are more than the run may give out.
+    /// True if these masks exceed what the run may still disclose.
     fn would_exceed<'m>(&self, masks: impl Iterator<Item = &'m &'m str>) -> bool {
-        let entries = masks.filter_map(|mask| self.entry(mask)).filter(|entry| !entry.given_out);
-        let (count, bytes) = entries.fold(self.given_out, |(count, bytes), entry| {
-            let own = entry.text().map_or(0, str::len);
-            (count.saturating_add(1), bytes.saturating_add(own))
+        let entries = masks.filter_map(|mask| self.entry(mask)).filter(|entry| !entry.is_disclosed);
+        let totals = entries.fold(self.disclosed_totals, |totals, entry| {
+            totals.with_value(entry.text().map_or(0, str::len))
         });
-        count > MAX_GIVEN_OUT.0 || bytes > MAX_GIVEN_OUT.1
+        totals.exceeds(MAX_DISCLOSED)
     }
 }
 
-impl Entry {
-    /// The stretch that gives way to the value within a text, and the value as it stood there.
-    /// `from` is where the text begins that is the model's own.
-    fn within(
+impl MaskEntry {
+    /// The range to replace in a text, and its replacement. `from` is where the model's own text
+    /// begins.
+    fn replacement_at(
         &self,
         text: &str,
         range: Range<usize>,
         from: usize,
         unquoted: String,
     ) -> (Range<usize>, String) {
-        let token = self.text().filter(|_| self.form == Form::Json);
+        let token = self.text().filter(|_| self.form == ValueForm::Json);
         let before = text.get(from..range.start).unwrap_or_default();
         let after = text.get(range.end..).unwrap_or_default();
-        let Some((token, quote)) = token.zip(quote(before, after)) else {
+        let Some((token, quote)) = token.zip(quote_width(before, after)) else {
             return (range, unquoted);
         };
-        // JSON in a string of JSON: the token is escaped as its quotes are.
+        // JSON within a JSON string: the token needs the same escaping as its quotes.
         let levels = quote.trailing_zeros();
-        let token = (0..levels).fold(token.to_owned(), |token, _| escaped(&token));
+        let token = (0..levels).fold(token.to_owned(), |token, _| json_escaped(&token));
         (range.start - quote..range.end + quote, token)
     }
 }
 
-/// How many bytes the quote has that stands on both sides, backslashes included: a power of two,
-/// as every level of strings doubles the backslashes.
-fn quote(before: &str, after: &str) -> Option<usize> {
+/// The width in bytes of the quote on both sides, including backslashes: a power of two, since each
+/// level of strings doubles the backslashes.
+fn quote_width(before: &str, after: &str) -> Option<usize> {
     let inner = before.strip_suffix('"')?;
     let slashes = inner.bytes().rev().take_while(|b| *b == b'\\').count();
     let quote = before.get(inner.len() - slashes..)?;
     (quote.len().is_power_of_two() && after.starts_with(quote)).then_some(quote.len())
 }
 
-/// A text as it stands in a string of JSON, without the quotes.
-fn escaped(text: &str) -> String {
+/// The text as it appears within a JSON string, without the quotes.
+fn json_escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
-/// A text with what `value` gives in place of each mask. It is told the mask, where it stands, and
-/// from where on the text is still as it was; and gives the stretch that the value takes.
-fn with_values(
+/// Replaces each mask for which `value` returns a replacement. It gets the mask, its range, and the
+/// offset from which the text is still unchanged; it returns the range to replace and the text.
+fn replace_masks(
     text: &str,
     mut value: impl FnMut(&str, Range<usize>, usize) -> Option<(Range<usize>, String)>,
 ) -> Cow<'_, str> {
@@ -169,24 +176,24 @@ fn with_values(
 struct Resolver<'a> {
     state: &'a State,
     is_kind: &'a dyn Fn(&[u8]) -> bool,
-    place: String,
+    pointer: String,
     found: BTreeMap<&'a str, MaskedValue>,
     unknown: Option<UnknownMask>,
     changed: bool,
-    grown: usize,
+    added_bytes: usize,
 }
 
 impl<'a> Resolver<'a> {
     fn value(&mut self, value: &Value, depth: usize) -> Value {
-        if depth > MAX_DEPTH || self.grown > MAX_GROWTH {
+        if depth > MAX_DEPTH || self.added_bytes > MAX_GROWTH {
             return value.clone();
         }
         match value {
             Value::String(text) => {
                 let entry = self.state.entry(text);
-                match entry.and_then(|entry| entry.json().zip(entry.text())) {
+                match entry.and_then(|entry| entry.to_json().zip(entry.text())) {
                     Some((whole, value)) => {
-                        self.use_of(text, value.len());
+                        self.record_use(text, value.len());
                         whole
                     }
                     None => Value::String(self.text(text).into_owned()),
@@ -195,14 +202,14 @@ impl<'a> Resolver<'a> {
             Value::Array(items) => {
                 let items = items.iter().enumerate();
                 let items = items.map(|(at, item)| {
-                    self.below(&at.to_string(), |inner| inner.value(item, depth + 1))
+                    self.at_child(&at.to_string(), |inner| inner.value(item, depth + 1))
                 });
                 Value::Array(items.collect())
             }
             Value::Object(fields) => {
                 let mut out = Map::new();
                 for (name, field) in fields {
-                    let (name, field) = self.below(name, |inner| {
+                    let (name, field) = self.at_child(name, |inner| {
                         (inner.name(name, fields, &out), inner.value(field, depth + 1))
                     });
                     out.insert(name, field);
@@ -213,17 +220,17 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn below<T>(&mut self, step: &str, look: impl FnOnce(&mut Self) -> T) -> T {
-        let before = self.place.len();
-        self.place.push('/');
-        self.place.push_str(&step.replace('~', "~0").replace('/', "~1"));
+    fn at_child<T>(&mut self, step: &str, look: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.pointer.len();
+        self.pointer.push('/');
+        self.pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
         let out = look(self);
-        self.place.truncate(before);
+        self.pointer.truncate(before);
         out
     }
 
-    /// The name of a field. Where its masks stand for the name of another field, it stays as it is
-    /// and counts as a mask that stands for nothing: no field overwrites another.
+    /// Resolves a field name. If that would produce the name of another field, the name stays as it
+    /// is and counts as an unknown mask, so that no field overwrites another.
     fn name(&mut self, name: &str, all: &Map<String, Value>, done: &Map<String, Value>) -> String {
         let resolved = self.text(name);
         if resolved == name || !all.contains_key(&*resolved) && !done.contains_key(&*resolved) {
@@ -231,39 +238,41 @@ impl<'a> Resolver<'a> {
         }
         let mask = bracketed(name).next().and_then(|range| name.get(range)).unwrap_or(name);
         if self.unknown.is_none() {
-            self.unknown = Some(UnknownMask { mask: mask.to_owned(), place: self.shown_place() });
+            self.unknown =
+                Some(UnknownMask { mask: mask.to_owned(), pointer: self.shown_pointer() });
         }
         name.to_owned()
     }
 
     fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        with_values(text, |mask, range, from| {
+        replace_masks(text, |mask, range, from| {
             let entry = self.state.entry(mask);
-            let Some((entry, unquoted)) = entry.and_then(|entry| Some((entry, entry.unquoted()?)))
+            let Some((entry, unquoted)) =
+                entry.and_then(|entry| Some((entry, entry.to_unquoted()?)))
             else {
                 self.note_unknown(mask);
                 return None;
             };
-            if self.grown > MAX_GROWTH {
+            if self.added_bytes > MAX_GROWTH {
                 return None;
             }
-            let (range, value) = entry.within(text, range, from, unquoted);
-            self.use_of(mask, value.len());
+            let (range, value) = entry.replacement_at(text, range, from, unquoted);
+            self.record_use(mask, value.len());
             Some((range, value))
         })
     }
 
-    /// Notes that the value of a mask was put in.
-    fn use_of(&mut self, mask: &str, bytes: usize) {
+    /// Records that the value of a mask was inserted.
+    fn record_use(&mut self, mask: &str, bytes: usize) {
         self.changed = true;
-        self.grown = self.grown.saturating_add(bytes);
+        self.added_bytes = self.added_bytes.saturating_add(bytes);
         let Some(entry) = self.state.entry(mask) else { return };
         if self.found.contains_key(entry.mask.as_str()) {
             return;
         }
         let one = MaskedValue {
             mask: entry.mask.clone(),
-            place: self.shown_place(),
+            place: self.shown_pointer(),
             kind: entry.kind.to_string(),
             family: entry.family,
             origins: entry.origins.clone(),
@@ -273,13 +282,14 @@ impl<'a> Resolver<'a> {
     }
 
     fn note_unknown(&mut self, mask: &str) {
-        if self.unknown.is_none() && is_meant(mask, self.is_kind) {
-            self.unknown = Some(UnknownMask { mask: mask.to_owned(), place: self.shown_place() });
+        if self.unknown.is_none() && is_meant_as_mask(mask, self.is_kind) {
+            self.unknown =
+                Some(UnknownMask { mask: mask.to_owned(), pointer: self.shown_pointer() });
         }
     }
 
-    fn shown_place(&self) -> String {
-        escape::line(escape::truncate(&self.place, MAX_PLACE)).into_owned()
+    fn shown_pointer(&self) -> String {
+        escape::line(escape::truncate(&self.pointer, MAX_POINTER_CHARS)).into_owned()
     }
 }
 
@@ -299,7 +309,7 @@ mod tests {
             ("a", r#"""#, None),
             (r#"""#, r#"""#, Some(1)),
         ] {
-            assert_eq!(quote(before, after), expected, "{before} {after}");
+            assert_eq!(quote_width(before, after), expected, "{before} {after}");
         }
     }
 
@@ -307,9 +317,9 @@ mod tests {
     fn masks_are_resolved_to_128_levels() {
         let table = MaskTable::new();
         let kind = std::sync::Arc::from("email");
-        let (family, form) = (weaver_types::ValueFamily::Personal, Form::Text);
+        let (family, form) = (weaver_types::ValueFamily::Personal, ValueForm::Text);
         let value =
-            crate::redact::mask_table::MaskedValue { kind: &kind, family, form, text: "a@b.co" };
+            crate::redact::mask_table::ValueToMask { kind: &kind, family, form, text: "a@b.co" };
         assert_eq!(table.mask(&value, None).as_deref(), Some("[EMAIL_1]"));
         let nested = |levels: usize| {
             (0..levels).fold(Value::from("[EMAIL_1]"), |inner, _| Value::Array(vec![inner]))
@@ -322,14 +332,14 @@ mod tests {
 
     #[test]
     fn a_text_is_escaped_as_in_a_string() {
-        assert_eq!(escaped(r#"a "b" \"#), r#"a \"b\" \\"#);
-        assert_eq!(escaped(""), "");
+        assert_eq!(json_escaped(r#"a "b" \"#), r#"a \"b\" \\"#);
+        assert_eq!(json_escaped(""), "");
     }
 
     #[test]
     fn values_stand_in_place_of_masks_and_the_rest_stays() {
         let shown = |text: &str| {
-            with_values(text, |mask, range, _| (mask == "[A_1]").then(|| (range, "x".to_owned())))
+            replace_masks(text, |mask, range, _| (mask == "[A_1]").then(|| (range, "x".to_owned())))
                 .into_owned()
         };
         assert_eq!(shown("to [A_1], [B_1] and [A_1]."), "to x, [B_1] and x.");

@@ -1,12 +1,15 @@
-//! Numbers of Asia, Africa and Oceania.
+//! Document and register numbers of Asia, Africa and Oceania.
 
-use super::americas::any;
-use super::checksum::{at, is_day, luhn, number, same, value, verhoeff, weighted};
+use super::americas::is_not_repeated;
+use super::checksum::{
+    all_same, char_value, is_day, is_luhn_valid, is_verhoeff_valid, parse_digits, value_at,
+    weighted_sum,
+};
 use super::context::topic::*;
 use super::document_rule::{DocumentRule, rows};
 
-/// The table.
-pub(super) const ROWS: &[DocumentRule] = rows! {
+/// The rules.
+pub(super) const RULES: &[DocumentRule] = rows! {
     "sg-nric" "national_id" ["A9999999A"] Always PERSON, nric, ["it is G5461908T here" => "G5461908T"], ["lot g5461908t shipped"];
     "sg-uen" "company_id" ["99999999A", "999999999A"] Alone COMPANY, uen, ["company 78843962J given" => "78843962J"], ["lot 78843962J shipped"];
     "sg-uen-entity" "company_id" ["A99AA9999A"] Always COMPANY, uen_entity, ["it is T11BE2498H here" => "T11BE2498H"], ["lot t11be2498h shipped"];
@@ -33,20 +36,20 @@ pub(super) const ROWS: &[DocumentRule] = rows! {
     "my-nric" "national_id" ["999999~99~9999"] Separated PERSON, mykad, ["it is 610926-29-7125 here" => "610926-29-7125"], ["lot 610926297125 shipped"];
     "id-nik" "national_id" ["9999999999999999"] Keyword PERSON, nik, ["national id 4621324401929026 given" => "4621324401929026"], ["lot 4621324401929026 shipped"];
     "ph-tin" "tax_id" ["999~999~999", "999~999~999~999", "999~999~999~99999"] Keyword TAX, ph_tin, ["tax id 282-258-823 given" => "282-258-823"], ["lot 282-258-823 shipped"];
-    "ph-umid" "national_id" ["9999~9999999~9"] Keyword PERSON, any, ["national id 6062-6274311-9 given" => "6062-6274311-9"], ["lot 6062-6274311-9 shipped"];
-    "ph-passport" "passport" ["A9999999A"] Keyword PASSPORT, any, ["passport Z2077993R given" => "Z2077993R"], ["lot Z2077993R shipped"];
-    "il-id" "national_id" ["999999999"] Keyword PERSON, luhn, ["national id 968401539 given" => "968401539"], ["lot 968401539 shipped"];
+    "ph-umid" "national_id" ["9999~9999999~9"] Keyword PERSON, is_not_repeated, ["national id 6062-6274311-9 given" => "6062-6274311-9"], ["lot 6062-6274311-9 shipped"];
+    "ph-passport" "passport" ["A9999999A"] Keyword PASSPORT, is_not_repeated, ["passport Z2077993R given" => "Z2077993R"], ["lot Z2077993R shipped"];
+    "il-id" "national_id" ["999999999"] Keyword PERSON, is_luhn_valid, ["national id 968401539 given" => "968401539"], ["lot 968401539 shipped"];
     "kz-iin" "national_id" ["999999999999"] Keyword PERSON, iin, ["national id 270818515680 given" => "270818515680"], ["lot 270818515680 shipped"];
     "ae-id" "national_id" ["999~9999~9999999~9"] Separated PERSON, emirates, ["it is 784-2063-4844229-3 here" => "784-2063-4844229-3"], ["lot 784206348442293 shipped"];
     "ng-nin" "national_id" ["99999999999"] Keyword PERSON, nin, ["national id 27919459027 given" => "27919459027"], ["lot 27919459027 shipped"];
     "za-id" "national_id" ["999999~9999~99~9"] Alone PERSON, south_africa, ["national id 660311-5052-24-8 given" => "660311-5052-24-8"], ["lot 660311-5052-24-8 shipped"];
     "za-company" "company_id" ["9999~999999~99"] Separated COMPANY, za_company, ["it is 2002/999517/99 here" => "2002/999517/99"], ["lot 200299951799 shipped"];
-    "nz-ird" "tax_id" ["99~999~999", "999~999~999"] Keyword TAX, any, ["tax id 56-882-848 given" => "56-882-848"], ["lot 56-882-848 shipped"];
-    "other-plate" "vehicle_id" ["AAA~999AA", "AA~99~AA", "AA~999~AA", "9999~AAA", "AAA~9999", "AA99AAAA", "AA9999"] Keyword VEHICLE, any, ["plate EYQ-358DE given" => "EYQ-358DE"], ["lot EYQ-358DE shipped"];
+    "nz-ird" "tax_id" ["99~999~999", "999~999~999"] Keyword TAX, is_not_repeated, ["tax id 56-882-848 given" => "56-882-848"], ["lot 56-882-848 shipped"];
+    "other-plate" "vehicle_id" ["AAA~999AA", "AA~99~AA", "AA~999~AA", "9999~AAA", "AAA~9999", "AA99AAAA", "AA9999"] Keyword VEHICLE, is_not_repeated, ["plate EYQ-358DE given" => "EYQ-358DE"], ["lot EYQ-358DE shipped"];
 };
 
 fn nric(text: &[u8]) -> bool {
-    let sum = weighted(text.get(1..).unwrap_or_default(), &[2, 7, 6, 5, 4, 3, 2]);
+    let sum = weighted_sum(text.get(1..).unwrap_or_default(), &[2, 7, 6, 5, 4, 3, 2]);
     let (offset, letters) = match text.first() {
         Some(b'S') => (0, b"JZIHGFEDCBA"),
         Some(b'T') => (4, b"JZIHGFEDCBA"),
@@ -64,7 +67,7 @@ fn nric(text: &[u8]) -> bool {
 }
 
 fn uen(text: &[u8]) -> bool {
-    let place = |weights: &[u32]| weighted(text, weights) as usize % 11;
+    let place = |weights: &[u32]| weighted_sum(text, weights) as usize % 11;
     match text.len() {
         9 => b"XMKECAWLJDB".get(place(&[10, 4, 9, 3, 8, 2, 7, 1])) == text.last(),
         _ => b"ZKCMDNERGWH".get(place(&[10, 8, 6, 4, 9, 7, 5, 3, 1])) == text.last(),
@@ -82,21 +85,22 @@ fn uen_entity(text: &[u8]) -> bool {
 }
 
 fn abn(text: &[u8]) -> bool {
-    let sum = weighted(text, &[10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
-    at(text, 0) > 0 && sum >= 10 && (sum - 10).is_multiple_of(89)
+    let sum = weighted_sum(text, &[10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
+    value_at(text, 0) > 0 && sum >= 10 && (sum - 10).is_multiple_of(89)
 }
 
 fn acn(text: &[u8]) -> bool {
-    let sum = weighted(text, &[8, 7, 6, 5, 4, 3, 2, 1]);
-    (10 - sum % 10) % 10 == at(text, 8) && !same(text)
+    let sum = weighted_sum(text, &[8, 7, 6, 5, 4, 3, 2, 1]);
+    (10 - sum % 10) % 10 == value_at(text, 8) && !all_same(text)
 }
 
 fn tfn(text: &[u8]) -> bool {
-    weighted(text, &[1, 4, 3, 7, 5, 8, 6, 9, 10]).is_multiple_of(11) && !same(text)
+    weighted_sum(text, &[1, 4, 3, 7, 5, 8, 6, 9, 10]).is_multiple_of(11) && !all_same(text)
 }
 
 fn medicare(text: &[u8]) -> bool {
-    (2..=6).contains(&at(text, 0)) && weighted(text, &[1, 3, 7, 9, 1, 3, 7, 9]) % 10 == at(text, 8)
+    (2..=6).contains(&value_at(text, 0))
+        && weighted_sum(text, &[1, 3, 7, 9, 1, 3, 7, 9]) % 10 == value_at(text, 8)
 }
 
 fn pan(text: &[u8]) -> bool {
@@ -104,12 +108,12 @@ fn pan(text: &[u8]) -> bool {
 }
 
 fn aadhaar(text: &[u8]) -> bool {
-    at(text, 0) >= 2 && verhoeff(text) && !text.iter().eq(text.iter().rev())
+    value_at(text, 0) >= 2 && is_verhoeff_valid(text) && !text.iter().eq(text.iter().rev())
 }
 
 fn in_passport(text: &[u8]) -> bool {
     text.first().is_some_and(u8::is_ascii_alphabetic)
-        && at(text, 1) > 0
+        && value_at(text, 1) > 0
         && text.last() != Some(&b'0')
 }
 
@@ -118,19 +122,19 @@ fn in_voter(text: &[u8]) -> bool {
 }
 
 fn gstin(text: &[u8]) -> bool {
-    matches!(number(text, 0, 2), 1..=37) && text.get(13) == Some(&b'Z')
+    matches!(parse_digits(text, 0, 2), 1..=37) && text.get(13) == Some(&b'Z')
 }
 
 fn in_vehicle(text: &[u8]) -> bool {
-    number(text, text.len().saturating_sub(4), text.len()) > 0
+    parse_digits(text, text.len().saturating_sub(4), text.len()) > 0
 }
 
 fn rrn(text: &[u8]) -> bool {
-    let born = is_day(number(text, 2, 4), number(text, 4, 6));
-    let sum = weighted(text, &[2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]);
-    match at(text, 6) {
+    let born = is_day(parse_digits(text, 2, 4), parse_digits(text, 4, 6));
+    let sum = weighted_sum(text, &[2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]);
+    match value_at(text, 6) {
         1..=4 => born,
-        5..=8 => born && (13 - sum % 11) % 10 == at(text, 12),
+        5..=8 => born && (13 - sum % 11) % 10 == value_at(text, 12),
         _ => false,
     }
 }
@@ -140,24 +144,24 @@ fn kr_passport(text: &[u8]) -> bool {
 }
 
 fn brn(text: &[u8]) -> bool {
-    let sum = weighted(text, &[1, 3, 7, 1, 3, 7, 1, 3, 5]) + at(text, 8) * 5 / 10;
-    (10 - sum % 10) % 10 == at(text, 9) && !same(text)
+    let sum = weighted_sum(text, &[1, 3, 7, 1, 3, 7, 1, 3, 5]) + value_at(text, 8) * 5 / 10;
+    (10 - sum % 10) % 10 == value_at(text, 9) && !all_same(text)
 }
 
 fn kr_driver(text: &[u8]) -> bool {
-    matches!(number(text, 0, 2), 11..=28)
+    matches!(parse_digits(text, 0, 2), 11..=28)
 }
 
 fn thai(text: &[u8]) -> bool {
-    let sum = weighted(text, &[13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
-    (1..=8).contains(&at(text, 0)) && (11 - sum % 11) % 10 == at(text, 12)
+    let sum = weighted_sum(text, &[13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
+    (1..=8).contains(&value_at(text, 0)) && (11 - sum % 11) % 10 == value_at(text, 12)
 }
 
 fn resident(text: &[u8]) -> bool {
-    let sum = weighted(text, &[7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]);
-    matches!(number(text, 0, 2), 11..=82)
-        && matches!(number(text, 6, 8), 18..=20)
-        && is_day(number(text, 10, 12), number(text, 12, 14))
+    let sum = weighted_sum(text, &[7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]);
+    matches!(parse_digits(text, 0, 2), 11..=82)
+        && matches!(parse_digits(text, 6, 8), 18..=20)
+        && is_day(parse_digits(text, 10, 12), parse_digits(text, 12, 14))
         && b"10X98765432".get(sum as usize % 11) == text.last()
 }
 
@@ -169,56 +173,60 @@ fn taiwan(text: &[u8]) -> bool {
     let place = text.first().map_or(0, |byte| usize::from(byte.saturating_sub(b'A')));
     let rank = RANKS.get(place).copied().unwrap_or(0);
     let rest = text.get(1..).unwrap_or_default();
-    let sum = rank / 10 + rank % 10 * 9 + weighted(rest, &[8, 7, 6, 5, 4, 3, 2, 1, 1]);
-    matches!(at(text, 1), 1 | 2 | 8 | 9) && sum.is_multiple_of(10)
+    let sum = rank / 10 + rank % 10 * 9 + weighted_sum(rest, &[8, 7, 6, 5, 4, 3, 2, 1, 1]);
+    matches!(value_at(text, 1), 1 | 2 | 8 | 9) && sum.is_multiple_of(10)
 }
 
 fn hong_kong(text: &[u8]) -> bool {
-    let sum = 36 * 9 + weighted(text, &[8, 7, 6, 5, 4, 3, 2]);
+    let sum = 36 * 9 + weighted_sum(text, &[8, 7, 6, 5, 4, 3, 2]);
     let check = match text.last() {
         Some(b'A') => 10,
-        Some(byte) if byte.is_ascii_digit() => value(*byte),
+        Some(byte) if byte.is_ascii_digit() => char_value(*byte),
         _ => return false,
     };
     (sum + check).is_multiple_of(11)
 }
 
 fn my_number(text: &[u8]) -> bool {
-    let sum = weighted(text, &[6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11;
-    at(text, 11) == if sum <= 1 { 0 } else { 11 - sum }
+    let sum = weighted_sum(text, &[6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11;
+    value_at(text, 11) == if sum <= 1 { 0 } else { 11 - sum }
 }
 
 fn mykad(text: &[u8]) -> bool {
-    let state = number(text, 6, 8);
-    is_day(number(text, 2, 4), number(text, 4, 6)) && matches!(state, 1..=16 | 21..=59 | 82)
+    let state = parse_digits(text, 6, 8);
+    is_day(parse_digits(text, 2, 4), parse_digits(text, 4, 6))
+        && matches!(state, 1..=16 | 21..=59 | 82)
 }
 
 fn nik(text: &[u8]) -> bool {
-    let day = number(text, 6, 8);
+    let day = parse_digits(text, 6, 8);
     let day = if day > 40 { day - 40 } else { day };
-    matches!(number(text, 0, 2), 11..=94) && is_day(number(text, 8, 10), day)
+    matches!(parse_digits(text, 0, 2), 11..=94) && is_day(parse_digits(text, 8, 10), day)
 }
 
 fn ph_tin(text: &[u8]) -> bool {
-    at(text, 0) < 6 && !same(text.get(..9).unwrap_or_default())
+    value_at(text, 0) < 6 && !all_same(text.get(..9).unwrap_or_default())
 }
 
 fn iin(text: &[u8]) -> bool {
-    is_day(number(text, 2, 4), number(text, 4, 6)) && (1..=6).contains(&at(text, 6))
+    is_day(parse_digits(text, 2, 4), parse_digits(text, 4, 6))
+        && (1..=6).contains(&value_at(text, 6))
 }
 
 fn emirates(text: &[u8]) -> bool {
-    text.starts_with(b"784") && matches!(number(text, 3, 7), 1900..=2099)
+    text.starts_with(b"784") && matches!(parse_digits(text, 3, 7), 1900..=2099)
 }
 
 fn nin(text: &[u8]) -> bool {
-    at(text, 0) > 0 && !same(text)
+    value_at(text, 0) > 0 && !all_same(text)
 }
 
 fn south_africa(text: &[u8]) -> bool {
-    is_day(number(text, 2, 4), number(text, 4, 6)) && at(text, 10) <= 2 && luhn(text)
+    is_day(parse_digits(text, 2, 4), parse_digits(text, 4, 6))
+        && value_at(text, 10) <= 2
+        && is_luhn_valid(text)
 }
 
 fn za_company(text: &[u8]) -> bool {
-    matches!(number(text, 0, 4), 1900..=2099)
+    matches!(parse_digits(text, 0, 4), 1900..=2099)
 }

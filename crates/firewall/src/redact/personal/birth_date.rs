@@ -1,33 +1,36 @@
-//! Dates of birth: a date right after a word for it.
+//! Dates of birth: a date right after a word for birth.
 
 use std::ops::Range;
 
-use super::checksum::{is_day, number};
-use super::cluster::{Cluster, before};
-use super::context::{Words, topic};
+use super::candidate::{Candidate, byte_before};
+use super::checksum::{is_day, parse_digits};
+use super::context::{CandidateContext, topic};
 
-/// The date of birth that groups of digits are.
-pub(super) fn date(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>> {
-    let digits = cluster.compact();
-    let (first, second) = match *cluster.sizes() {
+/// The date of birth that a candidate is, if any.
+pub(super) fn birth_date(
+    context: &CandidateContext<'_>,
+    candidate: &Candidate,
+) -> Option<Range<usize>> {
+    let digits = candidate.chars();
+    let (first, second) = match *candidate.group_sizes() {
         [4, 1 | 2, 1 | 2] if matches!(digits, [b'1', b'9', ..] | [b'2', b'0', ..]) => (4, 0),
         [1 | 2, 1 | 2, 2 | 4] => (0, 0),
         _ => return None,
     };
     let opened = matches!(
-        before(words.bytes, cluster.start),
+        byte_before(context.bytes, candidate.start),
         b' ' | b'"' | b'\'' | b':' | b'=' | b'(' | b'\t' | b'>'
     );
-    if cluster.letters != 0 || !cluster.simple || !opened {
+    if candidate.letter_mask != 0 || !candidate.has_single_separators || !opened {
         return None;
     }
-    let sizes: Vec<usize> = cluster.sizes().iter().map(|size| usize::from(*size)).collect();
+    let sizes: Vec<usize> = candidate.group_sizes().iter().map(|size| usize::from(*size)).collect();
     let [a, b, c] = *sizes.as_slice() else { return None };
     let (left, right) = match first {
-        4 => (number(digits, a, a + b), number(digits, a + b, a + b + c)),
-        _ => (number(digits, second, a), number(digits, a, a + b)),
+        4 => (parse_digits(digits, a, a + b), parse_digits(digits, a + b, a + b + c)),
+        _ => (parse_digits(digits, second, a), parse_digits(digits, a, a + b)),
     };
     let exists = is_day(left, right) || first == 0 && is_day(right, left);
-    let born = exists && words.get().last & words.get().label & topic::BIRTH != 0;
-    born.then_some(cluster.start..cluster.end)
+    let born = exists && context.get().last_label & context.get().label & topic::BIRTH != 0;
+    born.then_some(candidate.start..candidate.end)
 }

@@ -2,99 +2,102 @@
 
 use std::ops::Range;
 
-use super::checksum::luhn;
-use super::cluster::{Token, before, byte};
+use super::candidate::{Token, byte_at, byte_before};
+use super::checksum::is_luhn_valid;
 use super::test_cards;
 
 /// The most digits of a card number.
-const MOST: usize = 19;
+const MAX_DIGITS: usize = 19;
 
 /// A card number.
 pub(super) struct Card {
     pub(super) range: Range<usize>,
-    /// Its form alone says little.
-    pub(super) weak: bool,
-    /// Thirteen digits, as article numbers and times in milliseconds have: a word must name it.
-    pub(super) short: bool,
-    /// It is published for tests, and nobody's.
-    pub(super) published: bool,
-    /// Another card follows after a blank. What begins in this one and ends in that one is none.
+    /// Its form alone is weak evidence.
+    pub(super) has_weak_form: bool,
+    /// It has thirteen digits, like article numbers and timestamps in milliseconds, so a word must
+    /// name it.
+    pub(super) needs_keyword: bool,
+    /// It is a published test number, which belongs to nobody.
+    pub(super) is_test_card: bool,
+    /// Another card follows after a blank, so nothing that spans both is a card.
     pub(super) followed_by_card: bool,
 }
 
-/// The longest card number that starts with this token, if that is one of digits.
-pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
-    if !token.digits {
+/// The longest card number that begins with this token.
+pub(super) fn card_at(bytes: &[u8], token: Token) -> Option<Card> {
+    if !token.is_numeric {
         return None;
     }
     let first = token.end - token.start;
-    let left = before(bytes, token.start);
-    let after_point = left == b'.' && before(bytes, token.start - 1).is_ascii_digit();
+    let left = byte_before(bytes, token.start);
+    let after_point = left == b'.' && byte_before(bytes, token.start - 1).is_ascii_digit();
     let inside =
-        matches!(left, b'/' | b'-') && before(bytes, token.start - 1).is_ascii_alphanumeric();
-    if !(4..=MOST).contains(&first) || inside && first < 14 || left == b'_' || after_point {
+        matches!(left, b'/' | b'-') && byte_before(bytes, token.start - 1).is_ascii_alphanumeric();
+    if !(4..=MAX_DIGITS).contains(&first) || inside && first < 14 || left == b'_' || after_point {
         return None;
     }
     if first < 12
-        && !byte(bytes, token.end + 1).is_ascii_digit()
-        && byte(bytes, token.end + 1) != b' '
+        && !byte_at(bytes, token.end + 1).is_ascii_digit()
+        && byte_at(bytes, token.end + 1) != b' '
     {
         return None;
     }
-    let mut digits = [0_u8; MOST];
+    let mut digits = [0_u8; MAX_DIGITS];
     let mut count = 0;
     let mut at = token.start;
-    let mut sign = Sign::default();
+    let mut sign = GroupSeparators::default();
     let mut groups = 0;
     let mut found = None;
     loop {
         let group = at;
-        while byte(bytes, at).is_ascii_digit() {
+        while byte_at(bytes, at).is_ascii_digit() {
             if let Some(slot) = digits.get_mut(count) {
-                *slot = byte(bytes, at);
+                *slot = byte_at(bytes, at);
             }
             count += 1;
             at += 1;
         }
         groups += 1;
-        if count > MOST || at - group < 2 {
+        if count > MAX_DIGITS || at - group < 2 {
             break;
         }
         let number = digits.get(..count).unwrap_or_default();
-        let layout = sign.is_one() && layout(first, groups) || (count, groups, first) == (16, 4, 4);
-        if ends(bytes, at, sign.last) && layout && is_card(number) {
-            let weak =
+        let layout = sign.is_uniform() && has_card_layout(first, groups)
+            || (count, groups, first) == (16, 4, 4);
+        if may_end(bytes, at, sign.last) && layout && is_valid_card(number) {
+            let has_weak_form =
                 sign.last == 0 && (!matches!(count, 14 | 16) || number.first() == Some(&b'1'));
-            let published = test_cards::is_published(number);
-            let short = sign.last == 0 && count == 13;
+            let is_test_card = test_cards::is_published(number);
+            let needs_keyword = sign.last == 0 && count == 13;
             let followed_by_card = sign.last == b' ' && is_next_card(bytes, at + 1);
             let range = token.start..at;
-            found = Some(Card { range, weak, short, published, followed_by_card });
+            found =
+                Some(Card { range, has_weak_form, needs_keyword, is_test_card, followed_by_card });
         }
-        let Some(next) = joined(bytes, at, &mut sign) else { break };
+        let Some(next) = next_group(bytes, at, &mut sign) else { break };
         at = next;
     }
     found
 }
 
-/// What stands between the groups.
+/// The separators between the groups.
 #[derive(Default)]
-struct Sign {
-    /// 0 before the first.
+struct GroupSeparators {
+    /// The last separator; 0 before the first one.
     last: u8,
-    /// A blank in one place and a hyphen in another: only four groups of four are a card then.
+    /// Both blanks and hyphens occur: only four groups of four can then be a card.
     mixed: bool,
 }
 
-impl Sign {
-    fn is_one(&self) -> bool {
+impl GroupSeparators {
+    fn is_uniform(&self) -> bool {
         !self.mixed
     }
 }
 
-/// The start of the next group after the same sign as before, or a blank for a hyphen.
-fn joined(bytes: &[u8], end: usize, sign: &mut Sign) -> Option<usize> {
-    let here = byte(bytes, end);
+/// The start of the next group, after the same separator as before or a blank instead of a hyphen.
+fn next_group(bytes: &[u8], end: usize, sign: &mut GroupSeparators) -> Option<usize> {
+    let here = byte_at(bytes, end);
     let either = |sign: u8| matches!(sign, b' ' | b'-');
     let other = sign.last != 0 && sign.last != here;
     if !matches!(here, b' ' | b'-' | b'.' | b'/' | b'_')
@@ -104,56 +107,57 @@ fn joined(bytes: &[u8], end: usize, sign: &mut Sign) -> Option<usize> {
     }
     sign.mixed |= other;
     sign.last = here;
-    let doubled = here == b' ' && byte(bytes, end + 1) == b' ';
+    let doubled = here == b' ' && byte_at(bytes, end + 1) == b' ';
     let next = if doubled { end + 2 } else { end + 1 };
-    byte(bytes, next).is_ascii_digit().then_some(next)
+    byte_at(bytes, next).is_ascii_digit().then_some(next)
 }
 
-/// True when the number may end here.
-fn ends(bytes: &[u8], at: usize, sign: u8) -> bool {
-    let next = byte(bytes, at);
-    let goes_on = byte(bytes, at + 1).is_ascii_alphanumeric();
+/// True if the number may end here.
+fn may_end(bytes: &[u8], at: usize, sign: u8) -> bool {
+    let next = byte_at(bytes, at);
+    let goes_on = byte_at(bytes, at + 1).is_ascii_alphanumeric();
     match next {
         b'_' => false,
-        // A card in a table of floats ends in `.0`.
-        b'.' => !byte(bytes, at + 1).is_ascii_digit() || is_nought(bytes, at + 1),
+        // A card number in a table of floats ends in `.0`.
+        b'.' => !byte_at(bytes, at + 1).is_ascii_digit() || is_zero_decimal(bytes, at + 1),
         b'-' => !(goes_on && (sign == b'-' || sign == 0)),
-        // Five groups of four are no card, whatever the sum of the first four; eight may be two.
+        // Five groups of four are not a card, whatever the sum of the first four; eight groups may
+        // be two cards.
         b' ' if sign == b' ' => !is_group_of_four(bytes, at + 1) || is_next_card(bytes, at + 1),
         _ => !next.is_ascii_alphanumeric(),
     }
 }
 
 fn is_group_of_four(bytes: &[u8], at: usize) -> bool {
-    (at..at + 4).all(|at| byte(bytes, at).is_ascii_digit())
-        && !byte(bytes, at + 4).is_ascii_alphanumeric()
-        && byte(bytes, at + 4) != b'/'
+    (at..at + 4).all(|at| byte_at(bytes, at).is_ascii_digit())
+        && !byte_at(bytes, at + 4).is_ascii_alphanumeric()
+        && byte_at(bytes, at + 4) != b'/'
 }
 
-/// True for four groups of four with blanks between them that are a card.
+/// True for four groups of four, separated by blanks, that are a card.
 fn is_next_card(bytes: &[u8], at: usize) -> bool {
     let mut digits = [0_u8; 16];
     for (place, digit) in digits.iter_mut().enumerate() {
-        *digit = byte(bytes, at + place + place / 4);
+        *digit = byte_at(bytes, at + place + place / 4);
     }
-    let blanks = [4, 9, 14].iter().all(|place| byte(bytes, at + place) == b' ');
-    blanks && digits.iter().all(u8::is_ascii_digit) && is_card(&digits)
+    let blanks = [4, 9, 14].iter().all(|place| byte_at(bytes, at + place) == b' ');
+    blanks && digits.iter().all(u8::is_ascii_digit) && is_valid_card(&digits)
 }
 
-/// True for a nought that is no part of a longer number.
-fn is_nought(bytes: &[u8], at: usize) -> bool {
-    let next = byte(bytes, at + 1);
-    let longer = next == b'.' && byte(bytes, at + 2).is_ascii_digit();
-    byte(bytes, at) == b'0' && !next.is_ascii_alphanumeric() && !longer
+/// True for a zero that is not part of a longer number.
+fn is_zero_decimal(bytes: &[u8], at: usize) -> bool {
+    let next = byte_at(bytes, at + 1);
+    let longer = next == b'.' && byte_at(bytes, at + 2).is_ascii_digit();
+    byte_at(bytes, at) == b'0' && !next.is_ascii_alphanumeric() && !longer
 }
 
-/// True for one group, or three and more of which the first has four digits.
-fn layout(first: usize, groups: usize) -> bool {
+/// True for one group, or for at least three of which the first has four digits.
+fn has_card_layout(first: usize, groups: usize) -> bool {
     groups == 1 || groups > 2 && first == 4
 }
 
-/// A brand with one of its lengths, and the sum.
-pub(super) fn is_card(digits: &[u8]) -> bool {
+/// A brand, one of its lengths, and the Luhn sum.
+pub(super) fn is_valid_card(digits: &[u8]) -> bool {
     let head = |n: usize| {
         let zero = |sum: u32, digit: &u8| sum * 10 + u32::from(digit.wrapping_sub(b'0'));
         digits.get(..n).unwrap_or_default().iter().fold(0, zero)
@@ -179,7 +183,7 @@ pub(super) fn is_card(digits: &[u8]) -> bool {
         6 => four == 604 && length >= 12,
         _ => false,
     };
-    brand && luhn(digits)
+    brand && is_luhn_valid(digits)
 }
 
 #[cfg(test)]
@@ -215,19 +219,24 @@ mod tests {
             ("1 4539 1488 0343 6468", b' ', false),
             ("1 4539-1488-0343-6467", b' ', false),
         ] {
-            assert_eq!(ends(text.as_bytes(), 1, sign), is_end, "{text} after {}", char::from(sign));
+            assert_eq!(
+                may_end(text.as_bytes(), 1, sign),
+                is_end,
+                "{text} after {}",
+                char::from(sign)
+            );
         }
     }
 
     #[test]
     fn groups_are_joined_by_one_sign_or_by_blanks_and_hyphens() {
         let signs = |text: &str| {
-            let (mut sign, mut is_one) = (Sign::default(), true);
+            let (mut sign, mut is_one) = (GroupSeparators::default(), true);
             let (mut at, mut places) = (1, Vec::new());
-            while let Some(next) = joined(text.as_bytes(), at, &mut sign) {
+            while let Some(next) = next_group(text.as_bytes(), at, &mut sign) {
                 places.push(next);
                 at = next + 1;
-                is_one = sign.is_one();
+                is_one = sign.is_uniform();
             }
             (places, is_one)
         };
@@ -249,7 +258,7 @@ mod tests {
         for (first, groups, is_one) in
             [(4, 3, true), (4, 4, true), (4, 2, false), (3, 3, false), (9, 1, true), (4, 1, true)]
         {
-            assert_eq!(layout(first, groups), is_one, "{first} {groups}");
+            assert_eq!(has_card_layout(first, groups), is_one, "{first} {groups}");
         }
     }
 }

@@ -1,32 +1,33 @@
-//! The words around a candidate.
+//! The words around a candidate, and the topics they indicate.
 
 use std::cell::{Cell, RefCell};
 
-use super::cluster::byte;
-use super::gap::{adjoins, is_above, is_after, is_of_one_field};
-use super::mentions::{Mention, Mentions};
-use crate::redact::column::Headings;
+use super::candidate::byte_at;
+use super::mentions::{Mention, MentionReader};
+use super::word_gap::{is_adjacent, is_in_same_field, is_on_line_above, names_from_behind};
+use crate::redact::column_headings::Headings;
 
-/// How far before a candidate a word counts, in bytes.
-const WIDE: usize = 56;
-/// How far before a candidate a word is its label, in bytes.
-const NEAR: usize = 32;
+/// How far before a candidate a word counts at all, in bytes.
+const WIDE_BYTES: usize = 56;
+/// How far before a candidate a word can be its label, in bytes.
+const LABEL_BYTES: usize = 32;
 /// How far after a candidate a word counts, in bytes.
-const AFTER: usize = 28;
+const AFTER_BYTES: usize = 28;
 
-/// Subjects that words speak of, as bits.
+/// Topics of words, as bits.
 pub(super) mod topic {
     macro_rules! topics {
         ($($name:ident = $bit:literal,)*) => {
             $(pub(in crate::redact::personal) const $name: u64 = 1 << $bit;)*
         };
     }
-    /// Subjects with numbers of their own, which are no phone numbers.
-    pub(in crate::redact::personal) const OWNED: u64 =
+    /// Topics whose numbers are not phone numbers.
+    pub(in crate::redact::personal) const NUMBERED_TOPICS: u64 =
         OTHER | CARD | SSN | TAX | PASSPORT | DRIVER | BANK | ROUTING | PERSON | HEALTH | DEVICE;
 
-    /// Subjects whose short words may be parts of longer names.
-    pub(in crate::redact::personal) const SHORT: u64 = PHONE | IP | SSN | MAC | OTHER | VERSION;
+    /// Topics whose short words may be part of longer names.
+    pub(in crate::redact::personal) const SHORT_WORD_TOPICS: u64 =
+        PHONE | IP | SSN | MAC | OTHER | VERSION;
 
     topics! {
         PHONE = 0, OTHER = 1, VERSION = 2, IP = 3, CARD = 4, SSN = 5, TAX = 6, PASSPORT = 7,
@@ -37,8 +38,8 @@ pub(super) mod topic {
 }
 use topic::*;
 
-/// Words by subject, with bars between. A star at the end takes any ending.
-pub(super) const WORDS: &[(u64, &str)] = &[
+/// Words by topic, separated by bars. A trailing star accepts any ending.
+pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
     (
         PHONE,
         "phone*|telephone*|telefon*|téléphone|teléfono|mobile*|móvil|cell|cellphone|\
@@ -202,57 +203,57 @@ pub(super) const WORDS: &[(u64, &str)] = &[
     (DEVICE, "imei*|meid|device*|handset|sim|iccid|imsi"),
 ];
 
-/// What the words around a candidate speak of.
+/// The topics of the words around a candidate.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Context {
-    /// Subjects of words anywhere around.
-    pub(super) wide: u64,
-    /// Subjects of words right before.
-    pub(super) near: u64,
-    /// Subjects of words right after.
-    pub(super) after: u64,
-    /// Subjects of words right before, in the same field, or a few bytes after.
+pub(super) struct TopicContext {
+    /// Topics of all words around.
+    pub(super) anywhere: u64,
+    /// Topics of words right before.
+    pub(super) right_before: u64,
+    /// Topics of words right after.
+    pub(super) right_after: u64,
+    /// Topics of words right before in the same field, or a few bytes after.
     pub(super) label: u64,
-    /// Of the labels before, the subjects of the last word.
-    pub(super) last: u64,
-    /// No other word stands between the last word before and the candidate.
-    pub(super) adjoins: bool,
+    /// Topics of the last word before.
+    pub(super) last_label: u64,
+    /// No other word is between the last word before and the candidate.
+    pub(super) is_adjacent: bool,
 }
 
-impl Context {
-    /// Reads the words around a stretch.
-    pub(super) fn around(near: &ContextReader<'_>, start: usize, end: usize) -> Self {
-        let bytes = near.bytes;
+impl TopicContext {
+    /// Reads the words around a range.
+    pub(super) fn around(reader: &ContextReader<'_>, start: usize, end: usize) -> Self {
+        let bytes = reader.bytes;
         let mut context = Self::default();
-        let mut mentions = near.mentions.borrow_mut();
-        let floor = start.saturating_sub(WIDE);
+        let mut mentions = reader.mentions.borrow_mut();
+        let floor = start.saturating_sub(WIDE_BYTES);
         let mut last = 0;
-        mentions.each(bytes, floor, start, |Mention { start: from, end: to, topics }| {
-            if !is_of_one_field(bytes, from..to, start) {
+        mentions.for_each(bytes, floor, start, |Mention { start: from, end: to, topics }| {
+            if !is_in_same_field(bytes, from..to, start) {
                 return;
             }
-            context.wide |= topics;
+            context.anywhere |= topics;
             let gap = bytes.get(to..start).unwrap_or_default();
-            if gap.len() <= NEAR && (!gap.contains(&b'\n') || is_above(gap)) {
-                context.near |= topics;
+            if gap.len() <= LABEL_BYTES && (!gap.contains(&b'\n') || is_on_line_above(gap)) {
+                context.right_before |= topics;
                 if !gap.iter().any(|byte| b",;{}|".contains(byte)) {
                     context.label |= topics;
                 }
             }
             if to > last {
                 last = to;
-                context.last = 0;
-                context.adjoins = adjoins(gap);
+                context.last_label = 0;
+                context.is_adjacent = is_adjacent(gap);
             }
             if to == last {
-                context.last |= topics;
+                context.last_label |= topics;
             }
         });
-        let ceiling = end.saturating_add(AFTER).min(bytes.len());
-        mentions.each(bytes, end, ceiling, |Mention { start: from, end: to, topics }| {
-            context.wide |= topics;
-            if is_after(bytes, end..from, to) {
-                context.after |= topics;
+        let ceiling = end.saturating_add(AFTER_BYTES).min(bytes.len());
+        mentions.for_each(bytes, end, ceiling, |Mention { start: from, end: to, topics }| {
+            context.anywhere |= topics;
+            if names_from_behind(bytes, end..from, to) {
+                context.right_after |= topics;
             }
             if from - end <= 16 {
                 context.label |= topics;
@@ -261,17 +262,17 @@ impl Context {
         context
     }
 
-    /// True when a word of these subjects is the label of the candidate.
-    pub(super) fn speaks(&self, topics: u64) -> bool {
+    /// True if a word of one of these topics labels the candidate.
+    pub(super) fn has_label(&self, topics: u64) -> bool {
         self.label & topics != 0
     }
 }
 
-/// A text with what was read around its candidates so far.
+/// A text with caches for what was read around its candidates.
 #[derive(Debug)]
 pub(super) struct ContextReader<'t> {
     pub(super) bytes: &'t [u8],
-    mentions: RefCell<Mentions>,
+    mentions: RefCell<MentionReader>,
     headings: RefCell<Headings>,
 }
 
@@ -281,47 +282,48 @@ impl<'t> ContextReader<'t> {
     }
 }
 
-/// The words around a candidate, looked up when first asked for, and once.
-pub(super) struct Words<'s> {
+/// The words around one candidate, read on first use.
+pub(super) struct CandidateContext<'s> {
     pub(super) bytes: &'s [u8],
-    near: &'s ContextReader<'s>,
+    reader: &'s ContextReader<'s>,
     start: usize,
     end: usize,
-    context: Cell<Option<Context>>,
+    context: Cell<Option<TopicContext>>,
 }
 
-impl<'s> Words<'s> {
-    pub(super) fn new(near: &'s ContextReader<'s>, start: usize, end: usize) -> Self {
-        Self { bytes: near.bytes, near, start, end, context: Cell::new(None) }
+impl<'s> CandidateContext<'s> {
+    pub(super) fn new(reader: &'s ContextReader<'s>, start: usize, end: usize) -> Self {
+        Self { bytes: reader.bytes, reader, start, end, context: Cell::new(None) }
     }
 
-    pub(super) fn get(&self) -> Context {
+    pub(super) fn get(&self) -> TopicContext {
         let context = self.context.get();
-        let context = context.unwrap_or_else(|| Context::around(self.near, self.start, self.end));
+        let context =
+            context.unwrap_or_else(|| TopicContext::around(self.reader, self.start, self.end));
         self.context.set(Some(context));
         context
     }
 
-    /// Whether the candidate is a cell of a table in a column with such a heading.
-    pub(super) fn is_under(&self, names: impl Fn(&[u8]) -> bool) -> bool {
-        self.near.headings.borrow_mut().name(self.bytes, &(self.start..self.end), names)
+    /// True if the candidate is a table cell in a column with such a heading.
+    pub(super) fn is_under_heading(&self, names: impl Fn(&[u8]) -> bool) -> bool {
+        self.reader.headings.borrow_mut().has_heading(self.bytes, &(self.start..self.end), names)
     }
 
-    /// A word goes on after the candidate, `447 712 GB`, as the unit of a count does.
+    /// A word follows the candidate, as the unit of a count does: `447 712 GB`.
     pub(super) fn is_followed_by_word(&self) -> bool {
-        let next = byte(self.bytes, self.end + 1);
-        byte(self.bytes, self.end) == b' ' && (next.is_ascii_alphabetic() || !next.is_ascii())
+        let next = byte_at(self.bytes, self.end + 1);
+        byte_at(self.bytes, self.end) == b' ' && (next.is_ascii_alphabetic() || !next.is_ascii())
     }
 
-    /// The word right before names an order, an invoice and the like: `nota fiscal`, `lot no.`
-    pub(super) fn is_called_an_order(&self) -> bool {
+    /// The word right before names an order, an invoice or the like: `nota fiscal`, `lot no.`
+    pub(super) fn is_labelled_as_order(&self) -> bool {
         let context = self.get();
-        context.adjoins && context.last & context.near & topic::ORDER != 0
+        context.is_adjacent && context.last_label & context.right_before & topic::ORDER != 0
     }
 
-    /// The label right before names an order, a parcel and the like.
-    pub(super) fn deny(&self) -> bool {
+    /// The label right before names something other than personal data.
+    pub(super) fn is_labelled_as_other(&self) -> bool {
         let context = self.get();
-        context.last & context.near & topic::OTHER != 0
+        context.last_label & context.right_before & topic::OTHER != 0
     }
 }

@@ -1,22 +1,22 @@
-//! One row of the tables of document and register numbers.
+//! A rule for one kind of document or register number.
 
 use super::ScanRule;
 
-/// What it takes, besides shape and check, to call a candidate a value. A word of its subject
-/// around is always enough.
+/// The evidence that is required besides shape and check. A word of the topic near the candidate is
+/// always sufficient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// Nothing more; letters must be in upper case.
+    /// None; but letters must be in upper case.
     Always,
-    /// All its separators.
+    /// All separators are present.
     Separated,
-    /// All its separators, or nothing else in the text.
+    /// All separators are present, or the text contains nothing else.
     SeparatedOrAlone,
-    /// Nothing else in the text.
+    /// The text contains nothing else.
     Alone,
-    /// All its separators, and nothing else in the text.
+    /// All separators are present, and the text contains nothing else.
     SeparatedAndAlone,
-    /// The word.
+    /// A word of the topic.
     Keyword,
 }
 
@@ -24,16 +24,16 @@ pub(super) enum Evidence {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DocumentRule {
     pub(super) rule: ScanRule,
-    /// `9` a digit, `A` a letter, `*` either, `~` a place where a separator may stand,
-    /// `-` one where only a hyphen may.
+    /// Shapes: `9` is a digit, `A` a letter, `*` either, `~` a position where a separator may be,
+    /// `-` one where only a hyphen may be.
     pub(super) shapes: &'static [&'static str],
     pub(super) evidence: Evidence,
     pub(super) topics: u64,
-    /// Looks at the letters and digits alone, letters in upper case.
+    /// Checks the letters and digits, letters in upper case.
     pub(super) check: fn(&[u8]) -> bool,
 }
 
-/// Writes rows of a table.
+/// Writes rules as table rows.
 macro_rules! rows {
     ($($id:literal $kind:literal [$($shape:literal),+] $evidence:ident $topics:expr, $check:expr,
         [$($text:literal => $value:literal),+], [$($keep:literal),+];)+) => {

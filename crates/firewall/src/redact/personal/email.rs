@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::cluster::{before, byte};
+use super::candidate::{byte_at, byte_before};
 use super::{ScanWindow, reserved, userinfo};
-use crate::redact::validate::words;
+use crate::redact::validators::words;
 
-/// The longest part before the `@` that is looked at, in bytes.
-const LOCAL: usize = 200;
+/// The longest local part that is read, in bytes.
+const MAX_LOCAL_BYTES: usize = 200;
 /// The longest domain, in bytes.
-const DOMAIN: usize = 253;
-/// Endings of file and unit names that stand after an `@` where no domain does.
-const FILES: &[&str] = words![
+const MAX_DOMAIN_BYTES: usize = 253;
+/// Endings of file and unit names that follow an `@` which is not an address.
+const FILE_EXTENSIONS: &[&str] = words![
     "png" "jpg" "jpeg" "gif" "svg" "webp" "ico" "css" "js" "mjs" "json" "html" "txt" "xml"
     "yaml" "yml" "toml" "jar" "tgz" "gz" "whl" "pdf" "service" "socket" "target" "timer" "mount"
     "device" "conf" "lock" "log" "slice" "scope" "path" "swap" "automount" "avif" "bmp" "heic"
@@ -19,24 +19,24 @@ const FILES: &[&str] = words![
 ];
 
 /// The address around an `@`.
-pub(super) fn address(window: &ScanWindow<'_>, at: usize) -> Option<Range<usize>> {
+pub(super) fn email_at(window: &ScanWindow<'_>, at: usize) -> Option<Range<usize>> {
     let bytes = window.bytes();
-    let start = local(bytes, at)?;
-    let end = domain(bytes, at + 1)?;
+    let start = local_part_start(bytes, at)?;
+    let end = domain_end(bytes, at + 1)?;
     let domain = bytes.get(at + 1..end)?;
-    // Behind the password of a URL stands a host, which with the password would make an address.
-    let name = back_over(bytes, at, |byte| in_local(byte) && byte != b'/').max(start);
-    if window.covered.holds(&(name..at)) {
+    // The host after the password of a URL would look like an address together with the password.
+    let name = run_start(bytes, at, |byte| is_local_byte(byte) && byte != b'/').max(start);
+    if window.covered.covers(&(name..at)) {
         return None;
     }
-    let is_none = reserved::is_example(domain.rsplit(|byte| *byte == b'.'))
+    let is_none = reserved::is_example_domain(domain.rsplit(|byte| *byte == b'.'))
         || is_version(domain)
         || is_scaled_image(bytes, at + 1..end)
         || userinfo::is_account(bytes, at, end);
     (!is_none).then_some(start..end)
 }
 
-/// True for `1.2.3-rc.next` after the name of a package: no domain has three such labels.
+/// True for `1.2.3-rc.next` after a package name: no domain has three such labels.
 fn is_version(domain: &[u8]) -> bool {
     let domain = domain.strip_prefix(b"v").unwrap_or(domain);
     let mut labels = domain.split(|byte| *byte == b'.');
@@ -46,36 +46,36 @@ fn is_version(domain: &[u8]) -> bool {
     !major.is_empty() && major.iter().all(u8::is_ascii_digit) && starts(next()) && starts(next())
 }
 
-/// True for `3x.min` before `.png`: the name of an image goes on with how far it is enlarged.
+/// True for `3x.min` before `.png`: a scale factor in the name of an image.
 fn is_scaled_image(bytes: &[u8], domain: Range<usize>) -> bool {
-    let scaled = byte(bytes, domain.start).is_ascii_digit()
+    let scaled = byte_at(bytes, domain.start).is_ascii_digit()
         && matches!(bytes.get(domain.start + 1..domain.start + 3), Some(b"x." | b"x-"));
     let ending = bytes.get(domain.end + 1..).unwrap_or_default();
     let length = ending.iter().take(8).take_while(|byte| byte.is_ascii_alphabetic()).count();
     let is_file = ending.get(..length).is_some_and(is_file_ending);
-    scaled && byte(bytes, domain.end) == b'.' && is_file
+    scaled && byte_at(bytes, domain.end) == b'.' && is_file
 }
 
 fn is_file_ending(name: &[u8]) -> bool {
-    FILES.iter().any(|ending| ending.as_bytes().eq_ignore_ascii_case(name))
+    FILE_EXTENSIONS.iter().any(|ending| ending.as_bytes().eq_ignore_ascii_case(name))
 }
 
-/// The start of the part before the `@`.
-fn local(bytes: &[u8], at: usize) -> Option<usize> {
-    let floor = at.saturating_sub(LOCAL);
+/// The start of the local part before the `@`.
+fn local_part_start(bytes: &[u8], at: usize) -> Option<usize> {
+    let floor = at.saturating_sub(MAX_LOCAL_BYTES);
     let mut start = at;
-    while start > floor && in_local(before(bytes, start)) {
+    while start > floor && is_local_byte(byte_before(bytes, start)) {
         start -= 1;
     }
-    // Signs that open something else are not the start of a name.
-    while start < at && !starts_local(byte(bytes, start)) {
+    // Skip characters that cannot begin a local part.
+    while start < at && !starts_local(byte_at(bytes, start)) {
         start += 1;
     }
-    let last = before(bytes, at);
+    let last = byte_before(bytes, at);
     (start < at && last != b'.').then_some(start)
 }
 
-fn in_local(byte: u8) -> bool {
+fn is_local_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80 || b"!#$%&'*+-/?^_`{|}~.".contains(&byte)
 }
 
@@ -83,23 +83,23 @@ fn starts_local(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80 || byte == b'_' || byte == b'+'
 }
 
-/// The end of a domain that starts here: labels with points between them, the last of letters.
-fn domain(bytes: &[u8], start: usize) -> Option<usize> {
-    let ceiling = start.saturating_add(DOMAIN);
+/// The end of a domain that begins here: labels separated by points, the last one of letters.
+fn domain_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let ceiling = start.saturating_add(MAX_DOMAIN_BYTES);
     let mut found = None;
     let mut at = start;
     loop {
         let label = at;
-        while at < ceiling && in_label(byte(bytes, at)) && at < bytes.len() {
+        while at < ceiling && is_label_byte(byte_at(bytes, at)) && at < bytes.len() {
             at += 1;
         }
-        if at == label || byte(bytes, label) == b'-' {
+        if at == label || byte_at(bytes, label) == b'-' {
             break;
         }
         if label > start {
-            found = top_level(bytes, label, at).or(found);
+            found = top_level_end(bytes, label, at).or(found);
         }
-        if byte(bytes, at) != b'.' || at >= ceiling {
+        if byte_at(bytes, at) != b'.' || at >= ceiling {
             break;
         }
         at += 1;
@@ -107,12 +107,12 @@ fn domain(bytes: &[u8], start: usize) -> Option<usize> {
     found
 }
 
-fn in_label(byte: u8) -> bool {
+fn is_label_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-' || byte >= 0x80
 }
 
-/// The end of a top level name at the start of a label.
-fn top_level(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
+/// The end of a top-level domain at the start of a label.
+fn top_level_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let label = bytes.get(start..end)?;
     if label.get(..4).is_some_and(|head| head.eq_ignore_ascii_case(b"xn--")) {
         return Some(end);
@@ -127,39 +127,40 @@ fn top_level(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     ((2..=24).contains(&letters) && ends && !is_file_ending(name)).then_some(start + letters)
 }
 
-/// The address written around signs in brackets, of which one opens here: `a[.]b at c[.]d`,
-/// `a (at) b.c`, `a[at]b[dot]c`.
-pub(super) fn bracketed(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+/// An address obfuscated with bracketed signs, one of which opens here: `a[.]b at c[.]d`, `a (at)
+/// b.c`, `a[at]b[dot]c`.
+pub(super) fn bracketed_email(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let sign = bracketed_sign(bytes, at)?;
     let (at_start, at_end) = if sign.is_point {
-        let label = back_over(bytes, at, in_label);
+        let label = run_start(bytes, at, is_label_byte);
         at_sign_before(bytes, label)?
     } else {
-        let blank = usize::from(before(bytes, at) == b' ');
-        let after = usize::from(byte(bytes, sign.end) == b' ');
+        let blank = usize::from(byte_before(bytes, at) == b' ');
+        let after = usize::from(byte_at(bytes, sign.end) == b' ');
         (at.saturating_sub(blank), sign.end + after)
     };
     let start = local_with_signs(bytes, at_start)?;
-    // `seen at evil[.]example` is no address, `jane.roe at …` is one.
-    let plain = byte(bytes, at_start) == b' ' && byte(bytes, at_start + 1).is_ascii_alphabetic();
+    // `seen at evil[.]example` is not an address, `jane.roe at …` is one.
+    let plain =
+        byte_at(bytes, at_start) == b' ' && byte_at(bytes, at_start + 1).is_ascii_alphabetic();
     let name = bytes.get(start..at_start)?;
     if plain && name.iter().all(u8::is_ascii_alphabetic) {
         return None;
     }
     let domain = domain_with_signs(bytes, at_end)?;
     let mut labels = domain.labels.iter().rev().filter_map(|label| bytes.get(label.clone()));
-    (!reserved::is_example(&mut labels)).then_some(start..domain.end)
+    (!reserved::is_example_domain(&mut labels)).then_some(start..domain.end)
 }
 
-/// A sign in brackets: a point, or the `@`.
-struct Sign {
+/// A bracketed point or `@`.
+struct BracketedSign {
     end: usize,
     is_point: bool,
 }
 
-/// `[.]`, `(dot)`, `[at]` and the like, opening at a place.
-fn bracketed_sign(bytes: &[u8], at: usize) -> Option<Sign> {
-    let close = match byte(bytes, at) {
+/// The bracketed sign that opens here: `[.]`, `(dot)`, `[at]` and the like.
+fn bracketed_sign(bytes: &[u8], at: usize) -> Option<BracketedSign> {
+    let close = match byte_at(bytes, at) {
         b'[' => b']',
         b'(' => b')',
         _ => return None,
@@ -168,20 +169,20 @@ fn bracketed_sign(bytes: &[u8], at: usize) -> Option<Sign> {
     let text = bytes.get(at + 1..at + 1 + inner)?;
     let is_point = text == b"." || text.eq_ignore_ascii_case(b"dot");
     let is_at = text == b"@" || text.eq_ignore_ascii_case(b"at");
-    (is_point || is_at).then_some(Sign { end: at + inner + 2, is_point })
+    (is_point || is_at).then_some(BracketedSign { end: at + inner + 2, is_point })
 }
 
-/// The start of the run of such bytes before a place.
-fn back_over(bytes: &[u8], end: usize, holds: fn(u8) -> bool) -> usize {
+/// The start of the run of matching bytes before a position.
+fn run_start(bytes: &[u8], end: usize, holds: fn(u8) -> bool) -> usize {
     let floor = end.saturating_sub(64);
     let mut start = end;
-    while start > floor && holds(before(bytes, start)) {
+    while start > floor && holds(byte_before(bytes, start)) {
         start -= 1;
     }
     start
 }
 
-/// The place of the `@` that ends here, in any writing.
+/// The `@` that ends here, in any spelling.
 fn at_sign_before(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
     let forms: [&[u8]; 10] =
         [b" at ", b" AT ", b"@", b" [at] ", b" (at) ", b" [AT] ", b"[at]", b"(at)", b"[@]", b"(@)"];
@@ -191,11 +192,11 @@ fn at_sign_before(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
     Some((end - form.len(), end))
 }
 
-/// The start of a name that ends here, its points perhaps in brackets.
+/// The start of a local part that ends here, possibly with bracketed points.
 fn local_with_signs(bytes: &[u8], end: usize) -> Option<usize> {
     let mut start = end;
     for _ in 0..8 {
-        let name = back_over(bytes, start, |byte| in_local(byte) && byte != b'\'');
+        let name = run_start(bytes, start, |byte| is_local_byte(byte) && byte != b'\'');
         if name == start {
             return None;
         }
@@ -210,43 +211,43 @@ fn local_with_signs(bytes: &[u8], end: usize) -> Option<usize> {
             None => break,
         }
     }
-    while start < end && !starts_local(byte(bytes, start)) {
+    while start < end && !starts_local(byte_at(bytes, start)) {
         start += 1;
     }
     (start < end).then_some(start)
 }
 
-/// A domain that is written around signs.
+/// A domain with obfuscated points.
 struct WrittenDomain {
-    /// Where each label stands.
+    /// The range of each label.
     labels: Vec<Range<usize>>,
     end: usize,
 }
 
-/// The domain that starts here, its points perhaps in brackets or written out.
+/// The domain that begins here, possibly with bracketed or spelled-out points.
 fn domain_with_signs(bytes: &[u8], start: usize) -> Option<WrittenDomain> {
     let mut at = start;
     let mut labels: Vec<Range<usize>> = Vec::new();
     let mut found = None;
     for _ in 0..8 {
         let label = at;
-        while at - label < 63 && at < bytes.len() && in_label(byte(bytes, at)) {
+        while at - label < 63 && at < bytes.len() && is_label_byte(byte_at(bytes, at)) {
             at += 1;
         }
         if at == label {
             break;
         }
-        let top = top_level(bytes, label, at).filter(|_| !labels.is_empty());
+        let top = top_level_end(bytes, label, at).filter(|_| !labels.is_empty());
         labels.push(label..top.unwrap_or(at));
         if let Some(end) = top {
             found = Some((labels.len(), end));
         }
-        let blank = usize::from(byte(bytes, at) == b' ');
+        let blank = usize::from(byte_at(bytes, at) == b' ');
         at = match bracketed_sign(bytes, at + blank) {
             Some(sign) if sign.is_point => {
-                sign.end + usize::from(byte(bytes, sign.end) == b' ' && blank > 0)
+                sign.end + usize::from(byte_at(bytes, sign.end) == b' ' && blank > 0)
             }
-            _ if byte(bytes, at) == b'.' => at + 1,
+            _ if byte_at(bytes, at) == b'.' => at + 1,
             _ if bytes.get(at..at + 5) == Some(b" dot ") => at + 5,
             _ => break,
         };

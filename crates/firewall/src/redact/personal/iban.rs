@@ -1,11 +1,11 @@
-//! IBANs: a country with its length, and the remainder of 97.
+//! IBANs: a country code, the length for that country, and the remainder modulo 97.
 
 use std::ops::Range;
 
+use super::candidate::{Token, byte_at, byte_before};
 use super::checksum::remainder;
-use super::cluster::{Token, before, byte};
 
-const LENGTHS: &[(usize, &str)] = &[
+const COUNTRIES_BY_LENGTH: &[(usize, &str)] = &[
     (15, "NO"),
     (16, "BE BI"),
     (18, "DK FI FK FO GL NL SD"),
@@ -26,18 +26,18 @@ const LENGTHS: &[(usize, &str)] = &[
     (33, "RU"),
 ];
 
-/// True for `GB29` where a group of letters or digits follows, as the code of a bank does.
+/// True for `GB29` followed by a group of letters or digits, such as a bank code.
 pub(super) fn is_head(bytes: &[u8], token: Token) -> bool {
     token.end - token.start == 4
-        && matches!(byte(bytes, token.end), b' ' | b'-' | b'.')
+        && matches!(byte_at(bytes, token.end), b' ' | b'-' | b'.')
         && is_country_and_check(bytes.get(token.start..token.end).unwrap_or_default())
         && bytes
             .get(token.end + 1..token.end + 5)
             .is_some_and(|group| group.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// True for a number that stands behind the head and the bank code of an IBAN: a part of that,
-/// whether the sum is right or not.
+/// True for a number after the head and bank code of an IBAN: it belongs to the IBAN, whether or
+/// not the check sum is right.
 pub(super) fn is_behind_head(bytes: &[u8], start: usize) -> bool {
     let head = start.checked_sub(10).and_then(|from| bytes.get(from..start));
     let Some([country @ .., b' ', a, b, c, d, b' ']) = head else { return false };
@@ -49,27 +49,27 @@ fn is_country_and_check(group: &[u8]) -> bool {
     a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && c.is_ascii_digit() && d.is_ascii_digit()
 }
 
-/// The IBAN that starts with this token.
-pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Range<usize>> {
+/// The IBAN that begins with this token.
+pub(super) fn iban_at(bytes: &[u8], token: Token) -> Option<Range<usize>> {
     let group = bytes.get(token.start..token.start + 4)?;
     let [a, b, ..] = group else { return None };
-    if !is_country_and_check(group) || before(bytes, token.start) == b'_' {
+    if !is_country_and_check(group) || byte_before(bytes, token.start) == b'_' {
         return None;
     }
     let country = [a.to_ascii_uppercase(), b.to_ascii_uppercase()];
-    LENGTHS
+    COUNTRIES_BY_LENGTH
         .iter()
         .filter(|(_, codes)| codes.split(' ').any(|code| code.as_bytes() == country))
-        .find_map(|(length, _)| of_length(bytes, token.start, *length))
+        .find_map(|(length, _)| iban_of_length(bytes, token.start, *length))
 }
 
-fn of_length(bytes: &[u8], start: usize, length: usize) -> Option<Range<usize>> {
+fn iban_of_length(bytes: &[u8], start: usize, length: usize) -> Option<Range<usize>> {
     let mut iban = [0_u8; 34];
     let mut at = start;
     let mut gap = false;
     let mut count = 0;
     while count < length {
-        match byte(bytes, at) {
+        match byte_at(bytes, at) {
             letter if letter.is_ascii_alphanumeric() => {
                 *iban.get_mut(count)? = letter.to_ascii_uppercase();
                 count += 1;
@@ -81,7 +81,7 @@ fn of_length(bytes: &[u8], start: usize, length: usize) -> Option<Range<usize>> 
         at += 1;
     }
     let (head, rest) = iban.get(..length)?.split_at_checked(4)?;
-    let ends = !byte(bytes, at).is_ascii_alphanumeric();
+    let ends = !byte_at(bytes, at).is_ascii_alphanumeric();
     let sum = remainder(rest.iter().chain(head).copied(), 97);
     (ends && sum == 1).then_some(start..at)
 }

@@ -1,7 +1,7 @@
-//! The words that name a subject, found in a text once, however many candidates stand near them.
+//! Finds the words that name a topic, once per text, however many candidates are near them.
 //!
-//! The automaton (Aho–Corasick) goes on where the question before ended, so that a table of numbers
-//! is read once and not once for each number.
+//! The Aho-Corasick automaton continues where the previous query ended, so a table of numbers is
+//! read once and not once per number.
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -10,13 +10,13 @@ use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::dfa::DFA;
 use aho_corasick::{Anchored, MatchKind};
 
-use super::cluster::{before, byte};
-use super::context::{WORDS, topic};
+use super::candidate::{byte_at, byte_before};
+use super::context::{TOPIC_WORDS, topic};
 
-/// How far from what was read a question may begin without reading anew.
-const NEAR: usize = 64;
+/// How far before the text read so far a query may begin without reading it again.
+const MAX_REREAD: usize = 64;
 
-/// A word that names a subject.
+/// A word that names a topic.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mention {
     pub(super) start: usize,
@@ -24,26 +24,26 @@ pub(super) struct Mention {
     pub(super) topics: u64,
 }
 
-/// The mentions in the stretch of a text that was read last.
+/// The mentions in the part of a text that was read last.
 #[derive(Debug, Default)]
-pub(super) struct Mentions {
+pub(super) struct MentionReader {
     start: usize,
     end: usize,
     state: Option<StateID>,
-    /// By their ends.
+    /// Sorted by end.
     found: VecDeque<Mention>,
 }
 
-impl Mentions {
-    /// Calls with each mention that lies between two places, in the order of their ends.
-    pub(super) fn each(
+impl MentionReader {
+    /// Calls `found` for each mention between two positions, sorted by end.
+    pub(super) fn for_each(
         &mut self,
         bytes: &[u8],
         from: usize,
         to: usize,
         mut found: impl FnMut(Mention),
     ) {
-        let Some(matcher) = MATCHER.as_ref() else { return };
+        let Some(matcher) = WORD_AUTOMATON.as_ref() else { return };
         let Some(state) = self.forget_before(from).or_else(|| matcher.start()) else { return };
         if self.state.is_none() {
             (self.start, self.end) = (from, from);
@@ -54,13 +54,13 @@ impl Mentions {
         inside.copied().for_each(&mut found);
     }
 
-    /// Forgets what is far before a place, or all where reading cannot go on from there.
+    /// Forgets mentions far before a position, or everything if reading cannot continue from there.
     fn forget_before(&mut self, from: usize) -> Option<StateID> {
-        if from < self.start || from > self.end.saturating_add(NEAR) {
+        if from < self.start || from > self.end.saturating_add(MAX_REREAD) {
             *self = Self { found: std::mem::take(&mut self.found), ..Self::default() };
             self.found.clear();
         }
-        self.start = self.start.max(from.saturating_sub(NEAR));
+        self.start = self.start.max(from.saturating_sub(MAX_REREAD));
         while self.found.front().is_some_and(|mention| mention.end <= self.start) {
             self.found.pop_front();
         }
@@ -68,25 +68,25 @@ impl Mentions {
     }
 }
 
-/// The subjects of the words of a short text.
-pub(super) fn topics(text: &[u8]) -> u64 {
+/// The topics of the words of a short text.
+pub(super) fn topics_of_text(text: &[u8]) -> u64 {
     let mut topics = 0;
-    Mentions::default().each(text, 0, text.len(), |mention| topics |= mention.topics);
+    MentionReader::default().for_each(text, 0, text.len(), |mention| topics |= mention.topics);
     topics
 }
 
-struct Matcher {
+struct WordAutomaton {
     words: DFA,
-    /// For each word, its subject and whether any ending is taken.
-    meaning: Vec<(u64, bool)>,
+    /// For each word, its topics and whether it accepts any ending.
+    meanings: Vec<(u64, bool)>,
 }
 
-static MATCHER: LazyLock<Option<Matcher>> = LazyLock::new(|| {
+static WORD_AUTOMATON: LazyLock<Option<WordAutomaton>> = LazyLock::new(|| {
     let mut literals = Vec::new();
-    let mut meaning = Vec::new();
-    for (topic, words) in WORDS {
+    let mut meanings = Vec::new();
+    for (topic, words) in TOPIC_WORDS {
         for word in words.split('|') {
-            // The search folds the case of ASCII alone.
+            // The automaton ignores case for ASCII only, so other words are added in both cases.
             let written = word.trim_end_matches('*');
             let mut forms = vec![written.to_owned()];
             if !written.is_ascii() {
@@ -94,7 +94,7 @@ static MATCHER: LazyLock<Option<Matcher>> = LazyLock::new(|| {
                 forms.extend([first.to_uppercase() + rest, written.to_uppercase()]);
                 forms.dedup();
             }
-            meaning.extend(forms.iter().map(|_| (*topic, word.ends_with('*'))));
+            meanings.extend(forms.iter().map(|_| (*topic, word.ends_with('*'))));
             literals.extend(forms);
         }
     }
@@ -103,15 +103,15 @@ static MATCHER: LazyLock<Option<Matcher>> = LazyLock::new(|| {
         .ascii_case_insensitive(true)
         .build(literals)
         .ok()
-        .map(|words| Matcher { words, meaning })
+        .map(|words| WordAutomaton { words, meanings })
 });
 
-impl Matcher {
+impl WordAutomaton {
     fn start(&self) -> Option<StateID> {
         self.words.start_state(Anchored::No).ok()
     }
 
-    /// Goes on over a stretch, all words that end in it to `found`.
+    /// Reads a range and adds all words that end in it to `found`.
     fn read(
         &self,
         bytes: &[u8],
@@ -129,7 +129,7 @@ impl Matcher {
                     (end.saturating_sub(self.words.pattern_len(word)), word.as_usize())
                 });
                 found.extend(hits.filter_map(|(start, word)| {
-                    let (topics, open) = *self.meaning.get(word)?;
+                    let (topics, open) = *self.meanings.get(word)?;
                     is_mention(bytes, start, end, topics, open).then_some(Mention {
                         start,
                         end,
@@ -142,33 +142,39 @@ impl Matcher {
     }
 }
 
-/// True where the letters of a word are one: not the middle of a longer one.
-fn is_mention(bytes: &[u8], start: usize, end: usize, topics: u64, open: bool) -> bool {
-    let short = topics & topic::SHORT == 0 && end - start <= 3;
-    let part = short && matches!(byte(bytes, end), b'_' | b'0'..=b'9')
-        || topics & topic::CALL != 0 && before(bytes, start) == b'_';
-    starts_word(bytes, start) && (open || ends_word(bytes, end)) && !part
+/// True if the match is a word and not the middle of a longer one.
+fn is_mention(
+    bytes: &[u8],
+    start: usize,
+    end: usize,
+    topics: u64,
+    accepts_any_ending: bool,
+) -> bool {
+    let short = topics & topic::SHORT_WORD_TOPICS == 0 && end - start <= 3;
+    let part = short && matches!(byte_at(bytes, end), b'_' | b'0'..=b'9')
+        || topics & topic::CALL != 0 && byte_before(bytes, start) == b'_';
+    starts_word(bytes, start) && (accepts_any_ending || ends_word(bytes, end)) && !part
 }
 
-/// True where a word starts, also one inside a name like `homePhone`.
+/// True where a word begins, including one within a name like `homePhone`.
 fn starts_word(bytes: &[u8], at: usize) -> bool {
-    let (left, right) = (before(bytes, at), byte(bytes, at));
-    let foreign = is_letter_of_two(before(bytes, at.saturating_sub(1)))
+    let (left, right) = (byte_before(bytes, at), byte_at(bytes, at));
+    let foreign = is_letter_of_two(byte_before(bytes, at.saturating_sub(1)))
         && (right.is_ascii_alphabetic() || is_letter_of_two(right));
     !foreign && !left.is_ascii_alphabetic()
         || left.is_ascii_lowercase() && right.is_ascii_uppercase()
 }
 
-/// True for the first byte of a letter with an accent, of a Greek or a Cyrillic one: two bytes each,
-/// in alphabets that set words apart.
+/// True for the first byte of an accented Latin, Greek or Cyrillic letter: two bytes each, in
+/// alphabets that separate words by blanks.
 fn is_letter_of_two(byte: u8) -> bool {
     (0xc3..=0xd3).contains(&byte)
 }
 
-/// True where a word ends, also before a plural or the next part of a name like `phoneNumber`.
+/// True where a word ends, including before a plural or the next part of a name like `phoneNumber`.
 fn ends_word(bytes: &[u8], at: usize) -> bool {
-    let (last, next) = (before(bytes, at), byte(bytes, at));
-    let plural = next == b's' && !byte(bytes, at + 1).is_ascii_alphabetic();
+    let (last, next) = (byte_before(bytes, at), byte_at(bytes, at));
+    let plural = next == b's' && !byte_at(bytes, at + 1).is_ascii_alphabetic();
     let letter = next.is_ascii_alphabetic() || is_letter_of_two(next);
     !letter || plural || last.is_ascii_lowercase() && next.is_ascii_uppercase()
 }

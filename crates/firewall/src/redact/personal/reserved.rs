@@ -1,17 +1,17 @@
-//! Addresses and domains that standards set apart. They belong to nobody, so they tell nothing
-//! about anybody, and a masked one hides what a reader needs: that a server listens on loopback,
+//! Addresses and domains that standards reserve. They belong to nobody and so reveal nothing about
+//! anybody; masking one would hide what a reader needs, such as that a server listens on loopback
 //! or that a text is an example.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Top-level domains that are never in the DNS (RFC 2606, RFC 6761).
-const TOPS: [&[u8]; 4] = [b"example", b"test", b"invalid", b"localhost"];
+/// Top-level domains that never exist in the DNS (RFC 2606, RFC 6761).
+const RESERVED_TLDS: [&[u8]; 4] = [b"example", b"test", b"invalid", b"localhost"];
 /// Top-level domains in which `example` is reserved (RFC 2606; `example.edu` by its registry).
-const EXAMPLE_TOPS: [&[u8]; 4] = [b"com", b"net", b"org", b"edu"];
+const EXAMPLE_TLDS: [&[u8]; 4] = [b"com", b"net", b"org", b"edu"];
 
-/// True for loopback (127/8), 0.0.0.0, 255.255.255.255, the blocks of documentation (RFC 5737) and
-/// multicast (224/4). Private and link-local addresses name one host of a network and are not
-/// among them.
+/// True for loopback (127/8), 0.0.0.0, 255.255.255.255, the documentation blocks (RFC 5737) and
+/// multicast (224/4). Private and link-local addresses identify one host of a network and are not
+/// included.
 pub(super) fn is_reserved_v4(address: Ipv4Addr) -> bool {
     address.is_loopback()
         || address.is_unspecified()
@@ -22,8 +22,8 @@ pub(super) fn is_reserved_v4(address: Ipv4Addr) -> bool {
 
 /// True for a netmask, such as 255.255.240.0, and for a wildcard mask, such as 0.0.15.255.
 ///
-/// Wildcards begin with a zero octet: what is above that, 3.255.255.255 say, is a host's address
-/// more often than a mask.
+/// A wildcard mask must begin with a zero octet: 3.255.255.255, for instance, is more often a
+/// host's address than a mask.
 pub(super) fn is_mask(address: Ipv4Addr) -> bool {
     let bits = address.to_bits();
     let netmask = bits.leading_ones() + bits.trailing_zeros() == u32::BITS;
@@ -31,20 +31,23 @@ pub(super) fn is_mask(address: Ipv4Addr) -> bool {
     netmask || wildcard && bits.leading_zeros() >= 8
 }
 
-/// True for `::1`, `::`, the blocks of documentation (RFC 3849, RFC 9637), the permanent multicast
-/// groups, and an IPv4 address inside that is reserved.
+/// True for `::1`, `::`, the documentation blocks (RFC 3849, RFC 9637), permanent multicast groups,
+/// and addresses that embed a reserved IPv4 address.
 pub(super) fn is_reserved_v6(address: Ipv6Addr) -> bool {
-    if let Some(inner) = embedded(address) {
+    if let Some(inner) = embedded_ipv4(address) {
         return is_reserved_v4(inner);
     }
     let [first, second, ..] = address.segments();
     let documentation = first == 0x2001 && second == 0x0db8 || first == 0x3fff && second < 0x1000;
-    address.is_loopback() || address.is_unspecified() || documentation || is_group(address)
+    address.is_loopback()
+        || address.is_unspecified()
+        || documentation
+        || is_permanent_multicast(address)
 }
 
-/// The IPv4 address in a mapped (`::ffff:0:0/96`), compatible (`::/96`), translated
+/// The IPv4 address embedded in a mapped (`::ffff:0:0/96`), compatible (`::/96`), translated
 /// (`::ffff:0:0:0/96`) or NAT64 (`64:ff9b::/96`) address.
-fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let (high, low) = match address.segments() {
         [0, 0, 0, 0, 0, 0xffff, high, low]
         | [0, 0, 0, 0, 0xffff, 0, high, low]
@@ -55,23 +58,23 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
 }
 
-/// True for a multicast group that is assigned for good. Solicited-node groups
-/// (`ff02::1:ff00:0/104`) hold the end of a host's address, and are none.
-fn is_group(address: Ipv6Addr) -> bool {
+/// True for a permanently assigned multicast group. Solicited-node groups (`ff02::1:ff00:0/104`)
+/// contain the end of a host's address and are excluded.
+fn is_permanent_multicast(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     let solicited = matches!(segments, [0xff02, 0, 0, 0, 0, 1, 0xff00..=0xffff, _]);
     let permanent = segments.first().is_some_and(|first| first & 0xfff0 == 0xff00);
     permanent && !solicited
 }
 
-/// True for the domain of an example, by its labels from the last to the first: a reserved
-/// top-level domain, or `example.com` and its like themselves. Names below `example.com` are not
-/// meant: many systems use them for test users who stand for real ones.
-pub(super) fn is_example<'l>(mut labels: impl Iterator<Item = &'l [u8]>) -> bool {
+/// True for an example domain, given its labels from last to first: a reserved top-level domain, or
+/// `example.com` and its siblings themselves. Subdomains of `example.com` do not count, because
+/// many systems use them for test users who stand for real ones.
+pub(super) fn is_example_domain<'l>(mut labels: impl Iterator<Item = &'l [u8]>) -> bool {
     let is_one = |label: &[u8], of: &[&[u8]]| of.iter().any(|one| one.eq_ignore_ascii_case(label));
     let Some(top) = labels.next() else { return false };
-    is_one(top, &TOPS)
-        || is_one(top, &EXAMPLE_TOPS)
+    is_one(top, &RESERVED_TLDS)
+        || is_one(top, &EXAMPLE_TLDS)
             && labels.next().is_some_and(|label| label.eq_ignore_ascii_case(b"example"))
             && labels.next().is_none()
 }

@@ -1,34 +1,34 @@
-//! The rules, by name, with examples.
+//! The rules by name, with examples.
 
-use super::{ScanRule, national};
+use super::{ScanRule, document_numbers};
 
 pub(super) const EMAIL: usize = 0;
 pub(super) const PHONE: usize = 1;
 pub(super) const CARD: usize = 2;
 pub(super) const SSN: usize = 3;
 pub(super) const IBAN: usize = 4;
-pub(super) const V4: usize = 5;
-pub(super) const V6: usize = 6;
+pub(super) const IPV4: usize = 5;
+pub(super) const IPV6: usize = 6;
 pub(super) const MAC: usize = 7;
 pub(super) const WRITTEN_EMAIL: usize = 8;
-pub(super) const BIRTH: usize = 9;
+pub(super) const BIRTH_DATE: usize = 9;
 
-/// The rules, in the order that hits name them by: those with code of their own, then the tables.
-pub(super) const RULES: &[ScanRule] = &joined();
+/// The rules in the order of hit numbers: rules with their own code first, then the tables.
+pub(super) const RULES: &[ScanRule] = &all_rules();
 
 #[expect(clippy::indexing_slicing, reason = "runs while compiling, where it cannot panic")]
-const fn joined() -> [ScanRule; OWN.len() + national::COUNT] {
-    let mut rules = [OWN[0]; OWN.len() + national::COUNT];
+const fn all_rules() -> [ScanRule; CODED_RULES.len() + document_numbers::RULE_COUNT] {
+    let mut rules = [CODED_RULES[0]; CODED_RULES.len() + document_numbers::RULE_COUNT];
     let mut count = 0;
-    while count < OWN.len() {
-        rules[count] = OWN[count];
+    while count < CODED_RULES.len() {
+        rules[count] = CODED_RULES[count];
         count += 1;
     }
     let mut table = 0;
-    while table < national::TABLES.len() {
+    while table < document_numbers::TABLES.len() {
         let mut row = 0;
-        while row < national::TABLES[table].len() {
-            rules[count] = national::TABLES[table][row].rule;
+        while row < document_numbers::TABLES[table].len() {
+            rules[count] = document_numbers::TABLES[table][row].rule;
             count += 1;
             row += 1;
         }
@@ -37,8 +37,8 @@ const fn joined() -> [ScanRule; OWN.len() + national::COUNT] {
     rules
 }
 
-/// The rules with code of their own, in the order of their places above.
-pub(super) const OWN: &[ScanRule] = &[
+/// The rules with their own code, in the order of the numbers above.
+pub(super) const CODED_RULES: &[ScanRule] = &[
     ScanRule {
         id: "email",
         kind: "email",

@@ -1,9 +1,10 @@
-//! Card numbers that processors publish for tests. No bank gives them out, so they are nobody's.
+//! Card numbers that payment processors publish for tests. No bank issues them, so they belong to
+//! nobody.
 
-use crate::redact::validate::words;
+use crate::redact::validators::words;
 
-/// The numbers, by who publishes them. Each has a brand, its length and the Luhn sum, as a real one
-/// has: only the list tells them.
+/// The numbers, by publisher. Each has a brand, its length and a valid Luhn sum like a real one, so
+/// only this list can tell them apart.
 const NUMBERS: &[&str] = words![
     // PayPal, in the guides of Payflow and of the sandbox.
     "4111111111111111" "4012888888881881" "4222222222222" "5555555555554444" "5105105105105100"
@@ -33,7 +34,7 @@ const NUMBERS: &[&str] = words![
     "4444333322221111" "5454545454545454" "343434343434343"
 ];
 
-/// True for a number of the list.
+/// True for a number on the list.
 pub(super) fn is_published(digits: &[u8]) -> bool {
     NUMBERS.iter().any(|number| number.as_bytes() == digits)
 }
@@ -46,7 +47,7 @@ mod tests {
     /// A number that is no card would stand in the list for nothing, or be mistyped.
     #[test]
     fn every_number_is_a_card_but_for_its_publication() {
-        let wrong: Vec<_> = NUMBERS.iter().filter(|n| !card::is_card(n.as_bytes())).collect();
+        let wrong: Vec<_> = NUMBERS.iter().filter(|n| !card::is_valid_card(n.as_bytes())).collect();
         assert!(wrong.is_empty(), "{wrong:?}");
     }
 }

@@ -1,21 +1,21 @@
-//! Users of servers: `git@host:path`, `ssh://git@host`, `https://user@host/`. They look like the
-//! addresses of people and name an account of a machine.
+//! Users of servers: `git@host:path`, `ssh://git@host`, `https://user@host/`. They look like e-mail
+//! addresses but name an account on a machine.
 
 use weaver_text::reveal::BARRIER;
 
-use super::cluster::{before, byte};
-use crate::redact::validate::{not_template, words};
+use super::candidate::{byte_at, byte_before};
+use crate::redact::validators::{not_template, words};
 
-/// The longest user with its password that is looked at, in bytes.
+/// The longest user and password that is read, in bytes.
 const MAX_USERINFO: usize = 256;
 /// The longest scheme, in bytes.
 const MAX_SCHEME: usize = 24;
 /// The longest path after `user@host:`, in bytes.
 const MAX_PATH: usize = 256;
 
-/// Schemes, or parts of them as in `git+ssh`, of servers that people log in to or fetch from. Those
-/// in whose URLs a person's address stands (`mailto`, `sip`, `xmpp`, `facetime`, `imap`, `smtp`) are
-/// left out.
+/// Schemes of servers that people log in to or fetch from; a part of a scheme counts, as in
+/// `git+ssh`. Schemes whose URLs contain a person's address (`mailto`, `sip`, `xmpp`, `facetime`,
+/// `imap`, `smtp`) are excluded.
 const SCHEMES: &[&str] = words![
     "http" "https" "ssh" "git" "svn" "hg" "bzr" "ftp" "ftps" "sftp" "scp" "rsync" "ws" "wss"
     "dav" "davs" "smb" "nfs" "postgres" "postgresql" "mysql" "mariadb" "mongodb" "redis"
@@ -25,23 +25,23 @@ const SCHEMES: &[&str] = words![
     "rtsp" "rtmp" "telnet" "vnc" "rdp" "docker" "abfs" "abfss" "wasb" "wasbs" "ldap" "ldaps"
 ];
 
-/// True when what stands before the `@` is the user of a server whose name ends at `end`.
+/// True if what precedes the `@` is the user of a server whose name ends at `end`.
 pub(super) fn is_account(bytes: &[u8], at: usize, end: usize) -> bool {
     is_git_account(bytes, at) || has_scp_path(bytes, end) || is_in_url(bytes, at, end)
 }
 
-/// The account that every host of repositories has.
+/// The account that every Git host has.
 fn is_git_account(bytes: &[u8], at: usize) -> bool {
     let start = at.saturating_sub(3);
-    let bounded = !matches!(before(bytes, start), b'.' | b'-' | b'_' | b'+' | 0x80..)
-        && !before(bytes, start).is_ascii_alphanumeric();
+    let bounded = !matches!(byte_before(bytes, start), b'.' | b'-' | b'_' | b'+' | 0x80..)
+        && !byte_before(bytes, start).is_ascii_alphanumeric();
     bytes.get(start..at) == Some(b"git") && bounded
 }
 
-/// True for a path after the host, as `scp` and Git write it: `:repo.git`, `:~/x`, `:/srv/x`.
-/// A password after an address, as lists of stolen ones have it, looks otherwise.
+/// True for a path after the host, as `scp` and Git write it: `:repo.git`, `:~/x`, `:/srv/x`. A
+/// password after an address, as in lists of stolen credentials, looks different.
 fn has_scp_path(bytes: &[u8], end: usize) -> bool {
-    if byte(bytes, end) != b':' {
+    if byte_at(bytes, end) != b':' {
         return false;
     }
     let rest = bytes.get(end + 1..).unwrap_or_default();
@@ -54,12 +54,12 @@ fn has_scp_path(bytes: &[u8], end: usize) -> bool {
         || path.len() > 4 && path.ends_with(b".git")
 }
 
-/// True for the user in a URL of a server. With a password it counts only where that is a
-/// placeholder or a reference: a real one was masked before, together with its user.
+/// True for the user in a URL of a server. With a password it counts only if that is a placeholder
+/// or a reference: a real password was already masked together with its user.
 fn is_in_url(bytes: &[u8], at: usize, end: usize) -> bool {
     let floor = at.saturating_sub(MAX_USERINFO);
     let mut start = at;
-    while start > floor && is_userinfo_byte(before(bytes, start)) {
+    while start > floor && is_userinfo_byte(byte_before(bytes, start)) {
         start -= 1;
     }
     let Some(scheme_end) = start.checked_sub(3) else { return false };
@@ -73,17 +73,17 @@ fn is_in_url(bytes: &[u8], at: usize, end: usize) -> bool {
     password.is_none_or(is_none) && !another_at_follows(bytes, end)
 }
 
-/// A user that is masked, a token say, reads as one barrier.
+/// A masked user, such as a token, reads as one barrier.
 fn is_userinfo_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._~%+-:${}*".contains(&byte) || char::from(byte) == BARRIER
 }
 
-/// True when the scheme that ends here is one of a server.
+/// True if the scheme that ends here belongs to a server.
 fn is_server_scheme(bytes: &[u8], end: usize) -> bool {
     let floor = end.saturating_sub(MAX_SCHEME);
     let mut start = end;
     while start > floor
-        && (before(bytes, start).is_ascii_alphanumeric() || before(bytes, start) == b'+')
+        && (byte_before(bytes, start).is_ascii_alphanumeric() || byte_before(bytes, start) == b'+')
     {
         start -= 1;
     }
@@ -92,7 +92,7 @@ fn is_server_scheme(bytes: &[u8], end: usize) -> bool {
     parts.any(|part| SCHEMES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(part)))
 }
 
-/// True when another `@` follows in the same authority: then the one before it is in the user.
+/// True if another `@` follows in the same authority; then the first one is part of the user.
 fn another_at_follows(bytes: &[u8], end: usize) -> bool {
     let rest = bytes.get(end..).unwrap_or_default();
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'`<>[]()".contains(byte);

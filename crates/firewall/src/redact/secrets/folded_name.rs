@@ -1,11 +1,11 @@
-//! Names with letters beyond ASCII: accents are folded, `contraseña` is `contrasena`, and words of
-//! other scripts are looked up as they are.
+//! Names with letters beyond ASCII. Accents are folded, so `contraseña` becomes `contrasena`; words
+//! of other scripts are compared verbatim.
 
 /// The longest name, in bytes.
-const LONGEST: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
-/// Words for a password in scripts without case, or in both of theirs; a name ends with one.
-const PASSWORDS: [&str; 15] = [
+/// Words for a password in scripts without case, or in all cases; a name ends with one of them.
+const PASSWORD_WORDS: [&str; 15] = [
     "пароль",
     "Пароль",
     "ПАРОЛЬ",
@@ -23,24 +23,24 @@ const PASSWORDS: [&str; 15] = [
     "पासवर्ड",
 ];
 
-/// Letters with accents by the second byte of their two, and the letter below: after `0xc3`, whose
-/// capitals stand 32 before, after `0xc4`, and after `0xc5`.
+/// Base letters by the second UTF-8 byte: after `0xc3` (whose capitals are 32 lower), `0xc4` and
+/// `0xc5`.
 const LATIN_1: &[u8; 32] = b"aaaaaaaceeeeiiiidnooooo_ouuuuypy";
-const EXTENDED: [(u8, &[u8; 64]); 2] = [
+const LATIN_EXTENDED: [(u8, &[u8; 64]); 2] = [
     (0xc4, b"AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIiIiJjKkkLlLlLlL"),
     (0xc5, b"lLlNnNnNnnNnOoOoOoOoRrRrRrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZzs"),
 ];
 
-/// A name in letters of ASCII, as far as these stand below its accents.
+/// A name with accented letters replaced by their ASCII base letters.
 pub(super) struct FoldedName {
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX_NAME_BYTES],
     len: usize,
 }
 
 impl FoldedName {
-    /// Folds a name. What has no letter below it is left out.
-    pub(super) fn of(name: &[u8]) -> Self {
-        let mut folded = Self { bytes: [0; LONGEST], len: 0 };
+    /// Folds a name; characters without a base letter are dropped.
+    pub(super) fn fold(name: &[u8]) -> Self {
+        let mut folded = Self { bytes: [0; MAX_NAME_BYTES], len: 0 };
         let mut lead = 0;
         for byte in name {
             let letter = match (lead, *byte) {
@@ -50,7 +50,7 @@ impl FoldedName {
                     let is_capital = second & 0x20 == 0;
                     letter.map(|b| if is_capital { b.to_ascii_uppercase() } else { *b })
                 }
-                (first, second) => EXTENDED
+                (first, second) => LATIN_EXTENDED
                     .iter()
                     .find(|(known, _)| *known == first)
                     .and_then(|(_, letters)| letters.get(usize::from(second & 0x3f)).copied()),
@@ -70,8 +70,8 @@ impl FoldedName {
 }
 
 /// True for a name that ends with a word for a password in another script.
-pub(super) fn is_password(name: &[u8]) -> bool {
-    PASSWORDS.iter().any(|word| name.ends_with(word.as_bytes()))
+pub(super) fn ends_with_password_word(name: &[u8]) -> bool {
+    PASSWORD_WORDS.iter().any(|word| name.ends_with(word.as_bytes()))
 }
 
 #[cfg(test)]
@@ -89,8 +89,14 @@ mod tests {
             ("jelszó", "jelszo"),
             ("mật", "mt"),
         ] {
-            assert_eq!(String::from_utf8_lossy(FoldedName::of(name.as_bytes()).as_bytes()), folded);
+            assert_eq!(
+                String::from_utf8_lossy(FoldedName::fold(name.as_bytes()).as_bytes()),
+                folded
+            );
         }
-        assert!(is_password("服务器密码".as_bytes()) && !is_password("密码器".as_bytes()));
+        assert!(
+            ends_with_password_word("服务器密码".as_bytes())
+                && !ends_with_password_word("密码器".as_bytes())
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! Identifiers that vendors give to objects: they look random and stand beside the name of a vendor,
-//! and whoever has one may do nothing with it.
+//! Object ids of vendors. They look random and occur near the vendor's name, but are not secret:
+//! knowing one gives no access.
 
-/// Prefixes of identifiers: of Stripe, Slack's and GitHub's objects, of language models' runs.
+/// Prefixes of object ids of Stripe, Slack, GitHub and language model APIs.
 const PREFIXES: [&[u8]; 40] = [
     b"acct_", b"asst_", b"batch_", b"card_", b"ch_", b"chatcmpl-", b"cn_", b"cus_", b"dp_",
     b"evt_", b"file-", b"file_", b"il_", b"in_", b"mandate_", b"msg_", b"org-", b"pi_", b"plan_",
@@ -10,16 +10,16 @@ const PREFIXES: [&[u8]; 40] = [
     b"txr_", b"we_",
 ];
 
-/// Prefixes of resources of AWS, which eight or seventeen hexadecimal digits follow.
+/// Prefixes of AWS resource ids, followed by eight or seventeen hexadecimal digits.
 const AWS_PREFIXES: [&[u8]; 16] = [
     b"i-", b"ami-", b"vol-", b"vpc-", b"subnet-", b"sg-", b"eni-", b"igw-", b"rtb-", b"nat-",
     b"snap-", b"acl-", b"lt-", b"eipalloc-", b"vpce-", b"fs-",
 ];
 
-/// Prefixes of Airtable's objects, which fourteen letters and digits follow.
+/// Prefixes of Airtable object ids, followed by fourteen letters and digits.
 const AIRTABLE: [&[u8]; 8] = [b"rec", b"tbl", b"viw", b"fld", b"app", b"usr", b"att", b"wsp"];
 
-/// True for an identifier of a form that is known.
+/// True for an object id of a known form.
 pub(super) fn is_vendor_id(token: &[u8]) -> bool {
     let after = |prefix: &&&[u8]| token.strip_prefix(**prefix);
     PREFIXES.iter().filter_map(|prefix| after(&prefix)).any(is_word)

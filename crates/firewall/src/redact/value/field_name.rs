@@ -1,10 +1,10 @@
-//! Names together with what they mean.
+//! A field name together with its meaning.
 
 use serde_json::Value;
 
-use crate::redact::field::{FieldMeaning, HiddenBy, Names};
+use crate::redact::field_names::{FieldMeaning, FieldNameClassifier, HiddenBy};
 
-/// A name, and what it says of its value.
+/// A field name and what it says about its value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FieldName<'k> {
     pub(crate) name: &'k str,
@@ -12,14 +12,14 @@ pub(crate) struct FieldName<'k> {
 }
 
 impl<'k> FieldName<'k> {
-    /// Why a value under this name is never shown, if it is not. Nothing, true and false are no
-    /// secrets.
-    pub(crate) fn hides(self, value: &Value) -> Option<HiddenBy> {
-        self.meaning.hidden.filter(|_| !matches!(value, Value::Null | Value::Bool(_)))
+    /// Why a value under this name is never shown; `None` if it may be. Null, true and false are
+    /// never secrets.
+    pub(crate) fn hides_value(self, value: &Value) -> Option<HiddenBy> {
+        self.meaning.hidden_by.filter(|_| !matches!(value, Value::Null | Value::Bool(_)))
     }
 
-    /// A name with what it means.
-    pub(crate) fn of(name: &'k str, names: &mut Names) -> Self {
-        Self { name, meaning: names.of(name) }
+    /// Classifies a name.
+    pub(crate) fn classify(name: &'k str, names: &mut FieldNameClassifier) -> Self {
+        Self { name, meaning: names.classify(name) }
     }
 }

@@ -1,20 +1,20 @@
-//! JSON inside of a string.
+//! Redacts JSON within a string.
 
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 
 use super::{
-    Bounds, CutReason, ELIDED, MAX_VALUES, NoPostprocess, OmissionCounts, Postprocess,
-    ValueRedactor,
+    CutReason, DEPTH_ELIDED, MAX_VALUES, NoPostprocess, OmissionCounts, Postprocess, ValueRedactor,
+    WalkBounds,
 };
 use crate::redact::Counts;
 
-/// The longest string that is tried as JSON, in bytes; longer ones are scanned as text only.
-const MAX_JSON: usize = 1024 * 1024;
-/// The most levels of JSON inside of strings of JSON.
-const MAX_LEVEL: usize = 4;
+/// The longest string that is parsed as JSON, in bytes; longer ones are scanned as text only.
+const MAX_NESTED_JSON_BYTES: usize = 1024 * 1024;
+/// The deepest nesting of JSON within strings of JSON.
+const MAX_JSON_STRING_DEPTH: usize = 4;
 
-/// JSON of a string, written anew, and what was masked and left out in it.
+/// JSON of a string, serialised after redaction, with what was masked and omitted.
 pub(super) struct RedactedJsonText {
     pub(super) text: String,
     pub(super) masked: Counts,
@@ -22,17 +22,21 @@ pub(super) struct RedactedJsonText {
 }
 
 impl<F: Postprocess> ValueRedactor<'_, F> {
-    /// A string that is itself JSON, written anew if a field of it was masked. What remains is
-    /// still to be scanned as text.
-    pub(super) fn unpacked(&mut self, text: &str, depth: usize) -> Option<RedactedJsonText> {
-        let value = packed(text)?;
-        let cut = if self.level >= MAX_LEVEL {
-            Some(CutReason::Strings(MAX_LEVEL))
+    /// Redacts a string that is itself JSON; `None` if no field of it was masked. The result still
+    /// has to be scanned as text.
+    pub(super) fn redact_nested_json(
+        &mut self,
+        text: &str,
+        depth: usize,
+    ) -> Option<RedactedJsonText> {
+        let value = parse_nested_json(text)?;
+        let cut = if self.json_string_depth >= MAX_JSON_STRING_DEPTH {
+            Some(CutReason::Strings(MAX_JSON_STRING_DEPTH))
         } else {
-            (self.left == 0).then_some(CutReason::Values(MAX_VALUES))
+            (self.remaining_values == 0).then_some(CutReason::Values(MAX_VALUES))
         };
         if let Some(cut) = cut {
-            let omitted = OmissionCounts::from([(ELIDED, 1)]);
+            let omitted = OmissionCounts::from([(DEPTH_ELIDED, 1)]);
             return Some(RedactedJsonText {
                 text: cut.to_string(),
                 masked: Counts::new(),
@@ -40,32 +44,34 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
             });
         }
         let names = std::mem::take(&mut self.names);
-        let mut walk = ValueRedactor::new(self.redactor, names, Bounds::WHOLE, NoPostprocess);
-        walk.left = self.left;
-        walk.level = self.level + 1;
-        let shown = walk.value(&value, None, depth.saturating_add(1));
-        self.left = walk.left.saturating_sub(1);
-        self.names = walk.names;
-        // What the reader dropped, one of two equal keys, was not seen by the walk.
+        let mut value_redactor =
+            ValueRedactor::new(self.redactor, names, WalkBounds::WHOLE_VALUE, NoPostprocess);
+        value_redactor.remaining_values = self.remaining_values;
+        value_redactor.json_string_depth = self.json_string_depth + 1;
+        let shown = value_redactor.value(&value, None, depth.saturating_add(1));
+        self.remaining_values = value_redactor.remaining_values.saturating_sub(1);
+        self.names = value_redactor.names;
+        // The parser drops one of two equal keys, so the walk did not see it. Only text without
+        // duplicates may stay as it is.
         if shown == value && canonical::parse(text.as_bytes(), Profile::Foreign).is_ok() {
             return None;
         }
         Some(RedactedJsonText {
             text: shown.to_string(),
-            masked: walk.masked,
-            omitted: walk.omitted,
+            masked: value_redactor.masked,
+            omitted: value_redactor.omitted,
         })
     }
 }
 
-/// Whether a string begins as an object, a list or a string of JSON does. Most begin with a letter
-/// or a digit.
+/// True if a string begins like an object, a list or a string of JSON. Most strings begin with a
+/// letter or a digit.
 pub(super) fn may_be_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[', '"'])
 }
 
-/// The value in a string that holds an object, a list, or one of them in quotes.
-fn packed(text: &str) -> Option<Value> {
+/// Parses a string that contains an object, a list, or one of these as a JSON string.
+fn parse_nested_json(text: &str) -> Option<Value> {
     if !may_be_json(text) {
         return None;
     }
@@ -74,11 +80,11 @@ fn packed(text: &str) -> Option<Value> {
         (inner.bytes().next(), inner.bytes().next_back()),
         (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')) | (Some(b'"'), Some(b'"'))
     );
-    if !opens || inner.len() < 2 || inner.len() > MAX_JSON {
+    if !opens || inner.len() < 2 || inner.len() > MAX_NESTED_JSON_BYTES {
         return None;
     }
     match serde_json::from_str(inner).ok()? {
-        Value::String(text) if packed(&text).is_none() => None,
+        Value::String(text) if parse_nested_json(&text).is_none() => None,
         value => Some(value),
     }
 }
@@ -109,7 +115,7 @@ mod tests {
             ("{\"a\": 1", None),
             ("[1] and more", None),
         ] {
-            assert_eq!(packed(text), expected, "{text}");
+            assert_eq!(parse_nested_json(text), expected, "{text}");
         }
         assert!(may_be_json("  [") && may_be_json("{") && may_be_json("\"") && !may_be_json("a"));
     }
@@ -117,7 +123,7 @@ mod tests {
     #[test]
     fn a_string_beyond_a_mebibyte_is_a_text() {
         let list = |blanks: usize| format!("[{}]", " ".repeat(blanks));
-        assert!(packed(&list(MAX_JSON - 2)).is_some());
-        assert!(packed(&list(MAX_JSON - 1)).is_none());
+        assert!(parse_nested_json(&list(MAX_NESTED_JSON_BYTES - 2)).is_some());
+        assert!(parse_nested_json(&list(MAX_NESTED_JSON_BYTES - 1)).is_none());
     }
 }

@@ -2,12 +2,13 @@
 
 use serde_json::{Number, Value};
 
-use super::{FieldName, Postprocess, ValueRedactor, in_context};
-use crate::redact::{Counts, MASK, count};
+use super::{FieldName, Postprocess, ValueRedactor, redact_with_name};
+use crate::redact::{Counts, MASK, count_kind};
 
-/// The fewest digits of a number that is scanned: without, and with a field name that suggests
-/// personal data.
-pub(super) const MIN_DIGITS: (usize, usize) = (9, 4);
+/// The fewest digits of a number that is scanned.
+const MIN_DIGITS: usize = 9;
+/// The fewest digits of a number that is scanned under a name that suggests personal data.
+pub(super) const MIN_DIGITS_IN_CONTEXT: usize = 4;
 
 impl<F: Postprocess> ValueRedactor<'_, F> {
     /// A number, or its mask.
@@ -20,40 +21,42 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
         }
     }
 
-    /// True for a number that is not shown; counts it.
+    /// True for a number that must not be shown; counts it.
     pub(crate) fn hides_number(&mut self, number: &Number, key: Option<FieldName<'_>>) -> bool {
         let hides = self.would_hide_number(number, key);
         if hides {
-            count(&mut self.masked, "number");
+            count_kind(&mut self.masked, "number");
         }
         hides
     }
 
-    /// The same without being counted.
+    /// Like [`Self::hides_number`], without counting.
     pub(crate) fn would_hide_number(&self, number: &Number, key: Option<FieldName<'_>>) -> bool {
-        // Of the small ones only those that were given out are masked.
-        let may_hide = !is_small(number) || self.redactor.looks_for_values();
+        // A small number is masked only if it is a disclosed value.
+        let may_hide = !is_small(number) || self.redactor.has_disclosed_values();
         may_hide && self.is_sensitive_number(&number.to_string(), key)
     }
 
-    /// True when the digits of a number under this name are a value that is masked.
+    /// True if the digits of a number under this name form a value that is masked.
     pub(super) fn is_sensitive_number(&self, text: &str, key: Option<FieldName<'_>>) -> bool {
-        if self.redactor.is_given_out(text) {
+        if self.redactor.is_disclosed_value(text) {
             return true;
         }
-        // A spreadsheet or data frame may have turned an integer into a float.
+        // A spreadsheet or data frame may have turned the integer into a float.
         let text = text.strip_suffix(".0").unwrap_or(text);
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
-        match key.filter(|key| key.meaning.context) {
-            Some(key) if digits >= MIN_DIGITS.1 => {
-                in_context(self.redactor, key.name, text).is_some()
+        match key.filter(|key| key.meaning.has_context_word) {
+            Some(key) if digits >= MIN_DIGITS_IN_CONTEXT => {
+                redact_with_name(self.redactor, key.name, text).is_some()
             }
-            _ => digits >= MIN_DIGITS.0 && self.redactor.text(text, &mut Counts::new()) != text,
+            _ => {
+                digits >= MIN_DIGITS && self.redactor.redact_text(text, &mut Counts::new()) != text
+            }
         }
     }
 }
 
-/// True for a whole number with too few digits for any rule and any name.
+/// True for an integer with too few digits for any rule and any name.
 pub(super) fn is_small(number: &Number) -> bool {
     number.as_i64().is_some_and(|whole| whole.unsigned_abs() < 1_000)
 }

@@ -1,35 +1,35 @@
-//! Processes texts after their redaction: cuts them, escapes them, or leaves them.
+//! Processing of texts after redaction: cutting, escaping, or nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::redact::PlainWords;
 
-/// What was left out, by kind.
+/// How many things were omitted, by kind.
 pub(crate) type OmissionCounts = BTreeMap<&'static str, u64>;
 
-/// What becomes of a string after it was redacted, and the order in which fields are taken.
+/// What happens to a string after redaction, and which fields take precedence.
 pub(crate) trait Postprocess {
-    /// A redacted string, as it goes into the result.
+    /// Finishes a redacted string.
     fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut OmissionCounts) -> Cow<'t, str>;
-    /// The same for a brief text.
+    /// Finishes a text of plain words.
     fn plain_words<'t>(
         &mut self,
         text: &'t str,
         how: PlainWords,
         omitted: &mut OmissionCounts,
     ) -> Cow<'t, str>;
-    /// Of a brief name: true when it goes into the result as it is, with nothing to tell of it, so
-    /// that there is no need to ask again.
+    /// True if a name of plain words is shown unchanged and has no findings, so that the answer can
+    /// be cached.
     fn is_plain(&self, how: PlainWords) -> bool;
-    /// A redacted key, as it goes into the result; and true where it is as it was and always will
-    /// be, so that there is no need to ask again.
+    /// Finishes a redacted field name. The second value is true if the name is shown unchanged and
+    /// always will be, so that the answer can be cached.
     fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool);
-    /// True for a field that is taken before others when there are too many.
-    fn first(&self, key: &str) -> bool;
+    /// True for a field that takes precedence if there are too many.
+    fn is_priority_field(&self, key: &str) -> bool;
 }
 
-/// The whole value, nothing finished.
+/// No postprocessing; the whole value is kept.
 pub(super) struct NoPostprocess;
 
 impl Postprocess for NoPostprocess {
@@ -46,7 +46,7 @@ impl Postprocess for NoPostprocess {
         Cow::Borrowed(text)
     }
 
-    /// What others ask of a name is not asked here.
+    /// Nothing is looked for, so nothing can be cached.
     fn is_plain(&self, _: PlainWords) -> bool {
         false
     }
@@ -55,7 +55,7 @@ impl Postprocess for NoPostprocess {
         (redacted, false)
     }
 
-    fn first(&self, _: &str) -> bool {
+    fn is_priority_field(&self, _: &str) -> bool {
         false
     }
 }

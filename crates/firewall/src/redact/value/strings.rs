@@ -1,97 +1,102 @@
-//! Strings inside a value: masked, or read as JSON of their own.
+//! Redacts strings of a value, as text or as nested JSON.
 
 use std::borrow::Cow;
 
 use super::nested_json::{self, RedactedJsonText};
 use super::postprocess::NoPostprocess;
 use super::{
-    Bounds, FieldName, MAX_IN_CONTEXT, Postprocess, ValueRedactor, in_context, is_token, join,
+    FieldName, MAX_NAMED_SCAN_BYTES, Postprocess, ValueRedactor, WalkBounds, looks_like_key,
+    merge_counts, redact_with_name,
 };
 use crate::redact::{Redactor, json_text};
 
 impl<F: Postprocess> ValueRedactor<'_, F> {
-    /// A string under a name: redacted, then finished.
+    /// A string under a field name: redacted, then finished.
     pub(crate) fn string<'t>(
         &mut self,
         text: &'t str,
         key: Option<FieldName<'_>>,
         depth: usize,
     ) -> Cow<'t, str> {
-        if !self.hides_in(text, depth) {
+        if !self.hides_nested_field(text, depth) {
             return self.text(self.redactor, text, key);
         }
-        let again = self.redactor.again();
-        if let Some(kept) = self.in_place(text, &again, depth) {
+        let second_pass = self.redactor.for_redacted_text();
+        if let Some(kept) = self.mask_in_place(text, &second_pass, depth) {
             return self.postprocess.string(Cow::Owned(kept), &mut self.omitted);
         }
-        let Some(RedactedJsonText { text, masked, omitted }) = self.unpacked(text, depth) else {
+        let Some(RedactedJsonText { text, masked, omitted }) = self.redact_nested_json(text, depth)
+        else {
             return self.text(self.redactor, text, key);
         };
-        join(&mut self.masked, masked);
+        merge_counts(&mut self.masked, masked);
         for (kind, n) in omitted {
             *self.omitted.entry(kind).or_default() += n;
         }
-        Cow::Owned(self.text(&again, &text, key).into_owned())
+        Cow::Owned(self.text(&second_pass, &text, key).into_owned())
     }
 
-    /// The same for a text that was masked before: the masks in it stay.
-    pub(crate) fn masked_string<'t>(&mut self, text: &'t str, depth: usize) -> Cow<'t, str> {
-        let again = self.redactor.again();
-        let masked = self.within(&again, |walk| walk.string(text, None, depth));
+    /// Finishes a text that was masked before; the masks in it are kept.
+    pub(crate) fn redact_masked_string<'t>(&mut self, text: &'t str, depth: usize) -> Cow<'t, str> {
+        let second_pass = self.redactor.for_redacted_text();
+        let masked = self.with_redactor(&second_pass, |walk| walk.string(text, None, depth));
         self.postprocess.string(masked, &mut self.omitted)
     }
 
-    /// Whether a text is JSON in which something is hidden by its name, or which is too deep.
-    pub(super) fn hides_in(&mut self, text: &str, depth: usize) -> bool {
+    /// True if a text is JSON in which a field name hides a value, or which is nested too deeply.
+    pub(super) fn hides_nested_field(&mut self, text: &str, depth: usize) -> bool {
         if !nested_json::may_be_json(text) {
             return false;
         }
-        // No mask is given out for what is only looked at.
+        // A dry run must not assign mask numbers.
         let without_masks = self.redactor.without_masks();
-        self.within(&without_masks, |walk| walk.unpacked(text, depth).is_some())
+        self.with_redactor(&without_masks, |walk| walk.redact_nested_json(text, depth).is_some())
     }
 
-    /// A text of JSON with its hidden fields masked where they stand, so that its layout stays;
-    /// nothing where a field would still be seen.
-    pub(super) fn in_place(
+    /// A JSON text with hidden fields masked in place, so that its layout is preserved; `None` if
+    /// that would leave a hidden field visible.
+    pub(super) fn mask_in_place(
         &mut self,
         text: &str,
-        again: &Redactor,
+        second_pass: &Redactor,
         depth: usize,
     ) -> Option<String> {
         let before = self.masked.clone();
-        let kept = self.json_text(text).into_owned();
-        let is_complete = self.within(again, |walk| walk.unpacked(&kept, depth).is_none());
+        let masked_text = self.redact_json_text(text).into_owned();
+        let is_complete = self.with_redactor(second_pass, |walk| {
+            walk.redact_nested_json(&masked_text, depth).is_none()
+        });
         if !is_complete {
             self.masked = before;
         }
-        is_complete.then_some(kept)
+        is_complete.then_some(masked_text)
     }
 
-    /// What another walk finds with these rules, which is as deep as this one and keeps no counts.
-    pub(super) fn within<T>(
+    /// Runs a walk with another redactor at the same depth; its counts are discarded.
+    pub(super) fn with_redactor<T>(
         &mut self,
         redactor: &Redactor,
         look: impl FnOnce(&mut ValueRedactor<'_, NoPostprocess>) -> T,
     ) -> T {
-        let mut walk = ValueRedactor::new(
+        let mut value_redactor = ValueRedactor::new(
             redactor,
             std::mem::take(&mut self.names),
-            Bounds::WHOLE,
+            WalkBounds::WHOLE_VALUE,
             NoPostprocess,
         );
-        (walk.left, walk.level) = (self.left, self.level);
-        let out = look(&mut walk);
-        self.left = walk.left;
-        self.names = walk.names;
+        (value_redactor.remaining_values, value_redactor.json_string_depth) =
+            (self.remaining_values, self.json_string_depth);
+        let out = look(&mut value_redactor);
+        self.remaining_values = value_redactor.remaining_values;
+        self.names = value_redactor.names;
         out
     }
 
-    /// A text with values of fields masked where it is JSON, and whatever a rule finds; its layout
-    /// stays.
-    pub(crate) fn json_text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+    /// A text with hidden fields masked if it is JSON, and everything that a rule matches; layout
+    /// is preserved.
+    pub(crate) fn redact_json_text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let fields = json_text::hidden_fields(text, self);
-        self.redactor.text_with_fields(text, fields, &mut self.masked)
+        self.redactor.redact_text_with_fields(text, fields, &mut self.masked)
     }
 
     pub(super) fn text<'t>(
@@ -101,20 +106,21 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
         key: Option<FieldName<'_>>,
     ) -> Cow<'t, str> {
         let named = key.filter(|key| {
-            let looks = text.len() <= MAX_IN_CONTEXT && (3..=128).contains(&key.name.len());
-            looks && (key.meaning.context || is_token(text))
+            let has_scannable_size =
+                text.len() <= MAX_NAMED_SCAN_BYTES && (3..=128).contains(&key.name.len());
+            has_scannable_size && (key.meaning.has_context_word || looks_like_key(text))
         });
         let redacted = match named {
-            Some(key) => match in_context(redactor, key.name, text) {
+            Some(key) => match redact_with_name(redactor, key.name, text) {
                 Some((masked, counts)) => {
-                    join(&mut self.masked, counts);
+                    merge_counts(&mut self.masked, counts);
                     Cow::Owned(masked)
                 }
                 None => Cow::Borrowed(text),
             },
             None => match redactor.plain_words(text) {
                 Some(how) => return self.postprocess.plain_words(text, how, &mut self.omitted),
-                None => redactor.long_text(text, &mut self.masked),
+                None => redactor.redact_long_text(text, &mut self.masked),
             },
         };
         self.postprocess.string(redacted, &mut self.omitted)

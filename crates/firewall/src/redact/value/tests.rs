@@ -3,16 +3,16 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use serde_json::{Number, Value, json};
 
-use super::number::{MIN_DIGITS, is_small};
-use super::{Bounds, CutReason, FieldName, MASK, NoPostprocess, ValueRedactor};
-use crate::redact::field::{FieldMeaning, Names};
+use super::number::{MIN_DIGITS_IN_CONTEXT, is_small};
+use super::{CutReason, FieldName, MASK, NoPostprocess, ValueRedactor, WalkBounds};
+use crate::redact::field_names::{FieldMeaning, FieldNameClassifier};
 use crate::redact::{Counts, Redactor};
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::builtin);
 
 fn redacted(value: &Value) -> Value {
-    let once = REDACTOR.value(value, &mut Counts::new());
-    let twice = REDACTOR.value(&once, &mut Counts::new());
+    let once = REDACTOR.redact_value(value, &mut Counts::new());
+    let twice = REDACTOR.redact_value(&once, &mut Counts::new());
     assert_eq!(twice, once, "not idempotent for {value}");
     once
 }
@@ -96,7 +96,7 @@ fn json_in_json_has_an_end() {
 fn what_lies_too_deep_is_left_out() {
     let deep = (0..200).fold(json!("plover"), |value, _| json!([value]));
     let mut counts = Counts::new();
-    let out = REDACTOR.value(&deep, &mut counts).to_string();
+    let out = REDACTOR.redact_value(&deep, &mut counts).to_string();
     assert!(!out.contains("plover") && out.contains(&CutReason::Depth(128).to_string()));
     assert_eq!(counts["depth"], 1);
     let deep = (0..200).fold(json!("plover"), |value, _| json!({ "a": value }));
@@ -118,9 +118,9 @@ fn a_name_gives_its_value_a_context() {
     check(json!({ "note": text, "contact": text }), json!({ "note": MASK, "contact": MASK }));
     // What the rules see in `name: value` they see in a field too.
     for (key, value) in [("api_key_v2", "Zx81Qw-99aKdPq7713Lm"), ("db_pass", "hunter2!")] {
-        let alone = REDACTOR.text(value, &mut Counts::new()).into_owned();
+        let alone = REDACTOR.redact_text(value, &mut Counts::new()).into_owned();
         let whole = format!("{key}: {value}");
-        let text = REDACTOR.text(&whole, &mut Counts::new()).into_owned();
+        let text = REDACTOR.redact_text(&whole, &mut Counts::new()).into_owned();
         let out = redacted(&json!({ key: value }));
         let seen = out[key].as_str().unwrap();
         assert_eq!(format!("{key}: {seen}"), text, "{key} (alone: {alone})");
@@ -147,9 +147,9 @@ proptest! {
     ) {
         let (number, text) = (Number::from(number), number.to_string());
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
-        prop_assert_eq!(is_small(&number), digits < MIN_DIGITS.1);
-        let walk = ValueRedactor::new(&REDACTOR, Names::default(), Bounds::WHOLE, NoPostprocess);
-        let meaning = FieldMeaning { context, ..FieldMeaning::default() };
+        prop_assert_eq!(is_small(&number), digits < MIN_DIGITS_IN_CONTEXT);
+        let walk = ValueRedactor::new(&REDACTOR, FieldNameClassifier::default(), WalkBounds::WHOLE_VALUE, NoPostprocess);
+        let meaning = FieldMeaning { has_context_word: context, ..FieldMeaning::default() };
         let hidden = walk.is_sensitive_number(&text, Some(FieldName { name: &name, meaning }));
         prop_assert!(!(is_small(&number) && hidden));
     }
@@ -168,7 +168,7 @@ fn a_token_is_one_long_word_with_a_digit_and_no_date() {
         ("2026x01-02T10:20", true),
         ("", false),
     ] {
-        assert_eq!(super::is_token(text), is_one, "{text}");
+        assert_eq!(super::looks_like_key(text), is_one, "{text}");
     }
 }
 
@@ -177,13 +177,13 @@ fn two_names_that_are_masked_alike_stay_two() {
     let mut taken = serde_json::Map::new();
     let mut doubles = std::collections::BTreeMap::new();
     for expected in ["a", "a (2)", "a (3)"] {
-        let name = super::fresh("a".to_owned(), &taken, &mut doubles);
+        let name = super::unused_name("a".to_owned(), &taken, &mut doubles);
         assert_eq!(name, expected);
         taken.insert(name, Value::Null);
     }
     taken.insert("b".to_owned(), Value::Null);
     taken.insert("b (2)".to_owned(), Value::Null);
-    assert_eq!(super::fresh("b".to_owned(), &taken, &mut doubles), "b (3)");
+    assert_eq!(super::unused_name("b".to_owned(), &taken, &mut doubles), "b (3)");
 }
 
 #[test]
@@ -191,8 +191,9 @@ fn rows_whose_columns_are_named_once_go_no_deeper_than_the_bounds() {
     let value =
         json!({ "columns": ["id", "password"], "rows": [[[["id"]], "plover", [["deep"]]]] });
     let rows = |depth: usize| {
-        let bounds = Bounds { depth, ..Bounds::WHOLE };
-        let mut walk = ValueRedactor::new(&REDACTOR, Names::default(), bounds, NoPostprocess);
+        let bounds = WalkBounds { depth, ..WalkBounds::WHOLE_VALUE };
+        let mut walk =
+            ValueRedactor::new(&REDACTOR, FieldNameClassifier::default(), bounds, NoPostprocess);
         walk.value(&value, None, 0)["rows"].clone()
     };
     assert_eq!(rows(1), json!("[cut: deeper than 1 levels]"));
@@ -211,8 +212,9 @@ fn rows_whose_columns_are_named_once_go_no_deeper_than_the_bounds() {
 #[test]
 fn what_lies_too_deep_or_behind_too_many_is_counted_in_its_place() {
     let shown = |value: Value, depth: usize, prunes: bool| {
-        let bounds = Bounds { depth, items: 2, prunes, ..Bounds::WHOLE };
-        ValueRedactor::new(&REDACTOR, Names::default(), bounds, NoPostprocess)
+        let bounds =
+            WalkBounds { depth, items: 2, marks_in_place: prunes, ..WalkBounds::WHOLE_VALUE };
+        ValueRedactor::new(&REDACTOR, FieldNameClassifier::default(), bounds, NoPostprocess)
             .value(&value, None, 0)
     };
     let value = json!({ "list": [1, 2, 3], "map": { "a": 1 } });
@@ -247,8 +249,9 @@ fn a_small_whole_number_is_never_scanned() {
 
 #[test]
 fn a_value_is_read_with_its_name_and_masked_where_the_two_cannot_be_told_apart() {
-    let shown =
-        |key: &str, text: &str| super::in_context(&REDACTOR, key, text).map(|(shown, _)| shown);
+    let shown = |key: &str, text: &str| {
+        super::redact_with_name(&REDACTOR, key, text).map(|(shown, _)| shown)
+    };
     assert_eq!(shown("phone", "5551234567").as_deref(), Some(MASK));
     assert_eq!(shown("total", "5551234567"), None);
     assert_eq!(shown("jane.roe@corp.net", "plain words"), None);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::error::SyntaxFault;
 use super::super::jsonc::{self, Member, Node};
-use super::{Change, Edits, LocatedEntry, NewEntry, in_reading_order, line_end};
+use super::{LocatedEntry, NewEntry, TableChange, TextEdits, in_reading_order, line_end};
 
 pub(super) fn entries(text: &str, keys: &[String]) -> Result<Vec<LocatedEntry>, SyntaxFault> {
     let root = jsonc::parse(text)?;
@@ -19,7 +19,7 @@ pub(super) fn entries(text: &str, keys: &[String]) -> Result<Vec<LocatedEntry>, 
     Ok(entries.collect())
 }
 
-/// The object at these keys; nothing where one of them is missing or null.
+/// The object at these keys; `None` if one of them is missing or null.
 fn table<'n>(root: &'n Node, keys: &[String]) -> Result<Option<&'n Node>, SyntaxFault> {
     let mut level = root;
     for key in keys {
@@ -29,7 +29,7 @@ fn table<'n>(root: &'n Node, keys: &[String]) -> Result<Option<&'n Node>, Syntax
             None => return Ok(None),
         }
     }
-    if matches!(&level.shape, jsonc::Shape::Scalar(Value::Null)) {
+    if matches!(&level.content, jsonc::NodeContent::Scalar(Value::Null)) {
         return Ok(None);
     }
     level.members().ok_or_else(|| no_object(level))?;
@@ -40,15 +40,15 @@ fn no_object(node: &Node) -> SyntaxFault {
     SyntaxFault { offset: node.span.start, message: "this is no JSON object".to_owned() }
 }
 
-pub(super) fn apply(text: &str, change: &Change<'_>) -> Result<String, SyntaxFault> {
+pub(super) fn apply(text: &str, change: &TableChange<'_>) -> Result<String, SyntaxFault> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        return Ok(format!("{}\n", nested(change.keys, change.insert, &Layout::fresh())));
+        return Ok(format!("{}\n", nested(change.keys, change.insert, &MemberLayout::standard())));
     }
     let root = jsonc::parse(text)?;
-    let mut edits = Edits::default();
+    let mut edits = TextEdits::default();
     match table(&root, change.keys)? {
         Some(table) => {
-            let layout = Layout::of(text, table, &root);
+            let layout = MemberLayout::detect(text, table, &root);
             edit_table(text, table, change, &layout, &mut edits);
         }
         None if change.insert.is_empty() => {}
@@ -57,25 +57,25 @@ pub(super) fn apply(text: &str, change: &Change<'_>) -> Result<String, SyntaxFau
     Ok(edits.apply(text))
 }
 
-/// How members of an object are laid out.
+/// The layout of an object's members.
 #[derive(Debug, Clone)]
-struct Layout {
+struct MemberLayout {
     /// What stands before each member: a line end and blanks, or one blank.
     before: String,
-    /// What stands before the closing brace.
+    /// The text before the closing brace.
     closing: String,
-    /// By how much deeper levels are indented; nothing where all is on one line.
-    unit: Option<String>,
+    /// The indentation of one level; `None` if everything is on one line.
+    indent_unit: Option<String>,
 }
 
-impl Layout {
-    fn fresh() -> Self {
-        let unit = Some("  ".to_owned());
-        Self { before: "\n  ".to_owned(), closing: "\n".to_owned(), unit }
+impl MemberLayout {
+    fn standard() -> Self {
+        let indent_unit = Some("  ".to_owned());
+        Self { before: "\n  ".to_owned(), closing: "\n".to_owned(), indent_unit }
     }
 
-    /// As the members of this object stand, or as they would beside those of the root.
-    fn of(text: &str, object: &Node, root: &Node) -> Self {
+    /// The layout of this object's members, or the one they would have next to those of the root.
+    fn detect(text: &str, object: &Node, root: &Node) -> Self {
         let line_end = line_end(text);
         let first = |node: &Node| {
             let member = node.members()?.first()?;
@@ -83,35 +83,37 @@ impl Layout {
             before.contains('\n').then(|| indent_of(text, member.span.start))
         };
         let brace = |node: &Node| indent_of(text, node.span.start);
-        let unit =
+        let indent_unit =
             first(root).map(|inner| inner.get(brace(root).len()..).unwrap_or("  ").to_owned());
         let many_lines = text.trim_end().contains('\n');
-        let unit = unit.filter(|unit| !unit.is_empty()).or(many_lines.then(|| "  ".to_owned()));
+        let indent_unit = indent_unit
+            .filter(|indent_unit| !indent_unit.is_empty())
+            .or(many_lines.then(|| "  ".to_owned()));
         let single = object.members().is_some_and(|all| !all.is_empty()) && first(object).is_none();
-        let (Some(unit), false) = (unit, single) else {
-            return Self { before: " ".to_owned(), closing: " ".to_owned(), unit: None };
+        let (Some(indent_unit), false) = (indent_unit, single) else {
+            return Self { before: " ".to_owned(), closing: " ".to_owned(), indent_unit: None };
         };
         let outer = brace(object);
-        let inner = first(object).unwrap_or_else(|| format!("{outer}{unit}"));
+        let inner = first(object).unwrap_or_else(|| format!("{outer}{indent_unit}"));
         Self {
             before: format!("{line_end}{inner}"),
             closing: format!("{line_end}{outer}"),
-            unit: Some(unit),
+            indent_unit: Some(indent_unit),
         }
     }
 
-    /// The layout of the objects inside.
-    fn deeper(&self) -> Self {
-        let Some(unit) = &self.unit else { return self.clone() };
+    /// The layout of nested objects.
+    fn indented(&self) -> Self {
+        let Some(indent_unit) = &self.indent_unit else { return self.clone() };
         Self {
-            before: format!("{}{unit}", self.before),
+            before: format!("{}{indent_unit}", self.before),
             closing: self.before.clone(),
-            unit: self.unit.clone(),
+            indent_unit: self.indent_unit.clone(),
         }
     }
 }
 
-/// The blanks with which the line of this place begins.
+/// The indentation of the line that contains this offset.
 fn indent_of(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -119,31 +121,37 @@ fn indent_of(text: &str, at: usize) -> String {
     line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect()
 }
 
-fn edit_table(text: &str, table: &Node, change: &Change<'_>, layout: &Layout, edits: &mut Edits) {
+fn edit_table(
+    text: &str,
+    table: &Node,
+    change: &TableChange<'_>,
+    layout: &MemberLayout,
+    edits: &mut TextEdits,
+) {
     let members = table.members().unwrap_or_default();
-    let goes = |member: &Member| change.remove.contains(&member.name);
+    let is_removed = |member: &Member| change.remove.contains(&member.name);
     let texts: Vec<String> = change.insert.iter().map(|entry| member_text(entry, layout)).collect();
     let joined = texts.join(&format!(",{}", layout.before));
-    let place = members.iter().position(goes);
-    let Some(place) = place.filter(|_| !joined.is_empty()) else {
-        // Nothing to stand in for: behind the last one.
+    let index = members.iter().position(is_removed);
+    let Some(index) = index.filter(|_| !joined.is_empty()) else {
+        // No removed member to replace: insert after the last one.
         if !joined.is_empty() {
             insert_last(text, table, &joined, layout, edits);
         }
-        remove(text, table, &|at| members.get(at).is_some_and(goes), edits);
+        remove(text, table, &|at| members.get(at).is_some_and(is_removed), edits);
         return;
     };
-    if let Some(first) = members.get(place) {
+    if let Some(first) = members.get(index) {
         edits.replace(first.span.clone(), joined);
     }
-    remove(text, table, &|at| at != place && members.get(at).is_some_and(goes), edits);
+    remove(text, table, &|at| at != index && members.get(at).is_some_and(is_removed), edits);
 }
 
-/// Takes members out, each with its comma and, where it has a line to itself, its line.
-fn remove(text: &str, table: &Node, goes: &dyn Fn(usize) -> bool, edits: &mut Edits) {
+/// Removes members, each with its comma and, if it has a line of its own, with its line.
+fn remove(text: &str, table: &Node, is_removed: &dyn Fn(usize) -> bool, edits: &mut TextEdits) {
     let members = table.members().unwrap_or_default();
-    let last_kept = (0..members.len()).rev().find(|at| !goes(*at));
-    for (at, member) in members.iter().enumerate().filter(|(at, _)| goes(*at)) {
+    let last_kept = (0..members.len()).rev().find(|at| !is_removed(*at));
+    for (at, member) in members.iter().enumerate().filter(|(at, _)| is_removed(*at)) {
         let floor = at.checked_sub(1).and_then(|at| members.get(at));
         let floor =
             floor.map_or(table.span.start + 1, |one| one.comma.map_or(one.span.end, |at| at + 1));
@@ -153,8 +161,8 @@ fn remove(text: &str, table: &Node, goes: &dyn Fn(usize) -> bool, edits: &mut Ed
         let end = member.comma.map_or(member.span.end, |at| at + 1);
         let rest = text.get(end..).unwrap_or_default();
         let alone = rest.split(['\n', '\r']).next().is_none_or(|line| line.trim().is_empty());
-        // From the end of the line before, where nothing else is on this line. What follows on it
-        // must not become part of a comment above.
+        // Remove from the end of the previous line if nothing else is on this line; otherwise the
+        // rest of the line could become part of a comment above.
         let start = match blanks.rfind('\n') {
             Some(newline) if alone => {
                 let newline = member.span.start - blank + newline;
@@ -165,7 +173,7 @@ fn remove(text: &str, table: &Node, goes: &dyn Fn(usize) -> bool, edits: &mut Ed
         };
         edits.replace(start..end, "");
     }
-    // The one that is last now has a comma behind it, where the last one before had none.
+    // The new last member has a comma, although the old last one had none.
     let trailing = members.last().is_some_and(|member| member.comma.is_some());
     let shortened = last_kept.is_some_and(|at| at + 1 < members.len());
     if let Some(comma) =
@@ -175,7 +183,13 @@ fn remove(text: &str, table: &Node, goes: &dyn Fn(usize) -> bool, edits: &mut Ed
     }
 }
 
-fn insert_last(text: &str, object: &Node, joined: &str, layout: &Layout, edits: &mut Edits) {
+fn insert_last(
+    text: &str,
+    object: &Node,
+    joined: &str,
+    layout: &MemberLayout,
+    edits: &mut TextEdits,
+) {
     let before = &layout.before;
     match object.members().and_then(<[Member]>::last) {
         Some(Member { comma: Some(comma), .. }) => {
@@ -190,28 +204,31 @@ fn insert_last(text: &str, object: &Node, joined: &str, layout: &Layout, edits: 
             if blank {
                 edits.replace(inside, format!("{before}{joined}{}", layout.closing));
             } else {
-                // There are comments: they stay, behind it.
+                // Comments in the object stay, after the new member.
                 edits.replace(inside.start..inside.start, format!("{before}{joined}"));
             }
         }
     }
 }
 
-/// Adds the table itself, in the deepest object on its way that is there.
+/// Adds the table to the deepest existing object on its path.
 fn add_table(
     text: &str,
     root: &Node,
-    change: &Change<'_>,
-    edits: &mut Edits,
+    change: &TableChange<'_>,
+    edits: &mut TextEdits,
 ) -> Result<(), SyntaxFault> {
     let mut level = root;
     let mut keys = change.keys;
     while let Some((key, rest)) = keys.split_first() {
         let members = level.members().ok_or_else(|| no_object(level))?;
         let Some(member) = members.iter().find(|member| member.name == *key) else { break };
-        if matches!(&member.value.shape, jsonc::Shape::Scalar(Value::Null)) {
-            let layout = Layout::of(text, level, root);
-            edits.replace(member.value.span.clone(), nested(rest, change.insert, &layout.deeper()));
+        if matches!(&member.value.content, jsonc::NodeContent::Scalar(Value::Null)) {
+            let layout = MemberLayout::detect(text, level, root);
+            edits.replace(
+                member.value.span.clone(),
+                nested(rest, change.insert, &layout.indented()),
+            );
             return Ok(());
         }
         level = &member.value;
@@ -219,18 +236,21 @@ fn add_table(
     }
     level.members().ok_or_else(|| no_object(level))?;
     let Some((key, rest)) = keys.split_first() else { return Ok(()) };
-    let layout = Layout::of(text, level, root);
-    let member =
-        format!("{}: {}", Value::from(key.as_str()), nested(rest, change.insert, &layout.deeper()));
+    let layout = MemberLayout::detect(text, level, root);
+    let member = format!(
+        "{}: {}",
+        Value::from(key.as_str()),
+        nested(rest, change.insert, &layout.indented())
+    );
     insert_last(text, level, &member, &layout, edits);
     Ok(())
 }
 
 /// The entries inside objects with these names.
-fn nested(keys: &[String], insert: &[NewEntry], layout: &Layout) -> String {
+fn nested(keys: &[String], insert: &[NewEntry], layout: &MemberLayout) -> String {
     let inner = match keys.split_first() {
         Some((key, rest)) => {
-            format!("{}: {}", Value::from(key.as_str()), nested(rest, insert, &layout.deeper()))
+            format!("{}: {}", Value::from(key.as_str()), nested(rest, insert, &layout.indented()))
         }
         None => {
             let texts = insert.iter().map(|entry| member_text(entry, layout));
@@ -240,21 +260,21 @@ fn nested(keys: &[String], insert: &[NewEntry], layout: &Layout) -> String {
     format!("{{{}{inner}{}}}", layout.before, layout.closing)
 }
 
-fn member_text(entry: &NewEntry, layout: &Layout) -> String {
+fn member_text(entry: &NewEntry, layout: &MemberLayout) -> String {
     if let Some(text) = &entry.text {
         return text.clone();
     }
     let name = Value::from(entry.name.as_str());
-    format!("{name}: {}", value_text(&entry.value, &layout.deeper()))
+    format!("{name}: {}", value_text(&entry.value, &layout.indented()))
 }
 
-/// A value in the file's own indentation; lists of scalars on one line, as people write arguments.
-fn value_text(value: &Value, layout: &Layout) -> String {
+/// A value in the file's indentation; lists on one line, as arguments are usually written.
+fn value_text(value: &Value, layout: &MemberLayout) -> String {
     match value {
         Value::Object(members) if !members.is_empty() => {
             let member = |(name, value): (&String, &Value)| {
                 let name = Value::from(name.as_str());
-                format!("{name}: {}", value_text(value, &layout.deeper()))
+                format!("{name}: {}", value_text(value, &layout.indented()))
             };
             let members: Vec<String> = in_reading_order(members).map(member).collect();
             let joined = members.join(&format!(",{}", layout.before));

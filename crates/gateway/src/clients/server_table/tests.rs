@@ -14,7 +14,7 @@ fn changed(text: &str, remove: &[&str], insert: &[(&str, &str)]) -> String {
             text: None,
         })
         .collect();
-    let change = Change { keys: &keys(), remove: &remove, insert: &insert };
+    let change = TableChange { keys: &keys(), remove: &remove, insert: &insert };
     apply(Syntax::Json, text, &change).unwrap()
 }
 

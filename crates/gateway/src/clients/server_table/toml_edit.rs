@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::error::SyntaxFault;
 use super::super::toml_text::{self, Statement};
-use super::{Change, Edits, LocatedEntry, NewEntry, at_keys, in_reading_order, line_end};
+use super::{LocatedEntry, NewEntry, TableChange, TextEdits, at_keys, in_reading_order, line_end};
 
 pub(super) fn entries(text: &str, keys: &[String]) -> Result<Vec<LocatedEntry>, SyntaxFault> {
     let tree = toml_text::parse(text)?;
@@ -32,7 +32,7 @@ pub(super) fn entries(text: &str, keys: &[String]) -> Result<Vec<LocatedEntry>, 
             });
         }
     }
-    // All of it in one inline table: the entries are there, and have no place of their own.
+    // Entries of an inline table have no location of their own.
     let rest = table.iter().filter(|(name, _)| !out.iter().any(|one| one.name == **name));
     let rest: Vec<LocatedEntry> = rest
         .map(|(name, value)| LocatedEntry {
@@ -51,7 +51,7 @@ fn name_below<'s>(statement: &'s Statement, keys: &[String]) -> Option<&'s Strin
     statement.path.strip_prefix(keys)?.first()
 }
 
-/// The text of the statements, if it means the same anywhere at the top level.
+/// The text of the statements, if it has the same meaning anywhere at the top level.
 fn movable(text: &str, own: &[&Statement]) -> Option<String> {
     own.first().filter(|first| first.is_header)?;
     let mut out = String::new();
@@ -65,20 +65,20 @@ fn movable(text: &str, own: &[&Statement]) -> Option<String> {
     Some(out)
 }
 
-pub(super) fn apply(text: &str, change: &Change<'_>) -> Result<String, SyntaxFault> {
+pub(super) fn apply(text: &str, change: &TableChange<'_>) -> Result<String, SyntaxFault> {
     let statements = toml_text::statements(text)?;
     let end = line_end(text);
-    let mut edits = Edits::default();
-    let goes = |one: &&Statement| {
+    let mut edits = TextEdits::default();
+    let is_removed = |one: &&Statement| {
         name_below(one, change.keys).is_some_and(|name| change.remove.contains(name))
     };
-    let gone: Vec<&Statement> = statements.iter().filter(goes).collect();
+    let removed: Vec<&Statement> = statements.iter().filter(is_removed).collect();
     let blocks: Vec<String> =
         change.insert.iter().map(|entry| block(entry, change.keys, end)).collect();
     let joined = blocks.join(end);
-    // A header in the middle of another table's keys would take the keys behind it.
-    let place = gone.first().filter(|first| first.is_header && !joined.is_empty());
-    for one in &gone {
+    // A header in the middle of another table would capture the keys after it.
+    let place = removed.first().filter(|first| first.is_header && !joined.is_empty());
+    for one in &removed {
         let here = place.is_some_and(|place| place.span == one.span);
         edits.replace(one.span.clone(), if here { joined.as_str() } else { "" });
     }
@@ -106,7 +106,7 @@ fn block(entry: &NewEntry, keys: &[String], end: &str) -> String {
     out
 }
 
-/// A table with its plain keys first, then the tables inside it.
+/// Writes a table: plain keys first, then nested tables.
 fn write_table(out: &mut String, path: &[String], table: Option<&Map<String, Value>>, end: &str) {
     let path_text: Vec<String> = path.iter().map(|key| key_text(key)).collect();
     // Writing to a string cannot fail, here and below.

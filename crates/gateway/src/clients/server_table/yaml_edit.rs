@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::error::SyntaxFault;
 use super::super::yaml_text;
-use super::{Change, Edits, LocatedEntry, NewEntry, at_keys, in_reading_order, line_end};
+use super::{LocatedEntry, NewEntry, TableChange, TextEdits, at_keys, in_reading_order, line_end};
 
 pub(super) fn entries(text: &str, keys: &[String]) -> Result<Vec<LocatedEntry>, SyntaxFault> {
     let tree = yaml_text::parse(text)?;
@@ -39,7 +39,7 @@ fn with_end(text: &str) -> std::borrow::Cow<'_, str> {
     if text.ends_with('\n') { text.into() } else { format!("{text}\n").into() }
 }
 
-pub(super) fn apply(text: &str, change: &Change<'_>) -> Result<String, SyntaxFault> {
+pub(super) fn apply(text: &str, change: &TableChange<'_>) -> Result<String, SyntaxFault> {
     let [key] = change.keys else { return Err(deep()) };
     let end = line_end(text);
     let mapping = if text.trim().is_empty() { None } else { yaml_text::mapping(text, key)? };
@@ -49,13 +49,13 @@ pub(super) fn apply(text: &str, change: &Change<'_>) -> Result<String, SyntaxFau
         let separator = if text.is_empty() || text.ends_with('\n') { "" } else { end };
         return Ok(format!("{text}{separator}{key}:{end}{joined}"));
     };
-    let mut edits = Edits::default();
-    let gone: Vec<_> =
+    let mut edits = TextEdits::default();
+    let removed: Vec<_> =
         mapping.entries.iter().filter(|entry| change.remove.contains(&entry.name)).collect();
-    for (at, entry) in gone.iter().enumerate() {
+    for (at, entry) in removed.iter().enumerate() {
         edits.replace(entry.span.clone(), if at == 0 { joined.as_str() } else { "" });
     }
-    if gone.is_empty() && !joined.is_empty() {
+    if removed.is_empty() && !joined.is_empty() {
         let braces = mapping.empty_braces;
         let start = mapping.entries.last().map_or(mapping.start, |entry| entry.span.end);
         let separator =
@@ -66,9 +66,9 @@ pub(super) fn apply(text: &str, change: &Change<'_>) -> Result<String, SyntaxFau
         edits.replace(start..start, format!("{separator}{joined}"));
     }
     let mut out = edits.apply(text);
-    // An empty mapping is written as one; nothing below the key would be null.
-    let left = mapping.entries.len() - gone.len() + change.insert.len();
-    if left == 0 && !gone.is_empty() {
+    // An empty mapping is written as `{}`, because a key without entries would be null.
+    let left = mapping.entries.len() - removed.len() + change.insert.len();
+    if left == 0 && !removed.is_empty() {
         let head = mapping.start.saturating_sub(1);
         let head = head - usize::from(out.get(..head).is_some_and(|text| text.ends_with('\r')));
         out.insert_str(head, " {}");
@@ -90,7 +90,7 @@ fn entry_text(entry: &NewEntry, indent: usize, end: &str) -> String {
     out
 }
 
-/// A value in flow style, which is JSON: every JSON value is a YAML value.
+/// A value in flow style: JSON values are valid YAML.
 fn scalar(value: &Value) -> String {
     match value {
         Value::String(text) if is_plain(text) => text.clone(),

@@ -2,25 +2,25 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Form, ROOT, Section};
+use super::{ROOT_TABLE, SectionDefinition, ValueType};
 
 /// The JSON Schema (draft 2020-12) of `weaver.toml`.
 ///
-/// With the schema in a file beside the configuration, a first line such as `#:schema
-/// weaver.schema.json` makes editors complete and check keys. It knows the form alone: whether a
-/// file is there or a variable is set shows only when the configuration is read.
+/// Save it next to the configuration and begin the file with a line such as `#:schema
+/// weaver.schema.json`, and editors complete and check keys. The schema covers only the form:
+/// missing files and unset variables are found when the configuration is read.
 #[must_use]
 pub fn json_schema() -> Value {
-    let mut schema = section(&ROOT);
+    let mut schema = section(&ROOT_TABLE);
     schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
     schema.insert("title".to_owned(), json!("weaver.toml"));
     Value::Object(schema)
 }
 
-fn section(section: &Section) -> Map<String, Value> {
+fn section(section: &SectionDefinition) -> Map<String, Value> {
     let properties = section.keys.iter().map(|key| {
-        let mut schema = form(&key.form);
-        schema.insert("description".to_owned(), json!(key.meaning));
+        let mut schema = value_type(&key.value_type);
+        schema.insert("description".to_owned(), json!(key.description));
         if let Some(default) = key.default.and_then(default) {
             schema.insert("default".to_owned(), default);
         }
@@ -39,20 +39,22 @@ fn section(section: &Section) -> Map<String, Value> {
     schema
 }
 
-fn form(form: &Form) -> Map<String, Value> {
-    let schema = match form {
-        Form::Text => json!({ "type": "string" }),
-        Form::Flag => json!({ "type": "boolean" }),
-        Form::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
-        Form::Word(words) => json!({ "enum": words }),
-        Form::List(item, most) => {
-            json!({ "type": "array", "items": self::form(item), "maxItems": most })
+fn value_type(value_type: &ValueType) -> Map<String, Value> {
+    let schema = match value_type {
+        ValueType::Text => json!({ "type": "string" }),
+        ValueType::Flag => json!({ "type": "boolean" }),
+        ValueType::Integer(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
         }
-        Form::Table(table) => return section(table),
-        Form::Map(value, most) => {
-            json!({ "type": "object", "additionalProperties": self::form(value), "maxProperties": most })
+        ValueType::Word(words) => json!({ "enum": words }),
+        ValueType::List(item, most) => {
+            json!({ "type": "array", "items": self::value_type(item), "maxItems": most })
         }
-        Form::TextOrTable => json!({ "type": ["string", "object"] }),
+        ValueType::Table(table) => return section(table),
+        ValueType::Map(value, most) => {
+            json!({ "type": "object", "additionalProperties": self::value_type(value), "maxProperties": most })
+        }
+        ValueType::TextOrTable => json!({ "type": ["string", "object"] }),
     };
     match schema {
         Value::Object(schema) => schema,
@@ -60,7 +62,7 @@ fn form(form: &Form) -> Map<String, Value> {
     }
 }
 
-/// A default as JSON; none where it is described in words.
+/// A default as JSON; `None` if it is described in words.
 fn default(written: &str) -> Option<Value> {
     serde_json::from_str(written).ok()
 }

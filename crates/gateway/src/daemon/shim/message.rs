@@ -1,15 +1,15 @@
-//! As much of a JSON-RPC message as the shim needs: its id and its method.
+//! The parts of a JSON-RPC message that the shim needs: id and method.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::serve::{DRAINING, Farewell};
+use crate::serve::{AfterShutdown, DRAINING_METHOD};
 
-/// The id under which a session is set up again; no client uses it.
+/// The id of requests that restore a session; no client uses it.
 pub(super) const RESUME_ID: &str = "\"weaver/resume\"";
 
-/// A message, of which the rest is not looked at.
+/// A message whose other members are ignored.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope<'a> {
     #[serde(borrow)]
@@ -21,8 +21,8 @@ pub(super) struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// The envelope of a line; `None` for one that is no object of JSON.
-    pub(super) fn read(line: &'a [u8]) -> Option<Self> {
+    /// Parses a line; `None` if it is not a JSON object.
+    pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
 
@@ -45,20 +45,20 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// What comes after the daemon, where this is its word that it is about to end.
-    pub(super) fn farewell(&self) -> Option<Farewell> {
+    /// What follows the daemon's end, if this is the daemon's announcement that it ends.
+    pub(super) fn shutdown_notice(&self) -> Option<AfterShutdown> {
         #[derive(Deserialize)]
         struct Params {
-            then: Farewell,
+            then: AfterShutdown,
         }
-        let params = self.params.filter(|_| self.method() == Some(DRAINING))?;
+        let params = self.params.filter(|_| self.method() == Some(DRAINING_METHOD))?;
         serde_json::from_str::<Params>(params.get()).ok().map(|params| params.then)
     }
 }
 
-/// True for a request that may be sent again when nobody knows whether it arrived.
+/// True for a request that may be sent again if it is unknown whether it arrived.
 pub(super) fn is_repeatable(method: &str) -> bool {
-    // What is not known here may have an effect.
+    // An unknown method may have effects.
     matches!(
         method,
         "initialize"
@@ -75,13 +75,13 @@ pub(super) fn is_repeatable(method: &str) -> bool {
     )
 }
 
-/// The answer to a call of which nobody knows whether it ran.
-pub(super) fn outcome_unknown(id: &str) -> Vec<u8> {
+/// The answer to a call that may or may not have run.
+pub(super) fn outcome_unknown_answer(id: &str) -> Vec<u8> {
     let message = "outcome_unknown: the gateway ended while this call was under way, and was \
                    started again. The call may have run. Look at its effect before you repeat it.";
     let (verdict, reason) = ("deny", "outcome_unknown");
     let body = json!({ "verdict": verdict, "reason": reason, "message": message });
-    // As text alone: the schema of the tool's results is not known here.
+    // As text only, because the schema of the tool's results is unknown here.
     let result = json!({
         "content": [{ "type": "text", "text": body.to_string() }],
         "isError": true,
@@ -91,23 +91,23 @@ pub(super) fn outcome_unknown(id: &str) -> Vec<u8> {
     line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"))
 }
 
-/// The error that answers a request while no daemon can be had.
-pub(super) fn unavailable(id: &str, code: &str, problem: &str) -> Vec<u8> {
+/// The error answer to a request while no daemon is available.
+pub(super) fn unavailable_answer(id: &str, code: &str, problem: &str) -> Vec<u8> {
     let message = format!("Weaver cannot serve: {problem}. No tool was called.");
     let error = json!({ "code": -32603, "message": message, "data": { "code": code } });
     line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}"))
 }
 
-/// A request that sets a session up again, with the parameters that it had first.
-pub(super) fn again(method: &str, params: Option<&str>) -> Vec<u8> {
+/// A request that restores part of a session, with its original parameters.
+pub(super) fn resume_request(method: &str, params: Option<&str>) -> Vec<u8> {
     let params = params.unwrap_or("{}");
     line(&format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":{RESUME_ID},\"method\":\"{method}\",\"params\":{params}}}"
     ))
 }
 
-/// The notification that follows it.
-pub(super) fn initialized() -> Vec<u8> {
+/// The notification that follows `initialize`.
+pub(super) fn initialized_notification() -> Vec<u8> {
     let message: Value = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     line(&message.to_string())
 }
@@ -123,20 +123,20 @@ mod tests {
     #[test]
     fn requests_answers_and_notices_are_told_apart() {
         let request =
-            Envelope::read(br#"{"jsonrpc":"2.0","id":"a\u0062","method":"ping"}"#).unwrap();
+            Envelope::parse(br#"{"jsonrpc":"2.0","id":"a\u0062","method":"ping"}"#).unwrap();
         assert_eq!((request.request_id(), request.answer_id()), (Some("\"a\\u0062\""), None));
-        let answer = Envelope::read(br#"{"id":7,"result":{"method":"x"}}"#).unwrap();
+        let answer = Envelope::parse(br#"{"id":7,"result":{"method":"x"}}"#).unwrap();
         assert_eq!((answer.request_id(), answer.answer_id()), (None, Some("7")));
-        let notice = Envelope::read(br#"{"method":"notifications/progress"}"#).unwrap();
+        let notice = Envelope::parse(br#"{"method":"notifications/progress"}"#).unwrap();
         assert_eq!((notice.request_id(), notice.answer_id()), (None, None));
-        assert!(Envelope::read(b"[1]").is_none());
+        assert!(Envelope::parse(b"[1]").is_none());
     }
 
     #[test]
     fn only_the_daemons_word_is_a_farewell() {
-        let said = |text: &str| Envelope::read(text.as_bytes()).unwrap().farewell();
-        let word = format!(r#"{{"method":"{DRAINING}","params":{{"then":"stopped"}}}}"#);
-        assert_eq!(said(&word), Some(Farewell::Stopped));
+        let said = |text: &str| Envelope::parse(text.as_bytes()).unwrap().shutdown_notice();
+        let word = format!(r#"{{"method":"{DRAINING_METHOD}","params":{{"then":"stopped"}}}}"#);
+        assert_eq!(said(&word), Some(AfterShutdown::Stopped));
         assert_eq!(said(r#"{"method":"x","params":{"then":"stopped"}}"#), None);
     }
 
@@ -149,7 +149,10 @@ mod tests {
 
     #[test]
     fn answers_are_json_under_the_id_as_it_came() {
-        for line in [outcome_unknown("\"x\""), unavailable("7", "daemon.start", "no \"disk\"")] {
+        for line in [
+            outcome_unknown_answer("\"x\""),
+            unavailable_answer("7", "daemon.start", "no \"disk\""),
+        ] {
             let value: Value = serde_json::from_slice(&line).unwrap();
             assert!(value["id"] == json!("x") || value["id"] == json!(7));
         }

@@ -1,4 +1,4 @@
-//! The session of a shim: its connection, and the requests that are not answered.
+//! A shim's session: its connection to the daemon, and unanswered requests.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -7,48 +7,48 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Connect;
+use super::ConnectFn;
 use super::message::{self, Envelope, RESUME_ID};
 use super::session_setup::SessionSetup;
 use crate::daemon::error::DaemonError;
 use crate::daemon::start::DaemonConnection;
-use crate::serve::Farewell;
+use crate::serve::AfterShutdown;
 
-/// How many requests may be without an answer.
-const MAX_OPEN: usize = 1024;
-/// How many bytes of requests are kept to be sent again: less than a socket takes in before anybody
-/// reads from it, so that sending them never waits.
-const MAX_KEPT: usize = 48 * 1024;
-/// How long a failed attempt to get a daemon stands before another is made.
-const RETRY: Duration = Duration::from_secs(2);
+/// How many requests may be unanswered.
+const MAX_OPEN_REQUESTS: usize = 1024;
+/// How many bytes of requests are kept for sending again: less than a socket buffer, so that
+/// sending them never blocks.
+const MAX_RESEND_BYTES: usize = 48 * 1024;
+/// How long after a failed attempt the next connection is attempted.
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Why there is no daemon after an operator ended it.
-const STOPPED: &str = "the gateway was stopped with `weaver stop`; `weaver daemon`, or a client that is \
+/// Why there is no daemon after an operator stopped it.
+const STOPPED_MESSAGE: &str = "the gateway was stopped with `weaver stop`; `weaver daemon`, or a client that is \
                        started now, starts it again";
-/// Why a request that is not repeated has no answer.
-const ENDED: &str = "the gateway ended while this request was under way, and was started again; send \
+/// Why a request that is not sent again has no answer.
+const ENDED_MESSAGE: &str = "the gateway ended while this request was under way, and was started again; send \
                      it once more";
 
-/// What came of a line of the client.
+/// The outcome of a line of the client.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Feed {
-    /// It was taken.
-    Taken,
-    /// Nobody reads answers any more.
-    Over,
+pub(super) enum FeedOutcome {
+    /// The line was accepted.
+    Accepted,
+    /// The client no longer reads answers.
+    Closed,
 }
 
 /// The session.
 pub(super) struct Session {
-    connect: Connect,
+    connect: ConnectFn,
     state: Mutex<State>,
-    /// Told when there is another connection to read, or the client has closed its end.
+    /// Signalled when there is a new connection to read, or the client has closed its end.
     changed: Condvar,
 }
 
 struct State {
-    link: Link,
-    /// The connection that is to be read next.
+    link: DaemonLink,
+    /// The next connection to read.
     reader: Option<BufReader<UnixStream>>,
     open: BTreeMap<String, OpenRequest>,
     setup: SessionSetup,
@@ -56,44 +56,44 @@ struct State {
     output_failed: bool,
 }
 
-enum Link {
-    /// None was made so far.
-    New,
-    Up(Arc<UnixStream>),
+enum DaemonLink {
+    /// No connection has been made yet.
+    NotConnected,
+    Connected(Arc<UnixStream>),
     /// The daemon is about to end: nothing more is sent to it.
-    Draining(Farewell),
-    /// There is no daemon.
-    Down {
+    Draining(AfterShutdown),
+    /// No daemon is available.
+    Unavailable {
         code: String,
         problem: String,
         since: Instant,
-        next: Attempt,
+        next: ConnectMode,
     },
 }
 
 /// How a connection is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attempt {
-    /// The daemon is started where there is none.
-    Start,
-    /// Only a daemon that runs is taken: an operator has ended it.
-    Find,
+pub(super) enum ConnectMode {
+    /// Start a daemon if there is none.
+    StartIfNeeded,
+    /// Use only a running daemon, because an operator stopped it.
+    ExistingOnly,
 }
 
-/// What becomes of a request that is not answered when the daemon dies.
+/// What happens to an unanswered request when the daemon dies.
 enum OpenRequest {
-    /// It is sent again: its line.
-    Repeated(Vec<u8>),
-    /// It may have run: the client is told.
+    /// It is sent again; its line.
+    Resendable(Vec<u8>),
+    /// It may have run: the client is told so.
     Call,
-    /// It is refused.
-    Other,
+    /// It is answered with an error.
+    NotResendable,
 }
 
 impl Session {
-    pub(super) fn new(connect: Connect) -> Self {
+    pub(super) fn new(connect: ConnectFn) -> Self {
         let state = State {
-            link: Link::New,
+            link: DaemonLink::NotConnected,
             reader: None,
             open: BTreeMap::new(),
             setup: SessionSetup::default(),
@@ -107,79 +107,81 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Connects before the client says anything, so that servers start early. A failure is shown on
-    /// standard error, for who starts this by hand; a client gets it as the answer to its requests.
-    pub(super) fn begin(&self) {
+    /// Connects before the client's first message, so that servers start early. A failure is shown
+    /// on standard error for a person; a client gets it as the answer to its requests.
+    pub(super) fn connect_early(&self) {
         let mut state = self.state();
         self.ensure_link(&mut state);
-        if let Link::Down { problem, .. } = &state.link {
+        if let DaemonLink::Unavailable { problem, .. } = &state.link {
             let _ = writeln!(io::stderr(), "weaver: {problem}");
         }
     }
 
-    /// Takes a line of the client. Nothing is sent to a daemon that is about to end: the line waits
-    /// for the next one.
-    pub(super) fn feed(&self, line: &[u8]) -> Feed {
+    /// Handles a line of the client. While the daemon is about to end, the line waits for the next
+    /// daemon.
+    pub(super) fn handle_client_line(&self, line: &[u8]) -> FeedOutcome {
         let mut state = self.state();
-        while matches!(state.link, Link::Draining(_)) {
+        while matches!(state.link, DaemonLink::Draining(_)) {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.output_failed {
-            return Feed::Over;
+            return FeedOutcome::Closed;
         }
         self.ensure_link(&mut state);
         state.note_request(line);
         match &state.link {
-            Link::Up(stream) => {
+            DaemonLink::Connected(stream) => {
                 let stream = Arc::clone(stream);
-                // Whoever reads the answers needs the state meanwhile, or both sides could wait for
-                // each other. If this fails, the reader sees the end of the connection, and does
-                // with this request as with all that are open.
+                // The thread that reads answers needs the state meanwhile; otherwise both sides
+                // could deadlock. If writing fails, that thread sees the end of the connection and
+                // handles this request like all open ones.
                 drop(state);
                 let _ = (&*stream).write_all(line);
             }
-            Link::New | Link::Down { .. } | Link::Draining(_) => state.refuse_open(),
+            DaemonLink::NotConnected | DaemonLink::Unavailable { .. } | DaemonLink::Draining(_) => {
+                state.refuse_open_requests()
+            }
         }
-        Feed::Taken
+        FeedOutcome::Accepted
     }
 
-    /// The client sends nothing more; what is under way may still be answered.
+    /// The client sends nothing more; open requests may still be answered.
     pub(super) fn client_closed(&self) {
         let mut state = self.state();
         state.client_closed = true;
-        if let Link::Up(writer) = &state.link {
+        if let DaemonLink::Connected(writer) = &state.link {
             let _ = writer.shutdown(Shutdown::Write);
         }
         self.changed.notify_all();
     }
 
-    /// Makes a connection where there is none, and it is time to try.
+    /// Connects if there is no connection and the retry interval has passed.
     fn ensure_link(&self, state: &mut State) {
         match &state.link {
-            Link::New => self.link_up(state, Attempt::Start),
-            Link::Down { since, next, .. } if since.elapsed() >= RETRY => {
+            DaemonLink::NotConnected => self.connect_link(state, ConnectMode::StartIfNeeded),
+            DaemonLink::Unavailable { since, next, .. } if since.elapsed() >= RETRY_INTERVAL => {
                 let next = *next;
-                self.link_up(state, next);
+                self.connect_link(state, next);
             }
             _ => {}
         }
     }
 
-    /// Connects, and opens the session as the client had opened it.
-    fn link_up(&self, state: &mut State, attempt: Attempt) {
-        match (self.connect)(attempt) {
+    /// Connects, and restores the client's session.
+    fn connect_link(&self, state: &mut State, mode: ConnectMode) {
+        match (self.connect)(mode) {
             Ok(DaemonConnection { writer, reader, .. }) => {
-                state.link = Link::Up(Arc::new(writer));
+                state.link = DaemonLink::Connected(Arc::new(writer));
                 state.reader = Some(reader);
-                state.open_again();
+                state.restore_session();
                 self.changed.notify_all();
             }
-            Err(error) => state.take_down(&error, attempt),
+            Err(error) => state.mark_unavailable(&error, mode),
         }
     }
 
-    /// Copies the daemon's lines to standard output, over all connections, until the client has
-    /// closed its end.
+    /// Copies the daemon's lines to standard output, across reconnects, until the client has closed
+    /// its end.
     pub(super) fn copy_answers(&self) {
         let mut line = Vec::new();
         while let Some(mut reader) = self.next_reader() {
@@ -187,16 +189,16 @@ impl Session {
                 line.clear();
                 match reader.read_until(b'\n', &mut line) {
                     Ok(read) if read > 0 && line.ends_with(b"\n") => {}
-                    // What is not whole was not said.
+                    // An incomplete line is discarded.
                     _ => break,
                 }
-                self.pass_on(&line);
+                self.forward_answer(&line);
             }
             self.connection_ended();
         }
     }
 
-    /// Waits for a connection to read; `None` when none will come.
+    /// Waits for a connection to read; `None` if there will be none.
     fn next_reader(&self) -> Option<BufReader<UnixStream>> {
         let mut state = self.state();
         loop {
@@ -210,13 +212,13 @@ impl Session {
         }
     }
 
-    /// Passes a line of the daemon on to the client.
-    fn pass_on(&self, line: &[u8]) {
-        let envelope = Envelope::read(line);
+    /// Forwards a line of the daemon to the client.
+    fn forward_answer(&self, line: &[u8]) {
+        let envelope = Envelope::parse(line);
         let mut state = self.state();
         if let Some(envelope) = &envelope {
-            if let Some(farewell) = envelope.farewell() {
-                return state.drain(farewell);
+            if let Some(farewell) = envelope.shutdown_notice() {
+                return state.start_draining(farewell);
             }
             if let Some(id) = envelope.answer_id() {
                 if id == RESUME_ID {
@@ -225,29 +227,29 @@ impl Session {
                 state.open.remove(id);
             }
         }
-        state.write_out(line);
+        state.write_to_client(line);
     }
 
-    /// The connection has ended: what it leaves is answered or sent again.
+    /// Handles the end of the connection: open requests are answered or sent again.
     fn connection_ended(&self) {
         let mut state = self.state();
-        match std::mem::replace(&mut state.link, Link::New) {
-            Link::Draining(Farewell::Stopped) => {
-                state.link = Link::Down {
+        match std::mem::replace(&mut state.link, DaemonLink::NotConnected) {
+            DaemonLink::Draining(AfterShutdown::Stopped) => {
+                state.link = DaemonLink::Unavailable {
                     code: DaemonError::NotRunning.code().to_owned(),
-                    problem: STOPPED.to_owned(),
+                    problem: STOPPED_MESSAGE.to_owned(),
                     since: Instant::now(),
-                    next: Attempt::Find,
+                    next: ConnectMode::ExistingOnly,
                 };
-                state.refuse_open();
+                state.refuse_open_requests();
             }
             _ => {
-                state.answer_lost();
+                state.answer_unresendable();
                 if !state.client_closed {
-                    self.link_up(&mut state, Attempt::Start);
+                    self.connect_link(&mut state, ConnectMode::StartIfNeeded);
                 }
-                if !matches!(state.link, Link::Up(_)) {
-                    state.refuse_open();
+                if !matches!(state.link, DaemonLink::Connected(_)) {
+                    state.refuse_open_requests();
                 }
             }
         }
@@ -256,75 +258,78 @@ impl Session {
 }
 
 impl OpenRequest {
-    /// How many bytes are kept of it.
-    fn kept(&self) -> usize {
+    /// How many bytes of it are kept.
+    fn resend_bytes(&self) -> usize {
         match self {
-            Self::Repeated(line) => line.len(),
-            Self::Call | Self::Other => 0,
+            Self::Resendable(line) => line.len(),
+            Self::Call | Self::NotResendable => 0,
         }
     }
 }
 
 impl State {
-    /// Remembers a request of the client, and what it sets up in the session.
+    /// Records a request of the client, and what it sets up in the session.
     fn note_request(&mut self, line: &[u8]) {
-        let Some(envelope) = Envelope::read(line) else { return };
-        self.setup.note(&envelope);
+        let Some(envelope) = Envelope::parse(line) else { return };
+        self.setup.record(&envelope);
         let (Some(id), Some(method)) = (envelope.request_id(), envelope.method()) else { return };
-        if self.open.len() >= MAX_OPEN {
-            // The daemon refuses more than it works on; what is not noted here is only not
-            // answered when it dies.
+        if self.open.len() >= MAX_OPEN_REQUESTS {
+            // The daemon refuses more than this anyway; an unrecorded request is merely not
+            // answered if the daemon dies.
             return;
         }
-        let kept: usize = self.open.values().map(OpenRequest::kept).sum();
+        let resend_bytes: usize = self.open.values().map(OpenRequest::resend_bytes).sum();
         let request = match method {
             "tools/call" => OpenRequest::Call,
-            method if message::is_repeatable(method) && kept + line.len() <= MAX_KEPT => {
-                OpenRequest::Repeated(line.to_vec())
+            method
+                if message::is_repeatable(method)
+                    && resend_bytes + line.len() <= MAX_RESEND_BYTES =>
+            {
+                OpenRequest::Resendable(line.to_vec())
             }
-            _ => OpenRequest::Other,
+            _ => OpenRequest::NotResendable,
         };
         self.open.insert(id.to_owned(), request);
     }
 
-    /// The daemon is about to end: what was sent is answered still, and what comes now waits.
-    fn drain(&mut self, farewell: Farewell) {
-        if let Link::Up(stream) = &self.link {
+    /// The daemon is about to end: sent requests are still answered, later ones wait.
+    fn start_draining(&mut self, farewell: AfterShutdown) {
+        if let DaemonLink::Connected(stream) = &self.link {
             let _ = stream.shutdown(Shutdown::Write);
-            self.link = Link::Draining(farewell);
+            self.link = DaemonLink::Draining(farewell);
         }
     }
 
-    /// Answers the requests that are not sent again.
-    fn answer_lost(&mut self) {
+    /// Answers the requests that cannot be sent again.
+    fn answer_unresendable(&mut self) {
         let (again, lost): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut self.open)
             .into_iter()
-            .partition(|(_, request)| matches!(request, OpenRequest::Repeated(_)));
+            .partition(|(_, request)| matches!(request, OpenRequest::Resendable(_)));
         self.open = again;
         for (id, request) in lost {
             let answer = match request {
-                OpenRequest::Call => message::outcome_unknown(&id),
-                _ => message::unavailable(&id, "daemon.ended", ENDED),
+                OpenRequest::Call => message::outcome_unknown_answer(&id),
+                _ => message::unavailable_answer(&id, "daemon.ended", ENDED_MESSAGE),
             };
-            self.write_out(&answer);
+            self.write_to_client(&answer);
         }
     }
 
-    /// Sets the session up on a fresh connection, and sends again what may be.
-    fn open_again(&mut self) {
-        let Link::Up(stream) = &self.link else { return };
+    /// Restores the session on a new connection, and sends open requests again.
+    fn restore_session(&mut self) {
+        let DaemonLink::Connected(stream) = &self.link else { return };
         let mut stream = &**stream;
         let repeated = || {
             self.open.values().filter_map(|request| match request {
-                OpenRequest::Repeated(line) => Some(line),
+                OpenRequest::Resendable(line) => Some(line),
                 _ => None,
             })
         };
         let opening = repeated().any(|line| {
-            Envelope::read(line).is_some_and(|sent| sent.method() == Some("initialize"))
+            Envelope::parse(line).is_some_and(|sent| sent.method() == Some("initialize"))
         });
         if !opening {
-            for line in self.setup.messages() {
+            for line in self.setup.restore_messages() {
                 let _ = stream.write_all(&line);
             }
         }
@@ -333,28 +338,28 @@ impl State {
         }
     }
 
-    fn take_down(&mut self, error: &DaemonError, attempt: Attempt) {
-        self.link = Link::Down {
+    fn mark_unavailable(&mut self, error: &DaemonError, mode: ConnectMode) {
+        self.link = DaemonLink::Unavailable {
             code: error.code().to_owned(),
             problem: error.to_string(),
             since: Instant::now(),
-            next: attempt,
+            next: mode,
         };
     }
 
-    /// Answers everything that is open with the reason why there is no daemon.
-    fn refuse_open(&mut self) {
+    /// Answers all open requests with the reason why there is no daemon.
+    fn refuse_open_requests(&mut self) {
         let (code, problem) = match &self.link {
-            Link::Down { code, problem, .. } => (code.clone(), problem.clone()),
+            DaemonLink::Unavailable { code, problem, .. } => (code.clone(), problem.clone()),
             _ => (DaemonError::NotRunning.code().to_owned(), DaemonError::NotRunning.to_string()),
         };
         for id in std::mem::take(&mut self.open).into_keys() {
-            self.write_out(&message::unavailable(&id, &code, &problem));
+            self.write_to_client(&message::unavailable_answer(&id, &code, &problem));
         }
     }
 
     /// Writes a line to the client.
-    fn write_out(&mut self, line: &[u8]) {
+    fn write_to_client(&mut self, line: &[u8]) {
         let mut output = io::stdout().lock();
         if output.write_all(line).and_then(|()| output.flush()).is_err() {
             self.output_failed = true;

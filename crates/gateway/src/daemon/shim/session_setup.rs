@@ -1,27 +1,27 @@
-//! What a client has set up in its session, so that it is set up again at the next daemon.
+//! Records what a client has set up in its session, to restore it at the next daemon.
 
 use std::collections::BTreeSet;
 
 use super::message::{self, Envelope};
 
-/// How many bytes of watched resources are kept; what is beyond has to be watched again.
-const MAX_WATCHED: usize = 16 * 1024;
+/// How many bytes of subscriptions are recorded; the client must renew any beyond that.
+const MAX_SUBSCRIPTION_BYTES: usize = 16 * 1024;
 
 /// What a client has set up in its session.
 #[derive(Debug, Default)]
 pub(super) struct SessionSetup {
-    /// The parameters with which it opened the session, once it has.
+    /// The parameters of `initialize`, once it was sent.
     initialize: Option<Option<String>>,
     initialized: bool,
-    /// From which level on it wants log messages, as parameters.
+    /// The parameters of the last `logging/setLevel`.
     log_level: Option<String>,
-    /// The resources that it watches, as parameters.
-    watched: BTreeSet<String>,
+    /// The parameters of active resource subscriptions.
+    subscribed: BTreeSet<String>,
 }
 
 impl SessionSetup {
-    /// Takes in a message of the client.
-    pub(super) fn note(&mut self, message: &Envelope<'_>) {
+    /// Records a message of the client.
+    pub(super) fn record(&mut self, message: &Envelope<'_>) {
         let params = || message.params.map(|params| params.get().to_owned());
         match message.method() {
             Some("initialize") => {
@@ -30,27 +30,32 @@ impl SessionSetup {
             Some("notifications/initialized") => self.initialized = true,
             Some("logging/setLevel") => self.log_level = params(),
             Some("resources/subscribe") => {
-                let kept: usize = self.watched.iter().map(String::len).sum();
-                let fits = |params: &String| kept + params.len() <= MAX_WATCHED;
-                self.watched.extend(params().filter(fits));
+                let kept: usize = self.subscribed.iter().map(String::len).sum();
+                let fits = |params: &String| kept + params.len() <= MAX_SUBSCRIPTION_BYTES;
+                self.subscribed.extend(params().filter(fits));
             }
             Some("resources/unsubscribe") => {
-                params().map(|params| self.watched.remove(&params));
+                params().map(|params| self.subscribed.remove(&params));
             }
             _ => {}
         }
     }
 
-    /// The messages that open the session at another daemon; none before the client has opened it.
-    pub(super) fn messages(&self) -> Vec<Vec<u8>> {
+    /// The messages that restore the session; none before the client has initialised it.
+    pub(super) fn restore_messages(&self) -> Vec<Vec<u8>> {
         let Some(initialize) = &self.initialize else { return Vec::new() };
-        let mut lines = vec![message::again("initialize", initialize.as_deref())];
+        let mut lines = vec![message::resume_request("initialize", initialize.as_deref())];
         if self.initialized {
-            lines.push(message::initialized());
+            lines.push(message::initialized_notification());
             let level = self.log_level.iter();
-            lines.extend(level.map(|params| message::again("logging/setLevel", Some(params))));
-            let watched = self.watched.iter();
-            lines.extend(watched.map(|params| message::again("resources/subscribe", Some(params))));
+            lines.extend(
+                level.map(|params| message::resume_request("logging/setLevel", Some(params))),
+            );
+            let subscribed = self.subscribed.iter();
+            lines.extend(
+                subscribed
+                    .map(|params| message::resume_request("resources/subscribe", Some(params))),
+            );
         }
         lines
     }
@@ -63,9 +68,9 @@ mod tests {
     fn noted(lines: &[&str]) -> Vec<String> {
         let mut setup = SessionSetup::default();
         for line in lines {
-            setup.note(&Envelope::read(line.as_bytes()).unwrap());
+            setup.record(&Envelope::parse(line.as_bytes()).unwrap());
         }
-        let lines = setup.messages().into_iter();
+        let lines = setup.restore_messages().into_iter();
         lines.map(|line| String::from_utf8(line).unwrap().trim_end().to_owned()).collect()
     }
 
@@ -102,9 +107,9 @@ mod tests {
                 r#"{{"id":1,"method":"resources/subscribe","params":{{"uri":"{n}{}"}}}}"#,
                 "x".repeat(100)
             );
-            setup.note(&Envelope::read(line.as_bytes()).unwrap());
+            setup.record(&Envelope::parse(line.as_bytes()).unwrap());
         }
-        let kept: usize = setup.watched.iter().map(String::len).sum();
-        assert!(kept <= MAX_WATCHED && kept > MAX_WATCHED / 2, "{kept}");
+        let kept: usize = setup.subscribed.iter().map(String::len).sum();
+        assert!(kept <= MAX_SUBSCRIPTION_BYTES && kept > MAX_SUBSCRIPTION_BYTES / 2, "{kept}");
     }
 }

@@ -19,8 +19,8 @@ fn login(token: &str) -> Login {
     serde_json::from_value(login).unwrap()
 }
 
-fn place(root: &TempDir, server: &str, principal: &str) -> SealedLogin {
-    let logins = Logins::of_store(&root.path().join("ledger.db"));
+fn sealed_login(root: &TempDir, server: &str, principal: &str) -> SealedLogin {
+    let logins = LoginFolder::for_store(&root.path().join("ledger.db"));
     logins.login(&UpstreamName::parse(server).unwrap(), &PrincipalId::parse(principal).unwrap())
 }
 
@@ -30,23 +30,23 @@ fn block<T>(work: impl Future<Output = T>) -> T {
 }
 
 fn saved(root: &TempDir) -> SealedLogin {
-    let place = place(root, "tracker", "ana");
-    assert!(place.load().unwrap().is_none());
-    block(async { place.lock().await.unwrap().save(&login(SECRET)).unwrap() });
-    place
+    let sealed_login = sealed_login(root, "tracker", "ana");
+    assert!(sealed_login.load().unwrap().is_none());
+    block(async { sealed_login.lock().await.unwrap().save(&login(SECRET)).unwrap() });
+    sealed_login
 }
 
 #[test]
 fn a_login_comes_back_and_no_file_shows_it() {
     let root = TempDir::new().unwrap();
-    let place = saved(&root);
-    let back = serde_json::to_value(place.load().unwrap().unwrap()).unwrap();
+    let sealed_login = saved(&root);
+    let back = serde_json::to_value(sealed_login.load().unwrap().unwrap()).unwrap();
     assert_eq!(back["access_token"], SECRET);
-    for file in fs::read_dir(&place.folder).unwrap() {
+    for file in fs::read_dir(&sealed_login.folder).unwrap() {
         let text = fs::read_to_string(file.unwrap().path()).unwrap();
         assert!(!text.contains("hunter2"), "{text}");
     }
-    assert!(!format!("{:?}", place.load().unwrap()).contains("hunter2"));
+    assert!(!format!("{:?}", sealed_login.load().unwrap()).contains("hunter2"));
 }
 
 #[cfg(unix)]
@@ -55,10 +55,10 @@ fn every_file_is_this_users_alone() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let root = TempDir::new().unwrap();
-    let place = saved(&root);
+    let sealed_login = saved(&root);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&place.folder), 0o700);
-    for file in fs::read_dir(&place.folder).unwrap() {
+    assert_eq!(mode(&sealed_login.folder), 0o700);
+    for file in fs::read_dir(&sealed_login.folder).unwrap() {
         assert_eq!(mode(&file.unwrap().path()), 0o600);
     }
 }
@@ -66,20 +66,20 @@ fn every_file_is_this_users_alone() {
 #[test]
 fn a_seal_opens_for_its_server_and_principal_and_key_alone() {
     let root = TempDir::new().unwrap();
-    let place = saved(&root);
+    let sealed_login = saved(&root);
     for (server, principal) in [("other", "ana"), ("tracker", "eve")] {
-        let other = self::place(&root, server, principal);
-        fs::copy(place.file(), other.file()).unwrap();
+        let other = self::sealed_login(&root, server, principal);
+        fs::copy(sealed_login.path(), other.path()).unwrap();
         assert_eq!(other.load().unwrap_err().code(), "oauth.store", "{server} {principal}");
     }
-    let text = fs::read_to_string(place.file()).unwrap();
+    let text = fs::read_to_string(sealed_login.path()).unwrap();
     let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
     file["v"] = json!(2);
-    fs::write(place.file(), file.to_string()).unwrap();
-    assert!(place.load().unwrap_err().to_string().contains("newer build"));
-    fs::write(place.file(), &text).unwrap();
-    fs::write(place.folder.join(KEY), STANDARD.encode([9; KEY_BYTES])).unwrap();
-    let error = self::place(&root, "tracker", "ana").load().unwrap_err().to_string();
+    fs::write(sealed_login.path(), file.to_string()).unwrap();
+    assert!(sealed_login.load().unwrap_err().to_string().contains("newer build"));
+    fs::write(sealed_login.path(), &text).unwrap();
+    fs::write(sealed_login.folder.join(KEY_FILE_NAME), STANDARD.encode([9; KEY_BYTES])).unwrap();
+    let error = self::sealed_login(&root, "tracker", "ana").load().unwrap_err().to_string();
     assert!(error.contains("weaver login") && !error.contains("hunter2"), "{error}");
 }
 
@@ -87,7 +87,7 @@ fn a_seal_opens_for_its_server_and_principal_and_key_alone() {
 #[test]
 fn there_is_one_writer() {
     let root = TempDir::new().unwrap();
-    let (one, two) = (saved(&root), place(&root, "tracker", "ana"));
+    let (one, two) = (saved(&root), sealed_login(&root, "tracker", "ana"));
     block(async {
         let first = one.lock().await.unwrap();
         let mut second = two.lock();
@@ -103,29 +103,30 @@ fn there_is_one_writer() {
 #[test]
 fn what_is_forgotten_is_gone() {
     let root = TempDir::new().unwrap();
-    assert!(!block(place(&root, "tracker", "ana").forget()).unwrap(), "nothing was there");
-    let place = saved(&root);
-    assert!(block(place.forget()).unwrap());
-    assert!(place.load().unwrap().is_none() && !block(place.forget()).unwrap());
+    assert!(!block(sealed_login(&root, "tracker", "ana").forget()).unwrap(), "nothing was there");
+    let sealed_login = saved(&root);
+    assert!(block(sealed_login.forget()).unwrap());
+    assert!(sealed_login.load().unwrap().is_none() && !block(sealed_login.forget()).unwrap());
 }
 
 #[test]
 fn whoever_is_logged_in_at_a_server_is_listed() {
     let root = TempDir::new().unwrap();
-    let logins = Logins::of_store(&root.path().join("ledger.db"));
+    let logins = LoginFolder::for_store(&root.path().join("ledger.db"));
     let tracker = UpstreamName::parse("tracker").unwrap();
-    assert!(logins.at(&tracker).unwrap().is_empty(), "there is no folder yet");
+    assert!(logins.logins_at(&tracker).unwrap().is_empty(), "there is no folder yet");
     for (server, principal) in [("tracker", "eve"), ("tracker", "ana"), ("other", "bob")] {
-        let place = place(&root, server, principal);
-        block(async { place.lock().await.unwrap().save(&login(SECRET)).unwrap() });
+        let sealed_login = sealed_login(&root, server, principal);
+        block(async { sealed_login.lock().await.unwrap().save(&login(SECRET)).unwrap() });
     }
     // The seal of a copy holds, but it is nobody's login.
-    let (from, to) = (place(&root, "tracker", "ana").file(), logins.folder.join("copy.json"));
+    let (from, to) =
+        (sealed_login(&root, "tracker", "ana").path(), logins.folder.join("copy.json"));
     fs::copy(from, to).unwrap();
-    let found = logins.at(&tracker).unwrap();
+    let found = logins.logins_at(&tracker).unwrap();
     let names: Vec<String> = found.iter().map(|one| one.principal.to_string()).collect();
     assert_eq!(names, ["ana", "eve"]);
     assert!(found.iter().all(|one| matches!(one.login, Ok(Some(_)))));
-    fs::write(logins.folder.join(KEY), STANDARD.encode([9; KEY_BYTES])).unwrap();
-    assert!(logins.at(&tracker).unwrap().iter().all(|one| one.login.is_err()));
+    fs::write(logins.folder.join(KEY_FILE_NAME), STANDARD.encode([9; KEY_BYTES])).unwrap();
+    assert!(logins.logins_at(&tracker).unwrap().iter().all(|one| one.login.is_err()));
 }

@@ -1,5 +1,5 @@
 use weaver_types::SeededRandom;
-use weaver_types::digest::Tag;
+use weaver_types::digest::DomainTag;
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn what_was_sealed_opens_again_and_only_with_its_passphrase() {
     assert_eq!(read, file);
     let opened = read.open(&passphrase("correct horse")).unwrap();
     assert_eq!(opened.public(), key.public());
-    assert_eq!(opened.sign(Tag::POLICY, b"x"), key.sign(Tag::POLICY, b"x"));
+    assert_eq!(opened.sign(DomainTag::POLICY, b"x"), key.sign(DomainTag::POLICY, b"x"));
     let error = read.open(&passphrase("correct Horse")).unwrap_err();
     assert_eq!(error.code(), "secret.wrong_passphrase");
 }
@@ -61,7 +61,7 @@ fn what_is_newer_or_malformed_or_too_costly_is_refused() {
 #[test]
 fn neither_the_file_nor_debug_shows_the_seed() {
     let (file, _) = made();
-    let mut seed = [0_u8; SEED];
+    let mut seed = [0_u8; SEED_BYTES];
     SeededRandom::new(1).fill(&mut seed).unwrap();
     let shown = format!("{}{file:?}", file.to_json().unwrap());
     for secret in [STANDARD.encode(seed), weaver_types::hex(&seed)] {

@@ -2,29 +2,29 @@ use tokio::sync::mpsc;
 use weaver_types::{RunId, UpstreamName};
 
 use super::*;
-use crate::serve::asked_client::AskedClient;
-use crate::serve::client_call::{CallFollowing, ClientCall};
+use crate::serve::client_call::{CallChannels, ClientCall};
 use crate::serve::feature_snapshot::ResourceAddress;
 use crate::serve::instance_key::InstanceKey;
+use crate::serve::target_client::TargetClient;
 
-fn address(uri: &str) -> WatchedResource {
+fn address(uri: &str) -> SubscribedResource {
     let server = UpstreamName::parse("s").unwrap();
     let address = ResourceAddress { server, uri: uri.to_owned() };
-    WatchedResource { address, instance: None }
+    SubscribedResource { address, instance: None }
 }
 
 /// A link with its way out, which lives as long as the sender.
 fn linked() -> (Arc<ClientLink>, Outbox, mpsc::Receiver<Vec<u8>>) {
     let (outbox, lines) = mpsc::channel(8);
     let link = Arc::<ClientLink>::default();
-    link.send_to(&outbox);
+    link.set_outbox(&outbox);
     (link, outbox, lines)
 }
 
 /// A client of the legacy era, which is asked by requests.
 fn session() -> (Arc<ClientLink>, Outbox, mpsc::Receiver<Vec<u8>>) {
     let linked = linked();
-    linked.0.declare(None);
+    linked.0.set_capabilities(None);
     linked
 }
 
@@ -44,9 +44,9 @@ async fn each_question_gets_its_own_answer() {
     let asked = [ask(1), ask(2)];
     for _ in 0..2 {
         let question = read(&lines.recv().await.unwrap());
-        link.answered(&json!(7), Ok(json!("to nothing")));
-        link.answered(&question["id"], Ok(question["params"]["n"].clone()));
-        link.answered(&question["id"], Ok(json!("twice")));
+        link.deliver_answer(&json!(7), Ok(json!("to nothing")));
+        link.deliver_answer(&question["id"], Ok(question["params"]["n"].clone()));
+        link.deliver_answer(&question["id"], Ok(json!("twice")));
     }
     for (asked, n) in asked.into_iter().zip([1, 2]) {
         assert_eq!(asked.await.unwrap().unwrap(), n);
@@ -81,7 +81,7 @@ async fn a_question_that_is_given_up_is_taken_back() {
     let told = read(&lines.recv().await.unwrap());
     assert_eq!(told["method"], "notifications/cancelled");
     assert_eq!(told["params"]["requestId"], question["id"]);
-    link.answered(&question["id"], Ok(json!({})));
+    link.deliver_answer(&question["id"], Ok(json!({})));
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn nobody_waits_for_the_answer_of_a_client_that_has_left() {
             async move { asking.ask(QuestionStream::Session, "roots/list", json!({})).await },
         );
     lines.recv().await.unwrap();
-    link.leave();
+    link.close();
     assert_eq!(asked.await.unwrap().unwrap_err().message, "the client is gone");
     let later = link.ask(QuestionStream::Session, "roots/list", json!({})).await;
     assert_eq!(later.unwrap_err().message, "the client is gone");
@@ -106,9 +106,9 @@ async fn a_client_without_a_session_is_asked_in_the_call_alone() {
     let none = link.ask(QuestionStream::Session, "roots/list", json!({})).await.unwrap_err();
     assert_eq!(none.code, RpcError::method_not_found().code);
     let said = Map::from_iter([("roots".to_owned(), json!({}))]);
-    let open = || ClientCall::open(&link, Some(said.clone()), CallFollowing::default());
+    let open = || ClientCall::open(&link, Some(said.clone()), CallChannels::default());
     let ((call, mut questions), (other, _)) = (open(), open());
-    let asked = AskedClient::of_call(Arc::clone(&call));
+    let asked = TargetClient::of_call(Arc::clone(&call));
     assert!(asked.capability("roots").is_some() && asked.capability("sampling").is_none());
     let asking =
         tokio::spawn(
@@ -116,9 +116,9 @@ async fn a_client_without_a_session_is_asked_in_the_call_alone() {
         );
     let question = questions.recv().await.unwrap();
     assert_eq!(question.key.as_deref(), Some("where"));
-    let _ = question.tell.send(Ok(json!({ "roots": [] })));
+    let _ = question.reply_to.send(Ok(json!({ "roots": [] })));
     assert_eq!(asking.await.unwrap(), Ok(json!({ "roots": [] })));
-    let either = AskedClient::new(Arc::clone(&link), vec![call, other]);
+    let either = TargetClient::new(Arc::clone(&link), vec![call, other]);
     assert!(either.capability("roots").is_none(), "it could be either");
     assert!(either.ask(None, "roots/list", json!({})).await.is_err());
 }
@@ -126,11 +126,11 @@ async fn a_client_without_a_session_is_asked_in_the_call_alone() {
 #[test]
 fn what_is_watched_is_bounded_and_covers_its_parts() {
     let (link, _outbox, _lines) = linked();
-    for n in 0..MAX_WATCHED {
-        assert_eq!(link.watch(&format!("x://{n}/"), address(&format!("x://{n}/"))), Ok(true));
+    for n in 0..MAX_SUBSCRIPTIONS {
+        assert_eq!(link.subscribe(&format!("x://{n}/"), address(&format!("x://{n}/"))), Ok(true));
     }
-    assert_eq!(link.watch("x://0/", address("x://0/")), Ok(false));
-    assert!(link.watch("x://more", address("x://more")).is_err());
+    assert_eq!(link.subscribe("x://0/", address("x://0/")), Ok(false));
+    assert!(link.subscribe("x://more", address("x://more")).is_err());
     assert_eq!(told_of(&link, &address("x://1/part")), ["x://1/part"]);
     let none: [&str; 0] = [];
     assert_eq!(told_of(&link, &address("x://1")), none);
@@ -138,20 +138,20 @@ fn what_is_watched_is_bounded_and_covers_its_parts() {
     other.address.server = UpstreamName::parse("t").unwrap();
     assert_eq!(told_of(&link, &other), none);
     let instance = Some(InstanceKey::Run(RunId::parse("run_1").unwrap()));
-    let other = WatchedResource { instance, ..address("x://1/part") };
+    let other = SubscribedResource { instance, ..address("x://1/part") };
     assert_eq!(told_of(&link, &other), none, "another instance tells its own clients");
-    assert_eq!(link.unwatch_all().len(), MAX_WATCHED);
+    assert_eq!(link.take_all_subscriptions().len(), MAX_SUBSCRIPTIONS);
 }
 
 /// By which URIs the client is told of a change.
-fn told_of(link: &ClientLink, changed: &WatchedResource) -> Vec<String> {
-    link.listeners_for(changed).into_iter().map(|listener| listener.uri).collect()
+fn told_of(link: &ClientLink, changed: &SubscribedResource) -> Vec<String> {
+    link.update_targets(changed).into_iter().map(|listener| listener.uri).collect()
 }
 
 #[test]
 fn a_resource_with_a_longer_name_is_no_part_and_the_clients_own_uri_is_told() {
     let (link, _outbox, _lines) = linked();
-    assert_eq!(link.watch("weaver://s/x://a", address("x://a")), Ok(true));
+    assert_eq!(link.subscribe("weaver://s/x://a", address("x://a")), Ok(true));
     for part in ["", "/b", "?page=2", "#end"] {
         let told = told_of(&link, &address(&format!("x://a{part}")));
         assert_eq!(told, [format!("weaver://s/x://a{part}")]);

@@ -47,22 +47,22 @@ impl Proc {
     }
 
     /// The number of the client.
-    fn client(&self) -> Option<u32> {
-        self.table().client("self").map(|client| client.pid)
+    fn client_of(&self) -> Option<u32> {
+        self.table().client_of("self").map(|client| client.pid)
     }
 }
 
 #[test]
 fn the_client_is_whoever_started_the_gateway() {
     let proc = Proc::new();
-    assert_eq!(proc.client(), None, "its parent is dead");
+    assert_eq!(proc.client_of(), None, "its parent is dead");
     proc.process(90, 1, &["/opt/Some Client/client", "--flag"]);
-    let client = proc.table().client("self").unwrap();
+    let client = proc.table().client_of("self").unwrap();
     assert_eq!(
         ClientKey::Process(client.clone()).id(),
         format!("process/{BOOT}/4026531836/90/900")
     );
-    assert!(!proc.table().is_gone(&client));
+    assert!(!proc.table().has_exited(&client));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn wrappers_are_walked_over_and_nothing_else_is() {
         &["env", "A=1", "weaver"],
     ] {
         proc.process(90, 80, words);
-        assert_eq!(proc.client(), Some(80), "{words:?}");
+        assert_eq!(proc.client_of(), Some(80), "{words:?}");
     }
     for words in [
         &["sh", "client.sh", "-c"][..],
@@ -93,7 +93,7 @@ fn wrappers_are_walked_over_and_nothing_else_is() {
         &[],
     ] {
         proc.process(90, 80, words);
-        assert_eq!(proc.client(), Some(90), "{words:?}");
+        assert_eq!(proc.client_of(), Some(90), "{words:?}");
     }
 }
 
@@ -105,7 +105,7 @@ fn a_chain_of_wrappers_is_followed_up_to_a_length() {
             proc.process(90 - n, 89 - n, &["sh", "-c", "x"]);
         }
         proc.process(90 - count, 1, &["client"]);
-        proc.client()
+        proc.client_of()
     };
     assert_eq!(wrap(8), Some(82));
     assert_eq!(wrap(9), None);
@@ -117,27 +117,27 @@ fn what_cannot_be_told_is_nobody() {
         let proc = Proc::new();
         proc.process(1, 0, &["init"]);
         proc.process(100, parent, &["weaver"]);
-        assert_eq!(proc.client(), None, "left to {parent}");
+        assert_eq!(proc.client_of(), None, "left to {parent}");
     }
     let proc = Proc::new();
     proc.process(90, 1, &["/usr/lib/systemd/systemd", "--user"]);
-    assert_eq!(proc.client(), None, "left to the user's service manager");
+    assert_eq!(proc.client_of(), None, "left to the user's service manager");
     proc.process(90, 80, &["sh", "-c", "x"]);
-    assert_eq!(proc.client(), None, "whoever started the shell is dead");
+    assert_eq!(proc.client_of(), None, "whoever started the shell is dead");
     proc.process(90, 1, &["client"]);
-    assert_eq!(proc.client(), Some(90));
+    assert_eq!(proc.client_of(), Some(90));
     proc.stat(90, 1, 'S', 1_001);
-    assert_eq!(proc.client(), None, "a parent is no younger than its child");
+    assert_eq!(proc.client_of(), None, "a parent is no younger than its child");
     proc.stat(90, 1, 'Z', 900);
-    assert_eq!(proc.client(), None);
+    assert_eq!(proc.client_of(), None);
     for stat in ["", "90", "90 (x", "90 (x) S", "x (x) S 1 2", "90 (x) S 1 2 3 4"] {
         proc.put("90/stat", stat);
-        assert_eq!(proc.client(), None, "{stat:?}");
+        assert_eq!(proc.client_of(), None, "{stat:?}");
     }
-    assert!(ProcessTable { root: PathBuf::from("/nowhere") }.client("self").is_none());
+    assert!(ProcessTable { root: PathBuf::from("/nowhere") }.client_of("self").is_none());
     let key = ClientKey::Gateway("gw_1".to_owned());
     assert_eq!(
-        (key.id(), key.shown()),
+        (key.id(), key.display_text()),
         ("gateway/gw_1".into(), "a client that is not known".into())
     );
 }
@@ -146,8 +146,8 @@ fn what_cannot_be_told_is_nobody() {
 fn a_client_is_gone_when_its_process_ended_or_the_machine_started_anew() {
     let proc = Proc::new();
     proc.process(90, 1, &["client"]);
-    let client = proc.table().client("self").unwrap();
-    let gone = |client: &ClientProcess| proc.table().is_gone(client);
+    let client = proc.table().client_of("self").unwrap();
+    let gone = |client: &ClientProcess| proc.table().has_exited(client);
     assert!(!gone(&client));
     assert!(gone(&ClientProcess { boot: "another".to_owned(), ..client.clone() }));
     assert!(gone(&ClientProcess { started: 901, ..client.clone() }), "its number was given again");
@@ -158,15 +158,15 @@ fn a_client_is_gone_when_its_process_ended_or_the_machine_started_anew() {
     assert!(!gone(&client), "what cannot be read is not known to be gone");
     proc.stat(90, 1, 'Z', 900);
     assert!(gone(&client));
-    assert!(!ProcessTable { root: PathBuf::from("/nowhere") }.is_gone(&client));
+    assert!(!ProcessTable { root: PathBuf::from("/nowhere") }.has_exited(&client));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn this_process_has_a_client() {
-    let found = ProcessTable::default().client("self");
+    let found = ProcessTable::default().client_of("self");
     if let Some(client) = found {
-        assert!(!ProcessTable::default().is_gone(&client), "{client:?}");
+        assert!(!ProcessTable::default().has_exited(&client), "{client:?}");
     }
     let own = ProcessTable::default().process("self").unwrap().unwrap();
     assert_eq!(own.pid, std::process::id());

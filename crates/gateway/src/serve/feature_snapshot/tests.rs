@@ -10,7 +10,7 @@ fn name(text: &str) -> UpstreamName {
 /// A server with these resources and templates.
 fn server(of: &str, resources: &[&str], templates: &[&str]) -> (UpstreamName, Arc<ServerFeatures>) {
     let item = |list: ServerList, uri: &str| {
-        ListedItem::of(list, json!({ list.identifier(): uri, "name": "n" })).unwrap()
+        ListedItem::from_value(list, json!({ list.identifier(): uri, "name": "n" })).unwrap()
     };
     let features = ServerFeatures {
         has_resources: true,
@@ -112,7 +112,7 @@ fn pages_cover_a_list_once_also_while_it_changes() {
     let (mut seen, mut cursor) = (Vec::new(), None);
     loop {
         let page = whole.resources(cursor.as_deref(), |_| true).unwrap();
-        assert!(page.items.len() <= PAGE);
+        assert!(page.items.len() <= PAGE_SIZE);
         seen.extend(page.items.iter().map(|(uri, _)| (*uri).to_owned()));
         cursor = page.next;
         if cursor.is_none() {
@@ -123,11 +123,11 @@ fn pages_cover_a_list_once_also_while_it_changes() {
     // The item that a cursor names is gone, and one before it is new.
     let first = whole.resources(None, |_| true).unwrap();
     let mut later = texts.clone();
-    later.remove(PAGE - 1);
+    later.remove(PAGE_SIZE - 1);
     later.push("x://0000a");
     let later = snapshot(&[server("a", &later, &[])]);
     let page = later.resources(first.next.as_deref(), |_| true).unwrap();
-    assert_eq!(page.items[0].0, all[PAGE]);
+    assert_eq!(page.items[0].0, all[PAGE_SIZE]);
     assert!(whole.resources(Some("*"), |_| true).is_err());
 }
 
@@ -137,7 +137,7 @@ fn a_template_that_two_servers_have_names_its_server_and_leads_back() {
     let page = snapshot.templates(None, |_| true).unwrap();
     let shown: Vec<&str> = page.items.iter().map(|(template, _)| *template).collect();
     assert_eq!(shown, ["weaver://a/x://{id}", "weaver://b/x://{id}"]);
-    let template = snapshot.template(shown[1]).unwrap();
+    let template = snapshot.resolve_template(shown[1]).unwrap();
     assert_eq!((template.server.as_str(), template.uri.as_str()), ("b", "x://{id}"));
     assert_eq!(found(&snapshot, "weaver://b/x://7"), at("b", "x://7"));
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::*;
-use crate::serve::client_call::{CallFollowing, ClientCall};
+use crate::serve::client_call::{CallChannels, ClientCall};
 use crate::serve::client_link::ClientLink;
 
 /// How long a question waits for its answer.
@@ -23,9 +23,9 @@ fn call(link: &Arc<ClientLink>, of: &Request) -> RunningCall {
 
 /// The same, and it takes two places.
 fn call_in(places: &Arc<Semaphore>, link: &Arc<ClientLink>, of: &Request) -> RunningCall {
-    let identity = RequestIdentity::of_call(of);
+    let identity = RequestIdentity::resumable(of);
     let (asking, questions) =
-        ClientCall::open(link, identity.capabilities().cloned(), CallFollowing::default());
+        ClientCall::open(link, identity.capabilities().cloned(), CallChannels::default());
     let answer = async move {
         let mut told = Vec::new();
         for n in [1, 2] {
@@ -39,11 +39,17 @@ fn call_in(places: &Arc<Semaphore>, link: &Arc<ClientLink>, of: &Request) -> Run
         Ok(Value::Array(told))
     };
     let permit = || Arc::clone(places).try_acquire_owned().unwrap();
-    RunningCall::start(identity, questions, Arc::new([permit(), permit()]), answer)
+    RunningCall::start(
+        identity,
+        questions,
+        Arc::new([permit(), permit()]),
+        CancellationToken::new(),
+        answer,
+    )
 }
 
 async fn asked(link: &ClientLink, mut call: RunningCall) -> (String, String, Value) {
-    assert!(matches!(call.next_step().await, CallStep::Asked));
+    assert!(matches!(call.next_step(&CancellationToken::new()).await, CallStep::InputRequired));
     let result = link.parked.park(call).unwrap();
     assert_eq!(result["resultType"], "input_required");
     let (name, question) = result["inputRequests"].as_object().unwrap().iter().next().unwrap();
@@ -72,7 +78,9 @@ async fn a_call_is_taken_up_again_with_its_answers_until_it_ends() {
     assert_eq!(question["params"]["n"], 2);
     let answers = again(&last, json!({ name: {"a": 2} }));
     let mut resumed = link.parked.resume(&answers).unwrap().unwrap();
-    let CallStep::Ended(Ok(Ok(result))) = resumed.next_step().await else { panic!("not ended") };
+    let CallStep::Ended(Ok(Ok(result))) = resumed.next_step(&CancellationToken::new()).await else {
+        panic!("not ended")
+    };
     assert_eq!(result, json!([{"a": 1}, {"a": 2}]));
 }
 
@@ -104,9 +112,9 @@ async fn what_nobody_takes_up_ends_with_its_client() {
         asked(&link, call(&link, &first)).await;
     }
     let mut one = call(&link, &first);
-    assert!(matches!(one.next_step().await, CallStep::Asked));
+    assert!(matches!(one.next_step(&CancellationToken::new()).await, CallStep::InputRequired));
     assert!(link.parked.park(one).is_err(), "there is a bound");
-    link.leave();
+    link.close();
     assert!(link.parked.lock().by_state.is_empty());
 }
 
@@ -114,8 +122,10 @@ async fn what_nobody_takes_up_ends_with_its_client() {
 async fn a_client_that_has_left_is_asked_nothing_and_its_call_ends() {
     let (link, first) = (Arc::<ClientLink>::default(), request(json!({"name": "a"})));
     let mut late = call(&link, &first);
-    link.leave();
-    let CallStep::Ended(Ok(Err(error))) = late.next_step().await else { panic!("it asks") };
+    link.close();
+    let CallStep::Ended(Ok(Err(error))) = late.next_step(&CancellationToken::new()).await else {
+        panic!("it asks")
+    };
     assert_eq!(error.message, "the client is gone");
 }
 
@@ -124,8 +134,8 @@ async fn a_question_on_its_way_when_its_client_leaves_is_given_up() {
     let (link, first) = (Arc::<ClientLink>::default(), request(json!({"name": "a"})));
     let places = Arc::new(Semaphore::new(2));
     let mut asking = call_in(&places, &link, &first);
-    assert!(matches!(asking.next_step().await, CallStep::Asked));
-    link.leave();
+    assert!(matches!(asking.next_step(&CancellationToken::new()).await, CallStep::InputRequired));
+    link.close();
     assert!(link.parked.park(asking).is_err());
     let free = tokio::time::timeout(PATIENCE / 2, places.acquire_many(2)).await;
     assert!(free.is_ok(), "its places are free before the question would have timed out");
@@ -140,4 +150,28 @@ async fn a_parked_call_keeps_its_places_until_it_ends_and_no_longer() {
     assert_eq!(places.available_permits(), 0);
     let free = tokio::time::timeout(2 * PATIENCE, places.acquire_many(2)).await;
     assert!(free.is_ok(), "nobody answered in time");
+}
+
+#[tokio::test]
+async fn a_call_that_was_taken_up_again_waits_for_nobody_once_its_new_request_may_not() {
+    let first = CancellationToken::new();
+    let waits = first.clone();
+    let permit = || Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+    let (_asking, questions) = mpsc::channel(1);
+    let identity = RequestIdentity::resumable(&request(json!({"name": "a"})));
+    let mut call = RunningCall::start(
+        identity,
+        questions,
+        Arc::new([permit(), permit()]),
+        first,
+        async move {
+            waits.cancelled().await;
+            Ok(json!("waits no more"))
+        },
+    );
+    let second = CancellationToken::new();
+    second.cancel();
+    let step = tokio::time::timeout(PATIENCE, call.next_step(&second)).await.unwrap();
+    let CallStep::Ended(Ok(Ok(result))) = step else { panic!("not ended") };
+    assert_eq!(result, "waits no more");
 }

@@ -11,22 +11,22 @@ use crate::serve::requests::Requests;
 
 /// The sessions that are open.
 #[derive(Default)]
-pub(super) struct Sessions {
-    last: AtomicU64,
+pub(super) struct OpenSessions {
+    next_number: AtomicU64,
     open: Mutex<BTreeMap<u64, OpenSession>>,
 }
 
 #[derive(Clone)]
 pub(super) struct OpenSession {
     pub(super) requests: Weak<Requests>,
-    /// Where the client can be told that the gateway is about to end.
+    /// The channel for the announcement that the gateway is about to end.
     pub(super) announcements: Option<WeakSender<Vec<u8>>>,
     pub(super) status: SessionStatus,
 }
 
-impl Sessions {
+impl OpenSessions {
     pub(super) fn begin(&self, session: OpenSession) -> u64 {
-        let number = self.last.fetch_add(1, Ordering::Relaxed);
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(number, session);
         number
     }
@@ -39,10 +39,10 @@ impl Sessions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    pub(super) fn are_over(&self) -> bool {
+    pub(super) fn are_finished(&self) -> bool {
         self.all().iter().all(|session| {
-            let under_way = session.requests.upgrade().map_or(0, |requests| requests.under_way());
-            session.announcements.is_none() && under_way == 0
+            let in_flight = session.requests.upgrade().map_or(0, |requests| requests.in_flight());
+            session.announcements.is_none() && in_flight == 0
         })
     }
 

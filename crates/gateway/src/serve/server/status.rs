@@ -1,27 +1,27 @@
-//! What an operator sees of a gateway.
+//! The status of a gateway, for operators.
 
 use std::collections::BTreeMap;
 
 use weaver_types::{CapabilityId, PrincipalId};
 
-use crate::serve::entry::Entry;
 use crate::serve::gateway::Gateway;
+use crate::serve::managed_server::ManagedServer;
 
-/// A session, as an operator sees it.
+/// The status of a session.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct SessionStatus {
-    /// What it is called.
+    /// Its name.
     pub label: String,
-    /// Who it acts as.
+    /// The principal it acts as.
     pub principal: PrincipalId,
     /// The client, in words.
     pub client: String,
-    /// The requests under way.
+    /// The number of requests in flight.
     pub requests: usize,
 }
 
-/// What an operator sees of a gateway.
+/// The status of a gateway.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct ServerStatus {
@@ -29,21 +29,21 @@ pub struct ServerStatus {
     pub sessions: Vec<SessionStatus>,
     /// The servers, by name.
     pub servers: BTreeMap<String, UpstreamStatus>,
-    /// The calls that wait for an approval.
+    /// The number of calls that wait for an approval.
     pub held: usize,
 }
 
-/// How a server is, as an operator sees it.
+/// The status of an upstream server.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct UpstreamStatus {
     /// `ready`, `starting` or `failed`.
     pub state: String,
-    /// How many of its processes or sessions work for a client of their own.
+    /// The number of its dedicated instances.
     #[serde(default)]
     pub dedicated_instances: usize,
-    /// How many of its tools are described otherwise than was registered or approved, so that they
-    /// are shown to nobody.
+    /// The number of its tools whose descriptions differ from the registered or approved ones, and
+    /// which are therefore hidden.
     #[serde(default)]
     pub changed_tools: usize,
     /// Why it is not ready.
@@ -58,14 +58,14 @@ impl UpstreamStatus {
         self.problem.is_none()
     }
 
-    pub(super) fn of(gateway: &Gateway, entry: &Entry) -> Self {
-        let (state, problem) = match entry.missing() {
+    pub(super) fn of(gateway: &Gateway, upstream: &ManagedServer) -> Self {
+        let (state, problem) = match upstream.unavailability() {
             None => ("ready", None),
             Some(missing) => (missing.status.as_str(), Some(missing.problem)),
         };
-        let dedicated_instances = entry.instances.dedicated().len();
-        let changed = |id: &CapabilityId| gateway.changed(id).is_some();
-        let changed_tools = entry.tools().keys().filter(|id| changed(id)).count();
+        let dedicated_instances = upstream.instances.dedicated().len();
+        let changed = |id: &CapabilityId| gateway.contract_denial(id).is_some();
+        let changed_tools = upstream.tools().keys().filter(|id| changed(id)).count();
         Self { state: state.to_owned(), dedicated_instances, changed_tools, problem }
     }
 }

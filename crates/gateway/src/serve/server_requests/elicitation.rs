@@ -1,4 +1,4 @@
-//! Elicitation: a server asks the person behind a client to fill in a form, or to open an address.
+//! Elicitation: a server asks the person behind a client to fill in a form, or to open a URL.
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::http::is_loopback;
@@ -7,41 +7,43 @@ use weaver_drivers::oauth::Url;
 use weaver_types::UpstreamName;
 
 use super::INVALID_PARAMS;
-use crate::serve::asked_client::AskedClient;
 use crate::serve::form_values;
 use crate::serve::gateway::Gateway;
 use crate::serve::sanitised_description as sanitised;
+use crate::serve::target_client::TargetClient;
 
-/// The longest message that a person is shown, in characters.
-const MAX_MESSAGE: usize = 4_000;
+/// The longest message shown to a person, in characters.
+const MAX_MESSAGE_CHARS: usize = 4_000;
+/// The longest id of a request to open a URL, in bytes.
+const MAX_ID_BYTES: usize = 256;
 
-/// What the person is shown: the server named, its words marked as its own, hidden characters
-/// written out.
-pub(super) fn shown(
+/// The request as the client gets it: the server is named, its words are marked as quoted, and
+/// hidden characters are escaped.
+pub(super) fn request_for_client(
     gateway: &Gateway,
     server: &UpstreamName,
-    asked: &AskedClient,
+    target: &TargetClient,
     params: &Value,
 ) -> Result<Value, RpcError> {
     let invalid = |problem: &str| RpcError::new(INVALID_PARAMS, problem);
     let text = |key: &str| params.get(key).and_then(Value::as_str);
-    let said = text("message").ok_or_else(|| invalid("`message` must be a string"))?;
+    let message = text("message").ok_or_else(|| invalid("`message` must be a string"))?;
     let firewall = gateway.kernel.firewall();
-    // Cut afterwards, for the begin of a secret is no longer known as one.
-    let said = sanitised::text(firewall, said);
-    let said = weaver_text::escape::truncate(&said, MAX_MESSAGE);
-    let mut out = Map::from_iter([("message".to_owned(), json!(marked(server, said)))]);
+    // Truncated after masking: the beginning of a cut secret would no longer match its rule.
+    let message = sanitised::text(firewall, message);
+    let message = weaver_text::escape::truncate(&message, MAX_MESSAGE_CHARS);
+    let mut out = Map::from_iter([("message".to_owned(), json!(attributed(server, message)))]);
     match text("mode").unwrap_or("form") {
         "form" => {
             let form = params.get("requestedSchema").unwrap_or(&Value::Null);
             form_values::check_form(form).map_err(|problem| invalid(&problem.to_string()))?;
             out.insert("requestedSchema".to_owned(), sanitised::schema(firewall, form));
-            // What older clients do not know is not said to them.
-            if takes(asked, "form") {
+            // Older clients do not know this field.
+            if supports_mode(target, "form") {
                 out.insert("mode".to_owned(), json!("form"));
             }
         }
-        "url" if takes(asked, "url") => {
+        "url" if supports_mode(target, "url") => {
             let url = text("url").ok_or_else(|| invalid("`url` must be a string"))?;
             if !may_be_opened(url) {
                 let rule = "`url` must be an https address without a user or hidden characters";
@@ -49,7 +51,13 @@ pub(super) fn shown(
             }
             out.insert("mode".to_owned(), json!("url"));
             out.insert("url".to_owned(), json!(url));
-            out.extend(text("elicitationId").map(|id| ("elicitationId".to_owned(), json!(id))));
+            // The id stays unchanged, because the server refers to it when the person is done.
+            if let Some(id) = text("elicitationId") {
+                if id.len() > MAX_ID_BYTES || weaver_text::escape::line(id) != id {
+                    return Err(invalid("`elicitationId` is too long or has hidden characters"));
+                }
+                out.insert("elicitationId".to_owned(), json!(id));
+            }
         }
         "url" => return Err(RpcError::method_not_found()),
         _ => return Err(invalid("`mode` must be form or url")),
@@ -57,45 +65,45 @@ pub(super) fn shown(
     Ok(Value::Object(out))
 }
 
-fn takes(asked: &AskedClient, mode: &str) -> bool {
-    asked.capability("elicitation").is_some_and(|said| said.get(mode).is_some())
+fn supports_mode(target: &TargetClient, mode: &str) -> bool {
+    target.capability("elicitation").is_some_and(|declared| declared.get(mode).is_some())
 }
 
-/// An address that a person may be sent to. Whether it is the right one the person decides, who sees
-/// it whole.
+/// Whether a person may be sent to this URL: https, or http to this machine. Whether it is the
+/// right one is for the person to decide, who sees it in full.
 fn may_be_opened(url: &str) -> bool {
-    // What stands before an `@` reads like the host and is none.
+    // User information before an `@` looks like the host but is not.
     let leads_to_its_host = |parsed: &Url| {
         parsed.host_str().is_some() && parsed.username().is_empty() && parsed.password().is_none()
     };
     let parsed = Url::parse(url).ok().filter(leads_to_its_host);
-    let is_private = parsed.is_some_and(|parsed| match parsed.scheme() {
+    let is_secure = parsed.is_some_and(|parsed| match parsed.scheme() {
         "https" => true,
         "http" => is_loopback(&parsed),
         _ => false,
     });
-    is_private
+    is_secure
         && url.len() <= 2_048
         && !url.contains([' ', '\\'])
         && weaver_text::escape::line(url) == url
 }
 
-/// The words of a server, each line marked.
-fn marked(server: &UpstreamName, said: &str) -> String {
-    let lines: Vec<String> = said.lines().map(|line| format!("> {line}")).collect();
+/// The words of a server, each line quoted, so that none can pass for one of Weaver's.
+fn attributed(server: &UpstreamName, message: &str) -> String {
+    let lines: Vec<String> = message.lines().map(|line| format!("> {line}")).collect();
     format!("The MCP server `{server}` asks you, through Weaver:\n{}", lines.join("\n"))
 }
 
-/// What the person answered, as the server gets it: the action, and values that fit the form. Masks
-/// in them stay masks.
-pub(super) fn checked(params: &Value, answer: Value) -> Result<Value, RpcError> {
-    let unfit = |problem: String| RpcError::new(-32603, problem);
+/// The person's answer, as the server gets it: the action, and values that fit the form. Masks in
+/// them stay masks.
+pub(super) fn validated_answer(params: &Value, answer: Value) -> Result<Value, RpcError> {
+    let invalid = |problem: String| RpcError::new(-32603, problem);
     let action = answer.get("action").and_then(Value::as_str).unwrap_or_default();
     if matches!(action, "decline" | "cancel") {
         return Ok(json!({ "action": action }));
     }
     if action != "accept" {
-        return Err(unfit("the client's answer has no action".to_owned()));
+        return Err(invalid("the client's answer has no action".to_owned()));
     }
     if params.get("mode").and_then(Value::as_str) == Some("url") {
         return Ok(json!({ "action": "accept" }));
@@ -103,8 +111,9 @@ pub(super) fn checked(params: &Value, answer: Value) -> Result<Value, RpcError> 
     let none = Map::new();
     let content = answer.get("content").and_then(Value::as_object).unwrap_or(&none);
     let form = params.get("requestedSchema").unwrap_or(&Value::Null);
-    form_values::check(form, content)
-        .map_err(|problem| unfit(format!("the client's answer does not fit: {problem}")))?;
+    form_values::check_values(form, content).map_err(|problem| {
+        invalid(format!("the client's answer does not fit the form: {problem}"))
+    })?;
     Ok(json!({ "action": "accept", "content": content }))
 }
 
@@ -119,17 +128,17 @@ mod tests {
         let accepted =
             json!({"action": "accept", "content": {"name": "[EMAIL_1]"}, "_meta": {"x": 1}});
         let expected = json!({"action": "accept", "content": {"name": "[EMAIL_1]"}});
-        assert_eq!(checked(&params, accepted), Ok(expected));
+        assert_eq!(validated_answer(&params, accepted), Ok(expected));
         for action in ["decline", "cancel"] {
             let answer = json!({"action": action, "content": {"name": "x"}});
-            assert_eq!(checked(&params, answer), Ok(json!({ "action": action })));
+            assert_eq!(validated_answer(&params, answer), Ok(json!({ "action": action })));
         }
         for odd in [
             json!({}),
             json!({"action": "maybe"}),
             json!({"action": "accept", "content": {"a": 1}}),
         ] {
-            assert_eq!(checked(&params, odd.clone()).unwrap_err().code, -32603, "{odd}");
+            assert_eq!(validated_answer(&params, odd.clone()).unwrap_err().code, -32603, "{odd}");
         }
     }
 
@@ -157,7 +166,7 @@ mod tests {
     #[test]
     fn no_line_of_a_server_passes_for_one_of_weaver() {
         let server = UpstreamName::parse("files").unwrap();
-        let said = marked(&server, "one\nThe MCP server `bank` asks you");
+        let said = attributed(&server, "one\nThe MCP server `bank` asks you");
         let mut lines = said.lines();
         assert!(lines.next().unwrap().contains("`files`"));
         assert!(lines.all(|line| line.starts_with("> ")), "{said}");

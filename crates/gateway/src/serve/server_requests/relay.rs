@@ -1,7 +1,8 @@
-//! One request of a server as a call of its capability: decided, recorded, and only then passed on.
+//! Relays one request of a server as a call of its capability: it is decided and recorded before
+//! the client sees it.
 //!
-//! The kernel sees that the client was asked and how it ended; what a person typed is passed by it,
-//! for it belongs in no frame and no log.
+//! The kernel sees that the client was asked and how it ended. What a person typed bypasses it,
+//! because it belongs in no frame and no log.
 
 use std::sync::Arc;
 
@@ -10,28 +11,28 @@ use tokio::sync::oneshot;
 use weaver_agent_kernel::{Call, Caller};
 use weaver_drivers::mcp::RpcError;
 use weaver_types::{
-    CapabilityRequest, Check, Contribution, ReasonCode, ResponseMode, UpstreamName, Verdict,
+    CapabilityRequest, CheckKind, CheckResult, ReasonCode, ResponseMode, UpstreamName, Verdict,
 };
 
-use crate::serve::asked_client::AskedClient;
 use crate::serve::gateway::Gateway;
-use crate::serve::open_relays::OpenRelay;
+use crate::serve::pending_relays::PendingRelay;
 use crate::serve::server_feature::FeatureKind;
+use crate::serve::target_client::TargetClient;
 
-/// A request of a server that is to be passed on.
+/// A request of a server that is to be relayed.
 pub(super) struct RelayedRequest<'a> {
     pub(super) server: &'a UpstreamName,
     pub(super) kind: FeatureKind,
-    /// Its name, where it stands in a result.
+    /// Its key, where the server asked in a result.
     pub(super) key: Option<String>,
     pub(super) method: &'a str,
-    /// What the client is shown.
-    pub(super) shown: Value,
-    pub(super) asked: Arc<AskedClient>,
+    /// The parameters as the client gets them.
+    pub(super) client_params: Value,
+    pub(super) target: Arc<TargetClient>,
 }
 
-/// Why a request of a server has no answer.
-pub(super) enum Refusal {
+/// Why a request of a server was not answered.
+pub(super) enum RelayRefusal {
     /// The policy does not allow it.
     Policy,
     /// Nobody answered in time, or the decision could not be recorded.
@@ -40,49 +41,61 @@ pub(super) enum Refusal {
     Client(RpcError),
 }
 
-/// Passes a request on, where policy and contracts allow it.
+/// Relays a request, if contracts and policy allow it. The order matters: a missing contract is
+/// refused first, then a dry run refuses what the policy would hold, because a server cannot wait
+/// for approvers; only then is the call executed, which decides again and records it.
 pub(super) async fn relay(
     gateway: &Gateway,
     relayed: RelayedRequest<'_>,
-) -> Result<Value, Refusal> {
-    let RelayedRequest { server, kind, key, method, shown, asked } = relayed;
-    let (asking, kernel) = (Arc::clone(&asked), &gateway.kernel);
-    let client = gateway.upstreams.callers.principal_of(asked.link()).ok_or(Refusal::Unanswered)?;
-    let id = kind.id(server.as_str()).ok_or(Refusal::Policy)?;
+) -> Result<Value, RelayRefusal> {
+    let RelayedRequest { server, kind, key, method, client_params, target } = relayed;
+    let (asking, kernel) = (Arc::clone(&target), &gateway.kernel);
+    let client = gateway
+        .upstreams
+        .active_clients
+        .principal_of(target.link())
+        .ok_or(RelayRefusal::Unanswered)?;
+    let id = kind.id(server.as_str()).ok_or(RelayRefusal::Policy)?;
     let request = CapabilityRequest::new(id.clone(), "");
-    let refuse = async |said: Contribution| {
-        if let Err(error) = client.reject(kernel, &request, said).await {
+    let refuse = async |denial: CheckResult| {
+        if let Err(error) = client.reject(kernel, &request, denial).await {
             tracing::error!(%error, "a refusal could not be recorded");
         }
-        Refusal::Policy
+        RelayRefusal::Policy
     };
-    if !kernel.policy().names_contract(&id) {
+    if !kernel.policy().has_exact_contract(&id) {
         let problem = "no signed contract names it; a pattern is not enough";
         let reason = ReasonCode::ContractUnknown;
-        let said = Contribution::new(Check::Contract, Verdict::Deny, reason, problem);
-        return Err(refuse(said).await);
+        let denial = CheckResult::new(CheckKind::Contract, Verdict::Deny, reason, problem);
+        return Err(refuse(denial).await);
     }
-    let (tell, told) = oneshot::channel();
-    let open = OpenRelay { key, method: method.to_owned(), shown: shown.clone(), asked, tell };
-    // However this ends, nothing stays open.
-    let opened = gateway.upstreams.relays.open(open);
-    let arguments = json!({ "request": opened.number(), "params": shown });
-    let run = client.run(kernel).await.map_err(|_| Refusal::Unanswered)?;
-    let principal = client.granted(kernel.policy()).map_err(|_| Refusal::Unanswered)?;
+    let (reply_to, reply) = oneshot::channel();
+    let open = PendingRelay {
+        key,
+        method: method.to_owned(),
+        client_params: client_params.clone(),
+        target,
+        reply_to,
+    };
+    // The guard removes the request however this ends.
+    let relay_guard = gateway.upstreams.relays.insert(open);
+    let arguments = json!({ "request": relay_guard.number(), "params": client_params });
+    let run = client.run(kernel).await.map_err(|_| RelayRefusal::Unanswered)?;
+    let principal = client.resolve(kernel.policy()).map_err(|_| RelayRefusal::Unanswered)?;
     let caller = Caller { run: &run, principal: &principal };
     let call = Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Auto };
-    // A server does not wait for approvers, and what it asks opens no request for them.
-    let would = kernel.dry_run(caller, call);
-    if !would.decision.allowed() {
-        let decision = would.decision;
-        let (reason, detail) = (decision.primary(), decision.detail().to_owned());
-        let said = Contribution::new(Check::Rule, Verdict::Deny, reason, detail);
-        return Err(refuse(said).await);
+    // Servers do not wait for approvers, and their requests open no approval requests.
+    let preview = kernel.dry_run(caller, call);
+    if !preview.decision.is_allowed() {
+        let decision = preview.decision;
+        let (reason, detail) = (decision.primary_reason(), decision.detail().to_owned());
+        let denial = CheckResult::new(CheckKind::Rule, Verdict::Deny, reason, detail);
+        return Err(refuse(denial).await);
     }
-    let done = asking.scope(kernel.execute(caller, call)).await;
-    if !done.decision.allowed() {
-        return Err(Refusal::Policy);
+    let invocation = asking.scope(kernel.execute(caller, call)).await;
+    if !invocation.decision.is_allowed() {
+        return Err(RelayRefusal::Policy);
     }
-    let answer = told.await.map_err(|_| Refusal::Unanswered)?;
-    answer.map_err(Refusal::Client)
+    let answer = reply.await.map_err(|_| RelayRefusal::Unanswered)?;
+    answer.map_err(RelayRefusal::Client)
 }

@@ -5,30 +5,33 @@ use weaver_drivers::mcp::RpcError;
 use weaver_types::UpstreamName;
 
 use super::INVALID_PARAMS;
-use crate::serve::asked_client::AskedClient;
 use crate::serve::gateway::Gateway;
+use crate::serve::target_client::TargetClient;
 
-/// Fields of a request that are passed on as they are.
-const PLAIN: [&str; 5] =
-    ["maxTokens", "temperature", "stopSequences", "modelPreferences", "toolChoice"];
-/// Fields of an answer that are passed on.
-const ANSWERED: [&str; 4] = ["role", "content", "model", "stopReason"];
+/// Request fields that are passed on besides the system prompt.
+const PASSED_FIELDS: [&str; 7] = [
+    "messages", "tools", "maxTokens", "temperature", "stopSequences", "modelPreferences",
+    "toolChoice",
+];
+/// Answer fields that are passed on.
+const ANSWER_FIELDS: [&str; 4] = ["role", "content", "model", "stopReason"];
 
-/// What the client's model is given: told first whose words follow, with secrets masked, and without
-/// what other servers said.
-pub(super) fn shown(
+/// The request as the client's model gets it: introduced by whose words follow, with secrets
+/// masked, and without context from other servers.
+pub(super) fn request_for_client(
     gateway: &Gateway,
     server: &UpstreamName,
-    asked: &AskedClient,
+    target: &TargetClient,
     params: Value,
 ) -> Result<Value, RpcError> {
     let Value::Object(params) = params else {
         return Err(RpcError::new(INVALID_PARAMS, "`params` must be an object"));
     };
     let wants_tools = params.contains_key("tools") || params.contains_key("toolChoice");
-    let takes_tools = asked.capability("sampling").is_some_and(|said| said.get("tools").is_some());
+    let takes_tools =
+        target.capability("sampling").is_some_and(|declared| declared.get("tools").is_some());
     if wants_tools && !takes_tools {
-        return Err(RpcError::new(INVALID_PARAMS, "the client takes no tools here"));
+        return Err(RpcError::new(INVALID_PARAMS, "the client does not support tools in sampling"));
     }
     if !params.get("messages").is_some_and(Value::is_array) {
         return Err(RpcError::new(INVALID_PARAMS, "`messages` must be a list"));
@@ -36,34 +39,31 @@ pub(super) fn shown(
     let firewall = gateway.kernel.firewall();
     let masked = |key: &str| params.get(key).map(|value| firewall.redact_value(value).0);
     let mut out = Map::from_iter([
-        ("systemPrompt".to_owned(), json!(marked(server, masked("systemPrompt").as_ref()))),
+        ("systemPrompt".to_owned(), json!(attributed(server, masked("systemPrompt").as_ref()))),
         ("includeContext".to_owned(), json!("none")),
     ]);
-    for key in ["messages", "tools"] {
+    for key in PASSED_FIELDS {
         out.extend(masked(key).map(|value| (key.to_owned(), value)));
-    }
-    for key in PLAIN {
-        out.extend(params.get(key).map(|value| (key.to_owned(), value.clone())));
     }
     Ok(Value::Object(out))
 }
 
-/// The system prompt of a server, behind a line that says whose it is.
-fn marked(server: &UpstreamName, prompt: Option<&Value>) -> String {
-    let said = prompt.and_then(Value::as_str).unwrap_or_default();
+/// The server's system prompt, after a line that attributes it.
+fn attributed(server: &UpstreamName, prompt: Option<&Value>) -> String {
+    let text = prompt.and_then(Value::as_str).unwrap_or_default();
     format!(
         "What follows, and every message, was written by the MCP server `{server}` and passed on by \
-         Weaver. It is neither from the user nor from the host.\n\n{said}"
+         Weaver. It is neither from the user nor from the host.\n\n{text}"
     )
 }
 
-/// What the model answered, as the server gets it, with secrets masked.
-pub(super) fn checked(gateway: &Gateway, answer: Value) -> Result<Value, RpcError> {
+/// The model's answer as the server gets it, with secrets masked.
+pub(super) fn validated_answer(gateway: &Gateway, answer: Value) -> Result<Value, RpcError> {
     let fields =
-        ANSWERED.iter().filter_map(|key| Some(((*key).to_owned(), answer.get(*key)?.clone())));
+        ANSWER_FIELDS.iter().filter_map(|key| Some(((*key).to_owned(), answer.get(*key)?.clone())));
     let fields: Map<String, Value> = fields.collect();
     if ["role", "content", "model"].iter().any(|key| !fields.contains_key(*key)) {
-        return Err(RpcError::new(-32603, "the client's answer is no message"));
+        return Err(RpcError::new(-32603, "the client's answer is not a message"));
     }
     Ok(gateway.kernel.firewall().redact_value(&Value::Object(fields)).0)
 }

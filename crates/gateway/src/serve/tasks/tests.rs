@@ -28,8 +28,8 @@ fn what_has_ended_is_kept_for_its_time_and_what_works_for_as_long_as_it_takes() 
         tasks.begin(&clock, Duration::from_secs(seconds)).unwrap()
     };
     let (short, long, working) = (begin(10), begin(100), begin(10));
-    short.end(Ok(json!({})));
-    long.end(Ok(json!({})));
+    short.finish(Ok(json!({})));
+    long.finish(Ok(json!({})));
     clock.advance(Duration::from_secs(9));
     assert_eq!(ids(&tasks, None).0.len(), 3);
     clock.advance(Duration::from_secs(1));
@@ -47,14 +47,14 @@ fn what_has_ended_is_kept_for_its_time_and_what_works_for_as_long_as_it_takes() 
 fn tasks_are_bounded_in_number_and_their_results_in_bytes() {
     let (tasks, clock) = (Tasks::default(), clock());
     let clock: Arc<dyn Clock> = clock;
-    let begin = || tasks.begin(&clock, USUAL_LIFETIME);
+    let begin = || tasks.begin(&clock, DEFAULT_LIFETIME);
     let working: Vec<_> = (0..MAX_WORKING).map(|_| begin().unwrap()).collect();
     assert!(begin().is_err(), "all of them work");
-    working[0].end(Ok(json!({})));
+    working[0].finish(Ok(json!({})));
     let ended: Vec<_> = (MAX_WORKING..MAX_TASKS)
         .map(|_| {
             let task = begin().unwrap();
-            task.end(Ok(json!({})));
+            task.finish(Ok(json!({})));
             task
         })
         .collect();
@@ -71,7 +71,7 @@ fn tasks_are_bounded_in_number_and_their_results_in_bytes() {
     assert_eq!(seen.last().map(String::as_str), Some(next.id()));
 
     for task in &working[1..5] {
-        task.end(Ok(json!({ "text": "x".repeat(MAX_RESULTS / 3 - 1_000) })));
+        task.finish(Ok(json!({ "text": "x".repeat(MAX_RESULT_BYTES / 3 - 1_000) })));
     }
     let (left, _) = ids(&tasks, None);
     let is_left = |task: &Arc<Task>| left.contains(&task.id().to_owned());
@@ -84,14 +84,14 @@ fn what_ended_first_goes_first_however_long_it_took() {
     let (tasks, clock) = (Tasks::default(), clock());
     let begin = || {
         let clock: Arc<dyn Clock> = clock.clone();
-        tasks.begin(&clock, USUAL_LIFETIME).unwrap()
+        tasks.begin(&clock, DEFAULT_LIFETIME).unwrap()
     };
     let long = begin();
     for _ in 1..MAX_TASKS {
-        begin().end(Ok(json!({})));
+        begin().finish(Ok(json!({})));
     }
     clock.advance(Duration::from_secs(1));
-    long.end(Ok(json!({})));
+    long.finish(Ok(json!({})));
     begin();
     assert!(ids(&tasks, None).0.contains(&long.id().to_owned()), "its client has not seen its end");
 }
@@ -100,35 +100,35 @@ fn what_ended_first_goes_first_however_long_it_took() {
 fn a_task_ends_once_and_says_how() {
     let (tasks, clock) = (Tasks::default(), clock());
     let clock: Arc<dyn Clock> = clock;
-    let begin = || tasks.begin(&clock, USUAL_LIFETIME).unwrap();
+    let begin = || tasks.begin(&clock, DEFAULT_LIFETIME).unwrap();
     let status = |task: &Task| task.to_json()["status"].clone();
     let (good, refused, broken, cancelled) = (begin(), begin(), begin(), begin());
-    good.tell("half");
+    good.set_message("half");
     assert_eq!(
         (status(&good), &good.to_json()["statusMessage"]),
         (json!("working"), &json!("half"))
     );
     let mut asked = json!({ "message": "?" });
-    let guard = good.ask(&mut asked);
+    let guard = good.begin_question(&mut asked);
     assert_eq!(status(&good), "input_required");
     assert_eq!(
         asked["_meta"]["io.modelcontextprotocol/related-task"],
         json!({ "taskId": good.id() })
     );
-    let another = good.ask(&mut json!({}));
+    let another = good.begin_question(&mut json!({}));
     drop(guard);
     assert_eq!(status(&good), "input_required", "one is still open");
     drop(another);
     assert_eq!((status(&good), good.to_json().get("statusMessage")), (json!("working"), None));
-    good.end(Ok(json!({ "content": [], "isError": false })));
+    good.finish(Ok(json!({ "content": [], "isError": false })));
     let refusal = json!({ "isError": true, "content": [{ "type": "text", "text": "no disk" }] });
-    refused.end(Ok(refusal));
+    refused.finish(Ok(refusal));
     assert_eq!(refused.to_json()["statusMessage"], "no disk");
-    cancelled.tell("half");
-    broken.end(Err(RpcError::new(code::INTERNAL, "no")));
+    cancelled.set_message("half");
+    broken.finish(Err(RpcError::new(code::INTERNAL, "no")));
     let how = cancelled.cancel().unwrap();
     assert_eq!((&how["status"], how.get("statusMessage")), (&json!("cancelled"), None));
-    cancelled.end(Ok(json!({})));
+    cancelled.finish(Ok(json!({})));
     let all = [&good, &refused, &broken, &cancelled];
     let wanted = ["completed", "failed", "failed", "cancelled"];
     assert_eq!(all.map(|task| status(task)), wanted.map(|status| json!(status)));
@@ -143,10 +143,10 @@ fn how_long_a_task_is_kept_is_asked_for_and_bounded() {
         assert!(!request.params.contains_key("task"));
         taken
     };
-    assert_eq!(taken(json!({})), Ok(USUAL_LIFETIME));
-    assert_eq!(taken(json!({ "ttl": null })), Ok(USUAL_LIFETIME));
+    assert_eq!(taken(json!({})), Ok(DEFAULT_LIFETIME));
+    assert_eq!(taken(json!({ "ttl": null })), Ok(DEFAULT_LIFETIME));
     assert_eq!(taken(json!({ "ttl": 1_500 })), Ok(Duration::from_millis(1_500)));
-    assert_eq!(taken(json!({ "ttl": u64::MAX })), Ok(LONGEST_LIFETIME));
+    assert_eq!(taken(json!({ "ttl": u64::MAX })), Ok(MAX_LIFETIME));
     for bad in [json!(null), json!([]), json!({ "ttl": -1 }), json!({ "ttl": "1" })] {
         assert_eq!(taken(bad).unwrap_err().code, code::INVALID_PARAMS);
     }

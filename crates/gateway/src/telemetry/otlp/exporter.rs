@@ -1,4 +1,4 @@
-//! Sends spans as they come, and metrics from time to time.
+//! Sends spans in batches as they come, and metrics at intervals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,85 +7,92 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
-use weaver_drivers::{Post, PostBody, PostError};
+use weaver_drivers::{HttpPoster, PostBody, PostError};
 use weaver_types::{Clock as _, SystemClock};
 
 use super::metrics::{self, Interval};
 use super::spans::{self, SpanRecord};
-use crate::config::Otlp;
+use crate::config::OtlpSettings;
 use crate::telemetry::Telemetry;
 use crate::telemetry::family::MetricFamily;
 
 /// The most calls whose spans wait to be sent.
-const MAX_QUEUED: usize = 1024;
-/// The most calls whose spans are sent at once.
-const MAX_BATCH: usize = 128;
-/// How long spans wait for others.
-const BATCH_TIME: Duration = Duration::from_secs(1);
+const MAX_QUEUED_CALLS: usize = 1024;
+/// The most calls whose spans are sent in one request.
+const MAX_BATCH_CALLS: usize = 128;
+/// How long a batch waits for more spans.
+const BATCH_DELAY: Duration = Duration::from_secs(1);
 /// How long one attempt to send may take.
-const SEND_TIME: Duration = Duration::from_secs(10);
-/// How often something is sent that the collector did not take for the moment, and the first pause.
-const ATTEMPTS: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(500);
-/// The longest answer that is read, in bytes.
-const MAX_ANSWER: usize = 64 * 1024;
-/// How long what is left may take at the end. Clients commonly kill a server that is still there
-/// after two seconds.
-const LAST_SENDS: Duration = Duration::from_secs(1);
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many attempts are made when the collector fails temporarily, and the pause before the
+/// second.
+const MAX_ATTEMPTS: u32 = 3;
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+/// The longest response that is read, in bytes.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024;
+/// The time allowed for sending the rest at shutdown. Clients commonly kill a server process that
+/// has not ended after two seconds.
+const FINAL_SEND_TIMEOUT: Duration = Duration::from_secs(1);
 const MEDIA_TYPE: &str = "application/x-protobuf";
 
-/// Where the spans of calls wait to be sent.
+/// The queue of spans that wait to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct SpanQueue(mpsc::Sender<Vec<SpanRecord>>);
 
 impl SpanQueue {
-    /// False when there is no room.
+    /// Queues the spans of a call. Returns false if the queue is full.
     pub(crate) fn offer(&self, spans: Vec<SpanRecord>) -> bool {
         self.0.try_send(spans).is_ok()
     }
 }
 
-/// Sends to one collector.
+/// Exports to one collector.
 pub(crate) struct Exporter {
-    traces: Post,
-    metrics: Post,
+    traces: HttpPoster,
+    metrics: HttpPoster,
     interval: Duration,
     queue: mpsc::Receiver<Vec<SpanRecord>>,
 }
 
-/// Gives the metrics as they are now.
-type Gather = Box<dyn Fn() -> Vec<MetricFamily> + Send + Sync>;
+/// Takes a snapshot of all metrics.
+type MetricsSource = Box<dyn Fn() -> Vec<MetricFamily> + Send + Sync>;
 
-/// An exporter that runs.
+/// A running exporter.
 pub(crate) struct ExporterTask {
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl Exporter {
-    /// Prepares to send; nothing is.
+    /// Prepares the exporter without sending anything.
     ///
     /// # Errors
     /// [`PostError::Address`].
-    pub(crate) fn new(collector: &Otlp) -> Result<(Self, SpanQueue), PostError> {
+    pub(crate) fn new(collector: &OtlpSettings) -> Result<(Self, SpanQueue), PostError> {
         let post = |path: &str| {
             let url = format!("{}{path}", collector.endpoint);
-            Post::new(&url, SEND_TIME, MAX_ANSWER)?.with_headers(&collector.headers)
+            HttpPoster::new(&url, SEND_TIMEOUT, MAX_RESPONSE_BYTES)?
+                .with_headers(&collector.headers)
         };
-        let (sender, queue) = mpsc::channel(MAX_QUEUED);
+        let (sender, queue) = mpsc::channel(MAX_QUEUED_CALLS);
         let (traces, metrics) = (post("/v1/traces")?, post("/v1/metrics")?);
         let exporter = Self { traces, metrics, interval: collector.interval, queue };
         Ok((exporter, SpanQueue(sender)))
     }
 
-    /// Begins to send.
-    pub(crate) fn start(self, telemetry: Arc<Telemetry>, gather: Gather) -> ExporterTask {
+    /// Starts sending.
+    pub(crate) fn start(self, telemetry: Arc<Telemetry>, gather: MetricsSource) -> ExporterTask {
         let stop = CancellationToken::new();
         let task = tokio::spawn(self.run(telemetry, gather, stop.clone()));
         ExporterTask { stop, task }
     }
 
-    async fn run(mut self, telemetry: Arc<Telemetry>, gather: Gather, stop: CancellationToken) {
+    async fn run(
+        mut self,
+        telemetry: Arc<Telemetry>,
+        gather: MetricsSource,
+        stop: CancellationToken,
+    ) {
         let mut batch = Vec::new();
         let first = Instant::now() + self.interval;
         let mut due = tokio::time::interval_at(first, self.interval);
@@ -93,28 +100,28 @@ impl Exporter {
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
-                count = self.queue.recv_many(&mut batch, MAX_BATCH) => {
+                count = self.queue.recv_many(&mut batch, MAX_BATCH_CALLS) => {
                     if count == 0 {
                         break;
                     }
-                    self.fill(&mut batch, &stop).await;
+                    self.fill_batch(&mut batch, &stop).await;
                     self.send_spans(&mut batch, &telemetry).await;
                 }
                 _ = due.tick() => self.send_metrics(&telemetry, &gather).await,
             }
         }
         self.queue.close();
-        while self.queue.recv_many(&mut batch, MAX_BATCH).await > 0 {
+        while self.queue.recv_many(&mut batch, MAX_BATCH_CALLS).await > 0 {
             self.send_spans(&mut batch, &telemetry).await;
         }
         self.send_metrics(&telemetry, &gather).await;
     }
 
-    /// Waits for more calls, so that few requests are sent.
-    async fn fill(&mut self, batch: &mut Vec<Vec<SpanRecord>>, stop: &CancellationToken) {
-        let until = Instant::now() + BATCH_TIME;
-        while batch.len() < MAX_BATCH {
-            let room = MAX_BATCH - batch.len();
+    /// Waits for more calls, so that fewer requests are sent.
+    async fn fill_batch(&mut self, batch: &mut Vec<Vec<SpanRecord>>, stop: &CancellationToken) {
+        let until = Instant::now() + BATCH_DELAY;
+        while batch.len() < MAX_BATCH_CALLS {
+            let room = MAX_BATCH_CALLS - batch.len();
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep_until(until) => return,
@@ -140,7 +147,7 @@ impl Exporter {
         }
     }
 
-    async fn send_metrics(&self, telemetry: &Telemetry, gather: &Gather) {
+    async fn send_metrics(&self, telemetry: &Telemetry, gather: &MetricsSource) {
         let interval = Interval { from: telemetry.started_at, to: SystemClock::default().now() };
         let body = metrics::encode(&gather(), interval);
         if let Err(error) = send(&self.metrics, body).await {
@@ -150,10 +157,10 @@ impl Exporter {
     }
 }
 
-/// Sends a body, and again where the protocol says that another attempt may go better.
-async fn send(post: &Post, bytes: Vec<u8>) -> Result<(), PostError> {
-    let mut pause = PAUSE;
-    for _ in 1..ATTEMPTS {
+/// Sends a body. Retries after the failures that OTLP calls retryable.
+async fn send(post: &HttpPoster, bytes: Vec<u8>) -> Result<(), PostError> {
+    let mut pause = RETRY_PAUSE;
+    for _ in 1..MAX_ATTEMPTS {
         let body = PostBody { media_type: MEDIA_TYPE, bytes: bytes.clone() };
         match post.send_body(body).await {
             Ok(_) => return Ok(()),
@@ -167,10 +174,10 @@ async fn send(post: &Post, bytes: Vec<u8>) -> Result<(), PostError> {
 }
 
 impl ExporterTask {
-    /// Sends what is left, and ends. A collector that does not answer keeps nobody waiting.
+    /// Sends what is left and stops, in bounded time even if the collector does not answer.
     pub(crate) async fn end(mut self) {
         self.stop.cancel();
-        if tokio::time::timeout(LAST_SENDS, &mut self.task).await.is_err() {
+        if tokio::time::timeout(FINAL_SEND_TIMEOUT, &mut self.task).await.is_err() {
             self.task.abort();
         }
     }

@@ -1,4 +1,4 @@
-//! Metrics as a collector takes them.
+//! Encodes metrics for a collector.
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
@@ -13,22 +13,22 @@ use super::resource::{SCHEMA, attribute, resource, scope};
 use crate::telemetry::family::{MetricFamily, MetricKind, Sample, SampleValue};
 use crate::telemetry::histogram::BOUNDS;
 
-/// Counts since the gateway began.
+/// Values accumulate from the start of the gateway.
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
-/// From when to when.
+/// The time that the metrics cover.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interval {
     pub(super) from: Timestamp,
     pub(super) to: Timestamp,
 }
 
-/// The body of an export of metrics.
+/// The body of a metrics export request.
 pub(super) fn encode(families: &[MetricFamily], interval: Interval) -> Vec<u8> {
-    let filled = families.iter().filter(|family| !family.samples.is_empty());
+    let non_empty = families.iter().filter(|family| !family.samples.is_empty());
     let scope_metrics = ScopeMetrics {
         scope: Some(scope()),
-        metrics: filled.map(|family| metric(family, interval)).collect(),
+        metrics: non_empty.map(|family| metric(family, interval)).collect(),
         schema_url: SCHEMA.to_owned(),
     };
     let resource_metrics = ResourceMetrics {
@@ -40,7 +40,8 @@ pub(super) fn encode(families: &[MetricFamily], interval: Interval) -> Vec<u8> {
 }
 
 fn metric(family: &MetricFamily, interval: Interval) -> Metric {
-    let numbers = || family.samples.iter().filter_map(|one| number(one, interval)).collect();
+    let numbers =
+        || family.samples.iter().filter_map(|sample| number_point(sample, interval)).collect();
     let data = match family.kind {
         MetricKind::Gauge => Data::Gauge(Gauge { data_points: numbers() }),
         MetricKind::Counter => Data::Sum(Sum {
@@ -50,7 +51,11 @@ fn metric(family: &MetricFamily, interval: Interval) -> Metric {
             is_monotonic: true,
         }),
         MetricKind::Histogram => Data::Histogram(Histogram {
-            data_points: family.samples.iter().filter_map(|one| spread(one, interval)).collect(),
+            data_points: family
+                .samples
+                .iter()
+                .filter_map(|sample| histogram_point(sample, interval))
+                .collect(),
             aggregation_temporality: CUMULATIVE,
         }),
     };
@@ -63,7 +68,7 @@ fn metric(family: &MetricFamily, interval: Interval) -> Metric {
     }
 }
 
-fn number(sample: &Sample, interval: Interval) -> Option<NumberDataPoint> {
+fn number_point(sample: &Sample, interval: Interval) -> Option<NumberDataPoint> {
     let SampleValue::Number(number) = &sample.value else { return None };
     Some(NumberDataPoint {
         attributes: attributes(sample),
@@ -74,7 +79,7 @@ fn number(sample: &Sample, interval: Interval) -> Option<NumberDataPoint> {
     })
 }
 
-fn spread(sample: &Sample, interval: Interval) -> Option<HistogramDataPoint> {
+fn histogram_point(sample: &Sample, interval: Interval) -> Option<HistogramDataPoint> {
     let SampleValue::Histogram(histogram) = &sample.value else { return None };
     let counts = histogram.counts.iter().copied();
     Some(HistogramDataPoint {
@@ -83,7 +88,7 @@ fn spread(sample: &Sample, interval: Interval) -> Option<HistogramDataPoint> {
         time_unix_nano: nanos(interval.to),
         count: histogram.count,
         sum: Some(histogram.sum),
-        bucket_counts: counts.chain([histogram.above()]).collect(),
+        bucket_counts: counts.chain([histogram.overflow_count()]).collect(),
         explicit_bounds: BOUNDS.to_vec(),
         ..HistogramDataPoint::default()
     })
@@ -97,7 +102,8 @@ fn attributes(sample: &Sample) -> Vec<KeyValue> {
     sample.labels.iter().map(|(name, value)| attribute(attribute_name(name), value)).collect()
 }
 
-/// A label by the semantic conventions: their names where they have one, our own namespace elsewhere.
+/// The attribute of a label: the name of the semantic conventions if they have one, else a name in
+/// our own namespace.
 fn attribute_name(label: &'static str) -> &'static str {
     match label {
         "method" => "mcp.method.name",

@@ -1,9 +1,9 @@
-//! What all spans and metrics of a process have in common, and attributes.
+//! The attributes that all spans and metrics of this process share.
 
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 
-/// The version of the semantic conventions whose names are used.
+/// The version of the semantic conventions that the names follow.
 pub(super) const SCHEMA: &str = "https://opentelemetry.io/schemas/1.39.0";
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -14,7 +14,7 @@ pub(super) fn attribute(name: &str, value: &str) -> KeyValue {
     KeyValue { key: name.to_owned(), value: Some(value), ..KeyValue::default() }
 }
 
-/// This process.
+/// This process as an OpenTelemetry resource.
 pub(super) fn resource() -> Resource {
     let attributes = vec![
         attribute("service.name", "weaver"),
@@ -24,7 +24,7 @@ pub(super) fn resource() -> Resource {
     Resource { attributes, ..Resource::default() }
 }
 
-/// Who measured.
+/// This program as an instrumentation scope.
 pub(super) fn scope() -> InstrumentationScope {
     InstrumentationScope {
         name: "weaver".to_owned(),

@@ -1,4 +1,4 @@
-//! The spans of a call, by the semantic conventions for MCP and for generative AI.
+//! The spans of a call, named by the OpenTelemetry conventions for MCP and generative AI.
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::{
@@ -8,12 +8,12 @@ use prost::Message as _;
 
 use super::resource::{SCHEMA, attribute, resource, scope};
 use crate::telemetry::call_metrics::{CallReport, CallStage, RequestOrigin};
-use crate::telemetry::call_trace::{CallTrace, SpanId, Stage};
+use crate::telemetry::call_trace::{CallTrace, SpanId, StageRecord};
 
-/// `sampled` among the trace flags of W3C, which are the low bits of `SpanFlags`.
+/// The `sampled` flag of W3C trace flags, which are the low bits of `SpanFlags`.
 const SAMPLED: u32 = 1;
 
-/// A span that is over.
+/// A finished span.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SpanRecord {
     trace: [u8; 16],
@@ -22,17 +22,17 @@ pub(crate) struct SpanRecord {
     is_parent_remote: bool,
     name: String,
     kind: SpanKind,
-    /// Both in nanoseconds since 1970.
+    /// The start and end in nanoseconds since 1970.
     from: u64,
     to: u64,
     attributes: Vec<(&'static str, String)>,
     error: Option<String>,
 }
 
-/// The spans of a call: its own, and one for each of its stages.
+/// The spans of a call: one for the call and one for each of its stages.
 pub(crate) fn call_spans(
     trace: &CallTrace,
-    stages: &[Stage],
+    stages: &[StageRecord],
     report: &CallReport,
 ) -> Vec<SpanRecord> {
     let started = u64::try_from(trace.started_at.micros()).unwrap_or_default();
@@ -46,22 +46,26 @@ pub(crate) fn call_spans(
         span: trace.root,
         parent: trace.parent.map(|parent| parent.span),
         is_parent_remote: trace.parent.is_some(),
-        name: name(report.method, Target::of(report.method, &trace.capability).name()),
+        name: span_name(
+            report.method,
+            SpanTarget::from_method(report.method, &trace.capability).name(),
+        ),
         kind: SpanKind::Server,
         from: at(std::time::Duration::ZERO),
         to: at(trace.elapsed()),
         attributes: root_attributes(trace, report),
         error,
     };
-    let of_stage = |stage: &Stage| SpanRecord {
+    let stage_span = |stage: &StageRecord| SpanRecord {
         trace: trace.trace,
         span: stage.span,
         parent: Some(stage.parent),
         is_parent_remote: false,
         name: match stage.kind {
-            CallStage::Server => {
-                name(report.method, Target::of(report.method, own_name(&trace.capability)).name())
-            }
+            CallStage::Server => span_name(
+                report.method,
+                SpanTarget::from_method(report.method, unprefixed_name(&trace.capability)).name(),
+            ),
             kind => format!("weaver.{}", kind.as_str()),
         },
         kind: match stage.kind {
@@ -73,20 +77,20 @@ pub(crate) fn call_spans(
         attributes: stage_attributes(stage, trace, report),
         error: stage.error.map(str::to_owned),
     };
-    std::iter::once(root).chain(stages.iter().map(of_stage)).collect()
+    std::iter::once(root).chain(stages.iter().map(stage_span)).collect()
 }
 
-/// What a call is of. The names are those of capabilities, so that there are as many as the servers
-/// list; a URI could be anything, and stands in no name of a span.
-enum Target {
+/// What a span is about. Tools and prompts are named in the span's name, whose cardinality the
+/// servers' lists bound. A URI could be anything, so it is never part of a name.
+enum SpanTarget {
     Tool(String),
     Prompt(String),
     Other,
 }
 
-impl Target {
-    /// The target of a method, by the id of a capability or what stands in it behind the server.
-    fn of(method: &str, id: &str) -> Self {
+impl SpanTarget {
+    /// The target of a method. `id` is the capability id, or its part after the server's name.
+    fn from_method(method: &str, id: &str) -> Self {
         match method {
             "tools/call" => Self::Tool(id.to_owned()),
             "prompts/get" => Self::Prompt(id.replacen("prompts/get/", "", 1)),
@@ -113,20 +117,20 @@ impl Target {
     }
 }
 
-fn name(method: &str, target: Option<&str>) -> String {
+fn span_name(method: &str, target: Option<&str>) -> String {
     target.map_or_else(|| method.to_owned(), |target| format!("{method} {target}"))
 }
 
-/// What stands for a capability at its own server.
-fn own_name(capability: &str) -> &str {
+/// The name of a capability at its own server, without the server prefix.
+fn unprefixed_name(capability: &str) -> &str {
     capability.split_once('.').map_or(capability, |(_, own)| own)
 }
 
 fn root_attributes(trace: &CallTrace, report: &CallReport) -> Vec<(&'static str, String)> {
-    let target = Target::of(report.method, &trace.capability);
+    let target = SpanTarget::from_method(report.method, &trace.capability);
     let call_id = match &target {
-        Target::Tool(_) => "gen_ai.tool.call.id",
-        Target::Prompt(_) | Target::Other => "weaver.call.id",
+        SpanTarget::Tool(_) => "gen_ai.tool.call.id",
+        SpanTarget::Prompt(_) | SpanTarget::Other => "weaver.call.id",
     };
     let RequestOrigin { id, protocol_version, session } = &report.request;
     let mut attributes = target.attributes();
@@ -149,13 +153,15 @@ fn root_attributes(trace: &CallTrace, report: &CallReport) -> Vec<(&'static str,
 }
 
 fn stage_attributes(
-    stage: &Stage,
+    stage: &StageRecord,
     trace: &CallTrace,
     report: &CallReport,
 ) -> Vec<(&'static str, String)> {
     let mut attributes = Vec::new();
     if stage.kind == CallStage::Server {
-        attributes.extend(Target::of(report.method, own_name(&trace.capability)).attributes());
+        attributes.extend(
+            SpanTarget::from_method(report.method, unprefixed_name(&trace.capability)).attributes(),
+        );
         attributes.extend([
             ("mcp.method.name", report.method.to_owned()),
             ("weaver.server", report.server.clone()),
@@ -168,11 +174,11 @@ fn stage_attributes(
     attributes
 }
 
-/// The body of an export of spans.
+/// The body of a trace export request.
 pub(super) fn encode(spans: Vec<SpanRecord>) -> Vec<u8> {
     let scope_spans = ScopeSpans {
         scope: Some(scope()),
-        spans: spans.into_iter().map(message).collect(),
+        spans: spans.into_iter().map(to_otlp).collect(),
         schema_url: SCHEMA.to_owned(),
     };
     let resource_spans = ResourceSpans {
@@ -183,14 +189,14 @@ pub(super) fn encode(spans: Vec<SpanRecord>) -> Vec<u8> {
     ExportTraceServiceRequest { resource_spans: vec![resource_spans] }.encode_to_vec()
 }
 
-fn message(span: SpanRecord) -> Span {
-    let known = SpanFlags::ContextHasIsRemoteMask as u32;
+fn to_otlp(span: SpanRecord) -> Span {
+    let has_remote_flag = SpanFlags::ContextHasIsRemoteMask as u32;
     let remote = if span.is_parent_remote { SpanFlags::ContextIsRemoteMask as u32 } else { 0 };
     Span {
         trace_id: span.trace.to_vec(),
         span_id: span.span.to_vec(),
         parent_span_id: span.parent.map(|parent| parent.to_vec()).unwrap_or_default(),
-        flags: SAMPLED | known | remote,
+        flags: SAMPLED | has_remote_flag | remote,
         name: span.name,
         kind: span.kind.into(),
         start_time_unix_nano: span.from,

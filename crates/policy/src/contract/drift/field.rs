@@ -1,9 +1,9 @@
-//! The fields of a capability, one by one.
+//! Compares the fields of two versions of a capability, except for the schemas' contents.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use weaver_types::{Agents, Capability, CapabilityDraft, SinkKind};
+use weaver_types::{AllowedAgents, Capability, CapabilityDraft, SinkKind};
 
 use super::schema::{self, SchemaSide};
 use super::{Drift, DriftClass};
@@ -13,11 +13,11 @@ use DriftClass::{AuthorityWidening, Breaking, Compatible, Documentation};
 
 pub(super) fn compare(before: &Capability, after: &Capability, drift: &mut Drift) {
     let (a, b) = (before.spec(), after.spec());
-    texts(a, b, drift);
-    authority(a, b, drift);
-    input(a, b, drift);
-    output(a, b, drift);
-    execution(a, b, drift);
+    compare_texts(a, b, drift);
+    compare_authority(a, b, drift);
+    compare_input(a, b, drift);
+    compare_output(a, b, drift);
+    compare_execution(a, b, drift);
     if a.upstream_digest.is_some() != b.upstream_digest.is_some() {
         drift.add("upstream", "described by somebody else", AuthorityWidening);
     } else if drift.is_empty() && a.upstream_digest != b.upstream_digest {
@@ -27,7 +27,7 @@ pub(super) fn compare(before: &Capability, after: &Capability, drift: &mut Drift
     }
 }
 
-fn texts(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
+fn compare_texts(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     if a.id != b.id {
         drift.add("id", "id changed", AuthorityWidening);
     }
@@ -42,78 +42,83 @@ fn texts(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     }
 }
 
-/// What decides who may call it, and under which rules.
-fn authority(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
+/// Compares the fields that decide who may call it, and which rules apply.
+fn compare_authority(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     if !b.effects.within(a.effects) {
         drift.add("effects", "effects widened", AuthorityWidening);
     } else if a.effects != b.effects {
         drift.add("effects", "effects claimed to be lower", AuthorityWidening);
     }
-    set(PERMISSIONS, &a.permissions, &b.permissions, drift);
-    set(SCOPES, &a.identity_scopes, &b.identity_scopes, drift);
-    set(TAGS, &a.tags, &b.tags, drift);
-    set(SENSITIVITY, &a.sensitivity, &b.sensitivity, drift);
+    compare_sets(PERMISSIONS, &a.permissions, &b.permissions, drift);
+    compare_sets(SCOPES, &a.identity_scopes, &b.identity_scopes, drift);
+    compare_sets(TAGS, &a.tags, &b.tags, drift);
+    compare_sets(SENSITIVITY, &a.sensitivity, &b.sensitivity, drift);
     match (&a.agents, &b.agents) {
-        (Agents::Any, Agents::Only(_)) => {
+        (AllowedAgents::Any, AllowedAgents::Only(_)) => {
             drift.add("agents", "agents restricted", Breaking);
         }
-        (Agents::Only(_), Agents::Any) => {
+        (AllowedAgents::Only(_), AllowedAgents::Any) => {
             drift.add("agents", "open to every agent", AuthorityWidening);
         }
-        (Agents::Only(a), Agents::Only(b)) => set(AGENTS, a, b, drift),
-        (Agents::Any, Agents::Any) => {}
+        (AllowedAgents::Only(a), AllowedAgents::Only(b)) => compare_sets(AGENTS, a, b, drift),
+        (AllowedAgents::Any, AllowedAgents::Any) => {}
     }
 }
 
-/// How an addition to a set and a removal from it are reported.
-struct SetChange {
+/// How additions to a set and removals from it are reported.
+struct SetChangeLabels {
     place: &'static str,
     added: (&'static str, DriftClass),
     removed: (&'static str, DriftClass),
 }
 
-const PERMISSIONS: SetChange = SetChange {
+const PERMISSIONS: SetChangeLabels = SetChangeLabels {
     place: "permissions",
     added: ("permission added", Breaking),
     removed: ("permission no longer needed", AuthorityWidening),
 };
-const SCOPES: SetChange = SetChange {
+const SCOPES: SetChangeLabels = SetChangeLabels {
     place: "identity_scopes",
     added: ("identity scope added", AuthorityWidening),
     removed: ("identity scope no longer needed", Compatible),
 };
-const TAGS: SetChange = SetChange {
+const TAGS: SetChangeLabels = SetChangeLabels {
     place: "tags",
     added: ("tag added", AuthorityWidening),
     removed: ("tag removed", AuthorityWidening),
 };
-const SENSITIVITY: SetChange = SetChange {
+const SENSITIVITY: SetChangeLabels = SetChangeLabels {
     place: "sensitivity",
     added: ("sensitive data added", Breaking),
     removed: ("sensitive data no longer declared", AuthorityWidening),
 };
-const AGENTS: SetChange = SetChange {
+const AGENTS: SetChangeLabels = SetChangeLabels {
     place: "agents",
     added: ("agent added", AuthorityWidening),
     removed: ("agent removed", Breaking),
 };
-const FIELDS: SetChange = SetChange {
+const FIELDS: SetChangeLabels = SetChangeLabels {
     place: "allowed_fields",
     added: ("shown field added", AuthorityWidening),
     removed: ("shown field removed", Breaking),
 };
 
-fn set<T: Ord>(change: SetChange, a: &BTreeSet<T>, b: &BTreeSet<T>, drift: &mut Drift) {
-    let SetChange { place, added, removed } = change;
+fn compare_sets<T: Ord>(
+    change: SetChangeLabels,
+    a: &BTreeSet<T>,
+    b: &BTreeSet<T>,
+    drift: &mut Drift,
+) {
+    let SetChangeLabels { place, added, removed } = change;
     b.difference(a).for_each(|_| drift.add(place, added.0, added.1));
     a.difference(b).for_each(|_| drift.add(place, removed.0, removed.1));
 }
 
-fn input(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
+fn compare_input(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     match (&a.input_schema, &b.input_schema) {
         (Some(before), Some(after)) => {
             schema::compare(before, after, SchemaSide::Input, drift);
-            new_arguments(before, after, drift);
+            report_new_critical_arguments(before, after, drift);
         }
         (None, Some(_)) => drift.add("input", "input schema added", Breaking),
         (Some(_), None) => drift.add("input", "input schema removed", AuthorityWidening),
@@ -121,8 +126,9 @@ fn input(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     }
 }
 
-/// A new argument by which is said to whom, where, which or how much.
-fn new_arguments(before: &Value, after: &Value, drift: &mut Drift) {
+/// Reports new critical arguments: those that name a receiver, a destination, an object or an
+/// amount.
+fn report_new_critical_arguments(before: &Value, after: &Value, drift: &mut Drift) {
     let found = |schema| critical::arguments(Some(schema), SinkKind::ExternalSend);
     let (before, after) = (found(before), found(after));
     for pointer in after.difference(&before) {
@@ -131,7 +137,7 @@ fn new_arguments(before: &Value, after: &Value, drift: &mut Drift) {
     }
 }
 
-fn output(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
+fn compare_output(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     match (&a.output_schema, &b.output_schema) {
         (Some(before), Some(after)) => schema::compare(before, after, SchemaSide::Output, drift),
         (None, Some(_)) => drift.add("output", "output schema added", Compatible),
@@ -141,11 +147,11 @@ fn output(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     match (a.allowed_fields.is_empty(), b.allowed_fields.is_empty()) {
         (true, false) => drift.add("allowed_fields", "shown fields restricted", Breaking),
         (false, true) => drift.add("allowed_fields", "every field shown", AuthorityWidening),
-        _ => set(FIELDS, &a.allowed_fields, &b.allowed_fields, drift),
+        _ => compare_sets(FIELDS, &a.allowed_fields, &b.allowed_fields, drift),
     }
 }
 
-fn execution(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
+fn compare_execution(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     if !a.idempotent && b.idempotent {
         drift.add("idempotent", "claims that it can be repeated", AuthorityWidening);
     } else if a.idempotent != b.idempotent {

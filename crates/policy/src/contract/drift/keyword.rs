@@ -1,4 +1,4 @@
-//! Keywords of JSON Schema that stand alone: types, values, bounds, formats.
+//! Compares JSON Schema keywords without subschemas: types, values, bounds, formats.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -6,71 +6,79 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::DriftClass;
-use super::schema::{ChangedAspect, SchemaComparison, Versions};
+use super::schema::{ChangedAspect, OldAndNew, SchemaComparison};
 
-/// Whether a condition was tightened or loosened.
+/// The direction of a change to a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Tighter,
     Looser,
 }
 
-/// Below it every integer is a double of its own.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-const TYPES: [&str; 6] = ["array", "boolean", "null", "number", "object", "string"];
+/// The values that `enum` accepts.
+enum AcceptedValues {
+    /// There is no `enum`.
+    All,
+    Listed(BTreeSet<String>),
+}
 
-/// A keyword whose value is not the same before and after.
+/// 2^53: below it, every integer has its own double.
+const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
+const JSON_TYPES: [&str; 6] = ["array", "boolean", "null", "number", "object", "string"];
+
+/// Compares a keyword whose value differs between the two versions.
 pub(super) fn compare(
     out: &mut SchemaComparison<'_>,
     key: &str,
-    Versions { old, new }: Versions<Option<&Value>>,
+    OldAndNew { old, new }: OldAndNew<Option<&Value>>,
     place: &str,
 ) {
     match key {
         "description" | "title" | "examples" | "$comment" | "deprecated" => {
             let what = ["text of the input schema changed", "text of the output schema changed"];
-            out.add(place, what, DriftClass::Documentation);
+            out.report(place, what, DriftClass::Documentation);
         }
-        "default" => out.add(place, ["default changed"; 2], DriftClass::Breaking),
-        "type" => match (types(old), types(new)) {
+        "default" => out.report(place, ["default changed"; 2], DriftClass::Breaking),
+        "type" => match (accepted_types(old), accepted_types(new)) {
             (Some(old), Some(new)) => {
-                sets(out, ChangedAspect::Type, Versions { old: &old, new: &new }, place)
+                compare_sets(out, ChangedAspect::Type, OldAndNew { old: &old, new: &new }, place)
             }
-            _ => out.unrecognized(place),
+            _ => out.report_unrecognized(place),
         },
-        "enum" => match (values(old), values(new)) {
-            (Ok(old), Ok(new)) => optional_sets(out, Versions { old, new }, place),
-            _ => out.unrecognized(place),
+        "enum" => match (accepted_values(old), accepted_values(new)) {
+            (Some(old), Some(new)) => compare_enums(out, OldAndNew { old, new }, place),
+            _ => out.report_unrecognized(place),
         },
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
-            bound(out, Versions { old, new }, Ordering::Greater, place);
+            compare_bound(out, OldAndNew { old, new }, Ordering::Greater, place);
         }
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
-            bound(out, Versions { old, new }, Ordering::Less, place);
+            compare_bound(out, OldAndNew { old, new }, Ordering::Less, place);
         }
         "const" | "multipleOf" | "pattern" | "format" => match (old, new) {
-            (None, Some(_)) => out.changed(Direction::Tighter, ChangedAspect::Format, place),
-            (Some(_), None) => out.changed(Direction::Looser, ChangedAspect::Format, place),
-            _ => out.unrecognized(place),
+            (None, Some(_)) => out.report_change(Direction::Tighter, ChangedAspect::Format, place),
+            (Some(_), None) => out.report_change(Direction::Looser, ChangedAspect::Format, place),
+            _ => out.report_unrecognized(place),
         },
-        "uniqueItems" => match (flag(old), flag(new)) {
+        "uniqueItems" => match (flag_or_false(old), flag_or_false(new)) {
             (Some(false), Some(true)) => {
-                out.changed(Direction::Tighter, ChangedAspect::Bound, place)
+                out.report_change(Direction::Tighter, ChangedAspect::Bound, place)
             }
             (Some(true), Some(false)) => {
-                out.changed(Direction::Looser, ChangedAspect::Bound, place)
+                out.report_change(Direction::Looser, ChangedAspect::Bound, place)
             }
             (Some(_), Some(_)) => {}
-            _ => out.unrecognized(place),
+            _ => out.report_unrecognized(place),
         },
-        _ => out.unrecognized(place),
+        _ => out.report_unrecognized(place),
     }
 }
 
-/// A limit; `tighter` is how its new value compares with the old one where it allows less.
-fn bound(
+/// Compares a bound. `tighter` is the ordering of the new value against the old one that allows
+/// less.
+fn compare_bound(
     out: &mut SchemaComparison<'_>,
-    Versions { old, new }: Versions<Option<&Value>>,
+    OldAndNew { old, new }: OldAndNew<Option<&Value>>,
     tighter: Ordering,
     place: &str,
 ) {
@@ -82,20 +90,22 @@ fn bound(
             match numbers.0.zip(numbers.1).and_then(|(old, new)| new.partial_cmp(&old)) {
                 Some(order) if order == tighter => Direction::Tighter,
                 Some(order) if order == tighter.reverse() => Direction::Looser,
-                Some(_) if numbers.0.is_some_and(|number| number.abs() < EXACT) => return,
-                // What is no number, or differs beyond what can be compared.
-                _ => return out.unrecognized(place),
+                Some(_) if numbers.0.is_some_and(|number| number.abs() < MAX_EXACT_INTEGER) => {
+                    return;
+                }
+                // Not a number, or a difference that doubles cannot represent.
+                _ => return out.report_unrecognized(place),
             }
         }
         (None, None) => return,
     };
-    out.changed(direction, ChangedAspect::Bound, place);
+    out.report_change(direction, ChangedAspect::Bound, place);
 }
 
-/// The types that are accepted. An integer is a number, so `number` holds both.
-fn types(value: Option<&Value>) -> Option<BTreeSet<String>> {
+/// The accepted types. Every integer is a number, so `number` includes `integer`.
+fn accepted_types(value: Option<&Value>) -> Option<BTreeSet<String>> {
     let named: Vec<&str> = match value {
-        None => TYPES.to_vec(),
+        None => JSON_TYPES.to_vec(),
         Some(Value::String(one)) => vec![one],
         Some(Value::Array(all)) => all.iter().map(Value::as_str).collect::<Option<_>>()?,
         Some(_) => return None,
@@ -107,44 +117,47 @@ fn types(value: Option<&Value>) -> Option<BTreeSet<String>> {
     Some(out)
 }
 
-/// The values that are accepted; `None` for all.
-fn values(value: Option<&Value>) -> Result<Option<BTreeSet<String>>, ()> {
+/// The accepted values. `None` if `enum` is not a list.
+fn accepted_values(value: Option<&Value>) -> Option<AcceptedValues> {
     match value {
-        None => Ok(None),
-        Some(Value::Array(all)) => Ok(Some(all.iter().map(Value::to_string).collect())),
-        Some(_) => Err(()),
+        None => Some(AcceptedValues::All),
+        Some(Value::Array(all)) => {
+            Some(AcceptedValues::Listed(all.iter().map(Value::to_string).collect()))
+        }
+        Some(_) => None,
     }
 }
 
-fn optional_sets(
+fn compare_enums(
     out: &mut SchemaComparison<'_>,
-    Versions { old, new }: Versions<Option<BTreeSet<String>>>,
+    OldAndNew { old, new }: OldAndNew<AcceptedValues>,
     place: &str,
 ) {
+    use AcceptedValues::{All, Listed};
     match (old, new) {
-        (None, Some(_)) => out.changed(Direction::Tighter, ChangedAspect::Enum, place),
-        (Some(_), None) => out.changed(Direction::Looser, ChangedAspect::Enum, place),
-        (Some(old), Some(new)) => {
-            sets(out, ChangedAspect::Enum, Versions { old: &old, new: &new }, place)
+        (All, Listed(_)) => out.report_change(Direction::Tighter, ChangedAspect::Enum, place),
+        (Listed(_), All) => out.report_change(Direction::Looser, ChangedAspect::Enum, place),
+        (Listed(old), Listed(new)) => {
+            compare_sets(out, ChangedAspect::Enum, OldAndNew { old: &old, new: &new }, place)
         }
-        (None, None) => {}
+        (All, All) => {}
     }
 }
 
-fn sets(
+fn compare_sets(
     out: &mut SchemaComparison<'_>,
     aspect: ChangedAspect,
-    Versions { old, new }: Versions<&BTreeSet<String>>,
+    OldAndNew { old, new }: OldAndNew<&BTreeSet<String>>,
     place: &str,
 ) {
     if !old.is_subset(new) {
-        out.changed(Direction::Tighter, aspect, place);
+        out.report_change(Direction::Tighter, aspect, place);
     }
     if !new.is_subset(old) {
-        out.changed(Direction::Looser, aspect, place);
+        out.report_change(Direction::Looser, aspect, place);
     }
 }
 
-fn flag(value: Option<&Value>) -> Option<bool> {
+fn flag_or_false(value: Option<&Value>) -> Option<bool> {
     value.map_or(Some(false), Value::as_bool)
 }

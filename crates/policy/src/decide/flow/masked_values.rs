@@ -1,30 +1,30 @@
-//! Masked values in the arguments: each may go back to where it came from and to local writes, and
-//! beyond that where the signed contract accepts its kind.
+//! Checks masked values in the arguments. By default, a value may go back to the server that it
+//! came from, and personal data also to local tools; a signed contract can accept further kinds.
 
 use serde_json::Value;
-use weaver_text::values::{self, Class};
-use weaver_types::{Contribution, MaskedValue, ReasonCode, SinkKind, ValueFamily, World};
+use weaver_text::values::{self, ValueClass};
+use weaver_types::{CheckResult, MaskedValue, ReasonCode, SinkKind, ValueFamily, World};
 
-use super::hold;
-use crate::query::Query;
+use super::flow_hold;
+use crate::query::PolicyQuery;
 
-/// The most masks that one reason names.
-const NAMED: usize = 3;
+/// The maximum number of masks that one reason names.
+const MAX_NAMED_MASKS: usize = 3;
 
-/// Holds a call whose masked values may not go where it would take them.
-pub(super) fn check(query: &Query<'_>, out: &mut Vec<Contribution>) {
+/// Holds a call that would send a masked value to a tool which may not receive it.
+pub(super) fn check(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     if query.masked.is_empty() {
         return;
     }
-    let stopped: Vec<&MaskedValue> =
-        query.masked.iter().filter(|one| !may_go(query, one)).collect();
-    let Some(first) = stopped.first() else { return };
-    let named: Vec<String> = stopped
+    let blocked: Vec<&MaskedValue> =
+        query.masked.iter().filter(|one| !may_receive(query, one)).collect();
+    let Some(first) = blocked.first() else { return };
+    let descriptions: Vec<String> = blocked
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMED_MASKS)
         .map(|one| format!("`{}` at `{}`", one.mask, one.place))
         .collect();
-    let more = match stopped.len().saturating_sub(NAMED) {
+    let more = match blocked.len().saturating_sub(MAX_NAMED_MASKS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
@@ -39,14 +39,14 @@ pub(super) fn check(query: &Query<'_>, out: &mut Vec<Contribution>) {
     };
     let detail = format!(
         "{}{more} would go to `{}`: the {} comes from {origin}, and {rule}",
-        named.join(", "),
+        descriptions.join(", "),
         query.capability.id(),
         first.kind.replace('_', " "),
     );
-    out.push(hold(ReasonCode::MaskedValueFlow, &detail));
+    out.push(flow_hold(ReasonCode::MaskedValueFlow, &detail));
 }
 
-/// Whether this call may have the value behind a mask.
+/// Whether this call may receive the value behind a mask.
 ///
 /// | the tool | personal data | a secret |
 /// |---|---|---|
@@ -55,31 +55,35 @@ pub(super) fn check(query: &Query<'_>, out: &mut Vec<Contribution>) {
 /// | of another server, closed world, no payment and no credential | yes | no |
 /// | any other | no | no |
 /// | with the kind in `accepts_masked` | yes | of its own server |
-pub(super) fn may_go(query: &Query<'_>, value: &MaskedValue) -> bool {
+pub(super) fn may_receive(query: &PolicyQuery<'_>, value: &MaskedValue) -> bool {
     let (capability, spec) = (query.capability, query.capability.spec());
-    let own = query.origin.is_some_and(|origin| value.origins.contains(origin));
+    let is_own_server = query.origin.is_some_and(|origin| value.origins.contains(origin));
     let is_secret = value.family == ValueFamily::Secret;
-    if spec.accepts_masked.contains(&value.kind) && (own || !is_secret) {
+    if spec.accepts_masked.contains(&value.kind) && (is_own_server || !is_secret) {
         return true;
     }
     let (sink, open) = (capability.sink(), spec.effects.world == World::Open);
-    let reaches_out = || own && open && query.arguments.is_none_or(names_a_host);
+    let reaches_out = || is_own_server && open && query.arguments.is_none_or(names_a_host);
     if (is_secret || sink == SinkKind::None) && reaches_out() {
         return false;
     }
     match sink {
-        SinkKind::ExternalSend | SinkKind::Payment => own && !is_secret,
-        SinkKind::Credential => own,
-        SinkKind::None | SinkKind::Destructive => own || !is_secret && !open,
+        SinkKind::ExternalSend | SinkKind::Payment => is_own_server && !is_secret,
+        SinkKind::Credential => is_own_server,
+        SinkKind::None | SinkKind::Destructive => is_own_server || !is_secret && !open,
     }
 }
 
-/// Whether a host or a URL stands in the arguments: the call itself says where it goes.
+/// Whether the arguments contain a host or a URL, so the call itself chooses where data goes.
+/// Arguments that are too long to be read completely count as containing one.
 fn names_a_host(arguments: &Value) -> bool {
     match arguments {
         Value::String(text) => {
             let (found, complete) = values::destinations(text);
-            !complete || found.iter().any(|token| matches!(token.class, Class::Url | Class::Host))
+            !complete
+                || found
+                    .iter()
+                    .any(|token| matches!(token.class, ValueClass::Url | ValueClass::Host))
         }
         Value::Array(items) => items.iter().any(names_a_host),
         Value::Object(members) => members.values().any(names_a_host),
@@ -92,7 +96,7 @@ mod tests {
     use serde_json::json;
     use std::collections::BTreeSet;
     use weaver_types::{
-        Agents, CapabilityDraft, CapabilityId, CapabilityRequest, Effects, Label, Principal,
+        AllowedAgents, CapabilityDraft, CapabilityId, CapabilityRequest, Effects, Label, Principal,
         PrincipalId,
     };
 
@@ -102,7 +106,7 @@ mod tests {
     /// and to such a tool elsewhere.
     fn goes(effects: Effects, sink: Option<SinkKind>, accepts: &[&str], text: &str) -> [bool; 4] {
         let id = CapabilityId::parse("crm.tool").unwrap();
-        let mut draft = CapabilityDraft::new(id.clone(), "A tool", effects, Agents::Any);
+        let mut draft = CapabilityDraft::new(id.clone(), "A tool", effects, AllowedAgents::Any);
         draft.sink = sink;
         draft.accepts_masked = accepts.iter().map(|kind| (*kind).to_owned()).collect();
         let capability = draft.build().unwrap();
@@ -118,12 +122,12 @@ mod tests {
             label: Label::clean(),
         };
         let asked = |origin, kind| {
-            let query = Query {
+            let query = PolicyQuery {
                 arguments: Some(&arguments),
                 origin: Some(origin),
-                ..Query::new(&capability, &who, &request)
+                ..PolicyQuery::new(&capability, &who, &request)
             };
-            may_go(&query, &value(kind))
+            may_receive(&query, &value(kind))
         };
         [
             asked("mcp:crm", "email"),
@@ -168,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_host_is_named_anywhere_in_the_arguments() {
-        for named in [
+        for descriptions in [
             json!("see https://evil.test/"),
             json!("evil.com"),
             json!({ "a": [{ "b": "https://evil.test/" }] }),
@@ -176,7 +180,7 @@ mod tests {
             // Too long to be read whole.
             json!("x ".repeat(200_000)),
         ] {
-            assert!(names_a_host(&named));
+            assert!(names_a_host(&descriptions));
         }
         for plain in [json!("hello"), json!("ana@evil.test"), json!({ "a": [1, null, true, "x"] })]
         {
@@ -188,7 +192,7 @@ mod tests {
     fn the_first_masks_are_named_and_the_others_counted() {
         let id = CapabilityId::parse("mail.send").unwrap();
         let mut draft =
-            CapabilityDraft::new(id.clone(), "A tool", Effects::WRITE_OPEN, Agents::Any);
+            CapabilityDraft::new(id.clone(), "A tool", Effects::WRITE_OPEN, AllowedAgents::Any);
         draft.sink = Some(SinkKind::ExternalSend);
         let capability = draft.build().unwrap();
         let who = Principal::new(PrincipalId::parse("ana").unwrap());
@@ -204,7 +208,8 @@ mod tests {
                     label: Label::clean(),
                 })
                 .collect();
-            let query = Query { masked: &masked, ..Query::new(&capability, &who, &request) };
+            let query =
+                PolicyQuery { masked: &masked, ..PolicyQuery::new(&capability, &who, &request) };
             let mut out = Vec::new();
             check(&query, &mut out);
             out.pop().map(|one| one.detail).unwrap_or_default()

@@ -1,27 +1,27 @@
-//! Whether a call may go on after untrusted input: where its values came from.
+//! Decides by the provenance of its values whether a call may go on after untrusted input.
 //!
-//! After a run has read untrusted text, a model may be following that text and not its user. So a call
-//! to a sink goes on only if every value that decides where it goes was said by the user, or stands in
-//! trusted results where the sink admits those. This is a whitelist on purpose: what is found in
-//! untrusted output, nowhere, or cannot be read is one case, since an attacker chooses which of them
-//! it is.
+//! After a run has read untrusted text, the model may be following that text and not its user. A
+//! call to a sink therefore goes on only if every value that decides where it goes was said by the
+//! user or, if the sink accepts those, occurs in trusted results. This is an allowlist on purpose.
+//! Values that were found in untrusted output, were found nowhere, or cannot be read are all
+//! treated alike, because an attacker can choose between these cases.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use weaver_text::values;
-use weaver_types::{Impact, Pointer, SinkKind};
+use weaver_types::{Impact, JsonPointer, SinkKind};
 
-use crate::critical::{self, Declaration, Role, declaration};
+use crate::critical::{self, ArgumentRole, SchemaMembership, schema_membership};
 use crate::destination::TrustedDestination;
 use crate::provenance::{RequiredTokens, ValueOrigin, ValueOrigins, argument_name};
-use crate::query::Query;
+use crate::query::PolicyQuery;
 
-/// The longest name of a place in a reason, in characters.
-const SHOWN: usize = 80;
+/// The maximum length of a pointer in a reason, in characters.
+const MAX_SHOWN_CHARS: usize = 80;
 
-/// Why the values of a call do not release it.
+/// Why the provenance of its values does not let a call go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ProvenanceGap {
     #[error("the arguments are not known yet")]
@@ -30,21 +30,21 @@ pub(super) enum ProvenanceGap {
     NoOrigins,
     /// No argument decides where the call goes.
     #[error("no argument says where the call goes")]
-    NoSubject,
+    NoDestination,
     #[error("`{place}` is too long or too deeply encoded to be read")]
     Unreadable { place: String },
-    /// A text carries a value that only the user sends on.
+    /// A text contains a sensitive value that only the user may pass on.
     #[error("the {kind} in `{place}` is not found in the user's words")]
-    Carried { kind: String, place: String },
+    SensitiveValue { kind: String, place: String },
     #[error("the {kind} at `{place}` is not found in the user's words")]
     NotFromUser { kind: &'static str, place: String },
     #[error("the {kind} at `{place}` is not found in the user's words or in trusted results")]
     NotVouchedFor { kind: &'static str, place: String },
 }
 
-/// Whether the values of the call release it; otherwise what stands in the way.
+/// Checks that the provenance of its values lets the call go on.
 pub(super) fn check(
-    query: &Query<'_>,
+    query: &PolicyQuery<'_>,
     destinations: &BTreeSet<TrustedDestination>,
 ) -> Result<(), ProvenanceGap> {
     let Some(arguments) = query.arguments else {
@@ -54,22 +54,24 @@ pub(super) fn check(
         return Err(ProvenanceGap::NoOrigins);
     };
     let mut call = ProvenanceCheck::new(query, origins, destinations);
-    call.walk(arguments, &mut Vec::new())?;
-    if call.decides {
+    call.check_value(arguments, &mut Vec::new())?;
+    if call.has_vouched_destination {
         return Ok(());
     }
-    if call.strict {
-        return Err(ProvenanceGap::NoSubject);
+    if call.user_words_only {
+        return Err(ProvenanceGap::NoDestination);
     }
-    // Where no argument says to whom, all that the call says must have been said before.
-    call.whole = true;
-    call.walk(arguments, &mut Vec::new())?;
-    if call.decides { Ok(()) } else { Err(ProvenanceGap::NoSubject) }
+    // No argument names a receiver, so every value must be vouched for: the content alone decides
+    // what the call does. Strict sinks never get here.
+    call.checks_every_value = true;
+    call.check_value(arguments, &mut Vec::new())?;
+    if call.has_vouched_destination { Ok(()) } else { Err(ProvenanceGap::NoDestination) }
 }
 
-/// Whether the contract says who gets something, and the call names nobody: an event without
-/// guests stays in one's own calendar. An argument outside of the schema may name somebody too.
-pub(super) fn goes_nowhere(query: &Query<'_>) -> bool {
+/// Whether the contract declares the receiver arguments and the call names nobody in them: an event
+/// without guests stays in the user's own calendar. Arguments outside of the schema could name
+/// somebody too, so there must be none.
+pub(super) fn has_no_receiver(query: &PolicyQuery<'_>) -> bool {
     let spec = query.capability.spec();
     let Some(Value::Object(arguments)) = query.arguments else { return false };
     if spec.sends_to.is_empty() || query.capability.sink() != SinkKind::ExternalSend {
@@ -79,14 +81,15 @@ pub(super) fn goes_nowhere(query: &Query<'_>) -> bool {
     let call = ReceiverSearch { schema, sends_to: &spec.sends_to };
     arguments.iter().all(|(name, value)| {
         let mut at = vec![Cow::Borrowed(name.as_str())];
-        declaration(schema, &at) == Declaration::Named && call.names_nobody(value, &mut at)
+        schema_membership(schema, &at) == SchemaMembership::Declared
+            && call.names_nobody(value, &mut at)
     })
 }
 
-/// Looks for somebody where the contract says that receivers stand.
+/// Searches the arguments for receivers, at the pointers that the contract declares.
 struct ReceiverSearch<'a> {
     schema: &'a Value,
-    sends_to: &'a BTreeSet<Pointer>,
+    sends_to: &'a BTreeSet<JsonPointer>,
 }
 
 impl ReceiverSearch<'_> {
@@ -101,9 +104,10 @@ impl ReceiverSearch<'_> {
             }),
             Value::Object(members) => members.iter().all(|(name, member)| {
                 at.push(Cow::Borrowed(name));
-                // A name that is neither of the schema nor a word for a field may be that of somebody.
-                let is_field = declaration(self.schema, at) == Declaration::Named
-                    || critical::role(name) != Role::Other;
+                // A member name that is neither in the schema nor a typical field name may itself
+                // name a receiver.
+                let is_field = schema_membership(self.schema, at) == SchemaMembership::Declared
+                    || critical::argument_role(name) != ArgumentRole::Other;
                 let nobody = (is_field || !self.is_receiver(at)) && self.names_nobody(member, at);
                 at.pop();
                 nobody
@@ -120,34 +124,42 @@ impl ReceiverSearch<'_> {
     }
 }
 
-/// One pass over the values of a call.
+/// One pass over the values of a call. The first gap ends it.
 struct ProvenanceCheck<'a> {
-    query: &'a Query<'a>,
+    query: &'a PolicyQuery<'a>,
     origins: &'a dyn ValueOrigins,
-    /// The hosts of the policy from which reads are free; for another call none.
+    /// The policy's trusted destinations; `None` unless the call is a read at a sink that is not
+    /// strict.
     destinations: Option<&'a BTreeSet<TrustedDestination>>,
-    /// Whether only the user's words count.
-    strict: bool,
-    /// Whether every value has to be vouched for.
-    whole: bool,
-    /// Whether a value that decides where the call goes was found, and vouched for.
-    decides: bool,
+    /// Whether only the user's words can vouch for values.
+    user_words_only: bool,
+    /// Whether every value must be vouched for, not just critical ones.
+    checks_every_value: bool,
+    /// Whether a value that decides where the call goes was found and vouched for.
+    has_vouched_destination: bool,
 }
 
 impl<'a> ProvenanceCheck<'a> {
     fn new(
-        query: &'a Query<'a>,
+        query: &'a PolicyQuery<'a>,
         origins: &'a dyn ValueOrigins,
         destinations: &'a BTreeSet<TrustedDestination>,
     ) -> Self {
-        let strict = critical::is_strict(query.capability.sink());
+        let user_words_only = critical::requires_user_words(query.capability.sink());
         let reads = query.capability.spec().effects.impact == Impact::Read;
-        let destinations = (reads && !strict).then_some(destinations);
-        Self { query, origins, destinations, strict, whole: false, decides: false }
+        let destinations = (reads && !user_words_only).then_some(destinations);
+        Self {
+            query,
+            origins,
+            destinations,
+            user_words_only,
+            checks_every_value: false,
+            has_vouched_destination: false,
+        }
     }
 
-    /// Looks at everything below a place.
-    fn walk<'v>(
+    /// Checks everything below a path.
+    fn check_value<'v>(
         &mut self,
         value: &'v Value,
         at: &mut Vec<Cow<'v, str>>,
@@ -156,7 +168,7 @@ impl<'a> ProvenanceCheck<'a> {
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
                     at.push(Cow::Owned(index.to_string()));
-                    self.walk(item, at)?;
+                    self.check_value(item, at)?;
                     at.pop();
                 }
                 Ok(())
@@ -165,56 +177,55 @@ impl<'a> ProvenanceCheck<'a> {
                 for (name, member) in members {
                     at.push(Cow::Borrowed(name));
                     if name.contains(['.', '@']) {
-                        self.text(name, at)?;
+                        self.check_text(name, at)?;
                     }
-                    self.walk(member, at)?;
+                    self.check_value(member, at)?;
                     at.pop();
                 }
                 Ok(())
             }
-            leaf => self.leaf(leaf, at),
+            leaf => self.check_leaf(leaf, at),
         }
     }
 
-    fn leaf(&mut self, value: &Value, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
+    fn check_leaf(&mut self, value: &Value, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
         let empty = value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
         if empty {
             return Ok(());
         }
         let name = argument_name(at);
         if self.is_critical(at, name) {
-            return self.critical(value, at, name);
+            return self.check_critical(value, at, name);
         }
         if let Value::String(text) = value {
-            self.text(text, at)?;
-            if critical::role(name) == Role::Other && is_handle(text) {
-                return self.critical(value, at, name);
+            self.check_text(text, at)?;
+            if critical::argument_role(name) == ArgumentRole::Other && is_contact_handle(text) {
+                return self.check_critical(value, at, name);
             }
         }
-        if self.whole { self.content(value, at, name) } else { Ok(()) }
+        if self.checks_every_value { self.check_content(value, at, name) } else { Ok(()) }
     }
 
-    /// A value that decides where the call goes.
-    fn critical(
+    /// Checks a value that decides where the call goes.
+    fn check_critical(
         &mut self,
         value: &Value,
         at: &[Cow<'_, str>],
         name: &str,
     ) -> Result<(), ProvenanceGap> {
-        let at = place(at);
-        let found = match Pointer::parse(&at) {
+        let at = json_pointer(at);
+        let found = match JsonPointer::parse(&at) {
             Ok(pointer) => self.origins.origin(&pointer, value),
             Err(_) => None,
         };
-        if !self.counts(found) && !self.goes_to_trusted_destination(value) {
-            return Err(self.unvouched(&at, RequiredTokens::of_argument(name, value).kind()));
+        if !self.is_sufficient(found) && !self.goes_to_trusted_destination(value) {
+            return Err(self.unvouched_gap(&at, RequiredTokens::for_argument(name, value).kind()));
         }
-        self.decides = true;
+        self.has_vouched_destination = true;
         Ok(())
     }
 
-    /// Whether a value is a URL of a host from which the policy lets a tainted run read, and carries
-    /// nothing that its owner loses by.
+    /// Whether a value is a URL at a trusted destination and contains no sensitive value.
     fn goes_to_trusted_destination(&self, value: &Value) -> bool {
         let (Some(url), Some(destinations)) = (value.as_str(), self.destinations) else {
             return false;
@@ -222,22 +233,23 @@ impl<'a> ProvenanceCheck<'a> {
         destinations.iter().any(|one| one.covers(url)) && self.origins.carried(url).is_empty()
     }
 
-    /// A text for people: the places that it could send somebody to decide too, and what it
-    /// carries.
-    fn text(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
+    /// Checks a text for people: the addresses that it mentions, because a reader could follow
+    /// them, and the sensitive values that it contains.
+    fn check_text(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
         let (found, complete) = values::destinations(text);
         if !complete {
-            return Err(ProvenanceGap::Unreadable { place: shown(at) });
+            return Err(ProvenanceGap::Unreadable { place: shown_pointer(at) });
         }
-        match found.iter().find(|token| !self.counts(self.origins.vouched(token))) {
-            Some(token) => Err(self.unvouched(&place(at), token.class.name())),
-            None => self.carried(text, at),
+        match found.iter().find(|token| !self.is_sufficient(self.origins.vouched(token))) {
+            Some(token) => Err(self.unvouched_gap(&json_pointer(at), token.class.name())),
+            None => self.check_sensitive_values(text, at),
         }
     }
 
-    /// What a text carries that only the user sends on. A mask says itself where it may go.
-    fn carried(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
-        let at = place(at);
+    /// Checks the sensitive values in a text, which only the user may pass on. Masked values are
+    /// exempt, because they have a check of their own.
+    fn check_sensitive_values(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
+        let at = json_pointer(at);
         let masked = |kind: &str| {
             let mut masked = self.query.masked.iter();
             masked.any(|value| value.kind == kind && value.place == at)
@@ -247,70 +259,74 @@ impl<'a> ProvenanceCheck<'a> {
         match carried.iter().find(|value| !masked(&value.kind) && !value.tokens.iter().any(users)) {
             Some(value) => {
                 let kind = value.kind.replace('_', " ");
-                Err(ProvenanceGap::Carried { kind, place: shortened(&at) })
+                Err(ProvenanceGap::SensitiveValue { kind, place: shortened(&at) })
             }
             None => Ok(()),
         }
     }
 
-    /// A value of a call that says to nobody where it goes.
-    fn content(
+    /// Checks a value of a call that names no receiver.
+    fn check_content(
         &mut self,
         value: &Value,
         at: &[Cow<'_, str>],
         name: &str,
     ) -> Result<(), ProvenanceGap> {
-        let role = critical::role(name);
+        let role = critical::argument_role(name);
         let text = value.as_str().unwrap_or_default();
-        let few = value.is_boolean() || role == Role::Switch && !text.trim().contains(' ');
-        if few || role == Role::Moment && values::is_time(text) {
+        let few = value.is_boolean() || role == ArgumentRole::Setting && !text.trim().contains(' ');
+        if few || role == ArgumentRole::Time && values::is_time(text) {
             return Ok(());
         }
-        let required = RequiredTokens::of_content(value);
-        if !self.counts(required.vouched_by(&|token| self.origins.vouched(token))) {
-            return Err(self.unvouched(&place(at), required.kind()));
+        let required = RequiredTokens::for_content(value);
+        if !self.is_sufficient(required.weakest_origin(&|token| self.origins.vouched(token))) {
+            return Err(self.unvouched_gap(&json_pointer(at), required.kind()));
         }
-        self.decides = true;
+        self.has_vouched_destination = true;
         Ok(())
     }
 
-    fn counts(&self, found: Option<ValueOrigin>) -> bool {
+    fn is_sufficient(&self, found: Option<ValueOrigin>) -> bool {
         match found {
             Some(ValueOrigin::User) => true,
-            Some(ValueOrigin::Trusted) => !self.strict,
+            Some(ValueOrigin::Trusted) => !self.user_words_only,
             None => false,
         }
     }
 
-    /// Whether the value here is declared critical, or may say to whom else it goes: an argument that
-    /// the schema does not have, unless its name is that of a text, a moment or a switch; and a member
-    /// that it does not have of an argument that it has, where its name is critical by itself.
+    /// Whether the value is critical. It is if it is declared so. Undeclared names could address
+    /// further receivers, so two more cases count: an argument that is not in the schema, unless
+    /// its name is that of a text, a time or a setting; and an undeclared member of a declared
+    /// argument whose name is critical by itself.
     fn is_critical(&self, at: &[Cow<'_, str>], name: &str) -> bool {
         let spec = self.query.capability.spec();
         if spec.critical_arguments.iter().any(|declared| critical::covers(declared, at)) {
             return true;
         }
         let schema = spec.input_schema.as_ref();
-        match schema.map(|schema| declaration(schema, at)) {
-            None | Some(Declaration::Named) => false,
-            Some(Declaration::Open) => critical::is_critical(name, self.query.capability.sink()),
-            Some(Declaration::Unknown) => {
-                !matches!(critical::role(name), Role::Text | Role::Moment | Role::Switch)
+        match schema.map(|schema| schema_membership(schema, at)) {
+            None | Some(SchemaMembership::Declared) => false,
+            Some(SchemaMembership::OpenMember) => {
+                critical::is_critical(name, self.query.capability.sink())
             }
+            Some(SchemaMembership::Undeclared) => !matches!(
+                critical::argument_role(name),
+                ArgumentRole::Text | ArgumentRole::Time | ArgumentRole::Setting
+            ),
         }
     }
 
-    fn unvouched(&self, place: &str, kind: &'static str) -> ProvenanceGap {
+    fn unvouched_gap(&self, place: &str, kind: &'static str) -> ProvenanceGap {
         let place = shortened(place);
-        match self.strict {
+        match self.user_words_only {
             true => ProvenanceGap::NotFromUser { kind, place },
             false => ProvenanceGap::NotVouchedFor { kind, place },
         }
     }
 }
 
-/// Whether a text is nothing but the name of a person, a room or a telephone somewhere.
-fn is_handle(text: &str) -> bool {
+/// Whether the whole text is a contact handle: `@name`, `#room` or a telephone number.
+fn is_contact_handle(text: &str) -> bool {
     let text = text.trim();
     let name = text.strip_prefix(['@', '#']).filter(|name| !name.contains(char::is_whitespace));
     let number = text.strip_prefix('+').filter(|number| number.len() > 5);
@@ -318,16 +334,16 @@ fn is_handle(text: &str) -> bool {
     name.is_some_and(|name| name.chars().any(char::is_alphanumeric)) || number.is_some_and(digits)
 }
 
-/// The place as a pointer.
-fn place(at: &[Cow<'_, str>]) -> String {
+/// The path as a JSON pointer.
+fn json_pointer(at: &[Cow<'_, str>]) -> String {
     let names = at.iter().map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1")));
     names.collect()
 }
 
-fn shown(at: &[Cow<'_, str>]) -> String {
-    shortened(&place(at))
+fn shown_pointer(at: &[Cow<'_, str>]) -> String {
+    shortened(&json_pointer(at))
 }
 
 fn shortened(at: &str) -> String {
-    at.escape_debug().take(SHOWN).collect()
+    at.escape_debug().take(MAX_SHOWN_CHARS).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 use weaver_types::{
-    AgentId, Agents, Capability, Confidentiality, Digest, Effects, Impact, Integrity, Rung,
+    AgentId, AllowedAgents, Capability, Confidentiality, Digest, Effects, Impact, Integrity, Rung,
     SensitivityTag, SinkKind, World,
 };
 
@@ -21,7 +21,7 @@ pub(crate) struct Effective {
     pub(crate) sink: SinkKind,
     pub(crate) idempotent: bool,
     pub(crate) permissions: BTreeSet<String>,
-    pub(crate) agents: Agents,
+    pub(crate) agents: AllowedAgents,
     pub(crate) sensitivity: BTreeSet<SensitivityTag>,
     pub(crate) tags: BTreeSet<String>,
     pub(crate) allowed_fields: BTreeSet<String>,
@@ -212,14 +212,18 @@ fn allowed_fields(
     }
 }
 
-fn agents(covering: &Covering<'_>, proposed: &Agents) -> Agents {
+fn agents(covering: &Covering<'_>, proposed: &AllowedAgents) -> AllowedAgents {
     let said = covering.each("agents", |value| match value {
-        Value::String(_) => Agents::Any,
-        list => Agents::Only(words_in(list).iter().map(|id| AgentId::parse(id).unwrap()).collect()),
+        Value::String(_) => AllowedAgents::Any,
+        list => AllowedAgents::Only(
+            words_in(list).iter().map(|id| AgentId::parse(id).unwrap()).collect(),
+        ),
     });
     let common = said.into_iter().reduce(|a, b| match (a, b) {
-        (Agents::Any, other) | (other, Agents::Any) => other,
-        (Agents::Only(a), Agents::Only(b)) => Agents::Only(a.intersection(&b).cloned().collect()),
+        (AllowedAgents::Any, other) | (other, AllowedAgents::Any) => other,
+        (AllowedAgents::Only(a), AllowedAgents::Only(b)) => {
+            AllowedAgents::Only(a.intersection(&b).cloned().collect())
+        }
     });
     common.unwrap_or_else(|| proposed.clone())
 }
@@ -329,8 +333,10 @@ pub(crate) fn is_visible(contracts: &Table, capability: &Effective, asked: &Aske
         .each("visible", |flag| flag.as_bool().unwrap())
         .contains(&false);
     let admits = match &capability.agents {
-        Agents::Any => true,
-        Agents::Only(agents) => asked.principal.agent.as_ref().is_some_and(|a| agents.contains(a)),
+        AllowedAgents::Any => true,
+        AllowedAgents::Only(agents) => {
+            asked.principal.agent.as_ref().is_some_and(|a| agents.contains(a))
+        }
     };
     let entries = tables(contracts.get("visible"));
     let listed = entries.is_empty()

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use weaver_policy::{ContractStatus, LoadError, PolicySet, Query, Source, Sources, Windows};
+use weaver_policy::{
+    ContractStatus, DocumentSource, DocumentSources, LoadError, PolicyQuery, PolicySet,
+    RateLimitWindows,
+};
 use weaver_types::{Operation, Timestamp, Verdict};
 
 use super::capability::{self, Effective, Status};
@@ -41,18 +44,22 @@ pub(crate) enum Difference {
 /// Loads the documents as files, unsigned, some days before they are used.
 pub(crate) fn load(documents: &Documents) -> Result<PolicySet, LoadError> {
     let [policy, contracts, keys] = documents.texts();
-    let sources = Sources {
-        policy: Source::unsigned("policy.toml", &policy),
-        contracts: Source::unsigned("contracts.toml", &contracts),
-        keys: Source::unsigned("keys.toml", &keys),
+    let sources = DocumentSources {
+        policy: DocumentSource::unsigned("policy.toml", &policy),
+        contracts: DocumentSource::unsigned("contracts.toml", &contracts),
+        keys: DocumentSource::unsigned("keys.toml", &keys),
     };
     let then = Timestamp::from_micros((FRIDAY - 20 * 86_400) * 1_000_000);
     PolicySet::load_unsigned_development(&sources, then)
 }
 
 /// What the crate says. An invocation that is allowed is counted.
-pub(crate) fn crate_says(set: &PolicySet, asked: &Asked, windows: &mut Windows) -> Outcome {
-    let effective = set.effective(&asked.proposal).ok();
+pub(crate) fn crate_says(
+    set: &PolicySet,
+    asked: &Asked,
+    windows: &mut RateLimitWindows,
+) -> Outcome {
+    let effective = set.apply_contract(&asked.proposal).ok();
     let status = match set.contract_status(&asked.proposal) {
         ContractStatus::Changed { .. } => Status::Changed,
         ContractStatus::Approved => Status::Approved,
@@ -65,22 +72,22 @@ pub(crate) fn crate_says(set: &PolicySet, asked: &Asked, windows: &mut Windows) 
         let mut decision = asked.decide(set, effective, Some(windows));
         if let Some(release) = asked.release(effective, &decision) {
             let query = asked.query(effective, Some(windows), &report);
-            decision = set.decide(&Query { release: Some(&release), ..query });
+            decision = set.decide(&PolicyQuery { release: Some(&release), ..query });
             released = true;
         }
-        match set.contract_contribution(&asked.proposal) {
-            Some(contribution) => decision.tightened(contribution),
+        match set.contract_check_result(&asked.proposal) {
+            Some(contribution) => decision.joined_with(contribution),
             None => decision,
         }
     });
     if let (Some(effective), Some(decision)) = (&effective, &decision)
-        && decision.allowed()
+        && decision.is_allowed()
     {
         windows.record(&asked.query(effective, None, &report), set.limits());
     }
     Outcome {
         status,
-        visible: effective.as_ref().is_some_and(|one| set.visible(&asked.principal, one)),
+        visible: effective.as_ref().is_some_and(|one| set.is_visible(&asked.principal, one)),
         offered: effective.as_ref().map(Effective::shown),
         answer: decision.as_ref().map(Answer::shown),
         released,
@@ -130,7 +137,7 @@ impl Case {
                 return Some(Difference::Loading { expected: !refused, got });
             }
         };
-        let (mut windows, mut late) = (Windows::new(), Vec::new());
+        let (mut windows, mut late) = (RateLimitWindows::new(), Vec::new());
         for (at, asked) in self.asked.iter().enumerate() {
             let got = crate_says(&set, asked, &mut windows);
             let expected = page_says(&documents, asked, &mut late, got.released);

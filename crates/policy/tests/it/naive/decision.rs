@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use toml::{Table, Value};
-use weaver_policy::signal::{Severity, SignalKind, Subject};
+use weaver_policy::signal::{Severity, SignalKind, SignalSubject};
 use weaver_types::{
-    Authority, Check, Confidentiality, Constraints, Decision, Discharge, Integrity, Operation,
-    ReasonCode, ResponseMode, Rung, SafetyClass, SafetyMode, SinkKind, Timestamp, Verdict,
+    ApprovalAuthority, CheckKind, Confidentiality, Constraints, Decision, Integrity, Operation,
+    ReasonCode, Remedy, ResponseMode, Rung, SafetyClass, SafetyMode, SinkKind, Timestamp, Verdict,
 };
 
 use super::capability::{Effective, Status, is_visible};
@@ -20,31 +20,31 @@ use super::words::CLASSES;
 /// What one check says.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
-    pub(crate) check: Check,
+    pub(crate) check: CheckKind,
     pub(crate) verdict: Verdict,
     pub(crate) reason: ReasonCode,
-    pub(crate) authority: Authority,
+    pub(crate) authority: ApprovalAuthority,
     pub(crate) constraints: Constraints,
     pub(crate) wait_ms: Option<u64>,
 }
 
 impl Part {
-    pub(crate) fn new(check: Check, verdict: Verdict, reason: ReasonCode) -> Self {
+    pub(crate) fn new(check: CheckKind, verdict: Verdict, reason: ReasonCode) -> Self {
         Self {
             check,
             verdict,
             reason,
-            authority: Authority::default(),
+            authority: ApprovalAuthority::default(),
             constraints: Constraints::default(),
             wait_ms: None,
         }
     }
 
-    pub(crate) fn deny(check: Check, reason: ReasonCode) -> Self {
+    pub(crate) fn deny(check: CheckKind, reason: ReasonCode) -> Self {
         Self::new(check, Verdict::Deny, reason)
     }
 
-    pub(crate) fn hold(check: Check, reason: ReasonCode) -> Self {
+    pub(crate) fn hold(check: CheckKind, reason: ReasonCode) -> Self {
         Self::new(check, Verdict::Hold, reason)
     }
 }
@@ -55,29 +55,29 @@ pub(crate) struct Answer {
     pub(crate) verdict: Verdict,
     pub(crate) primary: ReasonCode,
     /// Check, verdict and reason of everything that was said.
-    pub(crate) said: BTreeSet<(Check, Verdict, ReasonCode)>,
+    pub(crate) said: BTreeSet<(CheckKind, Verdict, ReasonCode)>,
     pub(crate) waits_ms: BTreeSet<u64>,
-    pub(crate) authority: Authority,
+    pub(crate) authority: ApprovalAuthority,
     pub(crate) constraints: Constraints,
 }
 
 /// The order in which the checks settle the primary reason.
-const ORDER: [Check; 15] = [
-    Check::Mode,
-    Check::Prohibited,
-    Check::Rule,
-    Check::Role,
-    Check::Permission,
-    Check::Attribute,
-    Check::Sensitivity,
-    Check::Justification,
-    Check::Floor,
-    Check::Signal,
-    Check::Flow,
-    Check::Limit,
-    Check::Contract,
-    Check::Precondition,
-    Check::System,
+const ORDER: [CheckKind; 15] = [
+    CheckKind::Mode,
+    CheckKind::Prohibited,
+    CheckKind::Rule,
+    CheckKind::Role,
+    CheckKind::Permission,
+    CheckKind::Attribute,
+    CheckKind::Sensitivity,
+    CheckKind::Justification,
+    CheckKind::Floor,
+    CheckKind::Signal,
+    CheckKind::Flow,
+    CheckKind::Limit,
+    CheckKind::Contract,
+    CheckKind::Precondition,
+    CheckKind::System,
 ];
 
 /// What people released says so first.
@@ -95,7 +95,7 @@ impl Answer {
             let order = place(&ORDER, &part.check);
             (!people, order, place(ReasonCode::ALL, &part.reason))
         });
-        let mut authority = Authority::default();
+        let mut authority = ApprovalAuthority::default();
         let mut constraints = Constraints::default();
         for part in parts {
             higher(&mut authority, &part.authority);
@@ -116,14 +116,14 @@ impl Answer {
 
     /// What the crate answered.
     pub(crate) fn shown(decision: &Decision) -> Self {
-        let said = decision.contributions().iter();
-        let waits = decision.contributions().iter().filter_map(|one| match one.discharge {
-            Discharge::Wait { retry_after_ms } => Some(retry_after_ms),
+        let said = decision.check_results().iter();
+        let waits = decision.check_results().iter().filter_map(|one| match one.discharge {
+            Remedy::Wait { retry_after_ms } => Some(retry_after_ms),
             _ => None,
         });
         Self {
             verdict: decision.verdict(),
-            primary: decision.primary(),
+            primary: decision.primary_reason(),
             said: said.map(|one| (one.check, one.verdict, one.reason)).collect(),
             waits_ms: waits.collect(),
             authority: decision.authority().clone(),
@@ -132,7 +132,7 @@ impl Answer {
     }
 }
 
-fn higher(into: &mut Authority, other: &Authority) {
+fn higher(into: &mut ApprovalAuthority, other: &ApprovalAuthority) {
     into.min_trust = into.min_trust.max(other.min_trust);
     into.clearance = into.clearance.max(other.clearance);
     into.quorum = into.quorum.max(other.quorum);
@@ -153,9 +153,9 @@ fn tighten(into: &mut Constraints, other: &Constraints) {
     };
 }
 
-pub(crate) fn authority_in(value: Option<&Value>) -> Authority {
-    let Some(table) = value.and_then(Value::as_table) else { return Authority::default() };
-    Authority {
+pub(crate) fn authority_in(value: Option<&Value>) -> ApprovalAuthority {
+    let Some(table) = value.and_then(Value::as_table) else { return ApprovalAuthority::default() };
+    ApprovalAuthority {
         min_trust: whole(table, "min_trust"),
         clearance: table.get("clearance").map(|w| Confidentiality::of(w.as_str().unwrap())),
         scopes: texts(table, "scopes").into_iter().map(str::to_owned).collect(),
@@ -192,15 +192,15 @@ pub(crate) fn decide(
     if asked.mode != SafetyMode::Normal
         && (capability.effects.class() != SafetyClass::ReadOnly || capability.rung != Rung::L0)
     {
-        parts.push(Part::deny(Check::Mode, ReasonCode::ModeForbids));
+        parts.push(Part::deny(CheckKind::Mode, ReasonCode::ModeForbids));
     }
     parts.extend(history::parts(documents.policy, capability, asked, late));
     if invoked && capability.sink != SinkKind::None {
         if asked.label.confidentiality > capability.clearance {
-            parts.push(Part::hold(Check::Flow, ReasonCode::ClearanceExceeded));
+            parts.push(Part::hold(CheckKind::Flow, ReasonCode::ClearanceExceeded));
         }
         if asked.label.integrity == Integrity::Untrusted && !flow::released(capability, asked) {
-            parts.push(Part::hold(Check::Flow, ReasonCode::UntrustedInfluence));
+            parts.push(Part::hold(CheckKind::Flow, ReasonCode::UntrustedInfluence));
         }
     }
     parts.extend(signals(documents.policy, capability, asked));
@@ -209,13 +209,13 @@ pub(crate) fn decide(
         for part in parts.iter_mut().filter(|part| part.verdict == Verdict::Hold) {
             part.verdict = Verdict::Allow;
             part.reason = ReasonCode::ApprovalGranted;
-            part.authority = Authority::default();
+            part.authority = ApprovalAuthority::default();
         }
     }
     let strictest = parts.iter().map(|part| part.verdict).max();
     if invoked && asked.arguments.is_none() && strictest == Some(Verdict::Hold) {
         let ask = Verdict::Ask;
-        parts.push(Part::new(Check::Justification, ask, ReasonCode::ArgumentsRequired));
+        parts.push(Part::new(CheckKind::Justification, ask, ReasonCode::ArgumentsRequired));
     }
     parts.extend(contract(documents.policy, status));
     parts.extend(limits_that_go_with_it(capability, asked, invoked));
@@ -224,8 +224,8 @@ pub(crate) fn decide(
 
 fn floor(capability: &Effective, invoked: bool) -> Option<Part> {
     match capability.rung {
-        Rung::L5 => Some(Part::deny(Check::Prohibited, ReasonCode::Prohibited)),
-        Rung::L4 if invoked => Some(Part::hold(Check::Floor, ReasonCode::FloorHold)),
+        Rung::L5 => Some(Part::deny(CheckKind::Prohibited, ReasonCode::Prohibited)),
+        Rung::L4 if invoked => Some(Part::hold(CheckKind::Floor, ReasonCode::FloorHold)),
         _ => None,
     }
 }
@@ -234,20 +234,20 @@ fn access(documents: &Read<'_>, capability: &Effective, asked: &Asked) -> Vec<Pa
     let mut parts = Vec::new();
     let principal = &asked.principal;
     if !capability.permissions.is_subset(&principal.permissions) {
-        parts.push(Part::deny(Check::Permission, ReasonCode::MissingPermission));
+        parts.push(Part::deny(CheckKind::Permission, ReasonCode::MissingPermission));
     }
     if !capability.agents.admits(principal.agent.as_ref()) {
-        parts.push(Part::deny(Check::Permission, ReasonCode::AgentNotAllowed));
+        parts.push(Part::deny(CheckKind::Permission, ReasonCode::AgentNotAllowed));
     }
     parts.extend(declared(documents.policy, capability, asked));
     if !is_visible(documents.contracts, capability, asked) {
-        parts.push(Part::deny(Check::Contract, ReasonCode::NotFound));
+        parts.push(Part::deny(CheckKind::Contract, ReasonCode::NotFound));
     }
     let void = |table: &Table, now: Timestamp| {
         table.get("expires").is_some_and(|expires| now >= moment(expires))
     };
     if void(documents.policy, asked.now) || void(documents.contracts, asked.now) {
-        parts.push(Part::deny(Check::System, ReasonCode::PolicyUnavailable));
+        parts.push(Part::deny(CheckKind::System, ReasonCode::PolicyUnavailable));
     }
     parts
 }
@@ -257,7 +257,7 @@ fn declared(policy: &Table, capability: &Effective, asked: &Asked) -> Vec<Part> 
     let agents = policy.get("agents").and_then(Value::as_table).filter(|all| !all.is_empty());
     let (Some(agents), Some(name)) = (agents, &asked.principal.agent) else { return Vec::new() };
     let mut parts = Vec::new();
-    let unlisted = Part::deny(Check::Permission, ReasonCode::AgentNotAllowed);
+    let unlisted = Part::deny(CheckKind::Permission, ReasonCode::AgentNotAllowed);
     let Some(agent) = agents.get(name.as_str()).and_then(Value::as_table) else {
         return vec![unlisted];
     };
@@ -267,12 +267,12 @@ fn declared(policy: &Table, capability: &Effective, asked: &Asked) -> Vec<Part> 
     let rank = |word: &str| CLASSES.iter().position(|class| *class == word).unwrap();
     let ceiling = agent["safety_class_ceiling"].as_str().unwrap();
     if rank(super::reading::class(capability.effects.class())) > rank(ceiling) {
-        parts.push(Part::deny(Check::Permission, ReasonCode::AgentCeiling));
+        parts.push(Part::deny(CheckKind::Permission, ReasonCode::AgentCeiling));
     }
     let (keys, intent) = (texts(agent, "decision_keys"), asked.request.intent.as_deref());
     let stated = intent.is_some_and(|intent| keys.contains(&intent));
     if asked.operation == Operation::Invoke && !keys.is_empty() && !stated {
-        parts.push(Part::deny(Check::Rule, ReasonCode::IntentNotAllowed));
+        parts.push(Part::deny(CheckKind::Rule, ReasonCode::IntentNotAllowed));
     }
     parts
 }
@@ -286,18 +286,18 @@ fn limits_that_go_with_it(capability: &Effective, asked: &Asked, invoked: bool) 
         parts.push(Part { constraints, ..part });
     };
     if asked.request.constraints != Constraints::default() {
-        carry(Check::Limit, asked.request.constraints.clone());
+        carry(CheckKind::Limit, asked.request.constraints.clone());
     }
     let tags = &capability.sensitivity;
     let personal = !tags.is_empty() && tags.iter().all(|tag| matches!(tag, Pii | Pci));
     let exempt = personal && asked.principal.roles.contains("pii_reader");
     if !capability.allowed_fields.is_empty() && !exempt {
         let allowed_fields = Some(capability.allowed_fields.clone());
-        carry(Check::Contract, Constraints { allowed_fields, ..Constraints::default() });
+        carry(CheckKind::Contract, Constraints { allowed_fields, ..Constraints::default() });
     }
     if asked.mode == SafetyMode::Strict {
         let mode = if invoked { ResponseMode::HandleOnly } else { ResponseMode::Summary };
-        carry(Check::Mode, Constraints { mode: Some(mode), ..Constraints::default() });
+        carry(CheckKind::Mode, Constraints { mode: Some(mode), ..Constraints::default() });
     }
     parts
 }
@@ -309,7 +309,7 @@ fn contract(policy: &Table, status: Status) -> Option<Part> {
         (Status::Changed, "observe") => Verdict::Allow,
         _ => return None,
     };
-    Some(Part::new(Check::Contract, verdict, ReasonCode::ContractChanged))
+    Some(Part::new(CheckKind::Contract, verdict, ReasonCode::ContractChanged))
 }
 
 /// From which rungs on a severity holds and denies.
@@ -346,9 +346,11 @@ fn signals(policy: &Table, capability: &Effective, asked: &Asked) -> Vec<Part> {
     };
     if asked.a_source_failed && says(&"unavailable") > Verdict::Allow {
         let verdict = says(&"unavailable");
-        parts.push(Part::new(Check::Signal, verdict, ReasonCode::SignalUnavailable));
+        parts.push(Part::new(CheckKind::Signal, verdict, ReasonCode::SignalUnavailable));
     }
-    for signal in asked.signals.iter().filter(|one| !matches!(one.subject, Subject::Action(_))) {
+    for signal in
+        asked.signals.iter().filter(|one| !matches!(one.subject, SignalSubject::Action(_)))
+    {
         let severities: &[&str] = match (signal.kind, signal.severity) {
             (SignalKind::LowConfidenceBelief, _) => &["low_confidence"],
             (_, Severity::Info) => &["info"],
@@ -357,7 +359,7 @@ fn signals(policy: &Table, capability: &Effective, asked: &Asked) -> Vec<Part> {
         };
         let verdict = severities.iter().map(says).max().unwrap();
         if verdict > Verdict::Allow {
-            parts.push(Part::new(Check::Signal, verdict, ReasonCode::SignalRaised));
+            parts.push(Part::new(CheckKind::Signal, verdict, ReasonCode::SignalRaised));
         }
     }
     parts
@@ -367,9 +369,9 @@ fn signals(policy: &Table, capability: &Effective, asked: &Asked) -> Vec<Part> {
 fn join_approvals(policy: &Table, parts: &mut [Part]) {
     for part in parts.iter_mut().filter(|part| part.verdict == Verdict::Hold) {
         let key = match part.check {
-            Check::Floor => "floor",
-            Check::Flow => "flow",
-            Check::Signal => "signal",
+            CheckKind::Floor => "floor",
+            CheckKind::Flow => "flow",
+            CheckKind::Signal => "signal",
             _ => continue,
         };
         let more = policy.get("approvals").and_then(|approvals| approvals.get(key));

@@ -1,7 +1,7 @@
 //! The limits, counted anew from every call that was allowed.
 
 use toml::{Table, Value};
-use weaver_types::{Check, Operation, ReasonCode};
+use weaver_types::{CheckKind, Operation, ReasonCode};
 
 use super::capability::Effective;
 use super::decision::Part;
@@ -70,7 +70,7 @@ pub(crate) fn parts(
         if counted.len() >= most {
             let last_to_leave = counted[counted.len() - most];
             let wait = last_to_leave + window - now;
-            let mut part = Part::deny(Check::Limit, ReasonCode::RateLimited);
+            let mut part = Part::deny(CheckKind::Limit, ReasonCode::RateLimited);
             part.wait_ms = Some(u64::try_from((wait + 999) / 1000).unwrap());
             parts.push(part);
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use toml::{Table, Value};
-use weaver_policy::{PolicySet, Windows};
+use weaver_policy::{PolicySet, RateLimitWindows};
 use weaver_types::{Capability, Confidentiality, Decision, Integrity, Verdict};
 
 use super::case::load;
@@ -39,7 +39,7 @@ fn compare(
             let asked = Asked::random(&mut dice);
             let mut other = asked.clone();
             change_request(&mut dice, &mut other);
-            if let Ok(capability) = set.effective(&asked.proposal) {
+            if let Ok(capability) = set.apply_contract(&asked.proposal) {
                 check(&after, (&set, &asked, &capability), (&changed, &other, &capability));
                 compared.fetch_add(1, Ordering::Relaxed);
             }
@@ -93,7 +93,7 @@ fn a_further_limit_never_loosens() {
     };
     compare(Shape::FULL, add, AS_BEFORE, |documents, before, after| {
         let (set, asked, capability) = after;
-        let (mut windows, report) = (Windows::new(), asked.report());
+        let (mut windows, report) = (RateLimitWindows::new(), asked.report());
         let query = asked.query(capability, None, &report);
         (0..5).for_each(|_| windows.record(&query, set.limits()));
         let is = asked.decide(set, capability, Some(&windows));
@@ -146,7 +146,7 @@ fn a_role_taken_away_never_loosens() {
             let mut other = asked.clone();
             let Some(role) = other.principal.roles.first().cloned() else { continue };
             other.principal.roles.remove(&role);
-            if let Ok(capability) = set.effective(&asked.proposal) {
+            if let Ok(capability) = set.apply_contract(&asked.proposal) {
                 is_not_looser(&documents, (&set, &asked, &capability), (&set, &other, &capability));
                 compared.fetch_add(1, Ordering::Relaxed);
             }
@@ -169,7 +169,7 @@ fn arguments_left_out_never_allow_more() {
     let leave_out = |_: &mut Dice, asked: &mut Asked| asked.arguments = None;
     compare(Shape::FULL, NOTHING, leave_out, |documents, before, after| {
         let (was, is) = (decide(before), decide(after));
-        assert!(!is.allowed() || was.allowed(), "{}", shown(documents, after));
+        assert!(!is.is_allowed() || was.is_allowed(), "{}", shown(documents, after));
     });
 }
 
@@ -178,7 +178,7 @@ fn origins_left_out_never_allow_more() {
     let leave_out = |_: &mut Dice, asked: &mut Asked| asked.origins = None;
     compare(Shape::FULL, NOTHING, leave_out, |documents, before, after| {
         let (was, is) = (decide(before), decide(after));
-        assert!(!is.allowed() || was.allowed(), "{}", shown(documents, after));
+        assert!(!is.is_allowed() || was.is_allowed(), "{}", shown(documents, after));
     });
 }
 
@@ -216,8 +216,8 @@ fn the_order_of_rules_does_not_matter() {
     };
     compare(Shape::FULL, mix, AS_BEFORE, |documents, before, after| {
         let (was, is) = (decide(before), decide(after));
-        assert_eq!(was.contributions(), is.contributions(), "{}", shown(documents, after));
-        assert_eq!(was.primary(), is.primary());
+        assert_eq!(was.check_results(), is.check_results(), "{}", shown(documents, after));
+        assert_eq!(was.primary_reason(), is.primary_reason());
     });
 }
 
@@ -225,7 +225,7 @@ fn the_order_of_rules_does_not_matter() {
 fn what_is_allowed_is_visible() {
     let see = |documents: &Documents, before: Question<'_>, _: Question<'_>| {
         let (set, asked, capability) = before;
-        let visible = set.visible(&asked.principal, capability);
+        let visible = set.is_visible(&asked.principal, capability);
         assert!(
             visible || decide(before).verdict() == Verdict::Deny,
             "{}",
@@ -247,7 +247,7 @@ fn equal_documents_and_queries_give_equal_bytes() {
 fn the_join_is_never_looser_than_a_part_of_it() {
     compare(Shape::FULL, NOTHING, AS_BEFORE, |_, before, _| {
         let decision = decide(before);
-        for part in decision.contributions() {
+        for part in decision.check_results() {
             assert!(part.verdict <= decision.verdict());
             let (limits, authority) = (decision.constraints(), decision.authority());
             assert_eq!(limits.clone().join(&part.constraints), *limits);
@@ -260,7 +260,7 @@ fn the_join_is_never_looser_than_a_part_of_it() {
 fn a_contract_applied_twice_changes_nothing() {
     compare(Shape::FULL, NOTHING, AS_BEFORE, |documents, before, _| {
         let (set, _, capability) = before;
-        let again = set.effective(capability);
+        let again = set.apply_contract(capability);
         assert_eq!(again.as_ref(), Ok(capability), "{}", shown(documents, before));
     });
 }

@@ -1,7 +1,7 @@
 //! Paths as texts.
 
 use serde_json::Value as Json;
-use weaver_policy::critical::{Role, names_path, role};
+use weaver_policy::critical::{ArgumentRole, argument_role, names_path};
 
 use super::reading::fits_one;
 
@@ -64,7 +64,7 @@ fn begins_as_path(text: &str) -> bool {
 
 /// Whether a text of this name is a path.
 fn is_path(name: &str, text: &str) -> bool {
-    names_path(name) || begins_as_path(text) && role(name) != Role::Text
+    names_path(name) || begins_as_path(text) && argument_role(name) != ArgumentRole::Text
 }
 
 /// The texts of a value with the names above them, and how deep each stands.

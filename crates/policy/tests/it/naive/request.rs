@@ -7,13 +7,15 @@ use std::time::Duration;
 use serde_json::{Map, Number, Value};
 use weaver_policy::approval::{ApprovalRequest, HeldCheck, Nonce};
 use weaver_policy::signal::{
-    BeliefId, Severity, Signal, SignalError, SignalKind, SignalReport, Subject,
+    BeliefId, Severity, Signal, SignalError, SignalKind, SignalReport, SignalSubject,
 };
-use weaver_policy::{PolicySet, Query, Release, ValueOrigin, ValueOrigins, Windows};
+use weaver_policy::{
+    PolicyQuery, PolicySet, RateLimitWindows, ReleaseProof, ValueOrigin, ValueOrigins,
+};
 use weaver_types::{
-    AgentId, Agents, CallId, Capability, CapabilityDraft, CapabilityId, CapabilityRequest,
-    Confidentiality, Constraints, Decision, Digest, Effects, Impact, Integrity,
-    JustificationSource, Label, LogId, Operation, Pointer, Principal, PrincipalId, RequestId,
+    AgentId, AllowedAgents, ApprovalRequestId, CallId, Capability, CapabilityDraft, CapabilityId,
+    CapabilityRequest, Confidentiality, Constraints, Decision, Digest, Effects, Impact, Integrity,
+    JsonPointer, JustificationSource, Label, LogId, Operation, Principal, PrincipalId,
     ResponseMode, RunId, Rung, SafetyMode, SensitivityTag, SinkKind, Timestamp, World,
 };
 
@@ -25,7 +27,7 @@ use super::words::*;
 pub(crate) struct Origins(pub(crate) BTreeMap<String, ValueOrigin>);
 
 impl ValueOrigins for Origins {
-    fn origin(&self, at: &Pointer, _value: &Value) -> Option<ValueOrigin> {
+    fn origin(&self, at: &JsonPointer, _value: &Value) -> Option<ValueOrigin> {
         self.0.get(at.as_str()).copied()
     }
 }
@@ -55,20 +57,24 @@ impl Asked {
         &self,
         set: &PolicySet,
         effective: &Capability,
-        windows: Option<&Windows>,
+        windows: Option<&RateLimitWindows>,
     ) -> Decision {
         set.decide(&self.query(effective, windows, &self.report()))
     }
 
     /// A release of everything that this decision holds, by enough people.
-    pub(crate) fn release(&self, effective: &Capability, decision: &Decision) -> Option<Release> {
-        let holds = HeldCheck::of(decision);
+    pub(crate) fn release(
+        &self,
+        effective: &Capability,
+        decision: &Decision,
+    ) -> Option<ReleaseProof> {
+        let holds = HeldCheck::from_decision(decision);
         if !self.released || self.operation == Operation::View || holds.is_empty() {
             return None;
         }
         let request = ApprovalRequest {
             v: 1,
-            id: RequestId::parse("request").unwrap(),
+            id: ApprovalRequestId::parse("request").unwrap(),
             nonce: Nonce::parse(&"0".repeat(32)).unwrap(),
             tenant: self.principal.tenant.clone(),
             log: LogId::parse("log").unwrap(),
@@ -92,11 +98,11 @@ impl Asked {
             supersedes: None,
         };
         let people = ["eve", "kim", "lea"].map(str::to_owned).into();
-        Release::in_process(&request, None, &people, self.now).ok()
+        ReleaseProof::vouched_by_host(&request, None, &people, self.now).ok()
     }
 
     pub(crate) fn report(&self) -> SignalReport {
-        let report = SignalReport::of(self.signals.clone());
+        let report = SignalReport::from_signals(self.signals.clone());
         if self.a_source_failed {
             report.with_failure("watch", &SignalError::Poisoned)
         } else {
@@ -107,10 +113,10 @@ impl Asked {
     pub(crate) fn query<'a>(
         &'a self,
         effective: &'a Capability,
-        windows: Option<&'a Windows>,
+        windows: Option<&'a RateLimitWindows>,
         signals: &'a SignalReport,
-    ) -> Query<'a> {
-        Query {
+    ) -> PolicyQuery<'a> {
+        PolicyQuery {
             arguments: self.arguments.as_ref(),
             origins: self.origins.as_ref().map(|origins| origins as &dyn ValueOrigins),
             operation: self.operation,
@@ -121,7 +127,7 @@ impl Asked {
             run: self.run.as_ref(),
             windows,
             signals,
-            ..Query::new(effective, &self.principal, &self.request)
+            ..PolicyQuery::new(effective, &self.principal, &self.request)
         }
     }
 
@@ -143,7 +149,7 @@ impl Asked {
                 SafetyMode::Safe,
                 SafetyMode::Strict,
             ]),
-            label: Label::of(
+            label: Label::new(
                 dice.pick(&LEVELS),
                 dice.pick(&[Integrity::Trusted, Integrity::Untrusted]),
             ),
@@ -197,7 +203,11 @@ fn proposal(dice: &mut Dice) -> Capability {
     let impact = dice.pick(&[Impact::Read, Impact::Read, Impact::Write, Impact::Destroy]);
     let effects =
         Effects { impact, world: dice.pick(&[World::Closed, World::Closed, World::Open]) };
-    let admitted = if dice.chance(80) { Agents::Any } else { Agents::Only(agents(dice, AGENTS)) };
+    let admitted = if dice.chance(80) {
+        AllowedAgents::Any
+    } else {
+        AllowedAgents::Only(agents(dice, AGENTS))
+    };
     let rung = if dice.chance(4) {
         Some(dice.pick(&ALL_RUNGS))
     } else if dice.chance(25) {
@@ -218,7 +228,7 @@ fn proposal(dice: &mut Dice) -> Capability {
         tags: sometimes(dice, 60, TAGS),
         allowed_fields: sometimes(dice, 20, FIELDS),
         timeout_ms: dice.pick(&[100, 5_000, 30_000]),
-        output_label: Label::of(
+        output_label: Label::new(
             dice.pick(&LEVELS),
             dice.pick(&[Integrity::Trusted, Integrity::Untrusted]),
         ),
@@ -372,9 +382,9 @@ fn origins(dice: &mut Dice) -> Origins {
 /// Something that a watcher noticed.
 pub(crate) fn signal(dice: &mut Dice) -> Signal {
     let subject = match dice.below(5) {
-        0 => Subject::Action(CallId::parse("call-1").unwrap()),
-        1 => Subject::Belief(BeliefId::parse("belief").unwrap()),
-        _ => Subject::ToolSequence,
+        0 => SignalSubject::Action(CallId::parse("call-1").unwrap()),
+        1 => SignalSubject::Belief(BeliefId::parse("belief").unwrap()),
+        _ => SignalSubject::ToolSequence,
     };
     Signal {
         source: "watch".to_owned(),

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 use weaver_types::{
-    Check, Constraints, JustificationSource, Operation, ReasonCode, ResponseMode, Verdict,
+    CheckKind, Constraints, JustificationSource, Operation, ReasonCode, ResponseMode, Verdict,
 };
 
 use super::capability::Effective;
@@ -103,21 +103,21 @@ pub(crate) fn constraints_of(rule: &Table) -> Constraints {
 fn denial(rule: &Table) -> Part {
     let code = rule.get("code").and_then(Value::as_str).unwrap_or("explicit_deny_rule");
     let check = match code {
-        "explicit_deny_rule" | "intent_not_allowed" | "scope_not_allowed" => Check::Rule,
-        "missing_role" => Check::Role,
-        "missing_permission" | "agent_not_allowed" => Check::Permission,
-        "missing_attribute" | "missing_tenant_attribute" => Check::Attribute,
-        "memory_write_requires_writer" | "memory_sensitive_read_denied" => Check::Sensitivity,
+        "explicit_deny_rule" | "intent_not_allowed" | "scope_not_allowed" => CheckKind::Rule,
+        "missing_role" => CheckKind::Role,
+        "missing_permission" | "agent_not_allowed" => CheckKind::Permission,
+        "missing_attribute" | "missing_tenant_attribute" => CheckKind::Attribute,
+        "memory_write_requires_writer" | "memory_sensitive_read_denied" => CheckKind::Sensitivity,
         other => panic!("no such code: {other}"),
     };
     Part::deny(check, ReasonCode::parse(code).unwrap())
 }
 
 fn shortfall(mildest: &Lack<'_>) -> Vec<Part> {
-    const CODES: [(Check, ReasonCode); 3] = [
-        (Check::Role, ReasonCode::MissingRole),
-        (Check::Permission, ReasonCode::MissingPermission),
-        (Check::Attribute, ReasonCode::MissingAttribute),
+    const CODES: [(CheckKind, ReasonCode); 3] = [
+        (CheckKind::Role, ReasonCode::MissingRole),
+        (CheckKind::Permission, ReasonCode::MissingPermission),
+        (CheckKind::Attribute, ReasonCode::MissingAttribute),
     ];
     if !mildest.unmet.is_empty() {
         let denials = mildest.unmet.iter().map(|at| Part::deny(CODES[*at].0, CODES[*at].1));
@@ -125,7 +125,7 @@ fn shortfall(mildest: &Lack<'_>) -> Vec<Part> {
     }
     let verdict = if mildest.justified == Justified::Holds { Verdict::Hold } else { Verdict::Ask };
     let reason = ReasonCode::InsufficientJustification;
-    let mut part = Part::new(Check::Justification, verdict, reason);
+    let mut part = Part::new(CheckKind::Justification, verdict, reason);
     part.constraints = constraints_of(mildest.rule);
     vec![part]
 }
@@ -139,7 +139,7 @@ pub(crate) fn parts(policy: &Table, capability: &Effective, asked: &Asked) -> Ve
         match rule["effect"].as_str().unwrap() {
             "deny" if matches != Some(false) => parts.push(denial(rule)),
             "require_approval" if matches != Some(false) => {
-                let mut part = Part::hold(Check::Rule, ReasonCode::ApprovalRequired);
+                let mut part = Part::hold(CheckKind::Rule, ReasonCode::ApprovalRequired);
                 part.authority = authority_in(rule.get("authority"));
                 part.constraints = constraints_of(rule);
                 parts.push(part);
@@ -150,7 +150,7 @@ pub(crate) fn parts(policy: &Table, capability: &Effective, asked: &Asked) -> Ve
     }
     if lacks.iter().any(Lack::is_nothing) {
         for met in lacks.iter().filter(|lack| lack.is_nothing()) {
-            let mut part = Part::new(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow);
+            let mut part = Part::new(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow);
             part.constraints = constraints_of(met.rule);
             parts.push(part);
         }
@@ -158,7 +158,7 @@ pub(crate) fn parts(policy: &Table, capability: &Effective, asked: &Asked) -> Ve
         parts.extend(shortfall(mildest));
     }
     if parts.is_empty() {
-        parts.push(Part::deny(Check::Rule, ReasonCode::NoMatchingRule));
+        parts.push(Part::deny(CheckKind::Rule, ReasonCode::NoMatchingRule));
     }
     parts
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use weaver_faults::image::{Disk, Image, Loss};
 use weaver_faults::story::{self, Acknowledgement, RecoveredStore, check};
 use weaver_faults::trace::Step;
-use weaver_types::ledger::{Durability, Head};
+use weaver_types::ledger::{Durability, TreeHead};
 
 use crate::support::{LEDGER, folder, long, run, run_without_syncs};
 
@@ -17,7 +17,7 @@ use crate::support::{LEDGER, folder, long, run, run_without_syncs};
 struct Bench {
     folder: TempDir,
     /// The heads that were given out.
-    heads: Vec<Head>,
+    heads: Vec<TreeHead>,
     seen: BTreeMap<u64, Result<RecoveredStore, String>>,
 }
 

@@ -1,8 +1,8 @@
 //! Every bit of headers, leaves, salts and payloads, each flipped in a log of its own rows.
 
 use weaver_faults::story;
-use weaver_trace_store::verify::{Extent, Source, verify};
-use weaver_trace_store::{OpenOptions, Reader, Row, SqliteLedger};
+use weaver_trace_store::verify::{LogExtent, LogSource, verify};
+use weaver_trace_store::{EventRow, OpenOptions, Reader, SqliteLedger};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, LedgerError, MAX_PAGE};
 
@@ -13,16 +13,16 @@ const EVENTS: u64 = 200;
 
 /// A log that anybody may change, beside its file.
 struct Copied {
-    extent: Extent,
-    rows: Vec<Row>,
+    extent: LogExtent,
+    rows: Vec<EventRow>,
 }
 
-impl Source for Copied {
-    fn extent(&self) -> Result<Extent, LedgerError> {
+impl LogSource for Copied {
+    fn extent(&self) -> Result<LogExtent, LedgerError> {
         Ok(self.extent.clone())
     }
 
-    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<EventRow>, LedgerError> {
         let from = usize::try_from(from).unwrap();
         Ok(self.rows.iter().skip(from).take(limit).cloned().collect())
     }
@@ -30,32 +30,33 @@ impl Source for Copied {
 
 /// What of an event is changed.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum EventPart {
     Header,
     Leaf,
     Salt,
     Payload,
 }
 
-const PARTS: [Part; 4] = [Part::Header, Part::Leaf, Part::Salt, Part::Payload];
+const PARTS: [EventPart; 4] =
+    [EventPart::Header, EventPart::Leaf, EventPart::Salt, EventPart::Payload];
 
 /// The number of bits of a part; none of a payload that was pruned.
-fn bits(row: &Row, part: Part) -> usize {
+fn bits(row: &EventRow, part: EventPart) -> usize {
     let event = &row.event;
     8 * match part {
-        Part::Header => event.header.len(),
-        Part::Leaf => 32,
-        Part::Salt => event.salt.as_ref().map_or(0, Vec::len),
-        Part::Payload => event.payload.as_ref().map_or(0, Vec::len),
+        EventPart::Header => event.header.len(),
+        EventPart::Leaf => 32,
+        EventPart::Salt => event.salt.as_ref().map_or(0, Vec::len),
+        EventPart::Payload => event.payload.as_ref().map_or(0, Vec::len),
     }
 }
 
-fn flip_part(row: &mut Row, part: Part, bit: usize) {
+fn flip_part(row: &mut EventRow, part: EventPart, bit: usize) {
     match part {
-        Part::Header => flip(&mut row.event.header, bit),
-        Part::Salt => flip(row.event.salt.as_mut().unwrap(), bit),
-        Part::Payload => flip(row.event.payload.as_mut().unwrap(), bit),
-        Part::Leaf => {
+        EventPart::Header => flip(&mut row.event.header, bit),
+        EventPart::Salt => flip(row.event.salt.as_mut().unwrap(), bit),
+        EventPart::Payload => flip(row.event.payload.as_mut().unwrap(), bit),
+        EventPart::Leaf => {
             let mut leaf = *row.leaf.as_bytes();
             flip(&mut leaf, bit);
             row.leaf = Digest::from_bytes(leaf);
@@ -71,7 +72,7 @@ fn every_bit_of_leaf_header_salt_and_payload_counts() {
     let path = folder.path().join(LEDGER);
     let ledger = SqliteLedger::open(&path, OpenOptions::default()).unwrap();
     (0..EVENTS).for_each(|number| drop(story::append(&ledger, number).unwrap()));
-    let rows = Source::rows(&ledger, 0, MAX_PAGE).unwrap();
+    let rows = LogSource::rows(&ledger, 0, MAX_PAGE).unwrap();
     let mut log = Copied { extent: ledger.extent().unwrap(), rows };
     assert!(verify(&log, None).is_ok());
     let (mut draw, mut count) = (Draw(7), 0);
@@ -100,7 +101,7 @@ fn every_bit_of_leaf_header_salt_and_payload_counts() {
 fn a_changed_durability_is_found() {
     let store = Store::new(EVENTS, false);
     let reader = Reader::open(store.path()).unwrap();
-    let rows = Source::rows(&reader, 0, MAX_PAGE).unwrap();
+    let rows = LogSource::rows(&reader, 0, MAX_PAGE).unwrap();
     let mut log = Copied { extent: reader.extent().unwrap(), rows };
     for seq in 0..log.rows.len() {
         let before = log.rows[seq].event.durability;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use weaver_faults::question::{self, Answer, Question};
 use weaver_faults::story;
-use weaver_trace_store::verify::{Report, verify};
+use weaver_trace_store::verify::{VerificationReport, verify};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::SeededRandom;
-use weaver_types::ledger::{BlobId, Head, Ledger};
+use weaver_types::ledger::{BlobId, Ledger, TreeHead};
 
 use crate::support::{Draw, LEDGER, folder, long, share};
 
@@ -36,7 +36,7 @@ pub(crate) struct Store {
     /// Every question to the whole store, with its answer.
     pub(crate) asked: Vec<(Question, Answer)>,
     pub(crate) blobs: Vec<(BlobId, Vec<u8>)>,
-    pub(crate) head: Head,
+    pub(crate) head: TreeHead,
 }
 
 impl Store {
@@ -167,14 +167,14 @@ pub(crate) fn answers(path: &Path) -> Result<Vec<Answer>, String> {
 }
 
 /// What verification said.
-pub(crate) fn report(answers: &[Answer]) -> &Report {
+pub(crate) fn report(answers: &[Answer]) -> &VerificationReport {
     match answers.first() {
         Some(Answer::Report(report)) => report,
         other => panic!("{other:?}"),
     }
 }
 
-pub(crate) fn says_that_it_may_be_cut(report: &Report) -> bool {
+pub(crate) fn says_that_it_may_be_cut(report: &VerificationReport) -> bool {
     report.not_proven().join("; ").contains("cannot rule out truncation")
 }
 

@@ -25,7 +25,7 @@ impl RecordStore for Refusing {
     }
 }
 
-fn names(checks: &[Check], without: &[&str]) -> Vec<String> {
+fn names(checks: &[ConformanceCheck], without: &[&str]) -> Vec<String> {
     let names = checks.iter().map(|(name, _)| (*name).to_owned());
     names.filter(|name| !without.contains(&name.as_str())).collect()
 }
@@ -38,14 +38,14 @@ fn before_colon(findings: &[String]) -> Vec<String> {
 #[test]
 fn a_backend_that_refuses_everything_passes_no_check_that_writes() {
     let refusing = || with_commit(|_, _| Err(LedgerError::Full("no".to_owned())));
-    let findings = ledger(&mut || Ok(Box::new(refusing())));
+    let findings = check_ledger(&mut || Ok(Box::new(refusing())));
     assert_eq!(before_colon(&findings), names(CHECKS, &["an empty ledger has the empty root"]));
-    let findings = records(&mut || Ok(Box::new(Refusing)));
+    let findings = check_records(&mut || Ok(Box::new(Refusing)));
     assert_eq!(before_colon(&findings), names(record_half::CHECKS, &[]));
-    let findings = ledger(&mut || Err("it is not there".into()));
+    let findings = check_ledger(&mut || Err("it is not there".into()));
     assert_eq!(findings[0], "an empty ledger has the empty root: it is not there");
     assert_eq!(findings.len(), CHECKS.len());
-    let findings = records(&mut || Err("it is not there".into()));
+    let findings = check_records(&mut || Err("it is not there".into()));
     assert_eq!(findings.len(), record_half::CHECKS.len());
     assert!(findings.iter().all(|found| found.ends_with(": it is not there")));
 }
@@ -53,22 +53,22 @@ fn a_backend_that_refuses_everything_passes_no_check_that_writes() {
 #[test]
 fn a_ledger_that_is_another_after_it_was_opened_again_is_found() {
     let fresh = || Box::new(honest());
-    let found = reopening(&mut || Ok(fresh()));
+    let found = check_reopening(&mut || Ok(fresh()));
     assert_eq!(found, ["reopening: what is there again is not what was there"]);
-    let found = reopening(&mut || Ok(Box::new(with_commit(|_, _| Err(LedgerError::Closed)))));
+    let found = check_reopening(&mut || Ok(Box::new(with_commit(|_, _| Err(LedgerError::Closed)))));
     assert_eq!(found, ["reopening: refused: the ledger is closed"]);
     let unsynced = || Faulty { synced: |head| head.size = 0, ..honest() };
-    let found = reopening(&mut || Ok(Box::new(unsynced())));
+    let found = check_reopening(&mut || Ok(Box::new(unsynced())));
     assert_eq!(found, ["reopening: a barrier does not sync"]);
 }
 
 #[test]
 fn a_second_writer_that_is_let_in_is_found() {
-    let found = exclusive(&mut || Ok(Box::new(honest())));
+    let found = check_exclusive(&mut || Ok(Box::new(honest())));
     assert_eq!(found, ["one writer: a second writer was let in"]);
     let after_first = |error: fn() -> LedgerError| {
         let mut opened = 0;
-        exclusive(&mut || {
+        check_exclusive(&mut || {
             opened += 1;
             if opened == 2 { Err(error()) } else { Ok(Box::new(honest())) }
         })
@@ -114,13 +114,13 @@ fn a_blob_store_that_loses_confuses_or_betrays_what_it_holds_is_found() {
     };
     /// Stores the bytes under their plain digest.
     fn plain(_: &MemoryBlobs, bytes: &[u8]) -> Result<BlobId, LedgerError> {
-        Ok(BlobId(Digest::of(weaver_types::digest::Tag::BLOB, bytes)))
+        Ok(BlobId(Digest::of(weaver_types::digest::DomainTag::BLOB, bytes)))
     }
     let named = |name: fn(&MemoryBlobs, &[u8]) -> Result<BlobId, LedgerError>| FaultyBlobs {
         put: name,
         ..honest()
     };
-    assert_eq!(super::blobs(&honest()), Vec::<String>::new());
+    assert_eq!(super::check_blobs(&honest()), Vec::<String>::new());
     for (store, wanted) in [
         (FaultyBlobs { get: |_| None, ..honest() }, "a blob is not what was written"),
         (FaultyBlobs { keeps: true, ..honest() }, "a removed blob is still there"),
@@ -140,13 +140,13 @@ fn a_blob_store_that_loses_confuses_or_betrays_what_it_holds_is_found() {
             "a blob above the limit is taken",
         ),
     ] {
-        assert_eq!(super::blobs(&store), [format!("blobs: {wanted}")]);
+        assert_eq!(super::check_blobs(&store), [format!("blobs: {wanted}")]);
     }
     // Names without a key: what lies under them is right, and whoever guesses it knows them.
     struct Plain(Mutex<BTreeMap<BlobId, Vec<u8>>>);
     impl BlobStore for Plain {
         fn put(&self, bytes: &[u8]) -> Result<BlobId, LedgerError> {
-            let id = BlobId(Digest::of(weaver_types::digest::Tag::BLOB, bytes));
+            let id = BlobId(Digest::of(weaver_types::digest::DomainTag::BLOB, bytes));
             self.0.lock().unwrap().insert(id, bytes.to_vec());
             Ok(id)
         }
@@ -158,6 +158,6 @@ fn a_blob_store_that_loses_confuses_or_betrays_what_it_holds_is_found() {
             Ok(())
         }
     }
-    let found = super::blobs(&Plain(Mutex::default()));
+    let found = super::check_blobs(&Plain(Mutex::default()));
     assert_eq!(found, ["blobs: a name can be computed without the key of the store"]);
 }

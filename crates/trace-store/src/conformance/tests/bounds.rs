@@ -5,7 +5,11 @@ use super::*;
 #[test]
 fn a_limit_that_is_not_kept_is_found_by_its_name() {
     /// Takes what breaks a limit, as if it were nothing.
-    fn takes(ledger: &MemoryLedger, batch: Batch, is_one: bool) -> Result<Receipt, LedgerError> {
+    fn takes(
+        ledger: &MemoryLedger,
+        batch: Batch,
+        is_one: bool,
+    ) -> Result<CommitReceipt, LedgerError> {
         right(ledger, if is_one { support::batch() } else { batch })
     }
     found([

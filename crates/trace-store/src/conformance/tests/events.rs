@@ -104,7 +104,7 @@ fn a_receipt_that_tells_something_else_is_found() {
     });
     let ahead = told!(|batch, receipt| {
         if batch.events.len() == 3 {
-            receipt.head = Head { size: 5, ..receipt.head.head() }.into();
+            receipt.head = TreeHead { size: 5, ..receipt.head.head() }.into();
         }
     });
     let eventless = told!(|batch, receipt| {
@@ -126,7 +126,9 @@ fn a_receipt_that_tells_something_else_is_found() {
         (log::receipt, told!(|batch, receipt| receipt.first_seq = None), "the first is wrong"),
         (
             log::receipt,
-            told!(|batch, receipt| receipt.head = Head { size: 0, ..receipt.head.head() }.into()),
+            told!(
+                |batch, receipt| receipt.head = TreeHead { size: 0, ..receipt.head.head() }.into()
+            ),
             "the first is wrong",
         ),
         (log::receipt, eventless, "one without events is wrong"),
@@ -172,10 +174,10 @@ fn a_barrier_that_syncs_too_little_or_changes_the_log_is_found() {
     });
     let filled = told!(|batch, receipt| {
         if batch.events.is_empty() && receipt.head.size() == 0 {
-            receipt.head = Head { size: 1, ..receipt.head.head() }.into();
+            receipt.head = TreeHead { size: 1, ..receipt.head.head() }.into();
         }
     });
-    let last = |head: &mut Head| {
+    let last = |head: &mut TreeHead| {
         if head.size == 4 {
             head.size = 3;
         }

@@ -3,18 +3,19 @@
 use super::*;
 
 /// Takes what must be refused, without its guards and bounds.
-fn careless(ledger: &MemoryLedger, batch: Batch) -> Result<Receipt, LedgerError> {
+fn careless(ledger: &MemoryLedger, batch: Batch) -> Result<CommitReceipt, LedgerError> {
     right(ledger, batch.clone()).or_else(|_| right(ledger, loose(batch)))
 }
 
 fn loose(batch: Batch) -> Batch {
     let put = batch.puts().cloned().collect();
-    let add = batch.add.into_iter().map(|add| Add { min: i64::MIN, max: i64::MAX, ..add });
+    let add =
+        batch.add.into_iter().map(|add| CounterChange { min: i64::MIN, max: i64::MAX, ..add });
     Batch { expect: Vec::new(), replace: Vec::new(), put, add: add.collect(), ..batch }
 }
 
 /// Refuses what must be refused, and applies a part of it all the same.
-fn leaking(ledger: &MemoryLedger, batch: Batch, part: Batch) -> Result<Receipt, LedgerError> {
+fn leaking(ledger: &MemoryLedger, batch: Batch, part: Batch) -> Result<CommitReceipt, LedgerError> {
     let done = right(ledger, batch);
     if done.is_err() {
         right(ledger, part)?;

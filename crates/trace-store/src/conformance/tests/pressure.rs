@@ -36,7 +36,7 @@ fn a_level_that_was_not_reached_or_a_place_that_changed_is_found() {
         (
             load::truthful,
             told!(|batch, receipt| receipt.head =
-                Head { size: receipt.head.size() - 1, ..receipt.head.head() }.into()),
+                TreeHead { size: receipt.head.size() - 1, ..receipt.head.head() }.into()),
             "the head of a receipt is before its event",
         ),
         (

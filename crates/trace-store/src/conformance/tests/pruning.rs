@@ -82,14 +82,14 @@ fn pruning_that_removes_too_much_or_too_little_is_found() {
 }
 
 /// Takes notes on pruning that do not fit what is pruned.
-fn freely(ledger: &MemoryLedger, batch: Batch) -> Result<Receipt, LedgerError> {
+fn freely(ledger: &MemoryLedger, batch: Batch) -> Result<CommitReceipt, LedgerError> {
     let told = batch.events.iter().any(|event| event.kind == EventKind::Pruned);
     let pruned = !batch.prune.is_empty();
     right(ledger, if told == pruned { batch } else { support::batch() })
 }
 
 /// Names another event than the one that is kept.
-fn misnamed(ledger: &MemoryLedger, batch: Batch) -> Result<Receipt, LedgerError> {
+fn misnamed(ledger: &MemoryLedger, batch: Batch) -> Result<CommitReceipt, LedgerError> {
     right(ledger, batch).map_err(|error| match error {
         LedgerError::Kept { seq, why } => LedgerError::Kept { seq: seq + 1, why },
         other => other,
@@ -97,7 +97,7 @@ fn misnamed(ledger: &MemoryLedger, batch: Batch) -> Result<Receipt, LedgerError>
 }
 
 /// Counts an intent as a microsecond older than it is, or younger.
-fn aged(ledger: &MemoryLedger, mut batch: Batch, by: i64) -> Result<Receipt, LedgerError> {
+fn aged(ledger: &MemoryLedger, mut batch: Batch, by: i64) -> Result<CommitReceipt, LedgerError> {
     for event in batch.events.iter_mut().filter(|event| event.kind == EventKind::Pruned) {
         event.at = Timestamp::from_micros(event.at.micros() + by);
     }

@@ -11,10 +11,10 @@ fn a_full_queue_refuses_and_goes_on() {
     let refused = queue.submit(prepared(1), None).wait().unwrap_err();
     assert!(refused.is_refusal(), "{refused}");
     assert_eq!(queue.wait(None), QueueEvent::Work);
-    assert_eq!(queue.take().len(), GROUP);
+    assert_eq!(queue.take().len(), MAX_GROUP_BATCHES);
     let ticket = queue.submit(prepared(1), None);
     drop(queue);
-    for ticket in tickets.into_iter().chain([ticket]).skip(GROUP) {
+    for ticket in tickets.into_iter().chain([ticket]).skip(MAX_GROUP_BATCHES) {
         assert_eq!(ticket.wait(), Err(LedgerError::Closed));
     }
 }
@@ -77,10 +77,10 @@ fn a_caller_takes_what_is_small_and_not_synced_and_leaves_the_rest_in_its_order(
     tickets.push(queue.submit(synced, None));
     assert!(queue.take_for_caller().is_empty(), "the thread waits for the disk");
     assert_eq!(queue.take().len(), 2);
-    tickets.push(queue.enqueue(PreparedBatch { bytes: CALLER_BYTES + 1, ..small() }, None));
+    tickets.push(queue.enqueue(PreparedBatch { bytes: MAX_CALLER_BYTES + 1, ..small() }, None));
     assert!(queue.take_for_caller().is_empty(), "it takes long");
     assert_eq!(queue.take().len(), 1);
-    tickets.extend((0..=CALLER_BATCHES).map(|_| queue.enqueue(small(), None)));
+    tickets.extend((0..=MAX_CALLER_BATCHES).map(|_| queue.enqueue(small(), None)));
     assert!(queue.take_for_caller().is_empty(), "so does this");
 }
 
@@ -102,7 +102,7 @@ fn what_is_deferred_goes_with_the_next_and_is_work_once_nothing_comes() {
     assert_eq!(queue.wait(None), QueueEvent::Work, "nothing came");
     assert_eq!(queue.take().len(), 1);
     assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Idle);
-    tickets.push(queue.enqueue(PreparedBatch { bytes: CALLER_BYTES, ..small() }, None));
+    tickets.push(queue.enqueue(PreparedBatch { bytes: MAX_CALLER_BYTES, ..small() }, None));
     queue.defer();
     assert!(queue.lock().unwrap().has_urgent(), "a large one is not left to a caller");
     assert_eq!(queue.take().len(), 1);
@@ -118,7 +118,7 @@ fn what_is_deferred_goes_with_the_next_and_is_work_once_nothing_comes() {
 fn what_callers_leave_due_wakes_a_thread_that_sleeps_soundly() {
     let queue = Queue::default();
     queue.note_caller_commit(true);
-    assert_eq!(queue.wait(None), QueueEvent::Due);
+    assert_eq!(queue.wait(None), QueueEvent::UpkeepDue);
     let queue = std::sync::Arc::new(Queue::default());
     let sleeper = {
         let queue = std::sync::Arc::clone(&queue);
@@ -129,7 +129,7 @@ fn what_callers_leave_due_wakes_a_thread_that_sleeps_soundly() {
     }
     queue.note_caller_commit(false);
     queue.note_caller_commit(true);
-    assert_eq!(sleeper.join().unwrap(), QueueEvent::Due);
+    assert_eq!(sleeper.join().unwrap(), QueueEvent::UpkeepDue);
 }
 
 #[test]
@@ -242,8 +242,8 @@ fn groups_that_callers_commit_are_counted() {
     queue.note_caller_commit(false);
     assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Idle);
     queue.note_caller_commit(true);
-    assert_eq!(queue.lock().unwrap().led, 2);
-    assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Due);
+    assert_eq!(queue.lock().unwrap().caller_commits, 2);
+    assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::UpkeepDue);
     assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Idle);
 }
 

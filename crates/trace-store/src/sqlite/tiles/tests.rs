@@ -1,12 +1,12 @@
 use super::*;
-use crate::merkle::{Tree, verify_consistency, verify_inclusion};
+use crate::merkle::{MerkleTree, verify_consistency, verify_inclusion};
 
 /// A file whose log has the given number of leaves and nothing else.
-fn large(size: u64) -> (Connection, Tree) {
+fn large(size: u64) -> (Connection, MerkleTree) {
     let db = Connection::open_in_memory().unwrap();
     schema::create(&db, &weaver_types::OsRandom).unwrap();
     let (mut tree, mut frontier, mut tiles) =
-        (Tree::default(), Frontier::default(), PartialTiles::default());
+        (MerkleTree::default(), Frontier::default(), PartialTiles::default());
     db.execute_batch("BEGIN").unwrap();
     {
         let mut add = db
@@ -18,11 +18,11 @@ fn large(size: u64) -> (Connection, Tree) {
             tree.push(leaf);
             frontier.push_with(leaf, &mut |level, place, hash| tiles.put(level, place, hash));
             if seq % 1000 == 0 {
-                save(&db, &tiles.take()).unwrap();
+                save(&db, &tiles.take_changed()).unwrap();
             }
         }
     }
-    save(&db, &tiles.take()).unwrap();
+    save(&db, &tiles.take_changed()).unwrap();
     db.execute(
         "UPDATE meta SET size = ?1, root = ?2, frontier = ?3",
         params![to_sql(size).unwrap(), frontier.root(), frontier.to_bytes()],
@@ -50,7 +50,7 @@ fn three_levels_of_tiles_prove_what_the_whole_tree_proves() {
             assert!(verify_inclusion(&leaf, old - 1, new, &path, &roots.1), "{old} {new}");
         }
     }
-    let mut own = growing(&db, size).unwrap();
+    let mut own = load_partial_tiles(&db, size).unwrap();
     let mut frontier = frontier(&db, 131_072).unwrap();
     assert_eq!(Some(frontier.root()), tree.root(131_072));
     // The growing end goes on where the file stops.
@@ -65,10 +65,10 @@ fn three_levels_of_tiles_prove_what_the_whole_tree_proves() {
             }
         });
         if seq + 1 == size {
-            whole.take();
+            whole.take_changed();
         }
     }
-    assert_eq!(own.take(), whole.take());
+    assert_eq!(own.take_changed(), whole.take_changed());
     frontier.push([0; 32]);
 }
 
@@ -89,7 +89,7 @@ fn a_higher_tile_that_is_cut_or_missing_is_no_end_to_go_on_from() {
     let bad = |sql: &str| {
         let (db, _) = large(600);
         db.execute_batch(sql).unwrap();
-        growing(&db, 600).map(drop).map_err(|error| error.to_string())
+        load_partial_tiles(&db, 600).map(drop).map_err(|error| error.to_string())
     };
     assert_eq!(bad(""), Ok(()));
     for sql in [
@@ -102,6 +102,6 @@ fn a_higher_tile_that_is_cut_or_missing_is_no_end_to_go_on_from() {
     // With less than two tiles below it there is none yet.
     let (db, _) = large(511);
     db.execute_batch("DELETE FROM tiles WHERE level = 1").unwrap();
-    assert!(growing(&db, 511).is_ok());
-    assert!(growing(&db, 512).is_err(), "an event is missing");
+    assert!(load_partial_tiles(&db, 511).is_ok());
+    assert!(load_partial_tiles(&db, 512).is_err(), "an event is missing");
 }

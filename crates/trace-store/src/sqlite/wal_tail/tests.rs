@@ -36,8 +36,8 @@ fn made(turns: usize) -> Made {
     for n in 0..4 {
         db.execute("INSERT INTO t VALUES (?1 || hex(zeroblob(3000)))", [n]).unwrap();
         let tail = super::read(&place).unwrap();
-        assert_eq!(tail.torn, 0, "turn {turns}, commit {n}");
-        ends.push(usize::try_from(tail.whole).unwrap());
+        assert_eq!(tail.torn_bytes, 0, "turn {turns}, commit {n}");
+        ends.push(usize::try_from(tail.committed_bytes).unwrap());
     }
     assert!(ends.is_sorted() && ends.len() == 4);
     Made { base: std::fs::read(&path).unwrap(), log: std::fs::read(&place).unwrap(), ends }
@@ -54,7 +54,7 @@ fn rows(base: &[u8], log: &[u8]) -> usize {
 }
 
 fn tail(log: &[u8]) -> WalTail {
-    walk(&mut &*log, log.len() as u64).unwrap()
+    scan_frames(&mut &*log, log.len() as u64).unwrap()
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn what_an_earlier_turn_left_is_not_torn() {
     for turns in 1..4 {
         let made = made(turns);
         let end = *made.ends.last().unwrap();
-        assert_eq!(tail(&made.log), WalTail { whole: end as u64, torn: 0 });
+        assert_eq!(tail(&made.log), WalTail { committed_bytes: end as u64, torn_bytes: 0 });
         assert_eq!(made.log.len() > end, turns > 1, "the older turn was longer");
     }
 }
@@ -77,11 +77,11 @@ fn a_log_cut_anywhere_says_what_was_cut() {
         assert_eq!(rows(&made.base, &log[..cut]), commits, "cut at {cut}");
         let whole = match commits.checked_sub(1) {
             Some(last) => made.ends[last],
-            None => HEADER.min(cut) * usize::from(cut >= HEADER),
+            None => HEADER_BYTES.min(cut) * usize::from(cut >= HEADER_BYTES),
         };
         assert_eq!(
             found,
-            WalTail { whole: whole as u64, torn: (cut - whole) as u64 },
+            WalTail { committed_bytes: whole as u64, torn_bytes: (cut - whole) as u64 },
             "cut at {cut}"
         );
     }
@@ -95,10 +95,10 @@ fn a_changed_byte_ends_the_whole_commits_where_sqlite_ends_them() {
         let mut changed = log.to_vec();
         changed[place] ^= 0x10;
         let found = tail(&changed);
-        let commits = made.ends.iter().filter(|end| **end as u64 <= found.whole).count();
+        let commits = made.ends.iter().filter(|end| **end as u64 <= found.committed_bytes).count();
         assert_eq!(rows(&made.base, &changed), commits, "byte {place}");
-        assert!(found.torn > 0, "byte {place}");
-        assert!(found.whole <= place as u64, "byte {place}");
+        assert!(found.torn_bytes > 0, "byte {place}");
+        assert!(found.committed_bytes <= place as u64, "byte {place}");
     }
 }
 
@@ -107,23 +107,23 @@ fn pages_that_were_lost_before_a_later_one_are_torn() {
     let made = made(3);
     let older = *made.ends.last().unwrap();
     let mut log = made.log.clone();
-    let frame = FRAME + 4096;
+    let frame = FRAME_HEADER_BYTES + 4096;
     // A frame of this turn, a gap where the older turn shows, and one more frame of this turn.
-    let copy = log[HEADER..HEADER + frame].to_vec();
+    let copy = log[HEADER_BYTES..HEADER_BYTES + frame].to_vec();
     log[older + frame..older + 2 * frame].copy_from_slice(&copy);
-    assert_eq!(tail(&log), WalTail { whole: older as u64, torn: 2 * frame as u64 });
+    assert_eq!(tail(&log), WalTail { committed_bytes: older as u64, torn_bytes: 2 * frame as u64 });
     // A hole where a frame should be.
     let mut log = made.log.clone();
     log[older..older + frame].fill(0);
-    assert_eq!(tail(&log), WalTail { whole: older as u64, torn: frame as u64 });
+    assert_eq!(tail(&log), WalTail { committed_bytes: older as u64, torn_bytes: frame as u64 });
 }
 
 #[test]
 fn files_that_are_no_log_are_torn_as_a_whole_and_empty_ones_are_not() {
     assert_eq!(tail(b""), WalTail::default());
     assert_eq!(tail(&[0; 4096]), WalTail::default());
-    assert_eq!(tail(b"short"), WalTail { whole: 0, torn: 5 });
-    assert_eq!(tail(&[7; 100]), WalTail { whole: 0, torn: 100 });
+    assert_eq!(tail(b"short"), WalTail { committed_bytes: 0, torn_bytes: 5 });
+    assert_eq!(tail(&[7; 100]), WalTail { committed_bytes: 0, torn_bytes: 100 });
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(read(&folder.path().join("none")), Ok(WalTail::default()));
     std::fs::write(folder.path().join("file"), "x").unwrap();
@@ -162,14 +162,14 @@ fn a_header_that_sqlite_would_not_take_begins_no_generation() {
         (MAGIC, VERSION, 0, false),
     ] {
         let bytes = header(magic, version, page, (7, 9));
-        let found = WalGeneration::of(&bytes);
+        let found = WalGeneration::parse(&bytes);
         let wanted = taken.then_some((page as usize, magic == MAGIC + 1, (7, 9)));
         let found = found.map(|found| (found.page, found.big_endian, found.salts));
         assert_eq!(found, wanted, "{magic:x} {version} {page}");
         for byte in 16..32 {
             let mut changed = bytes.clone();
             changed[byte] ^= 1;
-            assert!(WalGeneration::of(&changed).is_none(), "byte {byte}");
+            assert!(WalGeneration::parse(&changed).is_none(), "byte {byte}");
         }
     }
 }
@@ -177,7 +177,7 @@ fn a_header_that_sqlite_would_not_take_begins_no_generation() {
 #[test]
 fn frames_of_this_generation_or_of_none_that_was_are_its_own() {
     let owns = |own: (u32, u32), found: (u32, u32)| {
-        let generation = WalGeneration::of(&header(MAGIC, VERSION, 512, own)).unwrap();
+        let generation = WalGeneration::parse(&header(MAGIC, VERSION, 512, own)).unwrap();
         let words = [1, 0, found.0, found.1];
         let frame: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
         generation.owns(&frame)
@@ -202,10 +202,10 @@ fn frames_of_this_generation_or_of_none_that_was_are_its_own() {
 #[test]
 fn a_frame_that_the_file_ends_in_is_torn_from_its_first_byte() {
     let made = made(1);
-    for end in made.ends.iter().copied().chain([HEADER]) {
+    for end in made.ends.iter().copied().chain([HEADER_BYTES]) {
         for more in (0..26).filter(|more| end + more <= made.log.len()) {
             let found = tail(&made.log[..end + more]);
-            let wanted = WalTail { whole: end as u64, torn: more as u64 };
+            let wanted = WalTail { committed_bytes: end as u64, torn_bytes: more as u64 };
             assert_eq!(found, wanted, "{more} bytes after {end}");
         }
     }
@@ -214,7 +214,7 @@ fn a_frame_that_the_file_ends_in_is_torn_from_its_first_byte() {
 #[test]
 fn a_commit_behind_a_frame_of_an_older_generation_is_not_whole() {
     let made = made(1);
-    let frame = FRAME + 4_096;
+    let frame = FRAME_HEADER_BYTES + 4_096;
     let end = made.ends[1];
     let mut older = made.log[end..end + frame].to_vec();
     let salt = word(&older, 8).wrapping_sub(1);
@@ -222,5 +222,5 @@ fn a_commit_behind_a_frame_of_an_older_generation_is_not_whole() {
     let log = [&made.log[..end], &older, &made.log[end..]].concat();
     let last = *made.ends.last().unwrap() + frame;
     let found = tail(&log[..last]);
-    assert_eq!(found, WalTail { whole: end as u64, torn: (last - end) as u64 });
+    assert_eq!(found, WalTail { committed_bytes: end as u64, torn_bytes: (last - end) as u64 });
 }

@@ -1,50 +1,50 @@
-//! Committing on the thread of a caller.
+//! Commits on the thread of a caller.
 
 use std::time::Duration;
 
 use weaver_types::ledger::Durability;
 
-use super::{CHECKPOINT_BUSY, Writer};
-use crate::sqlite::reader::PATIENCE;
+use super::{FORCED_CHECKPOINT_BYTES, Writer};
+use crate::sqlite::reader::BUSY_TIMEOUT;
 
 impl Writer {
-    /// Commits what waits on the thread of a caller, if that takes no longer than writing a few
-    /// pages: whatever would wait for the disk, for a reader or for another process is left to the
-    /// thread. False when it is.
-    pub(in crate::sqlite) fn lead(&mut self) -> bool {
+    /// Commits the waiting batches on a caller's thread, if that takes no longer than writing a few
+    /// pages. Whatever might wait for the disk, for a reader or for another process is left to the
+    /// writer's thread; false in that case.
+    pub(in crate::sqlite) fn commit_for_caller(&mut self) -> bool {
         let is_free = self.outage.is_none()
-            && !self.ended
-            && self.unchecked < CHECKPOINT_BUSY
-            && self.log <= self.max_log;
+            && !self.has_failed
+            && self.bytes_since_checkpoint < FORCED_CHECKPOINT_BYTES
+            && self.wal_bytes <= self.max_wal_bytes;
         if !is_free || !self.begin_at_once() {
             return false;
         }
         let group = self.queue.take_for_caller();
         if group.is_empty() {
-            self.begun = false;
-            // What is wrong with the file is met by the thread too, which says so.
+            self.has_open_transaction = false;
+            // If the file is broken, the writer's thread will find that too and report it.
             let _ = self.sql("ROLLBACK");
             return false;
         }
-        let done = self.group(group);
-        self.end_after(done);
-        self.queue.note_caller_commit(self.is_due() || self.stuck);
+        let done = self.commit_group(group);
+        self.fail_on_error(done);
+        self.queue.note_caller_commit(self.is_due() || self.checkpoint_blocked);
         true
     }
 
-    /// Begins a transaction that is not synced, without waiting for anybody.
+    /// Begins a transaction without a sync and without waiting for anybody.
     fn begin_at_once(&mut self) -> bool {
         let begun = self
-            .wait(Duration::ZERO)
+            .set_busy_timeout(Duration::ZERO)
             .and_then(|()| self.begin(Durability::Os))
-            .and_then(|()| self.wait(PATIENCE));
-        self.begun = begun.is_ok();
-        if !self.begun {
-            let _ = self.wait(PATIENCE);
+            .and_then(|()| self.set_busy_timeout(BUSY_TIMEOUT));
+        self.has_open_transaction = begun.is_ok();
+        if !self.has_open_transaction {
+            let _ = self.set_busy_timeout(BUSY_TIMEOUT);
             if !self.db.is_autocommit() {
                 let _ = self.sql("ROLLBACK");
             }
         }
-        self.begun
+        self.has_open_transaction
     }
 }

@@ -1,49 +1,49 @@
-//! Outages: what keeps the ledger from being written for a while, such as a full disk.
+//! Outages: transient problems, such as a full disk, that keep the ledger from being written.
 
 use std::time::Duration;
 
 use weaver_types::ledger::LedgerError;
 
 use super::Writer;
-use crate::log::Tip;
-use crate::sqlite::fault::{fatal, from_sql, passes};
-use crate::sqlite::reader::PATIENCE;
-use crate::sqlite::sums::Sums;
+use crate::log::LogTip;
+use crate::sqlite::fault::{as_fatal, from_sql, is_transient};
+use crate::sqlite::reader::BUSY_TIMEOUT;
+use crate::sqlite::sums::IntegritySums;
 use crate::sqlite::{foreign_write, tiles};
 
 impl Writer {
-    /// Whether nothing keeps the ledger from being written any more. What did is over once the
-    /// write lock can be had, and the file is as this process left it.
-    pub(super) fn is_over(&mut self) -> Result<bool, LedgerError> {
+    /// Whether writing is possible again. An outage is over once the write lock can be taken and
+    /// the file is as this process left it.
+    pub(super) fn is_outage_over(&mut self) -> Result<bool, LedgerError> {
         if self.outage.is_none() {
             return Ok(true);
         }
         self.watch.check()?;
-        self.wait(Duration::ZERO)?;
+        self.set_busy_timeout(Duration::ZERO)?;
         let begun = self.sql("BEGIN IMMEDIATE");
-        self.wait(PATIENCE)?;
+        self.set_busy_timeout(BUSY_TIMEOUT)?;
         match begun {
-            Err(error) if passes(&error) => {
-                self.outage = Some(self.named(error, Duration::ZERO));
+            Err(error) if is_transient(&error) => {
+                self.outage = Some(self.with_path(error, Duration::ZERO));
                 return Ok(false);
             }
             begun => begun?,
         }
         foreign_write::compare(&self.db, &self.tip, &self.sums)?;
         self.foreign_writes.check(&self.db, &self.tip, &self.sums)?;
-        self.tiles = tiles::growing(&self.db, self.tip.frontier.size())?;
+        self.tiles = tiles::load_partial_tiles(&self.db, self.tip.frontier.size())?;
         self.sql("ROLLBACK")?;
         self.outage = None;
         Ok(true)
     }
 
-    /// How long a statement waits for other processes.
-    pub(super) fn wait(&self, patience: Duration) -> Result<(), LedgerError> {
+    /// Sets how long a statement waits for other processes.
+    pub(super) fn set_busy_timeout(&self, patience: Duration) -> Result<(), LedgerError> {
         self.db.busy_timeout(patience).map_err(|error| from_sql(&error))
     }
 
-    /// Names the file that was waited for.
-    pub(super) fn named(&self, error: LedgerError, waited: Duration) -> LedgerError {
+    /// Adds the path of the file to a busy error.
+    pub(super) fn with_path(&self, error: LedgerError, waited: Duration) -> LedgerError {
         match error {
             LedgerError::Busy { .. } => LedgerError::Busy {
                 path: self.watch.ledger().display().to_string(),
@@ -53,24 +53,24 @@ impl Writer {
         }
     }
 
-    /// Undoes what a transaction did that failed, where the failure passes; any other is given
-    /// back.
+    /// Undoes a failed transaction if the failure is transient, and starts an outage; any other
+    /// error is returned.
     pub(super) fn roll_back(
         &mut self,
-        tip: Tip,
-        sums: Sums,
+        tip: LogTip,
+        sums: IntegritySums,
         error: LedgerError,
     ) -> Result<LedgerError, LedgerError> {
-        if !passes(&error) {
+        if !is_transient(&error) {
             return Err(error);
         }
-        // SQLite ends some of them by itself.
+        // SQLite has already rolled back some of them.
         if !self.db.is_autocommit() {
-            self.sql("ROLLBACK").map_err(|error| fatal(&error))?;
+            self.sql("ROLLBACK").map_err(|error| as_fatal(&error))?;
         }
         (self.tip, self.sums) = (tip, sums);
         self.orphans.rolled_back();
-        let error = self.named(error, PATIENCE);
+        let error = self.with_path(error, BUSY_TIMEOUT);
         self.outage = Some(error.clone());
         Ok(error)
     }

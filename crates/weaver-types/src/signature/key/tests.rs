@@ -143,8 +143,8 @@ fn a_text_and_a_tagged_message_never_pass_for_each_other() {
     assert_eq!(key.public().verify_text("log_1\n3\n", &signature), Ok(()));
     assert_eq!(key.public().verify_text("log_1\n4\n", &signature), Err(SignatureError::Invalid));
     // Whatever is signed under a tag holds a zero byte, and no such text is signed or verified.
-    for tag in Tag::ALL {
-        let tagged = String::from_utf8(tagged(tag, b"x")).unwrap();
+    for tag in DomainTag::ALL {
+        let tagged = String::from_utf8(tagged_message(tag, b"x")).unwrap();
         assert_eq!(key.sign_text(&tagged), Err(SignatureError::Text));
         let signature = key.sign(tag, b"x");
         assert_eq!(key.public().verify_text(&tagged, &signature), Err(SignatureError::Text));

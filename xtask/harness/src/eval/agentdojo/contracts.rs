@@ -1,4 +1,4 @@
-//! The contracts and standing approvals of one suite: reviewed ones, and the proposal for the rest.
+//! The contracts and standing approvals of one suite: the reviewed ones, completed by proposals.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use toml::{Table, Value};
 use super::corpus::Suite;
 use super::weaver::Proposal;
 
-/// The reviewed contracts, and the proposal for what they do not cover. An entry under a tool's
-/// plain name speaks of that tool.
-pub fn merged(reviewed: &Path, proposal: &str, suite: &Suite) -> Result<String> {
+/// The reviewed contracts, completed by the proposal for tools that they do not cover. An entry
+/// under a tool's name without a namespace applies to that tool.
+pub fn merge_contracts(reviewed: &Path, proposal: &str, suite: &Suite) -> Result<String> {
     let read = |text: &str| -> Result<Table> { Ok(toml::from_str(text)?) };
     let text = fs::read_to_string(reviewed);
     let text = text.with_context(|| format!("{} cannot be read", reviewed.display()))?;
@@ -25,7 +25,7 @@ pub fn merged(reviewed: &Path, proposal: &str, suite: &Suite) -> Result<String> 
         entries.insert(if plain { format!("{}.{id}", suite.surface()) } else { id }, contract);
     }
     for (id, contract) in table(&read(proposal)?) {
-        if !entries.keys().any(|pattern| fits(pattern, &id)) {
+        if !entries.keys().any(|pattern| matches_pattern(pattern, &id)) {
             entries.insert(id, contract);
         }
     }
@@ -33,9 +33,12 @@ pub fn merged(reviewed: &Path, proposal: &str, suite: &Suite) -> Result<String> 
     Ok(toml::to_string(&out)?)
 }
 
-/// The standing approvals that speak of this suite's tools; those that are proposed where there are
-/// none.
-pub fn approvals(folder: &Path, proposal: &Proposal, suite: &Suite) -> Result<Vec<PathBuf>> {
+/// The standing approvals that name this suite's tools, or the proposed ones if there are none.
+pub fn standing_approvals(
+    folder: &Path,
+    proposal: &Proposal,
+    suite: &Suite,
+) -> Result<Vec<PathBuf>> {
     let ids: Vec<String> = suite
         .tools
         .iter()
@@ -56,14 +59,14 @@ pub fn approvals(folder: &Path, proposal: &Proposal, suite: &Suite) -> Result<Ve
             }
             _ => Vec::new(),
         };
-        ids.iter().any(|id| patterns.iter().any(|pattern| fits(pattern, id)))
+        ids.iter().any(|id| patterns.iter().any(|pattern| matches_pattern(pattern, id)))
     };
     files.retain(speaks);
     Ok(if files.is_empty() { proposal.approvals.clone() } else { files })
 }
 
-/// Whether a pattern with stars fits the id.
-fn fits(pattern: &str, id: &str) -> bool {
+/// Whether a pattern with `*` matches the id.
+fn matches_pattern(pattern: &str, id: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == id };
     let Some(mut left) = id.strip_prefix(head) else { return false };
     let parts: Vec<&str> = rest.split('*').collect();
@@ -90,7 +93,7 @@ mod tests {
             ("*.send_*", "a.send_mail", true),
             ("*_mail", "a.send_mails", false),
         ] {
-            assert_eq!(fits(pattern, id), fit, "{pattern} {id}");
+            assert_eq!(matches_pattern(pattern, id), fit, "{pattern} {id}");
         }
     }
 
@@ -106,7 +109,8 @@ mod tests {
             ..Suite::default()
         };
         let proposal = "[capabilities.\"s.read\"]\neffects = \"destructive\"\n[capabilities.\"s.send\"]\neffects = \"write_open\"\n";
-        let merged: Table = toml::from_str(&merged(&file, proposal, &suite).unwrap()).unwrap();
+        let merged: Table =
+            toml::from_str(&merge_contracts(&file, proposal, &suite).unwrap()).unwrap();
         assert_eq!(merged["capabilities"]["s.read"]["effects"].as_str(), Some("read_local"));
         assert_eq!(merged["capabilities"]["s.send"]["effects"].as_str(), Some("write_open"));
     }

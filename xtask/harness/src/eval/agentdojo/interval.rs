@@ -1,6 +1,6 @@
-//! How sure a share is.
+//! A share with its confidence interval.
 
-/// Hits of all.
+/// A number of hits out of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Share {
     pub hits: usize,
@@ -8,19 +8,19 @@ pub struct Share {
 }
 
 impl Share {
-    /// Counts one.
+    /// Counts one more.
     pub fn count(&mut self, hit: bool) {
         self.hits += usize::from(hit);
         self.all += 1;
     }
 
-    /// The share; 1 of nothing.
+    /// The share; 1 if there is nothing.
     #[expect(clippy::cast_precision_loss, reason = "counts of thousands")]
     pub fn value(self) -> f64 {
         if self.all == 0 { 1.0 } else { self.hits as f64 / self.all as f64 }
     }
 
-    /// Wilson's interval of 95 %.
+    /// Wilson's score interval at 95 %.
     #[expect(clippy::cast_precision_loss, reason = "counts of thousands")]
     pub fn interval(self) -> (f64, f64) {
         const Z: f64 = 1.959_963_984_540_054;
@@ -34,7 +34,7 @@ impl Share {
         (((middle - spread) / whole).max(0.0), ((middle + spread) / whole).min(1.0))
     }
 
-    /// Both together.
+    /// The share of both together.
     pub fn join(self, other: Self) -> Self {
         Self { hits: self.hits + other.hits, all: self.all + other.all }
     }

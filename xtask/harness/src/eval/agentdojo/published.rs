@@ -1,6 +1,7 @@
-//! What others reached: replayed by the same protocol on all four suites, or as published.
+//! Results of other methods: replayed with the same protocol on all four suites, or as published.
 
-/// A row: name, security of 929 pairs, of the 609 recorded, autonomy, calls held of 339.
+/// A row: name, security over 929 pairs, security over the 609 recorded ones, autonomy, and holds
+/// among 339 calls.
 pub const REFERENCE: [(&str, f64, f64, f64, u32); 6] = [
     ("no policy", 0.0, 0.0, 1.00, 0),
     ("oracle: the task's own tools", 0.907, 0.860, 1.00, 0),
@@ -10,7 +11,8 @@ pub const REFERENCE: [(&str, f64, f64, f64, u32); 6] = [
     ("critical values in the user's words", 0.974, 0.961, 0.546, 59),
 ];
 
-/// Others' own claims, with a model in the loop or on other data: no row to compare with.
+/// Published claims, measured with a model in the loop or on other data, so they cannot be compared
+/// directly.
 pub const CLAIMS: [&str; 4] = [
     "CaMeL (arXiv 2503.18813): 77 % of tasks solved with guarantees, 84 % undefended",
     "Progent (arXiv 2504.11703): attack success 41.2 % to 2.2 %",

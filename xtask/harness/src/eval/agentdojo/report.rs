@@ -1,4 +1,4 @@
-//! The table, and the same as JSON.
+//! The results as a table and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,19 +10,19 @@ use super::interval::Share;
 use super::published::{CLAIMS, REFERENCE};
 use super::score::Score;
 
-/// Under what was replayed.
+/// The conditions of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Variant {
-    /// The proposal as code makes it, not what was reviewed.
+    /// With the proposed contracts instead of the reviewed ones.
     pub proposal: bool,
-    /// A host reports what the user said.
+    /// With a host that reports the user's words.
     pub words: bool,
     /// With the shipped standing approvals.
     pub approvals: bool,
 }
 
 impl Variant {
-    /// What heads the report: a host, the shipped approvals, the reviewed contracts.
+    /// The variant at the top of the report: a host, the shipped approvals, the reviewed contracts.
     const TOP: Self = Self { proposal: false, words: true, approvals: true };
 
     fn name(self) -> String {
@@ -44,17 +44,17 @@ impl Variant {
     }
 }
 
-/// Everything that was measured.
+/// The scores of every variant and suite.
 #[derive(Default)]
 pub struct Results(BTreeMap<Variant, BTreeMap<String, Score>>);
 
 impl Results {
-    /// Notes the score of a suite.
+    /// Adds the score of a suite.
     pub fn add(&mut self, variant: Variant, suite: &Suite, score: Score) {
         self.0.entry(variant).or_default().insert(suite.name.clone(), score);
     }
 
-    fn all(&self, variant: Variant) -> Score {
+    fn total(&self, variant: Variant) -> Score {
         let mut out = Score::default();
         for score in self.0.get(&variant).into_iter().flat_map(BTreeMap::values) {
             out.join(score);
@@ -62,13 +62,13 @@ impl Results {
         out
     }
 
-    /// For scripts.
+    /// The results as JSON.
     pub fn to_json(&self) -> Value {
-        let mut out = figures(&self.all(Variant::TOP));
+        let mut out = figures_json(&self.total(Variant::TOP));
         out.insert("suites".to_owned(), self.suites(Variant::TOP));
         let mut variants = Map::new();
         for variant in self.0.keys().filter(|variant| **variant != Variant::TOP) {
-            let mut one = figures(&self.all(*variant));
+            let mut one = figures_json(&self.total(*variant));
             one.insert("suites".to_owned(), self.suites(*variant));
             variants.insert(variant.name(), Value::Object(one));
         }
@@ -83,12 +83,12 @@ impl Results {
 
     fn suites(&self, variant: Variant) -> Value {
         let suites = self.0.get(&variant).into_iter().flatten();
-        suites.map(|(name, score)| (name.clone(), Value::Object(figures(score)))).collect()
+        suites.map(|(name, score)| (name.clone(), Value::Object(figures_json(score)))).collect()
     }
 
-    /// For people.
+    /// The results as a table.
     pub fn table(&self) -> String {
-        let top = self.all(Variant::TOP);
+        let top = self.total(Variant::TOP);
         let mut out = format!(
             "{} tasks, {} pairs to replay ({} more have no calls)\n\n{:<42}{:>22}{:>9}{:>8}{:>22}{:>7}{:>8}{:>6}\n",
             top.alone.all,
@@ -104,9 +104,9 @@ impl Results {
             "µs"
         );
         for (variant, suites) in self.0.iter().rev() {
-            let _ = writeln!(out, "{}", row(&variant.title(), &self.all(*variant)));
+            let _ = writeln!(out, "{}", table_row(&variant.title(), &self.total(*variant)));
             for (name, score) in suites.iter().filter(|_| suites.len() > 1) {
-                let _ = writeln!(out, "{}", row(&format!("  {name}"), score));
+                let _ = writeln!(out, "{}", table_row(&format!("  {name}"), score));
             }
         }
         let _ = writeln!(out, "\nfour suites, 97 tasks, by the same protocol:");
@@ -125,12 +125,12 @@ impl Results {
         out
     }
 
-    /// What went through and what was held, under the first setting.
-    pub fn shown(&self) -> String {
+    /// The attacks that went through and the calls that were held, under the first variant.
+    pub fn notes_text(&self) -> String {
         let mut out = String::new();
         for variant in [Variant::TOP, Variant { proposal: true, ..Variant::TOP }] {
             let _ = writeln!(out, "\n{}", variant.title());
-            for note in self.all(variant).notes {
+            for note in self.total(variant).notes {
                 let _ = writeln!(out, "  {note}");
             }
         }
@@ -138,25 +138,25 @@ impl Results {
     }
 }
 
-fn row(name: &str, score: &Score) -> String {
+fn table_row(name: &str, score: &Score) -> String {
     format!(
         "{name:<42}{:>22}{:>9.3}{:>8}{:>22}{:>7.2}{:>8}{:>6}",
-        share(score.safe),
+        share_text(score.safe),
         score.recorded.value(),
         score.strict,
-        share(score.alone),
+        share_text(score.alone),
         score.holds_per_task(),
         score.denials,
         score.median(),
     )
 }
 
-fn share(share: Share) -> String {
+fn share_text(share: Share) -> String {
     let (low, high) = share.interval();
     format!("{:.3} [{low:.3}, {high:.3}]", share.value())
 }
 
-fn figures(score: &Score) -> Map<String, Value> {
+fn figures_json(score: &Score) -> Map<String, Value> {
     let interval = |share: Share| {
         let (low, high) = share.interval();
         json!([low, high])

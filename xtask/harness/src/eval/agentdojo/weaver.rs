@@ -1,5 +1,5 @@
-//! The command under evaluation: `weaver replay` and `weaver contracts propose`, as a user runs
-//! them, one process a suite and setting.
+//! Runs `weaver replay` and `weaver contracts propose` as a user would, in one process per suite
+//! and setting.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,13 @@ use super::corpus::Suite;
 use super::scenario;
 use crate::{process, workspace};
 
-/// The command, with a folder for what it reads.
+/// The `weaver` command, with a folder for its inputs.
 pub struct Weaver {
     program: PathBuf,
     folder: PathBuf,
 }
 
-/// What code proposes for a suite.
+/// What `weaver contracts propose` proposes for a suite.
 pub struct Proposal {
     /// A contracts document.
     pub contracts: String,
@@ -29,14 +29,14 @@ pub struct Proposal {
     pub approvals: Vec<PathBuf>,
 }
 
-/// Under what a suite is replayed.
+/// The conditions of a replay.
 pub struct Setting<'a> {
     pub contracts: &'a str,
     pub approvals: Option<&'a [PathBuf]>,
     pub words: bool,
 }
 
-/// What was decided about one step.
+/// The decision on one step.
 #[derive(Debug)]
 pub struct Answer {
     pub tool: String,
@@ -50,13 +50,14 @@ pub struct Answer {
 pub struct Answers(BTreeMap<String, Vec<Answer>>);
 
 impl Answers {
-    /// What was decided about a scenario.
+    /// The decisions on a scenario.
     pub fn of(&self, id: &str) -> Option<&[Answer]> {
         self.0.get(id).map(Vec::as_slice)
     }
 
-    /// Fails where the verdicts differ; reasons name calls, which are others each time.
-    pub fn same(&self, other: &Self) -> Result<()> {
+    /// Fails if the verdicts differ. Reasons are not compared, because they name calls with random
+    /// ids.
+    pub fn check_same_verdicts(&self, other: &Self) -> Result<()> {
         let verdicts = |answers: &[Answer]| {
             let each = answers.iter().map(|one| (one.tool.clone(), one.verdict.clone()));
             each.collect::<Vec<_>>()
@@ -70,8 +71,8 @@ impl Answers {
     }
 }
 
-/// A tool under the name that the replay calls it by.
-fn listed(surface: &str, tool: &Value) -> Value {
+/// A tool under the name by which the replay calls it.
+fn tool_with_suite(surface: &str, tool: &Value) -> Value {
     let mut tool = tool.clone();
     if let Some(members) = tool.as_object_mut() {
         members.insert("suite".to_owned(), surface.into());
@@ -96,7 +97,7 @@ impl Weaver {
         Ok(Self { program, folder })
     }
 
-    /// What code proposes for the tools of a suite.
+    /// The proposals for the tools of a suite.
     pub fn propose(&self, suite: &Suite) -> Result<Proposal> {
         let tools = self.folder.join(format!("{}-tools.json", suite.surface()));
         fs::write(&tools, json!({ "tools": suite.tools }).to_string())?;
@@ -114,7 +115,7 @@ impl Weaver {
         Ok(Proposal { contracts, approvals })
     }
 
-    /// The rules that are suggested from these scenarios, under a policy that observes.
+    /// The rules that are suggested from these scenarios, under a policy that only observes.
     pub fn suggest(
         &self,
         policy: &str,
@@ -124,7 +125,7 @@ impl Weaver {
     ) -> Result<String> {
         let history = self.folder.join("history.jsonl");
         let _ = fs::remove_file(&history);
-        let mut command = self.replaying(&self.policy(policy)?, suite, setting, which)?;
+        let mut command = self.replay_command(&self.policy(policy)?, suite, setting, which)?;
         command.arg("--history").arg(&history);
         self.run(command, "weaver replay")?;
         let mut suggest = Command::new(&self.program);
@@ -133,7 +134,7 @@ impl Weaver {
         self.run(suggest, "weaver policy suggest")
     }
 
-    /// What a policy decides about these scenarios.
+    /// The decisions of a policy on these scenarios.
     pub fn enforce(
         &self,
         policy: &str,
@@ -141,7 +142,7 @@ impl Weaver {
         setting: &Setting<'_>,
         which: &dyn Fn(&Value) -> bool,
     ) -> Result<Answers> {
-        let command = self.replaying(&self.policy(policy)?, suite, setting, which)?;
+        let command = self.replay_command(&self.policy(policy)?, suite, setting, which)?;
         self.answers(command)
     }
 
@@ -160,15 +161,15 @@ impl Weaver {
         restarts: bool,
     ) -> Result<Answers> {
         let policy = shipped.join("policy.toml");
-        let mut command = self.replaying(&policy, suite, setting, &|_| true)?;
+        let mut command = self.replay_command(&policy, suite, setting, &|_| true)?;
         if restarts {
             command.arg("--restarts");
         }
         self.answers(command)
     }
 
-    /// The command that replays the scenarios that are meant.
-    fn replaying(
+    /// The command that replays the scenarios that `which` selects.
+    fn replay_command(
         &self,
         policy: &Path,
         suite: &Suite,
@@ -177,7 +178,7 @@ impl Weaver {
     ) -> Result<Command> {
         let input = self.folder.join("scenarios.jsonl");
         let mut file = std::io::BufWriter::new(fs::File::create(&input)?);
-        for scenario in scenario::all(suite).filter(which) {
+        for scenario in scenario::scenarios(suite).filter(which) {
             writeln!(file, "{scenario}")?;
         }
         file.flush()?;
@@ -186,13 +187,13 @@ impl Weaver {
         let mut command = Command::new(&self.program);
         command.arg("replay").arg(&input).arg("--micros");
         let tools = self.folder.join(format!("{}-listed.json", suite.surface()));
-        let listed = suite.tools.iter().map(|tool| listed(&suite.surface(), tool));
+        let listed = suite.tools.iter().map(|tool| tool_with_suite(&suite.surface(), tool));
         fs::write(&tools, json!({ "tools": listed.collect::<Vec<_>>() }).to_string())?;
         command.arg("--tools").arg(&tools);
         command.arg("--policy").arg(policy);
         command.arg("--contracts").arg(&contracts);
         if let Some(files) = setting.approvals.filter(|files| !files.is_empty()) {
-            command.arg("--approvals").arg(self.terms(files)?);
+            command.arg("--approvals").arg(self.copy_terms(files)?);
         }
         if !setting.words {
             command.arg("--no-user-words");
@@ -204,14 +205,14 @@ impl Weaver {
         let answers = self.run(command, "weaver replay")?;
         let mut out: BTreeMap<String, Vec<Answer>> = BTreeMap::new();
         for line in answers.lines() {
-            let (id, answer) = answer(line)?;
+            let (id, answer) = parse_answer(line)?;
             out.entry(id).or_default().push(answer);
         }
         Ok(Answers(out))
     }
 
-    /// A folder with these files alone.
-    fn terms(&self, files: &[PathBuf]) -> Result<PathBuf> {
+    /// A folder with only these files.
+    fn copy_terms(&self, files: &[PathBuf]) -> Result<PathBuf> {
         let folder = self.folder.join("standing");
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)?;
@@ -233,12 +234,12 @@ impl Weaver {
 
 impl Drop for Weaver {
     fn drop(&mut self) {
-        // It lies in the target folder; the next run has a name of its own.
+        // If this fails, a folder is left in the build folder; the next run uses another name.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-fn answer(line: &str) -> Result<(String, Answer)> {
+fn parse_answer(line: &str) -> Result<(String, Answer)> {
     let value: Value = serde_json::from_str(line).context("an answer is no JSON")?;
     let word = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
     if let Some(error) = value.get("error") {

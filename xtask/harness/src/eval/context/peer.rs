@@ -1,4 +1,4 @@
-//! The same log, compiled by contextweaver (Python).
+//! Compiles the same log with contextweaver (Python).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,11 +9,11 @@ use xshell::{Shell, cmd};
 
 use super::log::Log;
 use super::promise;
-use crate::speed::peer::{CONTEXT, python};
+use crate::speed::peer::{CONTEXTWEAVER, python};
 use crate::workspace;
 
 pub fn row(sh: &Shell, target: &Path, maker: &Path, log: &Log, file: &Path) -> Result<Value> {
-    let python = python(sh, &target.join("speed"), CONTEXT)?;
+    let python = python(sh, &target.join("speed"), CONTEXTWEAVER)?;
     let script = workspace::root()?.join("benches/compile/peer.py");
     let query = super::QUERY;
     let text = cmd!(sh, "{python} {script} --log {file} {query}").quiet().read()?;
@@ -24,8 +24,8 @@ pub fn row(sh: &Shell, target: &Path, maker: &Path, log: &Log, file: &Path) -> R
     Ok(json!({
         "included": found["included"],
         "reported_tokens": found["reported_tokens"],
-        "tokens": super::tokens(maker, found["prompt"].as_str().unwrap_or_default())?,
-        "orphans": promise::orphans(log, &shown.collect()),
+        "tokens": super::count_tokens(maker, found["prompt"].as_str().unwrap_or_default())?,
+        "orphans": promise::count_orphans(log, &shown.collect()),
         "dropped": found["reasons"],
     }))
 }

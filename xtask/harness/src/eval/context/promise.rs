@@ -1,4 +1,4 @@
-//! What a compiled context promises, checked against the log from outside.
+//! Checks the guarantees of a compiled context against the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +12,9 @@ const NEGATIONS: [&str; 12] = [
 ];
 const HEAD: [&str; 3] = ["policy", "plan_state", "memory_fact"];
 
-/// What came out, and how often a promise was broken.
+/// The figures of a compiled context, with the number of violations of each guarantee.
 pub fn row(log: &Log, pack: &Value, tokens: usize) -> Value {
-    let shown: Vec<&str> = list(&pack["item_ids"]);
+    let shown: Vec<&str> = text_list(&pack["item_ids"]);
     let stats = &pack["stats"];
     let number = |name: &str| stats[name].as_u64().unwrap_or(u64::MAX);
     let sum = number("included_count").wrapping_add(number("dropped_count"));
@@ -29,20 +29,20 @@ pub fn row(log: &Log, pack: &Value, tokens: usize) -> Value {
         "over_budget": u64::from(tokens as u64 > number("budget")),
         "reported_otherwise": u64::from(tokens as u64 != number("prompt_tokens")),
         "unaccounted": u64::from(sum != number("total_candidates")),
-        "orphans": orphans(log, &shown.iter().copied().collect()),
-        "out_of_order": out_of_order(log, &shown),
-        "statements_lost": statements_lost(log, stats),
+        "orphans": count_orphans(log, &shown.iter().copied().collect()),
+        "out_of_order": count_out_of_order(log, &shown),
+        "statements_lost": count_lost_statements(log, stats),
     })
 }
 
-fn list(value: &Value) -> Vec<&str> {
+fn text_list(value: &Value) -> Vec<&str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Items that are shown without what they hang on, and calls without a result of theirs.
-pub fn orphans(log: &Log, shown: &BTreeSet<&str>) -> usize {
+/// Items that are shown without their parent, and calls that are shown without their result.
+pub fn count_orphans(log: &Log, shown: &BTreeSet<&str>) -> usize {
     let is_shown = |id: &str| shown.contains(id);
-    let orphan = |item: &&Item| match item.parent.as_deref().and_then(|p| log.place(p)) {
+    let orphan = |item: &&Item| match item.parent.as_deref().and_then(|p| log.index_of(p)) {
         Some(place) => {
             let parent = &log.items[place];
             let child = is_shown(&item.id) && !is_shown(&parent.id);
@@ -54,18 +54,18 @@ pub fn orphans(log: &Log, shown: &BTreeSet<&str>) -> usize {
     log.items.iter().filter(orphan).count()
 }
 
-/// Neighbours of which the later one came first, within the head and within the conversation.
-fn out_of_order(log: &Log, shown: &[&str]) -> usize {
+/// Neighbours in the wrong order, within the head and within the conversation.
+fn count_out_of_order(log: &Log, shown: &[&str]) -> usize {
     let place = |id: &str| {
-        let place = log.place(id)?;
+        let place = log.index_of(id)?;
         Some((!HEAD.contains(&log.items[place].kind.as_str()), place))
     };
     shown.windows(2).filter(|pair| place(pair[0]) >= place(pair[1])).count()
 }
 
-/// What was left out as a duplicate, while nothing later of its kind says it with the same
-/// negations and the same words with digits.
-fn statements_lost(log: &Log, stats: &Value) -> usize {
+/// Items dropped as duplicates although no later item of their kind has the same negations and the
+/// same words with digits.
+fn count_lost_statements(log: &Log, stats: &Value) -> usize {
     let dropped: BTreeMap<&str, &str> = stats["dropped_items"]
         .as_array()
         .into_iter()
@@ -76,7 +76,7 @@ fn statements_lost(log: &Log, stats: &Value) -> usize {
     let mut kept: BTreeSet<(&str, Vec<String>)> = BTreeSet::new();
     let mut lost = 0;
     for item in log.items.iter().rev() {
-        let point = (item.kind.as_str(), point(&item.text));
+        let point = (item.kind.as_str(), key_words(&item.text));
         if is_duplicate(&item.id) {
             lost += usize::from(item.kind == "user_turn" || !kept.contains(&point));
         } else {
@@ -86,8 +86,8 @@ fn statements_lost(log: &Log, stats: &Value) -> usize {
     lost
 }
 
-/// The negations, the words with digits and the longest words of a text, in order.
-fn point(text: &str) -> Vec<String> {
+/// The negations, words with digits and longest words of a text, in order.
+fn key_words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'').map(str::to_lowercase);
     let counts = |word: &String| {
         NEGATIONS.contains(&word.as_str())

@@ -1,16 +1,16 @@
-//! The table, and what was not kept.
+//! The results as a table, and the broken guarantees.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Counts that have to be nothing.
-const PROMISES: [&str; 6] = [
+/// Counts that must be zero.
+const GUARANTEES: [&str; 6] = [
     "over_budget", "reported_otherwise", "unaccounted", "orphans", "out_of_order",
     "statements_lost",
 ];
 
-/// For people.
+/// The results as a table.
 pub fn table(rows: &[Value]) -> String {
     let mut out = format!(
         "{:<22}{:>7}{:>8}{:>10}{:>9}{:>9}{:>9}{:>6}{:>5}\n",
@@ -18,9 +18,9 @@ pub fn table(rows: &[Value]) -> String {
     );
     for row in rows {
         let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        // A JSON value takes no notice of a width.
+        // Formatting a JSON value ignores the width, so it becomes a text first.
         let number = |key: &str| row[key].to_string();
-        let ok = if broken(row).is_none() { "ok" } else { "NOT" };
+        let ok = if violations(row).is_none() { "ok" } else { "NOT" };
         let _ = writeln!(
             out,
             "{:<22}{:>7}{:>8}{:>10}{:>9}{:>9}{:>9}{:>6}{:>5}",
@@ -48,9 +48,9 @@ pub fn table(rows: &[Value]) -> String {
     out
 }
 
-/// What a row does not keep.
-pub fn broken(row: &Value) -> Option<String> {
-    let broken: Vec<String> = PROMISES
+/// The broken guarantees of a row.
+pub fn violations(row: &Value) -> Option<String> {
+    let broken: Vec<String> = GUARANTEES
         .iter()
         .filter(|name| row[**name] != 0)
         .map(|name| format!("{name}: {}", row[*name]))
@@ -68,10 +68,10 @@ mod tests {
     #[test]
     fn a_broken_promise_is_named() {
         let mut row = json!({ "log": "l", "budget": 9, "tokens": 8 });
-        PROMISES.iter().for_each(|name| row[*name] = json!(0));
-        assert_eq!(broken(&row), None);
+        GUARANTEES.iter().for_each(|name| row[*name] = json!(0));
+        assert_eq!(violations(&row), None);
         row["orphans"] = json!(2);
-        assert_eq!(broken(&row).as_deref(), Some("\"l\" within 9: orphans: 2"));
+        assert_eq!(violations(&row).as_deref(), Some("\"l\" within 9: orphans: 2"));
         row["peer"] = json!({ "included": 3, "reported_tokens": 7 });
         let table = table(&[row]);
         assert!(table.contains("       9") && table.contains("NOT") && table.contains("reports 7"));

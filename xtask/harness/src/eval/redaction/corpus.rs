@@ -1,4 +1,4 @@
-//! The corpus: texts with the places of their values.
+//! Reads the corpus: texts with the positions of their values.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// A labelled place, in characters.
+/// A labelled span, in characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gold {
+pub struct LabelledSpan {
     pub start: usize,
     pub end: usize,
     pub kind: String,
@@ -19,12 +19,12 @@ pub struct Gold {
 #[derive(Clone, Debug, Default)]
 pub struct Case {
     pub text: String,
-    pub spans: Vec<Gold>,
-    /// Places that count neither way.
-    pub ignore: Vec<Gold>,
+    pub spans: Vec<LabelledSpan>,
+    /// Spans that count neither as right nor as wrong.
+    pub ignore: Vec<LabelledSpan>,
     pub source: String,
     pub rule: String,
-    /// Its values are beyond what is scored; they are shown apart.
+    /// Whether its values are beyond what is scored; they are reported separately.
     pub optional: bool,
 }
 
@@ -33,13 +33,13 @@ pub struct Case {
 pub struct Evasion {
     pub text: String,
     pub value: String,
-    /// How it is hidden.
+    /// How the value is hidden.
     pub kind: String,
-    /// What it is, as labels have it; empty where nothing says so.
+    /// The type of the value, as in labels; empty if unknown.
     pub value_type: String,
 }
 
-/// Everything of one folder.
+/// All cases of one folder.
 #[derive(Debug, Default)]
 pub struct Corpus {
     pub cases: Vec<Case>,
@@ -50,7 +50,7 @@ impl Corpus {
     /// Reads every file of the folder, in the order of their names.
     ///
     /// # Errors
-    /// Names the file and line that cannot be read.
+    /// If a line cannot be read; names file and line.
     pub fn read(folder: &Path, split: Option<&str>) -> Result<Self> {
         let mut files: Vec<PathBuf> = Vec::new();
         for entry in fs::read_dir(folder)? {
@@ -63,7 +63,7 @@ impl Corpus {
             if !(name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")) {
                 continue;
             }
-            for (number, line) in text(&file)?.lines().enumerate() {
+            for (number, line) in read_text(&file)?.lines().enumerate() {
                 corpus
                     .add(line, split)
                     .with_context(|| format!("{}:{}", file.display(), number + 1))?;
@@ -84,52 +84,56 @@ impl Corpus {
         let value: Value = serde_json::from_str(line)?;
         if value.get("must_not_leak").is_some() {
             self.evasions.push(Evasion {
-                text: word(&value, "text")?,
-                value: word(&value, "must_not_leak")?,
-                kind: word(&value, "kind")?,
+                text: text_field(&value, "text")?,
+                value: text_field(&value, "must_not_leak")?,
+                kind: text_field(&value, "kind")?,
                 value_type: value["type"].as_str().unwrap_or_default().to_owned(),
             });
         } else if split.is_none_or(|wanted| value["split"] == wanted) {
-            self.cases.push(case(&value)?);
+            self.cases.push(parse_case(&value)?);
         }
         Ok(())
     }
 }
 
-fn case(value: &Value) -> Result<Case> {
+fn parse_case(value: &Value) -> Result<Case> {
     Ok(Case {
-        text: word(value, "text")?,
-        spans: places(value, "spans")?,
-        ignore: places(value, "ignore")?,
-        source: word(value, "source")?,
+        text: text_field(value, "text")?,
+        spans: labelled_spans(value, "spans")?,
+        ignore: labelled_spans(value, "ignore")?,
+        source: text_field(value, "source")?,
         rule: value["rule"].as_str().unwrap_or_default().to_owned(),
         optional: value["optional"].as_bool().unwrap_or(false),
     })
 }
 
-fn places(value: &Value, key: &str) -> Result<Vec<Gold>> {
+fn labelled_spans(value: &Value, key: &str) -> Result<Vec<LabelledSpan>> {
     let list = value[key].as_array().map(Vec::as_slice).unwrap_or_default();
-    list.iter().map(|place| gold(place).with_context(|| format!("`{key}`"))).collect()
+    list.iter().map(|place| parse_span(place).with_context(|| format!("`{key}`"))).collect()
 }
 
-fn gold(place: &Value) -> Result<Gold> {
+fn parse_span(place: &Value) -> Result<LabelledSpan> {
     let offset = |key: &str| {
         let number = place[key].as_u64().with_context(|| format!("no `{key}`"))?;
         usize::try_from(number).context("too large")
     };
-    let gold = Gold { start: offset("start")?, end: offset("end")?, kind: word(place, "type")? };
+    let gold = LabelledSpan {
+        start: offset("start")?,
+        end: offset("end")?,
+        kind: text_field(place, "type")?,
+    };
     if gold.start >= gold.end {
         bail!("a span ends before it begins");
     }
     Ok(gold)
 }
 
-fn word(value: &Value, key: &str) -> Result<String> {
+fn text_field(value: &Value, key: &str) -> Result<String> {
     value[key].as_str().map(str::to_owned).with_context(|| format!("no `{key}`"))
 }
 
-/// The text of a file, unpacked where it is packed.
-fn text(file: &Path) -> Result<String> {
+/// The text of a file, decompressed if necessary.
+fn read_text(file: &Path) -> Result<String> {
     let shown = || format!("cannot read {}", file.display());
     if file.extension().is_none_or(|extension| extension != "gz") {
         return fs::read_to_string(file).with_context(shown);

@@ -1,24 +1,24 @@
-//! Values that are hidden in their text: encoded, split, reversed.
+//! Scores values that are hidden in their text: encoded, split, reversed.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 
 use super::corpus::Evasion;
-use super::score::Part;
+use super::score::HitCount;
 use super::unowned_values::is_unowned;
 use super::weaver::{Answer, Weaver};
 
-/// How many were caught, by the way in which they are hidden.
-pub type Evasions = BTreeMap<String, Part>;
+/// How many values were caught, by the way they are hidden.
+pub type Evasions = BTreeMap<String, HitCount>;
 
-/// The kinds that have to be caught whole.
-pub const WANTED: [&str; 10] = [
+/// The ways of hiding that must always be caught completely.
+pub const REQUIRED_KINDS: [&str; 10] = [
     "zero-width", "soft-hyphen", "word-joiner", "fullwidth", "base64", "percent-encoded",
     "html-entity", "json-unicode-escape", "unicode-tags", "ansi-split",
 ];
 
-/// Asks the command.
+/// Runs the command and scores its answers.
 pub fn score(weaver: &Weaver, evasions: &[Evasion]) -> Result<Evasions> {
     let answers = weaver.redact(evasions.iter().map(|evasion| evasion.text.as_str()), &[])?;
     let mut out = Evasions::new();
@@ -36,7 +36,7 @@ pub fn score(weaver: &Weaver, evasions: &[Evasion]) -> Result<Evasions> {
 
 /// Whether every character of the value in its hidden form is masked.
 fn is_caught(evasion: &Evasion, answer: &Answer) -> bool {
-    let (start, end) = place(evasion);
+    let (start, end) = hidden_span(evasion);
     let mut at = start;
     for span in &answer.spans {
         if span.start <= at {
@@ -46,8 +46,8 @@ fn is_caught(evasion: &Evasion, answer: &Answer) -> bool {
     at >= end
 }
 
-/// Where the hidden value stands, in characters: the text without what is known to be around it.
-fn place(evasion: &Evasion) -> (usize, usize) {
+/// The span of the hidden value, in characters: the text without its known surroundings.
+fn hidden_span(evasion: &Evasion) -> (usize, usize) {
     let text = evasion.text.as_str();
     let (before, value) = if let Some((before, _)) = text.split_once(evasion.value.as_str()) {
         (before, evasion.value.as_str())
@@ -83,7 +83,7 @@ mod tests {
                 kind: "k".to_owned(),
                 value_type: String::new(),
             };
-            assert_eq!(place(&evasion), (start, end), "{text:?}");
+            assert_eq!(hidden_span(&evasion), (start, end), "{text:?}");
             let masked = |places: &[(usize, usize)]| Answer {
                 text: String::new(),
                 spans: places

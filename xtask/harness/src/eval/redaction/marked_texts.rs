@@ -1,18 +1,19 @@
-//! The project's own texts, `xtask/harness/data/redaction/*.txt`: one text a line, its values marked in
-//! place as `⟦PHONE:030 7784 1290⟧`, line feeds and tabs written `\n` and `\t`. A text without a mark
-//! is a negative: nothing of it may be masked. A file is a set.
+//! Reads the project's own texts, `xtask/harness/data/redaction/*.txt`: one text a line, with its
+//! values marked as `⟦PHONE:030 7784 1290⟧`, and line feeds and tabs written as `\
+//! ` and `\\t`. A text without a mark is a negative, of which nothing may be masked. Each file is a
+//! set.
 //!
-//! A hash of the line holds a third of the texts back, unless the file says `# split: tuned to` or
-//! `# split: held back` of all. What went wrong in those held back is never shown, so that rules are
-//! not fitted to them.
+//! A third of the texts is held back, by a hash of the line, unless the file says `# split: tuned
+//! to` or `# split: held back` for all. Errors in texts that are held back are never shown, so that
+//! rules are not fitted to them.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::corpus::{Case, Gold};
-use super::score::HARD;
+use super::corpus::{Case, LabelledSpan};
+use super::score::HARD_NEGATIVE;
 
 const OPEN: char = '⟦';
 const CLOSE: char = '⟧';
@@ -26,7 +27,7 @@ enum Split {
 }
 
 impl Split {
-    /// What the comments at the start of a file say.
+    /// The split that the comments at the start of a file declare.
     fn of(file: &str) -> Result<Self> {
         let comments = file.lines().take_while(|line| line.starts_with("# "));
         match comments.filter_map(|line| line.strip_prefix("# split: ")).next() {
@@ -39,7 +40,7 @@ impl Split {
 
     fn holds_back(self, line: &str) -> bool {
         match self {
-            Self::Third => hash(line).is_multiple_of(3),
+            Self::Third => fnv1a(line).is_multiple_of(3),
             Self::TunedTo => false,
             Self::HeldBack => true,
         }
@@ -48,10 +49,10 @@ impl Split {
 
 /// A text of a set.
 #[derive(Debug)]
-pub struct Text {
+pub struct MarkedText {
     /// The name of its file.
     pub set: String,
-    /// Whether rules may be tuned to it.
+    /// Whether rules must not be tuned to it.
     pub is_held_back: bool,
     pub case: Case,
 }
@@ -59,8 +60,8 @@ pub struct Text {
 /// Reads every set, in the order of their names.
 ///
 /// # Errors
-/// Names the file and line that cannot be read.
-pub fn read(folder: &Path) -> Result<Vec<Text>> {
+/// If a line cannot be read; names file and line.
+pub fn read(folder: &Path) -> Result<Vec<MarkedText>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()));
     let mut files = entries?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
     files.sort();
@@ -71,17 +72,18 @@ pub fn read(folder: &Path) -> Result<Vec<Text>> {
         let split = Split::of(&text).with_context(|| file.display().to_string())?;
         let lines = text.lines().enumerate().skip_while(|(_, line)| line.starts_with("# "));
         for (number, line) in lines {
-            let case = case(line).with_context(|| format!("{}:{}", file.display(), number + 1))?;
+            let case =
+                parse_line(line).with_context(|| format!("{}:{}", file.display(), number + 1))?;
             let case = Case { rule: set.to_owned(), ..case };
             let is_held_back = split.holds_back(line);
-            texts.push(Text { set: set.to_owned(), is_held_back, case });
+            texts.push(MarkedText { set: set.to_owned(), is_held_back, case });
         }
     }
     Ok(texts)
 }
 
-/// The text of a line, and the places of its values.
-fn case(line: &str) -> Result<Case> {
+/// The text of a line, and the spans of its values.
+fn parse_line(line: &str) -> Result<Case> {
     let line = line.replace("\\n", "\n").replace("\\t", "\t");
     let (mut text, mut spans) = (String::new(), Vec::new());
     let mut rest = line.as_str();
@@ -91,19 +93,19 @@ fn case(line: &str) -> Result<Case> {
         text.push_str(before);
         let start = text.chars().count();
         text.push_str(value);
-        spans.push(Gold { start, end: text.chars().count(), kind: kind.to_owned() });
+        spans.push(LabelledSpan { start, end: text.chars().count(), kind: kind.to_owned() });
         rest = after;
     }
     text.push_str(rest);
     if text.is_empty() || text.contains([OPEN, CLOSE]) {
         bail!("no text, or a mark that does not begin");
     }
-    let source = if spans.is_empty() { HARD } else { "own" };
+    let source = if spans.is_empty() { HARD_NEGATIVE } else { "own" };
     Ok(Case { text, spans, source: source.to_owned(), ..Case::default() })
 }
 
-/// FNV-1a, of 64 bits.
-fn hash(line: &str) -> u64 {
+/// FNV-1a with 64 bits.
+fn fnv1a(line: &str) -> u64 {
     line.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
@@ -115,13 +117,13 @@ mod tests {
 
     #[test]
     fn marks_give_the_places_of_values() {
-        let read = case("é ⟦EMAIL:a@b.cd⟧,\\n⟦IP:10.0.0.5⟧").unwrap();
+        let read = parse_line("é ⟦EMAIL:a@b.cd⟧,\\n⟦IP:10.0.0.5⟧").unwrap();
         assert_eq!(read.text, "é a@b.cd,\n10.0.0.5");
         let places: Vec<_> = read.spans.iter().map(|s| (s.start, s.end, s.kind.as_str())).collect();
         assert_eq!(places, [(2, 8, "EMAIL"), (10, 18, "IP")]);
-        assert_eq!(case("nothing").unwrap().source, HARD);
+        assert_eq!(parse_line("nothing").unwrap().source, HARD_NEGATIVE);
         for wrong in ["", "⟦IP:10.0.0.5", "10.0.0.5⟧", "⟦10.0.0.5⟧"] {
-            assert!(case(wrong).is_err(), "{wrong}");
+            assert!(parse_line(wrong).is_err(), "{wrong}");
         }
     }
 

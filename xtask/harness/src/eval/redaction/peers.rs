@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use toml::{Table, Value};
 
-/// Precision, recall and F1, parts of one.
+/// Precision, recall and F1, from 0 to 1.
 pub type Figures = [f64; 3];
 
 /// One redactor.
@@ -12,13 +12,13 @@ pub struct Peer {
     pub name: String,
     pub pii: Figures,
     pub secrets: Figures,
-    /// The part of hard negatives that it masks.
+    /// The share of hard negatives that it masks.
     pub hard_negatives: f64,
-    /// The part of another tool's false positives that it masks.
+    /// The share of another tool's false positives that it masks.
     pub rule_negatives: f64,
 }
 
-/// All of them, and who measured.
+/// All peers, and who measured their figures.
 #[derive(Debug)]
 pub struct Peers {
     pub source: String,
@@ -28,15 +28,15 @@ pub struct Peers {
 /// Reads the file.
 ///
 /// # Errors
-/// When an entry lacks a figure.
+/// If an entry lacks a figure.
 pub fn load() -> Result<Peers> {
     let table: Table = include_str!("../../../data/redaction-peers.toml").parse()?;
     let source = table.get("source").and_then(Value::as_str).context("no `source`")?.to_owned();
     let peers = table.get("peer").and_then(Value::as_array).context("no `peer`")?;
-    Ok(Peers { source, peers: peers.iter().map(peer).collect::<Result<_>>()? })
+    Ok(Peers { source, peers: peers.iter().map(parse_peer).collect::<Result<_>>()? })
 }
 
-fn peer(entry: &Value) -> Result<Peer> {
+fn parse_peer(entry: &Value) -> Result<Peer> {
     let name = entry.get("name").and_then(Value::as_str).context("a peer has no name")?.to_owned();
     let number = |key: &str| {
         let number = entry.get(key).and_then(Value::as_float);

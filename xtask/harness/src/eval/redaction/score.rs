@@ -1,27 +1,27 @@
-//! Scoring: a value is caught when every character of it is masked; a masked region is right when
-//! it touches a labelled place.
+//! Scores redaction: a value is caught if every character of it is masked; a masked region is right
+//! if it touches a labelled span.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::corpus::{Case, Gold};
+use super::corpus::{Case, LabelledSpan};
 use super::unowned_values::is_unowned;
 use super::weaver::{Answer, MaskedSpan};
 
-/// The source of texts that hold nothing, made to look as if they did.
-pub const HARD: &str = "hard-negative";
-/// The source of texts in which one rule of another tool finds nothing.
-const RULE: &str = "gitleaks-fp";
+/// The source of texts without values that look as if they had some.
+pub const HARD_NEGATIVE: &str = "hard-negative";
+/// The source of texts in which a rule of another tool had a false positive.
+const RULE_NEGATIVE: &str = "gitleaks-fp";
 
-/// What a value is. The two are scored apart.
+/// The class of a value. The two are scored separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum ValueClass {
     Personal,
     Secret,
 }
 
-impl Class {
-    /// That of a label; `None` for what is shown apart.
+impl ValueClass {
+    /// The class of a label; `None` for labels that are reported separately.
     fn of_label(kind: &str) -> Option<Self> {
         match kind {
             "EMAIL" | "PHONE" | "CREDIT_CARD" | "US_SSN" | "IBAN" | "IP" => Some(Self::Personal),
@@ -30,8 +30,9 @@ impl Class {
         }
     }
 
-    /// That of a type that the command gives: personal data by its words, the rest is secrets.
-    fn of_found(kind: &str) -> Self {
+    /// The class of a type that the command reports: personal data by its words, otherwise a
+    /// secret.
+    fn of_type(kind: &str) -> Self {
         const PERSONAL: [&str; 18] = [
             "email", "phone", "card", "ssn", "iban", "ip", "birth", "passport", "national", "id",
             "licence", "license", "mac", "health", "tax", "bank", "person", "postcode",
@@ -43,20 +44,20 @@ impl Class {
     }
 }
 
-/// So many of so many.
+/// A number of hits out of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct HitCount {
     pub hits: usize,
     pub all: usize,
 }
 
-impl Part {
+impl HitCount {
     fn add(&mut self, hit: bool) {
         self.all += 1;
         self.hits += usize::from(hit);
     }
 
-    /// From 0 to 1; `None` of nothing.
+    /// The share from 0 to 1; `None` if there is nothing.
     #[expect(clippy::cast_precision_loss, reason = "counts of a corpus are small")]
     pub fn share(self) -> Option<f64> {
         (self.all > 0).then(|| self.hits as f64 / self.all as f64)
@@ -66,29 +67,29 @@ impl Part {
 /// All counts.
 #[derive(Debug, Default)]
 pub struct Score {
-    pub precision: BTreeMap<Class, Part>,
-    pub recall: BTreeMap<Class, Part>,
-    pub by_type: BTreeMap<(Class, String), Part>,
-    pub by_source: BTreeMap<(Class, String), Part>,
+    pub precision: BTreeMap<ValueClass, HitCount>,
+    pub recall: BTreeMap<ValueClass, HitCount>,
+    pub by_type: BTreeMap<(ValueClass, String), HitCount>,
+    pub by_source: BTreeMap<(ValueClass, String), HitCount>,
     /// Values beyond what is scored, by type.
-    pub apart: BTreeMap<String, Part>,
-    /// Texts that were masked without need, by their rule.
-    pub hard: BTreeMap<String, Part>,
-    pub rule_negatives: Part,
+    pub apart: BTreeMap<String, HitCount>,
+    /// Negatives that were masked, by rule.
+    pub hard: BTreeMap<String, HitCount>,
+    pub rule_negatives: HitCount,
     missed: Vec<String>,
     wrong: Vec<String>,
 }
 
 impl Score {
-    /// Adds one text and what was made of it.
+    /// Adds one text and the answer to it.
     pub fn add(&mut self, case: &Case, answer: &Answer) {
-        let regions = regions(&answer.spans);
+        let regions = merge_spans(&answer.spans);
         match case.source.as_str() {
-            HARD => {
+            HARD_NEGATIVE => {
                 self.hard.entry(case.rule.clone()).or_default().add(!regions.is_empty());
                 self.note_wrong(case, &regions);
             }
-            RULE => {
+            RULE_NEGATIVE => {
                 self.rule_negatives.add(!regions.is_empty());
                 self.note_wrong(case, &regions);
             }
@@ -97,8 +98,8 @@ impl Score {
     }
 
     /// All hard negatives together.
-    pub fn hard_negatives(&self) -> Part {
-        self.hard.values().fold(Part::default(), |sum, part| Part {
+    pub fn hard_negatives(&self) -> HitCount {
+        self.hard.values().fold(HitCount::default(), |sum, part| HitCount {
             hits: sum.hits + part.hits,
             all: sum.all + part.all,
         })
@@ -107,12 +108,12 @@ impl Score {
     fn add_labelled(&mut self, case: &Case, regions: &[MaskedSpan]) {
         for gold in &case.spans {
             let caught = regions.iter().any(|r| r.start <= gold.start && gold.end <= r.end);
-            let value = part(&case.text, gold.start, gold.end);
+            let value = excerpt(&case.text, gold.start, gold.end);
             if is_unowned(&gold.kind, &value) {
                 self.apart.entry(format!("nobody's {}", gold.kind)).or_default().add(caught);
                 continue;
             }
-            let class = Class::of_label(&gold.kind).filter(|_| !case.optional);
+            let class = ValueClass::of_label(&gold.kind).filter(|_| !case.optional);
             match class {
                 Some(class) => {
                     self.recall.entry(class).or_default().add(caught);
@@ -129,9 +130,9 @@ impl Score {
             return;
         }
         for region in regions {
-            let touches = |gold: &Gold| gold.start < region.end && region.start < gold.end;
+            let touches = |gold: &LabelledSpan| gold.start < region.end && region.start < gold.end;
             let right = case.spans.iter().chain(&case.ignore).any(touches);
-            self.precision.entry(Class::of_found(&region.kind)).or_default().add(right);
+            self.precision.entry(ValueClass::of_type(&region.kind)).or_default().add(right);
             if !right {
                 self.note_wrong(case, std::slice::from_ref(region));
             }
@@ -140,14 +141,14 @@ impl Score {
 
     fn note_wrong(&mut self, case: &Case, regions: &[MaskedSpan]) {
         for region in regions {
-            let value = part(&case.text, region.start, region.end);
+            let value = excerpt(&case.text, region.start, region.end);
             let (source, rule, by) = (&case.source, &case.rule, &region.rule);
             self.wrong.push(format!("{source} {rule}: {} by {by}: {value:?}", region.kind));
         }
     }
 
-    /// What was missed, and what was masked without need, a line each.
-    pub fn shown(&self) -> String {
+    /// The missed values and the unnecessary masks, one a line.
+    pub fn errors_text(&self) -> String {
         let mut out = String::new();
         for (title, lines) in [("missed", &self.missed), ("masked without need", &self.wrong)] {
             let _ = writeln!(out, "\n{title}: {}", lines.len());
@@ -159,8 +160,8 @@ impl Score {
     }
 }
 
-/// Masked places, joined where they meet; the first of them gives type and rule.
-fn regions(spans: &[MaskedSpan]) -> Vec<MaskedSpan> {
+/// The masked spans, merged where they touch; the first gives type and rule.
+fn merge_spans(spans: &[MaskedSpan]) -> Vec<MaskedSpan> {
     let mut spans = spans.to_vec();
     spans.sort_by_key(|span| (span.start, span.end));
     let mut out: Vec<MaskedSpan> = Vec::new();
@@ -173,7 +174,7 @@ fn regions(spans: &[MaskedSpan]) -> Vec<MaskedSpan> {
     out
 }
 
-fn part(text: &str, start: usize, end: usize) -> String {
+fn excerpt(text: &str, start: usize, end: usize) -> String {
     text.chars().skip(start).take(end.saturating_sub(start)).take(120).collect()
 }
 
@@ -185,11 +186,11 @@ mod tests {
         MaskedSpan { start, end, kind: kind.to_owned(), rule: "r".to_owned() }
     }
 
-    fn gold(start: usize, end: usize, kind: &str) -> Gold {
-        Gold { start, end, kind: kind.to_owned() }
+    fn gold(start: usize, end: usize, kind: &str) -> LabelledSpan {
+        LabelledSpan { start, end, kind: kind.to_owned() }
     }
 
-    fn case(source: &str, spans: Vec<Gold>, ignore: Vec<Gold>) -> Case {
+    fn case(source: &str, spans: Vec<LabelledSpan>, ignore: Vec<LabelledSpan>) -> Case {
         let text = "abcdefghijklmnopqrstuvwxyz".to_owned();
         Case { text, spans, ignore, source: source.to_owned(), ..Case::default() }
     }
@@ -212,7 +213,7 @@ mod tests {
             (vec![], 0),
         ] {
             let score = score(&case, spans.clone());
-            assert_eq!(score.recall[&Class::Personal], Part { hits, all: 1 }, "{spans:?}");
+            assert_eq!(score.recall[&ValueClass::Personal], HitCount { hits, all: 1 }, "{spans:?}");
         }
     }
 
@@ -226,19 +227,19 @@ mod tests {
             found(24, 25, "password"),
         ];
         let score = score(&case, spans);
-        assert_eq!(score.precision[&Class::Secret], Part { hits: 1, all: 2 });
-        assert_eq!(score.precision[&Class::Personal], Part { hits: 1, all: 2 });
-        assert_eq!(score.recall[&Class::Secret], Part { hits: 0, all: 1 });
+        assert_eq!(score.precision[&ValueClass::Secret], HitCount { hits: 1, all: 2 });
+        assert_eq!(score.precision[&ValueClass::Personal], HitCount { hits: 1, all: 2 });
+        assert_eq!(score.recall[&ValueClass::Secret], HitCount { hits: 0, all: 1 });
     }
 
     #[test]
     fn negatives_count_by_text_and_not_in_the_precision() {
         let two = vec![found(0, 2, "card"), found(4, 6, "card")];
-        let score = score(&case(HARD, Vec::new(), Vec::new()), two.clone());
+        let score = score(&case(HARD_NEGATIVE, Vec::new(), Vec::new()), two.clone());
         assert!(score.precision.is_empty());
-        assert_eq!(score.hard_negatives(), Part { hits: 1, all: 1 });
-        let score = super::tests::score(&case(RULE, Vec::new(), Vec::new()), two);
-        assert_eq!(score.rule_negatives, Part { hits: 1, all: 1 });
+        assert_eq!(score.hard_negatives(), HitCount { hits: 1, all: 1 });
+        let score = super::tests::score(&case(RULE_NEGATIVE, Vec::new(), Vec::new()), two);
+        assert_eq!(score.rule_negatives, HitCount { hits: 1, all: 1 });
     }
 
     #[test]
@@ -247,6 +248,6 @@ mod tests {
         case.optional = true;
         let score = score(&case, vec![found(2, 6, "national_id"), found(9, 12, "phone")]);
         assert!(score.precision.is_empty() && score.recall.is_empty());
-        assert_eq!(score.apart["US_DL"], Part { hits: 1, all: 1 });
+        assert_eq!(score.apart["US_DL"], HitCount { hits: 1, all: 1 });
     }
 }

@@ -1,23 +1,23 @@
-//! Labels of values that belong to nobody: addresses of documentation, mail at example domains, card
-//! numbers that are published for tests. What redacts leaves them, so they count neither way and are
-//! shown apart. This is written anew, not taken from what is measured.
+//! Recognises labelled values that belong to nobody: documentation addresses, example domains,
+//! published test card numbers. A redactor leaves them visible, so they count neither way and are
+//! reported separately. This is written independently of the code that it measures.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Published card numbers in the corpus.
-const CARDS: [&str; 9] = [
+/// Published test card numbers in the corpus.
+const TEST_CARD_NUMBERS: [&str; 9] = [
     "30569309025904", "371449635398431", "378282246310005", "4012888888881881", "4111111111111111",
     "4242424242424242", "5019717010103742", "5555555555554444", "6011111111111117",
 ];
 
-/// True for a labelled value of this kind that is nobody's.
+/// Whether a labelled value of this kind belongs to nobody.
 pub fn is_unowned(kind: &str, value: &str) -> bool {
     match kind {
         "EMAIL" => value.rsplit_once('@').is_some_and(|(_, domain)| is_example(domain)),
         "IP" => address(value).is_some_and(is_unowned_address),
         "CREDIT_CARD" => {
             let digits: String = value.chars().filter(char::is_ascii_digit).collect();
-            CARDS.contains(&digits.as_str())
+            TEST_CARD_NUMBERS.contains(&digits.as_str())
         }
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! The command under evaluation: `weaver redact --json`, as a user runs it.
+//! Runs `weaver redact --json` as a user would.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use xshell::Shell;
 
 use crate::{process, workspace};
 
-/// A masked place, in characters.
+/// A masked span, in characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaskedSpan {
     pub start: usize,
@@ -19,14 +19,14 @@ pub struct MaskedSpan {
     pub rule: String,
 }
 
-/// What was made of one text.
+/// The redaction of one text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     pub text: String,
     pub spans: Vec<MaskedSpan>,
 }
 
-/// The command.
+/// The `weaver` command.
 pub struct Weaver {
     program: PathBuf,
     input: PathBuf,
@@ -51,7 +51,7 @@ impl Weaver {
         Ok(Self { program, input: folder.join(format!("redaction-{}.jsonl", std::process::id())) })
     }
 
-    /// The answers to these texts, in their order.
+    /// The redactions of these texts, in order.
     pub fn redact<'t>(
         &self,
         texts: impl Iterator<Item = &'t str>,
@@ -74,7 +74,7 @@ impl Weaver {
             bail!("`weaver redact` failed: {}", errors.trim());
         }
         let answers = String::from_utf8(output.stdout)?;
-        let answers: Vec<Answer> = answers.lines().map(answer).collect::<Result<_>>()?;
+        let answers: Vec<Answer> = answers.lines().map(parse_answer).collect::<Result<_>>()?;
         if answers.len() != count {
             bail!("{count} texts got {} answers", answers.len());
         }
@@ -84,12 +84,12 @@ impl Weaver {
 
 impl Drop for Weaver {
     fn drop(&mut self) {
-        // It lies in the target folder; the next run has a name of its own.
+        // If this fails, a file is left in the build folder; the next run uses another name.
         let _ = fs::remove_file(&self.input);
     }
 }
 
-fn answer(line: &str) -> Result<Answer> {
+fn parse_answer(line: &str) -> Result<Answer> {
     let value: Value = serde_json::from_str(line).context("an answer is no JSON")?;
     let text = value["text"].as_str().context("an answer has no text")?.to_owned();
     let spans = value["spans"].as_array().context("an answer has no spans")?;

@@ -1,10 +1,10 @@
-//! What others reach on sets of these names, at most 400 queries of each.
+//! Results of other routers on sets with these names, for at most 400 queries each.
 
 use serde_json::{Value, json};
 
-/// A set: recall at 5 of a field-weighted index with sentences, of the same with word vectors, and
-/// of BM25 over names and descriptions by stems.
-const SETS: [(&str, f64, f64, f64); 9] = [
+/// A set, and the recall at 5 of a field-weighted index with sentences, of the same with word
+/// vectors, and of BM25 over stems of names and descriptions.
+const SET_REFERENCES: [(&str, f64, f64, f64); 9] = [
     ("metatool", 65.2, 71.0, 55.5),
     ("metatool_multi", 63.1, 71.6, 39.0),
     ("toollinkos", 96.0, 98.5, 86.5),
@@ -15,41 +15,41 @@ const SETS: [(&str, f64, f64, f64); 9] = [
     ("livemcp", 34.6, 34.7, 29.5),
     ("mega", 64.1, 64.7, 49.3),
 ];
-/// The two catalogs of contextweaver (Python), with what it reaches itself.
-const CATALOGS: [(&str, f64, f64, f64); 2] =
+/// The two catalogs of contextweaver (Python), with its own recall.
+const CATALOG_REFERENCES: [(&str, f64, f64, f64); 2] =
     [("cw83", 84.2, 88.8, 38.3), ("cw1000", 84.8, 84.8, 14.8)];
 
-/// The columns of [`MACRO`], as they are called in our figures.
+/// The columns of [`MEAN_REFERENCES`], as in our figures.
 const COLUMNS: [&str; 7] =
     ["recall@1", "recall@3", "recall@5", "recall@10", "ndcg@10", "mrr", "all_gold@5"];
-/// The mean over the first eight of [`SETS`].
-const MACRO: [(&str, [f64; 7]); 4] = [
+/// The means over the first eight of [`SET_REFERENCES`].
+const MEAN_REFERENCES: [(&str, [f64; 7]); 4] = [
     ("field-weighted index, sentences", [38.7, 63.1, 71.1, 78.8, 67.4, 69.7, 59.6]),
     ("the same with word vectors", [41.3, 66.0, 74.0, 82.2, 70.7, 72.8, 62.6]),
     ("BM25 by stems", [30.6, 48.4, 56.9, 67.1, 54.7, 58.0, 43.0]),
     ("BM25 and MiniLM", [37.6, 59.1, 67.9, 76.6, 64.3, 67.9, 52.7]),
 ];
 
-/// Recall at 5 on a set of this name: of the index (with word vectors where ours has them) and of
-/// the plain way.
+/// The recall at 5 on the set with this name: of the index (with word vectors if ours has them),
+/// and of BM25.
 pub fn of_set(set: &str, table: bool) -> Option<(f64, f64)> {
     let name = set.rsplit('/').next().unwrap_or(set);
-    let mut all = SETS.iter().chain(&CATALOGS);
+    let mut all = SET_REFERENCES.iter().chain(&CATALOG_REFERENCES);
     let (_, words, vectors, plain) = all.find(|(known, ..)| *known == name)?;
     Some((if table { *vectors } else { *words }, *plain))
 }
 
 /// The rows of the means: a name and its figures.
-pub fn macros() -> impl Iterator<Item = (&'static str, Value)> {
-    MACRO.iter().map(|(name, row)| {
+pub fn mean_rows() -> impl Iterator<Item = (&'static str, Value)> {
+    MEAN_REFERENCES.iter().map(|(name, row)| {
         let figures =
             COLUMNS.iter().zip(row).map(|(name, figure)| ((*name).to_owned(), json!(figure)));
         (*name, Value::Object(figures.collect()))
     })
 }
 
-/// Puts beside each run what is known of others.
-pub fn put_beside(found: &mut Value) {
+/// Adds the reference figures to each run.
+pub fn add_references(found: &mut Value) {
     for set in found["sets"].as_array_mut().into_iter().flatten() {
         let name = set["name"].as_str().unwrap_or_default().to_owned();
         for run in set["runs"].as_array_mut().into_iter().flatten() {
@@ -61,6 +61,6 @@ pub fn put_beside(found: &mut Value) {
         }
     }
     let rows =
-        macros().map(|(name, figures)| json!({ "name": name, "sets": 8, "figures": figures }));
+        mean_rows().map(|(name, figures)| json!({ "name": name, "sets": 8, "figures": figures }));
     found["reference_macro"] = rows.collect();
 }

@@ -38,8 +38,8 @@ pub fn table(found: &Value) -> String {
     for set in list(&found["sets"]) {
         for run in list(&set["runs"]) {
             let examples = run["examples"].as_u64().unwrap_or_default().to_string();
-            let words = [name(set), yes(&run["table"]), &examples];
-            line(&mut out, words, &run["figures"], &run["reference"]);
+            let words = [name(set), yes_no(&run["table"]), &examples];
+            write_row(&mut out, words, &run["figures"], &run["reference"]);
         }
         for note in list(&set["notes"]) {
             let _ = writeln!(out, "  {}: {}", name(set), note.as_str().unwrap_or_default());
@@ -51,30 +51,30 @@ pub fn table(found: &Value) -> String {
     }
     for one in list(&found["macro"]) {
         let all = format!("macro of {}", one["sets"]);
-        line(&mut out, [&all, yes(&one["table"]), "0"], &one["figures"], &Value::Null);
+        write_row(&mut out, [&all, yes_no(&one["table"]), "0"], &one["figures"], &Value::Null);
     }
-    for (name, figures) in reference::macros() {
-        line(&mut out, [name, "", ""], &figures, &Value::Null);
+    for (name, figures) in reference::mean_rows() {
+        write_row(&mut out, [name, "", ""], &figures, &Value::Null);
     }
     out.push_str(
         "\nReference: recall at 5 of a lexical index (or of the same with word vectors) and, in\n\
          brackets, of plain BM25 (cw83, cw1000: of contextweaver in Python), on at most 400 queries\n\
          of a set; the last rows are the means over its eight sets.\n",
     );
-    beyond(&mut out, found);
-    graphs(&mut out, found);
-    list(&found["risk"]).for_each(|risk| confidence(&mut out, risk));
+    write_variant_runs(&mut out, found);
+    write_graph_rows(&mut out, found);
+    list(&found["risk"]).for_each(|risk| write_confidence(&mut out, risk));
     out
 }
 
-fn yes(value: &Value) -> &'static str {
+fn yes_no(value: &Value) -> &'static str {
     if value.as_bool().unwrap_or_default() { "yes" } else { "no" }
 }
 
-fn line(out: &mut String, words: [&str; 3], figures: &Value, beside: &Value) {
+fn write_row(out: &mut String, words: [&str; 3], figures: &Value, beside: &Value) {
     let _ = write!(out, "{:<34}{:<7}{:>9}", words[0], words[1], words[2]);
     for (_, key) in COLUMNS {
-        let _ = write!(out, "{:>9}", figure(&figures[key]));
+        let _ = write!(out, "{:>9}", figure_text(&figures[key]));
     }
     if let (Some(index), Some(plain)) =
         (beside["recall@5"].as_f64(), beside["plain_recall@5"].as_f64())
@@ -84,18 +84,18 @@ fn line(out: &mut String, words: [&str; 3], figures: &Value, beside: &Value) {
     out.push('\n');
 }
 
-fn figure(value: &Value) -> String {
+fn figure_text(value: &Value) -> String {
     value.as_f64().map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1}"))
 }
 
-/// Runs that the files of a set do not hold as they are.
-fn beyond(out: &mut String, found: &Value) {
+/// Runs with queries or tools that differ from the files of a set.
+fn write_variant_runs(out: &mut String, found: &Value) {
     let _ = writeln!(out, "\n{:<34}{:<7}{:>30}{:>9}", "set", "table", "with", "R@5");
     for set in list(&found["sets"]) {
         for run in list(&set["beyond"]) {
             let mut row = |with: &str, figures: &Value, key: &str| {
                 if let Some(found) = figures[key].as_f64() {
-                    let (set, table) = (name(set), yes(&run["table"]));
+                    let (set, table) = (name(set), yes_no(&run["table"]));
                     let _ = writeln!(out, "{set:<34}{table:<7}{with:>30}{found:>9.1}");
                 }
             };
@@ -109,25 +109,26 @@ fn beyond(out: &mut String, found: &Value) {
     }
 }
 
-/// The walk over the graph beside the index.
-fn graphs(out: &mut String, found: &Value) {
+/// Graph search compared with the index.
+fn write_graph_rows(out: &mut String, found: &Value) {
     let _ = writeln!(out, "\n{:<34}{:<7}{:>16}{:>12}", "set", "table", "same first %", "walk R@5");
     for set in list(&found["sets"]) {
         for one in list(&set["graph"]) {
-            let (same, recall) = (figure(&one["same_top1"]), figure(&one["beam_recall@5"]));
-            let (set, table) = (name(set), yes(&one["table"]));
+            let (same, recall) =
+                (figure_text(&one["same_top1"]), figure_text(&one["beam_recall@5"]));
+            let (set, table) = (name(set), yes_no(&one["table"]));
             let _ = writeln!(out, "{set:<34}{table:<7}{same:>16}{recall:>12}");
         }
     }
 }
 
-/// What abstaining costs and is worth, as the router does it and by a fit that never saw the set.
-fn confidence(out: &mut String, risk: &Value) {
+/// What abstaining costs and gains, with the router's confidence and with a fit on other data.
+fn write_confidence(out: &mut String, risk: &Value) {
     let _ = writeln!(
         out,
         "\nConfidence, table: {}; {} rankings, half of them with their tools taken away, all sets \
          alike;\nout of fold: fitted {} that are not judged. In percent.",
-        yes(&risk["table"]),
+        yes_no(&risk["table"]),
         risk["rankings"],
         if risk["folds"] == "by set" { "on the other sets," } else { "on the other half," },
     );
@@ -136,9 +137,9 @@ fn confidence(out: &mut String, risk: &Value) {
         let _ = writeln!(
             out,
             "{name}: area under the curve, right {}, tool gone {}; calibration error {}",
-            figure(&curve["auc_right"]),
-            figure(&curve["auc_gone"]),
-            figure(&curve["calibration_error"]),
+            figure_text(&curve["auc_right"]),
+            figure_text(&curve["auc_gone"]),
+            figure_text(&curve["calibration_error"]),
         );
         let _ = writeln!(
             out,
@@ -154,10 +155,10 @@ fn confidence(out: &mut String, risk: &Value) {
                 out,
                 "{:>16}{:>10}{:>22}{:>23}{:>19}",
                 row["abstain_below"].to_string(),
-                figure(&row["answered"]),
-                figure(&row["abstains_gone"]),
-                figure(&row["abstains_there"]),
-                figure(&row["right_of_answered"]),
+                figure_text(&row["answered"]),
+                figure_text(&row["abstains_gone"]),
+                figure_text(&row["abstains_there"]),
+                figure_text(&row["right_of_answered"]),
             );
         }
     }
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn every_run_has_a_line_with_what_others_reach() {
         let mut found = found();
-        reference::put_beside(&mut found);
+        reference::add_references(&mut found);
         let runs = &found["sets"][0]["runs"];
         assert_eq!(runs[0]["reference"]["recall@5"], 88.8);
         assert!(runs[1]["reference"].is_null());

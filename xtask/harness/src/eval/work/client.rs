@@ -1,4 +1,4 @@
-//! A small MCP client over standard input and output: one JSON message a line.
+//! A small MCP client over stdin and stdout: one JSON message per line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,45 +10,45 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::child::Group;
+use crate::child::ProcessGroup;
 
-/// The longest wait for one answer.
-const PATIENCE: Duration = Duration::from_secs(120);
-const MAX_LINE: u64 = 16 * 1024 * 1024;
-/// Lists of tools end after so many pages.
+/// The timeout for one answer.
+const TIMEOUT: Duration = Duration::from_secs(120);
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
+/// The most pages of a tool list.
 const MAX_PAGES: usize = 20;
-const PROTOCOL: &str = "2025-11-25";
+const PROTOCOL_VERSION: &str = "2025-11-25";
 
 /// A connection to one server.
 pub struct Connection {
     name: String,
-    group: Group,
+    group: ProcessGroup,
     stdin: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
     id: u64,
 }
 
-/// What a server answered to one request.
+/// A server's answer to one request.
 pub struct Answer {
-    /// The result, or the error of the protocol.
+    /// The result, or the protocol error.
     pub body: Result<Value, Value>,
-    /// How many notifications of progress came before it.
+    /// How many progress notifications came before it.
     pub progress: usize,
 }
 
 impl Connection {
-    /// Starts the server and opens a session with it.
+    /// Starts the server and initializes a session.
     pub fn open(name: &str, command: &mut Command, log: File) -> Result<Self> {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-        let mut group = Group::start(command)?;
+        let mut group = ProcessGroup::start(command)?;
         let stdin = group.leader().stdin.take();
         let stdout = group.leader().stdout.take().context("no standard output to read")?;
         let mut connection =
-            Self { name: name.to_owned(), group, stdin, lines: lines(stdout), id: 0 };
-        let opened = connection.ask(
+            Self { name: name.to_owned(), group, stdin, lines: spawn_line_reader(stdout), id: 0 };
+        let opened = connection.request(
             "initialize",
             json!({
-                "protocolVersion": PROTOCOL,
+                "protocolVersion": PROTOCOL_VERSION,
                 "capabilities": {},
                 "clientInfo": { "name": "weaver-eval-work", "version": "1" },
             }),
@@ -64,7 +64,7 @@ impl Connection {
     pub fn tools(&mut self) -> Result<Vec<Value>> {
         let (mut tools, mut params) = (Vec::new(), json!({}));
         for _ in 0..MAX_PAGES {
-            let answer = self.ask("tools/list", params)?;
+            let answer = self.request("tools/list", params)?;
             let page = answer.body.map_err(|error| anyhow::anyhow!("tools/list: {error}"))?;
             tools.extend(page["tools"].as_array().into_iter().flatten().cloned());
             match page["nextCursor"].as_str() {
@@ -75,32 +75,32 @@ impl Connection {
         bail!("`{}` lists its tools on more than {MAX_PAGES} pages", self.name)
     }
 
-    /// Calls a tool and asks for its progress.
+    /// Calls a tool with a progress token.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answer> {
         let token = format!("progress-{}", self.id + 1);
         let meta = json!({ "progressToken": token });
-        self.ask("tools/call", json!({ "name": tool, "arguments": arguments, "_meta": meta }))
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments, "_meta": meta }))
     }
 
-    /// Ends the session and waits for the server's end; what does not end is killed.
+    /// Ends the session and waits for the server to exit; kills it if it does not.
     pub fn close(mut self) -> Result<()> {
         drop(self.stdin.take());
         self.group.wait(Duration::from_secs(10))?;
         Ok(())
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Result<Answer> {
+    fn request(&mut self, method: &str, params: Value) -> Result<Answer> {
         self.id += 1;
         let id = self.id;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         let mut progress = 0;
         loop {
             let mut message = self.receive(end).with_context(|| format!("in `{method}`"))?;
             if message["method"] == "notifications/progress" {
                 progress += 1;
             } else if message.get("method").is_some() && message.get("id").is_some() {
-                // This client offers nothing that a server could ask for.
+                // This client offers nothing that a server could request.
                 let error = json!({ "code": -32601, "message": "not offered" });
                 let refusal = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error });
                 self.send(&refusal)?;
@@ -124,20 +124,20 @@ impl Connection {
         match self.lines.recv_timeout(left) {
             Ok(line) => serde_json::from_str(&line).with_context(|| format!("no JSON: {line}")),
             Err(RecvTimeoutError::Timeout) => {
-                bail!("`{}` did not answer in {} s", self.name, PATIENCE.as_secs())
+                bail!("`{}` did not answer in {} s", self.name, TIMEOUT.as_secs())
             }
             Err(RecvTimeoutError::Disconnected) => bail!("`{}` ended early", self.name),
         }
     }
 }
 
-fn lines(stdout: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+fn spawn_line_reader(stdout: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (send, receive) = mpsc::sync_channel(64);
     thread::spawn(move || {
         let mut reader = BufReader::new(stdout);
         loop {
             let mut line = String::new();
-            match (&mut reader).take(MAX_LINE).read_line(&mut line) {
+            match (&mut reader).take(MAX_LINE_BYTES).read_line(&mut line) {
                 Ok(0) | Err(_) => break,
                 Ok(_) if line.trim().is_empty() => {}
                 Ok(_) => {

@@ -1,4 +1,5 @@
-//! What tasks find: files, a repository, a database, a graph and web pages, the same in every run.
+//! What tasks work on: files, a repository, a database, a graph and web pages, the same in every
+//! run.
 
 mod file;
 mod prose;
@@ -12,27 +13,28 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::place::Place;
+use super::environment::TaskEnvironment;
 use crate::child;
 use crate::counterparts::cache::Cache;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Makes everything at a place.
-pub fn make(cache: &Cache, place: &Place) -> Result<()> {
-    place.make()?;
-    for (name, text) in file::all() {
-        let path = place.files.join(&name);
+/// Creates everything in an environment.
+pub fn create(cache: &Cache, environment: &TaskEnvironment) -> Result<()> {
+    environment.create_folders()?;
+    for (name, text) in file::all_files() {
+        let path = environment.files.join(&name);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    repository::make(cache, &place.files.join("app")).context("cannot make the repository")?;
-    fs::write(place.graph(), graph())?;
+    repository::create(cache, &environment.files.join("app"))
+        .context("cannot make the repository")?;
+    fs::write(environment.graph(), graph())?;
     let mut make = cache.command(cache.python_program("python"));
-    make.arg(cache.script("database.py")).arg("make").arg(place.database());
-    child::run(&mut make, &table::sql(), PATIENCE)?.succeeded("the making of the database")?;
+    make.arg(cache.script("database.py")).arg("make").arg(environment.database());
+    child::run(&mut make, &table::sql(), TIMEOUT)?.succeeded("the making of the database")?;
     Ok(())
 }
 

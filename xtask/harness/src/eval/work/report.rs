@@ -1,33 +1,33 @@
-//! The table, the sums, and the lines of acceptance.
+//! The table, the totals, and the acceptance bounds.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::measure::{Outcome, TaskResult};
 use super::session::ToolAccess;
+use super::task_runner::{Outcome, TaskResult};
 
-/// A bound and what was measured.
-pub struct Line {
-    pub way: ToolAccess,
+/// A bound and the measured value.
+pub struct AcceptanceBound {
+    pub access: ToolAccess,
     pub what: &'static str,
     pub bound: f64,
-    pub seen: f64,
-    /// Whether more is better.
+    pub measured: f64,
+    /// Whether the value must be at least the bound, not at most.
     at_least: bool,
 }
 
-impl Line {
-    /// Whether the bound is kept. What cannot be computed keeps no bound.
-    pub fn kept(&self) -> bool {
-        if self.at_least { self.seen >= self.bound } else { self.seen <= self.bound }
+impl AcceptanceBound {
+    /// Whether the bound is met. A value that cannot be computed meets no bound.
+    pub fn is_met(&self) -> bool {
+        if self.at_least { self.measured >= self.bound } else { self.measured <= self.bound }
     }
 }
 
-/// One way beside the direct one, over the tasks that both did.
+/// One tool access compared with direct access, over the tasks that both completed.
 struct Comparison {
-    way: ToolAccess,
-    /// Tasks that the direct way did, and those of them that this way did.
+    access: ToolAccess,
+    /// Tasks completed with direct access, and how many of them with this one.
     tasks: (usize, usize),
     calls: f64,
     result_tokens: f64,
@@ -36,42 +36,48 @@ struct Comparison {
     differing: usize,
 }
 
-/// All lines of acceptance.
-pub fn acceptance(results: &[TaskResult]) -> Vec<Line> {
+/// All acceptance bounds.
+pub fn acceptance(results: &[TaskResult]) -> Vec<AcceptanceBound> {
     let direct = results
         .iter()
         .filter(|result| outcome(result, ToolAccess::Direct).is_some_and(Outcome::is_done));
     let done = ratio(direct.count(), results.len());
-    let mut lines = vec![Line {
-        way: ToolAccess::Direct,
+    let mut lines = vec![AcceptanceBound {
+        access: ToolAccess::Direct,
         what: "tasks done",
         bound: 1.0,
-        seen: done,
+        measured: done,
         at_least: true,
     }];
-    for of in comparisons(results) {
-        let most = |what, bound, seen| Line { way: of.way, what, bound, seen, at_least: false };
-        let done = ratio(of.tasks.1, of.tasks.0);
-        lines.push(Line {
-            way: of.way,
+    for comparison in comparisons(results) {
+        let at_most = |what, bound, measured| AcceptanceBound {
+            access: comparison.access,
+            what,
+            bound,
+            measured,
+            at_least: false,
+        };
+        let done = ratio(comparison.tasks.1, comparison.tasks.0);
+        lines.push(AcceptanceBound {
+            access: comparison.access,
             what: "tasks done / direct",
             bound: 0.98,
-            seen: done,
+            measured: done,
             at_least: true,
         });
-        lines.push(most("calls / direct, discovery apart", 1.15, of.calls));
-        lines.push(most("tokens of results / direct", 1.05, of.result_tokens));
-        lines.push(most("the same, median task", 1.2, of.median_result_tokens));
-        if of.way == ToolAccess::Gateway {
-            lines.push(most("tokens with tool lists / direct", 0.5, of.all_tokens));
+        lines.push(at_most("calls / direct, discovery apart", 1.15, comparison.calls));
+        lines.push(at_most("tokens of results / direct", 1.05, comparison.result_tokens));
+        lines.push(at_most("the same, median task", 1.2, comparison.median_result_tokens));
+        if comparison.access == ToolAccess::Gateway {
+            lines.push(at_most("tokens with tool lists / direct", 0.5, comparison.all_tokens));
         }
-        let differing = u32::try_from(of.differing).unwrap_or(u32::MAX);
-        lines.push(most("differing files, repositories, databases", 0.0, differing.into()));
+        let differing = u32::try_from(comparison.differing).unwrap_or(u32::MAX);
+        lines.push(at_most("differing files, repositories, databases", 0.0, differing.into()));
     }
     lines
 }
 
-/// A row a task and way, the sums, and the lines of acceptance.
+/// A row per task and access, the totals, and the acceptance bounds.
 pub fn table(results: &[TaskResult]) -> String {
     let mut text = format!(
         "{:<28} {:<8} {:<5} {:>6} {:>9} {:>9} {:>9} {:>7}\n",
@@ -84,7 +90,7 @@ pub fn table(results: &[TaskResult]) -> String {
                 text,
                 "{:<28} {:<8} {:<5} {:>6} {:>9} {:>9} {:>9} {:>7}",
                 result.name,
-                outcome.way.name(),
+                outcome.access.name(),
                 if outcome.is_done() { "yes" } else { "NO" },
                 cost.calls,
                 cost.result_tokens,
@@ -97,35 +103,40 @@ pub fn table(results: &[TaskResult]) -> String {
     for result in results {
         for outcome in result.outcomes.iter().filter(|outcome| !outcome.is_done()) {
             let why = outcome.failure.as_deref().unwrap_or("all facts were shown");
-            let _ = write!(text, "\nFAIL: {}, {}: {why}", result.name, outcome.way.name());
+            let _ = write!(text, "\nFAIL: {}, {}: {why}", result.name, outcome.access.name());
             if !outcome.differences.is_empty() {
                 let _ = write!(text, "; differs: {}", outcome.differences.join(", "));
             }
         }
     }
     text.push_str("\n\n");
-    text.push_str(&sums(results));
+    text.push_str(&totals_text(results));
     text.push('\n');
     for line in acceptance(results) {
-        let (sign, met) =
-            (if line.at_least { ">=" } else { "<=" }, if line.kept() { "kept" } else { "MISSED" });
-        let (way, what) = (line.way.name(), line.what);
-        let _ =
-            writeln!(text, "{way:<8} {what:<42} {sign} {:<5} {:>7.3} {met}", line.bound, line.seen);
+        let (sign, met) = (
+            if line.at_least { ">=" } else { "<=" },
+            if line.is_met() { "kept" } else { "MISSED" },
+        );
+        let (access, what) = (line.access.name(), line.what);
+        let _ = writeln!(
+            text,
+            "{access:<8} {what:<42} {sign} {:<5} {:>7.3} {met}",
+            line.bound, line.measured
+        );
     }
     text
 }
 
-fn sums(results: &[TaskResult]) -> String {
+fn totals_text(results: &[TaskResult]) -> String {
     let mut text = String::new();
-    for way in ways(results) {
-        let of_way = || results.iter().filter_map(|result| outcome(result, way));
+    for access in accesses(results) {
+        let of_way = || results.iter().filter_map(|result| outcome(result, access));
         let done = of_way().filter(|outcome| outcome.is_done()).count();
         let sum = |pick: fn(&Outcome) -> usize| of_way().map(pick).sum::<usize>();
         let _ = writeln!(
             text,
             "{:<8} {done} of {} done, {} calls, {} tokens of results, {} calls of discovery, {} tokens of lists",
-            way.name(),
+            access.name(),
             results.len(),
             sum(|outcome| outcome.cost.calls),
             sum(|outcome| outcome.cost.result_tokens),
@@ -136,11 +147,11 @@ fn sums(results: &[TaskResult]) -> String {
     text
 }
 
-/// Everything as one object.
+/// All results as one object.
 pub fn json(results: &[TaskResult]) -> Value {
     let tasks: Vec<Value> = results.iter().map(|result| {
         let outcomes: Vec<Value> = result.outcomes.iter().map(|outcome| json!({
-            "way": outcome.way.name(), "done": outcome.is_done(), "failure": outcome.failure,
+            "way": outcome.access.name(), "done": outcome.is_done(), "failure": outcome.failure,
             "calls": outcome.cost.calls, "result_tokens": outcome.cost.result_tokens,
             "discovery_calls": outcome.cost.discovery_calls, "list_tokens": outcome.cost.list_tokens,
             "differences": outcome.differences,
@@ -151,8 +162,8 @@ pub fn json(results: &[TaskResult]) -> Value {
         .iter()
         .map(|line| {
             json!({
-                "way": line.way.name(), "what": line.what, "bound": line.bound, "seen": line.seen,
-                "kept": line.kept(),
+                "way": line.access.name(), "what": line.what, "bound": line.bound, "seen": line.measured,
+                "kept": line.is_met(),
             })
         })
         .collect();
@@ -160,17 +171,17 @@ pub fn json(results: &[TaskResult]) -> Value {
 }
 
 fn comparisons(results: &[TaskResult]) -> Vec<Comparison> {
-    ways(results)
+    accesses(results)
         .into_iter()
-        .filter(|way| *way != ToolAccess::Direct)
-        .map(|way| compare(results, way))
+        .filter(|access| *access != ToolAccess::Direct)
+        .map(|access| compare(results, access))
         .collect()
 }
 
-fn compare(results: &[TaskResult], way: ToolAccess) -> Comparison {
-    let with_both = results
-        .iter()
-        .filter_map(|result| Some((outcome(result, ToolAccess::Direct)?, outcome(result, way)?)));
+fn compare(results: &[TaskResult], access: ToolAccess) -> Comparison {
+    let with_both = results.iter().filter_map(|result| {
+        Some((outcome(result, ToolAccess::Direct)?, outcome(result, access)?))
+    });
     let by_direct: Vec<_> = with_both.filter(|(direct, _)| direct.is_done()).collect();
     let both: Vec<_> = by_direct.iter().filter(|(_, other)| other.is_done()).collect();
     let sums = |pick: fn(&Outcome) -> usize| {
@@ -183,7 +194,7 @@ fn compare(results: &[TaskResult], way: ToolAccess) -> Comparison {
         .collect();
     ratios.sort_by(f64::total_cmp);
     Comparison {
-        way,
+        access,
         tasks: (by_direct.len(), both.len()),
         calls: sums(|outcome| outcome.cost.calls),
         result_tokens: sums(|outcome| outcome.cost.result_tokens),
@@ -193,16 +204,16 @@ fn compare(results: &[TaskResult], way: ToolAccess) -> Comparison {
     }
 }
 
-fn ways(results: &[TaskResult]) -> Vec<ToolAccess> {
+fn accesses(results: &[TaskResult]) -> Vec<ToolAccess> {
     let outcomes = results.first().map(|result| result.outcomes.as_slice()).unwrap_or_default();
-    outcomes.iter().map(|outcome| outcome.way).collect()
+    outcomes.iter().map(|outcome| outcome.access).collect()
 }
 
-fn outcome(result: &TaskResult, way: ToolAccess) -> Option<&Outcome> {
-    result.outcomes.iter().find(|outcome| outcome.way == way)
+fn outcome(result: &TaskResult, access: ToolAccess) -> Option<&Outcome> {
+    result.outcomes.iter().find(|outcome| outcome.access == access)
 }
 
-/// Not a number where there is nothing to compare with, so that no bound is kept by it.
+/// NaN if there is nothing to compare with, so that it meets no bound.
 fn ratio(part: usize, whole: usize) -> f64 {
     let float = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
     if whole == 0 { f64::NAN } else { float(part) / float(whole) }
@@ -213,9 +224,9 @@ mod tests {
     use super::*;
     use crate::eval::work::agent::Cost;
 
-    fn outcome(way: ToolAccess, tokens: usize) -> Outcome {
+    fn outcome(access: ToolAccess, tokens: usize) -> Outcome {
         let cost = Cost { calls: 1, result_tokens: tokens, ..Cost::default() };
-        Outcome { way, failure: None, cost, differences: Vec::new() }
+        Outcome { access, failure: None, cost, differences: Vec::new() }
     }
 
     fn results(change: impl Fn(&mut Outcome)) -> Vec<TaskResult> {
@@ -225,7 +236,7 @@ mod tests {
     }
 
     fn missed(results: &[TaskResult]) -> Vec<&'static str> {
-        acceptance(results).iter().filter(|line| !line.kept()).map(|line| line.what).collect()
+        acceptance(results).iter().filter(|line| !line.is_met()).map(|line| line.what).collect()
     }
 
     #[test]

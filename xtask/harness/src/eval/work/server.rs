@@ -1,19 +1,19 @@
-//! The eight servers, and how each is started on a place.
+//! The eight servers, and how each is started in an environment.
 
 use std::path::Path;
 
-use super::place::Place;
+use super::environment::TaskEnvironment;
 use crate::counterparts::cache::Cache;
 use crate::install;
 
-/// Where a server's program lies.
+/// Where a server's program is installed.
 #[derive(Clone, Copy)]
 enum Program {
     /// A script of an npm package.
     Npm(&'static str),
-    /// A program of the Python packages.
+    /// A program of the Python environment.
     Python(&'static str),
-    /// A program of the SQLite server's own packages.
+    /// A program of the SQLite server's own environment.
     Sqlite(&'static str),
 }
 
@@ -21,26 +21,26 @@ enum Program {
 pub struct Server {
     pub name: &'static str,
     program: Program,
-    arguments: fn(&Place) -> Vec<String>,
-    env: fn(&Place) -> Vec<(&'static str, String)>,
+    arguments: fn(&TaskEnvironment) -> Vec<String>,
+    env: fn(&TaskEnvironment) -> Vec<(&'static str, String)>,
 }
 
-/// The date of everything that a task commits.
-const DATE: &str = "2026-03-01T09:00:00+0000";
+/// The date of every commit that a task makes.
+const COMMIT_DATE: &str = "2026-03-01T09:00:00+0000";
 
-/// The servers, in the order in which they are started.
-pub const ALL: [Server; 8] = [
+/// The servers, in the order of their start.
+pub const SERVERS: [Server; 8] = [
     Server {
         name: "filesystem",
         program: Program::Npm("@modelcontextprotocol/server-filesystem"),
-        arguments: |place| vec![text(&place.files)],
+        arguments: |environment| vec![path_text(&environment.files)],
         env: |_| Vec::new(),
     },
     Server {
         name: "memory",
         program: Program::Npm("@modelcontextprotocol/server-memory"),
         arguments: |_| Vec::new(),
-        env: |place| vec![("MEMORY_FILE_PATH", text(&place.graph()))],
+        env: |environment| vec![("MEMORY_FILE_PATH", path_text(&environment.graph()))],
     },
     Server {
         name: "everything",
@@ -75,41 +75,41 @@ pub const ALL: [Server; 8] = [
     Server {
         name: "sqlite",
         program: Program::Sqlite("mcp-server-sqlite"),
-        arguments: |place| vec!["--db-path".to_owned(), text(&place.database())],
+        arguments: |environment| vec!["--db-path".to_owned(), path_text(&environment.database())],
         env: |_| Vec::new(),
     },
 ];
 
 impl Server {
     /// The command line that starts it.
-    pub fn command(&self, cache: &Cache, place: &Place) -> Vec<String> {
+    pub fn command(&self, cache: &Cache, environment: &TaskEnvironment) -> Vec<String> {
         let mut words = match self.program {
             Program::Npm(package) => {
                 let script = cache.npm().join("node_modules").join(package).join("dist/index.js");
-                vec![text(&cache.node()), text(&script)]
+                vec![path_text(&cache.node()), path_text(&script)]
             }
-            Program::Python(name) => vec![text(&cache.python_program(name))],
-            Program::Sqlite(name) => vec![text(&install::program(&cache.sqlite_venv(), name))],
+            Program::Python(name) => vec![path_text(&cache.python_program(name))],
+            Program::Sqlite(name) => vec![path_text(&install::program(&cache.sqlite_venv(), name))],
         };
-        words.extend((self.arguments)(place));
+        words.extend((self.arguments)(environment));
         words
     }
 
-    /// Its variables.
-    pub fn env(&self, place: &Place) -> Vec<(String, String)> {
-        (self.env)(place).into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    /// Its environment variables.
+    pub fn env(&self, environment: &TaskEnvironment) -> Vec<(String, String)> {
+        (self.env)(environment).into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 }
 
-/// Variables by which commits come out the same in every way.
+/// Variables that make commits the same with every access.
 pub fn git_env() -> Vec<(&'static str, String)> {
     [
         ("GIT_AUTHOR_NAME", "Robin"),
         ("GIT_AUTHOR_EMAIL", "robin@build.internal"),
-        ("GIT_AUTHOR_DATE", DATE),
+        ("GIT_AUTHOR_DATE", COMMIT_DATE),
         ("GIT_COMMITTER_NAME", "Robin"),
         ("GIT_COMMITTER_EMAIL", "robin@build.internal"),
-        ("GIT_COMMITTER_DATE", DATE),
+        ("GIT_COMMITTER_DATE", COMMIT_DATE),
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
         ("GIT_CONFIG_NOSYSTEM", "1"),
     ]
@@ -117,6 +117,6 @@ pub fn git_env() -> Vec<(&'static str, String)> {
     .to_vec()
 }
 
-fn text(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.display().to_string()
 }

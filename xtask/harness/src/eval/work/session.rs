@@ -1,4 +1,4 @@
-//! A session with all eight servers: each by itself, or all of them behind the gateway.
+//! A session with all eight servers: each connected directly, or all of them through the gateway.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,27 +11,28 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Connection};
-use super::place::Place;
+use super::environment::TaskEnvironment;
 use super::server::{self, Server};
 use super::tokens;
 use crate::counterparts::cache::Cache;
 use crate::counterparts::trust::Trust;
 
-/// The longest wait for the servers behind the gateway.
-const STARTING: Duration = Duration::from_secs(60);
+/// How long the servers behind the gateway may take to start.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(250);
-/// A client that starts the gateway: what one client process does is one run. As a script in a file it
-/// is no wrapper, behind which the gateway would look for its client.
-const CLIENT: &str = "\"$@\"\nexit $?\n";
+/// A client that starts the gateway, so that the calls of one client process are one run. The
+/// gateway skips wrapper processes to find its client, and does not take a script in a file for
+/// one.
+const CLIENT_SCRIPT: &str = "\"$@\"\nexit $?\n";
 
 /// How a client reaches the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolAccess {
-    /// The client talks with every server.
+    /// The client connects to each server.
     Direct,
-    /// `weaver serve` with its three tools.
+    /// `weaver serve` in gateway mode, with its three tools.
     Gateway,
-    /// `weaver serve` with every tool under a name of its own.
+    /// `weaver serve` in proxy mode, with each tool under its own name.
     Proxy,
 }
 
@@ -51,32 +52,32 @@ pub struct Setting<'a> {
     pub cache: &'a Cache,
     pub weaver: &'a Path,
     pub trust: &'a Trust,
-    pub place: &'a Place,
-    /// A folder for the configuration, the ledger and the logs of this session.
+    pub environment: &'a TaskEnvironment,
+    /// The folder for the configuration, the ledger and the logs of this session.
     pub folder: &'a Path,
 }
 
-/// The open connections of one way.
+/// The open connections for one tool access.
 pub struct Session {
-    pub way: ToolAccess,
-    /// The tokens of all tools that the client is told of at the start.
+    pub access: ToolAccess,
+    /// The tokens of all tools listed to the client at the start.
     pub list_tokens: usize,
     connections: BTreeMap<String, Connection>,
-    /// Ends the daemon behind the gateway.
+    /// The command that stops the daemon of the gateway.
     stop: Option<Command>,
 }
 
 impl Session {
-    /// Starts all servers, behind the gateway or by themselves, and lists their tools.
-    pub fn open(setting: &Setting<'_>, way: ToolAccess) -> Result<Self> {
+    /// Starts all servers, directly or through the gateway, and lists their tools.
+    pub fn open(setting: &Setting<'_>, access: ToolAccess) -> Result<Self> {
         fs::create_dir_all(setting.folder)?;
-        let mut session = Self { way, list_tokens: 0, connections: BTreeMap::new(), stop: None };
-        match way {
+        let mut session = Self { access, list_tokens: 0, connections: BTreeMap::new(), stop: None };
+        match access {
             ToolAccess::Direct => {
-                for server in &server::ALL {
-                    let mut words = server.command(setting.cache, setting.place).into_iter();
+                for server in &server::SERVERS {
+                    let mut words = server.command(setting.cache, setting.environment).into_iter();
                     let mut command = setting.cache.command(words.next().unwrap_or_default());
-                    command.args(words).envs(server.env(setting.place));
+                    command.args(words).envs(server.env(setting.environment));
                     let log = File::create(setting.folder.join(format!("{}.log", server.name)))?;
                     let connection = Connection::open(server.name, &mut command, log)?;
                     session.connections.insert(server.name.to_owned(), connection);
@@ -84,9 +85,9 @@ impl Session {
             }
             ToolAccess::Gateway | ToolAccess::Proxy => {
                 let file = setting.folder.join("weaver.toml");
-                fs::write(&file, config(setting, way))?;
+                fs::write(&file, config_text(setting, access))?;
                 let client = setting.folder.join("client.sh");
-                fs::write(&client, CLIENT)?;
+                fs::write(&client, CLIENT_SCRIPT)?;
                 let mut command = setting.cache.command("/bin/sh");
                 command.arg(&client).arg(setting.weaver).args(["serve", "--config"]).arg(&file);
                 let log = File::create(setting.folder.join("weaver.log"))?;
@@ -104,15 +105,16 @@ impl Session {
         Ok(session)
     }
 
-    /// A session in which nothing can be called.
+    /// A session without connections.
     #[cfg(test)]
-    pub fn closed(way: ToolAccess) -> Self {
-        Self { way, list_tokens: 0, connections: BTreeMap::new(), stop: None }
+    pub fn without_connections(access: ToolAccess) -> Self {
+        Self { access, list_tokens: 0, connections: BTreeMap::new(), stop: None }
     }
 
-    /// Waits until the gateway has all servers: how long they take to start is no part of a task.
+    /// Waits until the gateway has connected all servers, so that their start does not count for a
+    /// task.
     fn await_servers(&mut self) -> Result<()> {
-        let end = Instant::now() + STARTING;
+        let end = Instant::now() + STARTUP_TIMEOUT;
         while Instant::now() < end && !self.is_complete()? {
             thread::sleep(POLL);
         }
@@ -121,7 +123,7 @@ impl Session {
 
     fn is_complete(&mut self) -> Result<bool> {
         let Some(connection) = self.connections.get_mut("") else { return Ok(true) };
-        Ok(match self.way {
+        Ok(match self.access {
             ToolAccess::Direct => true,
             ToolAccess::Proxy => {
                 let tools = connection.tools()?;
@@ -129,7 +131,7 @@ impl Session {
                 let listed = |server: &Server| {
                     names().any(|name| name.starts_with(&format!("{}__", server.name)))
                 };
-                server::ALL.iter().all(listed)
+                server::SERVERS.iter().all(listed)
             }
             ToolAccess::Gateway => {
                 let answer = connection.call("tool_browse", &json!({}))?;
@@ -138,9 +140,9 @@ impl Session {
         })
     }
 
-    /// Calls a tool: `server.tool` in the direct way, the name as it is otherwise.
-    pub fn ask(&mut self, name: &str, arguments: &Value) -> Result<Answer> {
-        let (server, tool) = match self.way {
+    /// Calls a tool: `server.tool` with direct access, else the name as it is.
+    pub fn call(&mut self, name: &str, arguments: &Value) -> Result<Answer> {
+        let (server, tool) = match self.access {
             ToolAccess::Direct => {
                 name.split_once('.').with_context(|| format!("no server: {name}"))?
             }
@@ -152,14 +154,14 @@ impl Session {
         }
     }
 
-    /// Ends all connections, and leaves the daemon running for the next client.
-    pub fn leave(&mut self) -> Result<()> {
+    /// Closes all connections, and leaves the daemon running for the next client.
+    pub fn close_connections(&mut self) -> Result<()> {
         std::mem::take(&mut self.connections).into_values().try_for_each(Connection::close)
     }
 
-    /// Ends all connections, and the daemon.
+    /// Closes all connections, and stops the daemon.
     pub fn close(mut self) -> Result<()> {
-        let closed = self.leave();
+        let closed = self.close_connections();
         if let Some(mut stop) = self.stop {
             let stopped = stop.status().context("cannot stop the daemon")?;
             ensure!(stopped.success(), "the daemon did not stop");
@@ -169,23 +171,23 @@ impl Session {
 }
 
 /// The text of `weaver.toml`.
-fn config(setting: &Setting<'_>, way: ToolAccess) -> String {
+fn config_text(setting: &Setting<'_>, access: ToolAccess) -> String {
     let section = |pairs: &[(&str, toml::Value)]| -> toml::Value {
         let pairs = pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         pairs.collect::<toml::Table>().into()
     };
     let upstream = |server: &Server| {
-        let mut words = server.command(setting.cache, setting.place).into_iter();
+        let mut words = server.command(setting.cache, setting.environment).into_iter();
         let env: toml::Table =
-            server.env(setting.place).into_iter().map(|(k, v)| (k, v.into())).collect();
+            server.env(setting.environment).into_iter().map(|(k, v)| (k, v.into())).collect();
         let command: toml::Value = words.next().unwrap_or_default().into();
         let args: Vec<String> = words.collect();
         section(&[("command", command), ("args", args.into()), ("env", env.into())])
     };
     let servers: toml::Table =
-        server::ALL.iter().map(|server| (server.name.to_owned(), upstream(server))).collect();
+        server::SERVERS.iter().map(|server| (server.name.to_owned(), upstream(server))).collect();
     let config = toml::Table::from_iter([
-        ("gateway".to_owned(), section(&[("mode", way.name().into())])),
+        ("gateway".to_owned(), section(&[("mode", access.name().into())])),
         ("principal".to_owned(), section(&[("id", "agent".into())])),
         ("run".to_owned(), section(&[("placeholders", true.into())])),
         ("trust".to_owned(), setting.trust.section().into()),

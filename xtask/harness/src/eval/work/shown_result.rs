@@ -1,28 +1,28 @@
-//! What a model sees of one result, and how the gateway says where the rest is.
+//! What a model sees of one result, and which further views the gateway offers in it.
 
 use serde_json::{Value, json};
 
 use super::client::Answer;
 
-const NAME: &str = "tool_view";
-/// The most that is printed of what was shown in a task that failed.
+const TOOL_VIEW: &str = "tool_view";
+/// The most text that is printed of the last result of a failed task.
 const MAX_PRINTED: usize = 2048;
 
 /// A result as a script reads it.
 #[derive(Clone, Debug, Default)]
 pub struct ShownResult {
-    /// The texts, in order; those of further views are added at the end.
+    /// The texts, in order; those of further views are appended.
     pub texts: Vec<String>,
-    /// The blocks that are no text.
+    /// The blocks that are not text.
     pub blocks: Vec<Value>,
     pub is_error: bool,
-    /// Calls that show more, by the words of the result.
+    /// Calls that show more, as named in the result.
     pub next: Vec<Value>,
 }
 
 impl ShownResult {
-    /// What is seen of an answer.
-    pub fn of(answer: &Answer) -> Self {
+    /// What an answer shows.
+    pub fn from_answer(answer: &Answer) -> Self {
         let result = match &answer.body {
             Ok(result) => result,
             Err(error) => {
@@ -45,25 +45,25 @@ impl ShownResult {
         shown
     }
 
-    /// Adds what a further view showed. Where that names no next call there is none.
+    /// Adds what a further view showed, and takes over its next calls.
     pub fn add(&mut self, more: Self) {
         self.texts.extend(more.texts);
         self.blocks.extend(more.blocks);
         self.next = more.next;
     }
 
-    /// Whether a text holds the fact.
-    pub fn says(&self, fact: &str) -> bool {
+    /// Whether a text contains the fact.
+    pub fn shows(&self, fact: &str) -> bool {
         self.texts.iter().any(|text| text.contains(fact))
     }
 
-    /// The first line that holds these words, as it was shown, without its end.
+    /// The first line that contains these words, as shown, without its line end.
     pub fn line(&self, words: &str) -> Option<&str> {
         let lines = self.texts.iter().flat_map(|text| text.split('\n'));
         lines.map(|line| line.strip_suffix('\r').unwrap_or(line)).find(|line| line.contains(words))
     }
 
-    /// What stands behind `before` and before `after`, as it was shown.
+    /// The text between `before` and `after`, as shown.
     pub fn between(&self, before: &str, after: &str) -> Option<&str> {
         self.texts.iter().find_map(|text| {
             let (_, rest) = text.split_once(before)?;
@@ -71,7 +71,7 @@ impl ShownResult {
         })
     }
 
-    /// The beginning of all that was shown, for a person.
+    /// The beginning of everything shown, for a person.
     pub fn beginning(&self) -> String {
         let all = self.texts.join("\n");
         let end = all.floor_char_boundary(MAX_PRINTED);
@@ -96,11 +96,11 @@ impl ShownResult {
     }
 }
 
-/// The arguments of every `tool_view {…}` that a text names, in order.
+/// The arguments of each `tool_view {…}` that a text names, in order.
 pub fn named_calls(text: &str) -> Vec<Value> {
     let mut calls = Vec::new();
-    for (at, _) in text.match_indices(NAME) {
-        let Some(rest) = text.get(at + NAME.len()..) else { continue };
+    for (at, _) in text.match_indices(TOOL_VIEW) {
+        let Some(rest) = text.get(at + TOOL_VIEW.len()..) else { continue };
         let rest = rest.trim_start_matches([' ', '`', ':']);
         if rest.starts_with('{')
             && let Some(Ok(call)) = serde_json::Deserializer::from_str(rest).into_iter().next()
@@ -114,7 +114,7 @@ pub fn named_calls(text: &str) -> Vec<Value> {
     calls
 }
 
-/// The call that a reader who looks for some words would make next.
+/// The call that a reader who searches for some words would make next.
 pub fn next_call(calls: &[Value], words: &str) -> Option<Value> {
     let search = calls.iter().find(|call| call["view"] == "search");
     let mut call = search.or(calls.last())?.clone();
@@ -124,7 +124,7 @@ pub fn next_call(calls: &[Value], words: &str) -> Option<Value> {
     Some(call)
 }
 
-/// A result inside of a JSON object, as builds of the gateway answered that had no other form.
+/// A result inside a JSON object, as older builds of the gateway answered.
 struct Frame {
     texts: Vec<String>,
     next: Option<Value>,
@@ -180,7 +180,7 @@ mod tests {
         let table = json!({ "frame": { "table": [{ "line": 7, "value": "port = 1" }] } });
         let content = [frame, table].map(|v| json!({ "type": "text", "text": v.to_string() }));
         let answer = Answer { body: Ok(json!({ "content": content })), progress: 0 };
-        let shown = ShownResult::of(&answer);
+        let shown = ShownResult::from_answer(&answer);
         assert_eq!(shown.line("port"), Some("port = 1"));
         let next = next_call(&shown.next, "b").unwrap();
         assert_eq!((&next["view"], &next["args"]["text"]), (&json!("search"), &json!("b")));
@@ -199,8 +199,8 @@ mod tests {
     #[test]
     fn an_error_of_the_protocol_is_shown_as_an_error() {
         let answer = Answer { body: Err(json!({ "code": -1, "message": "no such" })), progress: 0 };
-        let shown = ShownResult::of(&answer);
-        assert!(shown.is_error && shown.says("no such"));
+        let shown = ShownResult::from_answer(&answer);
+        assert!(shown.is_error && shown.shows("no such"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The state that a task left, and where two states differ.
+//! The state that a task left, and the differences between two states.
 //!
-//! Everything counts but times that the servers write themselves: the times of files and folders,
-//! and those in git's index. The dates of commits are fixed by variables, so they count.
+//! Times that the servers write themselves do not count: those of files and folders, and those in
+//! git's index. The dates of commits are fixed by variables, so they count.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::place::Place;
+use super::environment::TaskEnvironment;
 use crate::child;
 use crate::counterparts::cache::Cache;
 
-const PATIENCE: Duration = Duration::from_secs(60);
-/// What git is asked, instead of comparing the files of `.git`.
-const QUESTIONS: [(&str, &[&str]); 5] = [
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// What git is queried for, instead of comparing the files of `.git`.
+const GIT_QUERIES: [(&str, &[&str]); 5] = [
     ("HEAD", &["symbolic-ref", "HEAD"]),
     ("refs", &["for-each-ref"]),
     ("log", &["log", "--all", "--format=raw"]),
@@ -25,32 +25,32 @@ const QUESTIONS: [(&str, &[&str]); 5] = [
     ("status", &["status", "--porcelain"]),
 ];
 
-/// Every file by its path, and what repository and database hold.
+/// Each file by its path, and the contents of the repository and the database.
 pub type State = BTreeMap<String, Vec<u8>>;
 
-/// Looks at everything.
-pub fn of(cache: &Cache, place: &Place) -> Result<State> {
+/// Records the current state.
+pub fn capture(cache: &Cache, environment: &TaskEnvironment) -> Result<State> {
     let mut state = State::new();
-    tree(&place.files, "files", &mut state)?;
-    let graph = place.graph();
+    add_folder(&environment.files, "files", &mut state)?;
+    let graph = environment.graph();
     if graph.exists() {
         state.insert("graph".to_owned(), fs::read(&graph)?);
     }
-    for (name, words) in QUESTIONS {
+    for (name, words) in GIT_QUERIES {
         let mut git = cache.command("git");
-        git.arg("-C").arg(place.repository()).args(words);
-        // A state without a repository is a state, too: what git says then is compared.
-        let said = child::run(quiet(&mut git), "", PATIENCE)?;
-        state.insert(format!("repository: {name}"), (said.stdout + &said.stderr).into_bytes());
+        git.arg("-C").arg(environment.repository()).args(words);
+        // A missing repository is a state too: then git's error is compared.
+        let output = child::run(quiet(&mut git), "", TIMEOUT)?;
+        state.insert(format!("repository: {name}"), (output.stdout + &output.stderr).into_bytes());
     }
     let mut dump = cache.command(cache.python_program("python"));
-    dump.arg(cache.script("database.py")).arg("dump").arg(place.database());
-    let dump = child::run(&mut dump, "", PATIENCE)?.succeeded("the dump of the database")?;
+    dump.arg(cache.script("database.py")).arg("dump").arg(environment.database());
+    let dump = child::run(&mut dump, "", TIMEOUT)?.succeeded("the dump of the database")?;
     state.insert("database".to_owned(), dump.into_bytes());
     Ok(state)
 }
 
-/// What differs: missing on one side, or not the same.
+/// What is missing on one side, or not the same.
 pub fn differences(one: &State, other: &State) -> Vec<String> {
     let mut names: Vec<&String> = one.keys().chain(other.keys()).collect();
     names.sort();
@@ -58,13 +58,13 @@ pub fn differences(one: &State, other: &State) -> Vec<String> {
     names.into_iter().filter(|name| one.get(*name) != other.get(*name)).cloned().collect()
 }
 
-/// Git without the settings of whoever runs it.
+/// Git without the user's settings.
 pub fn quiet(git: &mut Command) -> &mut Command {
     git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE")
 }
 
-fn tree(dir: &Path, name: &str, state: &mut State) -> Result<()> {
+fn add_folder(dir: &Path, name: &str, state: &mut State) -> Result<()> {
     state.insert(format!("{name}/"), Vec::new());
     for entry in fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
         let entry = entry?;
@@ -72,7 +72,7 @@ fn tree(dir: &Path, name: &str, state: &mut State) -> Result<()> {
         if !entry.file_type()?.is_dir() {
             state.insert(path, fs::read(entry.path())?);
         } else if entry.file_name() != ".git" {
-            tree(&entry.path(), &path, state)?;
+            add_folder(&entry.path(), &path, state)?;
         }
     }
     Ok(())
@@ -103,7 +103,7 @@ mod tests {
         fs::write(dir.path().join("app/note"), "x").unwrap();
         fs::write(dir.path().join("app/.git/index"), "x").unwrap();
         let mut seen = State::new();
-        tree(dir.path(), "files", &mut seen).unwrap();
+        add_folder(dir.path(), "files", &mut seen).unwrap();
         let names: Vec<&str> = seen.keys().map(String::as_str).collect();
         assert_eq!(names, ["files/", "files/app/", "files/app/note", "files/empty/"]);
     }

@@ -1,10 +1,10 @@
-//! A task: what an ordinary agent is asked to do, as a script that sees only what is shown.
+//! A task: what an agent is commonly asked to do, as a script that sees only what is shown.
 
 use anyhow::Result;
 
 use super::agent::Agent;
 
-/// Under which contracts a task runs.
+/// The contracts of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contracts {
     /// No tool is tagged: secrets are masked, personal data is not.
@@ -13,7 +13,7 @@ pub enum Contracts {
     Personal,
 }
 
-/// Does the work; an error says which fact was not shown or which call failed.
+/// Does the work; an error names the fact that was not shown or the call that failed.
 pub type Script = fn(&mut Agent<'_>) -> Result<()>;
 
 /// One task.
@@ -26,7 +26,7 @@ pub struct Task {
     pub script: Script,
 }
 
-/// A group of tasks under the plain contracts.
+/// A group of tasks with the plain contracts.
 pub fn group(group: &'static str, tasks: &[(&'static str, Script)]) -> Vec<Task> {
     let task = |&(name, script): &(_, _)| Task { name, contracts: Contracts::Plain, group, script };
     tasks.iter().map(task).collect()

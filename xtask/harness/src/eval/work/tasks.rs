@@ -1,4 +1,4 @@
-//! The tasks, by what they are about.
+//! The tasks, by topic.
 
 mod correction;
 mod database;
@@ -13,7 +13,7 @@ mod web;
 use super::task::Task;
 
 /// All tasks, those of one group together.
-pub fn all() -> Vec<Task> {
+pub fn all_tasks() -> Vec<Task> {
     [
         reading::tasks(),
         editing::tasks(),
@@ -36,8 +36,8 @@ mod tests {
 
     #[test]
     fn there_are_at_least_sixty_and_each_has_a_name_of_its_own() {
-        let names: BTreeSet<&str> = all().iter().map(|task| task.name).collect();
-        assert_eq!(names.len(), all().len());
+        let names: BTreeSet<&str> = all_tasks().iter().map(|task| task.name).collect();
+        assert_eq!(names.len(), all_tasks().len());
         assert!(names.len() >= 60, "{}", names.len());
     }
 }

@@ -1,4 +1,4 @@
-//! Tokens as a model of the o200k vocabulary reads them.
+//! Token counts with the o200k vocabulary.
 
 use std::collections::HashSet;
 
@@ -6,17 +6,16 @@ use anyhow::Result;
 use serde_json::Value;
 use tiktoken_rs::o200k_base_singleton;
 
-/// The largest piece that is handed to the tokenizer at once: it fails on a quarter of a megabyte
-/// of one character.
-const CHUNK: usize = 32 * 1024;
-/// What one picture or one recording counts, whatever its size: in every way the same.
-const MEDIUM: usize = 765;
+/// The largest chunk passed to the tokenizer: it fails on a quarter of a megabyte of one character.
+const MAX_CHUNK_BYTES: usize = 32 * 1024;
+/// What one image or recording counts, whatever its size: the same with every tool access.
+const TOKENS_PER_MEDIUM: usize = 765;
 
-/// The tokens of a text. A cut between two pieces can add a token.
+/// The tokens of a text. A cut between two chunks can add a token.
 pub fn of_text(text: &str) -> Result<usize> {
     let (mut total, mut rest) = (0, text);
     while !rest.is_empty() {
-        let (piece, after) = cut(rest);
+        let (piece, after) = split_chunk(rest);
         // Only this call reports a failure; the others panic.
         let count = o200k_base_singleton().count(piece, &HashSet::new());
         total += count.map_err(|error| anyhow::anyhow!("cannot count tokens: {error}"))?;
@@ -25,8 +24,8 @@ pub fn of_text(text: &str) -> Result<usize> {
     Ok(total)
 }
 
-/// The tokens of a tool result as a model reads it: every block of its content, and its structured
-/// content where the blocks do not say the same.
+/// The tokens of a tool result as a model reads it: each block of its content, and its structured
+/// content if the blocks do not repeat it.
 pub fn of_result(result: &Value) -> Result<usize> {
     let mut total = 0;
     let mut texts = Vec::new();
@@ -37,19 +36,19 @@ pub fn of_result(result: &Value) -> Result<usize> {
                 texts.push(text);
                 of_text(text)?
             }
-            Some("image" | "audio") => MEDIUM,
+            Some("image" | "audio") => TOKENS_PER_MEDIUM,
             _ => of_text(&without_bytes(block).to_string())?,
         };
     }
     if let Some(structured) = result.get("structuredContent")
-        && !is_said(structured, &texts)
+        && !is_in_texts(structured, &texts)
     {
         total += of_text(&structured.to_string())?;
     }
     Ok(total)
 }
 
-/// The tokens of tools as a model is told of them: name, description and schema of the arguments.
+/// The tokens of tools as listed to a model: name, description and input schema.
 pub fn of_tools(tools: &[Value]) -> Result<usize> {
     let keys = ["name", "description", "inputSchema"];
     tools.iter().try_fold(0, |total, tool| {
@@ -68,29 +67,29 @@ fn without_bytes(block: &Value) -> Value {
     block
 }
 
-/// Whether the texts say what the structured content says: one is the same JSON, or every value in
-/// it stands in one of them.
-fn is_said(structured: &Value, texts: &[&str]) -> bool {
+/// Whether the texts repeat the structured content: one is the same JSON, or each value in it
+/// occurs in one of them.
+fn is_in_texts(structured: &Value, texts: &[&str]) -> bool {
     let same =
         |text: &&str| serde_json::from_str(text).is_ok_and(|value: Value| value == *structured);
-    texts.iter().any(same) || leaves_are_said(structured, texts)
+    texts.iter().any(same) || leaves_are_in_texts(structured, texts)
 }
 
-fn leaves_are_said(value: &Value, texts: &[&str]) -> bool {
+fn leaves_are_in_texts(value: &Value, texts: &[&str]) -> bool {
     match value {
-        Value::Array(items) => items.iter().all(|item| leaves_are_said(item, texts)),
-        Value::Object(fields) => fields.values().all(|item| leaves_are_said(item, texts)),
+        Value::Array(items) => items.iter().all(|item| leaves_are_in_texts(item, texts)),
+        Value::Object(fields) => fields.values().all(|item| leaves_are_in_texts(item, texts)),
         Value::String(leaf) => texts.iter().any(|text| text.contains(leaf.as_str())),
         leaf => texts.iter().any(|text| text.contains(&leaf.to_string())),
     }
 }
 
-fn cut(text: &str) -> (&str, &str) {
-    if text.len() <= CHUNK {
+fn split_chunk(text: &str) -> (&str, &str) {
+    if text.len() <= MAX_CHUNK_BYTES {
         return (text, "");
     }
-    let far = text.floor_char_boundary(CHUNK);
-    // Behind a line, where tokens end as well.
+    let far = text.floor_char_boundary(MAX_CHUNK_BYTES);
+    // After a line end, where tokens end as well.
     let at = text.get(..far).and_then(|head| head.rfind('\n')).map_or(far, |line| line + 1);
     text.split_at_checked(at).unwrap_or((text, ""))
 }

@@ -1,4 +1,4 @@
-//! A client of our own that has every feature, line by line over standard input and output.
+//! A client of our own that has each protocol feature, over stdin and stdout.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,53 +9,61 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use crate::child::Group;
+use crate::child::ProcessGroup;
 use crate::interop::server::Server;
 use crate::interop::session;
 
-/// The longest wait for one answer or notification.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// The timeout for one answer or notification.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 const REVISION: &str = "2025-11-25";
 
-/// What the client answers to servers.
+/// The client's answers to the server's requests.
 pub const ROOT: &str = "file:///tmp/a-root-of-the-trial";
 pub const ELICITED: &str = "Ann of the trial";
 pub const SAMPLED: &str = "a word of the trial";
 
 /// A connected client.
 pub struct Peer {
-    // Killed with its process group when dropped.
-    _group: Group,
+    // Killed with its process group on drop.
+    _group: ProcessGroup,
     stdin: ChildStdin,
     lines: mpsc::Receiver<String>,
     next: u64,
-    /// The server whose tools are called through the tool of the gateway.
+    /// The server whose tools are called through `tool_execute`.
     through: Option<&'static Server>,
     answers: BTreeMap<u64, Value>,
     notifications: Vec<Value>,
-    asked: Vec<String>,
+    received_requests: Vec<String>,
 }
 
 impl Peer {
-    /// Starts a program and shakes hands.
+    /// Starts a program and initializes a session.
     pub fn open(command: &mut Command, through: Option<&'static Server>) -> Result<Self> {
-        let mut group = Group::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
+        let mut group = ProcessGroup::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
         let stdin = group.leader().stdin.take().context("no standard input to write to")?;
         let stdout = group.leader().stdout.take().context("no standard output to read")?;
-        let lines = session::lines(stdout);
-        let (answers, notifications, asked) = (BTreeMap::new(), Vec::new(), Vec::new());
-        let mut peer =
-            Self { _group: group, stdin, lines, next: 1, through, answers, notifications, asked };
+        let lines = session::spawn_line_reader(stdout);
+        let (answers, notifications, received_requests) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let mut peer = Self {
+            _group: group,
+            stdin,
+            lines,
+            next: 1,
+            through,
+            answers,
+            notifications,
+            received_requests,
+        };
         let capabilities =
             json!({ "roots": { "listChanged": true }, "sampling": {}, "elicitation": {} });
         let info = json!({ "name": "interop", "version": "1" });
         let hello = json!({ "protocolVersion": REVISION, "capabilities": capabilities, "clientInfo": info });
         let opened = peer.ask("initialize", hello)?;
         ensure!(opened["protocolVersion"] == REVISION, "another revision: {opened}");
-        peer.tell("notifications/initialized", json!({}))?;
-        // The server offers some tools only to a client that takes its requests, when it knows that.
+        peer.notify("notifications/initialized", json!({}))?;
+        // The server offers some tools only after it knows that the client accepts its requests.
         let tool = if through.is_some() { "tool_execute" } else { "get-roots-list" };
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while !peer.ask("tools/list", json!({}))?.to_string().contains(tool) {
             ensure!(Instant::now() < until, "no tool `{tool}`");
             std::thread::sleep(Duration::from_millis(100));
@@ -63,7 +71,7 @@ impl Peer {
         Ok(peer)
     }
 
-    /// Asks and waits for the result.
+    /// Sends a request and waits for the result.
     pub fn ask(&mut self, method: &str, params: Value) -> Result<Value> {
         let id = self.send(method, params)?;
         self.result(id)
@@ -77,7 +85,7 @@ impl Peer {
         Ok(result)
     }
 
-    /// Calls a tool of the server, with a token for its progress or without.
+    /// Calls a tool of the server, optionally with a progress token.
     pub fn send_call(&mut self, tool: &str, arguments: Value, token: Option<&str>) -> Result<u64> {
         let mut params = match self.through {
             None => json!({ "name": tool, "arguments": arguments }),
@@ -93,18 +101,20 @@ impl Peer {
     fn send(&mut self, method: &str, params: Value) -> Result<u64> {
         let id = self.next;
         self.next += 1;
-        self.put(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        self.write_message(
+            &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }),
+        )?;
         Ok(id)
     }
 
     /// Sends a notification.
-    pub fn tell(&mut self, method: &str, params: Value) -> Result<()> {
-        self.put(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+    pub fn notify(&mut self, method: &str, params: Value) -> Result<()> {
+        self.write_message(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
     }
 
     /// Waits for the result of a request.
     pub fn result(&mut self, id: u64) -> Result<Value> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             if let Some(mut answer) = self.answers.remove(&id) {
                 if let Some(error) = answer.get("error") {
@@ -116,9 +126,9 @@ impl Peer {
         }
     }
 
-    /// Waits for a notification of this method, and gives its parameters.
+    /// Waits for a notification of this method, and returns its parameters.
     pub fn notification(&mut self, method: &str) -> Result<Value> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             if let Some(found) = self.notifications(method).into_iter().next() {
                 return Ok(found);
@@ -127,23 +137,23 @@ impl Peer {
         }
     }
 
-    /// The parameters of all notifications of this method that have come.
+    /// The parameters of all notifications of this method received so far.
     pub fn notifications(&self, method: &str) -> Vec<Value> {
         let of = self.notifications.iter().filter(|one| one["method"] == method);
         of.map(|one| one["params"].clone()).collect()
     }
 
-    /// Whether an answer has come that nobody waited for.
+    /// Whether an answer arrived that nobody waited for.
     pub fn has_answered(&self, id: u64) -> bool {
         self.answers.contains_key(&id)
     }
 
-    /// Whether the server asked this.
-    pub fn was_asked(&self, method: &str) -> bool {
-        self.asked.iter().any(|one| one == method)
+    /// Whether the server sent this request.
+    pub fn has_received_request(&self, method: &str) -> bool {
+        self.received_requests.iter().any(|one| one == method)
     }
 
-    /// Takes in one message, and answers it where it is a request.
+    /// Handles one message, and answers it if it is a request.
     fn receive(&mut self, until: Instant) -> Result<()> {
         let left = until.saturating_duration_since(Instant::now());
         let line = self.lines.recv_timeout(left).context("nothing came in time")?;
@@ -156,25 +166,25 @@ impl Peer {
             }
             (Some(_), Value::Null) => self.notifications.push(message),
             (Some(method), id) => {
-                self.asked.push(method.to_owned());
-                let answer = match answer(method) {
+                self.received_requests.push(method.to_owned());
+                let answer = match client_answer(method) {
                     Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
                     None => json!({ "jsonrpc": "2.0", "id": id,
                         "error": { "code": -32601, "message": "no such method" } }),
                 };
-                self.put(&answer)?;
+                self.write_message(&answer)?;
             }
         }
         Ok(())
     }
 
-    fn put(&mut self, message: &Value) -> Result<()> {
+    fn write_message(&mut self, message: &Value) -> Result<()> {
         writeln!(self.stdin, "{message}").context("the other side is gone")
     }
 }
 
 /// What the client answers to a request of the server.
-fn answer(method: &str) -> Option<Value> {
+fn client_answer(method: &str) -> Option<Value> {
     Some(match method {
         "ping" => json!({}),
         "roots/list" => json!({ "roots": [{ "uri": ROOT, "name": "trial" }] }),

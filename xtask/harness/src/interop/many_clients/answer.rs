@@ -1,34 +1,34 @@
-//! What an answer to one of many clients says of its call.
+//! What an answer to one of many clients says about its call.
 
 use anyhow::Result;
 use serde_json::Value;
 
-/// With this every value begins.
-pub const MARK: &str = "client-";
+/// The prefix of each value.
+pub const VALUE_PREFIX: &str = "client-";
 
-/// How an answer says that nothing ran: that of the shim, and that of the gateway.
+/// How an answer says that nothing ran: the shim's text, and the gateway's.
 const NOT_RUN: [&str; 2] = ["No tool was called", "Nothing was executed"];
 
 /// How a call was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallAnswer {
-    /// With the value of the call, and no other.
+    /// It contains the value of the call, and no other.
     Own,
-    /// Nobody knows whether it ran, and the answer says so.
+    /// It says that the outcome is unknown.
     Unknown,
-    /// It did not run, and the answer says so.
+    /// It says that the call did not run.
     NotRun,
-    /// Otherwise.
+    /// Anything else.
     Wrong,
 }
 
 impl CallAnswer {
-    /// Reads the answer to a call with this value.
+    /// Classifies the answer to a call with this value.
     pub fn of(result: &Result<Value>, value: &str) -> Self {
         let text = match result {
             Ok(result) if result["isError"] != true => {
                 let content = result["content"].to_string();
-                let marks = content.matches(MARK).count();
+                let marks = content.matches(VALUE_PREFIX).count();
                 let own = marks > 0 && marks == content.matches(value).count();
                 return if own { Self::Own } else { Self::Wrong };
             }

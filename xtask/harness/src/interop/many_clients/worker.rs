@@ -1,4 +1,4 @@
-//! One of many clients: it starts, lists, calls and looks at what is behind handles.
+//! One of many clients: it starts, lists tools, calls, and views results behind handles.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::answer::{CallAnswer, MARK};
+use super::answer::{CallAnswer, VALUE_PREFIX};
 use super::{ROUNDS, TrialState};
 use crate::interop::client::Client;
 use crate::interop::plan;
@@ -21,7 +21,7 @@ pub struct Call {
     pub value: String,
     pub answer: CallAnswer,
     pub took: Duration,
-    /// Its server appended a line.
+    /// Whether its server appends a line for it.
     pub counted: bool,
 }
 
@@ -30,19 +30,19 @@ pub struct Call {
 pub struct KeptResult {
     handle: String,
     value: String,
-    /// Its client is one process for all calls, which is still there.
+    /// Whether its client is one process for all calls, which still runs.
     session: bool,
 }
 
 /// What a client did.
 #[derive(Default)]
 pub struct ClientWork {
-    /// It keeps one process for all calls.
+    /// Whether it keeps one process for all calls.
     pub session: bool,
-    /// From its start to its list of tools.
+    /// The time from its start to its tool list.
     pub start: Option<Duration>,
     pub calls: Vec<Call>,
-    /// Another client's handle showed it what is behind.
+    /// Whether another client's handle showed it the result.
     pub saw_another: bool,
     pub failures: Vec<String>,
 }
@@ -56,7 +56,7 @@ pub fn work(shared: &TrialState<'_>, number: usize) -> ClientWork {
         call_all(shared, number, client, &mut worked);
     }
     let done = client.and_then(|mut client| {
-        let handle = keep(&mut client, number).context("handle");
+        let handle = keep_result(&mut client, number).context("handle");
         let (handle, failure) = match handle {
             Ok(handle) => (handle, None),
             Err(error) => (None, Some(error)),
@@ -67,28 +67,28 @@ pub fn work(shared: &TrialState<'_>, number: usize) -> ClientWork {
             None => Ok(client),
         }
     });
-    // Also one that failed: the others wait for it.
+    // A failed client must wait too, because the others wait for it.
     shared.met.wait();
     let done = done.map(|mut client| {
-        let looked = look_elsewhere(shared, number, &mut client);
+        let looked = view_other_result(shared, number, &mut client);
         (client, looked)
     });
-    // A client whose handle is looked at is still there.
+    // A client must not exit while its handle is tested.
     shared.met.wait();
     let done = done.and_then(|(mut client, looked)| {
         worked.saw_another = looked.is_some();
         if looked.is_some_and(|looked| looked.session) {
-            worked.failures.push(format!("{MARK}{number}: saw what another client keeps"));
+            worked.failures.push(format!("{VALUE_PREFIX}{number}: saw what another client keeps"));
         }
         client.close()
     });
     if let Err(error) = done {
-        worked.failures.push(format!("{MARK}{number}: {error:#}"));
+        worked.failures.push(format!("{VALUE_PREFIX}{number}: {error:#}"));
     }
     worked
 }
 
-/// Starts one of the stock clients, each in turn, or the one that starts the server twice.
+/// Starts one of the stock clients, in turn, or the one that starts the server twice.
 fn open(
     shared: &TrialState<'_>,
     number: usize,
@@ -113,7 +113,7 @@ fn open(
 fn call_all(shared: &TrialState<'_>, number: usize, client: &mut Client, worked: &mut ClientWork) {
     for nth in 0..ROUNDS * 2 {
         let counted = nth % 2 == 1;
-        let value = format!("{MARK}{number}-call-{nth}-");
+        let value = format!("{VALUE_PREFIX}{number}-call-{nth}-");
         let request = if counted {
             json!({ "capability": "notes.send_message", "arguments": { "to": value, "text": "x" } })
         } else {
@@ -123,16 +123,16 @@ fn call_all(shared: &TrialState<'_>, number: usize, client: &mut Client, worked:
         let result = client.call("tool_execute", &request);
         let (took, answer) = (began.elapsed(), CallAnswer::of(&result, &value));
         if answer == CallAnswer::Wrong {
-            worked.failures.push(format!("{value}: {}", shown(&result)));
+            worked.failures.push(format!("{value}: {}", result_text(&result)));
         }
         worked.calls.push(Call { value, answer, took, counted });
         shared.answered.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Has a result kept behind a handle, which itself can look at; nothing, where the call did not run.
-fn keep(client: &mut Client, number: usize) -> Result<Option<KeptResult>> {
-    let value = format!("{MARK}{number}-behind-");
+/// Keeps a result behind a handle and views it; `None` if the call did not run.
+fn keep_result(client: &mut Client, number: usize) -> Result<Option<KeptResult>> {
+    let value = format!("{VALUE_PREFIX}{number}-behind-");
     let arguments = json!({ "message": value });
     let request =
         json!({ "capability": "everything.echo", "arguments": arguments, "mode": "handle_only" });
@@ -144,13 +144,14 @@ fn keep(client: &mut Client, number: usize) -> Result<Option<KeptResult>> {
     let handle = kept["structuredContent"]["frame"]["handle"]["handle_id"].as_str();
     let handle = handle.with_context(|| format!("no handle: {kept}"))?.to_owned();
     let seen = client.call("tool_view", &json!({ "handle": handle, "limit": 10 }));
-    ensure!(CallAnswer::of(&seen, &value) == CallAnswer::Own, "{}", shown(&seen));
+    ensure!(CallAnswer::of(&seen, &value) == CallAnswer::Own, "{}", result_text(&seen));
     Ok(Some(KeptResult { handle, value, session: matches!(client, Client::Sdk(_)) }))
 }
 
-/// What is behind the handle of the next client, where it is shown. It must not be as long as that
-/// client is there; of one that was a process for each call it is, for all act as one principal.
-fn look_elsewhere(
+/// The result behind the next client's handle, if it is shown. It must not be shown while that
+/// client runs. If that client is a process per call, it is shown, because all act as one
+/// principal.
+fn view_other_result(
     shared: &TrialState<'_>,
     number: usize,
     client: &mut Client,
@@ -164,7 +165,7 @@ fn look_elsewhere(
     (CallAnswer::of(&seen, &next.value) == CallAnswer::Own).then_some(next)
 }
 
-fn shown(result: &Result<Value>) -> String {
+fn result_text(result: &Result<Value>) -> String {
     match result {
         Ok(result) => result.to_string(),
         Err(error) => format!("{error:#}"),

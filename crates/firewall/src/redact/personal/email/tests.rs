@@ -56,7 +56,7 @@ fn a_top_level_name_is_of_letters_and_no_ending_of_a_file() {
         ("png", None),
         ("PNG", None),
     ] {
-        assert_eq!(top_level(label.as_bytes(), 0, label.len()), end, "{label}");
+        assert_eq!(top_level_end(label.as_bytes(), 0, label.len()), end, "{label}");
     }
 }
 
@@ -75,7 +75,7 @@ fn the_part_before_the_sign_begins_with_a_letter_or_a_digit() {
         ("##@", None),
         ("@", None),
     ] {
-        assert_eq!(local(text.as_bytes(), text.len() - 1), start, "{text}");
+        assert_eq!(local_part_start(text.as_bytes(), text.len() - 1), start, "{text}");
     }
 }
 
@@ -96,7 +96,7 @@ fn a_domain_has_labels_and_ends_with_a_top_level_name() {
         (".net", None),
         ("", None),
     ] {
-        assert_eq!(domain(text.as_bytes(), 0), end, "{text}");
+        assert_eq!(domain_end(text.as_bytes(), 0), end, "{text}");
     }
 }
 
@@ -132,7 +132,10 @@ fn the_at_of_a_written_address_is_known_in_ten_forms() {
         assert_eq!(at_sign_before(other.as_bytes(), other.len()), None, "{other}");
     }
     let run = "a".repeat(70);
-    assert_eq!((back_over(run.as_bytes(), 70, in_local), back_over(b"a bc", 4, in_local)), (6, 2));
+    assert_eq!(
+        (run_start(run.as_bytes(), 70, is_local_byte), run_start(b"a bc", 4, is_local_byte)),
+        (6, 2)
+    );
 }
 
 #[test]

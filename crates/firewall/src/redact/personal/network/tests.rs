@@ -15,7 +15,7 @@ fn an_ipv4_address_has_four_numbers_of_one_byte() {
         ("1..3.4", 0, None),
         ("1-2.3.4", 0, None),
     ] {
-        assert_eq!(octets(text.as_bytes(), start), found, "{text}");
+        assert_eq!(parse_octets(text.as_bytes(), start), found, "{text}");
     }
     assert_eq!(address([1, 2, 3, 4]), Ipv4Addr::new(1, 2, 3, 4));
 }
@@ -39,7 +39,7 @@ fn a_prefix_is_no_longer_than_an_address() {
         ("24", 32, 0),
         ("", 32, 0),
     ] {
-        assert_eq!(prefix(text.as_bytes(), 0, most), end, "{text}");
+        assert_eq!(prefix_end(text.as_bytes(), 0, most), end, "{text}");
     }
 }
 
@@ -49,7 +49,7 @@ fn a_zone_is_a_word_behind_a_percent_sign() {
     for (text, end) in
         [("%eth0 ", 5), ("%e", 2), ("%", 0), ("% a", 0), ("eth0", 0), (long.as_str(), 17)]
     {
-        assert_eq!(zone(text.as_bytes(), 0), end, "{text}");
+        assert_eq!(zone_end(text.as_bytes(), 0), end, "{text}");
     }
 }
 
@@ -70,7 +70,7 @@ fn a_hardware_address_has_six_pairs_that_are_not_all_zeros_or_ones() {
     ] {
         assert_eq!(is_mac(text.as_bytes(), sign), is_one, "{text}");
     }
-    assert!(is_pairs(b"00:1b:63") && !is_pairs(b"00:1b:6") && !is_pairs(b"001:b6"));
+    assert!(is_hex_pairs(b"00:1b:63") && !is_hex_pairs(b"00:1b:6") && !is_hex_pairs(b"001:b6"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
 
-fn number<'a>(digits: &'a str, sizes: &'a [u8], separators: u8) -> Number<'a> {
-    Number { digits: digits.as_bytes(), sizes, separators, opened: false }
+fn number<'a>(digits: &'a str, sizes: &'a [u8], separators: u8) -> DigitGroups<'a> {
+    DigitGroups { digits: digits.as_bytes(), sizes, separators, opened: false }
 }
 
 #[test]
@@ -54,15 +54,21 @@ fn a_mobile_number_is_dialled_without_separators() {
         ("11512345678", false),
     ] {
         let sizes = [u8::try_from(digits.len()).unwrap()];
-        assert_eq!(is_dialled(&number(digits, &sizes, 0)), is_one, "{digits}");
+        assert_eq!(is_regional_mobile(&number(digits, &sizes, 0)), is_one, "{digits}");
     }
-    assert!(!is_dialled(&number("01512345678", &[4, 7], BLANK)));
+    assert!(!is_regional_mobile(&number("01512345678", &[4, 7], BLANK)));
 }
 
 #[test]
 fn groups_that_count_and_groups_of_thousands_are_no_phone() {
-    assert!(counted(b"010203", &[2, 2, 2]) && counted(b"0123", &[4]));
-    assert!(!counted(b"011203", &[2, 2, 2]) && !counted(b"110203", &[2, 2, 2]));
+    assert!(
+        all_groups_start_with_zero(b"010203", &[2, 2, 2])
+            && all_groups_start_with_zero(b"0123", &[4])
+    );
+    assert!(
+        !all_groups_start_with_zero(b"011203", &[2, 2, 2])
+            && !all_groups_start_with_zero(b"110203", &[2, 2, 2])
+    );
     let cases: [(&str, &[u8], u8, bool); 8] = [
         ("449000", &[3, 3], BLANK, true),
         ("449000", &[3, 3], POINT, true),
@@ -88,7 +94,7 @@ fn a_heading_may_speak_about_a_phone() {
         ("phoneviews", false),
         ("mobile number", false),
     ] {
-        assert_eq!(is_about(heading.as_bytes()), is_one, "{heading}");
+        assert_eq!(is_phone_attribute(heading.as_bytes()), is_one, "{heading}");
     }
     for (text, is_one) in [
         ("\"phone_views\": ", true),
@@ -100,7 +106,7 @@ fn a_heading_may_speak_about_a_phone() {
         (": ", false),
         ("", false),
     ] {
-        assert_eq!(is_of_key_about(text.as_bytes(), text.len()), is_one, "{text}");
+        assert_eq!(is_value_of_phone_attribute(text.as_bytes(), text.len()), is_one, "{text}");
     }
 }
 
@@ -122,7 +128,7 @@ fn an_extension_follows_its_word() {
         ("555 y12", 3),
         ("555", 3),
     ] {
-        assert_eq!(extended(text.as_bytes(), 3), end, "{text}");
+        assert_eq!(with_extension(text.as_bytes(), 3), end, "{text}");
     }
 }
 

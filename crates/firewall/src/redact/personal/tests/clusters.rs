@@ -1,7 +1,7 @@
 //! Groups of letters and digits: where they begin and end, and what joins them.
 
-use super::super::cluster::{
-    self, BLANK, BRACKET, Cluster, GroupJoin, HYPHEN, POINT, SLASH, Token,
+use super::super::candidate::{
+    self, BLANK, BRACKET, Candidate, GroupJoin, HYPHEN, POINT, SLASH, Token,
 };
 
 #[test]
@@ -25,7 +25,8 @@ fn a_token_is_the_run_around_its_first_digit() {
         (far.as_str(), 70, 6..71, false, false, false),
     ] {
         let (token, is_short) = Token::around(text.as_bytes(), at);
-        let expected = Token { start: place.start, end: place.end, digits, hash };
+        let expected =
+            Token { start: place.start, end: place.end, is_numeric: digits, looks_like_hash: hash };
         assert_eq!((token, is_short), (expected, fits), "{text}");
     }
 }
@@ -48,12 +49,12 @@ fn a_date_with_a_time_of_day_ends_behind_its_fraction() {
         ("x2026-11-21T10:20:30", 1, None),
         ("/2026-11-21T10:20:30", 1, Some(20)),
     ] {
-        assert_eq!(cluster::timestamp_end(text.as_bytes(), at), end, "{text}");
+        assert_eq!(candidate::timestamp_end(text.as_bytes(), at), end, "{text}");
     }
 }
 
-fn gathered(text: &str, hold: GroupJoin) -> Option<Cluster> {
-    Cluster::gather(text.as_bytes(), 0, hold)
+fn gathered(text: &str, hold: GroupJoin) -> Option<Candidate> {
+    Candidate::parse(text.as_bytes(), 0, hold)
 }
 
 /// A text and how its groups hang together; their lengths, where they end, what separates them, and
@@ -92,12 +93,16 @@ fn groups_are_joined_by_what_may_stand_between_them() {
         ("12 ", Loose, &[2], 2, 0, true),
     ];
     for (text, hold, sizes, end, separators, simple) in cases {
-        let cluster = gathered(text, hold).unwrap();
-        assert_eq!((cluster.sizes(), cluster.end), (sizes, end), "{text}");
-        assert_eq!((cluster.separators, cluster.simple), (separators, simple), "{text}");
-        assert_eq!(cluster.is_one(), sizes.len() == 1, "{text}");
+        let candidate = gathered(text, hold).unwrap();
+        assert_eq!((candidate.group_sizes(), candidate.end), (sizes, end), "{text}");
         assert_eq!(
-            cluster.len(),
+            (candidate.separators, candidate.has_single_separators),
+            (separators, simple),
+            "{text}"
+        );
+        assert_eq!(candidate.is_single_group(), sizes.len() == 1, "{text}");
+        assert_eq!(
+            candidate.len(),
             sizes.iter().map(|size| usize::from(*size)).sum::<usize>(),
             "{text}"
         );
@@ -106,11 +111,17 @@ fn groups_are_joined_by_what_may_stand_between_them() {
 
 #[test]
 fn letters_and_breaks_are_known_by_their_places() {
-    let cluster = gathered("a1B-c 23", GroupJoin::Loose).unwrap();
-    assert_eq!(cluster.compact(), b"A1BC23");
-    assert_eq!((cluster.letters, cluster.breaks, cluster.lower), (0b1101, 0b1_1000, true));
-    let cluster = gathered("A1", GroupJoin::Loose).unwrap();
-    assert_eq!((cluster.letters, cluster.breaks, cluster.lower), (1, 0, false));
+    let candidate = gathered("a1B-c 23", GroupJoin::Loose).unwrap();
+    assert_eq!(candidate.chars(), b"A1BC23");
+    assert_eq!(
+        (candidate.letter_mask, candidate.break_mask, candidate.has_lowercase),
+        (0b1101, 0b1_1000, true)
+    );
+    let candidate = gathered("A1", GroupJoin::Loose).unwrap();
+    assert_eq!(
+        (candidate.letter_mask, candidate.break_mask, candidate.has_lowercase),
+        (1, 0, false)
+    );
 }
 
 #[test]
@@ -140,7 +151,7 @@ fn a_group_continues_what_a_digit_before_it_began() {
         ("1351 / 86", 7, false, false),
         ("12x34", 3, false, false),
     ] {
-        let continues = |hold| cluster::continues(text.as_bytes(), start, hold);
+        let continues = |hold| candidate::continues_number(text.as_bytes(), start, hold);
         assert_eq!((continues(Loose), continues(Tight)), (loose, tight), "{text}");
         assert!(!continues(GroupJoin::Token), "{text}");
     }
@@ -160,7 +171,7 @@ fn it_is_quickly_told_whether_something_may_go_on() {
         ("12-", true),
         ("12", true),
     ] {
-        assert_eq!(cluster::is_joined(text.as_bytes(), 2), joined, "{text}");
+        assert_eq!(candidate::may_continue(text.as_bytes(), 2), joined, "{text}");
     }
 }
 
@@ -176,7 +187,7 @@ fn the_first_group_of_a_uuid_leads_to_its_end() {
         ("123e456-e89b-12d3-a456-4266141740001", 7, None),
         ("123e4567.e89b-12d3-a456-426614174000", 8, None),
     ] {
-        let token = Token { start: 0, end: length, digits: false, hash: false };
-        assert_eq!(cluster::uuid_end(text.as_bytes(), token), end, "{text}");
+        let token = Token { start: 0, end: length, is_numeric: false, looks_like_hash: false };
+        assert_eq!(candidate::uuid_end(text.as_bytes(), token), end, "{text}");
     }
 }

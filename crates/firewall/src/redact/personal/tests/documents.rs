@@ -1,11 +1,11 @@
 //! The sums, dates and letters of documents: what each check takes and what it refuses.
 
-use super::super::national;
+use super::super::document_numbers;
 
 /// Numbers by the rule that looks at them: those that it takes, and those that it refuses.
 #[track_caller]
 fn check(rows: &[(&str, &[&str], &[&str])]) {
-    let known = || national::TABLES.into_iter().flatten();
+    let known = || document_numbers::TABLES.into_iter().flatten();
     let mut wrong = Vec::new();
     for (id, takes, refuses) in rows {
         let row = known().find(|row| row.rule.id == *id).unwrap();

@@ -1,7 +1,7 @@
 //! Cards and other groups of digits, and where they begin and end.
 
 use super::super::card;
-use super::super::checksum::luhn;
+use super::super::checksum::is_luhn_valid;
 use super::check;
 
 #[test]
@@ -110,7 +110,7 @@ fn short_words_and_hashes_are_read_by_their_case_and_the_length_of_the_text() {
 fn with_sum(prefix: &str, length: usize) -> String {
     let filled: String = prefix.chars().chain("12".chars().cycle()).take(length - 1).collect();
     let with = |digit: char| format!("{filled}{digit}");
-    ('0'..='9').map(with).find(|number| luhn(number.as_bytes())).unwrap()
+    ('0'..='9').map(with).find(|number| is_luhn_valid(number.as_bytes())).unwrap()
 }
 
 #[test]
@@ -130,11 +130,11 @@ fn a_brand_has_its_lengths() {
         for prefix in prefixes {
             for length in 11..=19 {
                 let number = with_sum(prefix, length);
-                let is_card = card::is_card(number.as_bytes());
+                let is_card = card::is_valid_card(number.as_bytes());
                 assert_eq!(is_card, lengths.contains(&length), "{number} has {length} digits");
             }
         }
     }
-    assert!(!card::is_card(with_sum("0604", 11).as_bytes()));
-    assert!(card::is_card(with_sum("0604", 12).as_bytes()));
+    assert!(!card::is_valid_card(with_sum("0604", 11).as_bytes()));
+    assert!(card::is_valid_card(with_sum("0604", 12).as_bytes()));
 }

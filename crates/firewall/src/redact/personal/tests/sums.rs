@@ -1,22 +1,26 @@
 //! Sums over digits, by the examples of their standards, and plans of numbers.
 
 use super::super::checksum::{
-    at, is_day, luhn, mod_11_10, number, remainder, same, value, verhoeff, weighted,
+    all_same, char_value, is_day, is_luhn_valid, is_mod_11_10_valid, is_verhoeff_valid,
+    parse_digits, remainder, value_at, weighted_sum,
 };
-use super::super::plan;
+use super::super::dialing_plan;
 
 #[test]
 fn a_character_has_its_value_and_a_place_outside_has_none() {
     for (byte, expected) in
         [(b'0', 0), (b'9', 9), (b'A', 10), (b'Z', 35), (b'a', 0), (b'-', 0), (b'/', 0), (b':', 0)]
     {
-        assert_eq!(value(byte), expected);
+        assert_eq!(char_value(byte), expected);
     }
-    assert_eq!((at(b"7B", 0), at(b"7B", 1), at(b"7B", 2)), (7, 11, 0));
-    assert_eq!((number(b"1234", 0, 4), number(b"1234", 1, 3), number(b"12", 1, 3)), (1_234, 23, 0));
-    assert_eq!(weighted(b"123", &[1, 2, 3]), 14);
-    assert_eq!((weighted(b"123", &[5]), weighted(b"12", &[1, 1, 9])), (5, 3));
-    assert!(same(b"111") && same(b"") && !same(b"112") && !same(b"011"));
+    assert_eq!((value_at(b"7B", 0), value_at(b"7B", 1), value_at(b"7B", 2)), (7, 11, 0));
+    assert_eq!(
+        (parse_digits(b"1234", 0, 4), parse_digits(b"1234", 1, 3), parse_digits(b"12", 1, 3)),
+        (1_234, 23, 0)
+    );
+    assert_eq!(weighted_sum(b"123", &[1, 2, 3]), 14);
+    assert_eq!((weighted_sum(b"123", &[5]), weighted_sum(b"12", &[1, 1, 9])), (5, 3));
+    assert!(all_same(b"111") && all_same(b"") && !all_same(b"112") && !all_same(b"011"));
 }
 
 /// A check, and numbers that it takes.
@@ -25,9 +29,9 @@ type Sum = (fn(&[u8]) -> bool, &'static [&'static str]);
 #[test]
 fn a_sum_takes_a_number_and_none_with_another_last_digit() {
     let checks: [Sum; 3] = [
-        (luhn, &["79927398713", "4539148803436467", "18", "59", "0000000018"]),
-        (mod_11_10, &["07945", "86095742719", "94577403194"]),
-        (verhoeff, &["2363", "123451", "1428570", "84736430954837284567892"]),
+        (is_luhn_valid, &["79927398713", "4539148803436467", "18", "59", "0000000018"]),
+        (is_mod_11_10_valid, &["07945", "86095742719", "94577403194"]),
+        (is_verhoeff_valid, &["2363", "123451", "1428570", "84736430954837284567892"]),
     ];
     for (check, numbers) in checks {
         for number in numbers {
@@ -38,7 +42,7 @@ fn a_sum_takes_a_number_and_none_with_another_last_digit() {
             }
         }
     }
-    assert!(!luhn(b"0000000000") && !mod_11_10(b""));
+    assert!(!is_luhn_valid(b"0000000000") && !is_mod_11_10_valid(b""));
 }
 
 #[test]
@@ -48,12 +52,12 @@ fn the_sum_of_verhoeff_sees_every_wrong_digit_and_every_swap() {
         for digit in (b'0'..=b'9').filter(|digit| *digit != number[place]) {
             let mut wrong = number.clone();
             wrong[place] = digit;
-            assert!(!verhoeff(&wrong), "{digit} at {place}");
+            assert!(!is_verhoeff_valid(&wrong), "{digit} at {place}");
         }
         let mut swapped = number.clone();
         if place > 0 && swapped[place] != swapped[place - 1] {
             swapped.swap(place, place - 1);
-            assert!(!verhoeff(&swapped), "{place} swapped");
+            assert!(!is_verhoeff_valid(&swapped), "{place} swapped");
         }
     }
 }
@@ -96,10 +100,15 @@ fn a_country_code_is_followed_by_as_many_digits_as_its_plan_has() {
         ("99912345678", 3, false),
         ("1", 2, false),
     ] {
-        assert_eq!(plan::is_of_code(digits.as_bytes(), width), is_one, "{digits}");
+        assert_eq!(dialing_plan::has_country_code(digits.as_bytes(), width), is_one, "{digits}");
     }
-    assert!(plan::is_international(b"14155552671") && plan::is_international(b"35312345678"));
-    assert!(!plan::is_international(b"99912345678") && !plan::is_international(b""));
+    assert!(
+        dialing_plan::is_international(b"14155552671")
+            && dialing_plan::is_international(b"35312345678")
+    );
+    assert!(
+        !dialing_plan::is_international(b"99912345678") && !dialing_plan::is_international(b"")
+    );
 }
 
 #[test]
@@ -121,6 +130,6 @@ fn area_and_exchange_of_an_american_number_begin_with_two_to_nine() {
         ("4125552671", true),
         ("41555", false),
     ] {
-        assert_eq!(plan::is_american(digits.as_bytes()), is_one, "{digits}");
+        assert_eq!(dialing_plan::is_north_american(digits.as_bytes()), is_one, "{digits}");
     }
 }

@@ -1,4 +1,4 @@
-//! The everything server: results that are more than a text.
+//! The everything server: results that are not only text.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -15,11 +15,14 @@ pub fn tasks() -> Vec<Task> {
 fn scripts() -> Vec<(&'static str, Script)> {
     vec![
         ("echo", |a| {
-            a.reads("everything.echo", json!({ "message": "grüß 你好" }), &["grüß 你好"]).map(drop)
+            a.call_and_expect("everything.echo", json!({ "message": "grüß 你好" }), &["grüß 你好"])
+                .map(drop)
         }),
-        ("sum", |a| a.reads("everything.get-sum", json!({ "a": 19, "b": 23 }), &["42"]).map(drop)),
+        ("sum", |a| {
+            a.call_and_expect("everything.get-sum", json!({ "a": 19, "b": 23 }), &["42"]).map(drop)
+        }),
         ("image", |a| {
-            let shown = a.reads("everything.get-tiny-image", json!({}), &["MCP logo"])?;
+            let shown = a.call_and_expect("everything.get-tiny-image", json!({}), &["MCP logo"])?;
             let image = block(a, &shown, "image")?;
             ensure!(image["mimeType"] == "image/png", "no picture: {image}");
             let data = image["data"].as_str().unwrap_or_default();
@@ -28,12 +31,16 @@ fn scripts() -> Vec<(&'static str, Script)> {
         }),
         ("annotations", |a| {
             let arguments = json!({ "messageType": "error", "includeImage": true });
-            let shown =
-                a.reads("everything.get-annotated-message", arguments, &["Operation failed"])?;
+            let shown = a.call_and_expect(
+                "everything.get-annotated-message",
+                arguments,
+                &["Operation failed"],
+            )?;
             block(a, &shown, "image").map(drop)
         }),
         ("resource-links", |a| {
-            let shown = a.reads("everything.get-resource-links", json!({ "count": 4 }), &[])?;
+            let shown =
+                a.call_and_expect("everything.get-resource-links", json!({ "count": 4 }), &[])?;
             let links = shown.blocks.iter().filter(|block| block["type"] == "resource_link");
             let links: Vec<&str> = links.filter_map(|link| link["uri"].as_str()).collect();
             ensure!(links.len() == 4, "links are missing: {links:?}");
@@ -43,34 +50,40 @@ fn scripts() -> Vec<(&'static str, Script)> {
         ("embedded-text", |a| {
             let arguments = json!({ "resourceType": "Text", "resourceId": 2 });
             let facts = ["This is a plaintext resource", "demo://resource/dynamic/text/2"];
-            let shown = a.reads("everything.get-resource-reference", arguments, &facts)?;
+            let shown =
+                a.call_and_expect("everything.get-resource-reference", arguments, &facts)?;
             block(a, &shown, "resource").map(drop)
         }),
         ("embedded-bytes", |a| {
             let arguments = json!({ "resourceType": "Blob", "resourceId": 3 });
-            let shown = a.reads("everything.get-resource-reference", arguments, &["Resource 3"])?;
+            let shown =
+                a.call_and_expect("everything.get-resource-reference", arguments, &["Resource 3"])?;
             let resource = block(a, &shown, "resource")?;
-            // The bytes are a text, so a gateway may show it as one.
+            // The bytes are UTF-8 text, so a gateway may show them as text.
             let blob = resource["resource"]["blob"].as_str().unwrap_or_default();
-            let is_said =
-                shown.says("This is a base64 blob") || blob.starts_with("UmVzb3VyY2UgMzog");
-            ensure!(is_said, "no bytes and no text: {resource}");
+            let is_shown =
+                shown.shows("This is a base64 blob") || blob.starts_with("UmVzb3VyY2UgMzog");
+            ensure!(is_shown, "no bytes and no text: {resource}");
             Ok(())
         }),
         ("structured-content", |a| {
             let arguments = json!({ "location": "Chicago" });
             let facts = ["temperature", "36", "Light rain / drizzle", "82"];
-            a.reads("everything.get-structured-content", arguments, &facts).map(drop)
+            a.call_and_expect("everything.get-structured-content", arguments, &facts).map(drop)
         }),
         ("progress", |a| {
             let arguments = json!({ "duration": 1, "steps": 4 });
-            a.reads("everything.trigger-long-running-operation", arguments, &["completed"])?;
+            a.call_and_expect(
+                "everything.trigger-long-running-operation",
+                arguments,
+                &["completed"],
+            )?;
             ensure!(a.progress >= 1, "no progress was told");
             Ok(())
         }),
         ("compressed-file", |a| {
             let arguments = json!({ "name": "a.gz", "data": "data:text/plain,hello", "outputType": "resource" });
-            let shown = a.reads("everything.gzip-file-as-resource", arguments, &[])?;
+            let shown = a.call_and_expect("everything.gzip-file-as-resource", arguments, &[])?;
             let resource = block(a, &shown, "resource")?;
             let blob = resource["resource"]["blob"].as_str().unwrap_or_default();
             ensure!(blob.starts_with("H4sI"), "no compressed bytes: {resource}");

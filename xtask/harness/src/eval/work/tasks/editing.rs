@@ -12,21 +12,20 @@ pub fn tasks() -> Vec<Task> {
 fn scripts() -> Vec<(&'static str, Script)> {
     vec![
         ("write-a-new-file", |a| {
-            let arguments =
-                json!({ "path": a.place.file("notes/new.md"), "content": "# New\r\n\n新しい\n" });
-            a.reads("filesystem.write_file", arguments, &["Successfully"]).map(drop)
+            let arguments = json!({ "path": a.environment.file("notes/new.md"), "content": "# New\r\n\n新しい\n" });
+            a.call_and_expect("filesystem.write_file", arguments, &["Successfully"]).map(drop)
         }),
         ("copy-a-note", |a| {
             let shown = a.read("notes/short.md")?;
             let text = shown.texts.first().cloned().unwrap_or_default();
-            let arguments = json!({ "path": a.place.file("notes/copy.md"), "content": text });
-            a.reads("filesystem.write_file", arguments, &[]).map(drop)
+            let arguments = json!({ "path": a.environment.file("notes/copy.md"), "content": text });
+            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
         }),
         ("edit-a-note", |a| {
             let shown = a.read("notes/short.md")?;
             let line = a.line(&shown, "Price limit")?;
             let diff = a.edit("notes/short.md", &line, &line.replace("45", "60"))?;
-            a.sees(&diff, "+Price limit: 60 EUR")
+            a.expect_shown(&diff, "+Price limit: 60 EUR")
         }),
         ("edit-a-source-file", |a| {
             let mut shown = a.read("src/server.py")?;
@@ -72,7 +71,7 @@ fn scripts() -> Vec<(&'static str, Script)> {
             let mut shown = a.read("docs/manual.md")?;
             a.find(&mut shown, "section 90 is", "limit of section 90 is 2170 litres.")?;
             let line = a.line(&shown, "limit of section 90 is")?;
-            // A look by words may number its lines or mark them.
+            // A search view may number its lines or mark them.
             let at = line.find("The limit").unwrap_or(0);
             let line = line.get(at..).unwrap_or_default();
             a.edit("docs/manual.md", line, &line.replace("2170", "2200")).map(drop)
@@ -84,29 +83,35 @@ fn scripts() -> Vec<(&'static str, Script)> {
                 { "oldText": port, "newText": "port = 9443" },
                 { "oldText": workers, "newText": "workers = 8" },
             ]);
-            let arguments = json!({ "path": a.place.file("config/settings.toml"), "edits": edits });
-            a.reads("filesystem.edit_file", arguments, &["+port = 9443", "+workers = 8"]).map(drop)
+            let arguments =
+                json!({ "path": a.environment.file("config/settings.toml"), "edits": edits });
+            a.call_and_expect("filesystem.edit_file", arguments, &["+port = 9443", "+workers = 8"])
+                .map(drop)
         }),
         ("preview-an-edit", |a| {
             let edits = json!([{ "oldText": "limit_mb = 512", "newText": "limit_mb = 1024" }]);
-            let path = a.place.file("config/settings.toml");
+            let path = a.environment.file("config/settings.toml");
             let arguments = json!({ "path": path, "edits": edits, "dryRun": true });
-            a.reads("filesystem.edit_file", arguments, &["-limit_mb = 512", "+limit_mb = 1024"])
-                .map(drop)
+            a.call_and_expect(
+                "filesystem.edit_file",
+                arguments,
+                &["-limit_mb = 512", "+limit_mb = 1024"],
+            )
+            .map(drop)
         }),
         ("make-a-folder-and-move", |a| {
-            let folder = a.place.file("archive/2026");
-            a.reads("filesystem.create_directory", json!({ "path": folder }), &[])?;
-            let from = a.place.file("notes/second.md");
+            let folder = a.environment.file("archive/2026");
+            a.call_and_expect("filesystem.create_directory", json!({ "path": folder }), &[])?;
+            let from = a.environment.file("notes/second.md");
             let arguments = json!({ "source": from, "destination": format!("{folder}/second.md") });
-            a.reads("filesystem.move_file", arguments, &["Successfully moved"]).map(drop)
+            a.call_and_expect("filesystem.move_file", arguments, &["Successfully moved"]).map(drop)
         }),
         ("think-in-steps", |a| {
             for step in 1..=3 {
                 let arguments = json!({ "thought": format!("Step {step} of the plan"),
                     "nextThoughtNeeded": step < 3, "thoughtNumber": step, "totalThoughts": 3 });
                 let fact = format!("\"thoughtNumber\": {step}");
-                a.reads("thinking.sequentialthinking", arguments, &[&fact])?;
+                a.call_and_expect("thinking.sequentialthinking", arguments, &[&fact])?;
             }
             Ok(())
         }),

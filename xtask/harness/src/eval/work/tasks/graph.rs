@@ -16,42 +16,53 @@ fn scripts() -> Vec<(&'static str, Script)> {
                 { "name": "pump-9", "entityType": "pump", "observations": ["limit 640"] },
                 { "name": "hall-2", "entityType": "hall", "observations": [] },
             ]);
-            a.reads("memory.create_entities", json!({ "entities": entities }), &["pump-9"])?;
+            a.call_and_expect(
+                "memory.create_entities",
+                json!({ "entities": entities }),
+                &["pump-9"],
+            )?;
             let relations =
                 json!([{ "from": "pump-9", "to": "hall-2", "relationType": "stands in" }]);
-            a.reads("memory.create_relations", json!({ "relations": relations }), &["stands in"])?;
-            a.reads("memory.open_nodes", json!({ "names": ["pump-9"] }), &["limit 640"]).map(drop)
+            a.call_and_expect(
+                "memory.create_relations",
+                json!({ "relations": relations }),
+                &["stands in"],
+            )?;
+            a.call_and_expect("memory.open_nodes", json!({ "names": ["pump-9"] }), &["limit 640"])
+                .map(drop)
         }),
         ("search-a-graph", |a| {
             let arguments = json!({ "query": "cabinet 447" });
-            a.reads("memory.search_nodes", arguments, &["person-21"]).map(drop)
+            a.call_and_expect("memory.search_nodes", arguments, &["person-21"]).map(drop)
         }),
         ("open-two-nodes", |a| {
             let arguments = json!({ "names": ["person-03", "team-3"] });
-            a.reads("memory.open_nodes", arguments, &["cabinet 321", "floor 5"]).map(drop)
+            a.call_and_expect("memory.open_nodes", arguments, &["cabinet 321", "floor 5"]).map(drop)
         }),
         ("whole-graph", |a| {
-            let mut shown = a.reads("memory.read_graph", json!({}), &[])?;
+            let mut shown = a.call_and_expect("memory.read_graph", json!({}), &[])?;
             a.find(&mut shown, "person-40", "keeps the keys of cabinet 580")
         }),
         ("add-an-observation", |a| {
             let observations =
                 json!([{ "entityName": "person-10", "contents": ["is on leave in May"] }]);
             let arguments = json!({ "observations": observations });
-            a.reads("memory.add_observations", arguments, &["is on leave in May"]).map(drop)
+            a.call_and_expect("memory.add_observations", arguments, &["is on leave in May"])
+                .map(drop)
         }),
         ("delete-an-observation", |a| {
             let arguments = json!({ "names": ["person-10"] });
-            let shown = a.reads("memory.open_nodes", arguments, &[])?;
+            let shown = a.call_and_expect("memory.open_nodes", arguments, &[])?;
             let keys = a.between(&shown, "keeps the keys of ", "\"")?;
             let gone = json!([{ "entityName": "person-10", "observations": [format!("keeps the keys of {keys}")] }]);
-            a.reads("memory.delete_observations", json!({ "deletions": gone }), &[]).map(drop)
+            a.call_and_expect("memory.delete_observations", json!({ "deletions": gone }), &[])
+                .map(drop)
         }),
         ("delete-a-node", |a| {
             let arguments = json!({ "entityNames": ["person-59"] });
-            a.reads("memory.delete_entities", arguments, &[])?;
+            a.call_and_expect("memory.delete_entities", arguments, &[])?;
             let arguments = json!({ "query": "person-59" });
-            a.reads("memory.search_nodes", arguments, &["entities"]).map(drop)
+            a.call_and_expect("memory.search_nodes", arguments, &["entities"]).map(drop)
         }),
     ]
 }

@@ -1,4 +1,4 @@
-//! Files full of addresses and tokens: what is masked has to be of use all the same.
+//! Files full of addresses and tokens: masked values have to stay usable.
 
 use serde_json::json;
 
@@ -6,12 +6,12 @@ use crate::eval::work::task::{Contracts, Script, Task, group};
 
 /// The tasks: the same files where personal data is shown, and where it is masked.
 pub fn tasks() -> Vec<Task> {
-    let tagged = group("personal", &masked()).into_iter();
+    let tagged = group("personal", &masked_tasks()).into_iter();
     let tagged = tagged.map(|task| Task { contracts: Contracts::Personal, ..task });
-    group("secrets", &secrets()).into_iter().chain(tagged).collect()
+    group("secrets", &secret_tasks()).into_iter().chain(tagged).collect()
 }
 
-fn secrets() -> Vec<(&'static str, Script)> {
+fn secret_tasks() -> Vec<(&'static str, Script)> {
     vec![
         ("edit-beside-a-token", |a| {
             let shown = a.read("config/deploy.env")?;
@@ -26,8 +26,9 @@ fn secrets() -> Vec<(&'static str, Script)> {
         ("copy-a-file-with-tokens", |a| {
             let shown = a.read("config/deploy.env")?;
             let text = shown.texts.first().cloned().unwrap_or_default();
-            let arguments = json!({ "path": a.place.file("config/deploy.bak"), "content": text });
-            a.reads("filesystem.write_file", arguments, &[]).map(drop)
+            let arguments =
+                json!({ "path": a.environment.file("config/deploy.bak"), "content": text });
+            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
         }),
         ("rename-a-variable", |a| {
             let shown = a.read("config/ci.yaml")?;
@@ -48,7 +49,7 @@ fn secrets() -> Vec<(&'static str, Script)> {
     ]
 }
 
-fn masked() -> Vec<(&'static str, Script)> {
+fn masked_tasks() -> Vec<(&'static str, Script)> {
     vec![
         ("edit-a-line-with-an-address", |a| {
             let shown = a.read("people/team.md")?;
@@ -82,28 +83,35 @@ fn masked() -> Vec<(&'static str, Script)> {
         ("copy-the-team", |a| {
             let shown = a.read("people/team.md")?;
             let text = shown.texts.first().cloned().unwrap_or_default();
-            let arguments = json!({ "path": a.place.file("people/copy.md"), "content": text });
-            a.reads("filesystem.write_file", arguments, &[]).map(drop)
+            let arguments =
+                json!({ "path": a.environment.file("people/copy.md"), "content": text });
+            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
         }),
         ("address-into-a-note", |a| {
             let shown = a.read("people/team.md")?;
             let address = a.between(&shown, "Purchasing: ", ",")?;
             let text = format!("Write to {address} about hoses.\n");
-            let arguments = json!({ "path": a.place.file("notes/hoses.md"), "content": text });
-            a.reads("filesystem.write_file", arguments, &[]).map(drop)
+            let arguments =
+                json!({ "path": a.environment.file("notes/hoses.md"), "content": text });
+            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
         }),
         ("address-into-the-graph", |a| {
             let shown = a.read("people/team.md")?;
             let address = a.between(&shown, "Training: ", ",")?;
             let entity =
                 json!({ "name": "training", "entityType": "post", "observations": [address] });
-            a.reads("memory.create_entities", json!({ "entities": [entity] }), &["training"])
-                .map(drop)
+            a.call_and_expect(
+                "memory.create_entities",
+                json!({ "entities": [entity] }),
+                &["training"],
+            )
+            .map(drop)
         }),
         ("close-a-ticket", |a| {
             let shown = a.read("people/tickets.json")?;
             let part = a.between(&shown, "\"reporter\": \"", "\"ticket\": 7003")?;
-            // From the reporter of the first ticket on: the last reporter before this number counts.
+            // The match starts at the first ticket's reporter, so the last reporter before this
+            // number is the one.
             let last = part.rsplit("\"reporter\": \"").next().unwrap_or_default();
             let old = format!("\"reporter\": \"{last}\"ticket\": 7003");
             let new = old.replace("\"open\"", "\"closed\"");
@@ -112,8 +120,9 @@ fn masked() -> Vec<(&'static str, Script)> {
         ("hosts-of-people", |a| {
             let shown = a.read("config/hosts.txt")?;
             let line = a.line(&shown, "pump-3 ")?;
-            let arguments = json!({ "path": a.place.file("config/pump3.txt"), "content": line });
-            a.reads("filesystem.write_file", arguments, &[]).map(drop)
+            let arguments =
+                json!({ "path": a.environment.file("config/pump3.txt"), "content": line });
+            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
         }),
     ]
 }

@@ -8,75 +8,80 @@ const READ: &str = "filesystem.read_text_file";
 
 /// The tasks.
 pub fn tasks() -> Vec<Task> {
-    [group("reading", &small()), group("large", &large())].concat()
+    [group("reading", &small_tasks()), group("large", &large_tasks())].concat()
 }
 
-fn small() -> Vec<(&'static str, Script)> {
+fn small_tasks() -> Vec<(&'static str, Script)> {
     vec![
         ("read-short-note", |a| {
-            let path = a.place.file("notes/short.md");
-            a.reads(READ, json!({ "path": path }), &["cabinet 31", "45 EUR"]).map(drop)
+            let path = a.environment.file("notes/short.md");
+            a.call_and_expect(READ, json!({ "path": path }), &["cabinet 31", "45 EUR"]).map(drop)
         }),
         ("read-two-notes", |a| {
-            let paths = [a.place.file("notes/short.md"), a.place.file("notes/second.md")];
+            let paths =
+                [a.environment.file("notes/short.md"), a.environment.file("notes/second.md")];
             let facts = ["Ask Kim", "drawer 14"];
-            a.reads("filesystem.read_multiple_files", json!({ "paths": paths }), &facts).map(drop)
+            a.call_and_expect("filesystem.read_multiple_files", json!({ "paths": paths }), &facts)
+                .map(drop)
         }),
         ("list-a-folder", |a| {
-            let path = a.place.file("notes");
+            let path = a.environment.file("notes");
             let facts = ["short.md", "second.md", "old name.txt"];
-            a.reads("filesystem.list_directory", json!({ "path": path }), &facts).map(drop)
+            a.call_and_expect("filesystem.list_directory", json!({ "path": path }), &facts)
+                .map(drop)
         }),
         ("list-with-sizes", |a| {
-            let arguments = json!({ "path": a.place.file("text"), "sortBy": "size" });
+            let arguments = json!({ "path": a.environment.file("text"), "sortBy": "size" });
             let tool = "filesystem.list_directory_with_sizes";
-            a.reads(tool, arguments, &["chinese.md", "windows.txt"]).map(drop)
+            a.call_and_expect(tool, arguments, &["chinese.md", "windows.txt"]).map(drop)
         }),
         ("tree-of-folders", |a| {
-            let arguments = json!({ "path": a.place.file(""), "excludePatterns": ["app", ".git"] });
+            let arguments =
+                json!({ "path": a.environment.file(""), "excludePatterns": ["app", ".git"] });
             let facts = ["inventory.json", "server.py", "japanese.txt"];
-            a.reads("filesystem.directory_tree", arguments, &facts).map(drop)
+            a.call_and_expect("filesystem.directory_tree", arguments, &facts).map(drop)
         }),
         ("find-then-read", |a| {
-            let arguments = json!({ "path": a.place.file(""), "pattern": "**/*.toml" });
-            let found = a.reads("filesystem.search_files", arguments, &["settings.toml"])?;
+            let arguments = json!({ "path": a.environment.file(""), "pattern": "**/*.toml" });
+            let found =
+                a.call_and_expect("filesystem.search_files", arguments, &["settings.toml"])?;
             let path = a.line(&found, "settings.toml")?;
-            a.reads(READ, json!({ "path": path.trim() }), &["port = 8443"]).map(drop)
+            a.call_and_expect(READ, json!({ "path": path.trim() }), &["port = 8443"]).map(drop)
         }),
         ("size-of-a-file", |a| {
-            let arguments = json!({ "path": a.place.file("notes/second.md") });
-            a.reads("filesystem.get_file_info", arguments, &["size: 44"]).map(drop)
+            let arguments = json!({ "path": a.environment.file("notes/second.md") });
+            a.call_and_expect("filesystem.get_file_info", arguments, &["size: 44"]).map(drop)
         }),
         ("folders-that-are-allowed", |a| {
-            let folder = a.place.file("");
+            let folder = a.environment.file("");
             let fact = folder.trim_end_matches('/').to_owned();
-            a.reads("filesystem.list_allowed_directories", json!({}), &[&fact]).map(drop)
+            a.call_and_expect("filesystem.list_allowed_directories", json!({}), &[&fact]).map(drop)
         }),
         ("name-with-a-blank", |a| {
-            let arguments = json!({ "path": a.place.file("notes/old name.txt") });
-            a.reads(READ, arguments, &["a blank in its name"]).map(drop)
+            let arguments = json!({ "path": a.environment.file("notes/old name.txt") });
+            a.call_and_expect(READ, arguments, &["a blank in its name"]).map(drop)
         }),
         ("first-lines-of-a-log", |a| {
-            let arguments = json!({ "path": a.place.file("logs/app.log"), "head": 5 });
-            a.reads(READ, arguments, &["2026-02-03T00:00:04"]).map(drop)
+            let arguments = json!({ "path": a.environment.file("logs/app.log"), "head": 5 });
+            a.call_and_expect(READ, arguments, &["2026-02-03T00:00:04"]).map(drop)
         }),
         ("last-lines-of-a-log", |a| {
-            let arguments = json!({ "path": a.place.file("logs/app.log"), "tail": 6 });
-            a.reads(READ, arguments, &["shutdown began after 41 open jobs"]).map(drop)
+            let arguments = json!({ "path": a.environment.file("logs/app.log"), "tail": 6 });
+            a.call_and_expect(READ, arguments, &["shutdown began after 41 open jobs"]).map(drop)
         }),
         ("function-of-a-source-file", |a| {
             let shown = a.read("src/parser.rs")?;
-            a.sees(&shown, "pub fn parse_12(line: &str) -> Option<usize> {\n")?;
-            a.sees(&shown, "    let field = line.split(';').nth(12)?;\n")
+            a.expect_shown(&shown, "pub fn parse_12(line: &str) -> Option<usize> {\n")?;
+            a.expect_shown(&shown, "    let field = line.split(';').nth(12)?;\n")
         }),
         ("constant-of-a-script", |a| {
             let shown = a.read("src/server.py")?;
-            a.sees(&shown, "RETRY_LIMIT = 17")
+            a.expect_shown(&shown, "RETRY_LIMIT = 17")
         }),
         ("value-in-json", |a| {
             let shown = a.read("data/cities.json")?;
-            a.sees(&shown, "\"Turku South\"")?;
-            a.sees(&shown, "\"from\": \"06:30\"")
+            a.expect_shown(&shown, "\"Turku South\"")?;
+            a.expect_shown(&shown, "\"from\": \"06:30\"")
         }),
         ("row-of-a-table", |a| {
             let mut shown = a.read("data/orders.csv")?;
@@ -84,7 +89,7 @@ fn small() -> Vec<(&'static str, Script)> {
         }),
         ("file-with-windows-lines", |a| {
             let shown = a.read("text/windows.txt")?;
-            a.sees(&shown, "printer = LPT1 in room 204\r\n")
+            a.expect_shown(&shown, "printer = LPT1 in room 204\r\n")
         }),
         ("chinese-text", |a| {
             let mut shown = a.read("text/chinese.md")?;
@@ -101,7 +106,7 @@ fn small() -> Vec<(&'static str, Script)> {
     ]
 }
 
-fn large() -> Vec<(&'static str, Script)> {
+fn large_tasks() -> Vec<(&'static str, Script)> {
     vec![
         ("inventory-of-40-kb", |a| {
             let mut shown = a.read("data/inventory.json")?;

@@ -1,0 +1,115 @@
+//! Explains, from the log, a call that is no longer in memory.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use weaver_types::canonical::{self, Profile};
+use weaver_types::ledger::{Ledger, StoredEvent};
+use weaver_types::{
+    CallId, CheckKind, CheckResult, Decision, DecisionBasis, EventKind, ReasonCode, RunId, Tenant,
+    Verdict,
+};
+
+use crate::invocation::Explanation;
+use crate::log_tail::{MAX_TAIL_EVENTS, str_field};
+use crate::run_state;
+
+/// How many events are read at once.
+const EVENTS_PER_PAGE: u64 = 256;
+
+/// Reads the explanation of a call of this tenant from the log, backwards from its end. `None` when
+/// the call is more than [`MAX_TAIL_EVENTS`] events back or has not ended, when its payload is
+/// pruned, or when the log cannot be read.
+pub(crate) fn read_from_log(
+    ledger: &dyn Ledger,
+    tenant: &Tenant,
+    call: &CallId,
+) -> Option<Explanation> {
+    let size = ledger.head().ok()?.size;
+    let last = size.saturating_sub(MAX_TAIL_EVENTS);
+    let (mut end, mut ending) = (size, None);
+    while end > last {
+        let from = end.saturating_sub(EVENTS_PER_PAGE).max(last);
+        let page = ledger.events(from, usize::try_from(end - from).ok()?).ok()?;
+        for call_event in page.iter().rev().filter_map(|event| CallEvent::of(event, call)) {
+            if let Some(explanation) = call_event.explanation(call) {
+                // A ledger may hold the calls of several tenants, and events do not name theirs.
+                ledger.read(&run_state::state_key(tenant, call_event.run.as_ref()?)).ok()??;
+                let failure = match call_event.kind {
+                    // A call without an end cannot be explained yet.
+                    Some(EventKind::Intent) => ending?,
+                    _ => None,
+                };
+                return Some(Explanation { failure, ..explanation });
+            }
+            ending = ending.or(call_event.failure());
+        }
+        end = from;
+    }
+    None
+}
+
+/// One event of the call.
+struct CallEvent {
+    kind: Option<EventKind>,
+    run: Option<RunId>,
+    payload: Value,
+}
+
+impl CallEvent {
+    fn of(event: &StoredEvent, call: &CallId) -> Option<Self> {
+        let id = call.as_str().as_bytes();
+        // Few events belong to the call, so the others are not parsed.
+        if !event.header.windows(id.len()).any(|part| part == id) {
+            return None;
+        }
+        let header = canonical::parse(&event.header, Profile::Record).ok()?;
+        if str_field(&header, "call") != Some(call.as_str()) {
+            return None;
+        }
+        let payload = canonical::parse(event.payload.as_deref()?, Profile::Record).ok()?;
+        let kind = str_field(&header, "type").and_then(EventKind::parse);
+        let run = str_field(&header, "run").and_then(|run| RunId::parse(run).ok());
+        Some(Self { kind, run, payload })
+    }
+
+    fn field<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        serde_json::from_value(self.payload.get(key)?.clone()).ok()
+    }
+
+    /// If this event ends a call: its failure, or `None` for success.
+    fn failure(&self) -> Option<Option<ReasonCode>> {
+        match self.kind {
+            Some(EventKind::Outcome) => Some(self.field("reason")),
+            Some(EventKind::OutcomeUnknown) => {
+                Some(Some(self.field("reason").unwrap_or(ReasonCode::OutcomeUnknown)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The explanation, if this event has a decision.
+    fn explanation(&self, call: &CallId) -> Option<Explanation> {
+        let checks: Vec<CheckResult> = self.field("checks")?;
+        let (recorded, all) = (checks.len(), self.field::<usize>("checks_total")?);
+        let basis = DecisionBasis {
+            policy: self.field("policy")?,
+            contracts: self.field("contracts")?,
+            origin: self.field("origin")?,
+        };
+        let (verdict, reason): (Verdict, ReasonCode) =
+            (self.field("verdict")?, self.field("reason")?);
+        let mut decision = Decision::join(checks, basis);
+        if decision.verdict() != verdict {
+            let detail = format!("the log has {recorded} of the {all} check results");
+            decision =
+                decision.joined_with(CheckResult::new(CheckKind::System, verdict, reason, detail));
+        }
+        Some(Explanation {
+            call: call.clone(),
+            principal: self.field("principal")?,
+            capability: self.field("capability")?,
+            decision,
+            failure: None,
+        })
+    }
+}

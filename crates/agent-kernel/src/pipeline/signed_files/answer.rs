@@ -1,0 +1,64 @@
+//! An approver's answer to a request.
+
+use serde_json::json;
+use weaver_policy::approval::{
+    Phase, Rejection, ResolutionVerdict, SignedResolution, verify_resolution,
+};
+use weaver_types::ledger::{Batch, Durability};
+
+use super::{SignedFileError, SignedFileOutcome};
+use crate::approval_limits;
+use crate::event_payload::error_text;
+use crate::kernel::Kernel;
+use crate::pipeline::change_request::phase_event_kind;
+
+impl Kernel {
+    pub(super) async fn receive_answer(
+        &self,
+        signed: &SignedResolution,
+    ) -> Result<SignedFileOutcome, SignedFileError> {
+        let policy = self.policy();
+        let resolution = &signed.resolution;
+        let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
+        let keys = policy.keys().ok_or_else(unknown)?;
+        let id = &resolution.request;
+        if self.holds.get(id).is_none() && self.approval_phase(id).is_none() {
+            return Err(Rejection::WrongRequest.into());
+        }
+        let phase = self
+            .change_request(
+                id,
+                &Batch::new(Durability::Disk),
+                |open, state| {
+                    let moment = approval_limits::receipt_time(&policy, self.now());
+                    let basis = policy.basis();
+                    let request = &open.request;
+                    // A request of another policy accepts no votes; they go to its successor.
+                    if request.policy != basis.policy || request.contracts != basis.contracts {
+                        return Err(Rejection::RequestChanged);
+                    }
+                    let vote = verify_resolution(keys, request, state, signed, moment)?;
+                    state.record(request, vote).map(|_| ())
+                },
+                |open, state| {
+                    let kind = phase_event_kind(state.phase());
+                    self.request_payload(open)
+                        .with("by", json!(resolution.approver))
+                        .with("key", json!(signed.envelope.key()))
+                        .with("said", json!(resolution.verdict))
+                        .with("said_at", json!(resolution.at))
+                        .with("words", json!(error_text(&self.firewall, &resolution.reason)))
+                        .with("agreed", json!(state.votes().keys().collect::<Vec<_>>()))
+                        .with("needed", json!(open.request.authority.quorum.max(1)))
+                        .into_event(kind, self.now(), &open.request.run, None)
+                },
+            )
+            .await?;
+        let request = id.clone();
+        Ok(match (phase, resolution.verdict) {
+            (_, ResolutionVerdict::Denied) => SignedFileOutcome::Denied { request },
+            (Phase::Granted, _) => SignedFileOutcome::Granted { request },
+            _ => SignedFileOutcome::Endorsed { request },
+        })
+    }
+}

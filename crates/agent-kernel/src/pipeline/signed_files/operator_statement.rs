@@ -1,0 +1,197 @@
+//! An operator's statement: confirms the clock, ends a run, revokes a request or a standing
+//! approval, or reports an outcome.
+
+use serde_json::json;
+use weaver_policy::approval::{
+    MAX_SKEW, OPERATOR_STATEMENT_MAX_AGE, OperatorAction, OperatorStatement, Rejection, RequestEnd,
+    SignedOperatorStatement, verify_operator_statement,
+};
+use weaver_types::ledger::{
+    Batch, Durability, LedgerError, Namespace, NewEvent, RecordKey, RecordWrite,
+};
+use weaver_types::{
+    ApprovalRequestId, DecisionKey, Digest, EventKind, ReasonCode, RunId, Timestamp,
+};
+
+use super::{SignedFileError, SignedFileOutcome};
+use crate::approval_limits;
+use crate::event_payload::EventPayload;
+use crate::kernel::Kernel;
+use crate::pipeline::change_request::ChangeError;
+use crate::pipeline::resume::HoldEnding;
+use crate::revocation::RevocationSubject;
+
+impl Kernel {
+    pub(super) async fn receive_operator_statement(
+        &self,
+        signed: &SignedOperatorStatement,
+    ) -> Result<SignedFileOutcome, SignedFileError> {
+        let policy = self.policy();
+        let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
+        let keys = policy.keys().ok_or_else(unknown)?;
+        let statement = &signed.operator_word;
+        // Somebody who confirms the clock dates the statement by the clock that is not trusted yet.
+        let now = match statement.word {
+            OperatorAction::ConfirmClock { .. } => self.clock.now().max(self.now()),
+            _ => self.now(),
+        };
+        let is_used = |digest: &Digest| {
+            // An unreadable record counts as seen, so that a statement is never applied twice.
+            self.ledger.read(&self.statement_key(digest)).map_or(true, |record| record.is_some())
+        };
+        let moment = approval_limits::receipt_time(&policy, now);
+        let digest = verify_operator_statement(keys, &self.log_id, signed, moment, is_used)?;
+        let expires_at = statement.at.after(OPERATOR_STATEMENT_MAX_AGE + MAX_SKEW + MAX_SKEW);
+        let extra = Batch::new(Durability::Disk).create(
+            self.statement_key(&digest),
+            b"1".to_vec(),
+            Some(expires_at),
+        );
+        let by = statement.approver.as_str();
+        match &statement.word {
+            OperatorAction::ConfirmClock { until } => {
+                self.confirm_clock(statement, *until, extra).await
+            }
+            OperatorAction::EndRun { run } => self.end_run(run, by, extra).await,
+            OperatorAction::RevokeRequest { request } => {
+                self.revoke_request(request, by, &extra).await
+            }
+            OperatorAction::RevokeStanding { standing } => {
+                self.revoke_standing(standing, by, &extra).await?;
+                Ok(SignedFileOutcome::StandingRevoked { standing: standing.clone() })
+            }
+            OperatorAction::Outcome(outcome) => {
+                let Some(sample) = outcome.to_calibration_sample() else {
+                    let problem = "its class is no name, or its confidence is above 1000";
+                    return Err(Rejection::Malformed { problem: problem.to_owned() }.into());
+                };
+                self.count_outcome(by, outcome, &sample, &extra).await?;
+                Ok(SignedFileOutcome::OutcomeRecorded { class: outcome.class.clone() })
+            }
+            _ => Err(SignedFileError::Failed("this build does not know such words".to_owned())),
+        }
+    }
+
+    fn statement_key(&self, digest: &Digest) -> RecordKey {
+        RecordKey::new(self.settings.tenant.clone(), Namespace::Received, digest.to_hex())
+    }
+
+    async fn confirm_clock(
+        &self,
+        statement: &OperatorStatement,
+        until: Timestamp,
+        extra: Batch,
+    ) -> Result<SignedFileOutcome, SignedFileError> {
+        let wall = self.clock.now();
+        let event = EventPayload::new()
+            .with("by", json!(statement.approver))
+            .with("until", json!(until))
+            .with("wall", json!(wall))
+            .into_global_event(EventKind::ClockConfirmed, self.now())
+            .ok_or_else(unrecordable_statement)?;
+        let mut batch = extra.with_event(event);
+        batch.put.push(put_confirmed_until(self, until));
+        self.commit_statement(batch).await?;
+        self.clock_guard.confirm(until);
+        Ok(SignedFileOutcome::ClockConfirmed { until })
+    }
+
+    async fn end_run(
+        &self,
+        run: &RunId,
+        by: &str,
+        extra: Batch,
+    ) -> Result<SignedFileOutcome, SignedFileError> {
+        let now = self.now();
+        let subject = RevocationSubject::Run(run.clone());
+        // The revocation is in force from here on, even if it cannot be recorded.
+        let put = self.revocations.revoke(&self.settings.tenant, &subject, now);
+        let event = |kind, key| {
+            EventPayload::new()
+                .with_optional("decision_key", key)
+                .with("by", json!(by))
+                .with("tenant", json!(self.settings.tenant))
+                .with("subject", json!(subject.record_id()))
+                .into_global_event(kind, now)
+                .map(|event| NewEvent { run: Some(run.clone()), ..event })
+                .ok_or_else(unrecordable_statement)
+        };
+        let mut batch = extra
+            .with_event(event(EventKind::Revoked, None)?)
+            .with_event(event(EventKind::RunFinished, Some(DecisionKey::RunFinished))?);
+        batch.put.push(put);
+        self.commit_statement(batch).await?;
+        self.end_requests_of(&subject, by).await;
+        Ok(SignedFileOutcome::RunEnded { run: run.clone() })
+    }
+
+    async fn revoke_request(
+        &self,
+        id: &ApprovalRequestId,
+        by: &str,
+        extra: &Batch,
+    ) -> Result<SignedFileOutcome, SignedFileError> {
+        if self.holds.get(id).is_none() {
+            return Err(match self.approval_phase(id) {
+                Some(_) => Rejection::AlreadyResolved.into(),
+                None => Rejection::WrongRequest.into(),
+            });
+        }
+        let ending = HoldEnding {
+            id: id.clone(),
+            end: RequestEnd::Revoked { by: by.to_owned() },
+            reason: ReasonCode::ApprovalRevoked,
+            detail: "an operator took it back".to_owned(),
+        };
+        // One commit: a statement that counts as used while the request stays open could not be
+        // repeated.
+        match self.end_request_with(ending, extra).await {
+            Ok(_) => Ok(SignedFileOutcome::RequestRevoked { request: id.clone() }),
+            Err(ChangeError::Ledger(LedgerError::Conflict { .. })) => {
+                Err(Rejection::Replayed.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn commit_statement(&self, batch: Batch) -> Result<(), SignedFileError> {
+        match self.ledger.commit(batch).await {
+            Ok(_) => Ok(()),
+            Err(LedgerError::Conflict { .. }) => Err(Rejection::Replayed.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ends the open requests of a run or a principal.
+    pub(crate) async fn end_requests_of(&self, subject: &RevocationSubject, by: &str) {
+        for hold in self.holds.all() {
+            let request = &hold.open.request;
+            let is_concerned = match subject {
+                RevocationSubject::Run(run) => request.run == *run,
+                RevocationSubject::Principal(who) => request.principal == *who,
+                RevocationSubject::Token(_) => false,
+            };
+            if is_concerned {
+                let detail = format!("{} was revoked", subject.record_id());
+                let end = RequestEnd::Revoked { by: by.to_owned() };
+                let (id, reason) = (request.id.clone(), ReasonCode::ApprovalRevoked);
+                // A request that cannot be ended now is void anyway: it was opened before the
+                // revocation.
+                let _ = self.end_request(HoldEnding { id, end, reason, detail }).await;
+            }
+        }
+    }
+}
+
+/// The record of the confirmed clock.
+fn put_confirmed_until(kernel: &Kernel, until: Timestamp) -> RecordWrite {
+    RecordWrite {
+        key: crate::clock_guard::key(&kernel.settings.tenant),
+        value: until.micros().to_string().into_bytes(),
+        expires_at: None,
+    }
+}
+
+fn unrecordable_statement() -> SignedFileError {
+    SignedFileError::Failed("the word has no recordable form".to_owned())
+}

@@ -1,0 +1,34 @@
+//! The origins of a run's values, as the policy queries them.
+
+use std::fmt;
+
+use weaver_firewall::Firewall;
+use weaver_policy::{SensitiveValue, ValueOrigin, ValueOrigins};
+use weaver_text::values::ValueToken;
+
+use crate::cached_run::RunSlot;
+use crate::provenance;
+
+/// The provenance index of a run as the policy sees it. A poisoned index vouches for nothing.
+#[derive(Clone)]
+pub(crate) struct RunValueOrigins<'a> {
+    pub(crate) slot: &'a RunSlot,
+    /// Finds sensitive values in a text.
+    pub(crate) firewall: &'a Firewall,
+}
+
+impl fmt::Debug for RunValueOrigins<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Origins(..)")
+    }
+}
+
+impl ValueOrigins for RunValueOrigins<'_> {
+    fn vouched(&self, token: &ValueToken) -> Option<ValueOrigin> {
+        self.slot.provenance()?.origin_of(token)
+    }
+
+    fn carried(&self, text: &str) -> Vec<SensitiveValue> {
+        provenance::carried_values(self.firewall, text)
+    }
+}

@@ -1,0 +1,283 @@
+//! The messages between launcher and caller, version 3: the request as an argument, the report as a
+//! line.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AllowedPaths, ConfineError, Confinement, EnforcedConfinement, EnforcementMode, FileAccess,
+    NetworkAccess, Protection, ResourceLimits, SiblingAccess,
+};
+
+/// The version of both messages.
+const VERSION: u32 = 3;
+/// The longest report.
+pub(crate) const MAX_REPORT_BYTES: u64 = 64 * 1024;
+/// The beginning of a report.
+const REPORT_PREFIX: &str = "weaver-launch ";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    v: u32,
+    denied: BTreeSet<PathBuf>,
+    neighbours: bool,
+    only: Option<AllowedPathsForm>,
+    network: bool,
+    address_space: Option<u64>,
+    cpu_seconds: Option<u64>,
+    open_files: Option<u64>,
+    processes: Option<u64>,
+    file_size: Option<u64>,
+    user: Option<String>,
+    isolated: bool,
+    best_effort: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AllowedPathsForm {
+    read: BTreeSet<PathBuf>,
+    write: BTreeSet<PathBuf>,
+    execute: BTreeSet<PathBuf>,
+    system: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Report {
+    v: u32,
+    #[serde(default)]
+    landlock: u32,
+    #[serde(default)]
+    protections: BTreeSet<String>,
+    #[serde(default)]
+    lacking: BTreeSet<String>,
+    #[serde(default)]
+    failed: Option<ReportedFailure>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReportedFailure {
+    code: String,
+    message: String,
+}
+
+/// Encodes the request as the launcher's argument.
+pub(super) fn write_request(confinement: &Confinement) -> Result<String, ConfineError> {
+    let ResourceLimits { address_space, cpu_seconds, open_files, processes, file_size } =
+        confinement.limits;
+    let only = match &confinement.files {
+        FileAccess::AllButDenied => None,
+        FileAccess::Only(AllowedPaths { read, write, execute, system }) => Some(AllowedPathsForm {
+            read: absolute(read)?,
+            write: absolute(write)?,
+            execute: absolute(execute)?,
+            system: *system,
+        }),
+    };
+    let request = Request {
+        v: VERSION,
+        denied: absolute(&confinement.denied)?,
+        neighbours: confinement.sibling_access == SiblingAccess::Open,
+        only,
+        network: confinement.network == NetworkAccess::Host,
+        address_space,
+        cpu_seconds,
+        open_files,
+        processes,
+        file_size,
+        user: confinement.user.clone(),
+        isolated: confinement.isolated,
+        best_effort: confinement.enforcement_mode == EnforcementMode::BestEffort,
+    };
+    serde_json::to_string(&request)
+        .map_err(|error| ConfineError::Form { reason: error.to_string() })
+}
+
+/// Makes the paths absolute, because the child may have another working directory.
+fn absolute(paths: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, ConfineError> {
+    let absolute = |path: &PathBuf| {
+        std::path::absolute(path)
+            .map_err(|error| ConfineError::Path { path: path.clone(), reason: error.to_string() })
+    };
+    paths.iter().map(absolute).collect()
+}
+
+/// Parses a request.
+pub(super) fn read_request(text: &str) -> Result<Confinement, ConfineError> {
+    let wrong = |reason: String| ConfineError::Form { reason };
+    let read: Request = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    if read.v != VERSION {
+        return Err(wrong(format!("version {} is asked, {VERSION} is spoken", read.v)));
+    }
+    let relative = |path: &Path| path.is_relative();
+    let named = read.only.iter().flat_map(|only| [&only.read, &only.write, &only.execute]);
+    if named.flatten().chain(&read.denied).any(|path| relative(path)) {
+        return Err(wrong("a path is relative".to_owned()));
+    }
+    Ok(Confinement {
+        denied: read.denied,
+        sibling_access: if read.neighbours { SiblingAccess::Open } else { SiblingAccess::Closed },
+        files: match read.only {
+            None => FileAccess::AllButDenied,
+            Some(AllowedPathsForm { read, write, execute, system }) => {
+                FileAccess::Only(AllowedPaths { read, write, execute, system })
+            }
+        },
+        network: if read.network { NetworkAccess::Host } else { NetworkAccess::None },
+        limits: ResourceLimits {
+            address_space: read.address_space,
+            cpu_seconds: read.cpu_seconds,
+            open_files: read.open_files,
+            processes: read.processes,
+            file_size: read.file_size,
+        },
+        user: read.user,
+        isolated: read.isolated,
+        enforcement_mode: if read.best_effort {
+            EnforcementMode::BestEffort
+        } else {
+            EnforcementMode::Strict
+        },
+    })
+}
+
+/// Encodes a report as one line.
+pub(super) fn write_report(outcome: Result<&EnforcedConfinement, &ConfineError>) -> String {
+    let names = |all: &BTreeSet<Protection>| all.iter().map(ToString::to_string).collect();
+    let report = match outcome {
+        Ok(enforced) => Report {
+            v: VERSION,
+            landlock: enforced.landlock,
+            protections: names(&enforced.protections),
+            lacking: names(&enforced.lacking),
+            failed: None,
+        },
+        Err(error) => Report {
+            v: VERSION,
+            landlock: 0,
+            protections: BTreeSet::new(),
+            lacking: BTreeSet::new(),
+            failed: Some(ReportedFailure {
+                code: error.code().to_owned(),
+                message: error.to_string(),
+            }),
+        },
+    };
+    // Serialising such a value does not fail; an empty text would be refused as a missing report.
+    let json = serde_json::to_string(&report).unwrap_or_default();
+    format!("{REPORT_PREFIX}{json}\n")
+}
+
+/// Parses the first line of a launcher's standard error.
+pub(crate) fn read_report(
+    line: &[u8],
+    launcher: &Path,
+) -> Result<EnforcedConfinement, ConfineError> {
+    let silent = || ConfineError::NoReport { launcher: launcher.display().to_string() };
+    let wrong = |reason: String| ConfineError::Form { reason };
+    let text = std::str::from_utf8(line).map_err(|_| silent())?;
+    let text = text.strip_prefix(REPORT_PREFIX).and_then(|text| text.strip_suffix('\n'));
+    let report: Report =
+        serde_json::from_str(text.ok_or_else(silent)?).map_err(|error| wrong(error.to_string()))?;
+    if report.v != VERSION {
+        return Err(wrong(format!("version {} is told, {VERSION} is understood", report.v)));
+    }
+    if let Some(ReportedFailure { code, message }) = report.failed {
+        return Err(ConfineError::from_report(&code, message));
+    }
+    let named = |names: BTreeSet<String>| -> Result<BTreeSet<Protection>, ConfineError> {
+        let unknown = |name: &str| wrong(format!("`{name}` is no protection"));
+        names.iter().map(|name| Protection::parse(name).ok_or_else(|| unknown(name))).collect()
+    };
+    Ok(EnforcedConfinement {
+        landlock: report.landlock,
+        protections: named(report.protections)?,
+        lacking: named(report.lacking)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_as_it_was_written() {
+        for files in [
+            FileAccess::AllButDenied,
+            FileAccess::only().read("/a").write("/b").execute("/c"),
+            FileAccess::Only(AllowedPaths { system: false, ..AllowedPaths::default() }),
+        ] {
+            let asked = Confinement {
+                files,
+                sibling_access: SiblingAccess::Open,
+                network: NetworkAccess::None,
+                limits: ResourceLimits {
+                    processes: Some(4),
+                    file_size: Some(1 << 40),
+                    ..ResourceLimits::default()
+                },
+                user: Some("nobody".to_owned()),
+                isolated: true,
+                enforcement_mode: EnforcementMode::BestEffort,
+                ..Confinement::denying(["/d", "/e/f"])
+            };
+            assert_eq!(read_request(&write_request(&asked).unwrap()), Ok(asked));
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        let good = write_request(&Confinement::denying(["/d"])).unwrap();
+        for bad in [
+            String::new(),
+            good.replace("\"v\":3", "\"v\":2"),
+            good.replace("\"isolated\"", "\"isolatet\""),
+            good.replace("\"/d\"", "\"d\""),
+            good.replace("{\"v\"", "{\"more\":1,\"v\""),
+        ] {
+            assert_eq!(read_request(&bad).unwrap_err().code(), "confine.form", "{bad}");
+        }
+    }
+
+    /// The stored form of version 3.
+    #[test]
+    fn the_request_of_version_3_stays_as_it_is() {
+        let golden = r#"{"v":3,"denied":["/d"],"neighbours":false,"only":{"read":["/r"],"write":[],"execute":[],"system":true},"network":true,"address_space":null,"cpu_seconds":9,"open_files":null,"processes":null,"file_size":null,"user":null,"isolated":false,"best_effort":false}"#;
+        let asked = Confinement {
+            files: FileAccess::only().read("/r"),
+            limits: ResourceLimits { cpu_seconds: Some(9), ..ResourceLimits::default() },
+            ..Confinement::denying(["/d"])
+        };
+        assert_eq!(write_request(&asked).unwrap(), golden);
+    }
+
+    #[test]
+    fn a_report_is_a_line_that_nothing_else_is() {
+        let program = Path::new("/bin/x");
+        let told = EnforcedConfinement {
+            landlock: 7,
+            protections: BTreeSet::from([Protection::Files]),
+            lacking: BTreeSet::from([Protection::Network]),
+        };
+        let line = write_report(Ok(&told));
+        assert_eq!(
+            line,
+            "weaver-launch {\"v\":3,\"landlock\":7,\"protections\":[\"files\"],\"lacking\":[\"network\"],\"failed\":null}\n"
+        );
+        assert_eq!(read_report(line.as_bytes(), program), Ok(told));
+        let error = ConfineError::Denied { path: PathBuf::from("/s") };
+        let read = read_report(write_report(Err(&error)).as_bytes(), program).unwrap_err();
+        assert_eq!((read.code(), read.to_string()), (error.code(), error.to_string()));
+        let cut = line.trim_end();
+        for bad in ["", "weaver-launch", "hello\n", cut, "weaver-launch {\"v\":1}\n"] {
+            assert!(read_report(bad.as_bytes(), program).is_err(), "{bad}");
+        }
+        let unknown = line.replace("[\"files\"]", "[\"fires\"]");
+        assert_eq!(read_report(unknown.as_bytes(), program).unwrap_err().code(), "confine.form");
+    }
+}

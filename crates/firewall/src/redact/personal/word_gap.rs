@@ -1,0 +1,147 @@
+//! The text between a word and the number that it describes.
+
+use super::candidate::{byte_at, byte_before};
+
+/// The most letters between a word and an adjacent candidate: `phone no 5551234567`.
+const MAX_SMALL_WORD_LETTERS: usize = 3;
+/// The longest rest of a key after the word in it: `phone` in `"phone_number_of_home":`.
+const MAX_REST_OF_KEY: usize = 24;
+
+/// Keys that say nothing themselves, so that the value before them may:
+/// `"type":"mobile","number":`.
+const GENERIC_KEYS: [&[u8]; 19] = [
+    b"number", b"no", b"nr", b"num", b"value", b"val", b"v", b"text", b"content", b"data", b"to",
+    b"from", b"dest", b"destination", b"recipient", b"contact", b"input", b"digits", b"formatted",
+];
+
+/// True if a word ends the line above, as in `Phone number:`, and the candidate begins the next
+/// line.
+pub(super) fn is_on_line_above(gap: &[u8]) -> bool {
+    let mut lines = gap.split(|byte| *byte == b'\n');
+    let (above, below) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let sign = |byte: &u8| byte.is_ascii_whitespace() || b":*|\"'.".contains(byte);
+    lines.next().is_none()
+        && below.iter().all(sign)
+        && above.len() <= 16
+        && above.iter().all(|byte| sign(byte) || byte.is_ascii_alphabetic())
+}
+
+/// True if there is no other word in the gap.
+pub(super) fn is_adjacent(gap: &[u8]) -> bool {
+    let letters = gap.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    letters <= MAX_SMALL_WORD_LETTERS && !gap.iter().any(u8::is_ascii_digit)
+}
+
+/// True for a word after the candidate that names it: `… - phone`, `… (móvil)`, `… is my phone`. A
+/// colon after the word, or after the key that contains it, means that it names what follows
+/// instead.
+pub(super) fn names_from_behind(bytes: &[u8], gap: std::ops::Range<usize>, to: usize) -> bool {
+    let rest = bytes.get(to..bytes.len().min(to + MAX_REST_OF_KEY)).unwrap_or_default();
+    let rest = rest.iter().take_while(|byte| is_key_byte(**byte)).count();
+    let quoted = usize::from(matches!(byte_at(bytes, to + rest), b'"' | b'\''));
+    if matches!(byte_at(bytes, to + rest + quoted), b':' | b'=') {
+        return false;
+    }
+    let gap = bytes.get(gap).unwrap_or_default();
+    let says = [&b" is "[..], b" est ", b" ist ", b" es "].iter().any(|verb| gap.starts_with(verb));
+    gap.len() <= 2
+        || gap.len() <= 5 && gap.iter().all(|byte| b" -(/[|\xe2\x80\x93\x94".contains(byte))
+        || gap.len() <= 12 && says
+}
+
+/// True if a word can describe the candidate at `start`: it is in the same object and not in
+/// another field. The value of the previous field counts if the candidate's key says nothing.
+pub(super) fn is_in_same_field(bytes: &[u8], word: std::ops::Range<usize>, start: usize) -> bool {
+    let gap = bytes.get(word.end..start).unwrap_or_default();
+    let closed = gap.iter().position(|byte| *byte == b'}');
+    if closed.is_some_and(|at| gap.iter().skip(at).any(|byte| *byte == b'{')) {
+        return false;
+    }
+    let Some(key) = key_before(gap) else { return true };
+    let other = gap.get(..key.start).unwrap_or_default();
+    let assigns = |byte: &u8| *byte == key.sign;
+    let in_value = key.sign == b':' || is_value(bytes, word.start);
+    !(other.iter().any(assigns) || in_value && !key.is_generic)
+}
+
+/// True after the sign of an assignment: `type=phone`.
+fn is_value(bytes: &[u8], at: usize) -> bool {
+    let quoted = usize::from(matches!(byte_before(bytes, at), b'"' | b'\''));
+    byte_before(bytes, at.saturating_sub(quoted)) == b'='
+}
+
+/// A key that begins in a gap and whose value begins at the end of the gap.
+struct FieldKey {
+    /// Where its separator from the previous field is.
+    start: usize,
+    sign: u8,
+    is_generic: bool,
+}
+
+/// The key at the end of a gap, with the preceding comma or blank: `,"id":`, `,e:`, ` count=`.
+fn key_before(gap: &[u8]) -> Option<FieldKey> {
+    let opens = |byte: &&u8| matches!(byte, b' ' | b'"' | b'\'' | b'+' | b'(' | b'\\');
+    let end = gap.len() - gap.iter().rev().take_while(opens).count();
+    let sign = end.checked_sub(1).and_then(|at| gap.get(at)).copied()?;
+    if !matches!(sign, b':' | b'=') {
+        return None;
+    }
+    let closes = |byte: &&u8| matches!(byte, b' ' | b'"' | b'\'' | b'\\');
+    let named = gap.get(..end - 1)?;
+    let last = named.len() - named.iter().rev().take_while(closes).count();
+    let name = named.get(..last)?;
+    let first = last - name.iter().rev().take_while(|byte| is_key_byte(**byte)).count();
+    let ahead = gap.get(..first)?;
+    let quote = ahead.iter().rev().take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\')).count();
+    let blanks = ahead.iter().rev().skip(quote).take_while(|byte| byte.is_ascii_whitespace());
+    let blanks = blanks.count();
+    let at = first.checked_sub(quote + blanks)?;
+    let comma = at.checked_sub(1).and_then(|at| gap.get(at)) == Some(&b',');
+    let begins = match sign {
+        b':' => comma && (quote > 0 || blanks == 0),
+        _ => {
+            comma
+                || blanks > 0
+                || at.checked_sub(1).is_some_and(|at| b"&;?".contains(&byte_at(gap, at)))
+        }
+    };
+    let name = name.get(first..)?;
+    let is_generic = GENERIC_KEYS.iter().any(|known| known.eq_ignore_ascii_case(name));
+    (begins && !name.is_empty()).then_some(FieldKey { start: at, sign, is_generic })
+}
+
+fn is_key_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_speaks_of_its_own_field() {
+        for (text, expected) in [
+            ("phone: #", true),
+            ("{\"phone\":\"#", true),
+            ("{\"phone\":{\"home\":\"#", true),
+            ("{\"type\":\"phone\",\"number\":\"#", true),
+            ("{type:\"phone\",value:#", true),
+            ("type=phone number=#", true),
+            ("phone number=#", true),
+            ("a phone, Berlin office: #", true),
+            ("{\"f\":\"phone\"},{\"e\":#", false),
+            ("{\"type\":\"phone\",\"id\":#", false),
+            ("{\"phone_type\":\"old\",\"number\":#", false),
+            ("{f:\"phone\",e:#", false),
+            ("kind=phone id=#", false),
+            ("kind=\"phone\" id=#", false),
+            ("phone_model=x9 number=#", false),
+            ("a=phone&b=#", false),
+        ] {
+            let start = text.find("phone").unwrap();
+            let number = text.find('#').unwrap();
+            let told = is_in_same_field(text.as_bytes(), start..start + 5, number);
+            assert_eq!(told, expected, "{text}");
+        }
+    }
+}

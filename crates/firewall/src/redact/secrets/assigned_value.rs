@@ -1,0 +1,234 @@
+//! Assigned values: where one ends, and whether it is a secret.
+
+use std::ops::Range;
+
+use super::secret_name::{self, SecretKind};
+use super::token_stats::{TokenStats, is_uuid};
+use super::{MAX_VALUE_BYTES, byte_at, slice};
+use crate::redact::checksum;
+use crate::redact::validators::{not_a_path, not_an_identifier, not_placeholder};
+
+/// A value and how it is written.
+#[derive(Debug)]
+pub(super) struct AssignedValue {
+    pub(super) range: Range<usize>,
+    pub(super) quoted: bool,
+    /// What precedes it: `=`, `:`, `,`, `>` or a blank.
+    pub(super) separator: u8,
+    /// No blank is between separator and value.
+    pub(super) is_adjacent: bool,
+    /// Only a value that looks like a token counts.
+    pub(super) requires_token: bool,
+}
+
+/// The value after a separator.
+pub(super) fn value_after(bytes: &[u8], from: usize, separator: u8) -> Option<AssignedValue> {
+    let rest = slice(bytes, from..(from + 24).min(bytes.len()));
+    let mut start = from + rest.iter().take_while(|b| b" \t=".contains(b)).count();
+    let is_adjacent = start == from;
+    let mut requires_token = false;
+    let folded = byte_at(bytes, start) == b'\\' && b"\r\n".contains(&byte_at(bytes, start + 1));
+    if (folded || b"\r\n".contains(&byte_at(bytes, start))) && b"=:".contains(&separator) {
+        (start, requires_token) = (next_line(bytes, start), true);
+    }
+    start += usize::from(
+        b"brfuLN@".contains(&byte_at(bytes, start)) && is_quote(byte_at(bytes, start + 1)),
+    );
+    let rest = slice(bytes, start..(start + 8).min(bytes.len()));
+    let slashes = rest.iter().take_while(|b| **b == b'\\').count();
+    let quote = byte_at(bytes, start + slashes);
+    if is_quote(quote) && slashes < 8 {
+        let from = start + slashes + 1;
+        let run = slice(bytes, from..(from + MAX_VALUE_BYTES).min(bytes.len()));
+        let mut escaped = false;
+        let len = run.iter().position(|b| {
+            let ends = !escaped && (*b == quote || slashes > 0 && *b == b'\\') || *b == b'\n';
+            escaped = !escaped && *b == b'\\';
+            ends
+        });
+        let closed = len.is_some_and(|len| byte_at(bytes, from + len) != b'\n');
+        if closed || separator == b',' {
+            let range = from..from + len?;
+            return Some(AssignedValue {
+                range,
+                quoted: true,
+                separator,
+                is_adjacent,
+                requires_token,
+            });
+        }
+        start = from;
+    }
+    let run = slice(bytes, start..(start + MAX_VALUE_BYTES).min(bytes.len()));
+    let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'`<>,;&)]}\\".contains(b);
+    let len = run.iter().position(ends).unwrap_or(run.len());
+    let trimmed = slice(bytes, start..start + len);
+    let len = len - trimmed.iter().rev().take_while(|b| **b == b'.').count();
+    Some(AssignedValue {
+        range: start..start + len,
+        quoted: false,
+        separator,
+        is_adjacent,
+        requires_token,
+    })
+}
+
+/// The position after a line end and the indentation that follows.
+fn next_line(bytes: &[u8], at: usize) -> usize {
+    let run = slice(bytes, at..(at + 48).min(bytes.len()));
+    let lines = run.iter().take_while(|b| b"\\\r\n \t".contains(b));
+    at + lines.count()
+}
+
+/// The text of an XML element.
+pub(super) fn value_in_element(bytes: &[u8], from: usize) -> Option<AssignedValue> {
+    let run = slice(bytes, from..(from + 64).min(bytes.len()));
+    let mut start = from + run.iter().take_while(|b| b.is_ascii_whitespace()).count();
+    if slice(bytes, start..start + 9) == b"<![CDATA[" {
+        start += 9;
+    }
+    let run = slice(bytes, start..(start + MAX_VALUE_BYTES).min(bytes.len()));
+    let ends = |b: &u8| b"<]\r\n".contains(b);
+    let len = run.iter().position(ends)?;
+    let trimmed = slice(bytes, start..start + len);
+    let len = len - trimmed.iter().rev().take_while(|b| b.is_ascii_whitespace()).count();
+    Some(AssignedValue {
+        range: start..start + len,
+        quoted: true,
+        separator: b'>',
+        is_adjacent: true,
+        requires_token: false,
+    })
+}
+
+/// The end of a value in a list separated by semicolons: in `;Password=a&b;` it is `a&b`.
+pub(super) fn semicolon_end(bytes: &[u8], end: usize) -> usize {
+    let run = slice(bytes, end..(end + MAX_VALUE_BYTES).min(bytes.len()));
+    let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'`<>;".contains(b);
+    run.iter()
+        .position(ends)
+        .filter(|len| run.get(*len) == Some(&b';'))
+        .map_or(end, |len| end + len)
+}
+
+fn is_quote(byte: u8) -> bool {
+    b"\"'`".contains(&byte)
+}
+
+/// Prefixes of values that say where a secret is kept.
+const REFERENCE_PREFIXES: [&str; 13] = [
+    "./", "../", "~/", "env:", "file:", "fd:", "vault:", "op://", "arn:aws:", "ssm:", "keyring:",
+    "keychain:", "secretref:",
+];
+
+/// True if the value is a secret of the kind that its name announces.
+pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -> bool {
+    let raw = slice(bytes, value.range.clone());
+    let Ok(text) = std::str::from_utf8(raw) else { return false };
+    if text.is_empty()
+        || text.starts_with(['[', '('])
+        || text.starts_with("ENC[")
+        || !not_placeholder(text)
+    {
+        return false;
+    }
+    let shape = TokenStats::of(raw);
+    if shape.digits == 0
+        && (secret_name::secret_kind(raw).is_some() || secret_name::is_password_label(raw))
+    {
+        return false;
+    }
+    if REFERENCE_PREFIXES.iter().any(|start| text.starts_with(start)) {
+        return false;
+    }
+    // Another name or a call is assigned: `password=password1)` refers to a variable.
+    let next = byte_at(bytes, value.range.end);
+    if !value.quoted && matches!(next, b')' | b',') && secret_name::secret_kind(raw).is_some() {
+        return false;
+    }
+    let open = text.ends_with(':') || text.ends_with('=') && !is_padded(raw);
+    let code = !value.quoted && (text.contains(['(', '[', '{']) || open);
+    if code || !value.quoted && b"([".contains(&next) {
+        return false;
+    }
+    match kind {
+        SecretKind::Password => is_password(text, &shape, value),
+        SecretKind::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
+        SecretKind::Secret => is_token(text, &shape, value),
+        SecretKind::Weak => {
+            shape.len >= 16
+                && shape.looks_random()
+                && !is_uuid(raw)
+                && is_token(text, &shape, value)
+        }
+    }
+}
+
+/// True for base64 with padding.
+fn is_padded(text: &[u8]) -> bool {
+    let is_base64 = |b: &u8| b.is_ascii_alphanumeric() || b"+/=-_".contains(b);
+    text.len() >= 24 && text.len().is_multiple_of(4) && text.iter().all(is_base64)
+}
+
+fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
+    let word = |c: char| c.is_ascii_alphabetic() || !c.is_ascii();
+    let plain = text.chars().all(|c| word(c) || "_.-".contains(c));
+    let digits = shape.digits == shape.len;
+    if value.requires_token && (plain || digits) {
+        return false;
+    }
+    // Words of another language, and YAML tags such as `!vault`.
+    let words = || text.chars().all(|c| word(c) || " .?'".contains(c));
+    if !text.is_ascii() && words() {
+        return false;
+    }
+    if value.quoted {
+        return shape.len >= 2 && !is_sentence(text);
+    }
+    if text.strip_prefix('!').is_some_and(|tag| tag.bytes().all(|b| b.is_ascii_alphabetic())) {
+        return false;
+    }
+    let word =
+        plain && (!value.is_adjacent || value.separator != b'=' || text.contains(['_', '.']));
+    let odd_word = plain && shape.irregular_capitals >= 2 && !text.contains('.');
+    let member = !plain && text.contains('.') && !not_an_identifier(text);
+    let short = if digits { 4 } else { 3 };
+    shape.len >= short && (!word || odd_word) && !member && !text.starts_with(['$', '%', '|'])
+        || shape.len >= 6 && text.starts_with(['$', '%']) && shape.digits > 0
+}
+
+/// True for a message about a password.
+fn is_sentence(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let says_password =
+        |word: &str| secret_name::secret_kind(word.as_bytes()) == Some(SecretKind::Password);
+    text.contains(' ')
+        && text.split(' ').any(says_password)
+        && !text.bytes().any(|b| b.is_ascii_digit())
+        || text.contains(' ')
+            && lower.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
+                [
+                    "password", "passwords", "enter", "your", "must", "please", "required",
+                    "invalid", "incorrect", "forgot", "least", "confirm", "the", "characters",
+                    "new", "reset",
+                ]
+                .contains(&word)
+            })
+}
+
+fn is_token(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
+    let long_number = shape.digits == shape.len && shape.len >= 20;
+    let mixed = shape.digits > 0 && shape.letters > 0;
+    let letters = shape.digits == 0 && shape.looks_random();
+    let spaced = text.contains(' ');
+    let enough = if shape.len < 20 { 2.7 } else { 3.0 };
+    shape.len >= 10
+        && !spaced
+        && (mixed || long_number || letters)
+        && (!value.requires_token || shape.looks_random() || shape.letter_digit_transitions >= 3)
+        && not_a_path(text)
+        && (letters || not_an_identifier(text))
+        && !text.contains("::")
+        && !text.contains("//")
+        && checksum::shannon_entropy(text) >= enough
+}

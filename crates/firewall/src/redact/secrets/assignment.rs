@@ -1,0 +1,239 @@
+//! Finds `name = value` in every notation: configuration, program text, JSON, YAML, XML, flags.
+//!
+//! The scan visits the signs between a name and its value, and reads from there at most
+//! [`MAX_NAME_BYTES`] bytes back and [`MAX_VALUE_BYTES`](super::MAX_VALUE_BYTES) bytes ahead.
+
+use std::ops::Range;
+
+use super::assigned_value::{self, AssignedValue};
+use super::secret_name::{self, SecretKind};
+use super::{PASSWORD_RULE, SECRET_RULE, ScanHit, byte_at, password_table, slice};
+use crate::redact::scan_window::ScanWindow;
+use crate::redact::work_meter;
+
+/// The longest name that is read, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+/// How far before its sign a name may end, in bytes.
+const MAX_NAME_GAP: usize = 32;
+/// How far apart the name and the value of a pair may be, in bytes.
+const MAX_PAIR_GAP: usize = 48;
+
+/// Finds values by the names before them.
+pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
+    let bytes = window.bytes();
+    let mut columns = password_table::PasswordColumns::default();
+    for at in window.sign_positions() {
+        let assignment = match byte_at(bytes, at) {
+            b'=' => at_equals(bytes, at),
+            b':' => at_colon(bytes, at),
+            b'>' => in_xml_element(bytes, at),
+            b',' | b';' | b'|' => {
+                password_table::scan_below_heading(bytes, at, &mut columns, hits);
+                in_argument_list(bytes, at)
+            }
+            b'\t' => {
+                password_table::scan_below_heading(bytes, at, &mut columns, hits);
+                None
+            }
+            b'-' => command_line_flag(bytes, at),
+            _ => None,
+        };
+        let Some(Assignment { kind, value }) = assignment else { continue };
+        if window.covered.covers(&value.range) {
+            continue;
+        }
+        work_meter::add_bytes(value.range.len());
+        if assigned_value::is_secret(bytes, &value, kind) {
+            let rule = if matches!(kind, SecretKind::Password | SecretKind::Pass) {
+                PASSWORD_RULE
+            } else {
+                SECRET_RULE
+            };
+            hits.push(ScanHit { range: value.range, rule });
+        }
+    }
+}
+
+/// A value and the kind of secret that its name announces.
+struct Assignment {
+    kind: SecretKind,
+    value: AssignedValue,
+}
+
+fn at_equals(bytes: &[u8], at: usize) -> Option<Assignment> {
+    let before = byte_at(bytes, at.wrapping_sub(1));
+    let after = byte_at(bytes, at + 1);
+    if after == b'=' || b"=!<>~".contains(&before) && at > 0 {
+        return None;
+    }
+    let from = if after == b'>' { at + 2 } else { at + 1 };
+    let kind = kind_before(bytes, at)?;
+    let mut value = assigned_value::value_after(bytes, from, b'=')?;
+    if byte_at(bytes, value.range.end) == b'&' && is_behind_semicolon(bytes, at) {
+        value.range.end = assigned_value::semicolon_end(bytes, value.range.end);
+    }
+    Some(Assignment { kind, value })
+}
+
+/// True for a name in a connection string, `;Password=`, where `&` is an ordinary character.
+fn is_behind_semicolon(bytes: &[u8], sign: usize) -> bool {
+    let Some(name) = name_before(bytes, sign) else { return false };
+    let before = slice(bytes, name.start.saturating_sub(2)..name.start).trim_ascii_end();
+    before.last() == Some(&b';')
+}
+
+fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
+    let (after, second) = (byte_at(bytes, at + 1), byte_at(bytes, at + 2));
+    if b"=:".contains(&after) || after == b'/' && second == b'/' {
+        return None;
+    }
+    if byte_at(bytes, at.wrapping_sub(1)) == b':' && byte_at(bytes, at.wrapping_sub(2)) != b':' {
+        return None;
+    }
+    let kind = kind_before(bytes, at)?;
+    Some(Assignment { kind, value: assigned_value::value_after(bytes, at + 1, b':')? })
+}
+
+/// The kind of secret that the name before a sign announces.
+fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
+    let mut name = name_before(bytes, sign)?;
+    if is_type_name(slice(bytes, name.clone())) {
+        name = name_before(bytes, name.start)?;
+    }
+    let text = slice(bytes, name.clone());
+    if is_value_key(text) {
+        return kind_of_pair(bytes, name.start);
+    }
+    secret_name::secret_kind(text)
+}
+
+/// The name that ends before this position; quotes, brackets and blanks may intervene.
+fn name_before(bytes: &[u8], end: usize) -> Option<Range<usize>> {
+    let between = slice(bytes, end.saturating_sub(MAX_NAME_GAP)..end);
+    let end = end - between.iter().rev().take_while(|b| has_class(**b, NAME_GAP)).count();
+    let run = slice(bytes, end.saturating_sub(MAX_NAME_BYTES)..end);
+    let len = run.iter().rev().take_while(|b| has_class(**b, NAME_CHAR)).count();
+    (len > 1).then(|| end - len..end)
+}
+
+/// Characters between a name and its sign, or parts of the sign.
+const NAME_GAP: u8 = 1;
+/// Characters of a name.
+const NAME_CHAR: u8 = 2;
+
+const CLASSES: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [0_u8; 256];
+    let mut at = 0;
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time, in bounds")]
+    while at < 256 {
+        table[at] = match at as u8 {
+            b':' | b'?' | b'|' | b'+' | b'&' | b'*' | b' ' | b'\t' | b'"' | b'\'' | b'`'
+            | b'\\' | b']' => NAME_GAP,
+            b'.' => NAME_GAP | NAME_CHAR,
+            b'_' | b'-' | b'$' | b'@' => NAME_CHAR,
+            byte if byte.is_ascii_alphanumeric() || !byte.is_ascii() => NAME_CHAR,
+            _ => 0,
+        };
+        at += 1;
+    }
+    table
+}
+
+fn has_class(byte: u8, class: u8) -> bool {
+    CLASSES.get(usize::from(byte)).is_some_and(|known| known & class != 0)
+}
+
+/// Names of types that may be between a name and its sign.
+fn is_type_name(name: &[u8]) -> bool {
+    if !matches!(name.len(), 3..=12) || !name.first().is_some_and(|b| b"satcnbSATCNB".contains(b)) {
+        return false;
+    }
+    [&b"string"[..], b"str", b"any", b"text", b"char", b"nsstring", b"bytes", b"securestring"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn is_value_key(name: &[u8]) -> bool {
+    if !matches!(name.len(), 3..=7) || !name.first().is_some_and(|b| b"vdcVDC".contains(b)) {
+        return false;
+    }
+    [&b"value"[..], b"val", b"default", b"content"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The kind that the name of a pair announces: `name: X` before `value: …`.
+fn kind_of_pair(bytes: &[u8], value: usize) -> Option<SecretKind> {
+    let run = slice(bytes, value.saturating_sub(MAX_PAIR_GAP)..value);
+    let between = |b: &&u8| b.is_ascii_whitespace() || b"\"'`,;{}\\-".contains(b);
+    let end = value - run.iter().rev().take_while(between).count();
+    let name = name_before(bytes, end)?;
+    let sign = slice(bytes, name.start.saturating_sub(6)..name.start);
+    let sign = sign.iter().rev().find(|b| !b.is_ascii_whitespace() && !b"\"'`\\".contains(b))?;
+    b"=:".contains(sign).then(|| secret_name::secret_kind(slice(bytes, name)))?
+}
+
+/// A value in `<name>value</name>` or `<property name="name">value</property>`.
+fn in_xml_element(bytes: &[u8], at: usize) -> Option<Assignment> {
+    let run = slice(bytes, at.saturating_sub(96)..at);
+    let inside = |b: &&u8| !b"<>\n".contains(b);
+    let start = at - run.iter().rev().take_while(inside).count();
+    if byte_at(bytes, start.wrapping_sub(1)) != b'<' || start == at {
+        return None;
+    }
+    let tag = slice(bytes, start..at);
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-:".contains(b);
+    let len = tag.iter().take_while(named).count();
+    let kind = secret_name::secret_kind(slice(bytes, start..start + len))
+        .or_else(|| kind_of_attribute(tag))?;
+    Some(Assignment { kind, value: assigned_value::value_in_element(bytes, at + 1)? })
+}
+
+/// The kind that the last attribute of a tag announces, as in `name="db.password"`.
+fn kind_of_attribute(tag: &[u8]) -> Option<SecretKind> {
+    let tag = tag.strip_suffix(b"\"")?;
+    let (before, name) = tag.split_at_checked(tag.iter().rposition(|b| *b == b'"')?)?;
+    let is_name = [&b" name="[..], b" key=", b" id="].iter().any(|known| before.ends_with(known));
+    is_name.then(|| secret_name::secret_kind(name))?
+}
+
+/// A value in `("NAME", "value")`.
+fn in_argument_list(bytes: &[u8], at: usize) -> Option<Assignment> {
+    if byte_at(bytes, at) != b',' {
+        return None;
+    }
+    let quote = byte_at(bytes, at.wrapping_sub(1));
+    if !b"\"'`".contains(&quote) {
+        return None;
+    }
+    let name = name_before(bytes, at)?;
+    let open = byte_at(bytes, name.start.wrapping_sub(1));
+    let kind = (open == quote).then(|| secret_name::secret_kind(slice(bytes, name.clone())))??;
+    let mut value = assigned_value::value_after(bytes, at + 1, b',')?;
+    // In a list of names the next name is not a value, so the value must look like a token.
+    let call = byte_at(bytes, name.start.wrapping_sub(2)) == b'(';
+    value.requires_token = !call;
+    value.quoted.then_some(Assignment { kind, value })
+}
+
+/// A value in `--name value` or `-name value`.
+fn command_line_flag(bytes: &[u8], at: usize) -> Option<Assignment> {
+    let before = byte_at(bytes, at.wrapping_sub(1));
+    if at > 0 && !before.is_ascii_whitespace() && !b"\"'`[(".contains(&before) {
+        return None;
+    }
+    let start = at + 1 + usize::from(byte_at(bytes, at + 1) == b'-');
+    let run = slice(bytes, start..(start + 32).min(bytes.len()));
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-".contains(b);
+    let len = run.iter().take_while(named).count();
+    let end = start + len;
+    if len < 2 || !b" \t".contains(&byte_at(bytes, end)) {
+        return None;
+    }
+    let kind = secret_name::secret_kind(slice(bytes, start..end))?;
+    let mut value = assigned_value::value_after(bytes, end, b' ')?;
+    value.requires_token = start == at + 1;
+    (!slice(bytes, value.range.clone()).starts_with(b"-")).then_some(Assignment { kind, value })
+}

@@ -1,0 +1,201 @@
+//! Keywords before a token: vendors, words for secrets, and words that say it is something else.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+
+use super::{byte_at, secret_name, slice};
+use crate::redact::validators::words;
+use crate::redact::work_meter;
+
+/// Vendor names, one per line; a `?` marks a name that is also a common word.
+const VENDORS: &str = include_str!("../../../assets/vendors.txt");
+
+/// How far before a token a keyword may be, in bytes.
+const MAX_GAP: usize = 44;
+/// How far before a token a word can say that it is no secret, in bytes.
+const MAX_REFUSAL_GAP: usize = 28;
+
+/// How close a word must be to be right before the token, in bytes.
+const MAX_ADJACENT_GAP: usize = 3;
+
+/// What a keyword stands for, from the weakest to the strongest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Keyword {
+    /// `key`, `api`.
+    Weak,
+    /// The name of a vendor that is also a common word.
+    CommonWordVendor,
+    /// `token`, `secret`.
+    Strong,
+    /// The name of a vendor.
+    Vendor,
+    /// `commit`, `checksum`.
+    Refusal,
+}
+
+/// The keyword context of a token.
+#[derive(Debug)]
+pub(super) struct KeywordContext {
+    pub(super) keyword: Keyword,
+    /// A word says that the token is a hash, a version, or the id of a request.
+    pub(super) is_refused: bool,
+    /// The name that the token is assigned to; empty if there is none.
+    pub(super) name: Range<usize>,
+    /// The keyword is part of that name.
+    pub(super) in_name: bool,
+    /// A sign such as `=` or `:` is in between.
+    pub(super) has_separator: bool,
+    /// How many bytes are in between.
+    pub(super) gap: usize,
+    /// A sign or a quote is in between.
+    pub(super) is_set_off: bool,
+    /// A word such as `token` is right before.
+    pub(super) is_called_a_secret: bool,
+}
+
+const STRONG_WORDS: &[&str] = words![
+    "token" "secret" "password" "passwd" "apikey" "api_key" "api-key" "api key" "credential"
+    "bearer" "access key" "accesskey" "access_key" "auth_key" "authkey"
+];
+
+const WEAK_WORDS: &[&str] = words![
+    "key" "api" "auth" "access" "client" "login" "pass" "creds"
+];
+
+const REFUSAL_WORDS: &[&str] = words![
+    "sha" "sha1" "sha224" "sha256" "sha384" "sha512" "md5" "crc32" "commit" "checksum" "digest"
+    "hash" "etag" "revision" "rev" "srcrev" "integrity" "version" "uuid" "guid" "trace" "traceid"
+    "span" "request" "correlation" "fingerprint" "thumbprint" "image" "layer" "blob" "subproject"
+    "checkout" "merged" "merge" "ref" "refs" "tree" "parent" "cherry" "branch" "public" "pubkey"
+    "nonce" "filename" "serial" "session_id" "transaction" "tx" "txid" "block" "contract" "wallet"
+    "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color" "enc["
+    "playlist" "playlists" "album" "track" "episode" "video" "videos" "watch" "channel" "changeset"
+    "customer" "price" "product" "invoice" "order" "guild" "board" "design" "head" "pipeline"
+    "document" "page" "article" "issue" "event" "card" "file" "base" "h1:"
+];
+
+struct KeywordMatcher {
+    search: AhoCorasick,
+    kinds: Vec<Keyword>,
+}
+
+static KEYWORDS: LazyLock<Option<KeywordMatcher>> = LazyLock::new(|| {
+    let mut list: Vec<(&str, Keyword)> = VENDORS
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| match line.strip_suffix('?') {
+            Some(word) => (word, Keyword::CommonWordVendor),
+            None => (line, Keyword::Vendor),
+        })
+        .collect();
+    list.extend(STRONG_WORDS.iter().map(|word| (*word, Keyword::Strong)));
+    list.extend(WEAK_WORDS.iter().map(|word| (*word, Keyword::Weak)));
+    list.extend(REFUSAL_WORDS.iter().map(|word| (*word, Keyword::Refusal)));
+    let search = AhoCorasickBuilder::new()
+        .match_kind(MatchKind::Standard)
+        .ascii_case_insensitive(true)
+        .build(list.iter().map(|(word, _)| *word))
+        .ok()?;
+    Some(KeywordMatcher { search, kinds: list.into_iter().map(|(_, kind)| kind).collect() })
+});
+
+/// The strongest keyword before the token at this position.
+pub(super) fn keyword_before(bytes: &[u8], token: usize, reach: usize) -> Option<KeywordContext> {
+    let words = KEYWORDS.as_ref()?;
+    let from = token.saturating_sub(reach);
+    let window = slice(bytes, from..token);
+    work_meter::add_bytes(window.len());
+    let name = name_before(bytes, token);
+    let mut best: Option<(Keyword, usize, usize)> = None;
+    let (mut is_refused, mut is_called_a_secret) = (false, false);
+    for found in words.search.find_overlapping_iter(window) {
+        let (start, end) = (from + found.start(), from + found.end());
+        let word = words.kinds.get(found.pattern().as_usize()).copied()?;
+        let gap = token - end;
+        if gap > MAX_GAP || !is_whole_word(bytes, start..end, word) {
+            continue;
+        }
+        if matches!(word, Keyword::Strong | Keyword::Weak) && is_public_name(bytes, start..end) {
+            continue;
+        }
+        is_called_a_secret |= word == Keyword::Strong && gap <= MAX_ADJACENT_GAP;
+        if word == Keyword::Refusal {
+            is_refused |= gap <= MAX_REFUSAL_GAP || byte_at(bytes, end - 1) == b'[';
+        } else if best.is_none_or(|(known, ..)| word >= known) {
+            best = Some((word, start, end));
+        }
+    }
+    let (keyword, start, end) = best?;
+    let gap = slice(bytes, end..token);
+    let has_separator = gap.iter().any(|b| b"=:>".contains(b));
+    Some(KeywordContext {
+        keyword,
+        is_refused,
+        in_name: name.start <= start && end <= name.end,
+        name,
+        has_separator,
+        gap: token - end,
+        is_called_a_secret,
+        is_set_off: has_separator || gap.iter().any(|b| b"\"'`{(".contains(b)),
+    })
+}
+
+/// True if the word ends the name of something public: `csrf_token`.
+fn is_public_name(bytes: &[u8], word: Range<usize>) -> bool {
+    let run = slice(bytes, word.start.saturating_sub(32)..word.start);
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-".contains(b);
+    let len = run.iter().rev().take_while(named).count();
+    len > 0 && secret_name::is_public(slice(bytes, word.start - len..word.end))
+}
+
+/// The name before the sign before a token; empty if there is none.
+fn name_before(bytes: &[u8], token: usize) -> Range<usize> {
+    let run = slice(bytes, token.saturating_sub(24)..token);
+    let between = |b: &&u8| b.is_ascii_whitespace() || b"\"'`=:>,\\(".contains(b);
+    let end = token - run.iter().rev().take_while(between).count();
+    let run = slice(bytes, end.saturating_sub(48)..end);
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.".contains(b);
+    end - run.iter().rev().take_while(named).count()..end
+}
+
+/// False if the word is part of a longer one: `api` in `rapid`, `box` in `boxes`.
+fn is_whole_word(bytes: &[u8], word: Range<usize>, kind: Keyword) -> bool {
+    let long = word.len() >= 7 && kind == Keyword::Vendor;
+    let (before, first) = (byte_at(bytes, word.start.wrapping_sub(1)), byte_at(bytes, word.start));
+    let (last, after) = (byte_at(bytes, word.end.wrapping_sub(1)), byte_at(bytes, word.end));
+    let hump = first.is_ascii_uppercase() && before.is_ascii_lowercase();
+    let begins = word.start == 0 || !before.is_ascii_alphabetic() || hump || long;
+    let plural = kind == Keyword::Strong && after == b's';
+    let capital = last.is_ascii_lowercase() && after.is_ascii_uppercase();
+    let upper = kind != Keyword::Refusal && last.is_ascii_uppercase() && after.is_ascii_uppercase();
+    let ends = matches!(last, b'[' | b':')
+        || !after.is_ascii_alphabetic()
+        || capital
+        || long
+        || plural
+        || upper && word.len() >= 5
+        || kind == Keyword::Vendor && word.len() >= 5;
+    begins && ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vendors_are_plain_sorted_and_named_once() {
+        let names: Vec<&str> = VENDORS.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(names.is_sorted_by(|a, b| a < b), "sort the names; each stands once");
+        assert!(names.len() > 1_000);
+        for name in names {
+            let plain = name.trim_end_matches('?');
+            assert!(plain.len() >= 3, "{name}");
+            let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
+            assert!(plain.bytes().all(known), "{name}");
+        }
+        assert!(KEYWORDS.is_some());
+    }
+}

@@ -1,0 +1,218 @@
+//! Passwords in text tables: cells below a heading that names a password, in lines like `a,b`,
+//! `a;b`, `| a | b |`, or separated by tabs.
+
+use std::ops::Range;
+
+use super::assigned_value::{self, AssignedValue};
+use super::secret_name::{self, SecretKind};
+use super::{PASSWORD_RULE, ScanHit, byte_at, slice};
+use crate::redact::work_meter;
+
+/// The longest heading, in bytes.
+const MAX_HEADING_BYTES: usize = 32;
+/// How far before a heading its line may begin, in bytes.
+const MAX_LINE_BYTES: usize = 256;
+/// How many lines below a heading are read. A mask changes the length of lines but not their
+/// number, so redacting the output again reads the same lines.
+const MAX_LINES_BELOW: usize = 12;
+/// How many bytes below a heading are read.
+const MAX_BYTES_BELOW: usize = 440;
+
+/// How many columns are remembered.
+const MAX_COLUMNS: usize = 8;
+
+/// The password columns of a text, and how far their cells were read. Even if headings are
+/// repeated, each line is read only once per column.
+#[derive(Debug, Default)]
+pub(super) struct PasswordColumns(Vec<Column>);
+
+#[derive(Debug)]
+struct Column {
+    separator: u8,
+    number: usize,
+    read_up_to: usize,
+}
+
+impl PasswordColumns {
+    /// The end of what was read of a column, which is now read up to `end`.
+    fn advance(&mut self, separator: u8, number: usize, end: usize) -> usize {
+        let known = |column: &&mut Column| (column.separator, column.number) == (separator, number);
+        if let Some(column) = self.0.iter_mut().find(known) {
+            let read_to = column.read_up_to;
+            column.read_up_to = read_to.max(end);
+            return read_to;
+        }
+        if self.0.len() == MAX_COLUMNS {
+            self.0.remove(0);
+        }
+        self.0.push(Column { separator, number, read_up_to: end });
+        0
+    }
+}
+
+/// Finds the values below the heading that begins after this separator, if there is one.
+pub(super) fn scan_below_heading(
+    bytes: &[u8],
+    at: usize,
+    columns: &mut PasswordColumns,
+    hits: &mut Vec<ScanHit>,
+) {
+    let separator = byte_at(bytes, at);
+    let Some(heading) = password_heading(bytes, at, separator) else { return };
+    let before = slice(bytes, at.saturating_sub(MAX_LINE_BYTES)..at + 1);
+    let line = before.iter().rev().take_while(|byte| **byte != b'\n').count();
+    let line = at + 1 - line;
+    let column = slice(bytes, line..at + 1).iter().filter(|byte| **byte == separator).count();
+    let limit = bytes.len().min(heading.end + MAX_BYTES_BELOW);
+    let run = slice(bytes, heading.end..limit);
+    let lines =
+        memchr::memchr_iter(b'\n', run).take(MAX_LINES_BELOW + 1).map(|end| heading.end + end);
+    let ends: Vec<usize> = lines.chain((limit == bytes.len()).then_some(limit)).collect();
+    let last = ends.get(MAX_LINES_BELOW).or(ends.last()).copied().unwrap_or(heading.end);
+    let known = columns.advance(separator, column, last);
+    for (start, end) in ends.iter().zip(ends.iter().skip(1)).take(MAX_LINES_BELOW) {
+        if *end > known {
+            work_meter::add_bytes(end - start);
+            hits.extend(secret_in_cell(bytes, start + 1..*end, separator, column));
+        }
+    }
+}
+
+/// A cell that names a password.
+fn password_heading(bytes: &[u8], at: usize, separator: u8) -> Option<Range<usize>> {
+    let run = slice(bytes, at + 1..(at + 3 + MAX_HEADING_BYTES).min(bytes.len()));
+    let blanks = run.iter().take_while(|byte| matches!(byte, b' ' | b'"')).count();
+    let first = *run.get(blanks)?;
+    // Program text is indented with tabs.
+    if separator == b'\t'
+        && (first == b'\t' || matches!(byte_at(bytes, at.wrapping_sub(1)), 0 | b'\n' | b'\t'))
+    {
+        return None;
+    }
+    // Quick exit: most commas precede a blank or a number.
+    if blanks > 2 || first.is_ascii_digit() || blanks > 0 && separator != b'|' {
+        return None;
+    }
+    let ends = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"') || *byte == separator;
+    let len = run.iter().position(ends)?;
+    let name = slice(run, blanks..len).trim_ascii_end();
+    let named = !name.is_empty() && !name.contains(&b'=') && !name.contains(&b':');
+    (named && secret_name::is_password_heading(name)).then(|| at + 1 + blanks..at + 1 + len)
+}
+
+/// The secret in the cell of a line.
+fn secret_in_cell(
+    bytes: &[u8],
+    line: Range<usize>,
+    separator: u8,
+    column: usize,
+) -> Option<ScanHit> {
+    let mut start = line.start;
+    let mut cells = slice(bytes, line).split(|byte| *byte == separator);
+    for _ in 0..column {
+        start += cells.next()?.len() + 1;
+    }
+    let cell = cells.next()?;
+    let blank = |byte: &&u8| byte.is_ascii_whitespace() || **byte == b'"';
+    let from = start + cell.iter().take_while(blank).count();
+    let to = start + cell.len() - cell.iter().rev().take_while(blank).count();
+    let range = from..to.max(from);
+    let spaced = slice(bytes, range.clone()).contains(&b' ');
+    let value =
+        AssignedValue { range, quoted: false, separator, is_adjacent: true, requires_token: true };
+    let is_secret = !spaced && assigned_value::is_secret(bytes, &value, SecretKind::Password);
+    is_secret.then_some(ScanHit { range: value.range, rule: PASSWORD_RULE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_eight_columns_it_is_known_how_far_they_were_read() {
+        let mut columns = PasswordColumns::default();
+        for number in 0..8 {
+            assert_eq!(columns.advance(b',', number, 10 + number), 0);
+        }
+        assert_eq!((columns.advance(b',', 0, 5), columns.advance(b',', 0, 30)), (10, 10));
+        assert_eq!((columns.advance(b',', 0, 1), columns.advance(b'|', 7, 1)), (30, 0));
+        // The oldest went for the ninth.
+        assert_eq!((columns.0.len(), columns.advance(b',', 1, 1)), (8, 11));
+        assert_eq!(columns.advance(b',', 0, 1), 0);
+    }
+
+    #[test]
+    fn a_heading_names_a_password_between_its_separators() {
+        for (text, at, place) in [
+            (",password\n", 0, Some(1..9)),
+            ("a,password,b", 1, Some(2..10)),
+            (";Passwort\r\n", 0, Some(1..9)),
+            ("|password|", 0, Some(1..9)),
+            ("|  password |", 0, Some(3..12)),
+            ("|   password|", 0, None),
+            (", password\n", 0, None),
+            ("a\tpassword\n", 1, Some(2..10)),
+            ("\tpassword\n", 0, None),
+            ("\n\tpassword\n", 1, None),
+            ("a\t\tpassword\n", 1, None),
+            ("a\t\tpassword\n", 2, None),
+            (",password", 0, None),
+            (",passwords=1\n", 0, None),
+            (",pass:word\n", 0, None),
+            (",1password\n", 0, None),
+            (",city\n", 0, None),
+            (",\n", 0, None),
+            (",", 0, None),
+        ] {
+            let bytes = text.as_bytes();
+            assert_eq!(password_heading(bytes, at, byte_at(bytes, at)), place, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_cell_is_the_one_of_its_column_without_blanks_and_quotes() {
+        for (line, column, value) in [
+            ("ann,q8Vn2Lm9,x", 1, Some("q8Vn2Lm9")),
+            ("ann, \"q8Vn2Lm9\" ,x", 1, Some("q8Vn2Lm9")),
+            ("q8Vn2Lm9,ann", 0, Some("q8Vn2Lm9")),
+            ("ann,x,q8Vn2Lm9", 2, Some("q8Vn2Lm9")),
+            ("ann,q8Vn2Lm9", 2, None),
+            ("ann,q8Vn 2Lm9", 1, None),
+            ("ann,,x", 1, None),
+            ("ann, ,x", 1, None),
+            ("ann,changeme,x", 1, None),
+        ] {
+            // The line stands behind another one.
+            let text = format!("a,b,c\n{line}");
+            let found = secret_in_cell(text.as_bytes(), 6..text.len(), b',', column);
+            let found = found.map(|hit| text.get(hit.range).unwrap());
+            assert_eq!(found, value, "{line}");
+        }
+    }
+
+    #[test]
+    fn twelve_lines_below_a_heading_are_read() {
+        let found = |lines: usize| {
+            let text = format!("user,password\n{}", "ann,q8Vn2Lm9\n".repeat(lines));
+            let mut hits = Vec::new();
+            scan_below_heading(text.as_bytes(), 4, &mut PasswordColumns::default(), &mut hits);
+            let values = hits.iter().map(|hit| text.get(hit.range.clone()).unwrap());
+            assert!(values.into_iter().all(|value| value == "q8Vn2Lm9"));
+            hits.len()
+        };
+        assert_eq!([1, 2, 12, 13, 20].map(found), [1, 2, 12, 12, 12]);
+        // A line is read once for a column, however many headings stand above it.
+        let text = "a,password\nb,q8Vn2Lm9\nc,password\nd,q8Vn2Lm8\n";
+        let (mut columns, mut hits) = (PasswordColumns::default(), Vec::new());
+        scan_below_heading(text.as_bytes(), 1, &mut columns, &mut hits);
+        scan_below_heading(
+            text.as_bytes(),
+            text.rfind(",password").unwrap(),
+            &mut columns,
+            &mut hits,
+        );
+        let values: Vec<&str> =
+            hits.iter().map(|hit| text.get(hit.range.clone()).unwrap()).collect();
+        assert_eq!(values, ["q8Vn2Lm9", "q8Vn2Lm8"]);
+    }
+}

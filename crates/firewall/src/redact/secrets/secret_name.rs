@@ -1,0 +1,243 @@
+//! Classifies a name by the kind of secret that it announces.
+
+use std::sync::LazyLock;
+
+use super::folded_name;
+use crate::redact::validators::words;
+use crate::redact::word_ending_trie::WordEndingTrie;
+
+/// The kind of secret that a name announces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SecretKind {
+    /// A password: nearly any value counts.
+    Password,
+    /// `pass`, `pw`: a password, or the number of passed tests.
+    Pass,
+    /// A token or key: the value must have letters and digits.
+    Secret,
+    /// `key`, `auth`: the value must look random.
+    Weak,
+}
+
+/// Endings of the last word of a name.
+const PASSWORD_ENDINGS: &[&str] = words![
+    "password" "passwd" "passphrase" "passcode" "pwd" "passwort" "kennwort" "contrasena" "senha"
+    "motdepasse" "wachtwoord" "parola" "haslo" "pswd" "passw" "losenord" "adgangskode" "passord"
+    "salasana" "heslo" "jelszo" "sifre" "palavrapasse"
+];
+
+const SECRET_ENDINGS: &[&str] = words![
+    "token" "secret" "apikey" "accesskey" "secretkey" "privatekey" "authkey" "signingkey"
+    "masterkey" "encryptionkey" "licensekey" "appkey" "subscriptionkey" "sharedkey" "accountkey"
+    "deploykey" "sessionkey" "clientkey" "serverkey" "consumerkey" "userkey" "writekey"
+    "sharedaccesskey" "bearer" "jwt" "credential" "credentials"
+];
+
+const PASS_WORDS: &[&str] = words![
+    "pass" "pw" "psw" "mdp" "psk" "presharedkey"
+];
+
+/// Complete last words.
+const AUTH_WORDS: &[&str] = words![
+    "creds" "cred" "auth" "pat"
+];
+
+const WEAK_WORDS: &[&str] = words![
+    "secrets" "key" "api" "login" "access" "license" "licence" "cookie" "salt" "keys" "session" "sid" "sig"
+    "hmac"
+];
+
+/// Words before `key` that make it a strong name: `api_key`, `access-key`.
+const KEY_QUALIFIERS: &[&str] = words![
+    "api" "access" "secret" "private" "auth" "signing" "master" "encryption" "license" "app"
+    "application" "subscription" "shared" "account" "deploy" "session" "client" "server"
+    "consumer" "user" "write" "admin" "service" "security" "authentication" "storage" "functions"
+    "integration" "rest" "live" "prod" "production" "sandbox" "test"
+];
+
+/// Words that mark a key or token as public.
+const PUBLIC_WORDS: &[&str] = words![
+    "public" "pub" "csrf" "xsrf" "foreign" "primary" "partition" "sort" "cache" "next" "prev"
+    "previous" "page" "continuation" "cursor" "idempotency" "routing" "bucket" "object" "schema"
+    "sequence" "translation" "i18n" "group" "index" "row" "field" "column" "event" "map" "hot"
+    "keyboard" "resume" "sync" "dedupe" "natural" "surrogate" "composite" "unique" "authenticity"
+    "lookup" "host" "verification" "max" "min" "num" "per" "total"
+];
+
+/// Last words of names for an attribute of a secret, or for something unrelated.
+const ATTRIBUTE_WORDS: &[&str] = words![
+    "name" "names" "url" "uri" "file" "filename" "path" "vault" "version" "size" "length" "type"
+    "region" "host" "hostname" "port" "email" "mail" "date" "time" "count" "format" "alg"
+    "algorithm" "label" "title" "description" "prefix" "suffix" "arn" "model" "ref" "selector"
+    "hash" "checksum" "digest" "endpoint" "issuer" "audience" "scope" "expires" "location" "bucket"
+];
+
+/// Splits the last word off a name. Words end at punctuation and before a capital in `camelCase`.
+pub(super) fn split_last_word(name: &[u8]) -> (&[u8], &[u8]) {
+    let is_end = |b: &u8| b.is_ascii_alphabetic();
+    let Some(last) = name.iter().rposition(is_end) else { return (&[], &[]) };
+    let (name, _) = name.split_at_checked(last + 1).unwrap_or((name, &[]));
+    let capital = name.last().is_some_and(u8::is_ascii_uppercase);
+    let run = if capital {
+        name.iter().rev().take_while(|b| b.is_ascii_uppercase()).count()
+    } else {
+        let low = name.iter().rev().take_while(|b| b.is_ascii_lowercase()).count();
+        let before = name.len().checked_sub(low + 1).and_then(|at| name.get(at));
+        low + usize::from(before.is_some_and(u8::is_ascii_uppercase))
+    };
+    name.split_at_checked(name.len() - run).unwrap_or((&[], name))
+}
+
+fn is_in_list(word: &[u8], list: &[&str]) -> bool {
+    list.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word))
+}
+
+/// What the last word of a name means, as flags.
+static NAME_WORDS: LazyLock<WordEndingTrie> = LazyLock::new(|| {
+    let mut lexicon = WordEndingTrie::default();
+    for (words, meaning) in [
+        (PASSWORD_ENDINGS, PASSWORD),
+        (SECRET_ENDINGS, SECRET),
+        (PASS_WORDS, PASS),
+        (AUTH_WORDS, AUTH),
+        (WEAK_WORDS, WEAK),
+        (PUBLIC_WORDS, PUBLIC),
+        (&["key"][..], KEY),
+    ] {
+        words.iter().for_each(|word| lexicon.add(word, meaning));
+    }
+    lexicon
+});
+
+const PASSWORD: u8 = 1;
+const SECRET: u8 = 2;
+const PASS: u8 = 4;
+const AUTH: u8 = 8;
+const WEAK: u8 = 16;
+const PUBLIC: u8 = 32;
+const KEY: u8 = 64;
+
+/// The kind of secret that a name announces; `None` if it announces none.
+pub(super) fn secret_kind(name: &[u8]) -> Option<SecretKind> {
+    if name.is_ascii() {
+        return kind_of_ascii_name(name);
+    }
+    if folded_name::ends_with_password_word(name) {
+        return Some(SecretKind::Password);
+    }
+    kind_of_ascii_name(folded_name::FoldedName::fold(name).as_bytes())
+}
+
+/// True for a word for a password in place of a value: `"password": "Mot de passe"`.
+pub(super) fn is_password_label(value: &[u8]) -> bool {
+    if folded_name::ends_with_password_word(value) {
+        return true;
+    }
+    let folded = folded_name::FoldedName::fold(value);
+    let letters: Vec<u8> =
+        folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
+    letters.len() > 3 && NAME_WORDS.lookup(&letters).of_word & PASSWORD != 0
+}
+
+/// True for the heading of a column of passwords, in one word or several: `Nouveau mot de passe`.
+pub(super) fn is_password_heading(heading: &[u8]) -> bool {
+    if secret_kind(heading) == Some(SecretKind::Password) {
+        return true;
+    }
+    let folded = folded_name::FoldedName::fold(heading);
+    let letters: Vec<u8> =
+        folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
+    NAME_WORDS.lookup(&letters).of_endings & PASSWORD != 0
+}
+
+fn kind_of_ascii_name(name: &[u8]) -> Option<SecretKind> {
+    let (rest, word) = split_last_word(name);
+    let found = NAME_WORDS.lookup(word);
+    if found.of_endings == 0 {
+        return None;
+    }
+    if found.of_endings & PASSWORD != 0 {
+        return Some(SecretKind::Password);
+    }
+    if found.of_word & PASS != 0 {
+        return Some(SecretKind::Pass);
+    }
+    let key = found.of_word & KEY != 0 && is_in_list(split_last_word(rest).1, KEY_QUALIFIERS);
+    let kind = if key || found.of_endings & SECRET != 0 || found.of_word & AUTH != 0 {
+        SecretKind::Secret
+    } else if found.of_word & WEAK != 0 || word.len() > 8 && found.of_endings & KEY != 0 {
+        SecretKind::Weak
+    } else {
+        return None;
+    };
+    (!is_public(rest)).then_some(kind)
+}
+
+/// True if a word of the name marks its value as public.
+pub(super) fn is_public(mut name: &[u8]) -> bool {
+    for _ in 0..6 {
+        let (rest, word) = split_last_word(name);
+        if word.is_empty() {
+            return false;
+        }
+        if NAME_WORDS.lookup(word).of_word & PUBLIC != 0 {
+            return true;
+        }
+        name = rest;
+    }
+    false
+}
+
+/// True for the name of an attribute of a secret, such as its length or file.
+pub(super) fn is_attribute(name: &[u8]) -> bool {
+    is_in_list(split_last_word(name).1, ATTRIBUTE_WORDS)
+}
+
+/// True for the name of an identifier: its last word is `id`, `uuid` or the like.
+pub(super) fn is_identifier(name: &[u8]) -> bool {
+    let (_, word) = split_last_word(name);
+    [&b"id"[..], b"ids", b"uuid", b"guid", b"uid", b"oid"]
+        .iter()
+        .any(|w| w.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_they_hold() {
+        for (name, expected) in [
+            ("password", Some(SecretKind::Password)),
+            ("PGPASSWORD", Some(SecretKind::Password)),
+            ("db.userPassword2", Some(SecretKind::Password)),
+            ("pass", Some(SecretKind::Pass)),
+            ("apiKey", Some(SecretKind::Secret)),
+            ("X-Api-Key", Some(SecretKind::Secret)),
+            ("slackToken", Some(SecretKind::Secret)),
+            ("APIKEY", Some(SecretKind::Secret)),
+            ("key", Some(SecretKind::Weak)),
+            ("monkey", None),
+            ("keyword", None),
+            ("tokens", None),
+            ("passwordHash", None),
+            ("secret_name", None),
+            ("nextPageToken", None),
+            ("public_key", None),
+            ("author", None),
+            ("contraseña", Some(SecretKind::Password)),
+            ("DB_CONTRASEÑA", Some(SecretKind::Password)),
+            ("пароль", Some(SecretKind::Password)),
+            ("über", None),
+        ] {
+            assert_eq!(secret_kind(name.as_bytes()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn words_are_taken_from_the_end() {
+        assert_eq!(split_last_word(b"myAPIKey2"), (&b"myAPI"[..], &b"Key"[..]));
+        assert_eq!(split_last_word(b"MY_TOKEN"), (&b"MY_"[..], &b"TOKEN"[..]));
+        assert_eq!(split_last_word(b"__"), (&b""[..], &b""[..]));
+    }
+}

@@ -1,0 +1,267 @@
+//! Named validators that rules apply to what they are about to mask.
+//!
+//! A validator sees the masked text only and takes time linear in it.
+
+mod password;
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use crate::redact::checksum;
+
+/// A word list that keeps its line breaks.
+macro_rules! words {
+    ($($word:literal)*) => {
+        &[$($word),*]
+    };
+}
+pub(crate) use words;
+
+/// A validator: true if the text may be such a value.
+pub(crate) type Validator = fn(&str) -> bool;
+
+/// Every validator, by the name that rules use.
+const VALIDATORS: &[(&str, Validator)] = &[
+    ("base64_json", base64_json),
+    ("basic_pair", basic_pair),
+    ("has_digit", has_digit),
+    ("login_pair", login_pair),
+    ("luhn", luhn),
+    ("mixed", has_letters_and_digits),
+    ("no_double_slash", no_double_slash),
+    ("not_a_name", not_a_name),
+    ("not_a_path", not_a_path),
+    ("not_a_plain_word", not_a_plain_word),
+    ("not_a_word", not_a_word),
+    ("not_an_identifier", not_an_identifier),
+    ("not_placeholder", not_placeholder),
+    ("not_template", not_template),
+    ("password_like", password::looks_like_password),
+    ("token_like", token_like),
+];
+
+/// The validator of this name.
+pub(crate) fn by_name(name: &str) -> Option<Validator> {
+    VALIDATORS.iter().find(|(known, _)| *known == name).map(|(_, check)| *check)
+}
+
+/// The names of all validators.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    VALIDATORS.iter().map(|(name, _)| *name)
+}
+
+/// The digits pass the Luhn sum.
+fn luhn(text: &str) -> bool {
+    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_digit).collect();
+    !digits.is_empty() && checksum::is_luhn_valid(&digits)
+}
+
+/// The first dotted part is the base64 of a JSON object, as in the header of a JWT.
+fn base64_json(text: &str) -> bool {
+    let head = text.split('.').next().unwrap_or_default();
+    let standard: String = head
+        .chars()
+        .map(|c| match c {
+            '-' => '+',
+            '_' => '/',
+            other => other,
+        })
+        .collect();
+    checksum::decode_base64(&standard)
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .is_some_and(|json| json.starts_with('{') && json.ends_with('}'))
+}
+
+/// Base64 of `user:password` in printable characters.
+fn basic_pair(text: &str) -> bool {
+    checksum::decode_base64(text)
+        .is_some_and(|bytes| bytes.contains(&b':') && bytes.iter().all(|b| !b.is_ascii_control()))
+}
+
+/// A user and a password, but not the user and group of a machine: `nginx:nginx`, `1000:1000`.
+fn login_pair(text: &str) -> bool {
+    let Some((user, password)) = text.split_once(':') else { return false };
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let of_machine =
+        user == password || digits(user) && digits(password) || SYSTEM_GROUPS.contains(&password);
+    !(of_machine || user.contains('='))
+}
+
+/// Not a name or call from program text where a header's value would be: `token)`, `+cfg.Token2)`,
+/// `authHeader`.
+fn not_a_name(text: &str) -> bool {
+    let bare = text.trim_start_matches(['+', '.', '&', '*']).trim_end_matches([')', ']', '+']);
+    let name = |part: &str| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        !letters.is_empty()
+            && part.len() - letters.len() <= 2
+            && letters.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+    };
+    let lower = bare.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+    // `AUTH_TOKEN_V2`, `tokenV2`.
+    let lower = lower.strip_suffix('v').filter(|_| lower.len() < bare.len()).unwrap_or(&lower);
+    let lower = lower.trim_end_matches('_');
+    let named = CREDENTIAL_NAME_ENDINGS.iter().any(|end| lower.ends_with(end));
+    let code = bare.len() < text.len() || named;
+    let is_name = code && bare.split(['.', ':']).all(name);
+    !(is_name || text.contains('('))
+}
+
+fn has_digit(text: &str) -> bool {
+    text.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Contains both letters and digits.
+fn has_letters_and_digits(text: &str) -> bool {
+    has_digit(text) && text.bytes().any(|b| b.is_ascii_alphabetic())
+}
+
+fn no_double_slash(text: &str) -> bool {
+    !text.contains("//")
+}
+
+/// Contains a digit, or both cases after the first letter.
+pub(crate) fn token_like(text: &str) -> bool {
+    let inner = || text.bytes().skip(1);
+    has_digit(text)
+        || inner().any(|b| b.is_ascii_uppercase()) && inner().any(|b| b.is_ascii_lowercase())
+}
+
+/// More than one plain word: something besides letters, or both cases inside.
+fn not_a_plain_word(text: &str) -> bool {
+    token_like(text) || text.bytes().any(|b| !b.is_ascii_alphabetic() && b != b' ')
+}
+
+/// None of the words that stand in for a credential.
+pub(crate) fn not_a_word(text: &str) -> bool {
+    let text = text.trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
+    text.len() > 24 || !PLACEHOLDER_WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
+/// Not a reference to a value kept elsewhere: `${X}`, `<x>`, `{{ x }}`, `%s`, `$X`, `%X%`.
+pub(crate) fn not_template(text: &str) -> bool {
+    let start = text.trim_start_matches(['"', '\'', ':', ' ']);
+    let opened = start.starts_with("${")
+        || start.starts_with("$(")
+        || start.starts_with("{{")
+        || start.starts_with('<') && text.contains('>')
+        || start.starts_with("%(")
+        || start.starts_with("#{")
+        || ["%s", "%v", "%d", "{}", "?"].contains(&start);
+    let inside = text.contains("${") || text.contains("{{") || text.contains(":<");
+    let named = start.strip_prefix('$').is_some_and(|name| {
+        !name.is_empty()
+            && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_' || b.is_ascii_digit())
+    });
+    let whole = start.starts_with('{')
+        && start.ends_with('}')
+        && start.bytes().all(|b| b.is_ascii_alphanumeric() || b"{}_.-".contains(&b));
+    let percent = start.strip_prefix('%').and_then(|rest| rest.strip_suffix('%'));
+    let percent =
+        percent.is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+    !opened && !inside && !named && !whole && !percent && !is_filler(text)
+}
+
+/// Already masked, or nothing but filler characters.
+fn is_filler(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b"*.xX-_#:".contains(&b))
+}
+
+/// Not a placeholder: a template, a word, one character repeated, the alphabet, `your-key-here`.
+pub(crate) fn not_placeholder(text: &str) -> bool {
+    not_template(text) && not_a_word(text) && !is_repetitive(text) && !has_placeholder_phrase(text)
+}
+
+/// One character makes up most of the text, or occurs eight times in a row.
+fn is_repetitive(text: &str) -> bool {
+    let mut row = 0_usize;
+    let mut last = 0_u8;
+    let mut same = 0_usize;
+    let mut longest = 0_usize;
+    for byte in text.bytes() {
+        row = if byte == last { row + 1 } else { 1 };
+        last = byte;
+        longest = longest.max(row);
+        same += usize::from(row > 1);
+    }
+    (longest >= 8 && text.len() < 80 || longest >= 30)
+        || text.len() >= 6 && same * 3 >= text.len() * 2
+}
+
+static PHRASE_MATCHER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder().ascii_case_insensitive(true).build(PLACEHOLDER_PHRASES).ok()
+});
+
+/// Contains a phrase that no key contains by chance.
+fn has_placeholder_phrase(text: &str) -> bool {
+    text.len() < 20 && text.contains("1234567890")
+        || PHRASE_MATCHER.as_ref().is_none_or(|phrases| phrases.is_match(text))
+}
+
+/// Not a file path or URL path.
+pub(crate) fn not_a_path(text: &str) -> bool {
+    let parts = text.split(['/', '\\']).count();
+    let rooted = ["/", "./", "../", "~/", "file:", "http:", "https:", "C:\\"];
+    let file = text.rsplit_once('.').is_some_and(|(stem, end)| {
+        !stem.is_empty() && FILE_EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(end))
+    });
+    !rooted.iter().any(|start| text.starts_with(start)) && parts < 5 && !file
+}
+
+/// Not an identifier from program text: `camelCase`, `a.b.c`, `SCREAMING_NAME`, `snake_name`.
+pub(crate) fn not_an_identifier(text: &str) -> bool {
+    let named = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.$-:".contains(&b));
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let parts = || text.split(['.', '_', '-', ':', '$']);
+    let wordy = parts().all(|part| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        letters.bytes().all(|b| b.is_ascii_alphabetic())
+            && part.len() - letters.len() <= if letters.is_empty() { 10 } else { 5 }
+    });
+    !(named && wordy && (digits == 0 || parts().count() > 1))
+}
+
+/// Groups of a machine.
+const SYSTEM_GROUPS: &[&str] = words![
+    "adm" "admin" "daemon" "docker" "node" "nobody" "nogroup" "root" "staff" "sudo" "users" "wheel"
+    "www-data"
+];
+
+/// Endings of names that program text gives to credentials.
+const CREDENTIAL_NAME_ENDINGS: &[&str] = words![
+    "auth" "authorization" "bearer" "credential" "credentials" "creds" "header" "headers" "jwt" "key"
+    "secret" "token" "value"
+];
+
+/// Words that stand in for a value.
+const PLACEHOLDER_WORDS: &[&str] = words![
+    "abc123" "admin" "apikey" "api_key" "basic" "bearer" "bool" "boolean" "changed" "changeme"
+    "correct" "credentials" "default" "digest" "disabled" "dummy" "empty" "enabled" "error"
+    "example" "expired" "failed" "false" "field" "foo" "forgot" "forgotten" "hidden" "incorrect"
+    "input" "integer" "invalid" "key" "mask" "masked" "missing" "must" "n/a" "negotiate" "new"
+    "nil" "no" "none" "not" "null" "number" "object" "ok" "old" "optional" "passwd" "password"
+    "passphrase" "placeholder" "prompt" "protected" "redacted" "required" "reset" "secret" "set"
+    "stored" "str" "string" "success" "test" "text" "todo" "token" "true" "undefined" "unknown"
+    "unset" "user" "username" "valid" "value" "varchar" "void" "weak" "wrong" "yes" "your"
+];
+
+/// Lower-case phrases that mark a placeholder.
+const PLACEHOLDER_PHRASES: &[&str] = words![
+    "abcdefghijklmnopqrstuvwxyz" "change-me" "change_me" "changeme" "changethis" "dummy"
+    "enter-your" "enter_your" "example" "fixme" "insert-" "insert_" "my-secret-" "notreal"
+    "not-a-real" "password-here" "placeholder" "redacted" "replace-" "replace_" "replaceme"
+    "sample-" "sample_" "todo" "token-here" "xxxxxx" "your-" "your_" "yourapi" "yourkey"
+    "yoursecret" "yourtoken"
+];
+
+/// File name extensions.
+const FILE_EXTENSIONS: &[&str] = words![
+    "bin" "cer" "cert" "cfg" "com" "conf" "cpp" "crt" "cs" "css" "csv" "db" "der" "doc" "env"
+    "exe" "gif" "go" "gz" "h" "htm" "html" "ico" "ini" "io" "java" "jar" "jks" "jpeg" "jpg" "js"
+    "json" "key" "keytab" "kt" "log" "md" "mjs" "mp3" "mp4" "net" "org" "p12" "pdf" "pem" "pfx"
+    "php" "png" "properties" "pub" "py" "rb" "rs" "sh" "so" "sql" "svg" "tar" "tf" "tgz" "toml"
+    "ts" "tsx" "txt" "war" "wasm" "webp" "woff" "woff2" "xls" "xlsx" "xml" "yaml" "yml" "zip"
+];

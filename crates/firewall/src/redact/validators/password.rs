@@ -1,0 +1,176 @@
+//! Whether a word of a sentence is a password: it has digits or signs, and is none of the other
+//! things that have them.
+
+use super::{CREDENTIAL_NAME_ENDINGS, not_a_path, not_placeholder};
+
+/// The fewest characters.
+const MIN_LENGTH: usize = 6;
+/// The most digits at the start of a measurement, as in `12-character`.
+const MAX_MEASURE_DIGITS: usize = 4;
+
+/// Letters with a digit or a sign, and not a measurement, date, time, version, method, address,
+/// path or identifier.
+pub(super) fn looks_like_password(text: &str) -> bool {
+    let core = text.trim_end_matches(['!', '?', '.', ':']);
+    let letters = core.bytes().any(|b| b.is_ascii_alphabetic());
+    let strong = core.bytes().any(|b| b.is_ascii_digit() || b"!#$%&*+@^~?".contains(&b));
+    text.len() >= MIN_LENGTH
+        && letters
+        && strong
+        && !text.ends_with(':')
+        && !text.starts_with(['-', '/', '\\', '@', '%', '#', '+', '&', '*', '?'])
+        && !text.contains("://")
+        && !is_measure(core)
+        && !is_version(core)
+        && !is_method(core)
+        && !is_address(core)
+        && !is_code(core)
+        && not_a_path(core)
+        && not_placeholder(text)
+}
+
+/// Digits, possibly two numbers with a hyphen, and a unit: `90days`, `8-12`, `12-character`. A
+/// capitalised name after them, as in `884-Kestrel`, is not a unit.
+fn is_measure(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "-.,:/x%+".contains(c));
+    let has_capital = rest.bytes().any(|b| b.is_ascii_uppercase());
+    let is_name = rest.len() > 4 && has_capital && rest.bytes().any(|b| b.is_ascii_lowercase());
+    (1..=MAX_MEASURE_DIGITS).contains(&digits)
+        && rest.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-')
+        && !is_name
+}
+
+/// `v2.1`, `1.2.3-beta`.
+fn is_version(text: &str) -> bool {
+    let text = text.trim_start_matches(['v', 'V']);
+    let (first, rest) = text.split_once('.').unwrap_or_default();
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    digits(first) && rest.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The name of a hash, a cipher, an encoding or a protocol.
+fn is_method(text: &str) -> bool {
+    const METHODS: [&str; 24] = [
+        "sha1", "sha2", "sha3", "sha5", "md4", "md5", "base64", "base32", "utf8", "utf16", "oauth",
+        "pbkdf2", "argon2", "x509", "wpa2", "wpa3", "aes128", "aes192", "aes256", "ntlmv2",
+        "kerberos5", "pkcs", "ed25519", "rsa",
+    ];
+    let plain: String = text.chars().filter(char::is_ascii_alphanumeric).take(12).collect();
+    let plain = plain.to_ascii_lowercase();
+    METHODS.iter().any(|method| {
+        plain.strip_prefix(method).is_some_and(|rest| {
+            rest.bytes().all(|b| b.is_ascii_digit())
+                || rest.starts_with("hash")
+                || rest.starts_with("enc")
+        })
+    })
+}
+
+/// `jane@corp.net`.
+fn is_address(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(_, host)| {
+        host.contains('.') && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b))
+    })
+}
+
+/// `cfg.token2`, `a=b1`, `x::y2`, `user->pw1`.
+fn is_code(text: &str) -> bool {
+    let word = |part: &str| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        !letters.is_empty() && letters.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+    };
+    let assigned = text.split_once('=').is_some_and(|(name, rest)| word(name) && !rest.is_empty());
+    assigned
+        || text.contains("::")
+        || text.contains("->")
+        || text.contains('.') && text.split('.').all(word) && !is_of_two_names(text)
+}
+
+/// `heather.Moor7`, but not `cfg.Token2`.
+fn is_of_two_names(text: &str) -> bool {
+    let Some((first, last)) = text.split_once('.') else { return false };
+    let letters = last.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+    let named = CREDENTIAL_NAME_ENDINGS.iter().chain(&["pass", "passwd", "password", "pwd"]);
+    first.len() >= 4
+        && letters.len() >= 3
+        && letters.len() < last.len()
+        && last.starts_with(|c: char| c.is_ascii_uppercase())
+        && !named.into_iter().any(|end| letters.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(is: fn(&str) -> bool, holds: &[&str], fails: &[&str]) {
+        let wrong: Vec<&&str> = holds.iter().filter(|text| !is(text)).collect();
+        assert!(wrong.is_empty(), "not {wrong:?}");
+        let wrong: Vec<&&str> = fails.iter().filter(|text| is(text)).collect();
+        assert!(wrong.is_empty(), "but {wrong:?}");
+    }
+
+    #[test]
+    fn a_password_has_a_letter_and_more_and_looks_like_nothing_else() {
+        check(
+            looks_like_password,
+            &["Tr4ctor", "ab#def", "plover9!", "heather.Moor7", "884-Kestrel", "a1b2c3"],
+            &[
+                "plover", "ab#de", "1234567", "#######", "word1:", "-word12", "/word12",
+                "\\word12", "@word12", "%word12", "#word12", "+word12", "&word12", "*word12",
+                "?word12", "http://a1", "90days", "v2.1.0b", "sha256", "jane1@corp.net",
+                "cfg.token2", "a=b123", "ab/cd/e1.txt", "your-key1", "plover!", "plover??",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_measure_is_a_number_and_a_unit() {
+        check(
+            is_measure,
+            &["90days", "8-12", "12-character", "1000x", "7", "8:30pm", "12.5GB", "99Days"],
+            &["12345days", "days", "884-Kestrel", "90days!", "12-Chars1"],
+        );
+    }
+
+    #[test]
+    fn a_version_begins_with_two_numbers() {
+        check(
+            is_version,
+            &["v2.1", "1.2.3-beta", "V10.0", "vv1.2"],
+            &["v2", "2.x", ".1", "a1.2", "1a.2", ""],
+        );
+    }
+
+    #[test]
+    fn a_method_is_told_by_its_name() {
+        check(
+            is_method,
+            &["SHA-256", "sha1", "md5", "AES128", "base64enc", "md5hash", "rsa2048", "utf8"],
+            &["sha1nes", "mymd5", "plover1", "sha"],
+        );
+    }
+
+    #[test]
+    fn an_address_has_a_host_with_a_point() {
+        check(is_address, &["jane@corp.net", "a@b-c.d1"], &["jane@corp", "jane.corp", "a@b.c/d"]);
+    }
+
+    #[test]
+    fn code_has_members_assignments_and_arrows() {
+        check(
+            is_code,
+            &["cfg.token2", "a=b1", "x::y2", "user->pw1", "a.b.c", "cfg.Token2"],
+            &["a=", "1a=b", "heather.Moor7", "plover9", "a.1b", "a..b"],
+        );
+        check(
+            is_of_two_names,
+            &["heather.Moor7", "anna.Kim12"],
+            &[
+                "hea.Moor7", "heather.Mo7", "heather.Moor", "heather.moor7", "heather.Token2",
+                "heather.Pwd1", "heather",
+            ],
+        );
+    }
+}

@@ -1,0 +1,400 @@
+//! One upstream server: connects it, keeps its tools registered, and tracks its availability.
+
+mod dedicated_instance;
+mod features;
+mod instances;
+mod listing;
+mod listing_context;
+mod relist_error;
+mod unavailable_server;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+use weaver_agent_kernel::Kernel;
+use weaver_drivers::confine::{Launcher, Protection};
+use weaver_drivers::mcp::{LogLevel, Redactor, ServerList, Upstream, UpstreamConfig};
+use weaver_types::{CapabilityId, RunId, UpstreamName};
+
+use self::instances::{Instances, InstancesContext, dedicated_config_factory};
+pub(crate) use self::listing_context::{ListingContext, ListingObserver};
+use self::relist_error::RelistError;
+pub(crate) use self::unavailable_server::{UnavailableReason, UnavailableServer};
+use super::listed_definition::ListedDefinition;
+use super::pending_relays::PendingRelays;
+use super::run_clients::RunClients;
+use super::runs::Runs;
+use super::server_events::ServerEvents;
+use super::server_feature::ServerFeatures;
+use super::upstream_config::{upstream_config, wants_login};
+use crate::config::{self, Config, InstanceSharing};
+
+/// How long a request waits for a server's first connection attempt: clients commonly give a request
+/// up after 30 s. Tools of a slower server arrive later as a change of the list.
+const FIRST_ATTEMPT_WAIT: Duration = Duration::from_secs(25);
+/// How long a call waits for its server to list its tools again, or to come back.
+const RELIST_TIMEOUT: Duration = Duration::from_secs(30);
+/// The delay before the second listing: some servers register their tools a moment after the
+/// handshake.
+const SECOND_LIST_DELAY: Duration = Duration::from_millis(150);
+/// The most listings in a row: while the list is empty at the start, or keeps changing.
+const MAX_POLLS: u32 = 3;
+/// How long a client's list waits for a poll of an available server.
+const LIST_WAIT: Duration = Duration::from_secs(2);
+/// The first pause before an unavailable server is tried again; it doubles with each failure.
+const MIN_RETRY_DELAY: Duration = Duration::from_secs(1);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
+
+/// One upstream server and its instances.
+pub(crate) struct ManagedServer {
+    pub(crate) name: UpstreamName,
+    config: config::UpstreamSettings,
+    /// The configuration of the whole gateway.
+    gateway_config: Arc<Config>,
+    redactor: Redactor,
+    /// The program that confines its process.
+    launcher: Launcher,
+    pub(super) instances: Arc<Instances>,
+    state: Mutex<ServerState>,
+    started: Instant,
+    /// Held during a listing, so that there is one at a time.
+    listing: tokio::sync::Mutex<()>,
+    /// Wakes the polling task before its pause is over.
+    wake: Arc<Notify>,
+    /// The resources and prompts of the primary instance.
+    features: RwLock<Arc<ServerFeatures>>,
+    /// The same, as last listed while no client worked with the primary instance.
+    pristine_features: RwLock<Arc<ServerFeatures>>,
+    /// Receives its notifications and requests.
+    events: ServerEvents,
+    /// Its requests to clients in flight.
+    relays: Arc<PendingRelays>,
+    /// The lowest level of log messages that a client wants.
+    log_level: Mutex<Option<LogLevel>>,
+    /// Counts finished polls.
+    polls: watch::Sender<u64>,
+    /// True once the first attempt to connect has ended.
+    first_attempt_done: watch::Sender<bool>,
+    /// True once the gateway shuts down, when nobody waits for a server any more.
+    closing: watch::Receiver<bool>,
+}
+
+/// What all servers share.
+pub(crate) struct ManagedServerContext<'a> {
+    pub(crate) gateway_config: &'a Arc<Config>,
+    pub(crate) redactor: &'a Redactor,
+    pub(crate) launcher: &'a Launcher,
+    pub(crate) closing: &'a watch::Receiver<bool>,
+    pub(crate) events: &'a ServerEvents,
+    pub(crate) relays: &'a Arc<PendingRelays>,
+    pub(crate) clients: &'a RunClients,
+}
+
+#[derive(Default)]
+struct ServerState {
+    tools: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
+    /// Why it is unavailable; `None` while it is connected.
+    problem: Option<String>,
+    ready: bool,
+}
+
+impl ManagedServer {
+    pub(crate) fn new(
+        config: &config::UpstreamSettings,
+        shared: &ManagedServerContext<'_>,
+    ) -> Self {
+        let ManagedServerContext {
+            gateway_config,
+            redactor,
+            launcher,
+            closing,
+            events,
+            relays,
+            clients,
+        } = shared;
+        let with_redactor =
+            |connection| UpstreamConfig { redactor: Some((*redactor).clone()), ..connection };
+        let wake = Arc::new(Notify::new());
+        let primary = with_redactor(upstream_config(config, gateway_config, launcher));
+        let primary = events.attach(&config.name, &wake, primary);
+        let (server, sharing) = (&config.name, config.sharing);
+        let logs_in_per_client =
+            sharing == InstanceSharing::Client && wants_login(&config.transport);
+        let login_owner = logs_in_per_client.then_some(&gateway_config.principal);
+        let context = InstancesContext { server, sharing, login_owner, events, clients };
+        let dedicated = dedicated_config_factory(config, shared);
+        let instances = Instances::new(context, primary, dedicated);
+        Self {
+            name: config.name.clone(),
+            config: config.clone(),
+            gateway_config: Arc::clone(gateway_config),
+            redactor: (*redactor).clone(),
+            launcher: (*launcher).clone(),
+            instances: Arc::new(instances),
+            state: Mutex::default(),
+            started: Instant::now(),
+            listing: tokio::sync::Mutex::default(),
+            wake,
+            features: RwLock::default(),
+            pristine_features: RwLock::default(),
+            events: (*events).clone(),
+            relays: Arc::clone(relays),
+            log_level: Mutex::default(),
+            polls: watch::Sender::new(0),
+            first_attempt_done: watch::Sender::new(false),
+            closing: (*closing).clone(),
+        }
+    }
+
+    /// The primary instance, whose tools are listed.
+    fn upstream(&self) -> Arc<Upstream> {
+        self.instances.primary()
+    }
+
+    /// Keeps the server connected and its tools current until the gateway ends. An unavailable
+    /// server is retried after a pause that doubles with each failure, or as soon as somebody needs
+    /// it.
+    pub(crate) async fn run(&self, context: ListingContext<'_>) {
+        self.first_listing(context).await;
+        let mut failures = u32::from(self.problem().is_some());
+        let mut closing = self.closing.clone();
+        loop {
+            let pause =
+                MIN_RETRY_DELAY.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
+            tokio::select! {
+                biased;
+                _ = closing.wait_for(|closing| *closing) => return,
+                () = self.wake.notified() => {}
+                () = tokio::time::sleep(pause.min(MAX_RETRY_DELAY)) => {}
+            }
+            failures = match self.poll(context).await {
+                true => 0,
+                false => failures.saturating_add(1),
+            };
+        }
+    }
+
+    /// Lists the tools again if the server reported a change or ended. Returns whether it is
+    /// available.
+    async fn poll(&self, context: ListingContext<'_>) -> bool {
+        let is_available = {
+            let _one_at_a_time = self.listing.lock().await;
+            let upstream = self.upstream();
+            if is_stale(&upstream).await {
+                if let Some(error) = upstream.end_reason().await {
+                    self.record_loss(context.kernel, &error).await;
+                }
+                let is_listed = self.relist(context).await.is_some();
+                self.end_first_listing(context.kernel);
+                is_listed
+            } else {
+                true
+            }
+        };
+        self.polls.send_modify(|polls| *polls = polls.wrapping_add(1));
+        is_available
+    }
+
+    /// The first attempt to connect. The list is read twice, because it may be incomplete at first.
+    async fn first_listing(&self, context: ListingContext<'_>) {
+        for attempt in 1..=MAX_POLLS {
+            let count = self.list_tools(context).await;
+            let list_again = match count {
+                Some(0) => attempt < MAX_POLLS,
+                Some(_) => attempt == 1,
+                None => false,
+            };
+            if !list_again {
+                break;
+            }
+            tokio::time::sleep(SECOND_LIST_DELAY).await;
+            if count.is_some_and(|count| count > 0) && !self.upstream().tools_stale().await {
+                break;
+            }
+        }
+        self.end_first_listing(context.kernel);
+        self.first_attempt_done.send_replace(true);
+    }
+
+    /// Ends the first listing: tools that appear from now on count as new.
+    fn end_first_listing(&self, kernel: &Kernel) {
+        if self.tools().is_empty() {
+            return;
+        }
+        if let Err(error) = kernel.registry().end_first_listing(self.name.as_str()) {
+            tracing::error!(upstream = %self.name, %error, "later tools cannot be told from the first ones");
+        }
+    }
+
+    /// Requests a poll. Waits briefly for an available server, and not at all for one known to be
+    /// unavailable, which is retried in the background.
+    pub(crate) async fn poll_now(&self) {
+        let next_poll = self.next_poll();
+        self.wake.notify_one();
+        if self.problem().is_none() {
+            let _ = tokio::time::timeout(LIST_WAIT, next_poll).await;
+        }
+    }
+
+    /// Completes when the next poll ends, or the gateway shuts down.
+    fn next_poll(&self) -> impl Future<Output = ()> + use<> {
+        let (mut polls, mut closing) = (self.polls.subscribe(), self.closing.clone());
+        async move {
+            tokio::select! {
+                _ = closing.wait_for(|closing| *closing) => {}
+                _ = polls.changed() => {}
+            }
+        }
+    }
+
+    /// Why it is unavailable; `None` while it is available or still unknown.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.state.lock().ok()?.problem.clone()
+    }
+
+    /// Why its tools are unavailable; `None` while they are available.
+    pub(crate) fn unavailability(&self) -> Option<UnavailableServer> {
+        let (status, problem) = match self.problem() {
+            Some(problem) => (UnavailableReason::Failed, problem),
+            None if self.is_first_attempt_done() || self.is_ready() => return None,
+            None => {
+                let seconds = self.started.elapsed().as_secs();
+                let problem = format!("it has been starting for {seconds} s");
+                (UnavailableReason::Starting, problem)
+            }
+        };
+        Some(UnavailableServer { server: self.name.clone(), status, problem })
+    }
+
+    /// The tools of its last listing.
+    pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<ListedDefinition>> {
+        self.state.lock().map(|state| state.tools.clone()).unwrap_or_default()
+    }
+
+    /// True once its tools were listed, although the list may be incomplete.
+    fn is_ready(&self) -> bool {
+        self.state.lock().is_ok_and(|state| state.ready)
+    }
+
+    /// True once the first attempt is over.
+    pub(crate) fn is_first_attempt_done(&self) -> bool {
+        *self.first_attempt_done.borrow()
+    }
+
+    /// Waits until the first attempt has ended, or has lasted for [`FIRST_ATTEMPT_WAIT`].
+    pub(crate) async fn wait_for_first_attempt(&self) {
+        let (mut first_attempt_done, mut closing) =
+            (self.first_attempt_done.subscribe(), self.closing.clone());
+        tokio::select! {
+            _ = first_attempt_done.wait_for(|done| *done) => {}
+            _ = closing.wait_for(|closing| *closing) => {}
+            () = tokio::time::sleep(FIRST_ATTEMPT_WAIT.saturating_sub(self.started.elapsed())) => {}
+        }
+    }
+
+    pub(crate) async fn close(&self) {
+        let primary = self.upstream();
+        let dedicated = self.instances.take_dedicated();
+        let instances = dedicated.iter().chain([&primary]).map(|upstream| upstream.close());
+        futures_util::future::join_all(instances).await;
+    }
+
+    /// Closes the dedicated instances whose clients are gone, given the runs that continue.
+    pub(crate) async fn close_unused_instances(&self, runs: &BTreeSet<RunId>) {
+        let unused = self.instances.take_unused(runs);
+        futures_util::future::join_all(unused.iter().map(|upstream| upstream.close())).await;
+    }
+
+    /// Called before a client's first call: restarts the primary instance if the client that worked
+    /// with it is gone, so that no client inherits another's state.
+    pub(crate) async fn restart_abandoned_primary(&self, runs: &Runs, run: &RunId) {
+        if !self.instances.lacks_instance(run) {
+            return;
+        }
+        let current = runs.current_run_ids().await;
+        if self.instances.is_primary_abandoned(&current) {
+            self.replace_primary().close().await;
+        }
+    }
+
+    /// Kills and restarts the server if mounts confine it, so that new mounts hide the replaced
+    /// files too.
+    pub(crate) async fn restart_if_mount_protected(&self) {
+        let enforced = self.upstream().enforced().await;
+        if !enforced.is_some_and(|enforced| enforced.protections.contains(&Protection::Mounts)) {
+            return;
+        }
+        tracing::warn!(upstream = %self.name, "restarted: a file that is hidden from it was replaced or created");
+        let dedicated = self.instances.take_dedicated();
+        let primary = self.replace_primary();
+        let instances = dedicated.iter().chain([&primary]).map(|upstream| upstream.kill());
+        futures_util::future::join_all(instances).await;
+    }
+
+    /// Replaces the primary instance, and returns the old one.
+    fn replace_primary(&self) -> Arc<Upstream> {
+        let config = upstream_config(&self.config, &self.gateway_config, &self.launcher);
+        let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..config };
+        let config = self.events.attach(&self.name, &self.wake, config);
+        let replaced = self.instances.replace_primary(config);
+        self.wake.notify_one();
+        replaced
+    }
+
+    /// Brings the list of tools up to date before a call, so that the call is judged by what its
+    /// server describes now. Concurrent callers wait for the same listing.
+    ///
+    /// On an error the last known list may no longer be true, so the call must not be made.
+    pub(crate) async fn ensure_current(&self) -> Result<(), RelistError> {
+        if !self.is_first_attempt_done() && !self.is_ready() {
+            let unavailability = self.unavailability();
+            return Err(unavailability.map_or(RelistError::Starting, |server| {
+                RelistError::Unavailable { problem: server.problem }
+            }));
+        }
+        let end = Instant::now() + RELIST_TIMEOUT;
+        // A poll in progress may have begun before the change, so one poll is not enough. A server
+        // that reports a change with every listing would never settle: after `MAX_POLLS` its last
+        // list counts.
+        for _ in 0..MAX_POLLS {
+            // Checked under the listing lock: a listing in progress is not in the registry yet.
+            if let Ok(_nobody_lists) = self.listing.try_lock()
+                && !self.upstream().tools_stale().await
+            {
+                break;
+            }
+            let next_poll = self.next_poll();
+            self.wake.notify_one();
+            let timed_out = tokio::time::timeout_at(end, next_poll).await.is_err();
+            match self.problem() {
+                Some(problem) => return Err(RelistError::Unavailable { problem }),
+                None if timed_out => return Err(RelistError::TimedOut { limit: RELIST_TIMEOUT }),
+                None if *self.closing.borrow() => return Err(RelistError::Closing),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the tools and registers them; returns their number, or `None` when that failed.
+    async fn list_tools(&self, context: ListingContext<'_>) -> Option<usize> {
+        let _one_at_a_time = self.listing.lock().await;
+        self.relist(context).await
+    }
+}
+
+/// Whether the server reported a change of a list, or has ended.
+async fn is_stale(upstream: &Upstream) -> bool {
+    if upstream.tools_stale().await {
+        return true;
+    }
+    for list in [ServerList::Resources, ServerList::ResourceTemplates, ServerList::Prompts] {
+        if upstream.is_stale(list).await {
+            return true;
+        }
+    }
+    false
+}

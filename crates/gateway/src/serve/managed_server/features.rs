@@ -1,0 +1,229 @@
+//! The resources, prompts and completion of a server, kept current.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use tokio::time::timeout;
+use weaver_agent_kernel::Driver;
+use weaver_drivers::mcp::{Connection, ListedItem, LogLevel, McpError, ServerList, Upstream};
+use weaver_drivers::{InstanceSource, McpDriver};
+use weaver_types::{Capability, RunId};
+
+use super::ManagedServer;
+use super::dedicated_instance::ApprovedItem;
+use super::instances::{ItemInstanceSource, ServingInstance};
+use super::listing_context::ListingObserver;
+use crate::serve::instance_key::InstanceKey;
+use crate::serve::server_events::{InstanceRef, Notice};
+use crate::serve::server_feature::{
+    FeatureKind, FeatureProposal, ServerFeatures, propose_features,
+};
+use crate::telemetry;
+
+/// The time limit for listing resources and prompts, because the tools wait for them.
+const FEATURE_LIST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The capabilities of a server's features with their drivers, and the features left out.
+pub(super) struct FeatureRegistrations {
+    pub(super) capabilities: Vec<(Capability, Arc<dyn Driver>)>,
+    pub(super) problems: Vec<String>,
+}
+
+impl ManagedServer {
+    /// The features of the primary instance, as last listed.
+    pub(crate) fn features(&self) -> Arc<ServerFeatures> {
+        let features = self.features.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&features)
+    }
+
+    /// The features that the client of a run sees; `None` for those of the primary instance. A
+    /// client with an instance of its own sees what that one offers. Without one, while another
+    /// client works with the primary, it sees what the primary offered before anybody used it. A
+    /// client with a login of its own gets its instance here, because the primary's lists are for
+    /// another login.
+    pub(crate) async fn features_of_client(
+        &self,
+        run: Option<&RunId>,
+    ) -> Option<Arc<ServerFeatures>> {
+        let run_with_own_login = run.filter(|run| !self.instances.may_use_primary_login(run));
+        let dedicated = match (self.instances.serving_instance(run), run_with_own_login) {
+            (ServingInstance::Primary, _) => return None,
+            (ServingInstance::NotStarted, None) => {
+                let pristine_features =
+                    self.pristine_features.read().unwrap_or_else(PoisonError::into_inner);
+                return Some(Arc::clone(&pristine_features));
+            }
+            (ServingInstance::NotStarted, Some(run)) => self.instances.get_or_create_dedicated(run),
+            (ServingInstance::Dedicated(dedicated), _) => Some(dedicated),
+        };
+        let Some(dedicated) = dedicated else { return Some(Arc::default()) };
+        let fetched = timeout(FEATURE_LIST_TIMEOUT, dedicated.features()).await;
+        Some(fetched.ok().and_then(Result::ok).unwrap_or_default())
+    }
+
+    /// Lists a connection's features; on timeout there are none, with a problem that says so.
+    pub(super) async fn list_features(&self, connection: &Connection) -> ServerFeatures {
+        let fetched = timeout(FEATURE_LIST_TIMEOUT, ServerFeatures::fetch(connection)).await;
+        fetched.unwrap_or_else(|_| ServerFeatures {
+            problems: vec![format!(
+                "its resources and prompts were not listed within {FEATURE_LIST_TIMEOUT:?}"
+            )],
+            ..ServerFeatures::default()
+        })
+    }
+
+    /// Lists the resources again if the server does not report changes.
+    pub(crate) async fn refresh_resources(&self, observer: &dyn ListingObserver) {
+        if self.problem().is_some() || !self.features().has_resources {
+            return;
+        }
+        let upstream = self.upstream();
+        let Ok(connection) = upstream.connection().await else { return };
+        if connection.server().announces_changes_of(ServerList::Resources) {
+            return;
+        }
+        let listed = timeout(FEATURE_LIST_TIMEOUT, connection.list(ServerList::Resources)).await;
+        let Ok(Ok(resources)) = listed else { return };
+        let features = self.features();
+        self.store_features(observer, ServerFeatures { resources, ..(*features).clone() });
+    }
+
+    /// Subscribes to a resource at an instance.
+    pub(crate) async fn subscribe(
+        &self,
+        instance: Option<&InstanceKey>,
+        uri: &str,
+    ) -> Result<(), McpError> {
+        match self.instances.by_key(instance) {
+            Some(upstream) => upstream.subscribe(uri).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Unsubscribes from a resource at an instance.
+    pub(crate) async fn unsubscribe(
+        &self,
+        instance: Option<&InstanceKey>,
+        uri: &str,
+    ) -> Result<(), McpError> {
+        match self.instances.by_key(instance) {
+            Some(upstream) => upstream.unsubscribe(uri).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Requests log messages from this level on, unless a lower level is set already.
+    pub(crate) async fn request_log_level(&self, level: LogLevel) {
+        {
+            let mut wanted = self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+            if wanted.is_some_and(|wanted| wanted <= level) {
+                return;
+            }
+            *wanted = Some(level);
+        }
+        self.instances.set_log_level(level);
+        for upstream in self.instances.dedicated().iter().chain([&self.upstream()]) {
+            if let Err(error) = upstream.set_log_level(level).await {
+                tracing::debug!(upstream = %self.name, %error, "its log level was not set");
+            }
+        }
+    }
+
+    /// Notifies all instances that the roots changed.
+    pub(crate) async fn tell_roots_changed(&self) {
+        for upstream in self.instances.dedicated().iter().chain([&self.upstream()]) {
+            if let Err(error) = upstream.tell_roots_changed().await {
+                tracing::debug!(upstream = %self.name, %error, "it was not notified of changed roots");
+            }
+        }
+    }
+
+    /// Stores the listed features, and notifies clients of the lists that changed.
+    pub(super) fn store_features(&self, observer: &dyn ListingObserver, features: ServerFeatures) {
+        let current = Arc::new(features);
+        let previous = {
+            let mut features = self.features.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *features, Arc::clone(&current))
+        };
+        if self.instances.primary_owner().is_none() {
+            *self.pristine_features.write().unwrap_or_else(PoisonError::into_inner) =
+                Arc::clone(&current);
+        }
+        let changed: Vec<ServerList> = [
+            (ServerList::Resources, &previous.resources, &current.resources),
+            (ServerList::ResourceTemplates, &previous.templates, &current.templates),
+            (ServerList::Prompts, &previous.prompts, &current.prompts),
+        ]
+        .into_iter()
+        .filter(|(_, previous, current)| !are_identical(previous, current))
+        .map(|(list, _, _)| list)
+        .collect();
+        let abilities = |features: &ServerFeatures| {
+            (
+                features.has_resources,
+                features.supports_completion,
+                features.supports_subscriptions,
+                features.supports_logging,
+            )
+        };
+        if changed.is_empty() && abilities(&previous) == abilities(&current) {
+            return;
+        }
+        observer.features_changed();
+        for list in changed {
+            let source = Some(InstanceRef { server: self.name.clone(), instance: None });
+            self.events.publish(Notice::ListChanged { list, source });
+        }
+    }
+
+    /// Chooses the instances for the calls of an item.
+    pub(super) fn instance_source(
+        &self,
+        item: ApprovedItem,
+        generation: u64,
+    ) -> Arc<dyn InstanceSource> {
+        let (instances, item) = (Arc::clone(&self.instances), Arc::new(item));
+        Arc::new(ItemInstanceSource { instances, item, generation })
+    }
+
+    /// The capabilities of the features with their drivers, and the features left out.
+    pub(super) fn feature_capabilities(
+        &self,
+        features: &ServerFeatures,
+        connection: &Connection,
+    ) -> FeatureRegistrations {
+        let (mut capabilities, mut problems) = (Vec::new(), features.problems.clone());
+        let instructions = connection.server().instructions();
+        for proposal in propose_features(&self.config, features, instructions) {
+            let driver = feature_driver(proposal.kind, &proposal.name, self.upstream());
+            match (proposal.capability, driver) {
+                (Ok(capability), Some(driver)) => {
+                    let FeatureProposal { kind, name, definition, .. } = proposal;
+                    let item = ApprovedItem::Feature { kind, name, definition };
+                    let driver = driver
+                        .with_instances(self.instance_source(item, connection.generation()))
+                        .with_request_meta(telemetry::request_meta());
+                    capabilities.push((capability, telemetry::timed(Arc::new(driver))));
+                }
+                (Err(problem), _) => problems.push(problem.to_string()),
+                (Ok(_), None) => {}
+            }
+        }
+        FeatureRegistrations { capabilities, problems }
+    }
+}
+
+fn feature_driver(kind: FeatureKind, name: &str, upstream: Arc<Upstream>) -> Option<McpDriver> {
+    let runtime = tokio::runtime::Handle::current();
+    match kind {
+        FeatureKind::ResourceReading => Some(McpDriver::reading_resources(upstream, runtime)),
+        FeatureKind::Prompt => Some(McpDriver::prompt(upstream, name, runtime)),
+        FeatureKind::Completion => Some(McpDriver::completing(upstream, runtime)),
+        FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => None,
+    }
+}
+
+/// Whether two lists are identical, byte by byte.
+fn are_identical(one: &[ListedItem], other: &[ListedItem]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.raw() == other.raw())
+}

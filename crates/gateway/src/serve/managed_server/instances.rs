@@ -1,0 +1,386 @@
+//! The instances of one server: its processes, or its sessions over HTTP.
+//!
+//! A server may keep state of a client: browser pages, a working folder, a cache. So by default no
+//! two clients share an instance. The *primary* instance, whose tools are listed, serves the first
+//! client that calls it; every other client gets a *dedicated* one with its first call. A dedicated
+//! instance ends with the run of its client; one that serves a folder ends when it was idle for too
+//! long. A primary that a client has used is restarted before another client gets it. Where a
+//! server requires a login, the primary uses the login of the gateway's own principal and never
+//! serves a client with another principal: a dedicated instance has the login of its client's
+//! principal, or none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use weaver_agent_kernel::{AuthorizedCall, DriverError};
+use weaver_drivers::mcp::{LogLevel, Upstream, UpstreamConfig};
+use weaver_drivers::{InstanceSource, ServerInstance};
+use weaver_types::{BoxFuture, PrincipalId, RunId, UpstreamName};
+
+use super::ManagedServerContext;
+use super::dedicated_instance::{ApprovedItem, DedicatedInstance};
+use crate::config::{self, InstanceSharing};
+use crate::serve::instance_key::InstanceKey;
+use crate::serve::run_clients::RunClients;
+use crate::serve::server_events::ServerEvents;
+use crate::serve::upstream_config::{InstanceOwner, upstream_config_for};
+
+/// The most dedicated instances of a server.
+const MAX_DEDICATED: usize = 64;
+/// How long a call waits for its instance to start.
+const MAX_START_WAIT: Duration = Duration::from_secs(25);
+/// The longest idle time of an instance that serves a folder.
+const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// Makes the configuration of a dedicated instance.
+type ConfigureInstance = Box<dyn Fn(&InstanceKey) -> UpstreamConfig + Send + Sync>;
+
+/// What instances are made from: the server, how clients share it, and the registries that
+/// instances report to.
+pub(crate) struct InstancesContext<'a> {
+    pub(crate) server: &'a UpstreamName,
+    pub(crate) sharing: InstanceSharing,
+    /// The principal whose login the primary instance uses, where each client logs in for itself.
+    pub(crate) login_owner: Option<&'a PrincipalId>,
+    pub(crate) events: &'a ServerEvents,
+    pub(crate) clients: &'a RunClients,
+}
+
+/// Makes the configurations of dedicated instances: with the folder of their clients, and their
+/// login.
+pub(super) fn dedicated_config_factory(
+    config: &config::UpstreamSettings,
+    shared: &ManagedServerContext<'_>,
+) -> ConfigureInstance {
+    let (config, gateway_config) = (config.clone(), Arc::clone(shared.gateway_config));
+    let (launcher, redactor) = (shared.launcher.clone(), shared.redactor.clone());
+    let (events, clients) = (shared.events.clone(), shared.clients.clone());
+    Box::new(move |key| {
+        let gateway = InstanceOwner::gateway(&gateway_config);
+        let (folder, principal) = match key {
+            InstanceKey::Run(run) => (gateway.folder, clients.principal_of(run)),
+            InstanceKey::Folder(folder) => (folder.as_path(), gateway.principal.cloned()),
+        };
+        let owner = InstanceOwner { folder, principal: principal.as_ref() };
+        let connection = upstream_config_for(owner, &config, &gateway_config, &launcher);
+        let connection = UpstreamConfig { redactor: Some(redactor.clone()), ..connection };
+        events.attach_dedicated(&config.name, key, connection)
+    })
+}
+
+/// The instances of one server.
+pub(crate) struct Instances {
+    server: UpstreamName,
+    events: ServerEvents,
+    sharing: InstanceSharing,
+    login_owner: Option<PrincipalId>,
+    clients: RunClients,
+    configure: ConfigureInstance,
+    primary: RwLock<Arc<Upstream>>,
+    table: Mutex<InstanceTable>,
+    /// From which level on log messages are wanted.
+    log_level: Mutex<Option<LogLevel>>,
+}
+
+#[derive(Default)]
+struct InstanceTable {
+    /// The client that works with the primary instance.
+    primary_owner: Option<PrimaryOwner>,
+    dedicated: BTreeMap<InstanceKey, Arc<DedicatedInstance>>,
+}
+
+/// The client that works with the primary instance.
+struct PrimaryOwner {
+    key: InstanceKey,
+    /// Every call in flight holds a clone, so the reference count shows use.
+    usage_token: Arc<()>,
+}
+
+/// Chooses the instance for the calls of one tool or feature.
+pub(super) struct ItemInstanceSource {
+    pub(super) instances: Arc<Instances>,
+    pub(super) item: Arc<ApprovedItem>,
+    /// The connection of the primary instance on which it was listed.
+    pub(super) generation: u64,
+}
+
+/// The instance that serves a client.
+pub(super) enum ServingInstance {
+    Primary,
+    Dedicated(Arc<DedicatedInstance>),
+    /// A dedicated one that starts with its first call; the primary belongs to another client.
+    NotStarted,
+}
+
+/// The instance for a call, and the idle one that was evicted for it.
+struct Acquisition {
+    instance: AcquiredInstance,
+    evicted: Option<Arc<DedicatedInstance>>,
+}
+
+enum AcquiredInstance {
+    /// The primary, with the usage token of its owner.
+    Primary(Option<Arc<()>>),
+    Dedicated(Arc<DedicatedInstance>),
+}
+
+impl From<AcquiredInstance> for Acquisition {
+    fn from(instance: AcquiredInstance) -> Self {
+        Self { instance, evicted: None }
+    }
+}
+
+impl Instances {
+    pub(crate) fn new(
+        context: InstancesContext<'_>,
+        primary: UpstreamConfig,
+        configure: ConfigureInstance,
+    ) -> Self {
+        let InstancesContext { server, sharing, login_owner, events, clients } = context;
+        Self {
+            server: server.clone(),
+            events: events.clone(),
+            sharing,
+            login_owner: login_owner.cloned(),
+            clients: clients.clone(),
+            configure,
+            primary: RwLock::new(Arc::new(Upstream::new(primary))),
+            table: Mutex::default(),
+            log_level: Mutex::default(),
+        }
+    }
+
+    /// The primary instance, whose tools are listed.
+    pub(crate) fn primary(&self) -> Arc<Upstream> {
+        Arc::clone(&self.primary.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the primary instance, and returns the old one. The new one has no owner.
+    pub(crate) fn replace_primary(&self, config: UpstreamConfig) -> Arc<Upstream> {
+        let replacement = Arc::new(Upstream::new(config));
+        let mut table = self.table();
+        table.primary_owner = None;
+        let mut primary = self.primary.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut primary, replacement)
+    }
+
+    /// All dedicated instances.
+    pub(crate) fn dedicated(&self) -> Vec<Arc<Upstream>> {
+        self.table().dedicated.values().map(|one| Arc::clone(&one.upstream)).collect()
+    }
+
+    /// Removes and returns all dedicated instances.
+    pub(crate) fn take_dedicated(&self) -> Vec<Arc<Upstream>> {
+        let dedicated = std::mem::take(&mut self.table().dedicated);
+        dedicated.into_values().map(|one| Arc::clone(&one.upstream)).collect()
+    }
+
+    /// Removes and returns the unused dedicated instances: those whose runs have ended, given the
+    /// runs that continue, and those that were idle for too long.
+    pub(crate) fn take_unused(&self, runs: &BTreeSet<RunId>) -> Vec<Arc<Upstream>> {
+        let mut table = self.table();
+        let is_expired = |key: &InstanceKey, one: &Arc<DedicatedInstance>| match key {
+            InstanceKey::Run(run) => !runs.contains(run),
+            InstanceKey::Folder(_) => one.idle_time() > MAX_IDLE,
+        };
+        let unused =
+            table.dedicated.extract_if(.., |key, one| !is_in_use(one) && is_expired(key, one));
+        unused.map(|(_, one)| Arc::clone(&one.upstream)).collect()
+    }
+
+    /// The owner of the primary instance; `None` where all clients share it, or nobody uses it.
+    pub(crate) fn primary_owner(&self) -> Option<InstanceKey> {
+        self.table().primary_owner.as_ref().map(|owner| owner.key.clone())
+    }
+
+    /// True for a run without an instance while another client owns the primary.
+    pub(crate) fn lacks_instance(&self, run: &RunId) -> bool {
+        let (table, key) = (self.table(), InstanceKey::Run(run.clone()));
+        table.primary_owner.as_ref().is_some_and(|owner| owner.key != key)
+            && !table.dedicated.contains_key(&key)
+    }
+
+    /// True when the primary's owner is gone and none of its calls is in flight.
+    pub(crate) fn is_primary_abandoned(&self, runs: &BTreeSet<RunId>) -> bool {
+        self.table().primary_owner.as_ref().is_some_and(|owner| match &owner.key {
+            InstanceKey::Run(run) => !runs.contains(run) && !is_in_use(&owner.usage_token),
+            InstanceKey::Folder(_) => false,
+        })
+    }
+
+    fn key_for(&self, run: &RunId) -> Option<InstanceKey> {
+        match self.sharing {
+            InstanceSharing::All => None,
+            InstanceSharing::Client => Some(InstanceKey::Run(run.clone())),
+            InstanceSharing::Folder => self.clients.folder_of(run).map(InstanceKey::Folder),
+        }
+    }
+
+    /// Whether the primary instance may act for a principal: it uses that principal's login, or
+    /// none at all.
+    pub(crate) fn uses_login_of(&self, principal: &PrincipalId) -> bool {
+        self.login_owner.as_ref().is_none_or(|owner| owner == principal)
+    }
+
+    /// Whether the client of a run may use the primary instance: never under somebody else's login.
+    pub(super) fn may_use_primary_login(&self, run: &RunId) -> bool {
+        self.login_owner.is_none()
+            || self.clients.principal_of(run).is_some_and(|one| self.uses_login_of(&one))
+    }
+
+    /// The instance that currently serves the client of a run.
+    pub(super) fn serving_instance(&self, run: Option<&RunId>) -> ServingInstance {
+        let may_use_primary_login = run.is_none_or(|run| self.may_use_primary_login(run));
+        let (key, table) = (run.and_then(|run| self.key_for(run)), self.table());
+        match (key, &table.primary_owner) {
+            (Some(key), Some(owner)) if owner.key == key => ServingInstance::Primary,
+            (Some(key), owner) => match table.dedicated.get(&key) {
+                Some(dedicated) => ServingInstance::Dedicated(Arc::clone(dedicated)),
+                None if owner.is_some() || !may_use_primary_login => ServingInstance::NotStarted,
+                None => ServingInstance::Primary,
+            },
+            (None, Some(_)) => ServingInstance::NotStarted,
+            (None, None) => ServingInstance::Primary,
+        }
+    }
+
+    /// The instance for a subscription of a run's client, created if necessary; `None` for the
+    /// primary.
+    pub(crate) fn subscription_instance(&self, run: &RunId) -> Option<InstanceKey> {
+        let key = self.key_for(run)?;
+        self.get_or_create_dedicated(run).map(|_| key)
+    }
+
+    /// The dedicated instance of a run's client, created if necessary; `None` where the primary
+    /// serves it, or no more can be started.
+    pub(super) fn get_or_create_dedicated(&self, run: &RunId) -> Option<Arc<DedicatedInstance>> {
+        let Acquisition { instance, evicted } = self.acquire(self.key_for(run)).ok()?;
+        if let Some(evicted) = evicted {
+            tokio::spawn(async move { evicted.upstream.close().await });
+        }
+        match instance {
+            AcquiredInstance::Primary(_) => None,
+            AcquiredInstance::Dedicated(dedicated) => Some(dedicated),
+        }
+    }
+
+    /// Whether an instance, or the primary for `None`, serves the client of a run.
+    pub(crate) fn serves(&self, instance: Option<&InstanceKey>, run: Option<&RunId>) -> bool {
+        match (instance, self.serving_instance(run)) {
+            (None, ServingInstance::Primary) => true,
+            (Some(instance), ServingInstance::Dedicated(_)) => {
+                run.and_then(|run| self.key_for(run)).as_ref() == Some(instance)
+            }
+            _ => false,
+        }
+    }
+
+    /// The instance with this key, if it exists; the primary for `None`.
+    pub(super) fn by_key(&self, instance: Option<&InstanceKey>) -> Option<Arc<Upstream>> {
+        let Some(key) = instance else { return Some(self.primary()) };
+        self.table().dedicated.get(key).map(|dedicated| Arc::clone(&dedicated.upstream))
+    }
+
+    /// Sets the log level that new instances ask for.
+    pub(super) fn set_log_level(&self, level: LogLevel) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    fn log_level(&self) -> Option<LogLevel> {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn acquire(&self, key: Option<InstanceKey>) -> Result<Acquisition, DriverError> {
+        let Some(key) = key else { return Ok(AcquiredInstance::Primary(None).into()) };
+        // The primary was started before any client's folder was known, so it serves no folder.
+        let may_have_primary =
+            matches!(&key, InstanceKey::Run(run) if self.may_use_primary_login(run));
+        let mut table = self.table();
+        // Looked up before the primary, which may be unowned for a moment: a client must stay with
+        // the instance that has its state.
+        if let Some(dedicated) = table.dedicated.get(&key) {
+            dedicated.touch();
+            return Ok(AcquiredInstance::Dedicated(Arc::clone(dedicated)).into());
+        }
+        if may_have_primary {
+            let new_owner = || PrimaryOwner { key: key.clone(), usage_token: Arc::default() };
+            let owner = table.primary_owner.get_or_insert_with(new_owner);
+            if owner.key == key {
+                return Ok(AcquiredInstance::Primary(Some(Arc::clone(&owner.usage_token))).into());
+            }
+        }
+        let evicted = match table.dedicated.len() < MAX_DEDICATED {
+            true => None,
+            false => Some(table.evict_idlest().ok_or_else(|| self.all_in_use_error())?),
+        };
+        let created = Arc::new(DedicatedInstance::new((self.configure)(&key)));
+        table.dedicated.insert(key, Arc::clone(&created));
+        Ok(Acquisition { instance: AcquiredInstance::Dedicated(created), evicted })
+    }
+
+    fn all_in_use_error(&self) -> DriverError {
+        let primary = self.primary();
+        let name = &primary.config().name;
+        DriverError::Unavailable(format!(
+            "`{name}` is at work for {MAX_DEDICATED} other clients; write `instances = \"shared\"` \
+             under `[mcpServers.{name}]` if they may share one"
+        ))
+    }
+
+    fn table(&self) -> MutexGuard<'_, InstanceTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl InstanceTable {
+    /// Removes the unused dedicated instance that was idle longest.
+    fn evict_idlest(&mut self) -> Option<Arc<DedicatedInstance>> {
+        let idle = self.dedicated.iter().filter(|(_, one)| !is_in_use(one));
+        let key = idle.max_by_key(|(_, one)| one.idle_time()).map(|(key, _)| key.clone());
+        self.dedicated.remove(&key?)
+    }
+}
+
+/// Whether anyone besides the table holds a reference. Calls in flight do, through
+/// `ServerInstance::guarded`, and so do lists being read. While the table holds the only one, only
+/// the holder of its lock can clone it, so an unused entry stays unused under the lock.
+fn is_in_use<T>(held: &Arc<T>) -> bool {
+    Arc::strong_count(held) > 1
+}
+
+impl InstanceSource for ItemInstanceSource {
+    fn instance(
+        &self,
+        call: &AuthorizedCall,
+    ) -> BoxFuture<'static, Result<ServerInstance, DriverError>> {
+        let choice = self.instances.acquire(self.instances.key_for(call.run_id()));
+        let caller = self.instances.events.current_caller(&self.instances.server);
+        let (primary, generation) = (self.instances.primary(), self.generation);
+        let (item, log_level) = (Arc::clone(&self.item), self.instances.log_level());
+        let call_timeout = primary.config().limits.call_timeout.min(call.timeout());
+        let max_wait = MAX_START_WAIT.min(call_timeout * 3 / 4);
+        Box::pin(async move {
+            let Acquisition { instance, evicted } = choice?;
+            if let Some(evicted) = evicted {
+                tokio::spawn(async move { evicted.upstream.close().await });
+            }
+            match instance {
+                AcquiredInstance::Primary(usage_token) => {
+                    let primary = ServerInstance::new(primary, Some(generation)).called_by(caller);
+                    Ok(match usage_token {
+                        Some(usage_token) => primary.guarded(usage_token),
+                        None => primary,
+                    })
+                }
+                AcquiredInstance::Dedicated(dedicated) => {
+                    dedicated.set_initial_log_level(log_level).await;
+                    let generation = dedicated.generation_for(item, max_wait).await?;
+                    let upstream = Arc::clone(&dedicated.upstream);
+                    let instance = ServerInstance::new(upstream, Some(generation));
+                    Ok(instance.called_by(caller).guarded(dedicated))
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! Errors of bringing a server's tool list up to date.
+
+use std::time::Duration;
+
+/// Why the last known list of a server may be outdated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RelistError {
+    /// The server is unavailable, or its list cannot be used.
+    #[error("{problem}")]
+    Unavailable {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The server is not connected yet.
+    #[error("it is still starting")]
+    Starting,
+    /// The server did not list its tools in time.
+    #[error("it did not list its tools again within {limit:?}")]
+    TimedOut {
+        /// The time limit.
+        limit: Duration,
+    },
+    /// The gateway is about to end.
+    #[error("the gateway ends")]
+    Closing,
+}

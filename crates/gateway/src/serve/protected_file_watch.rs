@@ -1,0 +1,57 @@
+//! Watches the gateway's own files that mounts hide from servers: a mount hides a file only until
+//! the file is replaced.
+//!
+//! Hidden folders also hide whatever is created in them, so files that the gateway itself writes
+//! need no watching. What remains are files that an operator edits or creates, such as
+//! `weaver.toml` and keys. When one of them is replaced or created, the servers confined by mounts
+//! are killed at once and started again.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::gateway::Gateway;
+use crate::config::Config;
+
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+
+/// The identity of the file at a path: device and inode.
+type FileId = (u64, u64);
+
+/// Watches the files for as long as the gateway serves.
+pub(crate) async fn watch(gateway: Arc<Gateway>) {
+    let mut known_files = file_ids(&gateway.config);
+    loop {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        let current_files = file_ids(&gateway.config);
+        // A removed file needs no protection.
+        let was_replaced =
+            current_files.iter().any(|(path, file)| known_files.get(path) != Some(file));
+        known_files = current_files;
+        if was_replaced {
+            gateway.upstreams.restart_mount_protected().await;
+        }
+    }
+}
+
+#[cfg(unix)]
+fn file_ids(config: &Config) -> BTreeMap<PathBuf, FileId> {
+    use std::os::unix::fs::MetadataExt as _;
+    let state = config.state_paths();
+    let folders: Vec<&PathBuf> = state.iter().filter(|path| path.is_dir()).collect();
+    let is_inside_state_folder =
+        |path: &PathBuf| folders.iter().any(|folder| *folder != path && path.starts_with(folder));
+    let files = state.iter().filter(|path| !is_inside_state_folder(path));
+    let ids = files.filter_map(|path| {
+        let about = path.symlink_metadata().ok()?;
+        Some((path.clone(), (about.dev(), about.ino())))
+    });
+    ids.collect()
+}
+
+/// Mounts hide nothing on this system.
+#[cfg(not(unix))]
+fn file_ids(_config: &Config) -> BTreeMap<PathBuf, FileId> {
+    BTreeMap::new()
+}

@@ -1,0 +1,274 @@
+//! Tracks the current run of one client. All its sessions share the run; idle time or an operator
+//! ends it, reconnecting does not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use weaver_agent_kernel::{Caller, EnteredRun, Kernel, RunEndReason};
+use weaver_types::ledger::{Batch, Durability, Record, RecordKey, RecordWrite};
+use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Timestamp};
+
+use super::client_process::ClientKey;
+use super::current_run::CurrentRun;
+use super::error::ServeError;
+
+/// Tracks the current run of one client of a principal.
+pub(crate) struct RunTracker {
+    factory: RunFactory,
+    principal: Principal,
+    client: ClientKey,
+    current: Mutex<Option<ActiveRun>>,
+}
+
+struct ActiveRun {
+    run: RunContext,
+    last_used: Timestamp,
+    last_written: Timestamp,
+    /// Taken over from a record of version 1, which is deleted when the run is written.
+    from_version_1: bool,
+    /// The log has no event yet that the client entered the run.
+    needs_entry_event: bool,
+}
+
+/// Creates the runs of a gateway, with their common settings.
+#[derive(Clone)]
+pub(crate) struct RunFactory {
+    pub(crate) settings: RunSettings,
+    /// The idle time after which a run ends.
+    pub(crate) idle_limit: Duration,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+}
+
+impl RunFactory {
+    /// Creates a new run.
+    pub(crate) fn begin(&self, principal: &Principal) -> Result<RunContext, ServeError> {
+        let run =
+            RunContext::create(self.settings.clone(), self.clock.as_ref(), self.random.as_ref())?;
+        Ok(match &principal.agent {
+            Some(agent) => run.for_agent(agent.clone()),
+            None => run,
+        })
+    }
+
+    /// True for a run that was idle for too long. The stored time may lag behind the last use by as
+    /// long as writes are deferred, so the limit is extended by that.
+    pub(crate) fn is_stored_run_expired(&self, last_used: Timestamp, now: Timestamp) -> bool {
+        now.since(last_used) > self.idle_limit + self.idle_limit / 16
+    }
+}
+
+impl RunTracker {
+    /// A tracker without a run yet.
+    pub(crate) fn new(factory: RunFactory, principal: Principal, client: ClientKey) -> Self {
+        Self { factory, principal, client, current: Mutex::new(None) }
+    }
+
+    /// The client whose runs these are.
+    pub(crate) fn client(&self) -> &ClientKey {
+        &self.client
+    }
+
+    /// True when the run was idle for too long, or there is none.
+    pub(crate) fn is_idle(&self) -> bool {
+        let Ok(current) = self.current.try_lock() else { return false };
+        let now = self.factory.clock.now();
+        current.as_ref().is_none_or(|active| now.since(active.last_used) > self.factory.idle_limit)
+    }
+
+    /// The run of the last call; `None` before the first.
+    pub(crate) async fn run_id(&self) -> Option<RunId> {
+        self.current.lock().await.as_ref().map(|active| active.run.run_id.clone())
+    }
+
+    /// The current run. It continues, is resumed from the store, or begins.
+    pub(crate) async fn current(&self, kernel: &Kernel) -> Result<RunContext, ServeError> {
+        let mut current = self.current.lock().await;
+        let now = self.factory.clock.now();
+        let (active, idle_run) = match current.take() {
+            Some(active) if now.since(active.last_used) <= self.factory.idle_limit => {
+                (active, None)
+            }
+            Some(active) => (self.begin(now)?, Some(active.run)),
+            None => self.resume(kernel, now)?,
+        };
+        let mut active = ActiveRun { last_used: now, ..active };
+        // Deferred: a write for every call would be too expensive.
+        let is_write_due = now.since(active.last_written) >= self.factory.idle_limit / 16;
+        if is_write_due || active.last_written == Timestamp::default() {
+            self.write(kernel, &active, idle_run.as_ref()).await?;
+            active = ActiveRun {
+                last_written: now,
+                from_version_1: false,
+                needs_entry_event: false,
+                ..active
+            };
+        }
+        let run = active.run.clone();
+        *current = Some(active);
+        Ok(run)
+    }
+
+    /// Records what the user said. Texts that the run has already, or has no room for, are skipped.
+    pub(crate) async fn record_user_statements(
+        &self,
+        kernel: &Kernel,
+        texts: &[String],
+    ) -> Result<(), ServeError> {
+        self.current(kernel).await?;
+        let mut current = self.current.lock().await;
+        let Some(active) = current.as_mut() else { return Ok(()) };
+        for text in texts {
+            if !active.run.user_texts().contains(text) && !active.run.record_user_text(text) {
+                tracing::warn!("the run has no room for another user statement");
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a run on an operator's command: its client begins another with the next call. False
+    /// when it is not this client's run.
+    pub(crate) async fn end(&self, kernel: &Kernel, run: &RunId) -> Result<bool, ServeError> {
+        let mut current = self.current.lock().await;
+        let now = self.factory.clock.now();
+        let resumed = match &*current {
+            Some(_) => None,
+            None => Some(self.resume(kernel, now)?.0),
+        };
+        let Some(active) = resumed.as_ref().or(current.as_ref()) else { return Ok(false) };
+        if active.run.run_id != *run {
+            // A record that was only read is not kept: keeping it would count as a use of that run.
+            return Ok(false);
+        }
+        let next = ActiveRun {
+            last_written: now,
+            from_version_1: active.from_version_1,
+            ..self.begin(now)?
+        };
+        self.write(kernel, &next, None).await?;
+        *current = Some(ActiveRun { from_version_1: false, needs_entry_event: false, ..next });
+        Ok(true)
+    }
+
+    fn begin(&self, now: Timestamp) -> Result<ActiveRun, ServeError> {
+        let run = self.factory.begin(&self.principal)?;
+        let last_written = Timestamp::default();
+        Ok(ActiveRun {
+            run,
+            last_used: now,
+            last_written,
+            from_version_1: false,
+            needs_entry_event: true,
+        })
+    }
+
+    /// The run to continue, and a run that ended by idle time. The log decides which run the client
+    /// is in; the record only adds to it, because whoever can write the store could change the
+    /// record to start a clean run.
+    fn resume(
+        &self,
+        kernel: &Kernel,
+        now: Timestamp,
+    ) -> Result<(ActiveRun, Option<RunContext>), ServeError> {
+        let mut active = self.begin(now)?;
+        let ledger = kernel.ledger();
+        let key = CurrentRun::key(&self.principal.tenant, &self.principal.id, &self.client);
+        let key_v1 = CurrentRun::key_v1(&self.principal.tenant, &self.principal.id);
+        let read = |key: &RecordKey, record: Record| CurrentRun::from_bytes(&key.id, &record.value);
+        let own_record = ledger.read(&key)?.map(|record| read(&key, record)).transpose()?;
+        // A version 1 record is one run for all clients of the principal. The first client without
+        // a record of its own takes it over: with a new run, an upgrade would remove the taint.
+        let version_1_record =
+            ledger.read(&key_v1)?.map(|record| read(&key_v1, record)).transpose()?;
+        let entered = kernel.entered_run(&key.id)?;
+        let is_recorded = |entered: &EnteredRun| {
+            own_record.as_ref().is_some_and(|own_record| own_record.run == entered.run)
+        };
+        let (logged, recorded) = (entered.is_some(), entered.as_ref().is_some_and(is_recorded));
+        let stored = match entered {
+            // The record alone could be removed, changed or dated back to start a clean run.
+            Some(entered) if recorded => {
+                own_record.map(|own_record| own_record.with_last_use_at_least(entered.last_event))
+            }
+            Some(entered) => Some(CurrentRun {
+                principal: self.principal.id.clone(),
+                client: Some(self.client.clone()),
+                run: entered.run,
+                trace_id: active.run.trace_id.clone(),
+                last_used: entered.last_event,
+            }),
+            None => {
+                active.from_version_1 = own_record.is_none() && version_1_record.is_some();
+                own_record.or(version_1_record)
+            }
+        };
+        let Some(stored) = stored else { return Ok((active, None)) };
+        let run = stored.to_context(&active.run);
+        if self.factory.is_stored_run_expired(stored.last_used, now) {
+            return Ok((active, Some(run)));
+        }
+        if logged && !recorded {
+            let run = &run.run_id;
+            tracing::warn!(%run, "the record of a client's run is gone or changed; it goes on in the \
+                run of the log");
+        }
+        (active.run, active.needs_entry_event) = (run, !recorded);
+        Ok((active, None))
+    }
+
+    /// Writes the client's run, and in the same batch the end of its previous run.
+    async fn write(
+        &self,
+        kernel: &Kernel,
+        active: &ActiveRun,
+        idle_run: Option<&RunContext>,
+    ) -> Result<(), ServeError> {
+        let record = CurrentRun {
+            principal: self.principal.id.clone(),
+            client: None,
+            run: active.run.run_id.clone(),
+            trace_id: active.run.trace_id.clone(),
+            last_used: active.last_used,
+        };
+        let key = CurrentRun::key(&self.principal.tenant, &self.principal.id, &self.client);
+        let mut batch = Batch::new(Durability::Os);
+        batch.put.push(RecordWrite {
+            key,
+            value: record.into_bytes(&self.client)?,
+            expires_at: None,
+        });
+        if active.from_version_1 {
+            batch.delete.push(CurrentRun::key_v1(&self.principal.tenant, &self.principal.id));
+        }
+        if active.needs_entry_event {
+            let client = CurrentRun::record_id(&self.principal.id, &self.client);
+            batch.events.push(kernel.run_entry_event(&client, &active.run.run_id)?);
+        }
+        match idle_run {
+            Some(run) => {
+                let caller = Caller { run, principal: &self.principal };
+                record_end(kernel, caller, RunEndReason::Idle, batch).await
+            }
+            None => {
+                kernel.ledger().commit(batch).await?;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Records the end of a run together with other writes. If the end cannot be recorded, the other
+/// writes are still made, so that the client can continue.
+pub(crate) async fn record_end(
+    kernel: &Kernel,
+    caller: Caller<'_>,
+    end: RunEndReason,
+    other_writes: Batch,
+) -> Result<(), ServeError> {
+    if let Err(error) = kernel.record_run_end(caller, end, other_writes.clone()).await {
+        tracing::warn!(run = %caller.run.run_id, %error, "the end of the run was not recorded");
+        kernel.ledger().commit(other_writes).await?;
+    }
+    Ok(())
+}

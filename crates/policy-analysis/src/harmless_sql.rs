@@ -1,0 +1,141 @@
+//! Recognises harmless SQL statements: those that only add rows or change some, which can be undone
+//! by hand.
+//!
+//! An argument condition can only test the start of a statement and look for fixed words. It
+//! therefore lists what is known to be harmless and stops everything else: dropping, deleting,
+//! replacing, changing every row, attaching other files, and multiple statements. A statement that
+//! starts in mixed case is not in the list and is stopped too. Conditions that hold for every row
+//! are detected in their simple forms (`where 1`, `where true`), but not as `where a = a`.
+
+use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
+use weaver_types::JsonPointer;
+
+/// The starts of harmless statements.
+const BEGINNINGS: [&str; 8] = [
+    "insert into ", "INSERT INTO ", "update ", "UPDATE ", "create table ", "CREATE TABLE ",
+    "create index ", "CREATE INDEX ",
+];
+/// Globs that rule out a statement: a second statement, a comment, an upsert, file access, or a
+/// condition that is always true.
+const EXCLUDED: [&str; 24] = [
+    "*;*", "*--*",
+    // A comment around the condition. A pattern cannot contain a literal star, so it looks for the
+    // slashes.
+    "*/*where*/*", "*/*WHERE*/*", "* conflict*", "* Conflict*", "* CONFLICT*", "update or *",
+    "update OR *", "UPDATE OR *", "UPDATE or *", "*load_extension*", "*writefile*", "*where 1*",
+    "*WHERE 1*", "*where true*", "*where True*", "*where TRUE*", "*WHERE TRUE*", "*WHERE true*",
+    "*or 1*=*1*", "*OR 1*=*1*", "*where ''*", "*WHERE ''*",
+];
+
+/// Names of arguments that take a program, whose text alone decides what a call does.
+const PROGRAMS: [&str; 12] = [
+    "sql", "query", "statement", "cypher", "script", "code", "command", "cmd", "shell", "program",
+    "expression", "commands",
+];
+
+/// Whether an argument of this name takes a program.
+pub(crate) fn takes_program(name: &str) -> bool {
+    PROGRAMS.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// A condition that only harmless statements meet: they add rows, or change some.
+pub(crate) struct HarmlessSqlCondition {
+    /// A predicate that must hold.
+    pub(crate) begins: ArgumentPredicate,
+    /// Conditions that must not hold.
+    pub(crate) unless: MatchConditions,
+}
+
+impl HarmlessSqlCondition {
+    pub(crate) fn for_argument(at: &JsonPointer) -> Self {
+        let predicate = || ArgumentPredicate::at(at.clone());
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        let begins = ArgumentPredicate { prefix: texts(&BEGINNINGS), ..predicate() };
+        let holds = |predicate| MatchConditions {
+            arguments: vec![predicate],
+            ..MatchConditions::default()
+        };
+        let globs = |list: &[&str]| {
+            let glob = list.iter().filter_map(|text| Pattern::parse(text).ok()).collect();
+            ArgumentPredicate { glob, ..predicate() }
+        };
+        let more = globs(&EXCLUDED);
+        let update = ArgumentPredicate { prefix: texts(&["update ", "UPDATE "]), ..predicate() };
+        let some_rows = globs(&["* where *", "* WHERE *"]);
+        let every_row = MatchConditions {
+            arguments: vec![update],
+            not: Some(Box::new(holds(some_rows))),
+            ..MatchConditions::default()
+        };
+        let unless =
+            MatchConditions { any: vec![holds(more), every_row], ..MatchConditions::default() };
+        Self { begins, unless }
+    }
+
+    /// Whether this text is harmless.
+    pub(crate) fn is_harmless(&self, text: &str) -> bool {
+        let at = self.begins.at.as_str();
+        let name = at.strip_prefix('/').unwrap_or(at);
+        let arguments = serde_json::json!({ name: text });
+        self.begins.holds(&arguments) && !match_holds(&self.unless, &arguments)
+    }
+}
+
+fn match_holds(matches: &MatchConditions, arguments: &serde_json::Value) -> bool {
+    let own = matches.arguments.iter().all(|one| one.holds(arguments));
+    let any = matches.any.is_empty() || matches.any.iter().any(|one| match_holds(one, arguments));
+    let not = matches.not.as_ref().is_none_or(|one| !match_holds(one, arguments));
+    own && any && not
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adding_rows_and_changing_some_is_harmless() {
+        let statement = HarmlessSqlCondition::for_argument(&JsonPointer::parse("/query").unwrap());
+        for text in [
+            "insert into customers values (81, 'Customer ''81''', 'Split')",
+            "INSERT INTO notes (id) VALUES (1)",
+            "update orders set state = 'paid' where state = 'open' and quantity > 20",
+            "create table notes (id integer primary key, text text)",
+        ] {
+            assert!(statement.is_harmless(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_loses_rows_or_hides_another_statement_is_not() {
+        let statement = HarmlessSqlCondition::for_argument(&JsonPointer::parse("/query").unwrap());
+        for text in [
+            "drop table orders",
+            "DROP TABLE orders",
+            "delete from orders",
+            "DELETE FROM orders WHERE id = 1",
+            "update orders set state = 'paid'",
+            "UPDATE orders SET state = 'x' WHERE 1 = 1",
+            "update orders set state = 'x' where true",
+            "insert or replace into orders values (1)",
+            "replace into orders values (1)",
+            "insert into a values (1); drop table a",
+            "insert into a values (1) --",
+            "insert into a values (1) on conflict do update set b = 1",
+            "insert into a values (1) On Conflict do update set b = 1",
+            "update a set b = 1 /* where */",
+            "UPDATE a SET b = 1 /* WHERE x */",
+            "update a set b = 1 where True",
+            "update or replace a set b = 1 where c = 2",
+            "with x as (select 1) delete from orders",
+            "attach database '/etc/x' as y",
+            "pragma writable_schema = 1",
+            "vacuum into '/tmp/copy'",
+            "Update orders Set state = 'x'",
+            " drop table a",
+            "alter table a rename to b",
+            "truncate table a",
+        ] {
+            assert!(!statement.is_harmless(text), "{text}");
+        }
+    }
+}

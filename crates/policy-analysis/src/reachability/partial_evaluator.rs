@@ -1,0 +1,298 @@
+//! Partial evaluation: the possible results of rules and contracts under a partial assignment.
+//!
+//! Each check of the decision has an abstraction here. It must be sound: it includes every result
+//! that the decision can have under some completion of the assignment. The search relies on this
+//! for every answer of *unreachable*. A missing check would be detected by the property tests,
+//! which compare answers with decisions on random requests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weaver_policy::{Effect, MatchConditions, NameCondition, Pattern, PolicySet, Rule, Truth};
+use weaver_types::{
+    AllowedAgents, Capability, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind,
+    Verdict,
+};
+
+use super::search_space::SearchSpace;
+use super::truth_set::TruthSet;
+use super::variables::Assignment;
+
+/// Evaluates the documents for one capability under partial assignments.
+#[derive(Debug)]
+pub(super) struct PartialEvaluator<'s> {
+    pub(super) set: &'s PolicySet,
+    pub(super) capability: &'s Capability,
+    pub(super) operation: Operation,
+    pub(super) rules: Vec<&'s Rule>,
+    pub(super) space: SearchSpace<'s>,
+}
+
+/// The possible outcomes of an allow rule.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AllowRuleOutcome {
+    pub(super) applies: TruthSet,
+    /// Whether its required roles, permissions and attributes are met.
+    pub(super) access: TruthSet,
+    pub(super) justified: TruthSet,
+}
+
+/// A check that can restrict the call, with its verdict if it applies.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Obstacle {
+    pub(super) verdict: Verdict,
+    pub(super) applies: TruthSet,
+}
+
+fn is_empty_or_matches(patterns: &[Pattern], name: Option<&str>) -> bool {
+    patterns.is_empty() || name.is_some_and(|name| patterns.iter().any(|p| p.matches(name)))
+}
+
+fn is_empty_or_contains<T: Ord>(set: &BTreeSet<T>, value: &T) -> bool {
+    set.is_empty() || set.contains(value)
+}
+
+const YES: TruthSet = TruthSet::YES;
+const NO: TruthSet = TruthSet::NO;
+
+impl PartialEvaluator<'_> {
+    fn roles_met(&self, roles: &NameCondition, assignment: &Assignment) -> TruthSet {
+        let variables = &self.space.variables;
+        let held = |role: &String| variables.flag(variables.roles.get(role), assignment);
+        let any = match roles.any.is_empty() {
+            true => YES,
+            false => roles.any.iter().map(held).fold(NO, TruthSet::or),
+        };
+        roles.all.iter().map(held).fold(any, TruthSet::and)
+    }
+
+    fn values_match(
+        &self,
+        required: &BTreeMap<String, Pattern>,
+        variables: &BTreeMap<String, usize>,
+        assignment: &Assignment,
+    ) -> TruthSet {
+        required.iter().fold(YES, |out, (name, pattern)| {
+            let fits = |value: Option<&str>| value.is_some_and(|v| pattern.matches(v));
+            let variable = variables.get(name);
+            out.and(variable.map_or(NO, |at| self.space.variables.text(*at, assignment, fits)))
+        })
+    }
+
+    /// Whether match conditions can apply; unknown where the real evaluation is unknown.
+    pub(super) fn conditions_apply(
+        &self,
+        matches: &MatchConditions,
+        assignment: &Assignment,
+    ) -> TruthSet {
+        let own = matches.matches_capability(self.capability);
+        if !own || !is_empty_or_contains(&matches.operation, &self.operation) {
+            return NO;
+        }
+        let mut out = self
+            .caller_conditions_apply(matches, assignment)
+            .and(self.run_conditions_apply(matches, assignment));
+        for predicate in &matches.arguments {
+            let known = self.space.predicates.iter().find(|known| known.predicate == predicate);
+            let variables = &self.space.variables;
+            out = out.and(known.map_or(NO, |one| variables.predicate(one.variable, assignment)));
+        }
+        if !matches.any.is_empty() {
+            let any = matches.any.iter().map(|one| self.conditions_apply(one, assignment));
+            out = out.and(any.fold(NO, TruthSet::or));
+        }
+        for excluded in [&matches.not, &matches.unless].into_iter().flatten() {
+            out = out.and(self.conditions_apply(excluded, assignment).negated());
+        }
+        out
+    }
+
+    /// The fields about the principal and its request.
+    fn caller_conditions_apply(
+        &self,
+        matches: &MatchConditions,
+        assignment: &Assignment,
+    ) -> TruthSet {
+        let variables = &self.space.variables;
+        let text = |variable: usize, patterns: &[Pattern]| {
+            variables.text(variable, assignment, |name| is_empty_or_matches(patterns, name))
+        };
+        self.roles_met(&matches.roles, assignment)
+            .and(text(variables.principal, &matches.principal))
+            .and(text(variables.agent, &matches.agent))
+            .and(self.values_match(&matches.attributes, &variables.attributes, assignment))
+            .and(text(variables.intent, &matches.intent))
+            .and(self.values_match(&matches.scope, &variables.scope, assignment))
+    }
+
+    /// The fields about the run and the time.
+    fn run_conditions_apply(&self, matches: &MatchConditions, assignment: &Assignment) -> TruthSet {
+        let variables = &self.space.variables;
+        let run = variables
+            .mode(assignment, |mode| is_empty_or_contains(&matches.mode, &mode))
+            .and(variables.confidentiality(assignment, |c| {
+                is_empty_or_contains(&matches.confidentiality, &c)
+            }))
+            .and(variables.integrity(assignment, |i| is_empty_or_contains(&matches.integrity, &i)));
+        match &matches.time {
+            Some(window) => run.and(variables.time(assignment, |at| window.contains(at))),
+            None => run,
+        }
+    }
+
+    /// The allow rules that can apply.
+    pub(super) fn allow_rules(&self, assignment: &Assignment) -> Vec<AllowRuleOutcome> {
+        let variables = &self.space.variables;
+        let rules = self.rules.iter().filter(|rule| rule.effect == Effect::Allow);
+        rules
+            .map(|rule| (rule, self.conditions_apply(&rule.matches, assignment).unknown_as_no()))
+            .filter(|(_, applies)| applies.contains(Truth::Yes))
+            .map(|(rule, applies)| {
+                let require = &rule.require;
+                let permissions = require.permissions.iter();
+                let access = permissions
+                    .map(|name| variables.flag(variables.permissions.get(name), assignment))
+                    .fold(self.roles_met(&require.roles, assignment), TruthSet::and)
+                    .and(self.values_match(&require.attributes, &variables.attributes, assignment));
+                let justified = match &require.justification {
+                    Some(need) if self.operation == Operation::Invoke => {
+                        variables.justification(assignment, |given| {
+                            given.length >= need.min_chars && need.sources.contains(&given.source)
+                        })
+                    }
+                    _ => YES,
+                };
+                AllowRuleOutcome { applies, access, justified }
+            })
+            .collect()
+    }
+
+    /// All other checks that can restrict the call.
+    pub(super) fn obstacles(&self, assignment: &Assignment) -> Vec<Obstacle> {
+        let mut out = Vec::new();
+        self.floor_mode_and_flow(assignment, &mut out);
+        self.access_obstacles(assignment, &mut out);
+        for rule in &self.rules {
+            let verdict = match rule.effect {
+                Effect::Allow => continue,
+                Effect::Deny => Verdict::Deny,
+                Effect::RequireApproval => Verdict::Hold,
+            };
+            let applies = self.conditions_apply(&rule.matches, assignment).unknown_as_yes();
+            out.push(Obstacle { verdict, applies });
+        }
+        out
+    }
+
+    /// Whether some deny or approval rule applies.
+    pub(super) fn restricting_rule_applies(&self, assignment: &Assignment) -> TruthSet {
+        let rules = self.rules.iter().filter(|rule| rule.effect != Effect::Allow);
+        rules
+            .map(|rule| self.conditions_apply(&rule.matches, assignment).unknown_as_yes())
+            .fold(NO, TruthSet::or)
+    }
+
+    fn floor_mode_and_flow(&self, assignment: &Assignment, out: &mut Vec<Obstacle>) {
+        let (variables, capability) = (&self.space.variables, self.capability);
+        let invoked = self.operation == Operation::Invoke;
+        match capability.rung() {
+            Rung::L5 => out.push(Obstacle { verdict: Verdict::Deny, applies: YES }),
+            Rung::L4 if invoked => out.push(Obstacle { verdict: Verdict::Hold, applies: YES }),
+            _ => {}
+        }
+        if capability.class() != SafetyClass::ReadOnly || capability.rung() != Rung::L0 {
+            let limited = variables.mode(assignment, |mode| mode != SafetyMode::Normal);
+            out.push(Obstacle { verdict: Verdict::Deny, applies: limited });
+        }
+        if invoked && capability.sink() != SinkKind::None {
+            let clearance = capability.spec().clearance;
+            let above = variables.confidentiality(assignment, |c| c > clearance);
+            let untrusted = variables.integrity(assignment, |i| i == Integrity::Untrusted);
+            let unvouched = variables.flag(Some(&variables.flow_cleared), assignment).negated();
+            // The clearance is that of the receiver. A call that names no receiver is exempt.
+            let above = match capability.spec().sends_to.is_empty() {
+                true => above,
+                false => above.and(unvouched),
+            };
+            out.push(Obstacle { verdict: Verdict::Hold, applies: above });
+            out.push(Obstacle { verdict: Verdict::Hold, applies: untrusted.and(unvouched) });
+        }
+    }
+
+    /// The checks that deny: permissions, agents, visibility and expiry.
+    fn access_obstacles(&self, assignment: &Assignment, out: &mut Vec<Obstacle>) {
+        let (variables, spec) = (&self.space.variables, self.capability.spec());
+        let mut deny = |applies| out.push(Obstacle { verdict: Verdict::Deny, applies });
+        let permitted = spec
+            .permissions
+            .iter()
+            .map(|name| variables.flag(variables.permissions.get(name), assignment))
+            .fold(YES, TruthSet::and);
+        deny(permitted.negated());
+        if let AllowedAgents::Only(admitted) = &spec.agents {
+            let is_empty_or_contains = |name: Option<&str>| {
+                name.is_some_and(|name| admitted.iter().any(|agent| agent.as_str() == name))
+            };
+            deny(variables.text(variables.agent, assignment, is_empty_or_contains).negated());
+        }
+        deny(self.is_visible(assignment).negated());
+        self.agent_obstacles(assignment, out);
+        for end in [self.set.policy().expires, self.set.contracts().expires].into_iter().flatten() {
+            let applies = variables.time(assignment, |at| end <= at);
+            out.push(Obstacle { verdict: Verdict::Deny, applies });
+        }
+    }
+
+    /// The checks of the policy's agent declarations.
+    fn agent_obstacles(&self, assignment: &Assignment, out: &mut Vec<Obstacle>) {
+        let (variables, declared) = (&self.space.variables, &self.set.policy().agents);
+        if declared.is_empty() {
+            return;
+        }
+        let mut deny = |applies| out.push(Obstacle { verdict: Verdict::Deny, applies });
+        let find = |name: &str| declared.iter().find(|(id, _)| id.as_str() == name);
+        let admitted = variables.text(variables.agent, assignment, |name| {
+            name.is_none_or(|name| find(name).is_some_and(|(_, one)| one.may_use(self.capability)))
+        });
+        deny(admitted.negated());
+        if self.operation != Operation::Invoke {
+            return;
+        }
+        for (id, agent) in declared.iter().filter(|(_, agent)| !agent.decision_keys.is_empty()) {
+            let acts = |name: Option<&str>| name == Some(id.as_str());
+            let acts = variables.text(variables.agent, assignment, acts);
+            let intends = |intent: Option<&str>| agent.may_state_intent(intent);
+            let intends = variables.text(variables.intent, assignment, intends);
+            deny(acts.and(intends.negated()));
+        }
+    }
+
+    fn is_visible(&self, assignment: &Assignment) -> TruthSet {
+        let (variables, id) = (&self.space.variables, self.capability.id().as_str());
+        let entries = &self.set.contracts().visible;
+        if self.set.is_hidden_from_everybody(self.capability) {
+            return NO;
+        }
+        if entries.is_empty() {
+            return YES;
+        }
+        let named = |variable: usize, patterns: &[Pattern]| {
+            variables.text(variable, assignment, |name| {
+                name.is_some_and(|name| patterns.iter().any(|p| p.matches(name)))
+            })
+        };
+        let about = entries.iter().filter(|entry| entry.capabilities.iter().any(|p| p.matches(id)));
+        about.fold(NO, |out, entry| {
+            if entry.principals.is_empty() && entry.roles.is_empty() && entry.agents.is_empty() {
+                return YES;
+            }
+            let role = |role: &String| variables.flag(variables.roles.get(role), assignment);
+            entry
+                .roles
+                .iter()
+                .map(role)
+                .fold(out, TruthSet::or)
+                .or(named(variables.principal, &entry.principals))
+                .or(named(variables.agent, &entry.agents))
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! Finds the argument values that decide where a call goes.
+
+use serde_json::Value;
+use weaver_policy::critical::{self, ArgumentRole};
+use weaver_types::{Effects, JsonPointer, SinkKind};
+
+use crate::harmless_sql;
+
+/// How deeply arguments are searched.
+const MAX_DEPTH: usize = 4;
+/// The maximum number of values of one call.
+const MAX_VALUES: usize = 64;
+
+/// The kind of a value, which determines its pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ValueKind {
+    Path,
+    Host,
+    Number,
+    /// An SQL statement.
+    Statement,
+    /// A receiver, account or identifier, generalised to the set of observed values.
+    OneOf,
+}
+
+/// Whether there is a single value or a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ValueShape {
+    One,
+    List,
+}
+
+/// The values at one pointer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct DestinationValue {
+    pub(super) at: JsonPointer,
+    pub(super) kind: ValueKind,
+    pub(super) shape: ValueShape,
+    /// The single value, or the items of the list.
+    pub(super) values: Vec<Value>,
+}
+
+/// Collects the values that decide where a call goes.
+struct ValueReader {
+    sink: SinkKind,
+    effects: Effects,
+    out: Vec<DestinationValue>,
+}
+
+/// The values that decide where a call goes, sorted by pointer.
+pub(super) fn destination_values(
+    arguments: &Value,
+    sink: SinkKind,
+    effects: Effects,
+) -> Vec<DestinationValue> {
+    let mut reader = ValueReader { sink, effects, out: Vec::new() };
+    reader.object(arguments, "", 0);
+    reader.out.sort_by(|a, b| a.at.as_str().cmp(b.at.as_str()));
+    reader.out
+}
+
+impl ValueReader {
+    fn object(&mut self, value: &Value, at: &str, depth: usize) {
+        let Some(members) = value.as_object().filter(|_| depth < MAX_DEPTH) else { return };
+        for (name, value) in members {
+            let escaped = name.replace('~', "~0").replace('/', "~1");
+            let place = format!("{at}/{escaped}");
+            match value {
+                Value::Object(_) => self.object(value, &place, depth + 1),
+                Value::Array(items)
+                    if items.iter().any(|item| item.is_object() || item.is_array()) =>
+                {
+                    // A list of objects, such as edits of a file, contains text for people.
+                }
+                Value::Array(items) => self.add(name, &place, ValueShape::List, items.clone()),
+                one => self.add(name, &place, ValueShape::One, vec![one.clone()]),
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, place: &str, shape: ValueShape, values: Vec<Value>) {
+        let Some(kind) = self.kind(name, &values) else { return };
+        let (Ok(at), true) = (JsonPointer::parse(place), self.out.len() < MAX_VALUES) else {
+            return;
+        };
+        self.out.push(DestinationValue { at, kind, shape, values });
+    }
+
+    fn kind(&self, name: &str, values: &[Value]) -> Option<ValueKind> {
+        let texts = || values.iter().filter_map(Value::as_str);
+        if values.is_empty() || values.iter().all(|value| value.is_boolean() || value.is_null()) {
+            return None;
+        }
+        if self.effects.writes() && harmless_sql::takes_program(name) {
+            return Some(ValueKind::Statement);
+        }
+        let role = critical::argument_role(name);
+        let is_text = role == ArgumentRole::Text;
+        if texts().any(|text| text.contains("://")) && !is_text || role == ArgumentRole::Network {
+            return Some(ValueKind::Host);
+        }
+        if texts().any(|text| text.starts_with('/')) && !is_text || role == ArgumentRole::Path {
+            return Some(ValueKind::Path);
+        }
+        if self.sink == SinkKind::None || !critical::is_critical(name, self.sink) {
+            return None;
+        }
+        let numbers = values.iter().all(Value::is_number);
+        Some(if numbers && role == ArgumentRole::Amount {
+            ValueKind::Number
+        } else {
+            ValueKind::OneOf
+        })
+    }
+}
+
+/// The host of a URL or a host name, in the form that `domains` compares.
+pub(super) fn host(text: &str) -> Option<String> {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    (!host.is_empty() && host.bytes().all(plain)).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn kinds(arguments: &Value, sink: SinkKind, effects: Effects) -> Vec<(String, ValueKind)> {
+        let all = destination_values(arguments, sink, effects).into_iter();
+        all.map(|one| (one.at.as_str().to_owned(), one.kind)).collect()
+    }
+
+    #[test]
+    fn places_and_hosts_decide_everywhere_and_receivers_at_sinks() {
+        let mail = json!({ "to": "a@b.example", "body": "/not a path", "amount": 5 });
+        assert_eq!(kinds(&mail, SinkKind::None, Effects::WRITE_LOCAL), []);
+        let at_sink = kinds(&mail, SinkKind::ExternalSend, Effects::WRITE_OPEN);
+        let places: Vec<&str> = at_sink.iter().map(|(at, _)| at.as_str()).collect();
+        assert_eq!(places, ["/amount", "/to"]);
+        let file = json!({ "path": "/a/b", "content": "x", "head": 3 });
+        assert_eq!(
+            kinds(&file, SinkKind::None, Effects::READ_LOCAL),
+            [("/path".to_owned(), ValueKind::Path)]
+        );
+        let url = json!({ "options": { "target": "https://a.example/x" } });
+        let found = kinds(&url, SinkKind::None, Effects::READ_LOCAL);
+        assert_eq!(found, [("/options/target".to_owned(), ValueKind::Host)]);
+        let sql = json!({ "query": "insert into a values (1)" });
+        assert_eq!(kinds(&sql, SinkKind::None, Effects::WRITE_LOCAL)[0].1, ValueKind::Statement);
+        assert_eq!(kinds(&sql, SinkKind::None, Effects::READ_LOCAL), []);
+    }
+
+    #[test]
+    fn hosts_are_read_as_the_policy_reads_them() {
+        assert_eq!(
+            host("https://Docs.Example.com:8443/a?b#c").as_deref(),
+            Some("docs.example.com")
+        );
+        assert_eq!(host("docs.example.com").as_deref(), Some("docs.example.com"));
+        assert_eq!(host("https://user@evil.example/"), None);
+        assert_eq!(host("https:///x"), None);
+    }
+}
