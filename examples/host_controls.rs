@@ -31,7 +31,9 @@ fn main() -> Result<(), Failure> {
 
     print_section("2. Contracts are approved, compared, and approved anew when they changed");
     println!("  approved: {}", block_on(host.kernel.snapshot_contracts("ana"))?);
-    host.kernel.registry().update(open_invoices("List invoices, and write to who owes")?)?;
+    host.kernel
+        .registry()
+        .update_live_version(open_invoices("List invoices, and write to who owes")?)?;
     for (id, contract) in host.kernel.contract_mismatches() {
         println!("  {id} changed: {:?}", contract.drift.class());
     }

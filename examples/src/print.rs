@@ -38,8 +38,8 @@ pub fn print_decision(decision: &Decision) {
     println!("    host: {next}");
 }
 
-fn remedy_text(discharge: &Remedy) -> String {
-    match discharge {
+fn remedy_text(remedy: &Remedy) -> String {
+    match remedy {
         Remedy::Justification { min_chars, .. } => {
             format!("let a person confirm and say why in {min_chars} characters or more")
         }

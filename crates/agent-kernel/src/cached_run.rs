@@ -221,14 +221,7 @@ impl RunCache {
         revocations: Arc<Revocations>,
     ) -> Self {
         let (cached, log, log_read) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
-        Self {
-            tenant,
-            cached: cached,
-            log,
-            is_log_read: log_read,
-            revocations,
-            session_budget: budget,
-        }
+        Self { tenant, cached, log, is_log_read: log_read, revocations, session_budget: budget }
     }
 
     /// The run that a client of the host entered last, with the time of the run's last event;

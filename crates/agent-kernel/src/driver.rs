@@ -10,7 +10,7 @@ use weaver_types::{
     PrincipalId, Progress, RawChunk, RawResult, RunContext, RunId,
 };
 
-use crate::late_response::LateResponseSink;
+use crate::late_response::CallLateResponses;
 use crate::progress::ProgressSlot;
 
 /// A call that was verified, allowed and recorded: the only input that a driver accepts.
@@ -47,7 +47,7 @@ pub(crate) struct CallParts {
     pub(crate) capability: Arc<Capability>,
     pub(crate) arguments: Map<String, Value>,
     pub(crate) label: Label,
-    pub(crate) late_responses: LateResponseSink,
+    pub(crate) late_responses: CallLateResponses,
     /// Where its progress goes, if anybody asked for it.
     pub(crate) progress: Option<Arc<ProgressSlot>>,
 }

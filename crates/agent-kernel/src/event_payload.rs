@@ -27,7 +27,7 @@ pub(crate) use host_fields::{HostFields, redacted_metadata};
 pub(crate) use outcome::{FrameRecord, OutcomeRecord};
 pub(crate) use would_have::{WouldHaveRecord, decision_version};
 
-/// How many contributions of a decision are recorded.
+/// How many check results of a decision are recorded.
 const MAX_CHECK_RESULTS: usize = 32;
 /// The longest goal or justification that is recorded, in characters.
 const MAX_REQUEST_TEXT_CHARS: usize = 1_000;
@@ -167,30 +167,30 @@ impl Serialize for CapabilityTags<'_> {
     }
 }
 
-/// The contributions of a decision, as they are recorded.
+/// The check results of a decision, as they are recorded.
 #[derive(Debug)]
 pub(crate) struct RecordedChecks<'a> {
-    contributions: &'a [CheckResult],
+    check_results: &'a [CheckResult],
     firewall: &'a Firewall,
 }
 
 impl<'a> RecordedChecks<'a> {
     pub(crate) fn of(decision: &'a Decision, firewall: &'a Firewall) -> Self {
-        Self { contributions: decision.check_results(), firewall }
+        Self { check_results: decision.check_results(), firewall }
     }
 }
 
 impl Serialize for RecordedChecks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.contributions.iter().take(MAX_CHECK_RESULTS).map(
-            |contribution| {
+        serializer.collect_seq(self.check_results.iter().take(MAX_CHECK_RESULTS).map(
+            |check_result| {
                 // The detail of an obstacle, or of one that was released, may quote the request, so it
                 // is redacted.
-                if contribution.verdict > Verdict::Allow || contribution.reason.is_release() {
-                    let detail = request_text(self.firewall, &contribution.detail);
-                    Cow::Owned(CheckResult { detail, ..contribution.clone() })
+                if check_result.verdict > Verdict::Allow || check_result.reason.is_release() {
+                    let detail = request_text(self.firewall, &check_result.detail);
+                    Cow::Owned(CheckResult { detail, ..check_result.clone() })
                 } else {
-                    Cow::Borrowed(contribution)
+                    Cow::Borrowed(check_result)
                 }
             },
         ))
@@ -323,8 +323,8 @@ mod tests {
             (Verdict::Allow, ReasonCode::ApprovalGranted),
         ] {
             let detail = "write to jane.roe@corp.example.com";
-            let contribution = CheckResult::new(CheckKind::Rule, verdict, reason, detail);
-            let decision = Decision::join(vec![contribution], policy.basis().clone());
+            let check_result = CheckResult::new(CheckKind::Rule, verdict, reason, detail);
+            let decision = Decision::join(vec![check_result], policy.basis().clone());
             let checks =
                 serde_json::to_value(super::RecordedChecks::of(&decision, &firewall)).unwrap();
             let detail = checks[0]["detail"].as_str().unwrap();

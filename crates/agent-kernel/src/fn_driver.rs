@@ -9,8 +9,8 @@ use weaver_types::{BoxFuture, RawResult};
 
 use crate::chunk_queue::{ChunkQueue, ChunkSender};
 use crate::driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
-use crate::partial_results::PartialResults;
-use crate::worker_pool::Workers;
+use crate::partial_result_reporter::PartialResultReporter;
+use crate::worker_pool::WorkerPool;
 
 type BlockingFunction = dyn Fn(AuthorizedCall) -> Result<RawResult, DriverError> + Send + Sync;
 type AsyncFunction =
@@ -21,9 +21,9 @@ type StreamingFunction =
 
 enum FunctionKind {
     Inline(Arc<BlockingFunction>),
-    Blocking(Arc<BlockingFunction>, Workers),
+    Blocking(Arc<BlockingFunction>, WorkerPool),
     Async(Arc<AsyncFunction>),
-    Streaming(Arc<StreamingFunction>, Workers),
+    Streaming(Arc<StreamingFunction>, WorkerPool),
 }
 
 /// A host function as a driver.
@@ -50,7 +50,10 @@ impl FnDriver {
     pub fn blocking(
         f: impl Fn(AuthorizedCall) -> Result<RawResult, DriverError> + Send + Sync + 'static,
     ) -> Self {
-        Self { name: "fn".to_owned(), body: FunctionKind::Blocking(Arc::new(f), Workers::shared()) }
+        Self {
+            name: "fn".to_owned(),
+            body: FunctionKind::Blocking(Arc::new(f), WorkerPool::shared()),
+        }
     }
 
     /// An async function. A timeout drops its future.
@@ -73,14 +76,14 @@ impl FnDriver {
     ) -> Self {
         Self {
             name: "fn".to_owned(),
-            body: FunctionKind::Streaming(Arc::new(f), Workers::shared()),
+            body: FunctionKind::Streaming(Arc::new(f), WorkerPool::shared()),
         }
     }
 }
 
 fn start_streaming(
     f: &Arc<StreamingFunction>,
-    workers: &Workers,
+    workers: &WorkerPool,
     call: AuthorizedCall,
 ) -> ChunkQueue {
     let f = Arc::clone(f);
@@ -95,7 +98,7 @@ fn start_streaming(
 
 async fn collect_stream(
     mut source: ChunkQueue,
-    mut partial: Option<PartialResults>,
+    mut partial: Option<PartialResultReporter>,
 ) -> Result<RawResult, DriverError> {
     let mut collector = StreamCollector::default();
     while let Some(chunk) = source.next().await {
@@ -124,7 +127,7 @@ impl Driver for FnDriver {
             }
             FunctionKind::Async(f) => f(call),
             FunctionKind::Streaming(f, workers) => {
-                let partial = PartialResults::new(&call);
+                let partial = PartialResultReporter::new(&call);
                 Box::pin(collect_stream(start_streaming(f, workers, call), partial))
             }
         }

@@ -15,7 +15,7 @@ pub struct Explanation {
     pub principal: PrincipalId,
     /// The requested capability.
     pub capability: CapabilityId,
-    /// The decision with the contributions of all checks.
+    /// The decision with the results of all checks.
     pub decision: Decision,
     /// How it ended: `None` for success, a refusal or a dry run.
     pub failure: Option<ReasonCode>,

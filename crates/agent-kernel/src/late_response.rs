@@ -1,4 +1,4 @@
-//! Late responses: results that arrive after their call was given up. The log records their
+//! Late responses: results that arrive after the kernel gave up their call. The log records their
 //! arrival, and nobody sees them.
 
 use std::sync::Arc;
@@ -20,14 +20,14 @@ pub(crate) struct LateResponseLog {
 }
 
 /// Records the late responses of one call.
-pub(crate) struct LateResponseSink {
+pub(crate) struct CallLateResponses {
     pub(crate) log: Arc<LateResponseLog>,
     pub(crate) principal: PrincipalId,
     /// The attempts that were reported already, one bit each.
     pub(crate) reported_attempts: AtomicU8,
 }
 
-impl LateResponseSink {
+impl CallLateResponses {
     /// Records that an attempt ended late, and whether it succeeded; nothing of its result. The run
     /// is not changed: the end of the call is recorded already.
     pub(crate) fn report(
@@ -41,7 +41,7 @@ impl LateResponseSink {
             return;
         }
         let success = result.as_ref().is_ok_and(|raw| !raw.is_error);
-        let LateResponseLog { ledger, clock, clock_guard: time } = &*self.log;
+        let LateResponseLog { ledger, clock, clock_guard } = &*self.log;
         let event = EventPayload::new()
             .with("principal", json!(self.principal))
             .with("capability", json!(call.capability.id()))
@@ -51,7 +51,7 @@ impl LateResponseSink {
             .with_optional("error", result.as_ref().err().map(|error| json!(error.code())))
             .into_event(
                 EventKind::Late,
-                time.read(clock.as_ref()).now,
+                clock_guard.read(clock.as_ref()).now,
                 &call.run,
                 Some(&call.call),
             );

@@ -38,7 +38,7 @@ mod logged_explanation;
 mod masked_arguments;
 mod open_call;
 mod parameter_list;
-mod partial_results;
+mod partial_result_reporter;
 mod pending_grants;
 mod pipeline;
 mod ports;
@@ -87,7 +87,7 @@ pub use fn_driver::FnDriver;
 pub use invocation::{Explanation, Grant, Invocation};
 pub use kernel::Kernel;
 pub use parameter_list::parameter_list;
-pub use partial_results::PartialResults;
+pub use partial_result_reporter::PartialResultReporter;
 pub use pipeline::{
     DryRun, EnteredRun, MemoryAccess, MemoryOperation, RevocationSubject, RunEndReason,
     SignedFileOutcome, instrument,

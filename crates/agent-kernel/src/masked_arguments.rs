@@ -43,7 +43,7 @@ impl ArgumentMasks {
     /// The masks of a held call that is evaluated again; the values come from its request.
     pub(crate) fn for_held_call(as_written: Value, masked: Vec<MaskedValue>) -> Self {
         Self {
-            as_written: as_written,
+            as_written,
             values: masked,
             unknown_mask: None,
             exceeds_disclosure_limit: false,
@@ -70,8 +70,8 @@ impl ArgumentMasks {
             _ => return None,
         };
         let (check, reason) = (CheckKind::Justification, ReasonCode::MaskedValueInArguments);
-        let contribution = CheckResult::new(check, Verdict::Ask, reason, detail);
-        Some(contribution.with_remedy(Remedy::Arguments))
+        let check_result = CheckResult::new(check, Verdict::Ask, reason, detail);
+        Some(check_result.with_remedy(Remedy::Arguments))
     }
 
     /// The decision with masks in place of the values in its texts, so that it may be shown.
@@ -130,11 +130,11 @@ mod tests {
                 exceeds_disclosure_limit: too_much,
                 ..ArgumentMasks::for_held_call(json!({}), vec![])
             };
-            let contribution = masks.refusal(&draft.build().unwrap());
-            assert_eq!(contribution.is_some(), word.is_some(), "{effects:?} {too_much}");
-            if let (Some(contribution), Some(word)) = (contribution, word) {
-                assert!(contribution.detail.contains(word), "{}", contribution.detail);
-                let stop = (contribution.verdict, contribution.reason, contribution.discharge);
+            let check_result = masks.refusal(&draft.build().unwrap());
+            assert_eq!(check_result.is_some(), word.is_some(), "{effects:?} {too_much}");
+            if let (Some(check_result), Some(word)) = (check_result, word) {
+                assert!(check_result.detail.contains(word), "{}", check_result.detail);
+                let stop = (check_result.verdict, check_result.reason, check_result.discharge);
                 let reason = ReasonCode::MaskedValueInArguments;
                 assert_eq!(stop, (Verdict::Ask, reason, Remedy::Arguments));
             }

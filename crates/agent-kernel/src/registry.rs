@@ -6,11 +6,11 @@
 
 mod entries;
 mod first_versions;
-mod live_version;
 mod namespace;
 mod registered_capability;
 mod search;
 mod suspicion;
+mod version_changes;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -104,33 +104,33 @@ impl Registry {
         self.register(capability, Arc::new(FnDriver::blocking(f)))
     }
 
-    /// Declares a namespace: `loader` makes all capabilities whose ids begin with `prefix` and a
-    /// dot. It runs when such an id, or the list of all ids, is first requested; only once, and
+    /// Declares a namespace: `loader` makes all capabilities whose ids begin with `namespace` and
+    /// a dot. It runs when such an id, or the list of all ids, is first requested; only once, and
     /// again only after it failed. Its capabilities are registered all together or not at all. It
     /// runs on the requesting thread, which may be that of a call.
     ///
     /// # Errors
-    /// [`RegistryError`], when the prefix cannot begin an id, is declared already, or there are too
+    /// [`RegistryError`], when the name cannot begin an id, is declared already, or there are too
     /// many.
     pub fn register_namespace(
         &self,
-        prefix: &str,
+        namespace: &str,
         loader: impl Fn() -> LoadResult + Send + Sync + 'static,
     ) -> Result<(), RegistryError> {
-        if !namespace::is_namespace_name(prefix) {
+        if !namespace::is_namespace_name(namespace) {
             return Err(RegistryError::InvalidPrefix {
-                prefix: prefix.escape_debug().take(80).collect(),
+                prefix: namespace.escape_debug().take(80).collect(),
             });
         }
         let mut declared = self.namespaces.write().map_err(|_| RegistryError::Poisoned)?;
-        if declared.contains_key(prefix) {
-            return Err(RegistryError::NamespaceTaken { prefix: prefix.to_owned() });
+        if declared.contains_key(namespace) {
+            return Err(RegistryError::NamespaceTaken { prefix: namespace.to_owned() });
         }
         if declared.len() >= MAX_CAPABILITIES {
             return Err(RegistryError::Full { limit: MAX_CAPABILITIES });
         }
-        let namespace = Namespace::new(prefix, Box::new(loader));
-        declared.insert(prefix.to_owned(), Arc::new(namespace));
+        let entry = Namespace::new(namespace, Box::new(loader));
+        declared.insert(namespace.to_owned(), Arc::new(entry));
         Ok(())
     }
 
@@ -218,7 +218,7 @@ impl Registry {
     }
 
     fn load(&self, namespace: &Namespace) -> Result<(), RegistryError> {
-        namespace.load(|loaded| self.insert_all(namespace.prefix(), loaded))
+        namespace.load(|loaded| self.insert_all(namespace.name(), loaded))
     }
 
     /// Registers all of them or none.
@@ -275,16 +275,16 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::UnknownNamespace`], or the error of its loader.
-    pub fn namespace(&self, prefix: &str) -> Result<Vec<Arc<RegisteredCapability>>, RegistryError> {
-        let declared = self
-            .declared_namespaces(std::iter::once(prefix).chain(namespace::namespaces_of(prefix)));
+    pub fn namespace(&self, name: &str) -> Result<Vec<Arc<RegisteredCapability>>, RegistryError> {
+        let declared =
+            self.declared_namespaces(std::iter::once(name).chain(namespace::namespaces_of(name)));
         for namespace in &declared {
             self.load(namespace)?;
         }
         let entries = self.read()?;
-        let under = entries.ids_with_prefix(&format!("{prefix}."));
+        let under = entries.ids_with_prefix(&format!("{name}."));
         if under.is_empty() && declared.is_empty() {
-            let prefix = prefix.escape_debug().take(80).collect();
+            let prefix = name.escape_debug().take(80).collect();
             return Err(RegistryError::UnknownNamespace { prefix });
         }
         Ok(under.iter().filter_map(|id| entries.by_id().get(id).cloned()).collect())

@@ -89,8 +89,8 @@ impl<'a> CostEstimate<'a> {
         let (nodes_behind, open_references) = (BTreeMap::new(), Vec::new());
         Self {
             root,
-            nodes_behind: nodes_behind,
-            open_references: open_references,
+            nodes_behind,
+            open_references,
             nodes: 0,
             patterns: 0,
             back_references: 0,

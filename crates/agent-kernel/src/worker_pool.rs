@@ -26,21 +26,23 @@ struct PoolState {
     threads: usize,
 }
 
+/// A handle of the pool.
 #[derive(Clone)]
-pub(crate) struct Workers(Arc<WorkerPool>);
+pub(crate) struct WorkerPool(Arc<PoolShared>);
 
-struct WorkerPool {
+/// What the handles and the threads share.
+struct PoolShared {
     state: Mutex<PoolState>,
     /// Signalled when a job waits for an idle thread.
     job_added: Condvar,
 }
 
-static SHARED: LazyLock<Workers> = LazyLock::new(|| Workers::new(MAX_THREADS));
+static SHARED: LazyLock<WorkerPool> = LazyLock::new(|| WorkerPool::new(MAX_THREADS));
 
-impl Workers {
+impl WorkerPool {
     fn new(most: usize) -> Self {
         let state = PoolState { max_threads: most, jobs: Vec::new(), idle: 0, threads: 0 };
-        Self(Arc::new(WorkerPool { state: Mutex::new(state), job_added: Condvar::new() }))
+        Self(Arc::new(PoolShared { state: Mutex::new(state), job_added: Condvar::new() }))
     }
 
     /// The pool of this process.
@@ -49,7 +51,7 @@ impl Workers {
     }
 
     /// Runs a function on a thread; the future completes when the function returns. If the future
-    /// is dropped before, `late` gets the result.
+    /// is dropped before, `on_late_result` gets the result.
     pub(crate) fn run(
         &self,
         f: impl FnOnce() -> Result<RawResult, DriverError> + Send + 'static,
@@ -67,7 +69,7 @@ impl Workers {
     fn submit(&self, job: Job) -> Result<(), DriverError> {
         let unavailable = DriverError::Unavailable;
         let mut state =
-            self.0.state.lock().map_err(|_| unavailable("the workers are gone".to_owned()))?;
+            self.0.state.lock().map_err(|_| unavailable("the worker pool was lost".to_owned()))?;
         if state.idle > state.jobs.len() {
             state.jobs.push(job);
             self.0.job_added.notify_one();
@@ -90,7 +92,7 @@ impl Workers {
     }
 }
 
-fn worker_loop(shared: &WorkerPool) {
+fn worker_loop(shared: &PoolShared) {
     let Ok(mut state) = shared.state.lock() else { return };
     loop {
         if let Some(job) = state.jobs.pop() {
@@ -203,7 +205,7 @@ mod tests {
 
     #[test]
     fn threads_are_bounded_and_used_again() {
-        let workers = Workers::new(2);
+        let workers = WorkerPool::new(2);
         let (release, gate) = mpsc::channel::<()>();
         let gate = Arc::new(Mutex::new(gate));
         let waiting = || {
@@ -235,8 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_when_nobody_waits_is_told_once_and_given_to_nobody() {
-        let workers = Workers::new(1);
+    fn a_late_result_is_reported_once() {
+        let workers = WorkerPool::new(1);
         let (release, gate) = mpsc::channel::<()>();
         let (sender, received) = mpsc::channel();
         let work = workers.run(
@@ -254,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_error_and_the_thread_lives_on() {
-        let workers = Workers::new(1);
+        let workers = WorkerPool::new(1);
         let failed = block_on(workers.run(|| panic!("on purpose"), |_| ())).unwrap_err();
         assert!(failed.is_ambiguous(), "{failed}");
         while block_on(workers.run(|| Ok(RawResult::text("done")), |_| ())).is_err() {
@@ -264,7 +266,7 @@ mod tests {
 
     #[test]
     fn work_is_not_left_to_a_thread_that_is_busy() {
-        let workers = Workers::new(2);
+        let workers = WorkerPool::new(2);
         block_on(workers.run(|| Ok(RawResult::text("done")), |_| ())).unwrap();
         while workers.0.state.lock().unwrap().idle == 0 {
             std::thread::yield_now();

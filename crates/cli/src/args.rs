@@ -130,7 +130,7 @@ pub(super) enum Command {
     /// Sign documents: policy, contracts, keys
     Sign(Sign),
     /// Read and verify the log; without a subcommand, show what happened today
-    Trace(Box<TraceCommand>),
+    Trace(Box<TraceArgs>),
     /// Turn one held or denied call into a rule, see what it changes, sign
     Allow(Box<super::allow::args::Allow>),
     /// List held calls; grant, deny or revoke them
@@ -246,9 +246,9 @@ pub(super) struct Sign {
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(super) struct TraceCommand {
+pub(super) struct TraceArgs {
     #[command(subcommand)]
-    pub(super) command: Option<Trace>,
+    pub(super) command: Option<TraceCommand>,
     /// The configuration; the default is the nearest weaver.toml, or your own
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
@@ -260,7 +260,7 @@ pub(super) struct TraceCommand {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Trace {
+pub(super) enum TraceCommand {
     /// List the events that match the terms, newest first, a page at a time
     #[command(visible_alias = "query")]
     List(ask::List),

@@ -29,27 +29,27 @@ use std::path::Path;
 
 use weaver_trace_store::Reader;
 
-use super::args::{Trace, TraceCommand};
+use super::args::{TraceArgs, TraceCommand};
 use super::{Exit, Failure};
 
-pub(super) fn run(args: TraceCommand) -> Result<Exit, Failure> {
+pub(super) fn run(args: TraceArgs) -> Result<Exit, Failure> {
     let Some(command) = args.command else {
         return last_day::run(args.config.as_deref(), args.store.as_deref(), args.output.format());
     };
     match command {
-        Trace::List(args) => list::run(&args),
-        Trace::Show(args) => why::show(&args),
-        Trace::Why(args) => why::run(&args),
-        Trace::Tail(args) => list::tail(&args),
-        Trace::Stats(args) => stats::run(&args),
-        Trace::Export(args) => export::run(&args),
-        Trace::Index(args) => index::run(&args),
-        Trace::Head(args) => head::run(&args),
-        Trace::Verify(args) => verify::run(&args),
-        Trace::Checkpoint(args) => checkpoint::run(&args),
-        Trace::Key(args) => key::run(&args),
-        Trace::Prove(args) => prove::run(&args),
-        Trace::Prune(args) => prune::run(&args),
+        TraceCommand::List(args) => list::run(&args),
+        TraceCommand::Show(args) => why::show(&args),
+        TraceCommand::Why(args) => why::run(&args),
+        TraceCommand::Tail(args) => list::tail(&args),
+        TraceCommand::Stats(args) => stats::run(&args),
+        TraceCommand::Export(args) => export::run(&args),
+        TraceCommand::Index(args) => index::run(&args),
+        TraceCommand::Head(args) => head::run(&args),
+        TraceCommand::Verify(args) => verify::run(&args),
+        TraceCommand::Checkpoint(args) => checkpoint::run(&args),
+        TraceCommand::Key(args) => key::run(&args),
+        TraceCommand::Prove(args) => prove::run(&args),
+        TraceCommand::Prune(args) => prune::run(&args),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Results that arrive in chunks: chunks in, bounded and redacted frames out.
+//! Results that arrive in chunks, turned into bounded, redacted frames.
 
 mod frames;
 mod pending_rows;

@@ -46,7 +46,7 @@ mod tool;
 mod tool_section;
 mod tree;
 mod upstream;
-mod word_table;
+mod word_vectors;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +83,7 @@ pub use upstream::{
     UpstreamSettings, WORKSPACE_FOLDER,
 };
 pub use weaver_policy::DocumentFinding;
-pub use word_table::{WordTableError, WordTableSource};
+pub use word_vectors::{WordVectorError, WordVectorSource};
 
 /// The file name that is searched if none is given.
 pub const DEFAULT_FILE_NAME: &str = "weaver.toml";
@@ -108,11 +108,11 @@ pub struct Config {
     pub unprefixed: bool,
     /// The word vectors used to find tools: the built-in table, unless the file names another one
     /// or `none`.
-    pub word_table: Option<WordTableSource>,
+    pub word_table: Option<WordVectorSource>,
     /// How long a held call waits for an approval before it is refused; its request stays open.
     /// Without a setting, a call with a progress token waits 45 seconds, and any other does not
     /// wait.
-    pub approval_wait: Option<Duration>,
+    pub approval_timeout: Option<Duration>,
     /// The armed sentinels; none by default.
     pub sentinels: BTreeSet<Sentinel>,
     /// The owner of this process; the signed policy says what the owner may do.
@@ -122,7 +122,7 @@ pub struct Config {
     /// The token budget for the frames of a run; tokens are not counted by default.
     pub session_budget: Option<SessionBudget>,
     /// Whether masks are numbered, so that masked values can be told apart.
-    pub numbered_masks: bool,
+    pub placeholders: bool,
     /// The most tokens shown of one result; a rule of the signed policy may allow more.
     pub frame_tokens: Option<u32>,
     /// The operator's redaction rule files, used in addition to the built-in rules.
@@ -274,7 +274,7 @@ pub fn load_policy(
 /// # Errors
 /// [`ConfigErrors`] with all of it.
 pub fn check(path: impl AsRef<Path>, now: Timestamp) -> Result<(Config, PolicySet), ConfigErrors> {
-    let ResolvedConfig { config, root, folder, mut findings } =
+    let ResolvedConfig { config, root, documents_folder: folder, mut findings } =
         read_config(path.as_ref(), &SystemLookup::default().lookup());
     let set = match &folder {
         None => None,
@@ -347,9 +347,12 @@ fn read_config(path: &Path, lookup: ReferenceLookup<'_>) -> ResolvedConfig {
             };
             resolve::resolve(&parsed, &variables_first)
         }
-        Err(finding) => {
-            ResolvedConfig { config: None, root: None, folder: None, findings: vec![*finding] }
-        }
+        Err(finding) => ResolvedConfig {
+            config: None,
+            root: None,
+            documents_folder: None,
+            findings: vec![*finding],
+        },
     }
 }
 

@@ -28,7 +28,7 @@ pub struct ListedFeature {
     /// What it is.
     pub kind: FeatureKind,
     /// The definition as the server wrote it.
-    pub tool: Value,
+    pub definition: Value,
     /// The proposed capability, or why there can be none.
     pub capability: Result<Capability, ProposalError>,
 }
@@ -115,13 +115,13 @@ async fn list_features(config: &UpstreamSettings, upstream: &Upstream) -> Listin
         let features = serve::ServerFeatures::fetch(&connection).await;
         let listed = tools.iter().map(|tool| ListedFeature {
             kind: FeatureKind::Tool,
-            tool: tool.value().clone(),
+            definition: tool.value().clone(),
             capability: serve::propose(config, tool, instructions),
         });
         let features_listed = serve::propose_features(config, &features, instructions).into_iter();
         let features_listed = features_listed.map(|feature| ListedFeature {
             kind: feature.kind,
-            tool: feature.definition,
+            definition: feature.definition,
             capability: feature.capability,
         });
         return Ok(listed.chain(features_listed).collect());

@@ -31,9 +31,9 @@ impl Evaluation {
     #[must_use]
     pub fn from_decision(id: &str, decision: &Decision) -> Self {
         let mut reasons = vec![decision.primary_reason()];
-        for contribution in decision.obstacles().chain(decision.check_results()) {
-            if !reasons.contains(&contribution.reason) {
-                reasons.push(contribution.reason);
+        for check_result in decision.obstacles().chain(decision.check_results()) {
+            if !reasons.contains(&check_result.reason) {
+                reasons.push(check_result.reason);
             }
         }
         let basis = decision.basis();

@@ -6,8 +6,9 @@
 //!
 //! A proposal is a draft for an operator to review and never takes effect by itself. The classifier
 //! knows the general meaning of English words, and no tool in particular. If the words are
-//! ambiguous, it proposes the stricter alternative; if they say nothing, the strictest. A tool with
-//! any word that says it writes is never proposed as a read.
+//! ambiguous, it proposes the stricter alternative; if they say nothing, the strictest. A verb for
+//! writing also counts after the first sentence and in the passive (`messages are deleted`), though
+//! not every way to say that a tool writes is understood.
 
 mod action;
 mod document;

@@ -103,7 +103,7 @@ fn add_policy_authority(bounds: &ApprovalSettings, out: &mut [CheckResult]) {
 /// Asks for missing arguments before a call is held: approvers sign the exact arguments, so nobody
 /// could release a call without them.
 fn ask_for_arguments(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
-    let strictest = out.iter().map(|contribution| contribution.verdict).max();
+    let strictest = out.iter().map(|check_result| check_result.verdict).max();
     let invoked = query.operation == Operation::Invoke;
     if invoked && query.arguments.is_none() && strictest == Some(Verdict::Hold) {
         let detail = "a call that somebody must release needs its arguments";

@@ -4,7 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use weaver_types::ApprovalAuthority;
 
-use crate::signal::{SeverityThresholds, SignalTable};
+use crate::signal::{RungThresholds, SignalTable};
 
 /// What happens when a capability differs from the approved one.
 #[derive(
@@ -84,7 +84,7 @@ pub(crate) fn serialize_signal_table<S: Serializer>(
         ("low_confidence", table.low_confidence),
         ("unavailable", table.unavailable),
     ];
-    for (name, SeverityThresholds { hold_from, deny_from }) in all {
+    for (name, RungThresholds { hold_from, deny_from }) in all {
         map.serialize_entry(name, &(hold_from, deny_from))?;
     }
     map.end()

@@ -44,7 +44,7 @@ pub use dependencies::{BeliefDeclaration, BeliefDependencies, MAX_BELIEFS};
 pub use monitor::SignalMonitor;
 pub use signal_report::{MAX_SIGNALS, SignalReport, SignalSourceFailure};
 pub use signal_source::{SignalError, SignalSource};
-pub use signal_table::{SeverityThresholds, SignalTable};
+pub use signal_table::{RungThresholds, SignalTable};
 pub use tool_sequence_sentinel::{SEQUENCE_WINDOW, ToolSequenceSentinel};
 
 /// The severity of a signal, from mild to serious.

@@ -2,21 +2,21 @@
 //!
 //! The index is stored in `<ledger>.index`. It is filled after the commits in bounded steps and
 //! records how far it has come. It is derived from the log and never trusted:
-//! [`ask`](crate::query::ask) reads and tests each event that it proposes. It can be deleted at any
+//! [`run_query`](crate::query::run_query) reads and tests each event that it proposes. It can be deleted at any
 //! time, and is rebuilt when it is corrupt, has an older version or belongs to another log. Terms
 //! of pruned events are removed from it.
 //!
 //! ```no_run
 //! use weaver_trace_store::Reader;
 //! use weaver_trace_store::index::Index;
-//! use weaver_trace_store::query::{EventFilter, LogQuery, ask};
+//! use weaver_trace_store::query::{EventFilter, LogQuery, run_query};
 //! use weaver_types::Timestamp;
 //!
 //! let log = Reader::open("ledger.db")?;
 //! let index = Index::open("ledger.db", &log)?;
 //! index.catch_up(&log, &mut |_, _| {})?;
 //! let filter = EventFilter::parse(["reason:untrusted_influence"], Timestamp::from_micros(0))?;
-//! let page = ask(&log, Some(&index), &LogQuery::newest(filter))?;
+//! let page = run_query(&log, Some(&index), &LogQuery::newest(filter))?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

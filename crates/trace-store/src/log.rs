@@ -89,7 +89,8 @@ pub(crate) struct AppendedEvent<'b> {
 pub(crate) struct LogTip {
     pub(crate) log: LogId,
     pub(crate) frontier: Frontier,
-    pub(crate) highest: Timestamp,
+    /// The latest time of an event so far.
+    pub(crate) latest_time: Timestamp,
     /// The root over the frontier, computed on first use.
     root: OnceCell<Hash>,
 }
@@ -101,8 +102,8 @@ impl LogTip {
     }
 
     /// The end of an existing log.
-    pub(crate) fn at(log: LogId, frontier: Frontier, highest: Timestamp) -> Self {
-        Self { log, frontier, highest, root: OnceCell::new() }
+    pub(crate) fn at(log: LogId, frontier: Frontier, latest_time: Timestamp) -> Self {
+        Self { log, frontier, latest_time, root: OnceCell::new() }
     }
 
     /// The root. It takes one hash per subtree of the frontier, so it is computed once per commit
@@ -131,12 +132,12 @@ impl LogTip {
             self.root.take();
         }
         for (event, commitment) in events {
-            self.highest = self.highest.max(event.at);
+            self.latest_time = self.latest_time.max(event.at);
             let seq = self.frontier.size();
             let header = EventHeaderRef {
                 log: Cow::Borrowed(self.log.as_str()),
                 seq,
-                at: self.highest,
+                at: self.latest_time,
                 kind: event.kind,
                 run: event.run.as_ref().map(|run| Cow::Borrowed(run.as_str())),
                 call: event.call.as_ref().map(|call| Cow::Borrowed(call.as_str())),

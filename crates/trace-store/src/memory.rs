@@ -17,7 +17,7 @@ use crate::prepare::prepare;
 use crate::prune;
 use crate::record_map::RecordMap;
 use crate::salt::SaltPool;
-use crate::verify::{LogExtent, LogProver, LogSource, no_such_proof};
+use crate::verify::{LogExtent, LogProver, LogSource, no_such_proof, no_such_size};
 use event_arena::EventArena;
 
 /// A ledger that lives as long as the process and keeps every event. It is meant for tests,
@@ -86,7 +86,7 @@ impl MemoryLedger {
     fn lock(&self) -> Result<MutexGuard<'_, State>, LedgerError> {
         self.state
             .lock()
-            .map_err(|_| LedgerError::Failed("a thread died while it wrote".to_owned()))
+            .map_err(|_| LedgerError::Failed("a thread died while it used the ledger".to_owned()))
     }
 
     fn apply(&self, batch: Arc<Batch>) -> Result<CommitReceipt, LedgerError> {
@@ -94,7 +94,7 @@ impl MemoryLedger {
         let durability = prepared.batch.durability;
         let mut state = self.lock()?;
         let first = state.tip.frontier.size();
-        let now = prune::time_after(state.tip.highest, &prepared.batch);
+        let now = prune::time_after(state.tip.latest_time, &prepared.batch);
         let writes = state.records.plan(&prepared.batch)?;
         prune::check(&prepared, first, now, &mut *state)?;
         let State { tip, tree, events, .. } = &mut *state;
@@ -106,14 +106,14 @@ impl MemoryLedger {
         })?;
         let first_seq = (tip.frontier.size() > first).then_some(first);
         state.prune(&prepared.prune);
-        let now = state.tip.highest;
+        let now = state.tip.latest_time;
         state.records.write(writes, now);
         let size = state.tip.frontier.size();
         if durability == Durability::Disk {
             state.synced = size;
         }
         let head = LazyTreeHead::lazy(size, Arc::clone(&self.heads));
-        Ok(CommitReceipt { first_seq, at: state.tip.highest, durability, head })
+        Ok(CommitReceipt { first_seq, at: state.tip.latest_time, durability, head })
     }
 }
 
@@ -179,7 +179,7 @@ impl Ledger for MemoryLedger {
     fn synced_head(&self) -> Result<TreeHead, LedgerError> {
         let state = self.lock()?;
         let (log, size) = (state.tip.log.clone(), state.synced);
-        let root = state.tree.root(size).ok_or_else(|| no_such_proof(size, size))?;
+        let root = state.tree.root(size).ok_or_else(|| no_such_size(size))?;
         Ok(TreeHead { log, size, root: Digest::from_bytes(root) })
     }
 }
@@ -187,10 +187,10 @@ impl Ledger for MemoryLedger {
 impl LogSource for MemoryLedger {
     fn extent(&self) -> Result<LogExtent, LedgerError> {
         let state = self.lock()?;
-        let LogTip { frontier, highest, .. } = state.tip.clone();
+        let LogTip { frontier, latest_time, .. } = state.tip.clone();
         let head = state.tip.head();
         let last = head.size.checked_sub(1);
-        Ok(LogExtent { head, frontier, first: last.map(|_| 0), last, highest, synced: None })
+        Ok(LogExtent { head, frontier, first: last.map(|_| 0), last, latest_time, synced: None })
     }
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<EventRow>, LedgerError> {
@@ -200,7 +200,7 @@ impl LogSource for MemoryLedger {
 
 impl LogProver for MemoryLedger {
     fn root(&self, size: u64) -> Result<Hash, LedgerError> {
-        self.lock()?.tree.root(size).ok_or_else(|| no_such_proof(size, size))
+        self.lock()?.tree.root(size).ok_or_else(|| no_such_size(size))
     }
 
     fn inclusion(&self, index: u64, size: u64) -> Result<Vec<Hash>, LedgerError> {

@@ -17,4 +17,4 @@ pub use bundle::{MAX_BUNDLE_EVENTS, TraceBundle};
 pub use pairing::{CallEvents, CallPairing, MAX_OPEN_CALLS};
 pub use run::{MAX_RUNS, RunRecord, runs};
 pub use stats::{HoldStats, LogStats};
-pub use story::{CallStory, MAX_STORY_EVENTS, StoryPart, StoryStep, StorySubject};
+pub use story::{CallStory, MAX_STORY_EVENTS, StoryAspect, StoryStep, StorySubject};

@@ -7,7 +7,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use weaver_trace_store::MemoryLedger;
-//! use weaver_trace_store::query::{EventFilter, LogQuery, ask};
+//! use weaver_trace_store::query::{EventFilter, LogQuery, run_query};
 //! use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
 //! use weaver_types::{EventKind, LogId, OsRandom, Timestamp};
 //!
@@ -23,7 +23,7 @@
 //! ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait()?;
 //!
 //! let filter = EventFilter::parse(["principal:ann", "capability:files.*", "verdict:hold,deny"], now)?;
-//! let page = ask(&ledger, None, &LogQuery::newest(filter))?;
+//! let page = run_query(&ledger, None, &LogQuery::newest(filter))?;
 //! assert_eq!(page.events.len(), 1);
 //! assert_eq!(page.events[0].capability(), Some("files.wipe"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,7 +45,9 @@ pub use error::QueryError;
 pub use facts::EventFacts;
 pub use field::FilterField;
 pub use filter::EventFilter;
-pub use page::{CandidateLookup, LogQuery, MAX_PAGE_EVENTS, QueryPage, ask, ask_with};
+pub use page::{
+    CandidateLookup, LogQuery, MAX_PAGE_EVENTS, QueryPage, run_query, run_query_with_progress,
+};
 pub(crate) use page::{for_each_event, rows_in};
 pub(crate) use span::range_of_filter;
 #[cfg(feature = "sqlite")]

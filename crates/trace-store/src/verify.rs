@@ -23,7 +23,7 @@ use log_verifier::LogVerifier;
 pub use error::{EventFault, VerifyError};
 pub use lines::{JsonLinesLog, line};
 pub use prove::LogProver;
-pub(crate) use prove::no_such_proof;
+pub(crate) use prove::{no_such_proof, no_such_size};
 pub use report::VerificationReport;
 pub use source::{LogExtent, LogSource, SideTable};
 
@@ -113,14 +113,14 @@ pub fn verify_against(
         }
         _ => {}
     }
-    if let Some(part) = source.tampered_table()? {
+    if let Some(part) = source.mismatched_table()? {
         return Err(VerifyError::Astray { part });
     }
     Ok(VerificationReport {
         head: extent.head,
         synced: walk.synced,
         pruned: walk.pruned_events.explained(),
-        last_at: walk.highest,
+        last_at: walk.latest_time,
         earlier: earlier.clone(),
         checkpoint,
     })

@@ -16,10 +16,10 @@
 //! let classes = byte_classes::class_table(|byte: u8| {
 //!     u8::from(byte.is_ascii_digit()) << DIGIT | u8::from(byte.is_ascii_alphabetic()) << LETTER
 //! });
-//! let masks = ByteClassBitmaps::from_bytes(b"a1 long 22", &classes);
-//! assert_eq!(masks.positions(DIGIT).collect::<Vec<_>>(), [1, 8, 9]);
-//! assert_eq!(masks.runs(LETTER, 3, 0..10).collect::<Vec<_>>(), [3..7]);
-//! let turns = masks.positions_where(0, |near| near.class_bits(LETTER) & near.class_bits(DIGIT) >> 1);
+//! let bitmaps = ByteClassBitmaps::from_bytes(b"a1 long 22", &classes);
+//! assert_eq!(bitmaps.positions(DIGIT).collect::<Vec<_>>(), [1, 8, 9]);
+//! assert_eq!(bitmaps.runs(LETTER, 3, 0..10).collect::<Vec<_>>(), [3..7]);
+//! let turns = bitmaps.positions_where(0, |near| near.class_bits(LETTER) & near.class_bits(DIGIT) >> 1);
 //! assert_eq!(turns.collect::<Vec<_>>(), [0]);
 //! ```
 
@@ -279,11 +279,11 @@ mod tests {
         fn masks_answer_as_a_look_at_each_byte(bytes in proptest::collection::vec(
             prop_oneof![Just(b'a'), Just(b'1'), Just(b' '), any::<u8>()], 0..400), least in 1_u32..=64)
         {
-            let masks = ByteClassBitmaps::from_bytes(&bytes, &class_table(class));
+            let bitmaps = ByteClassBitmaps::from_bytes(&bytes, &class_table(class));
             for bit in [0, 1, 5, 7] {
                 let of = |at: usize| bytes.get(at).is_some_and(|b| class(*b) >> bit & 1 == 1);
                 let places: Vec<usize> = (0..bytes.len()).filter(|at| of(*at)).collect();
-                prop_assert_eq!(masks.positions(bit).collect::<Vec<_>>(), places);
+                prop_assert_eq!(bitmaps.positions(bit).collect::<Vec<_>>(), places);
                 let mut runs = Vec::new();
                 let mut at = 0;
                 while at < bytes.len() {
@@ -293,17 +293,17 @@ mod tests {
                     }
                     at += len + 1;
                 }
-                let all = masks.runs(bit, least, 0..bytes.len()).collect::<Vec<_>>();
+                let all = bitmaps.runs(bit, least, 0..bytes.len()).collect::<Vec<_>>();
                 prop_assert_eq!(all, runs.clone());
                 let within = bytes.len() / 3..bytes.len() * 2 / 3;
                 let cut = runs.iter().map(|r| r.start.max(within.start)..r.end.min(within.end));
                 let long: Vec<_> = cut.filter(|r| r.len() >= least as usize).collect();
-                prop_assert_eq!(masks.runs(bit, least, within).collect::<Vec<_>>(), long);
+                prop_assert_eq!(bitmaps.runs(bit, least, within).collect::<Vec<_>>(), long);
                 for at in [0, 63, 64, 100, bytes.len()] {
-                    prop_assert_eq!(masks.run_end(bit, at), at + (at..).take_while(|at| of(*at)).count());
-                    prop_assert_eq!(masks.has(bit, at), of(at));
+                    prop_assert_eq!(bitmaps.run_end(bit, at), at + (at..).take_while(|at| of(*at)).count());
+                    prop_assert_eq!(bitmaps.has(bit, at), of(at));
                     let range = at / 2..at;
-                    prop_assert_eq!(masks.contains_any(bit, range.clone()), range.clone().any(of));
+                    prop_assert_eq!(bitmaps.contains_any(bit, range.clone()), range.clone().any(of));
                 }
             }
         }
@@ -311,10 +311,10 @@ mod tests {
 
     #[test]
     fn an_empty_text_has_no_places() {
-        let masks = ByteClassBitmaps::from_bytes(b"", &class_table(class));
-        assert_eq!(masks.positions(0).count() + masks.runs(1, 1, 0..0).count(), 0);
+        let bitmaps = ByteClassBitmaps::from_bytes(b"", &class_table(class));
+        assert_eq!(bitmaps.positions(0).count() + bitmaps.runs(1, 1, 0..0).count(), 0);
         assert_eq!(
-            (masks.run_end(0, 0), masks.has(0, 7), masks.contains_any(1, 0..9)),
+            (bitmaps.run_end(0, 0), bitmaps.has(0, 7), bitmaps.contains_any(1, 0..9)),
             (0, false, false)
         );
     }

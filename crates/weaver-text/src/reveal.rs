@@ -67,12 +67,12 @@ pub struct ClassifiedText<'a> {
     /// The text.
     pub text: &'a str,
     /// The classes of its bytes, [`classes`] among them.
-    pub masks: &'a ByteClassBitmaps,
+    pub bitmaps: &'a ByteClassBitmaps,
     /// Sorted, disjoint ranges in which runs of base64 and hexadecimal digits are not decoded.
     pub skipped_ranges: &'a [Range<usize>],
 }
 
-/// The classes of a byte for [`ClassifiedText::masks`]: the three upper bits. The lower ones are
+/// The classes of a byte for [`ClassifiedText::bitmaps`]: the three upper bits. The lower ones are
 /// free for the caller.
 #[must_use]
 pub fn classes(byte: u8) -> u8 {
@@ -88,8 +88,12 @@ static TABLE: LazyLock<ClassTable> = LazyLock::new(|| byte_classes::class_table(
 /// Returns whether the views are complete. They are not if their total size would exceed
 /// [`MAX_GROWTH`] times the length of the text plus 256 bytes, or if the text has 4 GiB or more.
 pub fn views(text: &str, layers: Layers, out: &mut Vec<View>) -> bool {
-    let masks = ByteClassBitmaps::from_bytes(text.as_bytes(), &TABLE);
-    views_of_classified(ClassifiedText { text, masks: &masks, skipped_ranges: &[] }, layers, out)
+    let bitmaps = ByteClassBitmaps::from_bytes(text.as_bytes(), &TABLE);
+    views_of_classified(
+        ClassifiedText { text, bitmaps: &bitmaps, skipped_ranges: &[] },
+        layers,
+        out,
+    )
 }
 
 /// Like [`views`], for a text whose byte classes are known.
@@ -111,8 +115,9 @@ pub fn views_of_classified(
             // Heuristics apply once in a chain: applied to their own results they find only artefacts.
             let guessed = view.layers.overlaps(HEURISTIC_LAYERS);
             let layers = if guessed { layers.intersection(Layers::ENCODED) } else { layers };
-            let masks = ByteClassBitmaps::from_bytes(view.text.as_bytes(), &TABLE);
-            let source = ClassifiedText { text: &view.text, masks: &masks, skipped_ranges: &[] };
+            let bitmaps = ByteClassBitmaps::from_bytes(view.text.as_bytes(), &TABLE);
+            let source =
+                ClassifiedText { text: &view.text, bitmaps: &bitmaps, skipped_ranges: &[] };
             complete &= decode_once(source, layers, Some(view), &mut room, &mut deeper);
         }
         if deeper.is_empty() {

@@ -108,10 +108,10 @@ pub struct DecisionBasis {
 ///
 /// Decisions are passed on and stored many times, so copies share their content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision(Arc<JoinedContributions>);
+pub struct Decision(Arc<JoinedCheckResults>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct JoinedContributions {
+struct JoinedCheckResults {
     verdict: Verdict,
     primary: ReasonCode,
     contributions: Vec<CheckResult>,
@@ -132,38 +132,38 @@ impl Decision {
     /// Joins check results: strictest verdict, highest authority, tightest constraints. An empty
     /// list is a denial. A hold that needs human approval requires a quorum of at least one.
     #[must_use]
-    pub fn join(mut contributions: Vec<CheckResult>, basis: DecisionBasis) -> Self {
-        if contributions.is_empty() {
-            contributions.push(CheckResult::new(
+    pub fn join(mut check_results: Vec<CheckResult>, basis: DecisionBasis) -> Self {
+        if check_results.is_empty() {
+            check_results.push(CheckResult::new(
                 CheckKind::Rule,
                 Verdict::Deny,
                 ReasonCode::NoMatchingRule,
                 "no check contributed anything",
             ));
         }
-        for hold in contributions.iter_mut().filter(|c| c.needs_human_approval()) {
+        for hold in check_results.iter_mut().filter(|c| c.needs_human_approval()) {
             hold.authority.quorum = hold.authority.quorum.max(1);
         }
-        if contributions.len() > 1 {
-            contributions.sort_by(|a, b| {
+        if check_results.len() > 1 {
+            check_results.sort_by(|a, b| {
                 (a.check, b.verdict, a.reason, &a.detail)
                     .cmp(&(b.check, a.verdict, b.reason, &b.detail))
             });
         }
-        let verdict = contributions.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Deny);
-        let primary = deciding_result(&contributions, verdict)
+        let verdict = check_results.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Deny);
+        let primary = deciding_result(&check_results, verdict)
             .map_or(ReasonCode::NoMatchingRule, |c| c.reason);
         let mut authority = ApprovalAuthority::default();
         let mut constraints = Constraints::default();
-        for contribution in &contributions {
-            authority = authority.join(&contribution.authority);
-            constraints = constraints.join(&contribution.constraints);
+        for check_result in &check_results {
+            authority = authority.join(&check_result.authority);
+            constraints = constraints.join(&check_result.constraints);
         }
         let would_have = None;
-        let joined = JoinedContributions {
+        let joined = JoinedCheckResults {
             verdict,
             primary,
-            contributions,
+            contributions: check_results,
             authority,
             constraints,
             basis,
@@ -196,9 +196,9 @@ impl Decision {
 
     /// Joins one more check result, enforced whatever the policy observes.
     #[must_use]
-    pub fn joined_with(self, contribution: CheckResult) -> Self {
-        let would_have = self.would_have().is_some().then(|| contribution.clone());
-        self.joined_with_enforced(contribution, would_have)
+    pub fn joined_with(self, check_result: CheckResult) -> Self {
+        let would_have = self.would_have().is_some().then(|| check_result.clone());
+        self.joined_with_enforced(check_result, would_have)
     }
 
     /// Joins `enforced` into this decision, and `would_have` into the fully enforced one when the
@@ -210,9 +210,11 @@ impl Decision {
         would_have: Option<CheckResult>,
     ) -> Self {
         let joined = Arc::unwrap_or_clone(self.0);
-        let JoinedContributions { mut contributions, basis, would_have: before, .. } = joined;
-        contributions.push(enforced);
-        let decision = Self::join(contributions, basis);
+        let JoinedCheckResults {
+            contributions: mut check_results, basis, would_have: before, ..
+        } = joined;
+        check_results.push(enforced);
+        let decision = Self::join(check_results, basis);
         match (before, would_have) {
             (Some(before), Some(would_have)) => {
                 decision.with_would_have(before.joined_with(would_have))

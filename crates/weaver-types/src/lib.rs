@@ -70,7 +70,7 @@ pub use json_rows::{JsonRows, NotRowsError};
 pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag, Taints};
 pub use masked_value::MaskedValue;
 pub use precondition::{PathSource, Precondition};
-pub use principal::Principal;
+pub use principal::{PII_READER, Principal};
 pub use progress::{Progress, ProgressSink};
 pub use random::{BufferedRandom, OsRandom, Random, RandomError, SeededRandom};
 pub use raw_result::{ContentBlocks, RawChunk, RawContent, RawResult, StructuredContent};

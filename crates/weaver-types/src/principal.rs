@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, PrincipalId, Tenant};
 
+/// The role that may see every field of personal and card data, also fields that a capability
+/// does not show to others.
+pub const PII_READER: &str = "pii_reader";
+
 /// Who makes a request: an identity and what the signed policy grants it. This value does not prove
 /// the identity; the host vouches for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! The Weaver crates behind one name, each behind a feature.
+//! All Weaver crates under one name, each enabled by a feature.
 //!
 //! Weaver stands between an AI agent and its tools: it shows the model a few tools that fit, lets
 //! through what a policy allows, cuts results down to what the model may see, and keeps a record

@@ -8,7 +8,7 @@ use std::time::Duration;
 use weaver_policy::approval::ApprovalRequest;
 use weaver_types::{BoxFuture, RawResult};
 
-use crate::worker_pool::Workers;
+use crate::worker_pool::WorkerPool;
 
 /// The answer of a resolver to an approval request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl ApprovalResolver for FnResolver {
             }
             Ok(RawResult::text(""))
         };
-        let asking = Workers::shared().run(work, |_| ());
+        let asking = WorkerPool::shared().run(work, |_| ());
         Box::pin(async move {
             asking.await.map_err(|error| ApprovalResolverError(error.to_string()))?;
             let returned = answer.lock().ok().and_then(|mut slot| slot.take());

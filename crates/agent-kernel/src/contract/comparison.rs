@@ -48,7 +48,7 @@ pub struct ContractComparison {
     pub enforcement: ContractEnforcement,
     /// What changed, if the older version is available.
     pub drift: Drift,
-    /// The contribution to a decision: nothing, a denial, or an allowance that names the mismatch.
+    /// The check result for the decision: none, a denial, or an allowance that names the mismatch.
     pub check_result: Option<Box<CheckResult>>,
 }
 
@@ -62,7 +62,7 @@ impl ContractComparison {
     /// True when every call is denied.
     #[must_use]
     pub fn is_denied(&self) -> bool {
-        self.check_result.as_ref().is_some_and(|contribution| contribution.verdict == Verdict::Deny)
+        self.check_result.as_ref().is_some_and(|check_result| check_result.verdict == Verdict::Deny)
     }
 }
 
@@ -151,12 +151,12 @@ pub(crate) fn compare_contract(
         }
         _ => Verdict::Allow,
     };
-    let contribution =
+    let check_result =
         CheckResult::new(CheckKind::Contract, verdict, difference.reason, difference.detail);
     ContractComparison {
         state: difference.state,
         drift: difference.drift,
-        check_result: Some(Box::new(contribution)),
+        check_result: Some(Box::new(check_result)),
         ..comparison
     }
 }

@@ -16,7 +16,7 @@ use crate::budget_reservation::AttemptNeeds;
 use crate::cached_run::{RunSlot, lock_run};
 use crate::driver::{AuthorizedCall, CallParts, DriverError, HostContext};
 use crate::kernel::Kernel;
-use crate::late_response::LateResponseSink;
+use crate::late_response::CallLateResponses;
 use crate::wait::{catch_future_panic, with_timeout};
 
 /// A call whose server asks for a longer pause is not retried.
@@ -111,7 +111,7 @@ impl Kernel {
             capability: Arc::clone(&target.capability),
             arguments,
             label: label.unwrap_or_else(worst),
-            late_responses: LateResponseSink {
+            late_responses: CallLateResponses {
                 log: Arc::clone(&self.late_responses),
                 principal: invocation.caller.principal.id.clone(),
                 reported_attempts: AtomicU8::new(0),

@@ -26,7 +26,7 @@ pub(crate) struct CallEnd {
     pub(crate) records: Vec<provenance::ReplyRecord>,
     /// What the log records about a stream.
     pub(crate) stream: Option<serde_json::Value>,
-    /// Whether the tokens count against a session limit.
+    /// Whether the tokens count against the token budget of the session.
     pub(crate) counts_tokens: bool,
     /// Why a possible retry was not made.
     pub(crate) retry_stopped: Option<ReasonCode>,

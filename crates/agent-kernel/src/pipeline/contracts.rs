@@ -83,7 +83,7 @@ impl Kernel {
         }
         for tool in tools.iter().filter(|_| committed.is_ok()) {
             // A capability that changed in the meantime is not approved.
-            let _ = self.registry.approve(tool.id(), tool.fingerprint());
+            let _ = self.registry.approve_version(tool.id(), tool.fingerprint());
         }
         // Read again even after an error: earlier batches may be committed although a later one was
         // refused.

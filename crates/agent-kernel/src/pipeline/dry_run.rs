@@ -58,7 +58,7 @@ impl Kernel {
             let needs = needs_under(target, &limits);
             match self.least_fitting_mode(slot, caller, shown_mode, needs) {
                 Ok(least) => shown_mode = shown_mode.max(least),
-                Err(contribution) => decision = decision.joined_with(*contribution),
+                Err(check_result) => decision = decision.joined_with(*check_result),
             }
         }
         let visible_target = target.as_ref();

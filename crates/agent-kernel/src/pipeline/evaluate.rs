@@ -82,8 +82,8 @@ impl Evaluation {
         })
     }
 
-    pub(crate) fn joined_with(mut self: Box<Self>, contribution: CheckResult) -> Box<Self> {
-        self.decision = self.decision.joined_with(contribution);
+    pub(crate) fn joined_with(mut self: Box<Self>, check_result: CheckResult) -> Box<Self> {
+        self.decision = self.decision.joined_with(check_result);
         self
     }
 }
@@ -107,8 +107,8 @@ pub(crate) fn denied_decision(
     reason: ReasonCode,
     detail: &str,
 ) -> Decision {
-    let contribution = CheckResult::new(check, Verdict::Deny, reason, detail);
-    Decision::join(vec![contribution], policy.basis().clone())
+    let check_result = CheckResult::new(check, Verdict::Deny, reason, detail);
+    Decision::join(vec![check_result], policy.basis().clone())
 }
 
 impl Kernel {
@@ -188,14 +188,14 @@ impl Kernel {
         let run = &caller.run.run_id;
         let signals = self.signal_report(run, &target.capability, operation, finished);
         let changed = target.contract.check_result.as_deref().cloned();
-        let mut extra_contributions: Vec<CheckResult> = changed.into_iter().chain(spent).collect();
+        let mut extra_results: Vec<CheckResult> = changed.into_iter().chain(spent).collect();
         if operation == Operation::Invoke {
-            extra_contributions.extend(exceeded.map(budget_exhausted));
-            extra_contributions.extend(self.clock_jump_hold(&target.capability));
-            extra_contributions.extend(masks.and_then(|masks| masks.refusal(&target.capability)));
+            extra_results.extend(exceeded.map(budget_exhausted));
+            extra_results.extend(self.clock_jump_hold(&target.capability));
+            extra_results.extend(masks.and_then(|masks| masks.refusal(&target.capability)));
             match parse_arguments(&target.entry, arguments) {
                 Ok(arguments) => target.arguments = arguments,
-                Err(contribution) => extra_contributions.push(*contribution),
+                Err(check_result) => extra_results.push(*check_result),
             }
         }
         let origin = masks.map(|_| target.entry.origin.as_ref());
@@ -218,9 +218,8 @@ impl Kernel {
         // the policy may only record. Masks come last, so that no detail shows a masked value.
         let decide = |release: Option<&ReleaseProof>| {
             let decision = policy.decide(&PolicyQuery { release, ..query });
-            let decision =
-                extra_contributions.iter().cloned().fold(decision, Decision::joined_with);
-            let limited = |decision, contribution| policy.with_limit_result(decision, contribution);
+            let decision = extra_results.iter().cloned().fold(decision, Decision::joined_with);
+            let limited = |decision, check_result| policy.with_limit_result(decision, check_result);
             let decision = limits.iter().cloned().fold(decision, limited);
             match masks {
                 Some(masks) => masks.redact_decision(decision),
@@ -280,7 +279,7 @@ impl Kernel {
         }
         match self.observe_preconditions(policy, target.capability.id(), query.arguments) {
             Ok(preconditions) => evaluation.preconditions = preconditions,
-            Err(contribution) => return evaluation.joined_with(*contribution),
+            Err(check_result) => return evaluation.joined_with(*check_result),
         }
         if !evaluation.decision.is_allowed() && evaluation_request.may_resume {
             let resumed = self.resume(HeldCall {
@@ -299,7 +298,7 @@ impl Kernel {
         match evaluation_request.preconditions.and_then(|before| {
             preconditions::changed_precondition_denial(before, &evaluation.preconditions)
         }) {
-            Some(contribution) => evaluation.joined_with(contribution),
+            Some(check_result) => evaluation.joined_with(check_result),
             None => evaluation,
         }
     }
@@ -333,6 +332,6 @@ fn parse_arguments(
         },
     };
     let reason = ReasonCode::InvalidArguments;
-    let contribution = CheckResult::new(CheckKind::Justification, Verdict::Ask, reason, problem);
-    Err(Box::new(contribution.with_remedy(Remedy::Arguments)))
+    let check_result = CheckResult::new(CheckKind::Justification, Verdict::Ask, reason, problem);
+    Err(Box::new(check_result.with_remedy(Remedy::Arguments)))
 }

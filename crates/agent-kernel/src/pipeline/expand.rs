@@ -9,11 +9,11 @@ use weaver_firewall::{FrameSpec, HandleError, HandleQuery, ValueSource};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, CheckKind, CheckResult, Decision, EventKind, Frame,
-    HandleId, Label, Operation, ReasonCode, ResponseMode, RunId, SafetyMode, ToolResult, Verdict,
+    HandleId, Label, Operation, PII_READER, ReasonCode, ResponseMode, RunId, SafetyMode,
+    ToolResult, Verdict,
 };
 
 use super::evaluate::{CallTarget, EvaluationRequest, denied_decision};
-use super::finish::PII_READER;
 use super::grant::{early_refusal, placeholder_call_id};
 use super::refuse::span_id;
 use super::result_label;
@@ -119,8 +119,8 @@ impl Kernel {
         // Released when the expansion is recorded.
         let _room = match self.reserve_tokens(&expansion, &mut allotment) {
             Ok(reservation) => reservation,
-            Err(contribution) => {
-                let decision = expansion.decision.joined_with(*contribution);
+            Err(check_result) => {
+                let decision = expansion.decision.joined_with(*check_result);
                 return self.refuse_expansion(caller, expansion.call, id, decision).await;
             }
         };
@@ -235,13 +235,13 @@ impl Kernel {
         if let Err(problem) = recorded {
             let reason = ReasonCode::LedgerUnavailable;
             let problem = problem.to_string();
-            let contribution = CheckResult::new(CheckKind::System, Verdict::Deny, reason, problem);
+            let check_result = CheckResult::new(CheckKind::System, Verdict::Deny, reason, problem);
             let request = CapabilityRequest::new(capability, "");
             return self.refusal_invocation(
                 caller,
                 &request,
                 call,
-                decision.joined_with(contribution),
+                decision.joined_with(check_result),
             );
         }
         allotment.charge();

@@ -32,17 +32,14 @@ impl Kernel {
         let decision = &evaluation.decision;
         // Only the kernel knows where a value came from, so its own flow check overrides the one
         // without origins.
-        explanation.failed_conditions.retain(|condition_| {
-            condition_.check != CheckKind::Flow
-                || decision.obstacles().any(|contribution| is_about(condition_, contribution))
+        explanation.failed_conditions.retain(|failed| {
+            failed.check != CheckKind::Flow
+                || decision.obstacles().any(|check_result| is_about(failed, check_result))
         });
         let kernel_conditions: Vec<FailedCondition> = decision
             .obstacles()
-            .filter(|contribution| {
-                !explanation
-                    .failed_conditions
-                    .iter()
-                    .any(|condition_| is_about(condition_, contribution))
+            .filter(|check_result| {
+                !explanation.failed_conditions.iter().any(|failed| is_about(failed, check_result))
             })
             .map(kernel_condition)
             .collect();
@@ -91,13 +88,13 @@ impl Kernel {
     }
 }
 
-fn is_about(condition_: &FailedCondition, contribution: &CheckResult) -> bool {
-    (condition_.check, condition_.reason_code) == (contribution.check, contribution.reason)
+fn is_about(failed: &FailedCondition, check_result: &CheckResult) -> bool {
+    (failed.check, failed.reason_code) == (check_result.check, check_result.reason)
 }
 
 /// The condition behind an obstacle that comes from the kernel, not from the policy.
-fn kernel_condition(contribution: &CheckResult) -> FailedCondition {
-    let (condition, required, suggestion) = match (&contribution.discharge, contribution.reason) {
+fn kernel_condition(check_result: &CheckResult) -> FailedCondition {
+    let (condition, required, suggestion) = match (&check_result.discharge, check_result.reason) {
         (Remedy::Wait { retry_after_ms }, _) => {
             ("wait", json!({ "retry_after_ms": retry_after_ms }), "Try again later".to_owned())
         }
@@ -124,19 +121,19 @@ fn kernel_condition(contribution: &CheckResult) -> FailedCondition {
             ("capability", json!("a known capability"), "Look for another capability".to_owned())
         }
         (Remedy::Approval, _) => {
-            ("approval", json!(contribution.authority), "Have it approved".to_owned())
+            ("approval", json!(check_result.authority), "Have it approved".to_owned())
         }
-        _ => (contribution.reason.as_str(), json!(null), "Nothing the requester can do".to_owned()),
+        _ => (check_result.reason.as_str(), json!(null), "Nothing the requester can do".to_owned()),
     };
     FailedCondition {
         condition: condition.to_owned(),
         required,
-        actual: json!(contribution.detail),
+        actual: json!(check_result.detail),
         suggestion,
-        reason_code: contribution.reason,
+        reason_code: check_result.reason,
         rule: None,
-        verdict: contribution.verdict,
-        check: contribution.check,
+        verdict: check_result.verdict,
+        check: check_result.check,
     }
 }
 
@@ -147,16 +144,16 @@ fn with_summary(
     principal: &PrincipalId,
 ) -> DenialExplanation {
     explanation.remediation.clear();
-    for condition_ in &explanation.failed_conditions {
-        if !explanation.remediation.contains(&condition_.suggestion) {
-            explanation.remediation.push(condition_.suggestion.clone());
+    for failed in &explanation.failed_conditions {
+        if !explanation.remediation.contains(&failed.suggestion) {
+            explanation.remediation.push(failed.suggestion.clone());
         }
     }
     if !explanation.denied {
         // The policy would allow it; the obstacle is another one.
         let first = explanation.failed_conditions.first();
         explanation.rule_name =
-            first.map_or("denied", |condition_| condition_.condition.as_str()).replace('_', "-");
+            first.map_or("denied", |failed| failed.condition.as_str()).replace('_', "-");
     }
     explanation.denied = true;
     explanation.reason_code = Some(decision.primary_reason());
@@ -175,7 +172,7 @@ mod tests {
     #[test]
     fn each_reason_beside_the_policy_has_its_condition_and_what_would_change_it() {
         let wait = || Remedy::Wait { retry_after_ms: 70 };
-        for (reason, discharge, condition, required, suggestion) in [
+        for (reason, remedy, condition, required, suggestion) in [
             (
                 ReasonCode::RateLimited,
                 wait(),
@@ -240,9 +237,9 @@ mod tests {
                 "Nothing the requester can do",
             ),
         ] {
-            let contribution =
+            let check_result =
                 CheckResult::new(CheckKind::System, Verdict::Deny, reason, "in words");
-            let failed = kernel_condition(&contribution.with_remedy(discharge));
+            let failed = kernel_condition(&check_result.with_remedy(remedy));
             assert_eq!((failed.condition.as_str(), &failed.required), (condition, &required));
             assert_eq!(
                 (failed.suggestion.as_str(), &failed.actual),

@@ -5,8 +5,8 @@ use weaver_firewall::handle::{HandleGrant, StoredHandle};
 use weaver_firewall::{FrameBudget, FrameSpec, HandleError};
 use weaver_types::ledger::{Durability, RecordWrite};
 use weaver_types::{
-    CheckKind, CheckResult, Decision, EventKind, RawResult, ReasonCode, ResponseMode, SafetyMode,
-    Timestamp, ToolResult,
+    CheckKind, CheckResult, Decision, EventKind, PII_READER, RawResult, ReasonCode, ResponseMode,
+    SafetyMode, Timestamp, ToolResult,
 };
 
 use super::attempt::AttemptsResult;
@@ -34,8 +34,6 @@ use crate::run_state::RunDelta;
 
 /// The most tokens of one frame, whatever a rule allows.
 const MAX_FRAME_TOKENS: u32 = 200_000;
-/// The role that is exempt from a capability's own list of allowed fields.
-pub(super) const PII_READER: &str = "pii_reader";
 
 impl Kernel {
     /// Executes a committed call and records its end. From here on nothing is refused.
@@ -182,8 +180,8 @@ impl Kernel {
     /// Constraints of the caller can only tighten it.
     pub(crate) fn frame_budget(&self, decision: &Decision) -> FrameBudget {
         let settings_budget = self.settings.frame_budget;
-        let gives_tokens = |contribution: &CheckResult| {
-            contribution.check == CheckKind::Rule && contribution.constraints.max_tokens.is_some()
+        let gives_tokens = |check_result: &CheckResult| {
+            check_result.check == CheckKind::Rule && check_result.constraints.max_tokens.is_some()
         };
         let max_allowed = match decision.check_results().iter().any(gives_tokens) {
             true => MAX_FRAME_TOKENS,

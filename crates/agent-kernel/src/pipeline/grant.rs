@@ -52,7 +52,7 @@ impl Kernel {
             masks,
             operation,
             at,
-            preconditions: preconditions,
+            preconditions,
             may_resume: true,
         };
         let tighten = |mut evaluation: Box<Evaluation>| {

@@ -34,17 +34,17 @@ pub(crate) struct RunSummary {
 impl Kernel {
     /// Refuses a call that the host rejects before the kernel sees it, for example for malformed
     /// arguments or a tool whose server is gone. The refusal is recorded and charged like any
-    /// other. A contribution that allows counts as a denial.
+    /// other. A check result that allows counts as a denial.
     pub async fn reject(
         &self,
         caller: Caller<'_>,
         request: &CapabilityRequest,
-        mut contribution: CheckResult,
+        mut check_result: CheckResult,
     ) -> Invocation {
-        if contribution.verdict == Verdict::Allow {
-            contribution.verdict = Verdict::Deny;
+        if check_result.verdict == Verdict::Allow {
+            check_result.verdict = Verdict::Deny;
         }
-        let decision = Decision::join(vec![contribution], self.policy().basis().clone());
+        let decision = Decision::join(vec![check_result], self.policy().basis().clone());
         let Ok(call) = CallId::random(self.random.as_ref()) else {
             return Invocation {
                 call: placeholder_call_id(),

@@ -46,16 +46,11 @@ impl Kernel {
             masks,
             operation,
             at,
-            preconditions: preconditions,
+            preconditions,
             may_resume: true,
         };
         let mut evaluation = self.evaluate(&policy, evaluation_request);
         evaluation.decision = deny_raw_without_admin(evaluation.decision, caller, mode);
-        inspect(HypotheticalCall {
-            policy: &policy,
-            evaluation_request: evaluation_request,
-            mode,
-            evaluation,
-        })
+        inspect(HypotheticalCall { policy: &policy, evaluation_request, mode, evaluation })
     }
 }

@@ -292,8 +292,8 @@ fn release_used_up(invocation: &AuthorizedInvocation<'_>) -> Decision {
             let id = &used.state.standing_approval().id;
             let detail = format!("the standing approval `{id}` has no use left; ask again");
             let reason = ReasonCode::ApprovalRequired;
-            let contribution = CheckResult::new(CheckKind::Rule, Verdict::Hold, reason, detail);
-            invocation.decision.clone().joined_with(contribution)
+            let check_result = CheckResult::new(CheckKind::Rule, Verdict::Hold, reason, detail);
+            invocation.decision.clone().joined_with(check_result)
         }
         release => {
             let id = release.and_then(HoldRelease::request);
@@ -328,6 +328,6 @@ fn with_denial(
     reason: ReasonCode,
     detail: String,
 ) -> Decision {
-    let contribution = CheckResult::new(check, Verdict::Deny, reason, detail);
-    invocation.decision.clone().joined_with(contribution)
+    let check_result = CheckResult::new(check, Verdict::Deny, reason, detail);
+    invocation.decision.clone().joined_with(check_result)
 }

@@ -127,7 +127,7 @@ impl Kernel {
             masks,
             operation,
             at,
-            preconditions: preconditions,
+            preconditions,
             may_resume: true,
         };
         let tighten = |mut evaluation: Box<Evaluation>| {
@@ -166,7 +166,7 @@ impl Kernel {
                     arguments,
                     masks,
                     repairs: repaired.as_ref().map(|repaired| &repaired.changes),
-                    release: release,
+                    release,
                     token_allotment: TokenAllotment::default(),
                     counted_at: evaluation_request.at.now,
                     reservation: None,
@@ -206,7 +206,7 @@ impl Kernel {
         let reserved = self.reserve_budget(&mut invocation, &slot);
         let decision =
             match reserved.and_then(|()| self.count_for_rate_limits(policy, &invocation, &slot)) {
-                Err(contribution) => invocation.decision.clone().joined_with(*contribution),
+                Err(check_result) => invocation.decision.clone().joined_with(*check_result),
                 Ok(()) => match self.commit_intent(&invocation, &slot).await {
                     Ok(mut guard) => {
                         if let Some(masks) = invocation.masks {

@@ -29,9 +29,9 @@ impl Kernel {
                 Err(PreconditionError::Argument { .. }) if arguments.is_none() => {
                     let detail = format!("the precondition `{precondition}` needs the arguments");
                     let reason = ReasonCode::ArgumentsRequired;
-                    let contribution =
+                    let check_result =
                         CheckResult::new(CheckKind::Precondition, Verdict::Ask, reason, detail);
-                    return Err(Box::new(contribution.with_remedy(Remedy::Arguments)));
+                    return Err(Box::new(check_result.with_remedy(Remedy::Arguments)));
                 }
                 Err(error) => {
                     let detail = format!("{precondition}: {error}");

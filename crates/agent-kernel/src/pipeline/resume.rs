@@ -86,8 +86,8 @@ pub(crate) struct HeldCall<'a, 'q> {
 /// True when every obstacle is a hold that people can release.
 pub(crate) fn is_releasable(decision: &Decision) -> bool {
     decision.verdict() == Verdict::Hold
-        && decision.obstacles().all(|contribution| {
-            contribution.verdict == Verdict::Hold && contribution.discharge == Remedy::Approval
+        && decision.obstacles().all(|check_result| {
+            check_result.verdict == Verdict::Hold && check_result.discharge == Remedy::Approval
         })
 }
 
@@ -169,11 +169,11 @@ impl Kernel {
             resumed.add_ending(&id, end, reason, "the run or principal was revoked");
             return resumed;
         }
-        if let Some(contribution) = changed_since_request(call, request) {
+        if let Some(check_result) = changed_since_request(call, request) {
             return if granted {
-                ResumeOutcome::refused_grant(call, &id, contribution)
+                ResumeOutcome::refused_grant(call, &id, check_result)
             } else {
-                superseded_outcome(call, id, &contribution)
+                superseded_outcome(call, id, &check_result)
             };
         }
         if !granted {
@@ -189,15 +189,15 @@ impl Kernel {
             (None, Some(keys)) => hold.open.state.release(request, keys, now),
             (None, None) => {
                 let detail = "no keys document is in force, so no signature counts";
-                let contribution = denial(CheckKind::System, ReasonCode::ApprovalRevoked, detail);
-                return ResumeOutcome::refused_grant(call, &id, contribution);
+                let check_result = denial(CheckKind::System, ReasonCode::ApprovalRevoked, detail);
+                return ResumeOutcome::refused_grant(call, &id, check_result);
             }
         };
         match release {
             Err(rejection) => {
                 let detail = format!("the approval is no longer valid: {rejection}");
-                let contribution = denial(CheckKind::System, ReasonCode::ApprovalRevoked, &detail);
-                ResumeOutcome::refused_grant(call, &id, contribution)
+                let check_result = denial(CheckKind::System, ReasonCode::ApprovalRevoked, &detail);
+                ResumeOutcome::refused_grant(call, &id, check_result)
             }
             Ok(release) => {
                 let decision = (call.decide)(&release);
@@ -224,11 +224,11 @@ impl ResumeOutcome {
     fn refused_grant(
         call: &HeldCall<'_, '_>,
         id: &ApprovalRequestId,
-        contribution: CheckResult,
+        check_result: CheckResult,
     ) -> Self {
-        let (reason, detail) = (contribution.reason, contribution.detail.clone());
+        let (reason, detail) = (check_result.reason, check_result.detail.clone());
         let mut resumed =
-            Self::new(call.decision.clone().joined_with(contribution), HoldState::Free);
+            Self::new(call.decision.clone().joined_with(check_result), HoldState::Free);
         resumed.add_ending(
             id,
             RequestEnd::Revoked { by: KERNEL_ACTOR.to_owned() },
@@ -255,7 +255,7 @@ impl ResumeOutcome {
 fn superseded_outcome(
     call: &HeldCall<'_, '_>,
     id: ApprovalRequestId,
-    contribution: &CheckResult,
+    check_result: &CheckResult,
 ) -> ResumeOutcome {
     let mut resumed = ResumeOutcome::new(
         call.decision.clone(),
@@ -264,8 +264,8 @@ fn superseded_outcome(
     resumed.add_ending(
         &id,
         RequestEnd::Superseded { by: None },
-        contribution.reason,
-        &contribution.detail,
+        check_result.reason,
+        &check_result.detail,
     );
     resumed
 }

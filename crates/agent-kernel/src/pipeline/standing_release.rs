@@ -76,7 +76,7 @@ impl Kernel {
                 batch.put.push(form.put(tenant)?);
                 let evidence = json!({ "request": request.id, "people": release.approvers() });
                 let effect = ReleaseEffect::Hold { version: version.saturating_add(1), form };
-                Some(ReleaseConsumption { batch, effect: effect, evidence })
+                Some(ReleaseConsumption { batch, effect, evidence })
             }
             HoldRelease::Standing { record, release } => {
                 let mut state = record.state.clone();
@@ -92,7 +92,7 @@ impl Kernel {
                 });
                 let version = record.version.saturating_add(1);
                 let effect = ReleaseEffect::Standing(Box::new(StandingRecord { version, state }));
-                Some(ReleaseConsumption { batch, effect: effect, evidence })
+                Some(ReleaseConsumption { batch, effect, evidence })
             }
         }
     }

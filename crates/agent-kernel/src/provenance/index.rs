@@ -125,9 +125,9 @@ impl ProvenanceIndex {
     ) -> Option<IndexEntries> {
         self.ensure_key(random)?;
         let text_entry = self.hash(WHOLE_TEXT_CLASS, text)?;
-        let mut entries_ = self.new_entries(Voucher::User, tokens)?;
-        entries_.entries.insert(0, text_entry);
-        Some(entries_)
+        let mut added = self.new_entries(Voucher::User, tokens)?;
+        added.entries.insert(0, text_entry);
+        Some(added)
     }
 
     /// The entries of tokens that are not in the index yet. `None` without a key.
@@ -172,13 +172,13 @@ impl ProvenanceIndex {
         tokens: &[ValueToken],
         void: &[&str],
     ) -> Option<IndexEntries> {
-        let mut entries_ = self.new_entries(Voucher::Untrusted, tokens)?;
+        let mut added = self.new_entries(Voucher::Untrusted, tokens)?;
         for source in void.iter().filter(|source| !self.is_void(source)) {
-            entries_.entries.push(self.hash(VOID_SOURCE_CLASS, source)?);
+            added.entries.push(self.hash(VOID_SOURCE_CLASS, source)?);
         }
-        entries_.overflowed |= entries_.entries.len() > self.remaining_capacity(Voucher::Untrusted)
+        added.overflowed |= added.entries.len() > self.remaining_capacity(Voucher::Untrusted)
             && !self.distrusts_all;
-        Some(entries_)
+        Some(added)
     }
 
     /// Whether the results of this server, or of this call, vouch for nothing.
@@ -225,14 +225,14 @@ impl ProvenanceIndex {
     }
 
     /// Adds recorded entries. Entries beyond the bound are dropped.
-    pub(crate) fn add(&mut self, entries_: &IndexEntries) {
-        self.distrusts_all |= entries_.overflowed && entries_.voucher == Voucher::Untrusted;
-        for entry in &entries_.entries {
-            if self.remaining_capacity(entries_.voucher) == 0 {
-                self.distrusts_all |= entries_.voucher == Voucher::Untrusted;
+    pub(crate) fn add(&mut self, added: &IndexEntries) {
+        self.distrusts_all |= added.overflowed && added.voucher == Voucher::Untrusted;
+        for entry in &added.entries {
+            if self.remaining_capacity(added.voucher) == 0 {
+                self.distrusts_all |= added.voucher == Voucher::Untrusted;
                 return;
             }
-            match entries_.voucher {
+            match added.voucher {
                 Voucher::User => self.user.insert(*entry),
                 Voucher::Trusted => self.trusted.insert(*entry),
                 Voucher::Untrusted => self.untrusted.insert(*entry),

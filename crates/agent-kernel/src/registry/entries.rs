@@ -15,7 +15,7 @@ use crate::error::RegistryError;
 pub(super) struct RegistryEntries {
     by_id: BTreeMap<CapabilityId, Arc<RegisteredCapability>>,
     /// The first version of each capability.
-    first_seen: FirstVersions,
+    first_versions: FirstVersions,
     /// The ids by their skeletons: as written, in lower case, and with `-` as `_`.
     by_skeleton: [BTreeMap<String, CapabilityId>; SKELETON_KINDS],
 }
@@ -71,8 +71,8 @@ impl RegistryEntries {
         if self.by_id.len() >= MAX_CAPABILITIES {
             return Err(RegistryError::Full { limit: MAX_CAPABILITIES });
         }
-        entry.set_registered(self.first_seen.insert(&entry.capability)?);
-        entry.set_late(self.first_seen.is_late(entry.capability.id()));
+        entry.set_registered(self.first_versions.insert(&entry.capability)?);
+        entry.set_late(self.first_versions.is_late(entry.capability.id()));
         for (ids_by_skeleton, skeleton) in self.by_skeleton.iter_mut().zip(own_skeletons) {
             ids_by_skeleton.insert(skeleton, id.clone());
         }
@@ -83,7 +83,7 @@ impl RegistryEntries {
     /// Undoes an insertion, when the registration of its namespace fails.
     pub(super) fn undo_insert(&mut self, entry: &RegisteredCapability) {
         self.remove(entry.capability.id());
-        self.first_seen.undo_insert(&entry.capability);
+        self.first_versions.undo_insert(&entry.capability);
     }
 
     /// Replaces the live version of an entry. The first version stays.
@@ -108,7 +108,7 @@ impl RegistryEntries {
         if live_fingerprint != of {
             return Err(RegistryError::VersionChanged { id: id.clone(), live: live_fingerprint });
         }
-        self.first_seen.replace(&entry.capability);
+        self.first_versions.replace(&entry.capability);
         entry.set_registered(Arc::clone(&entry.capability));
         entry.set_late(false);
         Ok(())
@@ -116,7 +116,7 @@ impl RegistryEntries {
 
     pub(super) fn remove(&mut self, id: &CapabilityId) {
         if self.by_id.remove(id).is_some() {
-            self.first_seen.note_removed(id);
+            self.first_versions.note_removed(id);
             for (ids_by_skeleton, skeleton) in self.by_skeleton.iter_mut().zip(skeletons(id)) {
                 ids_by_skeleton.remove(&skeleton);
             }
@@ -125,7 +125,7 @@ impl RegistryEntries {
 
     /// From now on, new ids in this namespace count as late.
     pub(super) fn end_first_listing(&mut self, namespace: &str) {
-        self.first_seen.end_first_listing(namespace);
+        self.first_versions.end_first_listing(namespace);
     }
 
     /// The ids that begin with `prefix`.

@@ -19,8 +19,8 @@ pub type LoadError = Box<dyn std::error::Error + Send + Sync>;
 /// A namespace in the list of [`Registry::namespaces`](crate::Registry::namespaces).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceInfo {
-    /// Its name: the part of an id before the first dot, or the declared prefix.
-    pub prefix: String,
+    /// Its name: the part of an id before the first dot, or the declared name.
+    pub name: String,
     /// How many capabilities are registered in it now.
     pub capabilities: usize,
     /// True while a declared loader has not succeeded yet.
@@ -31,14 +31,14 @@ pub struct NamespaceInfo {
 
 impl NamespaceInfo {
     /// A namespace without a loader.
-    pub(super) fn of(prefix: &str) -> Self {
-        Self { prefix: prefix.to_owned(), capabilities: 0, pending: false, problem: None }
+    pub(super) fn of(name: &str) -> Self {
+        Self { name: name.to_owned(), capabilities: 0, pending: false, problem: None }
     }
 }
 
 /// A declared namespace.
 pub(super) struct Namespace {
-    prefix: String,
+    name: String,
     loader: Box<dyn Fn() -> LoadResult + Send + Sync>,
     state: Mutex<LoadState>,
     changed: Condvar,
@@ -53,17 +53,17 @@ enum LoadState {
 }
 
 impl Namespace {
-    pub(super) fn new(prefix: &str, loader: Box<dyn Fn() -> LoadResult + Send + Sync>) -> Self {
+    pub(super) fn new(name: &str, loader: Box<dyn Fn() -> LoadResult + Send + Sync>) -> Self {
         let (state, changed) = (Mutex::new(LoadState::Idle), Condvar::new());
-        Self { prefix: prefix.to_owned(), loader, state, changed }
+        Self { name: name.to_owned(), loader, state, changed }
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, LoadState>, RegistryError> {
         self.state.lock().map_err(|_| RegistryError::Poisoned)
     }
 
-    pub(super) fn prefix(&self) -> &str {
-        &self.prefix
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Its state, without the number of its capabilities.
@@ -73,7 +73,7 @@ impl Namespace {
             Ok(LoadState::Failed(error)) | Err(error) => (true, Some(error.to_string())),
             Ok(LoadState::Idle | LoadState::Loading(_)) => (true, None),
         };
-        NamespaceInfo { pending, problem, ..NamespaceInfo::of(&self.prefix) }
+        NamespaceInfo { pending, problem, ..NamespaceInfo::of(&self.name) }
     }
 
     /// Runs the loader, unless it has succeeded before, and passes its capabilities to `put`.
@@ -113,7 +113,7 @@ impl Namespace {
         catch_unwind(AssertUnwindSafe(|| (self.loader)()))
             .unwrap_or_else(|_| Err("the loader panicked".into()))
             .map_err(|error| RegistryError::LoaderFailed {
-                prefix: self.prefix.clone(),
+                prefix: self.name.clone(),
                 problem: error.to_string(),
             })
     }

@@ -186,11 +186,11 @@ impl<'k> AgentRuntime<'k> {
             .justified(purpose, JustificationSource::Model);
         if self.is_exhausted(caller) {
             let reason = ReasonCode::BudgetExceeded;
-            let contribution =
+            let check_result =
                 CheckResult::new(CheckKind::Limit, Verdict::Deny, reason, BUDGET_EXHAUSTED);
             if !caller.run.dry_run {
                 // Recorded in the log; no tool is called.
-                let _ = self.kernel.reject(caller, &request, contribution).await;
+                let _ = self.kernel.reject(caller, &request, check_result).await;
             }
             return StepArtifact::not_executed(index, step, BUDGET_EXHAUSTED);
         }
@@ -240,8 +240,8 @@ impl<'k> AgentRuntime<'k> {
         if caller.run.dry_run {
             return Critique { passed: true, ..Critique::from_steps(plan, steps) };
         }
-        let contribution = catch_future_panic(|| self.planner.critique(goal, plan, steps)).await;
-        contribution.unwrap_or_else(|| Critique {
+        let critique = catch_future_panic(|| self.planner.critique(goal, plan, steps)).await;
+        critique.unwrap_or_else(|| Critique {
             passed: false,
             notes: vec!["the critique panicked".to_owned()],
         })
@@ -276,11 +276,11 @@ impl<'k> AgentRuntime<'k> {
 fn artifact_of(index: usize, step: &PlannedStep, done: Invocation) -> StepArtifact {
     let Invocation { call, decision, result, request } = done;
     let ok = result.as_ref().is_some_and(|result| result.success);
-    let contribution = result.as_ref().map(|result| result.error_message.clone());
+    let error_message = result.as_ref().map(|result| result.error_message.clone());
     let mode = result.as_ref().and_then(|result| result.data.as_ref()).map(|frame| frame.mode);
     StepArtifact {
         ok,
-        error: if ok { None } else { contribution },
+        error: if ok { None } else { error_message },
         verdict: Some(decision.verdict()),
         call: Some(call),
         result,

@@ -182,7 +182,7 @@ fn a_capability_that_changed_after_the_hold_is_refused() {
     assert_eq!(desk.push().decision.verdict(), Verdict::Deny, "nobody approved the change");
     let registry = desk.world.kernel.registry();
     let live = registry.get(&CapabilityId::parse("git.push").unwrap()).unwrap();
-    registry.approve(live.capability().id(), live.capability().fingerprint()).unwrap();
+    registry.approve_version(live.capability().id(), live.capability().fingerprint()).unwrap();
     let again = desk.push();
     assert_eq!(again.decision.verdict(), Verdict::Hold, "it can be asked again");
     assert_ne!(again.request, Some(id));

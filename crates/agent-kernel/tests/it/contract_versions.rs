@@ -31,7 +31,7 @@ fn id(text: &str) -> CapabilityId {
 
 /// Another version of a registered tool.
 fn update(world: &World, draft: CapabilityDraft) {
-    world.kernel.registry().update(draft.build().unwrap()).unwrap();
+    world.kernel.registry().update_live_version(draft.build().unwrap()).unwrap();
 }
 
 fn described(id: &str, effects: Effects, words: &str) -> CapabilityDraft {
@@ -201,9 +201,9 @@ fn whoever_claims_to_have_become_harmless_is_denied() {
     assert_eq!(world.kernel.contract_mismatches().len(), 1);
     // Somebody looks at it and approves it, this version and no other.
     let registry = world.kernel.registry();
-    let moved = registry.approve(&id("fs.wipe"), contract.registered).unwrap_err();
+    let moved = registry.approve_version(&id("fs.wipe"), contract.registered).unwrap_err();
     assert_eq!(moved.code(), "registry.moved");
-    registry.approve(&id("fs.wipe"), contract.fingerprint).unwrap();
+    registry.approve_version(&id("fs.wipe"), contract.fingerprint).unwrap();
     assert!(succeeded(&world.call(&world.run(), &ana(), &Asked::new("fs.wipe"))));
     assert!(world.kernel.contract_mismatches().is_empty());
 }
@@ -257,7 +257,7 @@ fn a_server_that_gives_up_many_names_gets_no_new_ones() {
     assert_eq!(put(names(20_000), "bad.").unwrap().len(), 0);
     assert_eq!(put(vec![foreign("good.t", "x")], "good.").unwrap(), []);
     assert!(matches!(
-        registry.update(draft("good.u", Effects::READ_LOCAL).build().unwrap()),
+        registry.update_live_version(draft("good.u", Effects::READ_LOCAL).build().unwrap()),
         Err(RegistryError::Unknown { .. })
     ));
 }

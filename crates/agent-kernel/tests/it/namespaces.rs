@@ -38,7 +38,7 @@ fn a_namespace_is_loaded_when_it_is_asked_for_and_once() {
     let (registry, runs) = lazy(&["billing.list", "billing.eu.list"]);
     registry.register(tools(&["docs.search"]).remove(0).0, driver()).unwrap();
     let info = registry.namespaces();
-    assert_eq!(info.iter().map(|n| n.prefix.as_str()).collect::<Vec<_>>(), ["billing", "docs"]);
+    assert_eq!(info.iter().map(|n| n.name.as_str()).collect::<Vec<_>>(), ["billing", "docs"]);
     assert_eq!((info[0].pending, info[0].capabilities, info[1].capabilities), (true, 0, 1));
     assert!(registry.get(&id("docs.search")).is_some());
     assert!(registry.get(&id("docs.other")).is_none());

@@ -44,7 +44,7 @@ fn the_recorded_searches_are_answered_alike() {
             case["output"][goal].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
         assert_eq!(found(&registry, goal, 10, 0), theirs, "{goal}");
     }
-    let namespaces: Vec<String> = registry.namespaces().into_iter().map(|n| n.prefix).collect();
+    let namespaces: Vec<String> = registry.namespaces().into_iter().map(|n| n.name).collect();
     assert_eq!(serde_json::json!(namespaces), case["output"]["namespaces"]);
     let billing = registry.namespace("billing").unwrap();
     let mut billing: Vec<String> =

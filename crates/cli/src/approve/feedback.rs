@@ -9,7 +9,9 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use weaver_policy::approval::{BeliefOutcome, OperatorAction};
 use weaver_policy::signal::{BeliefClass, CalibrationThresholds, ClassOutcomes};
-use weaver_trace_store::query::{EventFacts, EventFilter, EventOrder, FilterField, LogQuery, ask};
+use weaver_trace_store::query::{
+    EventFacts, EventFilter, EventOrder, FilterField, LogQuery, run_query,
+};
 use weaver_types::ledger::Namespace;
 use weaver_types::{CallId, EventKind};
 
@@ -116,7 +118,7 @@ fn outcome_of_call(
         .with(FilterField::Call, call.as_str())
         .with(FilterField::Event, EventKind::Outcome.as_str());
     let question = LogQuery { filter, order: EventOrder::Newest, after: None, limit: 1 };
-    let page = ask(store.reader(), None, &question);
+    let page = run_query(store.reader(), None, &question);
     let page = page.map_err(|error| Failure::new(Exit::Store, error.code(), error.to_string()))?;
     let ended = page.events.first().ok_or_else(|| not_found_failure("call with an outcome", id))?;
     let class = EventFacts::capability(ended)

@@ -1,10 +1,10 @@
 //! `weaver approve watch`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_types::Timestamp;
+use weaver_types::{EventKind, Timestamp};
 
 use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
@@ -52,52 +52,69 @@ impl WatchState {
         if self.size == size && self.deadline.is_none_or(|deadline| now < deadline) {
             return Ok(());
         }
-        let is_reported = |held: &ApprovalRecord| self.reported.contains_key(held.id());
-        let records =
-            approval_records::find_all(store, |held| is_reported(held) || held.is_pending(now))?;
-        for held in &records {
-            report_change(args, held, self.reported.get(held.id()).copied(), now)?;
+        // A request may have been opened and ended since the last poll.
+        let opened = self.size.map(|size| opened_since(store, size)).transpose()?;
+        let opened = opened.unwrap_or_default();
+        let is_reported = |record: &ApprovalRecord| self.reported.contains_key(record.id());
+        let records = approval_records::find_all(store, |record| {
+            is_reported(record) || record.is_pending(now) || opened.contains(record.id())
+        })?;
+        for record in &records {
+            report_change(args, record, self.reported.get(record.id()).copied(), now)?;
         }
-        let waiting = || records.iter().filter(|held| held.is_pending(now));
+        let waiting = || records.iter().filter(|record| record.is_pending(now));
         self.reported =
-            waiting().map(|held| (held.id().to_owned(), reported_state(held, now))).collect();
+            waiting().map(|record| (record.id().to_owned(), reported_state(record, now))).collect();
         self.deadline = waiting().filter_map(ApprovalRecord::deadline).min();
         self.size = size;
         Ok(())
     }
 }
 
-fn reported_state(held: &ApprovalRecord, now: Timestamp) -> ReportedState {
-    let agreed = match held {
+/// The ids of the requests that were opened since the log had this size.
+fn opened_since(store: &ApprovalStore, size: u64) -> Result<BTreeSet<String>, Failure> {
+    let mut opened = BTreeSet::new();
+    store.for_each_event(size, |kind, payload| {
+        if kind == EventKind::ApprovalRequested {
+            let id = payload.get("request").and_then(Value::as_str);
+            opened.extend(id.map(str::to_owned));
+        }
+    })?;
+    Ok(opened)
+}
+
+fn reported_state(record: &ApprovalRecord, now: Timestamp) -> ReportedState {
+    let votes = match record {
         ApprovalRecord::Open(open) => open.state.votes().len(),
         ApprovalRecord::Ended(_) | ApprovalRecord::Unreadable { .. } => 0,
     };
-    (held.status(now), agreed)
+    (record.status(now), votes)
 }
 
 fn report_change(
     args: &Watch,
-    held: &ApprovalRecord,
+    record: &ApprovalRecord,
     last: Option<ReportedState>,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let news = match last {
-        None => "new",
-        Some(last) if last == reported_state(held, now) => return Ok(()),
-        Some((status, _)) if status == held.status(now) => "agreed",
-        Some(_) => held.status(now),
+    let change = match last {
+        None if record.is_pending(now) => "new",
+        None => record.status(now),
+        Some(last) if last == reported_state(record, now) => return Ok(()),
+        Some((status, _)) if status == record.status(now) => "agreed",
+        Some(_) => record.status(now),
     };
     if args.output.json {
-        let mut value = approval_records::summary(held, now);
+        let mut value = approval_records::summary(record, now);
         if let Value::Object(fields) = &mut value {
-            fields.insert("news".to_owned(), json!(news));
+            fields.insert("news".to_owned(), json!(change));
         }
         output::line(&terminal_text::escape_json(&value))?;
     } else {
         output::text(&format!(
             "{} {}",
-            output::bold(news),
-            list::request_lines(held, &DifferingArguments::default(), now)
+            output::bold(change),
+            list::request_lines(record, &DifferingArguments::default(), now)
         ))?;
     }
     Ok(())

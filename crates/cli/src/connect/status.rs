@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weaver_gateway::clients::{Client, ConnectedFile, ConnectedFileState};
 use weaver_text::escape;
 use weaver_trace_store::Reader;
-use weaver_trace_store::query::{EventFacts, EventFilter, LogQuery, ask};
+use weaver_trace_store::query::{EventFacts, EventFilter, LogQuery, run_query};
 use weaver_types::{EventKind, Timestamp};
 
 use super::GatewayConnections;
@@ -119,7 +119,7 @@ fn find_call(
         let filter =
             filter.clone().with(weaver_trace_store::query::FilterField::Event, kind.as_str());
         let question = LogQuery { limit: 1, ..LogQuery::oldest(filter) };
-        let page = ask(&reader, None, &question)
+        let page = run_query(&reader, None, &question)
             .map_err(|error| Failure::new(Exit::Store, error.code(), error))?;
         if let Some(found) = page.events.into_iter().next() {
             return Ok(Some(found));

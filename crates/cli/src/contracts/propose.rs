@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use weaver_gateway::config::{self, OWN_TOOLS_NAMESPACE};
@@ -17,21 +17,31 @@ use super::args::Propose;
 use super::{Exit, Failure, live_tools, output};
 
 pub(super) fn run(args: &Propose) -> Result<Exit, Failure> {
-    let DraftContracts { proposals, notes } = match args.tools.as_ref().or(args.file.as_ref()) {
+    let Proposals { proposals, notes } = match args.tools.as_ref().or(args.file.as_ref()) {
         Some(list) => from_list(args, list)?,
         None => from_servers(args)?,
     };
     let document =
         propose::contracts_document(args.surface.as_deref().unwrap_or("proposal"), &proposals);
+    let terms = match &args.approvals {
+        Some(_) => propose::standing_approval_terms(&proposals, &args.principal),
+        None => BTreeMap::new(),
+    };
     if let Some(folder) = &args.approvals {
-        write_terms(folder, &propose::standing_approval_terms(&proposals, &args.principal))?;
+        create_folder(folder)?;
     }
+    let terms = args
+        .approvals
+        .iter()
+        .flat_map(|folder| terms.iter().map(|(name, text)| (folder.join(name), text.as_str())));
+    let document_file = args.out.iter().map(|path| (path.clone(), document.as_str()));
+    write_all_new(&document_file.chain(terms).collect::<Vec<_>>())?;
     let exit = if notes.is_empty() { Exit::Ok } else { Exit::Upstream };
     for note in &notes {
         output::stderr(&format!("{}: {}\n", output::bold("note"), escape::line(note)));
     }
     match &args.out {
-        Some(path) => write_new(path, &document)?,
+        Some(_) => {}
         None if !args.output.json => output::text(&document)?,
         None => {
             for (id, proposal) in &proposals {
@@ -43,22 +53,22 @@ pub(super) fn run(args: &Propose) -> Result<Exit, Failure> {
 }
 
 /// The proposed contracts, and notes on what could not be proposed.
-struct DraftContracts {
+struct Proposals {
     proposals: BTreeMap<CapabilityId, ContractProposal>,
     notes: Vec<String>,
 }
 
-fn from_list(args: &Propose, list: &Path) -> Result<DraftContracts, Failure> {
+fn from_list(args: &Propose, list: &Path) -> Result<Proposals, Failure> {
     let mut proposals = BTreeMap::new();
     for tool in &tool_list::read(list)? {
         let (id, proposal) = propose_for_tool(args, tool)?;
         proposals.insert(id, proposal);
     }
-    Ok(DraftContracts { proposals, notes: Vec::new() })
+    Ok(Proposals { proposals, notes: Vec::new() })
 }
 
 /// Lists the tools of the configured servers and pins what each server says of them.
-fn from_servers(args: &Propose) -> Result<DraftContracts, Failure> {
+fn from_servers(args: &Propose) -> Result<Proposals, Failure> {
     let config = config::load(&args.config)?;
     let mut servers = Vec::new();
     for name in &args.server {
@@ -69,7 +79,7 @@ fn from_servers(args: &Propose) -> Result<DraftContracts, Failure> {
     }
     servers.sort_by(|a, b| a.name.cmp(&b.name));
     servers.dedup_by(|a, b| a.name == b.name);
-    let mut draft = DraftContracts { proposals: BTreeMap::new(), notes: Vec::new() };
+    let mut draft = Proposals { proposals: BTreeMap::new(), notes: Vec::new() };
     for (name, listed) in live_tools::list_servers(&config, &servers)? {
         match listed {
             Ok(tools) => tools.into_iter().for_each(|tool| draft.add(tool)),
@@ -82,7 +92,7 @@ fn from_servers(args: &Propose) -> Result<DraftContracts, Failure> {
     for tool in config.tools.iter().filter(|_| own) {
         let capability = serve::propose_own_tool(tool);
         let kind = FeatureKind::Tool;
-        draft.add(ListedFeature { kind, tool: tool.definition(), capability });
+        draft.add(ListedFeature { kind, definition: tool.definition(), capability });
     }
     match draft.notes.first() {
         Some(problem) if draft.proposals.is_empty() => {
@@ -94,13 +104,13 @@ fn from_servers(args: &Propose) -> Result<DraftContracts, Failure> {
     }
 }
 
-impl DraftContracts {
-    fn add(&mut self, offered: ListedFeature) {
-        let capability = match offered.capability {
+impl Proposals {
+    fn add(&mut self, feature: ListedFeature) {
+        let capability = match feature.capability {
             Ok(capability) => capability,
             Err(problem) => return self.notes.push(format!("left out: {problem}")),
         };
-        let mut proposal = propose_for_feature(offered.kind, &offered.tool);
+        let mut proposal = propose_for_feature(feature.kind, &feature.definition);
         proposal.upstream_digest = capability.spec().upstream_digest;
         let id = capability.id().clone();
         if self.proposals.contains_key(&id) {
@@ -116,7 +126,6 @@ fn propose_for_feature(kind: FeatureKind, definition: &Value) -> ContractProposa
         FeatureKind::ResourceReading => propose::propose_resource_reading(definition),
         FeatureKind::Prompt => propose::propose_prompt(),
         FeatureKind::Completion => propose::propose_completion(),
-        // What a server may ask of people and models must be written by hand.
         FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => {
             propose::propose(&ToolDescription::from_json(definition))
         }
@@ -131,7 +140,7 @@ fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     written.map_err(|error| {
         let message = format!("{}: it cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "contracts.unwritable", message)
-            .with_next_step("name a file that is not there yet, in a folder that can be written")
+            .with_next_step("name a new file in a writable folder")
     })
 }
 
@@ -143,13 +152,26 @@ fn propose_for_tool(
     Ok((id, propose::propose(&ToolDescription::from_json(tool))))
 }
 
-fn write_terms(folder: &Path, files: &BTreeMap<String, String>) -> Result<(), Failure> {
+fn create_folder(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| {
         let message = format!("{}: it cannot be made: {error}", folder.display());
         Failure::new(Exit::Invalid, "contracts.unwritable", message)
             .with_next_step("name a folder that can be written, without files of these names")
-    })?;
-    files.iter().try_for_each(|(name, text)| write_new(&folder.join(name), text))
+    })
+}
+
+/// Writes all files or, where one exists already or cannot be written, none of them, so that the
+/// command can be repeated.
+fn write_all_new(files: &[(PathBuf, &str)]) -> Result<(), Failure> {
+    for (at, (path, text)) in files.iter().enumerate() {
+        if let Err(failure) = write_new(path, text) {
+            for (written, _) in files.iter().take(at) {
+                let _ = fs::remove_file(written);
+            }
+            return Err(failure);
+        }
+    }
+    Ok(())
 }
 
 fn proposal_json(id: &CapabilityId, proposal: &ContractProposal) -> Value {

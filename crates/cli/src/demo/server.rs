@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use weaver_types::Digest;
 
 use super::DemoError;
-use store::NoteStore;
+use store::DemoFolder;
 use weaver_gateway::serve::upstream_digest;
 
 /// The longest message, in bytes.
@@ -36,7 +36,7 @@ const MODERN_VERSION: &str = "2026-07-28";
 /// [`DemoError::Root`] if `root` is not a folder of the demo, [`DemoError::Output`] if the pipes
 /// fail.
 pub(crate) fn serve_files(root: &Path) -> Result<(), DemoError> {
-    let store = NoteStore::open(root)?;
+    let store = DemoFolder::open(root)?;
     let mut input = io::stdin().lock();
     let mut output = io::stdout().lock();
     serve(&store, &mut input, &mut output).map_err(DemoError::Output)
@@ -50,7 +50,7 @@ pub(super) fn tool_digests() -> Vec<(String, Digest)> {
     named.filter_map(|(name, tool)| Some((name, upstream_digest(tool, None).ok()?))).collect()
 }
 
-fn serve(store: &NoteStore, input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
+fn serve(store: &DemoFolder, input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -71,7 +71,7 @@ fn serve(store: &NoteStore, input: &mut dyn BufRead, output: &mut dyn Write) -> 
 }
 
 /// The answer to one message; `None` for a notification.
-fn answer_message(store: &NoteStore, line: &[u8]) -> Option<Value> {
+fn answer_message(store: &DemoFolder, line: &[u8]) -> Option<Value> {
     let Ok(Value::Object(message)) = serde_json::from_slice(line) else {
         return Some(error_response(&Value::Null, -32700, "the message is not a JSON object"));
     };
@@ -125,7 +125,7 @@ fn implementation() -> Value {
 }
 
 fn call_tool_method(
-    store: &NoteStore,
+    store: &DemoFolder,
     params: &Map<String, Value>,
 ) -> Result<Value, (i64, &'static str)> {
     let name = params.get("name").and_then(Value::as_str).ok_or((-32602, "there is no name"))?;

@@ -29,7 +29,7 @@ pub(super) fn run(args: &PutArgs) -> Result<Exit, Failure> {
     };
     let (key, claim) =
         write(&memory, args, value, &options).map_err(|error| memory_failure(&error))?;
-    let id = format!("mem_dur_{key}");
+    let id = memory.tier().entry_id(&key);
     if args.output.json {
         let kind = args.kind.as_str();
         output::json(&json!({ "ok": true, "id": id, "key": key, "kind": kind, "claim": claim }))?;
@@ -71,7 +71,7 @@ fn parse_value(args: &PutArgs) -> Result<Value, Failure> {
         (None, true) => args.key.clone(),
         (Some(value), false) => value.clone(),
         (Some(_), true) => {
-            return usage("an episode has a text and no key", "leave out one of both");
+            return usage("an episode has a text and no key", "leave out KEY or VALUE");
         }
         (None, false) => return usage("a value is missing", "weaver memory put KEY VALUE"),
     };

@@ -7,7 +7,7 @@ use contextweaver::error::CatalogError;
 use contextweaver::filter::{Filter, FilterRule, History};
 use contextweaver::graph::{ChoiceGraph, GraphOptions};
 use contextweaver::route::{RouteAnswer, RouteRequest, Router, Selection};
-use weaver_gateway::config::WordTableSource;
+use weaver_gateway::config::WordVectorSource;
 use weaver_types::CapabilityId;
 
 use super::args::{Limits, Strategy};
@@ -35,7 +35,7 @@ impl Shortlist {
         };
         let mut router = Router::new(catalog).map_err(failed)?;
         let named = limits.word_table.as_deref();
-        if let Some(table) = named.and_then(|name| WordTableSource::from_name(name, Path::new("")))
+        if let Some(table) = named.and_then(|name| WordVectorSource::from_name(name, Path::new("")))
         {
             let table = table.load().map_err(|error| {
                 Failure::new(Exit::Invalid, error.code(), error)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_text::escape;
 use weaver_trace_store::Reader;
-use weaver_trace_store::query::{EventFacts, EventFilter, LogQuery, QueryError, ask};
+use weaver_trace_store::query::{EventFacts, EventFilter, LogQuery, QueryError, run_query};
 use weaver_types::{Clock as _, EventKind, LocaleCode, SystemClock, Timestamp};
 
 use crate::output::OutputFormat;
@@ -81,7 +81,7 @@ impl LastDay {
         let mut events = Vec::new();
         let mut is_truncated = true;
         for _ in 0..MAX_PAGES {
-            let page = ask(reader, None, &question)?;
+            let page = run_query(reader, None, &question)?;
             events.extend(page.events);
             match page.next {
                 Some(next) => question.after = Some(next),

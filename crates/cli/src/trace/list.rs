@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use weaver_trace_store::query::{
-    EventFacts, EventFilter, EventOrder, LogQuery, PageCursor, QueryPage, ask_with,
+    EventFacts, EventFilter, EventOrder, LogQuery, PageCursor, QueryPage, run_query_with_progress,
 };
 
 use super::args::{List, Tail};
@@ -59,7 +59,7 @@ fn print_event(
 
 fn query_log(log: &Log, question: &LogQuery) -> Result<QueryPage, Failure> {
     let mut progress = Progress::new("read");
-    let page = ask_with(&log.reader, log.lookup(), question, &mut |done, all| {
+    let page = run_query_with_progress(&log.reader, log.lookup(), question, &mut |done, all| {
         progress.at(done, all);
     });
     progress.end();

@@ -3,7 +3,7 @@
 use serde_json::json;
 use weaver_text::escape;
 use weaver_trace_store::project::{CallStory, StoryStep, StorySubject};
-use weaver_trace_store::query::{EventFacts, EventFilter, FilterField, LogQuery, ask};
+use weaver_trace_store::query::{EventFacts, EventFilter, FilterField, LogQuery, run_query};
 use weaver_trace_store::verify::LogSource as _;
 
 use super::args::EventSelector;
@@ -98,7 +98,8 @@ fn find_events(log: &Log, subject: &StorySubject) -> Result<Vec<EventFacts>, Fai
     };
     let filter = EventFilter::default().with(field, id);
     let question = LogQuery { limit: 1_000, ..LogQuery::oldest(filter) };
-    let page = ask(&log.reader, log.lookup(), &question).map_err(|error| log.failed(error))?;
+    let page =
+        run_query(&log.reader, log.lookup(), &question).map_err(|error| log.failed(error))?;
     Ok(page.events)
 }
 

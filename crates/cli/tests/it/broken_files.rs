@@ -56,8 +56,8 @@ const FILES: [Broken; 74] = [
     broken(CONFIG, Server, "env = { A = 1 }", 8, "this is a whole number, not text"),
     broken(CONFIG, Head, "[mcpServers.a]\n", 6, "neither `command` nor `url` is given"),
     broken(CONFIG, Head, "[mcpServers.a]\ncommand = \"\"", 7, "this is empty"),
-    broken(CONFIG, Head, "[mcpServers.a]\nurl = \"ftp://x\"", 7, "this is no address of a server"),
-    broken(CONFIG, Head, "[mcpServers.a]\nurl = \"nonsense\"", 7, "this is no address of a server"),
+    broken(CONFIG, Head, "[mcpServers.a]\nurl = \"ftp://x\"", 7, "this is not a server address"),
+    broken(CONFIG, Head, "[mcpServers.a]\nurl = \"nonsense\"", 7, "this is not a server address"),
     broken(CONFIG, Server, "url = \"https://x\"", 6, "`command` and `url` exclude each other"),
     broken(
         CONFIG,

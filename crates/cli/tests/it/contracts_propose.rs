@@ -63,6 +63,25 @@ fn terms_are_written_once_and_never_over_others() {
 }
 
 #[test]
+fn document_and_terms_are_written_together_or_not_at_all() {
+    let folder = Folder::new();
+    folder.write("tools.json", &tools().to_string());
+    let (tools, terms) = (folder.arg("tools.json"), folder.arg("standing"));
+    let (out, taken) = (folder.arg("proposed.toml"), folder.arg("taken.toml"));
+    folder.write("taken.toml", "mine");
+    let propose = |out: &str| {
+        weaver(&["contracts", "propose", &tools, "--approvals", &terms, "--out", out]).code
+    };
+    assert_eq!(propose(&taken), 3);
+    assert_eq!(std::fs::read_dir(folder.path("standing")).unwrap().count(), 0, "none is left");
+    assert_eq!(propose(&out), 0, "it can be repeated under another name");
+    std::fs::remove_file(folder.path("proposed.toml")).unwrap();
+    assert_eq!(propose(&out), 3, "the terms are there already");
+    assert!(!folder.path("proposed.toml").exists());
+    assert_eq!(std::fs::read_to_string(folder.path("taken.toml")).unwrap(), "mine");
+}
+
+#[test]
 fn what_is_no_list_of_tools_is_refused_with_the_next_step() {
     for (input, code) in [
         ("{", "contracts.tools"),

@@ -123,5 +123,5 @@ fn the_server_of_the_demo_says_what_it_cannot_serve() {
     let folder = tempfile::tempdir().unwrap();
     let run = weaver(&["demo-server", "--root", text(folder.path())]);
     assert_ne!(run.code, 0);
-    assert!(run.err.contains("it holds no folder `notes`"), "{}", run.err);
+    assert!(run.err.contains("it has no folder `notes`"), "{}", run.err);
 }

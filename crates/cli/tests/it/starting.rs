@@ -62,7 +62,7 @@ fn a_server_that_is_still_starting_is_named_and_waited_for_no_longer_than_promis
     let (is_error, body) = client.call("tool_browse", json!({"query": "say"}));
     assert!(!is_error, "{body}");
     assert_eq!(body["missing"][0]["status"], "starting", "{body}");
-    assert!(body["missing"][0]["problem"].as_str().unwrap().contains("since 2"), "{body}");
+    assert!(body["missing"][0]["problem"].as_str().unwrap().contains("for 2"), "{body}");
     let (is_error, body) = client.execute("s.echo", json!({}));
     assert!(is_error && reason(&body).1 == "upstream_unavailable", "{body}");
     client.finish();

@@ -1,7 +1,8 @@
 //! Renders an item as a block of text.
 //!
 //! A block is a heading in brackets at the start of a line, then the text of the item. Lines of the
-//! text that begin with a bracket are indented, so that no text can pass itself off as another item.
+//! text that begin with a bracket are indented, so that no text can pass itself off as another
+//! item.
 
 use weaver_text::escape;
 use weaver_types::Integrity;

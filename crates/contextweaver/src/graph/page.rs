@@ -41,8 +41,8 @@ pub struct ChoicePage {
 const MAX_EXAMPLES: usize = 3;
 
 impl ChoiceGraph {
-    /// The page at a path: `/` is the root, `/github/issues` a group within a group; `/github/*` lists
-    /// all items below, at most 1,000. The paths of groups on a page can be browsed in turn.
+    /// The page at a path: `/` is the root, `/github/issues` a group within a group; `/github/*`
+    /// lists all items below, at most 1,000. The paths of groups on a page can be browsed in turn.
     ///
     /// # Errors
     /// [`PathError`] if the path is malformed, or if no group has one of its labels.
@@ -132,7 +132,7 @@ fn parse_path(path: &str) -> Result<(Vec<&str>, bool), PathError> {
         labels.pop();
     }
     if labels.contains(&"*") {
-        return invalid("`*` stands only at its end");
+        return invalid("`*` is allowed only as the last part");
     }
     Ok((labels, all))
 }

@@ -8,7 +8,7 @@ use weaver_text::escape;
 use weaver_types::Label;
 
 use super::candidate_cache::{CandidateCache, RecallCandidate};
-use super::entry::{EntryKind, MemoryEntry, Tier, entry_id};
+use super::entry::{EntryKind, MemoryEntry, Tier};
 use super::error::MemoryError;
 use super::fact::{Fact, newest_claim_time};
 use super::memory_record::MemoryRecord;
@@ -65,7 +65,7 @@ impl RecallCandidate {
     }
 
     fn from_entry(stored: MemoryRecord, tier: Tier) -> Self {
-        let id = entry_id(tier, &stored.key);
+        let id = tier.entry_id(&stored.key);
         let entries: Vec<MemoryEntry> = stored.entry(tier).into_iter().collect();
         let text = entries.first().map(|entry| value_text(&entry.value)).unwrap_or_default();
         Self {
@@ -88,7 +88,7 @@ impl RecallCandidate {
         }
         let disputed = if fact.is_contradicted() { "(disputed) " } else { "" };
         Self {
-            id: entry_id(tier, &fact.key),
+            id: tier.entry_id(&fact.key),
             line: format!(
                 "{}: {disputed}{}",
                 one_line(&fact.key, super::MAX_KEY_BYTES),

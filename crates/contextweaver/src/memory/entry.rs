@@ -41,6 +41,12 @@ impl Tier {
             Self::Durable => "dur",
         }
     }
+
+    /// The id of the entry with this key: `mem_<three letters of the tier>_<key>`.
+    #[must_use]
+    pub fn entry_id(self, key: &str) -> String {
+        format!("mem_{}_{key}", self.abbreviation())
+    }
 }
 
 /// The kind of an entry.
@@ -163,10 +169,10 @@ pub struct MemoryEntry {
 }
 
 impl MemoryEntry {
-    /// `mem_<three letters of the tier>_<key>`.
+    /// Its id, as [`Tier::entry_id`] forms it.
     #[must_use]
     pub fn entry_id(&self) -> String {
-        entry_id(self.tier, &self.key)
+        self.tier.entry_id(&self.key)
     }
 
     /// When the entry expires, if it does.
@@ -181,10 +187,6 @@ impl MemoryEntry {
     pub fn is_expired(&self, now: Timestamp) -> bool {
         is_expired(self.created_at, self.ttl, now)
     }
-}
-
-pub(super) fn entry_id(tier: Tier, key: &str) -> String {
-    format!("mem_{}_{key}", tier.abbreviation())
 }
 
 pub(super) fn is_expired(created_at: Timestamp, ttl: Option<Duration>, now: Timestamp) -> bool {

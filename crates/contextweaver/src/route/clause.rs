@@ -34,7 +34,27 @@ const REQUEST_OPENERS: &[&str] = &[
 
 /// The parts of a text: its sentences, split further into clauses that are separate requests.
 pub(super) fn clauses(text: &str) -> impl Iterator<Item = &str> {
-    text.split(SENTENCE_ENDS).flat_map(split_sentence)
+    sentences(text).flat_map(split_sentence)
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = text.char_indices().find(|(at, end)| {
+            let next = text.get(at.saturating_add(end.len_utf8())..).and_then(|t| t.chars().next());
+            // The mark in `config.toml`, `v1.2` and `/search?q=1` ends no sentence.
+            let is_inside_word =
+                matches!(end, '.' | '?') && next.is_some_and(|next| next.is_alphanumeric());
+            SENTENCE_ENDS.contains(end) && !is_inside_word
+        });
+        let (sentence, after) = match end {
+            Some((at, end)) => (text.get(..at), text.get(at.saturating_add(end.len_utf8())..)),
+            None => (Some(text), None),
+        };
+        rest = after;
+        sentence
+    })
 }
 
 fn split_sentence(sentence: &str) -> Vec<&str> {
@@ -42,36 +62,43 @@ fn split_sentence(sentence: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut from, mut at) = (0, 0);
     while let Some((start, _)) = words.get(at) {
-        let skipped = separator_length(&words, at);
-        if skipped == 0 {
+        let separator = separator_length(&words, at);
+        if separator == 0 {
             at += 1;
             continue;
         }
         parts.extend(sentence.get(from..*start));
-        at += skipped;
+        at += separator;
         from = words.get(at).map_or(sentence.len(), |(start, _)| *start);
     }
     parts.extend(sentence.get(from..));
     parts
 }
 
-/// How many words from index `place` on form a separator between two parts; 0 if none do.
-fn separator_length(all: &[(usize, &str)], place: usize) -> usize {
-    let words = all.get(place..).unwrap_or_default();
+/// How many words from `index` on form a separator between two parts; 0 if none do.
+fn separator_length(all_words: &[(usize, &str)], index: usize) -> usize {
+    let words = all_words.get(index..).unwrap_or_default();
     if !words.first().is_some_and(|(_, word)| may_start_separator(word)) {
         return 0;
     }
-    let word = |at: usize| words.get(at).map(|(_, word)| strip_punctuation(word));
-    let is = |at: usize, wanted: &str| word(at).is_some_and(|w| w.eq_ignore_ascii_case(wanted));
-    let found = SEPARATORS.iter().find(|all| all.iter().zip(0..).all(|(w, at)| is(at, w)));
-    if let Some(found) = found {
-        return found.len();
+    let word = |offset: usize| words.get(offset).map(|(_, word)| strip_punctuation(word));
+    let is =
+        |offset: usize, wanted: &str| word(offset).is_some_and(|w| w.eq_ignore_ascii_case(wanted));
+    let separator =
+        SEPARATORS.iter().find(|phrase| phrase.iter().zip(0..).all(|(w, at)| is(at, w)));
+    if let Some(separator) = separator {
+        return separator.len();
     }
-    let opens = |at: usize| REQUEST_OPENERS.iter().any(|opener| is(at, opener));
-    if (follows_comma(all, place) && is(0, "then")) || (is(0, "and") && opens(1)) { 1 } else { 0 }
+    let opens = |offset: usize| REQUEST_OPENERS.iter().any(|opener| is(offset, opener));
+    if (follows_comma(all_words, index) && is(0, "then")) || (is(0, "and") && opens(1)) {
+        1
+    } else {
+        0
+    }
 }
 
-/// Whether a word may start a separator, by its first letter. A quick test that rules out most words.
+/// Whether a word may start a separator, by its first letter. A quick test that rules out most
+/// words.
 fn may_start_separator(word: &str) -> bool {
     let first = word.chars().find(|c| c.is_alphanumeric());
     first.is_some_and(|c| matches!(c, 'a' | 'A' | 'f' | 'F' | 'l' | 'L' | 't' | 'T'))
@@ -115,6 +142,14 @@ mod tests {
     }
 
     #[test]
+    fn marks_inside_of_names_versions_and_addresses_end_no_sentence() {
+        assert_eq!(
+            parts("Show config.toml of v1.2. Open https://a.example/search?q=1!"),
+            ["Show config.toml of v1.2", "Open https://a.example/search?q=1"]
+        );
+    }
+
+    #[test]
     fn a_list_of_things_is_one_part() {
         for text in ["apples and pears, nuts and figs", "", "the now and then", "and"] {
             assert!(parts(text).len() < 2, "{text}");
@@ -128,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_between_two_parts_begins_otherwise() {
+    fn every_separator_passes_the_quick_test() {
         assert!(
             SEPARATORS.iter().filter_map(|all| all.first()).all(|word| may_start_separator(word))
         );

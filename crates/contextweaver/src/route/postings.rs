@@ -39,8 +39,8 @@ impl Posting {
     }
 }
 
-/// The postings of one term in order of document: those of the base segment, then those that were added
-/// since.
+/// The postings of one term in order of document: those of the base segment, then those that were
+/// added since.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PostingsList<'a> {
     pub(super) base: SegmentPostings<'a>,
@@ -59,17 +59,17 @@ pub(super) struct SegmentPostings<'a> {
 
 impl<'a> PostingsList<'a> {
     /// The document frequency: the number of postings without deleted documents.
-    pub(super) fn len(self) -> usize {
-        self.size().saturating_sub(self.deleted_count)
+    pub(super) fn doc_frequency(self) -> usize {
+        self.posting_count().saturating_sub(self.deleted_count)
     }
 
     /// The number of postings, deleted documents included.
-    pub(super) fn size(self) -> usize {
+    pub(super) fn posting_count(self) -> usize {
         self.base.postings.len() + self.added.len()
     }
 
-    pub(super) fn is_empty(self) -> bool {
-        self.size() == 0
+    pub(super) fn has_no_postings(self) -> bool {
+        self.posting_count() == 0
     }
 
     /// An upper bound on the weights.
@@ -88,9 +88,9 @@ impl<'a> PostingsList<'a> {
     }
 }
 
-fn weight_in(run: &[Posting], doc: DocId) -> Option<u64> {
-    let found = run.binary_search_by_key(&doc, |posting| posting.doc()).ok()?;
-    run.get(found).map(|posting| posting.weight())
+fn weight_in(postings: &[Posting], doc: DocId) -> Option<u64> {
+    let found = postings.binary_search_by_key(&doc, |posting| posting.doc()).ok()?;
+    postings.get(found).map(|posting| posting.weight())
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ struct TermEntry {
 #[derive(Debug, Default)]
 pub(super) struct Postings {
     /// One entry per term, and a final one for the end of the last list.
-    heads: Vec<TermEntry>,
+    entries: Vec<TermEntry>,
     slots: SlotIndex,
     postings: Vec<Posting>,
 }
@@ -121,24 +121,24 @@ pub(super) struct Postings {
 impl Postings {
     /// The postings of a term; empty if no document contains it.
     pub(super) fn get(&self, key: TermKey) -> SegmentPostings<'_> {
-        let around = self.slots.range_of(key);
-        let run = || {
+        let slot_range = self.slots.range_of(key);
+        let look_up = || {
             // Including the next entry, where the last list ends.
-            let few = self.heads.get(around.start..=around.end)?;
-            let at = few.get(..around.len())?.partition_point(|head| head.key < key);
-            let (head, next) = (few.get(at)?, few.get(at + 1)?);
-            let postings = self.postings.get(head.from as usize..next.from as usize)?;
-            (head.key == key).then(|| SegmentPostings {
+            let entries = self.entries.get(slot_range.start..=slot_range.end)?;
+            let at = entries.get(..slot_range.len())?.partition_point(|entry| entry.key < key);
+            let (entry, next) = (entries.get(at)?, entries.get(at + 1)?);
+            let postings = self.postings.get(entry.from as usize..next.from as usize)?;
+            (entry.key == key).then(|| SegmentPostings {
                 postings,
-                max_weight: u64::from(head.max_weight) << STEP_BITS,
+                max_weight: u64::from(entry.max_weight) << STEP_BITS,
             })
         };
-        run().unwrap_or_default()
+        look_up().unwrap_or_default()
     }
 
     /// The bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(self.heads.as_slice())
+        size_of_val(self.entries.as_slice())
             + self.slots.bytes()
             + size_of_val(self.postings.as_slice())
     }
@@ -150,7 +150,7 @@ pub(super) struct PostingsBuilder {
     terms: KeyMap<u32>,
     /// The number of postings of each term.
     counts: Vec<u32>,
-    met: Vec<(u32, Posting)>,
+    unsorted: Vec<(u32, Posting)>,
 }
 
 impl PostingsBuilder {
@@ -163,7 +163,7 @@ impl PostingsBuilder {
         }
         if let Some(count) = self.counts.get_mut(term as usize) {
             *count += 1;
-            self.met.push((term, Posting::new(doc, weight)));
+            self.unsorted.push((term, Posting::new(doc, weight)));
         }
     }
 
@@ -171,20 +171,20 @@ impl PostingsBuilder {
     pub(super) fn finish(self) -> Postings {
         let mut terms: Vec<(TermKey, u32)> = self.terms.into_iter().collect();
         terms.sort_unstable();
-        let mut heads = Vec::with_capacity(terms.len() + 1);
+        let mut entries = Vec::with_capacity(terms.len() + 1);
         let mut next = vec![0; terms.len()];
         let mut from = 0_u32;
         for (key, term) in terms {
-            heads.push(TermEntry { key, from, max_weight: 0 });
+            entries.push(TermEntry { key, from, max_weight: 0 });
             if let Some(next) = next.get_mut(term as usize) {
                 *next = from;
             }
             from = from.saturating_add(self.counts.get(term as usize).copied().unwrap_or(0));
         }
-        let slots = SlotIndex::of(heads.iter().map(|head| head.key), KEYS_PER_SLOT);
-        heads.push(TermEntry { key: TermKey::MAX, from, max_weight: 0 });
-        let mut postings = vec![Posting(0); self.met.len()];
-        for (term, posting) in self.met {
+        let slots = SlotIndex::of(entries.iter().map(|entry| entry.key), KEYS_PER_SLOT);
+        entries.push(TermEntry { key: TermKey::MAX, from, max_weight: 0 });
+        let mut postings = vec![Posting(0); self.unsorted.len()];
+        for (term, posting) in self.unsorted {
             let Some(at) = next.get_mut(term as usize) else { continue };
             if let Some(slot) = postings.get_mut(*at as usize) {
                 *slot = posting;
@@ -192,12 +192,12 @@ impl PostingsBuilder {
             *at += 1;
         }
         let mut to = postings.len();
-        for head in heads.iter_mut().rev() {
-            let from = head.from as usize;
-            head.max_weight = max_weight_steps(postings.get(from..to).unwrap_or_default());
+        for entry in entries.iter_mut().rev() {
+            let from = entry.from as usize;
+            entry.max_weight = max_weight_steps(postings.get(from..to).unwrap_or_default());
             to = from;
         }
-        Postings { heads, slots, postings }
+        Postings { entries, slots, postings }
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_hold_what_was_noted() {
+    fn lists_have_the_added_postings() {
         let mut builder = PostingsBuilder::default();
         for (doc, key, weight) in [(0, 7, 1), (0, 9, 2), (1, 7, 3), (4, 9, 4), (4, 7, 5)] {
             builder.add(key, doc, weight);
@@ -231,25 +231,25 @@ mod tests {
         let list =
             PostingsList { base: postings.get(7), added: &[Posting::new(9, 6)], deleted_count: 1 };
         assert_eq!(
-            (list.weight_in(4), list.weight_in(2), list.weight_in(9), list.len()),
+            (list.weight_in(4), list.weight_in(2), list.weight_in(9), list.doc_frequency()),
             (Some(5), None, Some(6), 3)
         );
         assert!(PostingsBuilder::default().finish().get(7).postings.is_empty());
     }
 
     #[test]
-    fn the_last_place_and_the_greatest_weight_fit() {
+    fn the_last_document_and_the_maximum_weight_fit() {
         let posting = Posting::new(u32::try_from(MAX_DOCS).unwrap() - 1, Weight::MAX);
         assert_eq!((posting.doc() as usize, posting.weight()), (MAX_DOCS - 1, 16_383));
     }
 
     proptest! {
         #[test]
-        fn a_list_is_that_of_a_plain_map(
-            noted in prop::collection::vec((prop_oneof![0_u64..20, any::<u64>()], 0_u16..9_000), 0..200),
+        fn a_list_equals_that_of_a_plain_map(
+            added_terms in prop::collection::vec((prop_oneof![0_u64..20, any::<u64>()], 0_u16..9_000), 0..200),
         ) {
             let (mut builder, mut plain) = (PostingsBuilder::default(), BTreeMap::new());
-            for (doc, (key, weight)) in (0..).zip(&noted) {
+            for (doc, (key, weight)) in (0..).zip(&added_terms) {
                 builder.add(*key, doc, *weight);
                 let list: &mut Vec<_> = plain.entry(*key).or_default();
                 list.push((doc, u64::from(*weight)));

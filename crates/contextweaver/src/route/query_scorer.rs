@@ -237,7 +237,8 @@ impl<'a> QueryScorer<'a> {
             |other: &TermKey| asked.unigrams.binary_search_by_key(other, |(key, _)| *key);
         let others = self.thesaurus.synonym_keys(key).iter().chain(self.corrections.keys(key));
         let others = others.filter(|other| is_asked(other).is_err());
-        let lists = others.map(|other| self.index.unigrams(*other)).filter(|list| !list.is_empty());
+        let lists =
+            others.map(|other| self.index.unigrams(*other)).filter(|list| !list.has_no_postings());
         let mut lists: Vec<_> =
             lists.map(|list| (self.selection.count_visible(list), list)).collect();
         if lists.is_empty() {

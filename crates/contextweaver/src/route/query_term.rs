@@ -55,7 +55,7 @@ impl SynonymAccumulator {
     fn drain_into(&mut self, own: PostingsList<'_>, to: &mut impl Collector) {
         let best = &mut self.best;
         let mut out = |doc: DocId| best.get_mut(doc as usize).map_or(0, std::mem::take);
-        let look_up = LOOKUP_COST * self.docs.len() < own.size();
+        let look_up = LOOKUP_COST * self.docs.len() < own.posting_count();
         if !look_up {
             own.postings().for_each(|posting| _ = out(posting.doc()));
         }
@@ -118,10 +118,10 @@ impl QueryTerm<'_> {
     /// The cost of reading it completely, in postings.
     pub(super) fn cost(&self) -> usize {
         match self {
-            Self::Term(term) => term.postings.size(),
+            Self::Term(term) => term.postings.posting_count(),
             Self::Synonyms { own, others } => {
                 let others = total_size(others);
-                own.size().min(LOOKUP_COST * others) + 2 * others
+                own.posting_count().min(LOOKUP_COST * others) + 2 * others
             }
         }
     }
@@ -165,7 +165,7 @@ impl QueryTerm<'_> {
 }
 
 fn total_size(lists: &[TermScorer<'_>]) -> usize {
-    lists.iter().map(|term| term.postings.size()).sum()
+    lists.iter().map(|term| term.postings.posting_count()).sum()
 }
 
 /// The score of a term in a document; at least one unit, so that no match is lost to rounding.

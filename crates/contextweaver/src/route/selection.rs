@@ -102,7 +102,7 @@ impl Selection {
     /// The document frequency of a term among the visible items.
     pub(super) fn count_visible(&self, list: PostingsList<'_>) -> u64 {
         if self.is_all {
-            return list.len() as u64;
+            return list.doc_frequency() as u64;
         }
         list.postings().filter(|posting| self.contains(posting.doc())).count() as u64
     }

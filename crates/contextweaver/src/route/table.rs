@@ -17,7 +17,7 @@ pub use error::TableError;
 use super::pool::Pool;
 use crate::fixed_point::{self, ONE};
 use file::TableRows;
-use pieces::WordPieces;
+use pieces::WordPieceVocabulary;
 
 /// The most dimensions of a vector.
 const MAX_DIMENSIONS: usize = 1_024;
@@ -35,7 +35,7 @@ static BUILT_IN_WORDS: &str = include_str!("../../assets/token_table.vocab.txt")
 /// origin is in `assets/MODEL_CARD.md`. Others can be read with [`TokenTable::read`].
 #[derive(Debug)]
 pub struct TokenTable {
-    pieces: WordPieces,
+    pieces: WordPieceVocabulary,
     rows: TableRows,
     /// Caches that queries reuse.
     piece_caches: Pool<PieceCache>,
@@ -61,10 +61,10 @@ impl TokenTable {
     /// [`TableError`] with what is missing or does not fit.
     pub fn read(tensors: &[u8], vocabulary: &str) -> Result<Self, TableError> {
         let rows = file::read(tensors)?;
-        let pieces = WordPieces::read(vocabulary)?;
+        let pieces = WordPieceVocabulary::read(vocabulary)?;
         let count = rows.mapping.as_ref().map_or(rows.scales.len(), |mapping| mapping.len());
-        if pieces.len() != count {
-            return Err(TableError::Pieces { pieces: pieces.len(), rows: count });
+        if pieces.row_count() != count {
+            return Err(TableError::Pieces { pieces: pieces.row_count(), rows: count });
         }
         Ok(Self { pieces, rows, piece_caches: Pool::default() })
     }
@@ -141,7 +141,7 @@ impl PieceCache {
     /// The most words that are cached between two queries.
     const MAX_WORDS_BETWEEN_QUERIES: usize = 1 << 12;
 
-    fn pieces(&mut self, pieces: &WordPieces, word: &str) -> &[u32] {
+    fn pieces(&mut self, pieces: &WordPieceVocabulary, word: &str) -> &[u32] {
         let (from, to) = match self.words.get(word) {
             Some(known) => *known,
             None => self.split_word(pieces, word),
@@ -149,7 +149,7 @@ impl PieceCache {
         self.pieces.get(from as usize..to as usize).unwrap_or_default()
     }
 
-    fn split_word(&mut self, pieces: &WordPieces, word: &str) -> (u32, u32) {
+    fn split_word(&mut self, pieces: &WordPieceVocabulary, word: &str) -> (u32, u32) {
         self.trim_to(Self::MAX_WORDS);
         let at = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let from = at(self.pieces.len());

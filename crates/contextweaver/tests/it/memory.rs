@@ -377,6 +377,7 @@ proptest! {
 #[test]
 fn tiers_are_told_apart() {
     assert_eq!(Tier::Durable.abbreviation(), "dur");
+    assert_eq!(Tier::Episodic.entry_id("k"), "mem_epi_k");
     let memory = bundle(&clock());
     memory.working.put("k", json!(1), &PutOptions::default()).unwrap();
     assert!(memory.episodic.entry("k").unwrap().is_none());

@@ -40,10 +40,10 @@ pub(crate) fn refusal_in_result(text: &str) -> Option<FileRefusal> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next()?;
     let Some(last) = lines.next_back() else {
-        return is_refusal(first, LineOpening::Bare)
+        return is_refusal(first, ErrorPrefix::Optional)
             .then(|| FileRefusal { path: absolute_path_in(first) });
     };
-    let line = [first, last].into_iter().find(|line| is_refusal(line, LineOpening::Announced))?;
+    let line = [first, last].into_iter().find(|line| is_refusal(line, ErrorPrefix::Required))?;
     Some(FileRefusal { path: absolute_path_in(line) })
 }
 
@@ -51,25 +51,26 @@ pub(crate) fn refusal_in_result(text: &str) -> Option<FileRefusal> {
 pub(crate) fn refusal_in_stderr(text: &str) -> Option<FileRefusal> {
     let line = text.split(" | ").find(|line| {
         let line = line.to_ascii_lowercase();
-        REFUSAL_PHRASES.iter().any(|wording| line.contains(wording))
+        REFUSAL_PHRASES.iter().any(|phrase| line.contains(phrase))
     })?;
     Some(FileRefusal { path: absolute_path_in(line) })
 }
 
+/// Whether a prefix such as `Error:` must precede the phrase.
 #[derive(Clone, Copy, PartialEq)]
-enum LineOpening {
+enum ErrorPrefix {
     /// The phrase may begin the line.
-    Bare,
+    Optional,
     /// A prefix that announces an error must come first.
-    Announced,
+    Required,
 }
 
-fn is_refusal(line: &str, opening: LineOpening) -> bool {
+fn is_refusal(line: &str, prefix_rule: ErrorPrefix) -> bool {
     let mut rest = line;
-    let mut announced = opening == LineOpening::Bare;
+    let mut announced = prefix_rule == ErrorPrefix::Optional;
     loop {
         let lower = rest.to_ascii_lowercase();
-        if announced && REFUSAL_PHRASES.iter().any(|wording| lower.starts_with(wording)) {
+        if announced && REFUSAL_PHRASES.iter().any(|phrase| lower.starts_with(phrase)) {
             return true;
         }
         // Python's form: `[Errno 13] Permission denied`.
@@ -96,13 +97,18 @@ fn announces(prefix: &str) -> bool {
 
 /// The first absolute path in a line, quoted or as a word.
 fn absolute_path_in(line: &str) -> Option<PathBuf> {
-    let quoted = line.split(['\'', '"', '`']).skip(1).step_by(2);
+    // A path begins right after its prefix_rule quote, which an apostrophe in `can't` is not.
+    let quoted = line.match_indices(['\'', '"', '`']).filter_map(|(at, quote)| {
+        let rest = line.get(at..)?.strip_prefix(quote)?;
+        rest.starts_with('/').then(|| rest.split_once(quote)).flatten().map(|(path, _)| path)
+    });
     let words = line.split_whitespace().map(|word| word.trim_matches([':', ',', ';', '(', ')']));
     let found = quoted.chain(words).find(|text| text.starts_with('/') && text.len() > 1);
     found.map(PathBuf::from)
 }
 
-/// Explains in one line how the confinement relates to a refusal; `None` if files are not confined.
+/// Explains in one line how the confinement relates to a refusal; `None` if files are not
+/// confined or the path may be written.
 pub(crate) fn explain_refusal(
     confinement: &Confinement,
     setting: Option<&str>,
@@ -123,11 +129,11 @@ pub(crate) fn explain_refusal(
     }
     Some(match &confinement.files {
         FileAccess::Only(only) => {
-            let named = path.is_some_and(|path| is_below_any(path, &only.write));
+            let is_writable = path.is_some_and(|path| is_below_any(path, &only.write));
             let shown =
                 path.map_or_else(|| " a file".to_owned(), |path| format!(" `{}`", path.display()));
             let writable = list_paths(only.write.iter().map(PathBuf::as_path));
-            if named {
+            if is_writable {
                 return None;
             }
             format!(
@@ -141,13 +147,13 @@ pub(crate) fn explain_refusal(
                 confinement.denied.iter().filter(|path| path.exists()).map(PathBuf::as_path),
             );
             if mounts && confinement.sibling_access == SiblingAccess::Open {
-                let what = "the confinement of this server closes nothing but the gateway's own";
-                return Some(format!("{what} {closed}; see to the permissions of the file itself"));
+                let what = "the confinement of this server denies only the gateway's own";
+                return Some(format!("{what} {closed}; check the permissions of the file"));
             }
             let above = confinement.denied.iter().filter_map(|path| path.parent());
             let above = list_paths(above.collect::<std::collections::BTreeSet<_>>().into_iter());
             format!(
-                "the confinement of this server may be the reason: nothing new can be made in {above}; \
+                "the confinement of this server may be the reason: no new files can be created in {above}; \
                  move the server's files, or name its folder in {setting}"
             )
         }
@@ -182,6 +188,7 @@ mod tests {
             "Traceback (most recent call last):\n  File \"a.py\", line 1\nPermissionError: [Errno 13] Permission denied: '/srv/x'",
             "sqlite3.OperationalError: unable to open database file",
             "Permission denied",
+            "Error: permission denied, can't open file '/srv/x'",
         ] {
             let refusal = refusal_in_result(text).unwrap_or_else(|| panic!("{text}"));
             let path = text.contains("/srv/x").then(|| PathBuf::from("/srv/x"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use weaver_agent_kernel::{
-    AuthorizedCall, ChunkSource, Driver, DriverError, PartialResults, StreamSummary,
+    AuthorizedCall, ChunkSource, Driver, DriverError, PartialResultReporter, StreamSummary,
 };
 use weaver_types::{BoxFuture, CapabilityId, Millicents, RawResult};
 
@@ -72,7 +72,7 @@ impl Driver for HttpDriver {
         Box::pin(async move {
             let request = tool.form.fill(call.arguments(), call.call_id().as_str());
             let request = request.map_err(RequestFailure::into_driver_error)?;
-            let partial = PartialResults::new(&call).filter(|_| tool.may_stream);
+            let partial = PartialResultReporter::new(&call).filter(|_| tool.may_stream);
             let work = async move {
                 let done = timeout(limit, tool.run(request, partial)).await;
                 done.unwrap_or(Err(DriverError::Timeout(limit)))
@@ -115,7 +115,7 @@ impl PreparedOperation {
     async fn run(
         &self,
         request: PendingRequest,
-        mut partial: Option<PartialResults>,
+        mut partial: Option<PartialResultReporter>,
     ) -> Result<RawResult, DriverError> {
         let (outgoing, secrets) =
             request.with_secrets().await.map_err(RequestFailure::into_driver_error)?;
@@ -144,7 +144,7 @@ impl PreparedOperation {
     async fn send_reporting_progress(
         &self,
         outgoing: super::restricted_client::HttpRequest,
-        partial: &mut PartialResults,
+        partial: &mut PartialResultReporter,
         secrets: &[&str],
     ) -> Result<WholeResponse, RequestFailure> {
         let mut response = self.client.send_streaming(outgoing).await?;

@@ -83,11 +83,16 @@ pub(super) fn parse_scopes(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// What stands between schemes and parameters (RFC 9110 §5.6.1).
+const SEPARATORS: [char; 3] = [' ', '\t', ','];
+
 /// The parameters after a scheme, wherever it occurs in the header.
 fn after_scheme<'h>(header: &'h str, scheme: &str) -> Option<&'h str> {
-    let mut rest = header.trim_start();
+    let mut rest = header.trim_start_matches(SEPARATORS);
     loop {
-        let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
+        // A scheme without parameters ends at the comma before the next one: `Negotiate, Bearer`.
+        let end = rest.find(SEPARATORS).unwrap_or(rest.len());
+        let (word, after) = rest.split_at_checked(end)?;
         if word.eq_ignore_ascii_case(scheme) {
             return Some(after);
         }
@@ -97,13 +102,15 @@ fn after_scheme<'h>(header: &'h str, scheme: &str) -> Option<&'h str> {
 }
 
 fn next_scheme(text: &str) -> Option<&str> {
-    let mut quoted = false;
+    let (mut quoted, mut escaped) = (false, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
             b'"' => quoted = !quoted,
             b',' if !quoted => {
-                let rest = text.get(at.saturating_add(1)..)?.trim_start();
-                let word = rest.split([' ', ',']).next().unwrap_or_default();
+                let rest = text.get(at.saturating_add(1)..)?.trim_start_matches(SEPARATORS);
+                let word = rest.split(SEPARATORS).next().unwrap_or_default();
                 if !word.contains('=') && !word.is_empty() {
                     return Some(rest);
                 }
@@ -118,7 +125,7 @@ fn next_scheme(text: &str) -> Option<&str> {
 fn parameters(mut text: &str) -> Vec<(String, String)> {
     let mut out = Vec::new();
     while out.len() < 32 {
-        text = text.trim_start_matches([' ', '\t', ',']);
+        text = text.trim_start_matches(SEPARATORS);
         let Some((name, after)) = text.split_once('=') else { break };
         let token = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
         if name.is_empty() || !name.bytes().all(token) {
@@ -165,6 +172,20 @@ mod tests {
 
     fn from_headers(header: &str) -> Option<Challenge> {
         Challenge::from_headers([header].into_iter())
+    }
+
+    #[test]
+    fn a_scheme_without_parameters_hides_no_other_one() {
+        for header in [
+            r#"Negotiate, Bearer scope="a""#,
+            "Negotiate,Bearer\tscope=a",
+            r#", Bearer scope="a""#,
+            r#"Basic realm="x\", Bearer scope=\"evil\"", Bearer scope="a""#,
+        ] {
+            let challenge = from_headers(header).unwrap_or_else(|| panic!("{header}"));
+            assert_eq!(challenge.scopes, ["a".to_owned()].into(), "{header}");
+        }
+        assert_eq!(from_headers(r#"Basic realm="x\", Bearer error=\"y""#), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use weaver_agent_kernel::{
-    AuthorizedCall, ChunkSource, Driver, DriverError, PartialResults, StreamSummary,
+    AuthorizedCall, ChunkSource, Driver, DriverError, PartialResultReporter, StreamSummary,
 };
 use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawResult};
 
@@ -63,7 +63,7 @@ impl Driver for ProcessDriver {
         let limit = call.timeout();
         Box::pin(async move {
             let filled = program.template.fill(call.arguments())?;
-            let partial = PartialResults::new(&call).filter(|_| program.may_stream());
+            let partial = PartialResultReporter::new(&call).filter(|_| program.may_stream());
             let work = async move {
                 let outcome = timeout(limit, program.run_to_result(filled, partial)).await;
                 outcome.unwrap_or(Err(DriverError::Timeout(limit)))
@@ -109,7 +109,7 @@ impl Program {
     async fn run_to_result(
         &self,
         filled: FilledCommand,
-        mut partial: Option<PartialResults>,
+        mut partial: Option<PartialResultReporter>,
     ) -> Result<RawResult, DriverError> {
         let config = &self.config;
         let observe = |bytes: &[u8]| {

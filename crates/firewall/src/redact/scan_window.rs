@@ -61,7 +61,7 @@ impl<'t> ScanWindow<'t> {
     pub(crate) fn reveal_source(&self) -> reveal::ClassifiedText<'_> {
         reveal::ClassifiedText {
             text: self.text,
-            masks: &self.byte_classes,
+            bitmaps: &self.byte_classes,
             skipped_ranges: self.covered.ranges(),
         }
     }

@@ -23,10 +23,9 @@ const END_FRAME_CHARS: usize = 1_000;
 const WARNINGS_WRAPPER: &str = r#""warnings":,"#;
 /// Tokens reserved for the last frame.
 const END_FRAME_TOKENS: u32 = 500;
-/// A part is worth its own frame if it has at least this fraction of the whole budget.
-const MIN_PART_SHARE: usize = 8;
-
-/// Or if it has this many rows.
+/// A part is worth its own frame if it has at least one eighth of the whole budget.
+const MIN_PART_DIVISOR: usize = 8;
+/// Rows from which on a smaller part is worth its own frame, too.
 const MIN_PART_ROWS: usize = 10;
 
 /// How a stream ended.
@@ -82,7 +81,7 @@ pub struct FrameStream<'a> {
     chunks: u64,
     /// No further part fits.
     is_full: bool,
-    withheld_chunks: u64,
+    omitted_chunks: u64,
 }
 
 impl<'a> FrameStream<'a> {
@@ -107,11 +106,11 @@ impl<'a> FrameStream<'a> {
             firewall,
             collector: StreamCollector::default(),
             chars_left: limits.chars,
-            min_part_chars: limits.chars / MIN_PART_SHARE,
+            min_part_chars: limits.chars / MIN_PART_DIVISOR,
             parts: 0,
             chunks: 0,
             is_full: false,
-            withheld_chunks: 0,
+            omitted_chunks: 0,
             spec: FrameSpec { handle: None, mode, ..spec },
         }
     }
@@ -162,7 +161,7 @@ impl<'a> FrameStream<'a> {
     #[must_use]
     pub fn end(
         mut self,
-        how: StreamEnd,
+        end: StreamEnd,
         whole: &RawResult,
         handle: Option<&Handle>,
     ) -> (Frame, Option<Reservation>) {
@@ -170,7 +169,7 @@ impl<'a> FrameStream<'a> {
             self.pending.finish();
         }
         let mut reserved = self.reservation.take();
-        let warnings = self.end_warnings(how);
+        let warnings = self.end_warnings(end);
         let spec = FrameSpec { handle, ..self.spec.clone() };
         let first = self.end_frame(whole, &spec, &warnings);
         let mut frame = match &mut reserved {
@@ -179,7 +178,7 @@ impl<'a> FrameStream<'a> {
             }
             None => first,
         };
-        frame.status = match how {
+        frame.status = match end {
             StreamEnd::Complete => frame.status,
             _ if self.chunks > 0 => ResultStatus::Partial,
             _ => ResultStatus::Error,
@@ -211,10 +210,10 @@ impl<'a> FrameStream<'a> {
         frame
     }
 
-    /// A frame of everything not shown yet, with the status and provenance of `of`.
-    fn table_frame(&self, of: &RawResult, spec: &FrameSpec<'_>) -> Frame {
+    /// A frame of everything not shown yet, with the status and provenance of `result`.
+    fn table_frame(&self, result: &RawResult, spec: &FrameSpec<'_>) -> Frame {
         let limits = EffectiveLimits::from_spec(spec);
-        compose_frame(self.firewall.redactor(), of, spec, &limits, |renderer, draft| {
+        compose_frame(self.firewall.redactor(), result, spec, &limits, |renderer, draft| {
             for row in self.pending.rows() {
                 draft.rows.extend(match row {
                     PendingRow::Value(value) => renderer.row(value, 1),
@@ -226,28 +225,29 @@ impl<'a> FrameStream<'a> {
     }
 
     /// The warnings about the stream as a whole.
-    fn end_warnings(&self, how: StreamEnd) -> Vec<Warning> {
+    fn end_warnings(&self, end: StreamEnd) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        let mut say = |kind: String, count: u64| {
+        let mut push = |kind: String, count: u64| {
             if count > 0 {
                 warnings.push(Warning { kind, count });
             }
         };
         for (kind, count) in self.pending.counts() {
-            say(format!("redacted_{kind}"), count);
+            push(format!("redacted_{kind}"), count);
         }
-        say("fields_not_joined".to_owned(), self.pending.unjoined());
-        say("rows_omitted".to_owned(), self.pending.omitted());
-        say("chunks_omitted".to_owned(), self.withheld_chunks);
-        let broken = self.pending.is_binary() && self.parts > 0 || self.pending.is_broken();
-        say("bytes_withheld".to_owned(), broken.into());
-        if let Some(word) = how.warning_kind() {
-            say(word.to_owned(), 1);
+        push("fields_not_joined".to_owned(), self.pending.unjoined());
+        push("rows_omitted".to_owned(), self.pending.omitted());
+        push("chunks_omitted".to_owned(), self.omitted_chunks);
+        let ends_in_partial_char =
+            self.pending.is_binary() && self.parts > 0 || self.pending.is_broken();
+        push("bytes_withheld".to_owned(), ends_in_partial_char.into());
+        if let Some(word) = end.warning_kind() {
+            push(word.to_owned(), 1);
         }
         if json_bytes(&warnings) > END_FRAME_CHARS / 2 {
             let count =
                 warnings.iter().fold(0_u64, |sum, warning| sum.saturating_add(warning.count));
-            let word = how.warning_kind().unwrap_or("content_omitted").to_owned();
+            let word = end.warning_kind().unwrap_or("content_omitted").to_owned();
             warnings = vec![Warning { kind: word, count }];
         }
         warnings
@@ -261,9 +261,9 @@ impl<'a> FrameStream<'a> {
         if self.is_full || self.pending.rows().is_empty() || !is_worth_a_frame {
             return None;
         }
-        let least = self.firewall.min_chars(&self.spec);
-        let available_chars = self.chars_left.saturating_sub(least + self.end_frame_chars);
-        if available_chars < least + self.min_part_chars.min(self.pending.size()) {
+        let min_chars = self.firewall.min_chars(&self.spec);
+        let available_chars = self.chars_left.saturating_sub(min_chars + self.end_frame_chars);
+        if available_chars < min_chars + self.min_part_chars.min(self.pending.size()) {
             self.is_full = true;
             return None;
         }
@@ -284,7 +284,7 @@ impl<'a> FrameStream<'a> {
 
     fn unredacted_part(&mut self, chunk: &RawChunk) -> Option<Frame> {
         if self.is_full {
-            self.withheld_chunks = self.withheld_chunks.saturating_add(1);
+            self.omitted_chunks = self.omitted_chunks.saturating_add(1);
             return None;
         }
         let content = match chunk.clone() {
@@ -302,7 +302,7 @@ impl<'a> FrameStream<'a> {
         let mut frame = self.firewall.frame(&raw, &self.spec);
         frame.is_final = false;
         if !self.try_count(&frame) {
-            self.withheld_chunks = self.withheld_chunks.saturating_add(1);
+            self.omitted_chunks = self.omitted_chunks.saturating_add(1);
             return None;
         }
         self.parts += 1;
@@ -312,13 +312,13 @@ impl<'a> FrameStream<'a> {
     /// Counts a part if tokens are counted and it fits.
     fn try_count(&mut self, frame: &Frame) -> bool {
         let Some(reserved) = &mut self.reservation else { return true };
-        let takes = reserved.try_count(frame, END_FRAME_TOKENS);
-        if takes {
+        let fits = reserved.try_count(frame, END_FRAME_TOKENS);
+        if fits {
             // The part is sent now, so it is charged whatever happens to the rest of the stream.
             reserved.charge_counted();
         }
-        self.is_full |= !takes;
-        takes
+        self.is_full |= !fits;
+        fits
     }
 }
 

@@ -63,7 +63,7 @@ fn a_slice_ends_before_its_end_and_with_its_list() {
     }
     for path in ["[4:]", "[9:12]", "[2:2]", "[3:1]", "[4]"] {
         let error = refused(&list, path, &[]);
-        assert!(error.contains("no list there, or no such item"), "{path}: {error}");
+        assert!(error.contains("a list without such an item"), "{path}: {error}");
     }
 }
 
@@ -217,7 +217,7 @@ fn a_name_that_masks_masks_whatever_a_path_finds_under_it() {
         assert!(shown.contains("[REDACTED]") && !shown.contains("horse"), "{path}: {shown}");
     }
     // What is masked has nothing below it.
-    assert!(refused(&value, "l[].password.a", &[]).contains("no object there"));
+    assert!(refused(&value, "l[].password.a", &[]).contains("leads to no object"));
 }
 
 /// Many rows of a text are not read as one tree, and that shows in nothing.

@@ -411,7 +411,7 @@ fn a_host_may_have_256_generators_and_the_first_that_has_a_name_makes_the_view()
         registry.register("text/plain", Arc::new(Named(&["own", "head"]))).unwrap();
     }
     let error = registry.register("text/plain", Arc::new(Named(&["own"]))).unwrap_err();
-    assert!(error.to_string().contains("256 generators"), "{error}");
+    assert!(error.to_string().contains("256 view generators"), "{error}");
     let raw = RawResult::text("some words");
     let names = registry.names(&raw.content);
     assert_eq!(*names, ["chars", "head", "lines", "own", "search", "tail"]);

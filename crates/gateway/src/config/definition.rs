@@ -165,7 +165,7 @@ impl ValueType {
 }
 
 fn wrong_type(node: &Node, wanted: &str) -> DocumentFinding {
-    let message = format!("this is {}, not {wanted}", node.value.name());
+    let message = format!("this is {}, not {wanted}", node.value.type_name());
     node.finding("config.type", message, format!("write {wanted}"))
 }
 

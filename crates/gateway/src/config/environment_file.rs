@@ -83,7 +83,7 @@ fn parse_variables(
                 .map_err(|_| fault("the value begins with a quote and is no JSON text"))?,
         };
         if out.insert(name.to_owned(), value).is_some() {
-            return Err(fault("this variable stands here twice"));
+            return Err(fault("this variable appears twice here"));
         }
     }
     Ok(out)

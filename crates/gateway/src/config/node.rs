@@ -33,8 +33,8 @@ pub(super) enum NodeValue {
 }
 
 impl NodeValue {
-    /// Its type, for a message.
-    pub(super) fn name(&self) -> &'static str {
+    /// Its type in words, for a message.
+    pub(super) fn type_name(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
             Self::Integer(_) => "a whole number",

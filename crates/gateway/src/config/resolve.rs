@@ -24,7 +24,7 @@ use super::server_table::{self, ReservedName, ServerSections};
 use super::telemetry;
 use super::tool::OWN_TOOLS_NAMESPACE;
 use super::tool_section;
-use super::word_table::WordTableSource;
+use super::word_vectors::WordVectorSource;
 use super::{Config, MEMORY_NAMESPACE};
 
 /// The default ledger file.
@@ -34,9 +34,10 @@ const DEFAULT_STORE: &str = ".weaver/ledger.db";
 pub(super) struct ResolvedConfig {
     /// The configuration, if there are no problems.
     pub(super) config: Option<Config>,
-    /// Root key and documents folder, as far as they could be read.
+    /// The root key, if it could be read.
     pub(super) root: Option<PublicKey>,
-    pub(super) folder: Option<PathBuf>,
+    /// The folder of the signed documents, if it could be read.
+    pub(super) documents_folder: Option<PathBuf>,
     pub(super) findings: Vec<DocumentFinding>,
 }
 
@@ -89,7 +90,7 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
     let profiles = profile::profiles(toml.get("profiles"), &profile, &names, &mut findings);
     let unprefixed = read_unprefixed(setting("unprefixed"), upstreams.len(), &mut findings);
     let word_table = read_word_table(setting("word_table"), &base, &mut findings);
-    let approval_wait = setting("approval_timeout_ms").and_then(Node::integer);
+    let approval_timeout = setting("approval_timeout_ms").and_then(Node::integer);
     let RunSection { settings, idle, session, placeholders, frame_tokens, redaction } =
         run::read(file, toml.get("run"), &context, &mut findings);
     let inbox = read_path(toml.get("store"), "inbox", ".weaver/inbox", &base, &mut findings);
@@ -115,12 +116,12 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
                 profiles,
                 unprefixed,
                 word_table,
-                approval_wait: approval_wait.map(Duration::from_millis),
+                approval_timeout: approval_timeout.map(Duration::from_millis),
                 sentinels: setting("sentinels").map(sentinel::read).unwrap_or_default(),
                 principal,
                 run: settings,
                 session_budget: session,
-                numbered_masks: placeholders,
+                placeholders,
                 frame_tokens,
                 redaction_rules: redaction,
                 idle_timeout: idle,
@@ -141,7 +142,7 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
         }
         _ => None,
     };
-    ResolvedConfig { config, root, folder, findings }
+    ResolvedConfig { config, root, documents_folder: folder, findings }
 }
 
 /// Resolves only the store.
@@ -192,9 +193,9 @@ fn read_word_table(
     node: Option<&Node>,
     base: &Path,
     findings: &mut Vec<DocumentFinding>,
-) -> Option<WordTableSource> {
-    let Some(node) = node else { return Some(WordTableSource::BuiltIn) };
-    let table = WordTableSource::from_name(node.text()?, base)?;
+) -> Option<WordVectorSource> {
+    let Some(node) = node else { return Some(WordVectorSource::BuiltIn) };
+    let table = WordVectorSource::from_name(node.text()?, base)?;
     if let Err(error) = table.load() {
         let remedy = "write `built-in` or `none`, or name a folder with one safetensors file and \
                       vocab.txt or tokenizer.json";

@@ -1,6 +1,6 @@
 //! One entry of `mcpServers`, as desktop clients write it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,21 +17,22 @@ use super::upstream::{
     CallLimits, InstanceSharing, ServerLogin, TransportSettings, UpstreamSettings, WORKSPACE_FOLDER,
 };
 
+/// The values of the key `type`: how the gateway reaches a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TransportType {
     Stdio,
     Http,
     Sse,
 }
 
-pub(super) const KINDS: [(&str, Kind); 4] = [
-    ("stdio", Kind::Stdio),
-    ("http", Kind::Http),
-    ("streamable-http", Kind::Http),
-    ("sse", Kind::Sse),
+pub(super) const TRANSPORT_TYPES: [(&str, TransportType); 4] = [
+    ("stdio", TransportType::Stdio),
+    ("http", TransportType::Http),
+    ("streamable-http", TransportType::Http),
+    ("sse", TransportType::Sse),
 ];
 
-pub(super) const SHARING: [(&str, InstanceSharing); 3] = [
+pub(super) const INSTANCE_SHARING: [(&str, InstanceSharing); 3] = [
     ("client", InstanceSharing::Client),
     ("folder", InstanceSharing::Folder),
     ("shared", InstanceSharing::All),
@@ -48,14 +49,15 @@ pub(super) fn read(
     if node.get("disabled").and_then(Node::flag).unwrap_or(false) {
         return None;
     }
-    let sharing = node.get("instances").and_then(|node| node.word(&SHARING)).unwrap_or_default();
+    let sharing =
+        node.get("instances").and_then(|node| node.word(&INSTANCE_SHARING)).unwrap_or_default();
     let transport = UpstreamEntry { node, context, sharing }.transport(findings);
-    let time = |name: &str| node.get(name)?.integer().map(Duration::from_millis);
+    let duration = |name: &str| node.get(name)?.integer().map(Duration::from_millis);
     Some(UpstreamSettings {
         name: parsed?,
         transport: transport?,
-        timeout: time("timeout_ms"),
-        initialize_timeout: time("initialize_timeout_ms"),
+        timeout: duration("timeout_ms"),
+        initialize_timeout: duration("initialize_timeout_ms"),
         limits: node.get("limits").map(read_limits).unwrap_or_default(),
         sharing,
     })
@@ -113,12 +115,12 @@ struct UpstreamEntry<'a> {
 impl UpstreamEntry<'_> {
     fn transport(&self, findings: &mut Vec<DocumentFinding>) -> Option<TransportSettings> {
         let kind = match self.node.get("type") {
-            Some(node) => Some(node.word(&KINDS)?),
+            Some(node) => Some(node.word(&TRANSPORT_TYPES)?),
             None => None,
         };
         match (kind, self.node.get("command"), self.node.get("url")) {
-            (Some(Kind::Sse), ..) => self.refuse(
-                "the older HTTP and SSE transport is not spoken",
+            (Some(TransportType::Sse), ..) => self.refuse(
+                "the older HTTP and SSE transport is not supported",
                 "give the server's Streamable HTTP address and write `type = \"http\"`",
                 findings,
             ),
@@ -132,12 +134,12 @@ impl UpstreamEntry<'_> {
                 "write `command` for a program, or `url` for an address",
                 findings,
             ),
-            (Some(Kind::Http), Some(_), None) => self.refuse(
+            (Some(TransportType::Http), Some(_), None) => self.refuse(
                 "`type` says HTTP, but a `command` is given",
                 "write `type = \"stdio\"`, or give a `url`",
                 findings,
             ),
-            (Some(Kind::Stdio), None, Some(_)) => self.refuse(
+            (Some(TransportType::Stdio), None, Some(_)) => self.refuse(
                 "`type` says stdio, but a `url` is given",
                 "write `type = \"http\"`, or give a `command`",
                 findings,
@@ -204,7 +206,7 @@ impl UpstreamEntry<'_> {
             }
             findings.push(url.finding(
                 "config.url",
-                "this is no address of a server",
+                "this is not a server address",
                 "write http:// or https:// and a host; put secrets into `headers`",
             ));
             None
@@ -259,18 +261,18 @@ impl UpstreamEntry<'_> {
     ) -> Option<BTreeMap<String, String>> {
         let Some(node) = self.node.get(key) else { return Some(BTreeMap::new()) };
         let table = node.table()?;
-        let mut seen = BTreeMap::new();
+        let mut seen = BTreeSet::new();
         let mut read = Some(BTreeMap::new());
         for (name, node) in table {
             let value = self.expand_text(node, findings);
-            let twice = key == "headers" && seen.insert(name.to_ascii_lowercase(), ()).is_some();
+            let twice = key == "headers" && !seen.insert(name.to_ascii_lowercase());
             if !legal(name) || twice {
-                let what = if twice { "stands here twice" } else { "is no legal name" };
+                let what = if twice { "appears twice here" } else { "is not a valid name" };
                 let message = format!("`{}` {what}", excerpt(name));
                 findings.push(node.finding(
                     "config.name",
                     message,
-                    format!("use {rule}, each once"),
+                    format!("use {rule}, and each name once"),
                 ));
             }
             let broken = |value: &String| key == "headers" && value.chars().any(char::is_control);
@@ -279,7 +281,7 @@ impl UpstreamEntry<'_> {
                 findings.push(node.finding(
                     "config.text",
                     message,
-                    "remove it; it may be a line end",
+                    "remove it; often it is a trailing line break",
                 ));
             }
             match (value, &mut read) {

@@ -395,7 +395,7 @@ fn always_ok(_: &[u8]) -> StatusCode {
 
 /// The protocol version is not supported.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("the `MCP-Protocol-Version` is not spoken here; 2025-11-25 and 2026-07-28 are")]
+#[error("the `MCP-Protocol-Version` is not supported; 2025-11-25 and 2026-07-28 are")]
 struct ProtocolVersionError;
 
 fn check_headers(headers: &HeaderMap) -> Result<(), ProtocolVersionError> {

@@ -42,7 +42,7 @@ pub(super) fn check_headers(headers: &HeaderMap, message: &Value) -> Result<(), 
     }
     if version != MODERN_VERSION {
         let data = json!({ "requested": version, "supported": [MODERN_VERSION] });
-        let problem = "this protocol version is not spoken here";
+        let problem = "this protocol version is not supported";
         return Err(refusal_response(message, UNSUPPORTED_VERSION, problem, Some(data)));
     }
     if message.get("id").is_some() && !meta(message, CAPABILITIES_KEY).is_some_and(Value::is_object)

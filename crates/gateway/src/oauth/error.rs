@@ -9,7 +9,7 @@ pub(crate) enum TokenError {
     #[error("the token cannot be read: {0}")]
     Malformed(&'static str),
     /// The token is well-formed but not valid here and now.
-    #[error("the token does not count here: {0}")]
+    #[error("the token is not valid here: {0}")]
     Invalid(&'static str),
     /// Its validity cannot be determined at the moment.
     #[error("tokens cannot be checked now: {0}")]

@@ -36,19 +36,22 @@ impl TargetState {
     }
 }
 
+/// What became of one delivery, with the index of its target: the target's answer, if it gave one.
+pub(super) type TargetOutcome = (usize, Result<Option<SignedNote>, PublishError>);
+
 /// Deliveries of one checkpoint that are still in progress.
 pub(super) struct Deliveries {
     pub(super) checkpoint: Checkpoint,
     /// The checkpoint size and the number of signatures of the note being delivered.
     pub(super) mark: (u64, usize),
-    pub(super) outcomes: BoxFuture<'static, Vec<(usize, Result<Option<SignedNote>, PublishError>)>>,
+    pub(super) outcomes: BoxFuture<'static, Vec<TargetOutcome>>,
 }
 
 /// The outcomes of [`Deliveries`], each with the index of its target.
 pub(super) struct CompletedDeliveries {
     pub(super) checkpoint: Checkpoint,
     pub(super) mark: (u64, usize),
-    pub(super) outcomes: Vec<(usize, Result<Option<SignedNote>, PublishError>)>,
+    pub(super) outcomes: Vec<TargetOutcome>,
 }
 
 impl Deliveries {

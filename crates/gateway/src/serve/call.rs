@@ -137,8 +137,8 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
     let call = Call { request: &request, arguments: Some(arguments), mode };
     let invocation = execute_once(client, call, &options.client_call).await?;
     let reporter = options.client_call.progress.as_ref();
-    let wait = client.gateway.config.approval_wait;
-    let wait = wait.unwrap_or_else(|| default_approval_wait(&options.client_call));
+    let wait = client.gateway.config.approval_timeout;
+    let wait = wait.unwrap_or_else(|| default_approval_timeout(&options.client_call));
     let is_held = invocation.decision.verdict() == Verdict::Hold && !wait.is_zero();
     let Some(id) = invocation.request.clone().filter(|_| is_held) else {
         return Ok(CallOutcome::without_wait(invocation));
@@ -164,9 +164,7 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
         timer.end(None);
     }
     match phase {
-        Some(Phase::Requested) | None => {
-            Ok(CallOutcome { invocation: invocation, approval_timed_out: true })
-        }
+        Some(Phase::Requested) | None => Ok(CallOutcome { invocation, approval_timed_out: true }),
         Some(_) => {
             execute_once(client, call, &options.client_call).await.map(CallOutcome::without_wait)
         }
@@ -177,7 +175,7 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
 /// until the request expires. A client that asks for progress expects long calls and gets
 /// [`DEFAULT_APPROVAL_WAIT`]. Any other client gets the hold at once, because it may count the wait
 /// as a failure of the tool.
-fn default_approval_wait(call: &ClientCall) -> Duration {
+fn default_approval_timeout(call: &ClientCall) -> Duration {
     match (call.task(), &call.progress) {
         (Some(task), _) => task.lifetime(),
         (None, Some(_)) => DEFAULT_APPROVAL_WAIT,

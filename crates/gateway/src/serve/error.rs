@@ -6,7 +6,7 @@ use weaver_policy::{IdentityError, LoadError};
 use weaver_types::ledger::LedgerError;
 use weaver_types::{PrincipalId, RunError};
 
-use crate::config::{ConfigErrors, WordTableError};
+use crate::config::{ConfigErrors, WordVectorError};
 
 /// Why the gateway cannot serve.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ pub enum ServeError {
     Redaction(#[from] RuleFileError),
     /// The table of word vectors cannot be used.
     #[error("the table of word vectors cannot be used: {0}")]
-    WordTable(#[from] WordTableError),
+    WordTable(#[from] WordVectorError),
     /// One of the operator's own tools cannot be used.
     #[error("the tool `{name}` cannot be used: {problem}")]
     Tool {

@@ -27,7 +27,7 @@ use super::run_tracker::RunFactory;
 use super::runs::Runs;
 use super::tool_snapshot::ToolSnapshot;
 use super::upstreams::Upstreams;
-use crate::config::{Config, WordTableSource};
+use crate::config::{Config, WordVectorSource};
 use crate::publish::ReceiptClient;
 use crate::telemetry::Telemetry;
 
@@ -92,7 +92,7 @@ impl Gateway {
         let redactor = Redactor::new(move |text| firewall.redact_text(text).text);
         let config = Arc::new(config);
         let upstreams = Upstreams::new(&config, &redactor, &launcher, &kernel.policy());
-        let token_table = config.word_table.as_ref().map(WordTableSource::load).transpose()?;
+        let token_table = config.word_table.as_ref().map(WordVectorSource::load).transpose()?;
         let gateway = Self {
             config,
             kernel,

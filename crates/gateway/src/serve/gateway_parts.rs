@@ -105,7 +105,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         human_channel: false,
         session,
         handles,
-        placeholders: config.numbered_masks,
+        placeholders: config.placeholders,
         view_mode: ResponseMode::Auto,
         frame_budget: frame_budget(config),
         ..Settings::default()

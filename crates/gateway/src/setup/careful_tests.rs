@@ -32,7 +32,7 @@ fn listed(server: &str) -> (UpstreamName, Vec<ListedFeature>) {
         let name = tool["name"].as_str().unwrap();
         let capability =
             propose_definition(server, ToolDefinition { name, definition: tool }, None);
-        ListedFeature { kind: FeatureKind::Tool, tool: tool.clone(), capability }
+        ListedFeature { kind: FeatureKind::Tool, definition: tool.clone(), capability }
     });
     (UpstreamName::parse(server).unwrap(), tools.collect())
 }
@@ -70,7 +70,7 @@ fn verdict(set: &PolicySet, id: &str, arguments: &Value) -> Verdict {
 fn decide(set: &PolicySet, id: &str, arguments: &Value) -> Decision {
     let (server, name) = id.split_once('.').unwrap();
     let tools = listed(server).1;
-    let tool = tools.into_iter().find(|tool| tool.tool["name"] == name);
+    let tool = tools.into_iter().find(|tool| tool.definition["name"] == name);
     let tool = tool.unwrap_or_else(|| panic!("no {id}")).capability.unwrap();
     let capability = set.apply_contract(&tool).unwrap();
     let principal = set.principal(&PrincipalId::parse("agent").unwrap()).unwrap();

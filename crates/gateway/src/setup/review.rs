@@ -213,7 +213,7 @@ fn review_row<'l>(
     folders: &ServerFolders,
 ) -> Result<ReviewRow, &'l ProposalError> {
     let capability = listed.capability.as_ref()?;
-    let tool = ToolDescription::from_json(&listed.tool);
+    let tool = ToolDescription::from_json(&listed.definition);
     let bounds = posture.bounds_local_writes();
     let local_write = bounds.then(|| LocalWriteBounds::from_tool(server, &tool, folders)).flatten();
     let mut proposal = match &local_write {

@@ -300,15 +300,15 @@ fn classify_later_sentences(text: &ToolText) -> Option<Classification> {
     for sentence in &text.sentences {
         for (place, word) in sentence.iter().enumerate() {
             let before = place.checked_sub(1).and_then(|at| sentence.get(at)).map(String::as_str);
-            if !verb::introduces_verb(before) {
-                continue;
-            }
             let next = sentence.get(place.saturating_add(1));
-            let action = match verb::description_sense(word, next) {
-                Some(Sense::Verb(action)) if !verb::is_noun(word, before) => action,
-                Some(Sense::VerbOrNoun(action)) if verb::takes_object(next) => action,
-                _ => continue,
+            let active = || match verb::description_sense(word, next)? {
+                Sense::Verb(action) if !verb::is_noun(sentence, place) => Some(action),
+                Sense::VerbOrNoun(action) if verb::takes_object(next) => Some(action),
+                _ => None,
             };
+            let active = verb::introduces_verb(before).then(active).flatten();
+            let action = active.or_else(|| verb::passive_action(sentence, place));
+            let Some(action) = action else { continue };
             if action > ToolAction::Read {
                 let next = Classification::new(refine_action(action, text), word, "description");
                 out = strictest(out, Some(next));

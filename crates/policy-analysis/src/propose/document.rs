@@ -37,7 +37,7 @@ fn write_entry(out: &mut String, id: &CapabilityId, proposal: &ContractProposal)
     let _ = writeln!(out, "[capabilities.{}]", toml_string(id.as_str()));
     let _ = writeln!(out, "effects = \"{}\"", effects_keyword(proposal.effects));
     if let Some(sink) = proposal.sink {
-        let _ = writeln!(out, "sink = \"{}\"", sink_word(sink));
+        let _ = writeln!(out, "sink = \"{}\"", sink_keyword(sink));
     }
     if !proposal.tags.is_empty() {
         let _ = writeln!(out, "tags = [{}]", quoted_list(proposal.tags.iter().map(String::as_str)));
@@ -47,7 +47,7 @@ fn write_entry(out: &mut String, id: &CapabilityId, proposal: &ContractProposal)
         let _ = writeln!(out, "critical_arguments = [{}]", quoted_list(places));
     }
     if !proposal.sensitivity.is_empty() {
-        let words = proposal.sensitivity.iter().map(|tag| sensitivity_word(*tag));
+        let words = proposal.sensitivity.iter().map(|tag| sensitivity_keyword(*tag));
         let _ = writeln!(out, "sensitivity = [{}]", quoted_list(words));
     }
     if proposal.idempotent {
@@ -58,7 +58,7 @@ fn write_entry(out: &mut String, id: &CapabilityId, proposal: &ContractProposal)
     }
     let mut label = Vec::new();
     if let Some(confidentiality) = proposal.output.confidentiality {
-        label.push(format!("confidentiality = \"{}\"", confidentiality_word(confidentiality)));
+        label.push(format!("confidentiality = \"{}\"", confidentiality_keyword(confidentiality)));
     }
     if let Some(integrity) = proposal.output.integrity {
         let word = if integrity == Integrity::Trusted { "trusted" } else { "untrusted" };
@@ -86,10 +86,10 @@ pub fn standing_approval_terms(
         }
     }
     let file = |(sink, ids): (SinkKind, Vec<&str>)| {
-        let word = sink_word(sink);
+        let word = sink_keyword(sink);
         let text = format!(
-            "# Proposed by code. What the floor holds of these goes on; what information flow holds\n\
-             # does not: there a person still decides.\n\
+            "# Proposed by code. These terms release calls that only the floor holds. Calls held by\n\
+             # information flow still need a person.\n\
              capability = [{}]\nprincipals = {}\nuses = 100\nexpires = \"30d\"\n",
             quoted_list(ids.into_iter()),
             toml_string(principal)
@@ -109,7 +109,7 @@ fn effects_keyword(effects: Effects) -> &'static str {
     }
 }
 
-fn sink_word(sink: SinkKind) -> &'static str {
+fn sink_keyword(sink: SinkKind) -> &'static str {
     match sink {
         SinkKind::None => "none",
         SinkKind::ExternalSend => "external_send",
@@ -119,7 +119,7 @@ fn sink_word(sink: SinkKind) -> &'static str {
     }
 }
 
-fn confidentiality_word(of: Confidentiality) -> &'static str {
+fn confidentiality_keyword(of: Confidentiality) -> &'static str {
     match of {
         Confidentiality::Public => "public",
         Confidentiality::Internal => "internal",
@@ -128,7 +128,7 @@ fn confidentiality_word(of: Confidentiality) -> &'static str {
     }
 }
 
-fn sensitivity_word(tag: SensitivityTag) -> &'static str {
+fn sensitivity_keyword(tag: SensitivityTag) -> &'static str {
     match tag {
         SensitivityTag::Memory => "memory",
         SensitivityTag::Pii => "pii",

@@ -59,6 +59,35 @@ fn made_up_tools_get_the_proposals_that_an_operator_would_write() {
 }
 
 #[test]
+fn a_second_verb_or_a_passive_that_writes_is_no_read() {
+    let effects_of = |description| {
+        let tool = ToolDescription { name: "get_data", description, ..ToolDescription::default() };
+        words(&propose(&tool)).0
+    };
+    for (description, effects) in [
+        ("Gets and resets the counter.", "destructive"),
+        ("Gets and resets counters.", "destructive"),
+        ("Reads and updates the record.", "write_open"),
+        ("This tool reads and updates records.", "write_open"),
+        ("Gets the messages. Messages are deleted after that.", "destructive"),
+        ("Gets the messages. Old ones will be automatically dropped.", "destructive"),
+        ("Gets the file. If there is one in the cache it is overwritten.", "destructive"),
+    ] {
+        assert_eq!(effects_of(description), effects, "{description}");
+    }
+    for description in [
+        "Gets news and updates.",
+        "Gets news and updates about the changes that are staged.",
+        "Gets deleted messages. Nothing is deleted.",
+        "Gets the lock. Tells whether the door to the room is locked.",
+        "Gets the messages. They can be deleted with another tool.",
+        "Gets the messages. Long ones are truncated, and all are returned as text.",
+    ] {
+        assert_eq!(effects_of(description), "read_open", "{description}");
+    }
+}
+
+#[test]
 fn a_secret_read_is_restricted() {
     for name in
         ["get_api_key", "read_password", "fetch_access_token", "show_secret", "list_account_keys"]

@@ -3,7 +3,9 @@
 mod word_lists;
 
 use super::action::ToolAction;
-use word_lists::{AMBIGUOUS_PLURALS, READ_NOUNS, VAGUE_VERBS, VERBS, VERBS_OR_NOUNS};
+use word_lists::{
+    AMBIGUOUS_PLURALS, IRREGULAR_PARTICIPLES, READ_NOUNS, VAGUE_VERBS, VERBS, VERBS_OR_NOUNS,
+};
 
 /// What a word can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +68,11 @@ pub(super) fn description_sense(word: &str, next: Option<&String>) -> Option<Sen
 
 /// Whether a verb after this word describes an action of the tool.
 pub(super) fn introduces_verb(before: Option<&str>) -> bool {
-    const LEADERS: [&str; 17] = [
+    const VERB_INTRODUCERS: [&str; 17] = [
         "also", "and", "then", "it", "will", "function", "tool", "method", "api", "endpoint",
         "which", "automatically", "or", "can", "operation", "command", "optionally",
     ];
-    before.is_none_or(|word| LEADERS.contains(&word))
+    before.is_none_or(|word| VERB_INTRODUCERS.contains(&word))
 }
 
 /// Whether a word is a noun for something that is read.
@@ -78,18 +80,87 @@ pub(super) fn is_read_noun(word: &str) -> bool {
     READ_NOUNS.contains(&word)
 }
 
-/// Whether a word after `and` or `or` continues a list of nouns: `news and updates`.
-pub(super) fn is_noun(word: &str, before: Option<&str>) -> bool {
-    matches!(before, Some("and" | "or")) && word.ends_with('s') && !is_third_person(word)
+/// Whether the word at this place continues a list of nouns: `news and updates`. It is a verb if
+/// an object follows (`gets and resets the counter`) or after a verb (`gets and updates`).
+pub(super) fn is_noun(sentence: &[String], place: usize) -> bool {
+    let Some(word) = sentence.get(place) else { return false };
+    let before = |count| word_before(sentence, place, count);
+    let joins_verb = before(2).is_some_and(|joined| {
+        let is_verb = matches!(description_sense(joined, None), Some(Sense::Verb(_)));
+        is_verb && is_third_person(joined) && introduces_verb(before(3))
+    });
+    matches!(before(1), Some("and" | "or"))
+        && word.ends_with('s')
+        && !is_third_person(word)
+        && !joins_verb
+        && !takes_object(sentence.get(place.saturating_add(1)))
+}
+
+/// What the participle at this place says is done: `messages are deleted after that`. What is said
+/// about the things that are read (`changes that are staged`), about a condition (`whether it is
+/// locked`) or in the negative (`no file is changed`) is not done by the tool.
+pub(super) fn passive_action(sentence: &[String], place: usize) -> Option<ToolAction> {
+    const OTHER_CLAUSES: [&str; 14] = [
+        "that", "which", "who", "what", "if", "when", "where", "until", "unless", "once", "no",
+        "not", "nothing", "never",
+    ];
+    // Tools that read say this of what they return: `long lines are truncated`.
+    const OF_READS: [&str; 4] = ["applied", "followed", "resolved", "truncated"];
+    let before = |count| word_before(sentence, place, count);
+    let is_adverb = |word: &str| word.ends_with("ly") || matches!(word, "then" | "also");
+    let auxiliary = if before(1).is_some_and(is_adverb) { 2 } else { 1 };
+    let is_passive = match before(auxiliary)? {
+        "is" | "are" => true,
+        // What only can or should be done is not done by each call.
+        "be" => before(auxiliary.saturating_add(1)) == Some("will"),
+        _ => false,
+    };
+    if !is_passive {
+        return None;
+    }
+    let start = place.saturating_sub(auxiliary);
+    let mut near = sentence.iter().take(start).skip(start.saturating_sub(3));
+    let is_other = near.any(|word| OTHER_CLAUSES.contains(&word.as_str()))
+        || sentence.iter().take(start).any(|word| word == "whether");
+    if is_other {
+        return None;
+    }
+    let word = sentence.get(place).filter(|word| !OF_READS.contains(&word.as_str()))?;
+    base_forms(word).into_iter().find_map(|form| match name_sense(&form, None) {
+        Some(Sense::Verb(action)) => Some(action),
+        _ => None,
+    })
+}
+
+/// The verbs of which a word can be the participle.
+fn base_forms(word: &str) -> Vec<String> {
+    let irregular = IRREGULAR_PARTICIPLES.iter().find(|(participle, _)| *participle == word);
+    if let Some((_, base)) = irregular {
+        return vec![(*base).to_owned()];
+    }
+    let Some(stem) = word.strip_suffix("ed") else { return Vec::new() };
+    let mut forms = vec![stem.to_owned(), format!("{stem}e")];
+    forms.extend(stem.strip_suffix('i').map(|stem| format!("{stem}y")));
+    // `dropped`: the last consonant is doubled.
+    let mut letters = stem.chars();
+    if letters.next_back() == letters.clone().next_back() {
+        forms.push(letters.as_str().to_owned());
+    }
+    forms
+}
+
+/// The word so many places before a place.
+fn word_before(sentence: &[String], place: usize, count: usize) -> Option<&str> {
+    sentence.get(place.checked_sub(count)?).map(String::as_str)
 }
 
 /// Whether the next word starts an object, so the word before it is a verb.
 pub(super) fn takes_object(next: Option<&String>) -> bool {
-    const BEGIN: [&str; 13] = [
+    const OBJECT_OPENERS: [&str; 13] = [
         "a", "an", "the", "what", "it", "them", "this", "all", "each", "your", "its", "any",
         "every",
     ];
-    next.is_some_and(|word| BEGIN.contains(&word.as_str()))
+    next.is_some_and(|word| OBJECT_OPENERS.contains(&word.as_str()))
 }
 
 /// Whether a word is the third person of a verb and cannot be a plural.

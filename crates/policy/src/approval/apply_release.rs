@@ -15,7 +15,7 @@ pub(crate) fn apply_release(
     if !release.matches_query(query) {
         return;
     }
-    for result in results.iter_mut().filter(|contribution| release.releases(contribution)) {
+    for result in results.iter_mut().filter(|check_result| release.releases(check_result)) {
         let detail = format!("{}: {}", release.description(), result.detail);
         *result = CheckResult::new(result.check, Verdict::Allow, release.reason_code(), detail)
             .with_constraints(std::mem::take(&mut result.constraints));

@@ -186,21 +186,21 @@ impl ReleaseProof {
     /// later was never seen by the approvers. A standing approval releases only holds of a rule or
     /// of the floor, and only if enough of its signers have the required authority.
     #[must_use]
-    pub fn releases(&self, contribution: &CheckResult) -> bool {
-        if !contribution.needs_human_approval() {
+    pub fn releases(&self, check_result: &CheckResult) -> bool {
+        if !check_result.needs_human_approval() {
             return false;
         }
         match &self.source {
             ReleaseSource::Approved { holds, authority, .. } => {
                 holds.iter().any(|held| {
-                    held.check == contribution.check
-                        && held.reason == contribution.reason
-                        && held.detail == hold_detail(contribution)
-                }) && authority_within(&contribution.authority, authority)
+                    held.check == check_result.check
+                        && held.reason == check_result.reason
+                        && held.detail == hold_detail(check_result)
+                }) && authority_within(&check_result.authority, authority)
             }
             ReleaseSource::Standing { grantors, .. } => {
-                matches!(contribution.check, CheckKind::Rule | CheckKind::Floor)
-                    && has_quorum(grantors, &contribution.authority)
+                matches!(check_result.check, CheckKind::Rule | CheckKind::Floor)
+                    && has_quorum(grantors, &check_result.authority)
             }
         }
     }

@@ -35,12 +35,12 @@ impl HeldCheck {
     #[must_use]
     pub fn from_decision(decision: &Decision) -> Vec<Self> {
         let mut out = Vec::new();
-        for contribution in decision.check_results().iter().filter(|c| c.needs_human_approval()) {
+        for check_result in decision.check_results().iter().filter(|c| c.needs_human_approval()) {
             let held = Self {
-                check: contribution.check,
-                reason: contribution.reason,
-                detail: hold_detail(contribution).to_owned(),
-                authority: contribution.authority.clone(),
+                check: check_result.check,
+                reason: check_result.reason,
+                detail: hold_detail(check_result).to_owned(),
+                authority: check_result.authority.clone(),
             };
             if !out.contains(&held) {
                 out.push(held);
@@ -51,9 +51,9 @@ impl HeldCheck {
 }
 
 /// The detail that identifies a hold whose check and reason alone are ambiguous.
-pub(super) fn hold_detail(contribution: &CheckResult) -> &str {
-    match contribution.check {
-        CheckKind::Rule | CheckKind::Signal => &contribution.detail,
+pub(super) fn hold_detail(check_result: &CheckResult) -> &str {
+    match check_result.check {
+        CheckKind::Rule | CheckKind::Signal => &check_result.detail,
         _ => "",
     }
 }

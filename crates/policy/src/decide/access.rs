@@ -1,7 +1,7 @@
 //! Checks that the documents and the capability permit the caller.
 
 use weaver_types::{
-    CheckKind, CheckResult, Constraints, Operation, ReasonCode, SensitivityTag, Verdict,
+    CheckKind, CheckResult, Constraints, Operation, PII_READER, ReasonCode, SensitivityTag, Verdict,
 };
 
 use super::allow_with_constraints;
@@ -77,7 +77,7 @@ pub(super) fn check_agent_declaration(
         out.push(CheckResult::new(check, Verdict::Deny, reason, detail));
     };
     let Some(agent) = declared.get(name) else {
-        let detail = format!("the policy declares its agents, and `{name}` is none of them");
+        let detail = format!("agent `{name}` is not among the agents that the policy declares");
         return deny(CheckKind::Permission, ReasonCode::AgentNotAllowed, detail);
     };
     if !agent.lists_tool(query.capability.id()) {
@@ -92,13 +92,10 @@ pub(super) fn check_agent_declaration(
     if query.operation == Operation::Invoke
         && !agent.may_state_intent(query.request.intent.as_deref())
     {
-        let detail = format!("the intent is none of the decision keys of agent `{name}`");
+        let detail = format!("agent `{name}` may not state this intent (`decision_keys`)");
         deny(CheckKind::Rule, ReasonCode::IntentNotAllowed, detail);
     }
 }
-
-/// The role that may see every field of personal and card data.
-const PII_READER: &str = "pii_reader";
 
 /// Whether the principal may see all fields. The role suffices only if the output has no
 /// sensitivity other than personal and card data.

@@ -238,7 +238,7 @@ impl<'r> Shortfall<'r> {
                 sources_in_words(&need.sources)
             );
             let reason = ReasonCode::InsufficientJustification;
-            let discharge = match verdict {
+            let remedy = match verdict {
                 Verdict::Hold => Remedy::Approval,
                 Verdict::Allow | Verdict::Ask | Verdict::Deny => Remedy::Justification {
                     min_chars: need.min_chars,
@@ -246,7 +246,7 @@ impl<'r> Shortfall<'r> {
                 },
             };
             CheckResult::new(CheckKind::Justification, verdict, reason, detail)
-                .with_remedy(discharge)
+                .with_remedy(remedy)
                 .with_constraints(self.rule.constraints.clone())
         });
         ask.into_iter().collect()

@@ -8,7 +8,7 @@ use super::node::Node;
 use super::reader::DocumentReader;
 use crate::policy_settings::{ApprovalSettings, StandingApprovalBounds};
 use crate::rate_limit::{MAX_LIMIT_CALLS, MAX_LIMIT_WINDOW_S, RateLimit, RoleLimit};
-use crate::signal::{SeverityThresholds, SignalTable};
+use crate::signal::{RungThresholds, SignalTable};
 
 /// The upper limits for a standing approval's uses and for its lifetime in seconds.
 const MAX_USES: u32 = 1_000_000;
@@ -76,14 +76,14 @@ pub(super) fn signals(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Signa
     out
 }
 
-fn thresholds(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> SeverityThresholds {
+fn thresholds(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> RungThresholds {
     let Some(section) = node.section(reader, &["hold_from", "deny_from"]) else {
-        return SeverityThresholds::default();
+        return RungThresholds::default();
     };
     if section.is_empty() {
         report_empty_table(reader, node);
     }
-    SeverityThresholds {
+    RungThresholds {
         hold_from: section.get("hold_from").and_then(|n| rung_or_never(reader, &n)),
         deny_from: section.get("deny_from").and_then(|n| rung_or_never(reader, &n)),
     }

@@ -34,9 +34,9 @@ pub(super) fn failed_conditions(
     decision: &Decision,
 ) -> Vec<FailedCondition> {
     let mut out: Vec<FailedCondition> = Vec::new();
-    for contribution in decision.obstacles() {
-        let found = rules::rule_conditions(set, query, contribution)
-            .unwrap_or_else(|| vec![condition_without_rule(set, query, contribution)]);
+    for check_result in decision.obstacles() {
+        let found = rules::rule_conditions(set, query, check_result)
+            .unwrap_or_else(|| vec![condition_without_rule(set, query, check_result)]);
         for one in found {
             if !out.contains(&one) {
                 out.push(one);

@@ -49,12 +49,12 @@ fn add_results(
     verdict: Verdict,
     reason: ReasonCode,
 ) {
-    let discharge = match verdict {
+    let remedy = match verdict {
         Verdict::Hold => Remedy::Approval,
         Verdict::Allow | Verdict::Ask | Verdict::Deny => Remedy::Nothing,
     };
     let says = |detail: &str| {
-        CheckResult::new(CheckKind::Signal, verdict, reason, detail).with_remedy(discharge.clone())
+        CheckResult::new(CheckKind::Signal, verdict, reason, detail).with_remedy(remedy.clone())
     };
     out.extend(details.iter().take(MAX_NAMED).map(|detail| says(detail)));
     if let Some(rest) = details.get(MAX_NAMED..).filter(|rest| !rest.is_empty()) {

@@ -1,4 +1,4 @@
-//! The rungs from which signals of each severity hold or deny calls.
+//! The rungs from which signals hold or deny calls, by severity and kind.
 
 use weaver_types::{Operation, Rung, Verdict};
 
@@ -6,14 +6,14 @@ use super::{Severity, Signal, SignalKind, SignalSubject};
 
 /// The rungs from which calls are held or denied; `None` means never.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SeverityThresholds {
+pub struct RungThresholds {
     /// Calls are held from this rung on.
     pub hold_from: Option<Rung>,
     /// Calls are denied from this rung on.
     pub deny_from: Option<Rung>,
 }
 
-impl SeverityThresholds {
+impl RungThresholds {
     fn verdict(self, rung: Rung) -> Verdict {
         let reached = |from: Option<Rung>| from.is_some_and(|from| rung >= from);
         if reached(self.deny_from) {
@@ -26,7 +26,7 @@ impl SeverityThresholds {
     }
 }
 
-/// The severity table of a policy.
+/// The signal table of a policy: from which rung on a signal holds or denies calls.
 ///
 /// By default nothing is denied: a false alarm or a failed source then costs a person's review and
 /// not the call. A signed policy may deny instead.
@@ -36,22 +36,22 @@ impl SeverityThresholds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignalTable {
     /// For [`Severity::Info`]; by default, never.
-    pub info: SeverityThresholds,
+    pub info: RungThresholds,
     /// For [`Severity::Warning`]; by default, held from L2 on.
-    pub warning: SeverityThresholds,
+    pub warning: RungThresholds,
     /// For [`Severity::Critical`]; by default held from L1 on.
-    pub critical: SeverityThresholds,
+    pub critical: RungThresholds,
     /// For [`SignalKind::LowConfidenceBelief`]; by default held from L3 on.
-    pub low_confidence: SeverityThresholds,
+    pub low_confidence: RungThresholds,
     /// For a source that could not answer; by default held from L2 on.
-    pub unavailable: SeverityThresholds,
+    pub unavailable: RungThresholds,
 }
 
 impl Default for SignalTable {
     fn default() -> Self {
-        let held = |rung| SeverityThresholds { hold_from: Some(rung), deny_from: None };
+        let held = |rung| RungThresholds { hold_from: Some(rung), deny_from: None };
         Self {
-            info: SeverityThresholds::default(),
+            info: RungThresholds::default(),
             warning: held(Rung::L2),
             critical: held(Rung::L1),
             low_confidence: held(Rung::L3),

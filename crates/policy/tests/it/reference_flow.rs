@@ -28,8 +28,8 @@ fn a_write_asks_for_a_justification_and_then_is_allowed() {
     let decision = case.decide(&set);
     assert_eq!(decision.verdict(), Verdict::Ask);
     assert_eq!(decision.primary_reason(), ReasonCode::InsufficientJustification);
-    let discharge = &decision.obstacles().next().unwrap().discharge;
-    assert!(matches!(discharge, Remedy::Justification { min_chars: 15, .. }));
+    let remedy = &decision.obstacles().next().unwrap().discharge;
+    assert!(matches!(remedy, Remedy::Justification { min_chars: 15, .. }));
 
     let case = case.justified(WHY, JustificationSource::Host);
     assert_eq!(case.answer(&set), (Verdict::Allow, ReasonCode::DefaultPolicyAllow));

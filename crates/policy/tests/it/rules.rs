@@ -132,8 +132,8 @@ require = { justification = { min_chars = 20 } }
     assert_eq!(Case::new(read("x"), &["admin"]).answer(&set).0, Verdict::Allow);
     let decision = Case::new(read("x"), &[]).decide(&set);
     assert_eq!(decision.verdict(), Verdict::Ask);
-    let discharge = &decision.obstacles().next().unwrap().discharge;
-    assert!(matches!(discharge, Remedy::Justification { min_chars: 20, .. }));
+    let remedy = &decision.obstacles().next().unwrap().discharge;
+    assert!(matches!(remedy, Remedy::Justification { min_chars: 20, .. }));
     assert_eq!(decision.obstacles().count(), 1);
 }
 

@@ -6,7 +6,7 @@ use weaver_policy::signal::{
     Belief, BeliefClass, BeliefDeclaration, BeliefDependencies, BeliefId, BeliefOrigin,
     CalibrationSample, CalibrationSource, CallContext, Confidence, DecisionId, FinishedCall,
     LowConfidenceSentinel, MAX_BELIEFS, MAX_SIGNALS, MemoryOriginSentinel, ProposedCall,
-    SEQUENCE_WINDOW, Severity, SeverityThresholds, Signal, SignalError, SignalKind, SignalMonitor,
+    RungThresholds, SEQUENCE_WINDOW, Severity, Signal, SignalError, SignalKind, SignalMonitor,
     SignalReport, SignalSource, SignalSubject, SignalTable, ToolSequenceSentinel, WeakBeliefSource,
     check_results,
 };
@@ -347,7 +347,7 @@ fn a_signal_is_told_with_what_it_is_about() {
         let report = SignalReport::none().with_signal(signal(Severity::Warning, subject, "why"));
         assert_eq!(report.signals().len(), 1);
         let hold = SignalTable {
-            warning: SeverityThresholds { hold_from: Some(Rung::L0), deny_from: None },
+            warning: RungThresholds { hold_from: Some(Rung::L0), deny_from: None },
             ..SignalTable::default()
         };
         let said = check_results(&report, &hold, Rung::L4, Operation::Invoke);

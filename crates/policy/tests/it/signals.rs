@@ -11,8 +11,8 @@ use weaver_policy::signal::{
     Belief, BeliefClass, BeliefDeclaration, BeliefDependencies, BeliefId, BeliefOrigin,
     BeliefStore, CalibrationSample, CalibrationSource, CalibrationThresholds, Calibrator,
     CallContext, Confidence, DecisionId, FinishedCall, LowConfidenceSentinel, MAX_BELIEFS,
-    MAX_CLASSES, MAX_RUNS, MAX_SIGNALS, MemoryOriginSentinel, ProposedCall, SEQUENCE_WINDOW,
-    Severity, SeverityThresholds, Signal, SignalError, SignalKind, SignalMonitor, SignalReport,
+    MAX_CLASSES, MAX_RUNS, MAX_SIGNALS, MemoryOriginSentinel, ProposedCall, RungThresholds,
+    SEQUENCE_WINDOW, Severity, Signal, SignalError, SignalKind, SignalMonitor, SignalReport,
     SignalSource, SignalSubject, SignalTable, ToolSequenceSentinel, WeakBeliefSource,
     check_results,
 };
@@ -446,10 +446,10 @@ fn the_defaults_of_the_table() {
 
 #[test]
 fn a_table_cannot_make_a_graver_signal_milder() {
-    let reach = |hold_from| SeverityThresholds { hold_from, deny_from: None };
+    let reach = |hold_from| RungThresholds { hold_from, deny_from: None };
     let table = SignalTable {
         info: reach(Some(Rung::L0)),
-        warning: SeverityThresholds { hold_from: None, deny_from: Some(Rung::L3) },
+        warning: RungThresholds { hold_from: None, deny_from: Some(Rung::L3) },
         critical: reach(None),
         ..SignalTable::default()
     };
@@ -695,7 +695,7 @@ fn any_table() -> impl Strategy<Value = SignalTable> {
     let rungs = vec![Rung::L0, Rung::L1, Rung::L2, Rung::L3, Rung::L4, Rung::L5];
     let from = move || option::of(select(rungs.clone()));
     let reach = (from.clone()(), from())
-        .prop_map(|(hold_from, deny_from)| SeverityThresholds { hold_from, deny_from });
+        .prop_map(|(hold_from, deny_from)| RungThresholds { hold_from, deny_from });
     vec(reach, 5).prop_map(|all| SignalTable {
         info: all[0],
         warning: all[1],

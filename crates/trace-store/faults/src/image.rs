@@ -1,28 +1,28 @@
-//! What may be left on a disk after a power cut.
+//! The files that may be left on a disk after a power cut.
 //!
-//! The rules are those of a file system that promises no more than it must. What was written to a
-//! file is safe when that file was synced after it. Before that, each page of each write is there or
-//! not, whatever became of the others, which includes that they reached the disk in another order.
-//! A name is safe when its folder was synced after it was made, removed or changed; the names that
-//! are not safe yet came into being one after the other.
+//! The rules are those of a file system that guarantees no more than it must. A write is durable
+//! once its file has been synced after it. Before that, each page of each write survives or not,
+//! independently of the others, so writes may also reach the disk in another order. A change of a
+//! name is durable once its folder has been synced after it; the changes of names that are not
+//! durable yet take effect in their order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::trace::Step;
 
-/// What happens to what was not synced.
+/// What happens to data that was not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// All of it is there: the process died, the machine went on.
+    /// All of it survives: only the process died.
     None,
-    /// None of it is there.
+    /// None of it survives.
     All,
-    /// A random part of its pages is there.
+    /// A random part of its pages survives.
     Torn {
         /// Bytes of a page: 512 for a sector, 4,096 for a page of the system.
         page: usize,
-        /// Which part.
+        /// The seed that selects the part.
         seed: u64,
     },
 }
@@ -34,20 +34,21 @@ pub type Image = BTreeMap<PathBuf, Vec<u8>>;
 #[derive(Debug, Clone, Default)]
 pub struct Disk {
     files: Vec<File>,
-    /// What each name means now, and what it means after a crash for sure.
+    /// The file of each name now.
     names: BTreeMap<PathBuf, usize>,
-    safe: BTreeMap<PathBuf, usize>,
-    /// Changes of names that are not safe yet.
-    renamed: Vec<(PathBuf, Option<usize>)>,
+    /// The file that each name has for sure after a crash.
+    durable: BTreeMap<PathBuf, usize>,
+    /// Changes of names that are not durable yet.
+    pending_names: Vec<(PathBuf, Option<usize>)>,
     /// Whether syncs count. Without them the harness must find losses.
-    deaf: bool,
+    ignores_syncs: bool,
 }
 
 #[derive(Debug, Clone, Default)]
 struct File {
-    /// What is safe.
-    safe: Vec<u8>,
-    /// What happened to it since.
+    /// The content that survives every crash.
+    durable: Vec<u8>,
+    /// Changes since then, which a crash may lose.
     pending: Vec<Change>,
 }
 
@@ -66,56 +67,56 @@ impl Disk {
 
     /// An empty disk on which no sync has any effect: the control, which must lose data.
     #[must_use]
-    pub fn deaf() -> Self {
-        Self { deaf: true, ..Self::default() }
+    pub fn without_syncs() -> Self {
+        Self { ignores_syncs: true, ..Self::default() }
     }
 
-    /// Plays one step.
-    pub fn play(&mut self, step: &Step) {
+    /// Applies one step.
+    pub fn apply(&mut self, step: &Step) {
         match step {
             Step::Open { folder: true, .. } => {}
             Step::Open { path, emptied, .. } => {
                 let file = self.file(path);
                 if *emptied {
-                    self.change(file, Change::Length(0));
+                    self.push_change(file, Change::Length(0));
                 }
             }
             Step::Write { path, offset, bytes } => {
                 let file = self.file(path);
-                self.change(file, Change::Write(index(*offset), bytes.clone()));
+                self.push_change(file, Change::Write(index(*offset), bytes.clone()));
             }
             Step::Truncate(path, length) => {
                 let file = self.file(path);
-                self.change(file, Change::Length(index(*length)));
+                self.push_change(file, Change::Length(index(*length)));
             }
-            Step::Sync(path) if !self.deaf => self.sync(path),
-            Step::Unlink(path) => self.name(path, None),
+            Step::Sync(path) if !self.ignores_syncs => self.sync(path),
+            Step::Unlink(path) => self.set_name(path, None),
             Step::Rename(from, to) => {
                 let file = self.names.get(from).copied();
-                self.name(from, None);
-                self.name(to, file);
+                self.set_name(from, None);
+                self.set_name(to, file);
             }
             Step::Sync(_)
             | Step::Close(_)
-            | Step::Said(_)
+            | Step::Output(_)
             | Step::Read { .. }
             | Step::Failed { .. } => {}
         }
     }
 
-    /// Whether anything is unsafe: if not, every loss gives the same image.
+    /// Whether everything is durable, so that every loss gives the same image.
     #[must_use]
-    pub fn is_quiet(&self) -> bool {
-        self.renamed.is_empty() && self.files.iter().all(|file| file.pending.is_empty())
+    pub fn is_fully_synced(&self) -> bool {
+        self.pending_names.is_empty() && self.files.iter().all(|file| file.pending.is_empty())
     }
 
-    /// What is left when the power goes now.
+    /// The files that are left if the power fails now.
     #[must_use]
     pub fn crash(&self, loss: Loss) -> Image {
-        let mut dice = Dice::new(loss);
-        let mut names = self.safe.clone();
-        let kept = dice.below(self.renamed.len() + 1);
-        for (path, file) in self.renamed.iter().take(kept) {
+        let mut lottery = PageLottery::new(loss);
+        let mut names = self.durable.clone();
+        let kept = lottery.below(self.pending_names.len() + 1);
+        for (path, file) in self.pending_names.iter().take(kept) {
             match file {
                 Some(file) => names.insert(path.clone(), *file),
                 None => names.remove(path),
@@ -125,7 +126,7 @@ impl Disk {
         let wanted: BTreeSet<usize> = names.values().copied().collect();
         let contents: BTreeMap<usize, Vec<u8>> = wanted
             .into_iter()
-            .filter_map(|file| Some((file, self.files.get(file)?.crash(&mut dice))))
+            .filter_map(|file| Some((file, self.files.get(file)?.crash(&mut lottery))))
             .collect();
         names
             .into_iter()
@@ -139,19 +140,19 @@ impl Disk {
         }
         let file = self.files.len();
         self.files.push(File::default());
-        self.name(path, Some(file));
+        self.set_name(path, Some(file));
         file
     }
 
-    fn name(&mut self, path: &Path, file: Option<usize>) {
+    fn set_name(&mut self, path: &Path, file: Option<usize>) {
         match file {
             Some(file) => self.names.insert(path.to_owned(), file),
             None => self.names.remove(path),
         };
-        self.renamed.push((path.to_owned(), file));
+        self.pending_names.push((path.to_owned(), file));
     }
 
-    fn change(&mut self, file: usize, change: Change) {
+    fn push_change(&mut self, file: usize, change: Change) {
         if let Some(file) = self.files.get_mut(file) {
             file.pending.push(change);
         }
@@ -162,21 +163,21 @@ impl Disk {
             Some(file) => {
                 if let Some(file) = self.files.get_mut(file) {
                     for change in std::mem::take(&mut file.pending) {
-                        change.apply(&mut file.safe);
+                        change.apply(&mut file.durable);
                     }
                 }
             }
-            // The folder of some names, which become safe in it.
+            // `path` is a folder: its names become durable.
             None => {
-                self.renamed.retain(|(name, file)| {
-                    let inside = name.parent() == Some(path);
-                    if inside {
+                self.pending_names.retain(|(name, file)| {
+                    let is_inside = name.parent() == Some(path);
+                    if is_inside {
                         match file {
-                            Some(file) => self.safe.insert(name.clone(), *file),
-                            None => self.safe.remove(name),
+                            Some(file) => self.durable.insert(name.clone(), *file),
+                            None => self.durable.remove(name),
                         };
                     }
-                    !inside
+                    !is_inside
                 });
             }
         }
@@ -184,18 +185,18 @@ impl Disk {
 }
 
 impl File {
-    fn crash(&self, dice: &mut Dice) -> Vec<u8> {
-        let mut content = self.safe.clone();
+    fn crash(&self, lottery: &mut PageLottery) -> Vec<u8> {
+        let mut content = self.durable.clone();
         for change in &self.pending {
             match change {
                 Change::Length(length) => {
-                    if dice.keeps() {
+                    if lottery.draws_kept() {
                         Change::Length(*length).apply(&mut content);
                     }
                 }
                 Change::Write(offset, bytes) => {
-                    for (offset, part) in pages(*offset, bytes, dice.page) {
-                        if dice.keeps() {
+                    for (offset, part) in pages(*offset, bytes, lottery.page) {
+                        if lottery.draws_kept() {
                             Change::Write(offset, part.to_vec()).apply(&mut content);
                         }
                     }
@@ -206,7 +207,7 @@ impl File {
     }
 }
 
-/// The parts of a write that lie in one page each.
+/// Splits a write at the page boundaries.
 fn pages(offset: usize, bytes: &[u8], page: usize) -> impl Iterator<Item = (usize, &[u8])> {
     let mut rest = (offset, bytes);
     std::iter::from_fn(move || {
@@ -243,27 +244,27 @@ fn index(number: u64) -> usize {
 }
 
 /// What is kept: always, never, or by chance.
-struct Dice {
+struct PageLottery {
     loss: Loss,
     page: usize,
     state: u64,
-    /// Of 256, how often something is kept: drawn once an image, so that some images lose little
+    /// Of 256, how often a part survives: drawn once per image, so that some images lose little
     /// and others much.
     odds: u64,
 }
 
-impl Dice {
+impl PageLottery {
     fn new(loss: Loss) -> Self {
         let (page, state) = match loss {
             Loss::Torn { page, seed } => (page.max(1), seed),
             Loss::None | Loss::All => (4096, 0),
         };
-        let mut dice = Self { loss, page, state, odds: 128 };
-        dice.odds = [16, 64, 128, 192, 240].get(dice.draw(5)).copied().unwrap_or(128);
-        dice
+        let mut lottery = Self { loss, page, state, odds: 128 };
+        lottery.odds = [16, 64, 128, 192, 240].get(lottery.draw(5)).copied().unwrap_or(128);
+        lottery
     }
 
-    fn keeps(&mut self) -> bool {
+    fn draws_kept(&mut self) -> bool {
         match self.loss {
             Loss::None => true,
             Loss::All => false,

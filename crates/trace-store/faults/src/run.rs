@@ -1,10 +1,10 @@
-//! Running a program under the shim.
+//! Runs a program under the shim.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::story::Acknowledgement;
 use crate::trace::{self, Step};
+use crate::workload::Acknowledgement;
 
 /// A program to run under the shim, in a folder of its own.
 #[derive(Debug)]
@@ -13,32 +13,32 @@ pub struct Run<'a> {
     pub program: &'a Path,
     /// The shared object of the shim.
     pub shim: &'a Path,
-    /// The folder; only what lies in it is recorded and failed.
+    /// The folder; only calls on files in it are recorded and made to fail.
     pub folder: &'a Path,
     /// Its arguments.
     pub arguments: &'a [&'a str],
     /// Which call fails and how, as `kind:nth:action`; `nth` may be `5+` or
     /// `5-9`.
     pub fault: Option<&'a str>,
-    /// Whether syncs are answered and not done.
+    /// Whether syncs report success without being done.
     pub drop_syncs: bool,
 }
 
-/// What became of it.
+/// How a program ended, and what it did.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Whether it ended by itself, with success.
     pub success: bool,
-    /// Every whole line that it said.
+    /// Every complete line on its standard output.
     pub lines: Vec<String>,
-    /// What it said on the standard error.
-    pub complaint: String,
+    /// Its standard error.
+    pub stderr: String,
     /// The trace.
     pub steps: Vec<Step>,
 }
 
-impl Outcome {
-    /// What was acknowledged.
+impl RunOutcome {
+    /// The acknowledgements that it printed.
     #[must_use]
     pub fn acknowledged(&self) -> Vec<Acknowledgement> {
         self.lines.iter().filter_map(|line| Acknowledgement::parse(line)).collect()
@@ -52,13 +52,13 @@ impl Outcome {
 }
 
 impl Run<'_> {
-    /// Runs it to its end. The trace lies beside the folder, as `<folder>.trace`.
+    /// Runs the program to its end. The trace is written next to the folder, as `<folder>.trace`.
     ///
     /// # Errors
     /// When it cannot be started, or left no trace.
-    pub fn end(&self) -> Result<Outcome, String> {
+    pub fn run(&self) -> Result<RunOutcome, String> {
         let folder = self.folder.canonicalize().map_err(|error| error.to_string())?;
-        let trace = beside(&folder);
+        let trace = trace_path(&folder);
         let _ = std::fs::remove_file(&trace);
         let mut command = Command::new(self.program);
         command
@@ -74,19 +74,20 @@ impl Run<'_> {
             command.env("WEAVER_FAULTS_DROP_SYNCS", "1");
         }
         let output = command.output().map_err(|error| error.to_string())?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let whole = said.rfind('\n').and_then(|end| said.get(..end)).unwrap_or_default();
-        Ok(Outcome {
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let complete_lines =
+            stdout.rfind('\n').and_then(|end| stdout.get(..end)).unwrap_or_default();
+        Ok(RunOutcome {
             success: output.status.success(),
-            lines: whole.lines().map(str::to_owned).collect(),
-            complaint: String::from_utf8_lossy(&output.stderr).into_owned(),
+            lines: complete_lines.lines().map(str::to_owned).collect(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             steps: trace::read(&trace)?,
         })
     }
 }
 
-/// Where the trace of a folder lies.
+/// The path of the trace of a folder.
 #[must_use]
-pub fn beside(folder: &Path) -> PathBuf {
+pub fn trace_path(folder: &Path) -> PathBuf {
     folder.with_extension("trace")
 }

@@ -17,7 +17,7 @@ use super::error::ExportError;
 use super::for_each_call;
 use crate::project::{CallEvents, MAX_RUNS};
 use crate::query::{
-    CandidateLookup, EventFacts, EventFilter, FilterField, LogQuery, QueryError, ask,
+    CandidateLookup, EventFacts, EventFilter, FilterField, LogQuery, QueryError, run_query,
 };
 use crate::verify::LogSource;
 
@@ -79,8 +79,11 @@ impl TraceIds<'_> {
         let filter = EventFilter::default()
             .with(FilterField::Event, EventKind::RunStarted.as_str())
             .with(FilterField::Run, run);
-        let page =
-            ask(self.source, self.lookup, &LogQuery { limit: 1, ..LogQuery::oldest(filter) })?;
+        let page = run_query(
+            self.source,
+            self.lookup,
+            &LogQuery { limit: 1, ..LogQuery::oldest(filter) },
+        )?;
         let named = page.events.first().and_then(|started| started.text(&["trace_id"]));
         let named = named.filter(|id| {
             id.len() == 32

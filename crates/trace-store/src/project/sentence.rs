@@ -4,31 +4,33 @@
 use serde_json::Value;
 use weaver_types::EventKind;
 
-use super::story::StoryPart;
+use super::story::StoryAspect;
 use crate::query::EventFacts;
 
 /// The story parts that one event contributes, in order.
-pub(super) fn sentences(facts: &EventFacts) -> Vec<(StoryPart, String)> {
+pub(super) fn sentences(facts: &EventFacts) -> Vec<(StoryAspect, String)> {
     let Some(kind) = facts.kind() else {
-        return vec![(StoryPart::Other, "an event that this build cannot read".to_owned())];
+        return vec![(StoryAspect::Other, "an event that this build cannot read".to_owned())];
     };
     if facts.payload.is_none() {
-        return vec![(StoryPart::Other, format!("{kind}; what it said is pruned"))];
+        return vec![(StoryAspect::Other, format!("{kind}; what it said is pruned"))];
     }
     match kind {
-        EventKind::RunStarted => vec![(StoryPart::Run, run(facts))],
-        EventKind::Routed => vec![(StoryPart::Shortlist, shortlist(facts))],
-        EventKind::Refused => [goal(facts), Some((StoryPart::Decision, decision(facts)))]
+        EventKind::RunStarted => vec![(StoryAspect::Run, run(facts))],
+        EventKind::Routed => vec![(StoryAspect::Shortlist, shortlist(facts))],
+        EventKind::Refused => [goal(facts), Some((StoryAspect::Decision, decision(facts)))]
             .into_iter()
             .flatten()
             .collect(),
         EventKind::Intent => intent(facts),
         EventKind::Outcome | EventKind::OutcomeUnknown => outcome(facts),
-        EventKind::Late => vec![(StoryPart::Other, late(facts))],
-        EventKind::HandleResolved => vec![(StoryPart::View, view(facts))],
-        EventKind::SignalRaised => vec![(StoryPart::Signal, format!("signals: {}", kinds(facts)))],
-        _ if facts.request().is_some() => vec![(StoryPart::Approval, approval(kind, facts))],
-        _ => vec![(StoryPart::Other, kind.to_string())],
+        EventKind::Late => vec![(StoryAspect::Other, late(facts))],
+        EventKind::HandleResolved => vec![(StoryAspect::View, view(facts))],
+        EventKind::SignalRaised => {
+            vec![(StoryAspect::Signal, format!("signals: {}", kinds(facts)))]
+        }
+        _ if facts.request().is_some() => vec![(StoryAspect::Approval, approval(kind, facts))],
+        _ => vec![(StoryAspect::Other, kind.to_string())],
     }
 }
 
@@ -68,7 +70,7 @@ fn shortlist(facts: &EventFacts) -> String {
     format!("for \"{}\" the model was shown: {shown}", text_or_unknown(facts, &["goal"]))
 }
 
-fn goal(facts: &EventFacts) -> Option<(StoryPart, String)> {
+fn goal(facts: &EventFacts) -> Option<(StoryAspect, String)> {
     let mut sentence = Vec::new();
     if let Some(goal) = facts.text(&["goal"]) {
         sentence.push(format!("goal: {goal}"));
@@ -77,7 +79,7 @@ fn goal(facts: &EventFacts) -> Option<(StoryPart, String)> {
         let source = text_or_unknown(facts, &["justification", "source"]);
         sentence.push(format!("justified by the {source}: {text}"));
     }
-    (!sentence.is_empty()).then(|| (StoryPart::Goal, sentence.join("; ")))
+    (!sentence.is_empty()).then(|| (StoryAspect::Goal, sentence.join("; ")))
 }
 
 fn decision(facts: &EventFacts) -> String {
@@ -107,16 +109,19 @@ fn decision(facts: &EventFacts) -> String {
     sentence
 }
 
-fn intent(facts: &EventFacts) -> Vec<(StoryPart, String)> {
-    let mut parts: Vec<(StoryPart, String)> = goal(facts).into_iter().collect();
-    parts.push((StoryPart::Decision, decision(facts)));
+fn intent(facts: &EventFacts) -> Vec<(StoryAspect, String)> {
+    let mut parts: Vec<(StoryAspect, String)> = goal(facts).into_iter().collect();
+    parts.push((StoryAspect::Decision, decision(facts)));
     if let Some(released) = facts.at_path(&["released_by"]) {
         let people = texts(released.get("people").and_then(Value::as_array));
         let by = released.get("request").or_else(|| released.get("standing"));
         let by = by.and_then(Value::as_str).unwrap_or("?");
-        parts.push((StoryPart::Approval, format!("released by {people} in {by}")));
+        parts.push((StoryAspect::Approval, format!("released by {people} in {by}")));
     }
-    parts.push((StoryPart::Token, format!("token {} used up", text_or_unknown(facts, &["token"]))));
+    parts.push((
+        StoryAspect::Token,
+        format!("token {} used up", text_or_unknown(facts, &["token"])),
+    ));
     let arguments =
         match (facts.text(&["arguments", "text"]), facts.number(&["arguments", "bytes"])) {
             (Some(text), _) => format!("with {text}"),
@@ -124,11 +129,11 @@ fn intent(facts: &EventFacts) -> Vec<(StoryPart, String)> {
             (None, None) => "without arguments".to_owned(),
         };
     let driver = text_or_unknown(facts, &["driver"]);
-    parts.push((StoryPart::Execution, format!("handed to {driver} {arguments}")));
+    parts.push((StoryAspect::Execution, format!("handed to {driver} {arguments}")));
     parts
 }
 
-fn outcome(facts: &EventFacts) -> Vec<(StoryPart, String)> {
+fn outcome(facts: &EventFacts) -> Vec<(StoryAspect, String)> {
     let outcome = facts.outcome().unwrap_or("?");
     let mut sentence = match facts.number(&["latency_us"]) {
         Some(micros) => format!("{outcome} after {}", format_duration(micros)),
@@ -143,9 +148,9 @@ fn outcome(facts: &EventFacts) -> Vec<(StoryPart, String)> {
     if let Some(error) = facts.text(&["error_message"]) {
         sentence.push_str(&format!(": {error}"));
     }
-    let mut parts = vec![(StoryPart::Result, sentence)];
+    let mut parts = vec![(StoryAspect::Result, sentence)];
     if facts.at_path(&["frame"]).is_some_and(Value::is_object) {
-        parts.push((StoryPart::Shown, shown(facts, &["frame"])));
+        parts.push((StoryAspect::Shown, shown(facts, &["frame"])));
     }
     parts
 }

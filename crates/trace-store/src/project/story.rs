@@ -7,7 +7,7 @@ use weaver_types::{EventKind, Timestamp};
 use super::sentence;
 use crate::query::{
     CandidateLookup, EventFacts, EventFilter, EventOrder, FilterField, LogQuery, MAX_PAGE_EVENTS,
-    PageCursor, QueryError, ask,
+    PageCursor, QueryError, run_query,
 };
 use crate::verify::LogSource;
 
@@ -48,7 +48,7 @@ impl StorySubject {
 /// The aspect that a step describes, in the order in which a call passes through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum StoryPart {
+pub enum StoryAspect {
     /// The run it belongs to.
     Run,
     /// The shortlist that the model was shown.
@@ -75,7 +75,7 @@ pub enum StoryPart {
     Other,
 }
 
-impl StoryPart {
+impl StoryAspect {
     /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -106,7 +106,7 @@ pub struct StoryStep {
     /// The call of the event.
     pub call: Option<String>,
     /// The aspect that it describes.
-    pub part: StoryPart,
+    pub part: StoryAspect,
     /// What happened; further lines are details. It may contain untrusted text: escape it.
     pub text: String,
 }
@@ -133,14 +133,14 @@ impl CallStory {
         lookup: Option<&dyn CandidateLookup>,
         subject: &StorySubject,
     ) -> Result<Option<Self>, QueryError> {
-        let mut gathered = StoryEvents { source, lookup, ..StoryEvents::new(source) };
-        gathered.seed(subject)?;
-        gathered.follow_links()?;
-        if gathered.events.is_empty() {
+        let mut story_events = StoryEvents { source, lookup, ..StoryEvents::new(source) };
+        story_events.seed(subject)?;
+        story_events.follow_links()?;
+        if story_events.events.is_empty() {
             return Ok(None);
         }
-        gathered.add_run_context()?;
-        Ok(Some(gathered.into_story()))
+        story_events.add_run_context()?;
+        Ok(Some(story_events.into_story()))
     }
 }
 
@@ -185,28 +185,39 @@ impl<'a> StoryEvents<'a> {
     /// Adds an event, and enqueues the ids that it leads to. A view has a call id of its own, so it
     /// leads on through its handle only.
     fn add(&mut self, facts: EventFacts) {
+        if self.events.contains_key(&facts.seq) {
+            return;
+        }
         if self.events.len() >= MAX_STORY_EVENTS {
             self.truncated = true;
             return;
         }
         let id = |text: Option<&str>| text.map(str::to_owned);
         let (call, request, handle) = (id(facts.call()), id(facts.request()), id(facts.handle()));
-        let looks = facts.kind() == Some(EventKind::HandleResolved);
-        if self.events.insert(facts.seq, facts).is_none() {
-            for (field, id) in [(FilterField::Request, request), (FilterField::Handle, handle)] {
-                id.iter().for_each(|id| self.enqueue(field, id));
-            }
-            call.iter().filter(|_| !looks).for_each(|call| self.enqueue(FilterField::Call, call));
+        let is_view = facts.kind() == Some(EventKind::HandleResolved);
+        self.events.insert(facts.seq, facts);
+        for (field, id) in [(FilterField::Request, request), (FilterField::Handle, handle)] {
+            id.iter().for_each(|id| self.enqueue(field, id));
         }
+        call.iter().filter(|_| !is_view).for_each(|call| self.enqueue(FilterField::Call, call));
     }
 
     fn follow_links(&mut self) -> Result<(), QueryError> {
         while let Some((field, id)) = self.waiting.pop() {
             let filter = EventFilter::default().with(field, &id);
-            let question = LogQuery { limit: MAX_PAGE_EVENTS, ..LogQuery::oldest(filter) };
-            let page = ask(self.source, self.lookup, &question)?;
-            self.truncated |= page.next.is_some();
-            page.events.into_iter().for_each(|facts| self.add(facts));
+            let mut query = LogQuery { limit: MAX_PAGE_EVENTS, ..LogQuery::oldest(filter) };
+            loop {
+                let page = run_query(self.source, self.lookup, &query)?;
+                page.events.into_iter().for_each(|facts| self.add(facts));
+                // A story that is full takes in no event of any link.
+                if self.truncated {
+                    return Ok(());
+                }
+                if page.next.is_none() {
+                    break;
+                }
+                query.after = page.next;
+            }
         }
         Ok(())
     }
@@ -223,8 +234,8 @@ impl<'a> StoryEvents<'a> {
                 .with(FilterField::Run, &run)
                 .with(FilterField::Event, kind.as_str());
             let after = Some(PageCursor::new(seq, EventOrder::Newest, &filter));
-            let question = LogQuery { after, limit: 1, ..LogQuery::newest(filter) };
-            let page = ask(self.source, self.lookup, &question)?;
+            let query = LogQuery { after, limit: 1, ..LogQuery::newest(filter) };
+            let page = run_query(self.source, self.lookup, &query)?;
             for facts in page.events {
                 self.events.entry(facts.seq).or_insert(facts);
             }
@@ -257,27 +268,27 @@ impl<'a> StoryEvents<'a> {
 
 /// Sentences about what the events do not tell.
 fn missing_facts(events: &BTreeMap<u64, EventFacts>, steps: &[StoryStep]) -> Vec<String> {
-    let has = |part: StoryPart| steps.iter().any(|step| step.part == part);
+    let has = |part: StoryAspect| steps.iter().any(|step| step.part == part);
     let any = |kind: EventKind| events.values().any(|facts| facts.kind() == Some(kind));
     let mut missing = Vec::new();
     let mut say = |what: &str| missing.push(what.to_owned());
     if events.values().any(|facts| facts.payload.is_none()) {
-        say("what is pruned is not told");
+        say("pruned events are left out");
     }
-    if !has(StoryPart::Decision) {
+    if !has(StoryAspect::Decision) {
         return missing;
     }
-    if !has(StoryPart::Shortlist) {
+    if !has(StoryAspect::Shortlist) {
         say("no shortlist was recorded in this run before the call");
     }
-    if !has(StoryPart::Goal) {
+    if !has(StoryAspect::Goal) {
         say("neither goal nor justification came with the call");
     }
     let ended = any(EventKind::Outcome) || any(EventKind::OutcomeUnknown);
     if any(EventKind::Intent) && !ended {
         say("the end of the call is not recorded yet");
     }
-    if ended && !has(StoryPart::Shown) {
+    if ended && !has(StoryAspect::Shown) {
         say("nothing of a result was shown");
     }
     missing

@@ -32,8 +32,8 @@ pub(crate) trait PruningView {
 }
 
 /// The latest time in the log right after a batch.
-pub(crate) fn time_after(highest: Timestamp, batch: &Batch) -> Timestamp {
-    batch.events.iter().map(|event| event.at).fold(highest, Timestamp::max)
+pub(crate) fn time_after(latest_time: Timestamp, batch: &Batch) -> Timestamp {
+    batch.events.iter().map(|event| event.at).fold(latest_time, Timestamp::max)
 }
 
 /// Refuses a batch that prunes what must be kept. `size` is the size of the log before the batch,

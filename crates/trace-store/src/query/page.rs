@@ -88,25 +88,25 @@ pub struct QueryPage {
 ///
 /// # Errors
 /// [`QueryError`], when the log cannot be read or the cursor belongs to another query.
-pub fn ask(
+pub fn run_query(
     source: &dyn LogSource,
     lookup: Option<&dyn CandidateLookup>,
-    question: &LogQuery,
+    query: &LogQuery,
 ) -> Result<QueryPage, QueryError> {
-    ask_with(source, lookup, question, &mut |_, _| {})
+    run_query_with_progress(source, lookup, query, &mut |_, _| {})
 }
 
-/// As [`ask`]; `progress` regularly receives how many of how many events were examined.
+/// As [`run_query`]; `progress` regularly receives how many of how many events were examined.
 ///
 /// # Errors
-/// As [`ask`].
-pub fn ask_with(
+/// As [`run_query`].
+pub fn run_query_with_progress(
     source: &dyn LogSource,
     lookup: Option<&dyn CandidateLookup>,
-    question: &LogQuery,
+    query: &LogQuery,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<QueryPage, QueryError> {
-    let LogQuery { filter, order, after, limit } = question;
+    let LogQuery { filter, order, after, limit } = query;
     // The lookup's position is read first, so that it never exceeds the size that is read next.
     let known = lookup.filter(|_| filter.has_field_terms()).map_or(0, CandidateLookup::position);
     let size = source.extent()?.head.size;
@@ -174,21 +174,22 @@ impl Search<'_> {
     ) -> Result<(), LedgerError> {
         let most = self.wanted.saturating_add(1);
         while !self.is_full() && !range.is_empty() {
-            let asked = range.clone();
-            let places = lookup
-                .and_then(|lookup| lookup.candidates(self.filter, asked.clone(), self.order, most));
-            let Some(places) = places else { return self.scan(range) };
-            for seq in &places {
+            let requested = range.clone();
+            let candidates = lookup.and_then(|lookup| {
+                lookup.candidates(self.filter, requested.clone(), self.order, most)
+            });
+            let Some(candidates) = candidates else { return self.scan(range) };
+            for seq in &candidates {
                 // A candidate outside the range, or out of order, is invalid and ignored.
                 if !self.is_full() && range.contains(seq) {
                     self.narrow(&mut range, *seq);
                     self.test_event(*seq)?;
                 }
             }
-            if places.len() < most {
+            if candidates.len() < most {
                 return Ok(());
             }
-            if range == asked {
+            if range == requested {
                 return self.scan(range);
             }
         }
@@ -266,21 +267,21 @@ pub(crate) fn rows_in(
 /// Passes every matching event to `visit`, in log order, page by page.
 ///
 /// # Errors
-/// As [`ask`], or the error of `visit`.
+/// As [`run_query`], or the error of `visit`.
 pub(crate) fn for_each_event<E: From<QueryError>>(
     source: &dyn LogSource,
     lookup: Option<&dyn CandidateLookup>,
     filter: &EventFilter,
     mut visit: impl FnMut(EventFacts) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut question = LogQuery { limit: 200, ..LogQuery::oldest(filter.clone()) };
+    let mut query = LogQuery { limit: 200, ..LogQuery::oldest(filter.clone()) };
     loop {
-        let page = ask(source, lookup, &question)?;
+        let page = run_query(source, lookup, &query)?;
         for facts in page.events {
             visit(facts)?;
         }
         match page.next {
-            Some(cursor) => question.after = Some(cursor),
+            Some(cursor) => query.after = Some(cursor),
             None => return Ok(()),
         }
     }

@@ -8,8 +8,8 @@ use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, MAX_PAGE, NewEvent};
 
 use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
+use super::integrity_sums::IntegritySums;
 use super::statement::{SqlResult, run};
-use super::sums::IntegritySums;
 use crate::log::{AppendedEvent, EventRow, EventRowRef, LogTip};
 use crate::merkle::tile::PartialTiles;
 use crate::prepare::PayloadCommitment;

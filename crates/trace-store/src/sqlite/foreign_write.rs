@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use weaver_types::ledger::LedgerError;
 
 use super::fault::{damaged_error, from_sql};
-use super::sums::IntegritySums;
+use super::integrity_sums::IntegritySums;
 use super::{foreign_objects, schema};
 use crate::log::LogTip;
 
@@ -53,7 +53,7 @@ pub(super) fn compare(
 ) -> Result<(), LedgerError> {
     foreign_objects::refuse_foreign(schema::foreign_objects(db)?)?;
     let found = schema::load_tip(db)?;
-    if found.head() != tip.head() || found.highest != tip.highest {
+    if found.head() != tip.head() || found.latest_time != tip.latest_time {
         return Err(damaged_error(format!(
             "the log ends after {} events, and not with those that were written last; another \
              program wrote the file",

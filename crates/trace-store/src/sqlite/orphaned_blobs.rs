@@ -15,10 +15,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use weaver_types::ledger::{Batch, BlobId};
 
 use super::fault::from_sql;
+use super::integrity_sums::IntegritySums;
 use super::queue::BlobChange;
 use super::rows;
 use super::statement::{SqlResult, run, run_counted};
-use super::sums::IntegritySums;
 
 /// Blobs that one sweep examines, and bytes that it removes, not counting its last blob.
 const SWEEP_BLOBS: i64 = 64;
@@ -194,7 +194,7 @@ impl OrphanedBlobs {
         run(db, "BEGIN IMMEDIATE", [])?;
         for id in &orphans {
             if run_counted(db, "DELETE FROM blobs WHERE id = ?1", [id])? > 0 {
-                sums.remove_blob_by_name(id)?;
+                sums.remove_blob_by_id_bytes(id)?;
             }
             Self::note_removed(db, id)?;
         }

@@ -12,10 +12,10 @@ use weaver_types::{Clock, SystemClock, Tenant};
 
 use super::fault::{damaged_error, from_sql, poisoned_error, to_sql, unsigned_from_sql};
 use super::file_identity::FileIdentity;
+use super::integrity_sums::IntegritySums;
 use super::reader::SnapshotReader;
-use super::rows::TransactionRecords;
+use super::rows::RecordCache;
 use super::statement::run;
-use super::sums::IntegritySums;
 use super::watch::FileWatch;
 use super::{aliases, foreign_objects, open, rows};
 use crate::limits::SWEEP_PER_COMMIT;
@@ -152,7 +152,7 @@ impl SqliteRecords {
         };
         self.place.retry_while_busy(|| db.pragma_update(None, "synchronous", level))?;
         let transaction = self.place.begin(db)?;
-        let mut seen = TransactionRecords::new(&transaction);
+        let mut seen = RecordCache::new(&transaction);
         let writes = plan(batch, &mut seen)?;
         if writes.is_empty() && batch.durability == Durability::Os {
             return Ok(());

@@ -7,15 +7,15 @@ use weaver_types::ledger::{BlobId, MAX_PAGE, Namespace, Record, RecordKey};
 use weaver_types::{Tenant, Timestamp};
 
 use super::fault::{from_sql, to_sql, unsigned_from_sql};
+use super::integrity_sums::IntegritySums;
 use super::statement::{SqlResult, run, run_counted};
-use super::sums::IntegritySums;
 use crate::plan::{PlannedWrites, RecordLookup, VersionedRecord};
 
 const RECORD: &str = "SELECT version, value, expires_at FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
 const LIST: &str = "SELECT id, version, value FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id > ?3 ORDER BY id LIMIT ?4";
-const LIST_ALL: &str = "SELECT id, version, value FROM records
+const LIST_FROM_START: &str = "SELECT id, version, value FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id >= ?3 ORDER BY id LIMIT ?4";
 const PUT_RECORD: &str = "INSERT INTO records (tenant, namespace, id, version, value, expires_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (tenant, namespace, id) DO UPDATE
@@ -61,7 +61,7 @@ pub(super) fn list(
     after: Option<&str>,
     limit: usize,
 ) -> SqlResult<Vec<(String, Record)>> {
-    let sql = if after.is_some() { LIST } else { LIST_ALL };
+    let sql = if after.is_some() { LIST } else { LIST_FROM_START };
     let limit = i64::try_from(limit.min(MAX_PAGE)).unwrap_or(0);
     let params = (tenant.as_str(), namespace.as_str(), after.unwrap_or_default(), limit);
     let rows = (|| {
@@ -78,19 +78,19 @@ pub(super) fn list(
         .collect()
 }
 
-/// The records before a batch, read from the file at most once each.
-pub(super) struct TransactionRecords<'c> {
+/// A cache of the records as they were before a batch, each read from the file at most once.
+pub(super) struct RecordCache<'c> {
     db: &'c Connection,
     records: BTreeMap<RecordKey, Option<VersionedRecord>>,
 }
 
-impl<'c> TransactionRecords<'c> {
+impl<'c> RecordCache<'c> {
     pub(super) fn new(db: &'c Connection) -> Self {
         Self { db, records: BTreeMap::new() }
     }
 }
 
-impl RecordLookup for TransactionRecords<'_> {
+impl RecordLookup for RecordCache<'_> {
     fn record(&mut self, key: &RecordKey) -> SqlResult<Option<&VersionedRecord>> {
         if !self.records.contains_key(key) {
             self.records.insert(key.clone(), record(self.db, key)?);
@@ -99,27 +99,27 @@ impl RecordLookup for TransactionRecords<'_> {
     }
 }
 
-/// Writes and deletes records. `before` caches those that were read for the plan.
+/// Writes and deletes records. `cache` has those that were read for the plan.
 pub(super) fn write(
     db: &Connection,
     writes: &PlannedWrites<'_>,
-    before: &TransactionRecords<'_>,
+    cache: &RecordCache<'_>,
     sums: &mut IntegritySums,
 ) -> SqlResult<()> {
-    for (key, kept) in writes {
-        match before.records.get(key) {
-            Some(before) => sums.replace_record(key, before.as_ref(), kept.as_ref()),
-            None => sums.replace_record(key, record(db, key)?.as_ref(), kept.as_ref()),
+    for (key, record_after) in writes {
+        match cache.records.get(key) {
+            Some(before) => sums.replace_record(key, before.as_ref(), record_after.as_ref()),
+            None => sums.replace_record(key, record(db, key)?.as_ref(), record_after.as_ref()),
         }
         let (tenant, namespace) = (key.tenant.as_str(), key.namespace.as_str());
-        match kept {
-            Some(kept) => {
-                let version = to_sql(kept.version)?;
-                let expires_at = kept.expires_at.map(Timestamp::micros);
+        match record_after {
+            Some(record) => {
+                let version = to_sql(record.version)?;
+                let expires_at = record.expires_at.map(Timestamp::micros);
                 run(
                     db,
                     PUT_RECORD,
-                    params![tenant, namespace, key.id, version, kept.value, expires_at],
+                    params![tenant, namespace, key.id, version, record.value, expires_at],
                 )?;
             }
             None => run(db, DELETE_RECORD, params![tenant, namespace, key.id])?,
@@ -156,8 +156,9 @@ pub(super) fn sweep(
 ) -> SqlResult<()> {
     (|| {
         let mut statement = db.prepare_cached(SWEEP)?;
-        let mut gone = statement.query(params![now.micros(), i64::try_from(limit).unwrap_or(0)])?;
-        while let Some(row) = gone.next()? {
+        let mut expired =
+            statement.query(params![now.micros(), i64::try_from(limit).unwrap_or(0)])?;
+        while let Some(row) = expired.next()? {
             sums.remove_record_row(row)?;
         }
         Ok(())
@@ -174,7 +175,7 @@ pub(super) fn put_blob(
 ) -> SqlResult<()> {
     let sql = "INSERT INTO blobs (id, bytes) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING";
     if run_counted(db, sql, params![id.0.as_bytes(), bytes])? > 0 {
-        sums.blob_added(id);
+        sums.add_blob(id);
     }
     Ok(())
 }
@@ -182,7 +183,7 @@ pub(super) fn put_blob(
 /// Removes a blob.
 pub(super) fn remove_blob(db: &Connection, id: &BlobId, sums: &mut IntegritySums) -> SqlResult<()> {
     if run_counted(db, "DELETE FROM blobs WHERE id = ?1", params![id.0.as_bytes()])? > 0 {
-        sums.blob_removed(id);
+        sums.remove_blob(id);
     }
     Ok(())
 }
@@ -213,7 +214,7 @@ mod tests {
         let own = [
             RECORD,
             LIST,
-            LIST_ALL,
+            LIST_FROM_START,
             events::EVENT,
             events::EVENTS,
             DELETE_RECORD,

@@ -7,8 +7,8 @@ use weaver_types::{LogId, Random, Timestamp};
 
 use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
 use super::file_identity::FileIdentity;
+use super::integrity_sums::{self, IntegritySums};
 use super::statement::{format_version, run_counted};
-use super::sums::{self, IntegritySums};
 use super::{events, foreign_objects, orphaned_blobs, tiles};
 use crate::blob::{BLOB_KEY_BYTES, BlobKey};
 use crate::entry::EventHeader;
@@ -94,8 +94,8 @@ pub(super) fn foreign_objects(db: &Connection) -> Result<Option<String>, LedgerE
     // A migration to version 2 creates the tiles first.
     const FORMS_1: [&[&str]; 2] = [&[VERSION_1], &[VERSION_1, tiles::VERSION_2]];
     const FORMS_2: [&[&str]; 2] = [
-        &[VERSION_1, tiles::VERSION_2, sums::VERSION_2, orphaned_blobs::TABLES],
-        &[VERSION_1, tiles::VERSION_2, sums::VERSION_2],
+        &[VERSION_1, tiles::VERSION_2, integrity_sums::VERSION_2, orphaned_blobs::TABLES],
+        &[VERSION_1, tiles::VERSION_2, integrity_sums::VERSION_2],
     ];
     foreign_objects::find(db, if format_version(db)? < 2 { &FORMS_1 } else { &FORMS_2 })
 }
@@ -110,7 +110,7 @@ pub(super) fn create(db: &Connection, random: &dyn Random) -> Result<(), LedgerE
     db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
     db.execute_batch(VERSION_1).map_err(sql)?;
     db.execute_batch(tiles::VERSION_2).map_err(sql)?;
-    db.execute_batch(sums::VERSION_2).map_err(sql)?;
+    db.execute_batch(integrity_sums::VERSION_2).map_err(sql)?;
     db.execute(
         "INSERT INTO meta (one, log, blob_key, size, root, frontier, highest)
          VALUES (1, ?1, ?2, 0, ?3, ?4, 0)",
@@ -152,7 +152,7 @@ pub(super) fn extent(db: &Connection) -> Result<LogExtent, LedgerError> {
         frontier: Frontier::from_bytes(size, &frontier).map_err(damaged_error)?,
         first: seq(first)?,
         last: seq(last)?,
-        highest: Timestamp::from_micros(highest),
+        latest_time: Timestamp::from_micros(highest),
         synced: counted(synced)?,
     })
 }
@@ -161,7 +161,7 @@ pub(super) fn extent(db: &Connection) -> Result<LogExtent, LedgerError> {
 /// root is that of the frontier, the last subtree matches the last events, and the latest time is
 /// that of the last event.
 pub(super) fn load_tip(db: &Connection) -> Result<LogTip, LedgerError> {
-    let LogExtent { head, frontier, last, highest, .. } = extent(db)?;
+    let LogExtent { head, frontier, last, latest_time, .. } = extent(db)?;
     let rows = last.map_or(0, |last| last.saturating_add(1));
     if rows != head.size {
         return Err(damaged_error(format!(
@@ -173,12 +173,12 @@ pub(super) fn load_tip(db: &Connection) -> Result<LogTip, LedgerError> {
         return Err(damaged_error("the stored root is not that of the stored frontier"));
     }
     let at = check_last_events(db, &frontier)?;
-    if highest != at {
+    if latest_time != at {
         return Err(damaged_error(format!(
-            "the stored time of the log is {highest}, but its events end at {at}"
+            "the stored time of the log is {latest_time}, but its events end at {at}"
         )));
     }
-    Ok(LogTip::at(head.log, frontier, highest))
+    Ok(LogTip::at(head.log, frontier, latest_time))
 }
 
 /// Checks the last events against the frontier, and returns the time of the last one.
@@ -228,7 +228,7 @@ pub(super) fn save_head(
     let size = to_sql(tip.frontier.size())?;
     let (root, frontier) = (tip.root(), tip.frontier.to_bytes());
     let (synced, records, blobs) = sums.columns()?;
-    let (highest, stored) = (tip.highest.micros(), before.cast_signed());
+    let (highest, stored) = (tip.latest_time.micros(), before.cast_signed());
     let values = params![size, root, frontier, highest, synced, records, blobs, stored];
     if run_counted(db, sql, values)? == 1 {
         return Ok(());

@@ -3,7 +3,7 @@
 use weaver_types::ledger::LedgerError;
 
 use super::reader::SnapshotReader;
-use super::{events, schema, sums, tiles};
+use super::{events, integrity_sums, schema, tiles};
 use crate::log::{EventRow, EventRowRef};
 use crate::merkle::Hash;
 use crate::verify::{LogExtent, LogProver, LogSource, SideTable};
@@ -35,8 +35,8 @@ impl<T: SnapshotSource> LogSource for T {
         self.snapshots().with(|db| tiles::tile(db, level, index))
     }
 
-    fn tampered_table(&self) -> Result<Option<SideTable>, LedgerError> {
-        self.snapshots().with(sums::tampered_table)
+    fn mismatched_table(&self) -> Result<Option<SideTable>, LedgerError> {
+        self.snapshots().with(integrity_sums::mismatched_table)
     }
 
     fn foreign_objects(&self) -> Result<Option<String>, LedgerError> {

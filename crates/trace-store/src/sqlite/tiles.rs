@@ -7,8 +7,8 @@ use weaver_types::digest::Digest;
 use weaver_types::ledger::{LedgerError, MAX_PAGE, TreeHead};
 
 use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
+use super::integrity_sums::{self, IntegritySums};
 use super::statement::{SqlResult, format_version, run};
-use super::sums::{self, IntegritySums};
 use super::{events, schema};
 use crate::merkle::tile::{PartialTiles, slot_hash, tile_slot};
 use crate::merkle::{self, Frontier, Hash, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, Tile, path};
@@ -277,7 +277,7 @@ pub(super) fn migrate(db: &Connection) -> SqlResult<()> {
         ));
     }
     db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
-    db.execute_batch(sums::VERSION_2).map_err(sql)?;
+    db.execute_batch(integrity_sums::VERSION_2).map_err(sql)?;
     IntegritySums::recompute(db)?.save(db)?;
     db.pragma_update(None, "user_version", 2).map_err(sql)?;
     db.execute_batch("COMMIT").map_err(sql)

@@ -23,12 +23,12 @@ use weaver_types::ledger::{CommitCompleter, CommitReceipt, Durability, LedgerErr
 use super::answers::CommitAnswers;
 use super::fault::{as_fatal, closing_error, from_sql, is_transient};
 use super::foreign_write::ForeignWriteCheck;
+use super::integrity_sums::IntegritySums;
 use super::orphaned_blobs::OrphanedBlobs;
 use super::pruning::TransactionView;
 use super::queue::{BlobChange, Queue, WriteRequest};
-use super::rows::TransactionRecords;
+use super::rows::RecordCache;
 use super::statement::run;
-use super::sums::IntegritySums;
 use super::watch::FileWatch;
 use super::{events, rows, schema, tiles};
 use crate::limits::SWEEP_PER_COMMIT;
@@ -292,7 +292,8 @@ impl Writer {
     ) -> Result<(), LedgerError> {
         let is_empty = self.tip.frontier.size() == before;
         let barrier = level == Durability::Disk && self.unsynced && is_empty;
-        rows::sweep(&self.db, self.tip.highest, SWEEP_PER_COMMIT + written * 2, &mut self.sums)?;
+        let limit = SWEEP_PER_COMMIT + written * 2;
+        rows::sweep(&self.db, self.tip.latest_time, limit, &mut self.sums)?;
         tiles::save(&self.db, &self.tiles.take_changed())?;
         schema::save_head(&self.db, &self.tip, before, &self.sums)?;
         if barrier {
@@ -310,8 +311,8 @@ impl Writer {
     ) -> Result<(Option<u64>, Timestamp), LedgerError> {
         let db = &self.db;
         let first = self.tip.frontier.size();
-        let now = prune::time_after(self.tip.highest, &prepared.batch);
-        let mut seen = TransactionRecords::new(db);
+        let now = prune::time_after(self.tip.latest_time, &prepared.batch);
+        let mut seen = RecordCache::new(db);
         let writes = plan(&prepared.batch, &mut seen)?;
         prune::check(prepared, first, now, &mut TransactionView::new(db))?;
         let (tip, tiles, sums) = (&mut self.tip, &mut self.tiles, &mut self.sums);
@@ -325,7 +326,7 @@ impl Writer {
         if let Some(change) = blob {
             self.orphans.change(db, change, &mut self.sums)?;
         }
-        Ok(((self.tip.frontier.size() > first).then_some(first), self.tip.highest))
+        Ok(((self.tip.frontier.size() > first).then_some(first), self.tip.latest_time))
     }
 
     /// Sets how durable the next commit is. SQLite accepts this only outside a transaction and

@@ -77,12 +77,12 @@ impl JsonLinesLog {
         let log: LogId = log.ok_or_else(|| {
             LedgerError::Malformed("the first line has no header of an event".to_owned())
         })?;
-        let highest = header(rows.last()).map(|header| header.at);
+        let latest_time = header(rows.last()).map(|header| header.at);
         let head =
             TreeHead { log, size: frontier.size(), root: Digest::from_bytes(frontier.root()) };
         let last = head.size.checked_sub(1);
-        let highest = highest.unwrap_or(Timestamp::default());
-        let extent = LogExtent { head, frontier, first: Some(0), last, highest, synced: None };
+        let latest_time = latest_time.unwrap_or(Timestamp::default());
+        let extent = LogExtent { head, frontier, first: Some(0), last, latest_time, synced: None };
         Ok(Self { rows, extent })
     }
 }

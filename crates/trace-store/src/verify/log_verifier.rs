@@ -20,7 +20,7 @@ pub(super) struct LogVerifier<'a> {
     frontier: Frontier,
     tiles: Option<PartialTiles>,
     keys: KeyHistory,
-    pub(super) highest: Option<Timestamp>,
+    pub(super) latest_time: Option<Timestamp>,
     pub(super) synced: u64,
     pub(super) pruned_events: PrunedEvents,
 }
@@ -37,7 +37,7 @@ impl<'a> LogVerifier<'a> {
             frontier: Frontier::default(),
             tiles,
             keys: KeyHistory::default(),
-            highest: None,
+            latest_time: None,
             synced: 0,
             pruned_events: PrunedEvents::default(),
         }
@@ -116,9 +116,9 @@ impl<'a> LogVerifier<'a> {
         if let Some(seq) = self.pruned_events.first() {
             return Err(EventFault::Gone.at(seq));
         }
-        let last = self.highest.unwrap_or_default();
-        if extent.highest != last {
-            return Err(VerifyError::Highest { stored: extent.highest, last });
+        let last = self.latest_time.unwrap_or_default();
+        if extent.latest_time != last {
+            return Err(VerifyError::Highest { stored: extent.latest_time, last });
         }
         Ok(())
     }
@@ -152,10 +152,10 @@ impl<'a> LogVerifier<'a> {
             let log = LogId::parse(&header.log).map_err(|_| EventFault::Leaf)?;
             return Err(EventFault::OtherLog { log });
         }
-        if self.highest.is_some_and(|highest| header.at < highest) {
+        if self.latest_time.is_some_and(|latest_time| header.at < latest_time) {
             return Err(EventFault::Time);
         }
-        self.highest = Some(header.at);
+        self.latest_time = Some(header.at);
         match (row.salt, row.payload) {
             (None, None) if prune::is_never_pruned(header.kind) => return Err(EventFault::Gone),
             (None, None) => self.pruned_events.add_missing(seq),

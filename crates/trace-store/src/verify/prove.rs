@@ -30,6 +30,13 @@ pub trait LogProver: LogSource {
     fn consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>, LedgerError>;
 }
 
+/// The error for a root over more events than the log has.
+pub(crate) fn no_such_size(size: u64) -> LedgerError {
+    LedgerError::Malformed(format!(
+        "the log has fewer than {size} events: ask for a size that it had"
+    ))
+}
+
 /// The error for a proof that cannot exist.
 pub(crate) fn no_such_proof(of: u64, size: u64) -> LedgerError {
     LedgerError::Malformed(format!(

@@ -19,7 +19,7 @@ pub struct LogExtent {
     pub last: Option<u64>,
     /// The stored time of the log, before which no event may be dated: that of the last event, or
     /// the Unix epoch for an empty log.
-    pub highest: Timestamp,
+    pub latest_time: Timestamp,
     /// The stored count of events that were synced when acknowledged; `None` if the store does not
     /// count.
     pub synced: Option<u64>,
@@ -90,7 +90,7 @@ pub trait LogSource {
     ///
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
-    fn tampered_table(&self) -> Result<Option<SideTable>, LedgerError> {
+    fn mismatched_table(&self) -> Result<Option<SideTable>, LedgerError> {
         Ok(None)
     }
 

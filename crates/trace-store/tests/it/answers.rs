@@ -7,7 +7,7 @@ use serde_json::json;
 use weaver_trace_store::MemoryLedger;
 use weaver_trace_store::query::{
     CandidateLookup, EventFilter, EventOrder, LogQuery, MAX_PAGE_EVENTS, PageCursor, QueryPage,
-    ask, ask_with,
+    run_query, run_query_with_progress,
 };
 use weaver_types::ledger::NewEvent;
 use weaver_types::{EventKind, Timestamp};
@@ -51,7 +51,7 @@ fn a_page_holds_what_was_asked_for_and_names_the_next_only_where_there_is_one() 
         // Less than one is one.
         (EventOrder::Newest, 0, vec![90], true),
     ] {
-        let page = ask(&log, None, &question(refusals(), order, limit)).unwrap();
+        let page = run_query(&log, None, &question(refusals(), order, limit)).unwrap();
         assert_eq!((places(&page), page.next.is_some()), (found, next), "{order:?} {limit}");
         assert_eq!((page.size, page.known), (100, 0));
     }
@@ -62,7 +62,8 @@ fn a_page_holds_what_was_asked_for_and_names_the_next_only_where_there_is_one() 
 fn no_page_is_longer_than_the_longest() {
     let log = log(1_100);
     let page =
-        ask(&log, None, &question(EventFilter::default(), EventOrder::Oldest, usize::MAX)).unwrap();
+        run_query(&log, None, &question(EventFilter::default(), EventOrder::Oldest, usize::MAX))
+            .unwrap();
     assert_eq!((page.events.len(), page.next.is_some()), (MAX_PAGE_EVENTS, true));
 }
 
@@ -82,15 +83,15 @@ fn a_page_goes_on_after_its_cursor() {
         let filter = refusals();
         let after = Some(PageCursor::new(after, order, &filter));
         let asked = LogQuery { after, ..question(filter, order, 2) };
-        assert_eq!(places(&ask(&log, None, &asked).unwrap()), found, "{asked:?}");
+        assert_eq!(places(&run_query(&log, None, &asked).unwrap()), found, "{asked:?}");
     }
     let foreign = Some(PageCursor::new(3, EventOrder::Oldest, &EventFilter::default()));
     let asked = LogQuery { after: foreign.clone(), ..question(refusals(), EventOrder::Oldest, 2) };
-    let said = ask(&log, None, &asked).unwrap_err().to_string();
+    let said = run_query(&log, None, &asked).unwrap_err().to_string();
     assert_eq!(said, "the cursor belongs to another filter; ask without it to begin again");
     let asked =
         LogQuery { after: foreign, ..question(EventFilter::default(), EventOrder::Newest, 2) };
-    let said = ask(&log, None, &asked).unwrap_err().to_string();
+    let said = run_query(&log, None, &asked).unwrap_err().to_string();
     assert_eq!(
         said,
         "the cursor goes the other way through the log; ask without it to begin again"
@@ -102,7 +103,8 @@ fn a_scan_reads_little_at_first_and_tells_how_far_it_is() {
     let log = log(1_000);
     let mut told = Vec::new();
     let asked = question(refusals(), EventOrder::Oldest, 200);
-    let page = ask_with(&log, None, &asked, &mut |done, all| told.push((done, all))).unwrap();
+    let page = run_query_with_progress(&log, None, &asked, &mut |done, all| told.push((done, all)))
+        .unwrap();
     assert_eq!(page.read, 1_000);
     assert_eq!(
         told,
@@ -117,7 +119,7 @@ fn a_scan_reads_little_at_first_and_tells_how_far_it_is() {
         ]
     );
     for (order, read) in [(EventOrder::Oldest, 21), (EventOrder::Newest, 30)] {
-        let page = ask(&log, None, &question(refusals(), order, 2)).unwrap();
+        let page = run_query(&log, None, &question(refusals(), order, 2)).unwrap();
         assert_eq!(page.read, read, "{order:?}");
     }
 }
@@ -136,7 +138,7 @@ fn a_scan_is_bounded_by_the_times_that_are_asked_for() {
         (at(60), at(40), vec![], 0),
     ] {
         let filter = refusals().within(since, until);
-        let page = ask(&log, None, &question(filter, EventOrder::Oldest, 50)).unwrap();
+        let page = run_query(&log, None, &question(filter, EventOrder::Oldest, 50)).unwrap();
         assert_eq!((places(&page), page.read), (found, read), "{since:?} {until:?}");
     }
 }
@@ -177,23 +179,27 @@ fn what_a_lookup_proposes_is_read_and_what_it_does_not_know_is_scanned() {
     let log = log(100);
     // Known up to 50: what it proposes there, and the rest event by event.
     let lookup = Scripted::of(50, vec![Some(vec![0, 10, 20, 30, 40])]);
-    let page = ask(&log, Some(&lookup), &question(refusals(), EventOrder::Oldest, 20)).unwrap();
+    let page =
+        run_query(&log, Some(&lookup), &question(refusals(), EventOrder::Oldest, 20)).unwrap();
     assert_eq!(places(&page), (0..10).map(|n| n * 10).collect::<Vec<_>>());
     assert_eq!((page.known, page.size, page.read), (50, 100, 5 + 50));
     assert_eq!(*lookup.asked.borrow(), [(0..50, 21)]);
     // The other way round the tail comes first.
     let lookup = Scripted::of(50, vec![Some(vec![40, 30])]);
-    let page = ask(&log, Some(&lookup), &question(refusals(), EventOrder::Newest, 6)).unwrap();
+    let page =
+        run_query(&log, Some(&lookup), &question(refusals(), EventOrder::Newest, 6)).unwrap();
     assert_eq!(places(&page), [90, 80, 70, 60, 50, 40]);
     assert_eq!((page.read, page.next.is_some()), (52, true));
     // One that knows more than the log is taken for no more than that.
     let lookup = Scripted::of(500, vec![Some(vec![90])]);
-    let page = ask(&log, Some(&lookup), &question(refusals(), EventOrder::Newest, 6)).unwrap();
+    let page =
+        run_query(&log, Some(&lookup), &question(refusals(), EventOrder::Newest, 6)).unwrap();
     assert_eq!((places(&page), page.known, page.read), (vec![90], 100, 1));
     // A question about the time alone is none for a lookup.
     let lookup = Scripted::of(50, vec![]);
     let page =
-        ask(&log, Some(&lookup), &question(EventFilter::default(), EventOrder::Oldest, 6)).unwrap();
+        run_query(&log, Some(&lookup), &question(EventFilter::default(), EventOrder::Oldest, 6))
+            .unwrap();
     assert_eq!((page.known, lookup.asked.borrow().len()), (0, 0));
 }
 
@@ -215,20 +221,23 @@ fn a_lookup_that_proposes_too_much_or_nonsense_makes_no_event_up_and_ends() {
         (vec![Some((1..22).collect()), None], all[1..].to_vec()),
     ] {
         let lookup = Scripted::of(100, answers.clone());
-        let page = ask(&log, Some(&lookup), &question(refusals(), EventOrder::Oldest, 20)).unwrap();
+        let page =
+            run_query(&log, Some(&lookup), &question(refusals(), EventOrder::Oldest, 20)).unwrap();
         assert_eq!(places(&page), found, "{answers:?}");
     }
     // The range that is left after a page of proposals is asked for anew.
     let lookup = Scripted::of(100, vec![Some((1..22).collect()), Some(vec![30])]);
-    ask(&log, Some(&lookup), &question(refusals(), EventOrder::Oldest, 20)).unwrap();
+    run_query(&log, Some(&lookup), &question(refusals(), EventOrder::Oldest, 20)).unwrap();
     assert_eq!(*lookup.asked.borrow(), [(0..100, 21), (22..100, 21)]);
     let lookup = Scripted::of(100, vec![Some((79..100).rev().collect()), Some(vec![70])]);
-    let page = ask(&log, Some(&lookup), &question(refusals(), EventOrder::Newest, 20)).unwrap();
+    let page =
+        run_query(&log, Some(&lookup), &question(refusals(), EventOrder::Newest, 20)).unwrap();
     assert_eq!(*lookup.asked.borrow(), [(0..100, 21), (0..79, 21)]);
     assert_eq!(places(&page), [90, 80, 70]);
     // Once a page is full nothing more is read.
     let lookup = Scripted::of(100, vec![Some(vec![0, 10, 20, 30])]);
-    let page = ask(&log, Some(&lookup), &question(refusals(), EventOrder::Oldest, 2)).unwrap();
+    let page =
+        run_query(&log, Some(&lookup), &question(refusals(), EventOrder::Oldest, 2)).unwrap();
     assert_eq!((places(&page), page.read, page.next.is_some()), (vec![0, 10], 3, true));
 }
 
@@ -237,8 +246,9 @@ fn places_where_no_event_is_stored_are_passed_over() {
     let mut copy = Copied::from(&log(40));
     copy.rows.drain(10..20);
     let lookup = Scripted::of(40, vec![Some(vec![0, 10, 20])]);
-    let page = ask(&copy, Some(&lookup), &question(refusals(), EventOrder::Oldest, 9)).unwrap();
+    let page =
+        run_query(&copy, Some(&lookup), &question(refusals(), EventOrder::Oldest, 9)).unwrap();
     assert_eq!((places(&page), page.read), (vec![0, 20], 3));
-    let page = ask(&copy, None, &question(refusals(), EventOrder::Oldest, 9)).unwrap();
+    let page = run_query(&copy, None, &question(refusals(), EventOrder::Oldest, 9)).unwrap();
     assert_eq!(places(&page), [0, 20, 30]);
 }

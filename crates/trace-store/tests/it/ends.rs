@@ -72,7 +72,7 @@ fn copied_extent(copy: &Copied, size: u64) -> weaver_trace_store::verify::LogExt
 #[test]
 fn what_the_store_says_of_its_end_must_be_that_of_the_events() {
     let mut copy = copied(6);
-    copy.extent.highest = Timestamp::from_micros(999);
+    copy.extent.latest_time = Timestamp::from_micros(999);
     let (stored, last) = (Timestamp::from_micros(999), Timestamp::from_micros(1_000));
     assert_eq!(found(&copy), Err(VerifyError::Highest { stored, last }));
     let mut copy = copied(6);
@@ -147,7 +147,7 @@ fn a_note_tells_of_events_before_it_alone() {
 fn a_store_that_keeps_nothing_beside_its_log_says_so() {
     let copy = copied(2);
     assert_eq!(copy.tile(0, 0), Ok(None));
-    assert_eq!(copy.tampered_table(), Ok(None));
+    assert_eq!(copy.mismatched_table(), Ok(None));
     assert_eq!(copy.foreign_objects(), Ok(None));
     assert_eq!(copy.keeps_tiles(), Ok(false));
     let mut seen = Vec::new();

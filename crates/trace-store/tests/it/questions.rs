@@ -9,7 +9,7 @@ use weaver_trace_store::index::{Index, IndexUpdater};
 use weaver_trace_store::project::LogStats;
 use weaver_trace_store::prune::{PruneReason, PruningNote};
 use weaver_trace_store::query::{
-    CandidateLookup, EventFacts, EventFilter, EventOrder, LogQuery, QueryPage, ask,
+    CandidateLookup, EventFacts, EventFilter, EventOrder, LogQuery, QueryPage, run_query,
 };
 use weaver_trace_store::verify::LogSource;
 use weaver_trace_store::{Reader, SqliteLedger};
@@ -53,7 +53,7 @@ fn paged(
 ) -> Vec<u64> {
     let mut found = Vec::new();
     loop {
-        let page = ask(source, lookup, &question).unwrap();
+        let page = run_query(source, lookup, &question).unwrap();
         found.extend(page.events.iter().map(|facts| facts.seq));
         between(&page);
         match page.next {
@@ -268,7 +268,7 @@ fn a_question_with_an_index_reads_only_its_answer() {
     index.catch_up(&store.ledger, &mut |_, _| {}).unwrap();
     for (terms, most) in [("handle:hdl_9", 1), ("principal:bob verdict:deny", 52), ("nowhere", 0)] {
         for order in [EventOrder::Newest, EventOrder::Oldest] {
-            let page = ask(&store.ledger, Some(&index), &question(terms, order, 50)).unwrap();
+            let page = run_query(&store.ledger, Some(&index), &question(terms, order, 50)).unwrap();
             assert!(page.read <= most, "{terms}: {} read", page.read);
             assert_eq!((page.known, page.size), (5_000, 5_000));
         }
@@ -320,7 +320,7 @@ fn two_processes_worth_of_builders_and_readers_agree() {
                 let index = Index::open(&path, &reader).unwrap();
                 let wanted = naive(&all(&reader), &filter("verdict:deny"), EventOrder::Oldest);
                 for _ in 0..20 {
-                    let page = ask(
+                    let page = run_query(
                         &reader,
                         Some(&index),
                         &question("verdict:deny", EventOrder::Oldest, 30),
@@ -480,8 +480,11 @@ fn what_is_pruned_leaves_the_index_and_its_free_pages() {
     index.catch_up(&store.ledger, &mut |_, _| {}).unwrap();
     assert!(!held("qwzk") && !held("zqx"), "nothing is left of it");
     store.agrees(Some(&index), "pruned");
-    let page =
-        ask(&store.ledger, Some(&index), &question("event:handle.resolved", EventOrder::Newest, 9));
+    let page = run_query(
+        &store.ledger,
+        Some(&index),
+        &question("event:handle.resolved", EventOrder::Newest, 9),
+    );
     assert_eq!(page.unwrap().events[0].seq, 1_542, "its header stays");
     assert_eq!(index.check(&store.ledger, &mut |_, _| {}).unwrap().wrong, 0);
 }

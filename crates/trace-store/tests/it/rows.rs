@@ -210,7 +210,7 @@ fn a_row_that_is_not_of_the_stored_form_is_named() {
         let found = Reader::open(&path).and_then(|reader| {
             reader.extent()?;
             reader.rows(0, 9)?;
-            reader.tampered_table()
+            reader.mismatched_table()
         });
         let errors = [opened.err(), found.err()];
         let is_named = |error: &LedgerError| {

@@ -1,14 +1,14 @@
 //! What an event says, in a sentence: every kind, with all that may stand in it and with nothing.
 
 use serde_json::{Value, json};
-use weaver_trace_store::project::{CallStory, StoryPart, StorySubject};
+use weaver_trace_store::project::{CallStory, StoryAspect, StorySubject};
 use weaver_types::EventKind;
 
 use crate::support::{ledger_of, told};
 use crate::verification::Copied;
 
 /// What one event tells, its call being `call_1` where it has one.
-fn said(kind: EventKind, payload: &Value) -> Vec<(StoryPart, String)> {
+fn said(kind: EventKind, payload: &Value) -> Vec<(StoryAspect, String)> {
     let log = ledger_of(&[told(kind, 100_000_000, ("", "call_1"), payload)]);
     let story = CallStory::from_log(&log, None, &StorySubject::Event(0)).unwrap().unwrap();
     story.steps.into_iter().map(|step| (step.part, step.text)).collect()
@@ -26,25 +26,25 @@ fn a_run_and_a_shortlist_are_told_with_what_is_known_of_them() {
         (
             EventKind::RunStarted,
             whole,
-            StoryPart::Run,
+            StoryAspect::Run,
             "the run of ann through agent planner in mode NORMAL, for: tidy up",
         ),
         (
             EventKind::RunStarted,
             json!({}),
-            StoryPart::Run,
+            StoryAspect::Run,
             "the run of ? through agent ? in mode ?",
         ),
         (
             EventKind::Routed,
             json!({"goal": "tidy up", "shortlist": ["files.read", 7, "files.delete"]}),
-            StoryPart::Shortlist,
+            StoryAspect::Shortlist,
             "for \"tidy up\" the model was shown: files.read, files.delete",
         ),
         (
             EventKind::Routed,
             json!({"shortlist": []}),
-            StoryPart::Shortlist,
+            StoryAspect::Shortlist,
             "for \"?\" the model was shown: nothing",
         ),
     ] {
@@ -71,21 +71,21 @@ fn a_refusal_tells_what_it_was_for_and_each_check() {
              ?{more}\npolicy sha256:2 (signed)"
         )
     };
-    let goal = (StoryPart::Goal, "goal: tidy up; justified by the model: it is old".to_owned());
+    let goal = (StoryAspect::Goal, "goal: tidy up; justified by the model: it is old".to_owned());
     for (total, more) in [
         (1, ""),
         (2, ""),
         (3, "\nand 1 more checks that are not recorded one by one"),
         (9, "\nand 7 more checks that are not recorded one by one"),
     ] {
-        let wanted = [goal.clone(), (StoryPart::Decision, decision(more))];
+        let wanted = [goal.clone(), (StoryAspect::Decision, decision(more))];
         assert_eq!(said(EventKind::Refused, &payload(total)), wanted, "{total} in all");
     }
     let bare = "?: ? for ? (?)\npolicy ? (?)".to_owned();
-    assert_eq!(said(EventKind::Refused, &json!({})), [(StoryPart::Decision, bare)]);
+    assert_eq!(said(EventKind::Refused, &json!({})), [(StoryAspect::Decision, bare)]);
     let only = |payload: Value| said(EventKind::Refused, &payload).remove(0);
-    assert_eq!(only(json!({"goal": "x"})), (StoryPart::Goal, "goal: x".to_owned()));
-    let justified = (StoryPart::Goal, "justified by the ?: y".to_owned());
+    assert_eq!(only(json!({"goal": "x"})), (StoryAspect::Goal, "goal: x".to_owned()));
+    let justified = (StoryAspect::Goal, "justified by the ?: y".to_owned());
     assert_eq!(only(json!({"justification": {"text": "y"}})), justified);
 }
 
@@ -112,7 +112,7 @@ fn what_was_not_enforced_is_told_where_it_would_have_been_another_verdict() {
 #[test]
 fn an_intent_tells_who_released_it_its_token_and_where_it_went() {
     let parts = |payload: Value| said(EventKind::Intent, &payload).split_off(1);
-    let owned = |parts: &[(StoryPart, &str)]| -> Vec<(StoryPart, String)> {
+    let owned = |parts: &[(StoryAspect, &str)]| -> Vec<(StoryAspect, String)> {
         parts.iter().map(|(part, said)| (*part, (*said).to_owned())).collect()
     };
     assert_eq!(
@@ -121,29 +121,29 @@ fn an_intent_tells_who_released_it_its_token_and_where_it_went() {
             "arguments": {"text": "{\"n\":1}", "bytes": 7}, "driver": "mcp:files",
         })),
         owned(&[
-            (StoryPart::Approval, "released by eve, bob in apr_1"),
-            (StoryPart::Token, "token tok_1 used up"),
-            (StoryPart::Execution, "handed to mcp:files with {\"n\":1}"),
+            (StoryAspect::Approval, "released by eve, bob in apr_1"),
+            (StoryAspect::Token, "token tok_1 used up"),
+            (StoryAspect::Execution, "handed to mcp:files with {\"n\":1}"),
         ])
     );
     assert_eq!(
         parts(json!({"released_by": {"standing": "sta_1"}, "arguments": {"bytes": 9}})),
         owned(&[
-            (StoryPart::Approval, "released by nothing in sta_1"),
-            (StoryPart::Token, "token ? used up"),
-            (StoryPart::Execution, "handed to ? with 9 bytes of arguments, not recorded"),
+            (StoryAspect::Approval, "released by nothing in sta_1"),
+            (StoryAspect::Token, "token ? used up"),
+            (StoryAspect::Execution, "handed to ? with 9 bytes of arguments, not recorded"),
         ])
     );
     assert_eq!(
         parts(json!({"released_by": {}})),
         owned(&[
-            (StoryPart::Approval, "released by nothing in ?"),
-            (StoryPart::Token, "token ? used up"),
-            (StoryPart::Execution, "handed to ? without arguments"),
+            (StoryAspect::Approval, "released by nothing in ?"),
+            (StoryAspect::Token, "token ? used up"),
+            (StoryAspect::Execution, "handed to ? without arguments"),
         ])
     );
     assert_eq!(said(EventKind::Intent, &json!({})).len(), 3, "nobody had to release it");
-    assert_eq!(said(EventKind::Intent, &json!({"goal": "x"}))[0].0, StoryPart::Goal);
+    assert_eq!(said(EventKind::Intent, &json!({"goal": "x"}))[0].0, StoryAspect::Goal);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn an_outcome_tells_how_it_ended_and_what_the_model_saw() {
         (EventKind::Outcome, json!({"success": true, "frame": null}), "success"),
         (EventKind::OutcomeUnknown, json!({"reason": "lost"}), "unknown (lost)"),
     ] {
-        assert_eq!(said(kind, &payload), [(StoryPart::Result, wanted.to_owned())]);
+        assert_eq!(said(kind, &payload), [(StoryAspect::Result, wanted.to_owned())]);
     }
     let frame = json!({
         "mode": "table", "rows": 3, "facts": 1, "bytes": 320, "commit": "sha256:1", "handle": "hdl_1",
@@ -190,10 +190,11 @@ fn an_outcome_tells_how_it_ended_and_what_the_model_saw() {
     let payload = json!({"success": true, "frame": frame, "run": {"prompt_tokens": 12}});
     let shown = "the model saw, in mode table: 3 rows, 1 facts, 320 bytes, 12 tokens; internal, \
                  untrusted\nredacted_email: 2\n?: 1\ncommitment sha256:1\nthe whole lies behind hdl_1";
-    let wanted = [(StoryPart::Result, "success".to_owned()), (StoryPart::Shown, shown.to_owned())];
+    let wanted =
+        [(StoryAspect::Result, "success".to_owned()), (StoryAspect::Shown, shown.to_owned())];
     assert_eq!(said(EventKind::Outcome, &payload), wanted);
     let bare = said(EventKind::Outcome, &json!({"success": true, "frame": {}}));
-    assert_eq!(bare[1], (StoryPart::Shown, "the model saw: 0 rows, 0 facts".to_owned()));
+    assert_eq!(bare[1], (StoryAspect::Shown, "the model saw: 0 rows, 0 facts".to_owned()));
 }
 
 #[test]
@@ -202,26 +203,26 @@ fn looks_late_answers_and_signals_are_told() {
         (
             EventKind::HandleResolved,
             json!({"principal": "ann", "verdict": "allow", "rows": 3, "facts": 2, "mode": "table", "handle": "hdl_1"}),
-            StoryPart::View,
+            StoryAspect::View,
             "ann looked further (allow): the model saw, in mode table: 3 rows, 2 facts\nthe whole lies \
              behind hdl_1",
         ),
         (
             EventKind::Late,
             json!({"capability": "files.read", "success": true}),
-            StoryPart::Other,
+            StoryAspect::Other,
             "after its time was over, files.read brought a result; it was thrown away",
         ),
         (
             EventKind::Late,
             json!({"capability": "files.read", "success": false}),
-            StoryPart::Other,
+            StoryAspect::Other,
             "after its time was over, files.read brought an error; it was thrown away",
         ),
         (
             EventKind::Late,
             json!({}),
-            StoryPart::Other,
+            StoryAspect::Other,
             "after its time was over, ? brought an error; it was thrown away",
         ),
         (
@@ -230,11 +231,11 @@ fn looks_late_answers_and_signals_are_told() {
                 "signals": [{"source": "dlp", "kind": "secret", "severity": "high"}],
                 "aside": [{"source": "dlp"}], "failed": [{"source": "av", "kind": "down", "severity": "low"}],
             }),
-            StoryPart::Signal,
+            StoryAspect::Signal,
             "signals: dlp secret high; dlp  ; av down low",
         ),
-        (EventKind::UpstreamLost, json!({}), StoryPart::Other, "upstream.lost"),
-        (EventKind::ApprovalDenied, json!({"by": "eve"}), StoryPart::Other, "approval.denied"),
+        (EventKind::UpstreamLost, json!({}), StoryAspect::Other, "upstream.lost"),
+        (EventKind::ApprovalDenied, json!({"by": "eve"}), StoryAspect::Other, "approval.denied"),
     ] {
         assert_eq!(said(kind, &payload), [(part, wanted.to_owned())]);
     }
@@ -277,7 +278,7 @@ fn what_came_of_a_request_is_told_with_who_how_long_and_why() {
         ),
         (EventKind::ApprovalRevoked, json!({"request": "apr_1"}), "revoked"),
     ] {
-        assert_eq!(said(kind, &payload), [(StoryPart::Approval, wanted.to_owned())]);
+        assert_eq!(said(kind, &payload), [(StoryAspect::Approval, wanted.to_owned())]);
     }
 }
 
@@ -290,10 +291,10 @@ fn what_is_pruned_or_cannot_be_read_is_said_to_be() {
         |copy: &Copied| CallStory::from_log(copy, None, &StorySubject::Event(0)).unwrap().unwrap();
     let told = story(&copy);
     assert_eq!(told.steps[0].text, "call.intent; what it said is pruned");
-    assert_eq!((told.steps[0].part, told.steps[0].seq), (StoryPart::Other, 0));
-    assert_eq!(told.missing, ["what is pruned is not told"]);
+    assert_eq!((told.steps[0].part, told.steps[0].seq), (StoryAspect::Other, 0));
+    assert_eq!(told.missing, ["pruned events are left out"]);
     copy.rows[0].event.header = b"{}".to_vec();
     let told = story(&copy);
     assert_eq!(told.steps[0].text, "an event that this build cannot read");
-    assert_eq!((told.steps[0].part, told.steps[0].at), (StoryPart::Other, None));
+    assert_eq!((told.steps[0].part, told.steps[0].at), (StoryAspect::Other, None));
 }

@@ -1,7 +1,7 @@
 //! The story of one call: which events belong to it, and what it says that it lacks.
 
 use serde_json::{Value, json};
-use weaver_trace_store::project::{CallStory, MAX_STORY_EVENTS, StoryPart, StorySubject};
+use weaver_trace_store::project::{CallStory, MAX_STORY_EVENTS, StoryAspect, StorySubject};
 use weaver_types::EventKind;
 use weaver_types::ledger::NewEvent;
 
@@ -17,7 +17,7 @@ fn story(subject: &StorySubject) -> Option<CallStory> {
     CallStory::from_log(&exports::log(), None, subject).unwrap()
 }
 
-fn steps(story: &CallStory) -> Vec<(u64, StoryPart)> {
+fn steps(story: &CallStory) -> Vec<(u64, StoryAspect)> {
     story.steps.iter().map(|step| (step.seq, step.part)).collect()
 }
 
@@ -41,20 +41,20 @@ fn whoever_asks_about_any_part_of_a_call_is_told_all_of_it() {
         assert_eq!(
             steps(&story),
             [
-                (1, StoryPart::Run),
-                (2, StoryPart::Shortlist),
-                (3, StoryPart::Approval),
-                (4, StoryPart::Goal),
-                (4, StoryPart::Decision),
-                (5, StoryPart::Approval),
-                (6, StoryPart::Goal),
-                (6, StoryPart::Decision),
-                (6, StoryPart::Approval),
-                (6, StoryPart::Token),
-                (6, StoryPart::Execution),
-                (7, StoryPart::Result),
-                (7, StoryPart::Shown),
-                (8, StoryPart::View),
+                (1, StoryAspect::Run),
+                (2, StoryAspect::Shortlist),
+                (3, StoryAspect::Approval),
+                (4, StoryAspect::Goal),
+                (4, StoryAspect::Decision),
+                (5, StoryAspect::Approval),
+                (6, StoryAspect::Goal),
+                (6, StoryAspect::Decision),
+                (6, StoryAspect::Approval),
+                (6, StoryAspect::Token),
+                (6, StoryAspect::Execution),
+                (7, StoryAspect::Result),
+                (7, StoryAspect::Shown),
+                (8, StoryAspect::View),
             ],
             "{subject:?}"
         );
@@ -105,7 +105,7 @@ fn what_the_log_knows_nothing_of_has_no_story() {
 #[test]
 fn an_event_outside_of_calls_and_runs_stands_alone() {
     let story = story(&StorySubject::Event(0)).unwrap();
-    assert_eq!((steps(&story), story.calls.len()), (vec![(0, StoryPart::Other)], 0));
+    assert_eq!((steps(&story), story.calls.len()), (vec![(0, StoryAspect::Other)], 0));
     assert_eq!((story.steps[0].text.as_str(), story.missing.len()), ("ledger.opened", 0));
 }
 
@@ -176,8 +176,9 @@ fn a_long_story_is_cut_and_says_so() {
         ([1_000, 998, 1], 2_000, false),
         ([1_000, 998, 2], 2_000, true),
         ([1_000, 900, 500], 2_000, true),
-        // More than are looked for at once.
-        ([1_001, 1, 1], 1_000, true),
+        // More of one call than are looked for at once.
+        ([1_001, 1, 1], 1_004, false),
+        ([2_000, 0, 0], 2_000, true),
     ] {
         let log = ledger_of(&long(lengths));
         let story = CallStory::from_log(&log, None, &StorySubject::Call("call_1".to_owned()))
@@ -187,6 +188,11 @@ fn a_long_story_is_cut_and_says_so() {
         let wanted: &[&str] = if is_cut { &[cut] } else { &[] };
         assert_eq!(story.missing, wanted, "{lengths:?}");
     }
+    // Events that are met again when the story is full are not left out.
+    let log = ledger_of(&long([1_998, 0, 1]));
+    let handle = StorySubject::Handle("hdl_1".to_owned());
+    let story = CallStory::from_log(&log, None, &handle).unwrap().unwrap();
+    assert_eq!((story.steps.len(), story.missing.len()), (2_000, 0));
     // Two answers that are cut each.
     let mut events = long([1, 1_000, 1]);
     events.extend(vec![events[0].clone(); 1_000]);
@@ -218,18 +224,18 @@ fn a_subject_is_a_number_or_an_id_of_a_kind_that_is_known() {
 #[test]
 fn every_part_has_its_name() {
     let names = [
-        (StoryPart::Run, "run"),
-        (StoryPart::Shortlist, "shortlist"),
-        (StoryPart::Goal, "goal"),
-        (StoryPart::Decision, "decision"),
-        (StoryPart::Approval, "approval"),
-        (StoryPart::Token, "token"),
-        (StoryPart::Execution, "execution"),
-        (StoryPart::Signal, "signal"),
-        (StoryPart::Result, "result"),
-        (StoryPart::Shown, "shown"),
-        (StoryPart::View, "view"),
-        (StoryPart::Other, "other"),
+        (StoryAspect::Run, "run"),
+        (StoryAspect::Shortlist, "shortlist"),
+        (StoryAspect::Goal, "goal"),
+        (StoryAspect::Decision, "decision"),
+        (StoryAspect::Approval, "approval"),
+        (StoryAspect::Token, "token"),
+        (StoryAspect::Execution, "execution"),
+        (StoryAspect::Signal, "signal"),
+        (StoryAspect::Result, "result"),
+        (StoryAspect::Shown, "shown"),
+        (StoryAspect::View, "view"),
+        (StoryAspect::Other, "other"),
     ];
     for (part, name) in names {
         assert_eq!(part.as_str(), name);

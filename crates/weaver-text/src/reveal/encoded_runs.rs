@@ -31,19 +31,19 @@ pub(super) fn classes(byte: u8) -> u8 {
         | u8::from(pairs::is_separator(byte)) << SEPARATOR
 }
 
-/// Finds runs of base64, runs of hexadecimal digits and separated pairs of them in a text.
-pub(super) struct DigitRunFinder<'a> {
+/// Decodes runs of base64, runs of hexadecimal digits and separated pairs of them in a text.
+pub(super) struct EncodedRunDecoder<'a> {
     bytes: &'a [u8],
-    masks: &'a ByteClassBitmaps,
+    bitmaps: &'a ByteClassBitmaps,
     skipped: &'a [Range<usize>],
     layers: Layers,
 }
 
-impl<'a> DigitRunFinder<'a> {
-    /// A finder for a text that decodes only `layers`.
+impl<'a> EncodedRunDecoder<'a> {
+    /// A decoder of only these `layers` for a text.
     pub(super) fn new(source: ClassifiedText<'a>, layers: Layers) -> Self {
-        let ClassifiedText { text, masks, skipped_ranges: skipped } = source;
-        Self { bytes: text.as_bytes(), masks, skipped, layers }
+        let ClassifiedText { text, bitmaps, skipped_ranges: skipped } = source;
+        Self { bytes: text.as_bytes(), bitmaps, skipped, layers }
     }
 
     fn is_skipped(&self, run: &Range<usize>) -> bool {
@@ -59,7 +59,7 @@ impl<'a> DigitRunFinder<'a> {
         }
         let mut from = range.start;
         if self.layers.contains(Layer::Hex) {
-            while let Some(found) = pairs::next_run(self.bytes, self.masks, from..range.end) {
+            while let Some(found) = pairs::next_run(self.bytes, self.bitmaps, from..range.end) {
                 self.replace_runs(from..found.span.start, edits);
                 from = found.span.end;
                 found.replace_in(edits);
@@ -72,7 +72,7 @@ impl<'a> DigitRunFinder<'a> {
     fn replace_runs(&self, range: Range<usize>, edits: &mut Edits) {
         let bytes = self.bytes.get(..range.end).unwrap_or(self.bytes);
         let mut after = range.start;
-        for found in self.masks.runs(SEXTET, MIN_RUN, range) {
+        for found in self.bitmaps.runs(SEXTET, MIN_RUN, range) {
             work::add_steps(found.len());
             // Skip lines that belong to the previous run.
             if found.end > after && !self.is_skipped(&found) {

@@ -49,12 +49,12 @@ impl PairRun {
 /// The first run of pairs in `range` that encodes text.
 pub(super) fn next_run(
     bytes: &[u8],
-    masks: &ByteClassBitmaps,
+    bitmaps: &ByteClassBitmaps,
     range: Range<usize>,
 ) -> Option<PairRun> {
     let bytes = bytes.get(..range.end)?;
     // Two digits and a separator, with the same again 3 to 8 bytes later.
-    let starts = masks.positions_where(range.start, |near| {
+    let starts = bitmaps.positions_where(range.start, |near| {
         let digits = near.class_bits(HEX);
         let pairs = digits & digits >> 1 & near.class_bits(SEPARATOR) >> 2;
         pairs & (3..=8).fold(0, |any, step| any | pairs >> step)

@@ -3,7 +3,7 @@
 use super::ansi;
 use super::backslash::{self, EscapeMatch};
 use super::edit::Edits;
-use super::encoded_runs::DigitRunFinder;
+use super::encoded_runs::EncodedRunDecoder;
 use super::glyph::{TagHandling, replace_glyph};
 use super::layer::{Layer, Layers};
 use super::web::{self, CharReference};
@@ -27,7 +27,7 @@ pub(super) fn encodings(
     edits: &mut Edits,
 ) {
     let (text, bytes) = (source.text, source.text.as_bytes());
-    let digits = layers.overlaps(RUNS).then(|| DigitRunFinder::new(source, layers));
+    let digits = layers.overlaps(RUNS).then(|| EncodedRunDecoder::new(source, layers));
     let mut at = 0;
     while let Some(found) = next_candidate(bytes, at) {
         // No introducing byte is a base64 digit, so that runs lie between candidates.

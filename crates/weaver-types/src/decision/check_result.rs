@@ -72,21 +72,21 @@ pub enum Remedy {
     },
 }
 
-/// The result of one check on a call: verdict, reason, limits, and what would lift it.
+/// The result of one check on a call: verdict, reason, limits, and what would remove the obstacle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckResult {
-    /// The authority that could release it.
+    /// The authority that may release the hold.
     #[serde(default)]
     pub authority: ApprovalAuthority,
     /// The check.
     pub check: CheckKind,
-    /// Limits on what the call may return.
+    /// Limits on the call.
     #[serde(default)]
     pub constraints: Constraints,
     /// The details in words, for people; at most [`MAX_DETAIL`] characters.
     pub detail: String,
-    /// What would lift it.
+    /// What would remove the obstacle; the stored name is `discharge`.
     pub discharge: Remedy,
     /// The reason code.
     pub reason: ReasonCode,
@@ -114,14 +114,14 @@ impl CheckResult {
         }
     }
 
-    /// Sets what would lift it.
+    /// Sets what would remove the obstacle.
     #[must_use]
-    pub fn with_remedy(mut self, discharge: Remedy) -> Self {
-        self.discharge = discharge;
+    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.discharge = remedy;
         self
     }
 
-    /// Sets the authority that could release it.
+    /// Sets the authority that may release the hold.
     #[must_use]
     pub fn with_authority(mut self, authority: ApprovalAuthority) -> Self {
         self.authority = authority;

@@ -1,4 +1,4 @@
-//! Limits on what a call may return.
+//! Limits on a call: what it may return, and how long it may take.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::ResponseMode;
 
-/// Limits on what a call may return. Joining takes the tighter limit.
+/// Limits on what a call may return, and on how long it may take. Joining takes the tighter limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct Constraints {
@@ -28,12 +28,12 @@ pub struct Constraints {
     /// The most revealing response mode allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<ResponseMode>,
-    /// The longest time, in milliseconds.
+    /// The longest time that the call may take, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u32>,
 }
 
-fn least<T: Ord + Copy>(a: Option<T>, b: Option<T>) -> Option<T> {
+fn tighter<T: Ord + Copy>(a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
@@ -44,11 +44,11 @@ impl Constraints {
     /// The tighter of both in each component.
     #[must_use]
     pub fn join(mut self, other: &Self) -> Self {
-        self.max_rows = least(self.max_rows, other.max_rows);
-        self.max_fields = least(self.max_fields, other.max_fields);
-        self.max_tokens = least(self.max_tokens, other.max_tokens);
-        self.max_chars = least(self.max_chars, other.max_chars);
-        self.timeout_ms = least(self.timeout_ms, other.timeout_ms);
+        self.max_rows = tighter(self.max_rows, other.max_rows);
+        self.max_fields = tighter(self.max_fields, other.max_fields);
+        self.max_tokens = tighter(self.max_tokens, other.max_tokens);
+        self.max_chars = tighter(self.max_chars, other.max_chars);
+        self.timeout_ms = tighter(self.timeout_ms, other.timeout_ms);
         self.mode = self.mode.max(other.mode);
         self.allowed_fields = match (self.allowed_fields, &other.allowed_fields) {
             (Some(a), Some(b)) => Some(a.intersection(b).cloned().collect()),

@@ -70,7 +70,7 @@ fn compared(
     let registry = Registry::new();
     put(&registry, versions[0]);
     for version in &versions[1..] {
-        registry.update((*version).clone()).unwrap();
+        registry.update_live_version((*version).clone()).unwrap();
     }
     let entry = registry.get(versions[0].id()).unwrap();
     let effective = entry.effective(policy).unwrap();

@@ -8,7 +8,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ToolError {
     /// An argument is missing or not a text.
-    #[error("the argument `{name}` is missing or is no text")]
+    #[error("the argument `{name}` is missing or is not text")]
     Argument {
         /// The argument.
         name: &'static str,
@@ -18,7 +18,7 @@ pub(super) enum ToolError {
     Name,
     /// No note has this name.
     #[error("there is no note `{name}`")]
-    NoNote {
+    NoteNotFound {
         /// The name.
         name: String,
     },
@@ -28,6 +28,12 @@ pub(super) enum ToolError {
         /// The limit.
         most: u64,
     },
+    /// There are too many notes for another one.
+    #[error("there are at most {most} notes; delete one first")]
+    NoteCount {
+        /// The limit.
+        most: usize,
+    },
     /// A file is too long to be read.
     #[error("the file has more than {most} bytes")]
     FileSize {
@@ -36,7 +42,7 @@ pub(super) enum ToolError {
     },
     /// The file is a folder, a link or the like.
     #[error("this is not a plain file")]
-    NoPlainFile,
+    NotARegularFile,
     /// A ticket is not JSON.
     #[error(transparent)]
     Ticket(#[from] serde_json::Error),

@@ -13,18 +13,18 @@ use crate::demo::DemoError;
 const MAX_NOTE_BYTES: u64 = 64 * 1024;
 /// The most bytes of tickets that are read.
 const MAX_TICKET_BYTES: u64 = 4 * 1024 * 1024;
-/// The most notes.
+/// The most notes that can be written. Those that somebody else adds to the folder are also listed.
 const MAX_NOTES: usize = 1_000;
 /// The longest name of a note, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
 /// A folder with `notes/`, `tickets.jsonl` and `outbox.txt`.
-pub(super) struct NoteStore {
+pub(super) struct DemoFolder {
     root: PathBuf,
 }
 
-impl NoteStore {
-    /// Opens a folder that holds the folder `notes`.
+impl DemoFolder {
+    /// Opens a folder that has a folder `notes`.
     pub(super) fn open(root: &Path) -> Result<Self, DemoError> {
         let refused = |reason: String| DemoError::Root { root: root.to_owned(), reason };
         let root = fs::canonicalize(root).map_err(|error| refused(error.to_string()))?;
@@ -32,7 +32,7 @@ impl NoteStore {
         if notes.is_ok_and(|notes| notes.is_dir()) {
             Ok(Self { root })
         } else {
-            Err(refused("it holds no folder `notes`".to_owned()))
+            Err(refused("it has no folder `notes`".to_owned()))
         }
     }
 
@@ -40,8 +40,13 @@ impl NoteStore {
     pub(super) fn names(&self) -> Result<Vec<String>, ToolError> {
         let folder = fs::read_dir(self.root.join("notes"))?;
         let mut names = Vec::new();
-        for entry in folder.take(MAX_NOTES) {
-            let name = entry?.file_name();
+        for entry in folder {
+            let entry = entry?;
+            // What is no plain file can neither be read nor deleted as a note.
+            if !entry.file_type()?.is_file() {
+                continue;
+            }
+            let name = entry.file_name();
             let name = name.to_str().and_then(|name| name.strip_suffix(".md"));
             names.extend(name.filter(|name| check_name(name).is_ok()).map(str::to_owned));
         }
@@ -53,7 +58,7 @@ impl NoteStore {
     pub(super) fn read(&self, name: &str) -> Result<String, ToolError> {
         let (path, exists) = self.note(name)?;
         if !exists {
-            return Err(ToolError::NoNote { name: name.to_owned() });
+            return Err(ToolError::NoteNotFound { name: name.to_owned() });
         }
         read_bounded(&path, MAX_NOTE_BYTES)
     }
@@ -64,6 +69,9 @@ impl NoteStore {
             return Err(ToolError::NoteSize { most: MAX_NOTE_BYTES });
         }
         let (path, exists) = self.note(name)?;
+        if !exists && self.names()?.len() >= MAX_NOTES {
+            return Err(ToolError::NoteCount { most: MAX_NOTES });
+        }
         fs::write(path, text)?;
         Ok(exists)
     }
@@ -72,7 +80,7 @@ impl NoteStore {
     pub(super) fn delete(&self, name: &str) -> Result<(), ToolError> {
         let (path, exists) = self.note(name)?;
         if !exists {
-            return Err(ToolError::NoNote { name: name.to_owned() });
+            return Err(ToolError::NoteNotFound { name: name.to_owned() });
         }
         Ok(fs::remove_file(path)?)
     }
@@ -123,7 +131,7 @@ fn check_name(name: &str) -> Result<(), ToolError> {
 fn is_plain_file(path: &Path) -> Result<bool, ToolError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(true),
-        Ok(_) => Err(ToolError::NoPlainFile),
+        Ok(_) => Err(ToolError::NotARegularFile),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error.into()),
     }

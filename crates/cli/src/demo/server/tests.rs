@@ -3,23 +3,23 @@ use std::io::Cursor;
 use super::*;
 
 /// A folder of the demo, with one note, two tickets and a secret beside the notes.
-fn folder() -> (tempfile::TempDir, NoteStore) {
+fn folder() -> (tempfile::TempDir, DemoFolder) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("notes")).unwrap();
     std::fs::write(folder.path().join("notes/welcome.md"), "hello").unwrap();
     std::fs::write(folder.path().join("secret.md"), "secret").unwrap();
     let tickets = "{\"id\":1,\"status\":\"open\"}\n{\"id\":2,\"status\":\"closed\"}\n";
     std::fs::write(folder.path().join("tickets.jsonl"), tickets).unwrap();
-    let store = NoteStore::open(folder.path()).unwrap();
+    let store = DemoFolder::open(folder.path()).unwrap();
     (folder, store)
 }
 
-fn ask(store: &NoteStore, method: &str, params: Value) -> Value {
+fn ask(store: &DemoFolder, method: &str, params: Value) -> Value {
     let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
     answer_message(store, message.to_string().as_bytes()).unwrap()
 }
 
-fn call_tool(store: &NoteStore, name: &str, arguments: Value) -> Value {
+fn call_tool(store: &DemoFolder, name: &str, arguments: Value) -> Value {
     ask(store, "tools/call", json!({ "name": name, "arguments": arguments }))["result"].clone()
 }
 
@@ -81,6 +81,30 @@ fn a_link_is_not_followed() {
         assert_eq!(call_tool(&store, tool, arguments)["isError"], true, "{tool}");
     }
     assert_eq!(std::fs::read_to_string(secret).unwrap(), "secret");
+}
+
+#[test]
+fn every_note_is_listed_and_no_more_than_the_limit_are_written() {
+    let (folder, store) = folder();
+    // With `welcome`, one more than the limit.
+    for number in 0..1_000 {
+        std::fs::write(folder.path().join(format!("notes/n{number}.md")), "x").unwrap();
+    }
+    std::fs::create_dir(folder.path().join("notes/folder.md")).unwrap();
+    let listed = || {
+        let listed = call_tool(&store, "list_notes", json!({}));
+        listed["structuredContent"]["notes"].as_array().unwrap().clone()
+    };
+    assert_eq!(listed().len(), 1_001);
+    assert!(!listed().contains(&json!("folder")));
+    let write = |name| call_tool(&store, "write_note", json!({ "name": name, "text": "y" }));
+    assert_eq!(write("another")["isError"], true);
+    assert_eq!(write("n7")["structuredContent"]["replaced"], true);
+    for name in ["n1", "n2"] {
+        call_tool(&store, "delete_note", json!({ "name": name }));
+    }
+    assert_eq!(write("another")["structuredContent"]["replaced"], false);
+    assert_eq!(listed().len(), 1_000);
 }
 
 #[test]

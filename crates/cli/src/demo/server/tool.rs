@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::error::ToolError;
-use super::store::NoteStore;
+use super::store::DemoFolder;
 
 type Arguments = Map<String, Value>;
 
@@ -92,7 +92,7 @@ fn tool_definition(
 
 /// Runs a tool and returns its result or error. `None` if no tool has this name.
 pub(super) fn run(
-    store: &NoteStore,
+    store: &DemoFolder,
     name: &str,
     arguments: &Arguments,
 ) -> Option<Result<Value, ToolError>> {
@@ -113,29 +113,29 @@ fn text_argument<'a>(arguments: &'a Arguments, name: &'static str) -> Result<&'a
     found.ok_or(ToolError::Argument { name })
 }
 
-fn read(store: &NoteStore, arguments: &Arguments) -> Result<Value, ToolError> {
+fn read(store: &DemoFolder, arguments: &Arguments) -> Result<Value, ToolError> {
     let name = text_argument(arguments, "name")?;
     Ok(json!({ "name": name, "text": store.read(name)? }))
 }
 
-fn search(store: &NoteStore, arguments: &Arguments) -> Result<Value, ToolError> {
+fn search(store: &DemoFolder, arguments: &Arguments) -> Result<Value, ToolError> {
     let status = arguments.get("status").map(|_| text_argument(arguments, "status")).transpose()?;
     Ok(json!({ "tickets": store.tickets(status)? }))
 }
 
-fn write(store: &NoteStore, arguments: &Arguments) -> Result<Value, ToolError> {
+fn write(store: &DemoFolder, arguments: &Arguments) -> Result<Value, ToolError> {
     let name = text_argument(arguments, "name")?;
     let replaced = store.write(name, text_argument(arguments, "text")?)?;
     Ok(json!({ "written": name, "replaced": replaced }))
 }
 
-fn delete(store: &NoteStore, arguments: &Arguments) -> Result<Value, ToolError> {
+fn delete(store: &DemoFolder, arguments: &Arguments) -> Result<Value, ToolError> {
     let name = text_argument(arguments, "name")?;
     store.delete(name)?;
     Ok(json!({ "deleted": name }))
 }
 
-fn wipe(store: &NoteStore) -> Result<Value, ToolError> {
+fn wipe(store: &DemoFolder) -> Result<Value, ToolError> {
     let names = store.names()?;
     for name in &names {
         store.delete(name)?;
@@ -143,7 +143,7 @@ fn wipe(store: &NoteStore) -> Result<Value, ToolError> {
     Ok(json!({ "deleted": names }))
 }
 
-fn send(store: &NoteStore, arguments: &Arguments) -> Result<Value, ToolError> {
+fn send(store: &DemoFolder, arguments: &Arguments) -> Result<Value, ToolError> {
     let (to, text) = (text_argument(arguments, "to")?, text_argument(arguments, "text")?);
     store.send(&json!({ "to": to, "text": text }).to_string())?;
     Ok(json!({ "sent": true, "to": to }))

@@ -50,6 +50,48 @@ fn requests_are_told_as_they_appear_and_end_and_a_closed_pipe_ends_it() {
     assert!(child.wait().unwrap().success());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_request_that_opens_and_ends_between_two_polls_is_told() {
+    let desk = Desk::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_weaver"))
+        .args(["approve", "watch", "--json", "--config", &desk.folder.arg("weaver.toml")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = child.id().to_string();
+    let signal = |signal: &str| {
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    };
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut told = || {
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let value: Value = serde_json::from_str(&line).unwrap();
+        (value["id"].as_str().unwrap().to_owned(), value["news"].as_str().unwrap().to_owned())
+    };
+    let first = desk.held("pay.send", &json!({ "amount": 1 }));
+    assert_eq!(told(), (first, "new".to_owned()));
+    // While it is stopped it polls nothing.
+    signal("-STOP");
+    let short = desk.held("pay.send", &json!({ "amount": 2 }));
+    for who in ["alice", "bob"] {
+        assert_eq!(desk.signed(who, &["grant", &short]).code, 0);
+        desk.deliver();
+    }
+    assert!(desk.goes_through("pay.send", &json!({ "amount": 2 })));
+    let last = desk.held("pay.send", &json!({ "amount": 3 }));
+    signal("-CONT");
+    let mut news = [told(), told()];
+    news.sort();
+    let mut wanted = [(short, "consumed".to_owned()), (last, "new".to_owned())];
+    wanted.sort();
+    assert_eq!(news, wanted);
+    drop(out);
+    assert!(child.wait().unwrap().success());
+}
+
 /// Runs a command on a terminal of its own, on which these lines are typed.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(command: &str, typed: &str) -> String {

@@ -14,7 +14,7 @@ const DEFAULT_CONTINUATION_PREFIX: &str = "##";
 
 /// The vocabulary of a table: its pieces by their text.
 #[derive(Debug)]
-pub(super) struct WordPieces {
+pub(super) struct WordPieceVocabulary {
     rows: HashMap<Box<str>, u32>,
     count: usize,
     /// The prefix of pieces that continue a word.
@@ -23,14 +23,14 @@ pub(super) struct WordPieces {
 
 /// The parts of a `tokenizer.json` that are used.
 #[derive(Deserialize)]
-struct Tokenizer {
-    model: Model,
+struct TokenizerFile {
+    model: TokenizerModel,
     #[serde(default)]
     added_tokens: Vec<AddedToken>,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct TokenizerModel {
     #[serde(rename = "type")]
     kind: Option<String>,
     vocab: Value,
@@ -43,18 +43,18 @@ struct AddedToken {
     content: String,
 }
 
-impl WordPieces {
-    /// Reads a `vocab.txt` with one piece per line, in the order of the rows, or a `tokenizer.json` of
-    /// type `WordPiece`.
+impl WordPieceVocabulary {
+    /// Reads a `vocab.txt` with one piece per line, in the order of the rows, or a `tokenizer.json`
+    /// of type `WordPiece`.
     pub(super) fn read(text: &str) -> Result<Self, TableError> {
         if text.trim_start().starts_with('{') {
-            Self::tokenizer(text)
+            Self::from_tokenizer_json(text)
         } else {
-            Ok(Self::lines(text))
+            Ok(Self::from_lines(text))
         }
     }
 
-    fn lines(text: &str) -> Self {
+    fn from_lines(text: &str) -> Self {
         let rows: HashMap<_, _> = text.lines().zip(0..).map(|(p, row)| (p.into(), row)).collect();
         Self {
             rows,
@@ -63,13 +63,13 @@ impl WordPieces {
         }
     }
 
-    fn tokenizer(text: &str) -> Result<Self, TableError> {
+    fn from_tokenizer_json(text: &str) -> Result<Self, TableError> {
         let refuse = |problem: String| TableError::Vocabulary { problem };
-        let read: Tokenizer =
+        let read: TokenizerFile =
             serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
         let kind = read.model.kind.as_deref().unwrap_or("WordPiece");
         if kind != "WordPiece" {
-            return Err(refuse(format!("its sort is {kind}; only WordPiece is read")));
+            return Err(refuse(format!("its type is {kind}; only WordPiece is supported")));
         }
         let vocabulary: BTreeMap<String, u32> =
             serde_json::from_value(read.model.vocab).map_err(|error| refuse(error.to_string()))?;
@@ -86,8 +86,8 @@ impl WordPieces {
         Ok(Self { rows, count, continuation_prefix })
     }
 
-    /// The number of pieces.
-    pub(super) fn len(&self) -> usize {
+    /// The number of rows that the pieces need: the highest row plus 1.
+    pub(super) fn row_count(&self) -> usize {
         self.count
     }
 
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn the_longest_pieces_come_first() {
-        let pieces = WordPieces::read("un\nunder\n##stand\n##s\n##st\n日").unwrap();
-        assert_eq!(pieces.len(), 6);
+        let pieces = WordPieceVocabulary::read("un\nunder\n##stand\n##s\n##st\n日").unwrap();
+        assert_eq!(pieces.row_count(), 6);
         assert_eq!(pieces.split("understand"), [1, 2]);
         assert_eq!(pieces.split("understands"), [1, 2, 3]);
         assert_eq!(pieces.split("日"), [5]);
@@ -144,11 +144,11 @@ mod tests {
         let text = r#"{"added_tokens": [{"id": 3, "content": "[X]", "special": true}], "model":
             {"type": "WordPiece", "continuing_subword_prefix": "@", "vocab":
             {"un": 0, "under": 1, "@stand": 2}}}"#;
-        let pieces = WordPieces::read(text).unwrap();
-        assert_eq!(pieces.len(), 4);
+        let pieces = WordPieceVocabulary::read(text).unwrap();
+        assert_eq!(pieces.row_count(), 4);
         assert_eq!(pieces.split("understand"), [1, 2]);
         let other = text.replace("WordPiece", "Unigram");
-        assert_eq!(WordPieces::read(&other).unwrap_err().code(), "table.vocabulary");
-        assert_eq!(WordPieces::read("{}").unwrap_err().code(), "table.vocabulary");
+        assert_eq!(WordPieceVocabulary::read(&other).unwrap_err().code(), "table.vocabulary");
+        assert_eq!(WordPieceVocabulary::read("{}").unwrap_err().code(), "table.vocabulary");
     }
 }

@@ -1,4 +1,4 @@
-//! Values that calls received. They are masked wherever they reappear, even where no rule would
+//! Values that tools received in place of their masks. They are masked wherever they reappear, even where no rule would
 //! recognise them, such as an echoed password. Aho-Corasick automata find them.
 
 use std::collections::HashMap;
@@ -121,14 +121,29 @@ impl DisclosedAutomaton {
         std::iter::from_fn(move || {
             loop {
                 let found = self.automaton.find(Input::new(text).range(from..text.len()))?.range();
-                if found.len() >= MIN_EMBEDDED_BYTES || is_whole_word(text, &found) {
-                    from = found.end;
-                    return Some(found);
+                if let Some(counted) = self.counted_piece(text, &found) {
+                    from = counted.end;
+                    return Some(counted);
                 }
                 // A longer value may begin within a match that does not count.
                 from = text.ceil_char_boundary(found.start + 1);
             }
         })
+    }
+
+    /// The longest piece at the start of a match that counts. It may be shorter than the match: in
+    /// `abc-12`, `abc` is a whole word, but the longer piece `abc-1` is none.
+    fn counted_piece(&self, text: &str, found: &Range<usize>) -> Option<Range<usize>> {
+        if found.len() >= MIN_EMBEDDED_BYTES {
+            return Some(found.clone());
+        }
+        let is_piece = |range: &Range<usize>| {
+            let piece = text.get(range.clone()).map(str::to_ascii_lowercase);
+            piece.is_some_and(|piece| self.entry_by_piece.contains_key(&piece))
+        };
+        let lengths = (MIN_PIECE_BYTES..=found.len()).rev();
+        let mut ranges = lengths.map(|length| found.start..found.start + length);
+        ranges.find(|range| is_whole_word(text, range) && is_piece(range))
     }
 }
 
@@ -212,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_may_come_back_in_other_letters_and_as_a_string_of_json() {
+    fn a_value_may_come_back_in_another_case_and_as_a_json_string() {
         assert_eq!(returned_forms("plover"), ["plover"]);
         assert_eq!(returned_forms(r#"a"b"#), [r#"a"b"#, r#"a\\\"b"#, r#"a\"b"#]);
         assert_eq!(returned_forms("Stra\u{df}e"), ["Stra\u{df}e", "stra\u{df}e", "STRASSE"]);
@@ -226,6 +241,14 @@ mod tests {
         let known = DisclosedValues::default().with(&entries, vec![0, 1]);
         let found: Vec<_> = known.find("axplover-heron xplo").collect();
         assert_eq!(found, [2..14, 15..19]);
+    }
+
+    #[test]
+    fn a_longer_value_that_does_not_count_hides_no_shorter_one_at_its_start() {
+        let entries = entries(&["abc".to_owned(), "abc-1".to_owned()]);
+        let known = DisclosedValues::default().with(&entries, vec![0, 1]);
+        let found: Vec<_> = known.find("ABC-12 abc-1 abcd abc-1x abc").collect();
+        assert_eq!(found, [0..3, 7..12, 18..21, 25..28]);
     }
 
     #[test]

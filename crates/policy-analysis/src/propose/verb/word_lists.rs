@@ -148,3 +148,25 @@ pub(super) const AMBIGUOUS_PLURALS: &[&str] = &[
     "push", "star", "bookmark", "store", "sign", "swap", "reset", "bet", "vote", "copy", "bind",
     "patch", "restart", "release", "ship",
 ];
+
+/// Participles that are not formed with `-ed`, and their verbs.
+pub(super) const IRREGULAR_PARTICIPLES: [(&str, &str); 18] = [
+    ("begun", "begin"),
+    ("bought", "buy"),
+    ("built", "build"),
+    ("lent", "lend"),
+    ("overwritten", "overwrite"),
+    ("paid", "pay"),
+    ("put", "put"),
+    ("reset", "reset"),
+    ("sent", "send"),
+    ("set", "set"),
+    ("shut", "shutdown"),
+    ("sold", "sell"),
+    ("spent", "spend"),
+    ("undone", "undo"),
+    ("withdrawn", "withdraw"),
+    ("withheld", "withhold"),
+    ("written", "write"),
+    ("rewritten", "overwrite"),
+];

@@ -76,7 +76,7 @@ pub(crate) fn crate_says(
             released = true;
         }
         match set.contract_check_result(&asked.proposal) {
-            Some(contribution) => decision.joined_with(contribution),
+            Some(check_result) => decision.joined_with(check_result),
             None => decision,
         }
     });

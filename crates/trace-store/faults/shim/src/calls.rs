@@ -1,15 +1,15 @@
-//! The functions of the C library that are taken over.
+//! The functions of the C library that the shim replaces.
 //!
 //! Their callers keep the contracts of the C library: paths end with a zero byte, buffers have the
-//! length given. Each passes its arguments on to the system call of the same meaning. `open` and its
-//! relatives take their mode as a plain third argument: on the 64-bit Linux targets an argument that
-//! is variable comes where a plain one would, and it is passed on only as the kernel would read it.
+//! length given. Each passes its arguments on to the system call of the same meaning. `open` and
+//! its relatives take their mode as a plain third argument: on the 64-bit Linux targets a variadic
+//! argument is passed like a plain one, and it is passed on only as the kernel would read it.
 
 use std::ffi::CStr;
 
 use libc::{c_char, c_int, c_long, c_void, iovec, mode_t, off_t, size_t, ssize_t};
 
-use crate::config::{Action, Kind};
+use crate::config::{Action, CallKind};
 use crate::recorder::{Recorder, recorder};
 
 /// Marks an open of a folder in the trace.
@@ -23,18 +23,18 @@ unsafe fn open_at(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t
     // SAFETY: the caller's path ends with a zero byte.
     let name = unsafe { CStr::from_ptr(path) }.to_bytes();
     let result = match recorder() {
-        Some(recorder) if recorder.covers(name) => recorder.call(
-            Kind::Open,
+        Some(recorder) if recorder.is_under_root(name) => recorder.call(
+            CallKind::Open,
             |_| make(),
             |fd| {
-                recorder.follow(fd, true);
+                recorder.set_followed(fd, true);
                 let kind = if is_folder(fd) { FOLDER } else { 0 };
                 (to_int(fd), i64::from(flags) | kind, name)
             },
         ),
         Some(recorder) => {
             let fd = make();
-            recorder.follow(fd, false);
+            recorder.set_followed(fd, false);
             fd
         }
         None => make(),
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn openat64(
 ///
 /// # Safety
 /// `bytes` points to at least `written` bytes that live as long as the caller's call.
-unsafe fn stored<'a>(bytes: *const c_void, written: c_long) -> &'a [u8] {
+unsafe fn written_bytes<'a>(bytes: *const c_void, written: c_long) -> &'a [u8] {
     match usize::try_from(written) {
         // SAFETY: the kernel has just read these bytes from there.
         Ok(length) if length > 0 => unsafe { std::slice::from_raw_parts(bytes.cast(), length) },
@@ -115,7 +115,7 @@ unsafe fn stored<'a>(bytes: *const c_void, written: c_long) -> &'a [u8] {
     }
 }
 
-fn cut(length: size_t, action: Option<Action>) -> size_t {
+fn shortened_length(length: size_t, action: Option<Action>) -> size_t {
     if action == Some(Action::Short) { length.div_ceil(2) } else { length }
 }
 
@@ -129,17 +129,19 @@ pub unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, length: size_t) 
         Some(recorder) if recorder.follows(fd) => {
             let from = position(fd);
             recorder.call(
-                Kind::Write,
-                |action| make(cut(length, action)),
+                CallKind::Write,
+                |action| make(shortened_length(length, action)),
                 // SAFETY: the caller's buffer, as far as the kernel read it.
-                |written| (fd, from, unsafe { stored(bytes, written) }),
+                |written| (fd, from, unsafe { written_bytes(bytes, written) }),
             )
         }
         Some(recorder) if fd == libc::STDOUT_FILENO => {
-            let turn = recorder.turn();
+            let turn = recorder.lock_order();
             let written = make(length);
             // SAFETY: the caller's buffer, as far as the kernel read it.
-            recorder.record(Kind::Said, (fd, 0), written, unsafe { stored(bytes, written) });
+            recorder.record(CallKind::Output, (fd, 0), written, unsafe {
+                written_bytes(bytes, written)
+            });
             drop(turn);
             written
         }
@@ -171,10 +173,10 @@ pub unsafe extern "C" fn pwrite(
     let make = |length: size_t| unsafe { libc::syscall(libc::SYS_pwrite64, fd, bytes, length, at) };
     let result = match following(fd) {
         Some(recorder) => recorder.call(
-            Kind::Write,
-            |action| make(cut(length, action)),
+            CallKind::Write,
+            |action| make(shortened_length(length, action)),
             // SAFETY: the caller's buffer, as far as the kernel read it.
-            |written| (fd, at, unsafe { stored(bytes, written) }),
+            |written| (fd, at, unsafe { written_bytes(bytes, written) }),
         ),
         None => make(length),
     };
@@ -237,13 +239,13 @@ pub unsafe extern "C" fn pread64(
     result as ssize_t
 }
 
-/// Of a descriptor, from an offset on; -1 is where the descriptor stood.
-fn note_read(place: (c_int, i64), result: c_long) {
+/// Records a read from a descriptor at an offset; -1 means its current position.
+fn note_read(location: (c_int, i64), result: c_long) {
     if result >= 0
-        && let Some(recorder) = following(place.0)
+        && let Some(recorder) = following(location.0)
     {
-        let _turn = recorder.turn();
-        recorder.record(Kind::Read, place, result, &[]);
+        let _turn = recorder.lock_order();
+        recorder.record(CallKind::Read, location, result, &[]);
     }
 }
 
@@ -252,7 +254,7 @@ fn sync(fd: c_int, number: c_long) -> c_int {
     let make = || unsafe { libc::syscall(number, fd) };
     to_int(match following(fd) {
         Some(recorder) => recorder.call(
-            Kind::Sync,
+            CallKind::Sync,
             |_| if recorder.config.drop_syncs { 0 } else { make() },
             |_| (fd, 0, &[]),
         ),
@@ -278,7 +280,7 @@ pub extern "C" fn ftruncate(fd: c_int, length: off_t) -> c_int {
     // SAFETY: integers.
     let make = || unsafe { libc::syscall(libc::SYS_ftruncate, fd, length) };
     to_int(match following(fd) {
-        Some(recorder) => recorder.call(Kind::Truncate, |_| make(), |_| (fd, length, &[])),
+        Some(recorder) => recorder.call(CallKind::Truncate, |_| make(), |_| (fd, length, &[])),
         None => make(),
     })
 }
@@ -296,8 +298,8 @@ pub extern "C" fn close(fd: c_int) -> c_int {
     let make = || unsafe { libc::syscall(libc::SYS_close, fd) };
     to_int(match following(fd) {
         Some(recorder) => {
-            recorder.follow(c_long::from(fd), false);
-            recorder.call(Kind::Close, |_| make(), |_| (fd, 0, &[]))
+            recorder.set_followed(c_long::from(fd), false);
+            recorder.call(CallKind::Close, |_| make(), |_| (fd, 0, &[]))
         }
         None => make(),
     })
@@ -314,9 +316,9 @@ pub unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int
     // SAFETY: the caller's paths end with a zero byte.
     let (old, new) = unsafe { (CStr::from_ptr(from), CStr::from_ptr(to)) };
     to_int(match recorder() {
-        Some(recorder) if recorder.covers(new.to_bytes()) => {
+        Some(recorder) if recorder.is_under_root(new.to_bytes()) => {
             let names = [old.to_bytes_with_nul(), new.to_bytes()].concat();
-            recorder.call(Kind::Rename, |_| make(), |_| (-1, 0, &names))
+            recorder.call(CallKind::Rename, |_| make(), |_| (-1, 0, &names))
         }
         _ => make(),
     })
@@ -331,8 +333,8 @@ pub unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
     // SAFETY: the caller's path ends with a zero byte.
     let name = unsafe { CStr::from_ptr(path) }.to_bytes();
     to_int(match recorder() {
-        Some(recorder) if recorder.covers(name) => {
-            recorder.call(Kind::Unlink, |_| make(), |_| (-1, 0, name))
+        Some(recorder) if recorder.is_under_root(name) => {
+            recorder.call(CallKind::Unlink, |_| make(), |_| (-1, 0, name))
         }
         _ => make(),
     })

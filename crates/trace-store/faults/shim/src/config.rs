@@ -1,4 +1,4 @@
-//! What the environment asks for.
+//! The configuration of the shim, from environment variables.
 
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
@@ -10,7 +10,7 @@ use libc::c_int;
 /// The kinds of calls, as letters in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum CallKind {
     Open = b'O',
     Write = b'W',
     Sync = b'S',
@@ -18,9 +18,9 @@ pub(crate) enum Kind {
     Close = b'C',
     Rename = b'R',
     Unlink = b'U',
-    /// Bytes written to the standard output: what the process told the world.
-    Said = b'A',
-    /// A sync that was answered and not done.
+    /// Bytes written to the standard output.
+    Output = b'A',
+    /// A sync that reported success without being done.
     Dropped = b'D',
     /// Bytes read.
     Read = b'r',
@@ -29,9 +29,9 @@ pub(crate) enum Kind {
 /// What happens to a chosen call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// It is not made and gives this error.
+    /// It is not made and fails with this error.
     Errno(c_int),
-    /// A write stores only half of its bytes and says so.
+    /// A write stores only half of its bytes and returns that count.
     Short,
     /// The process is killed before it.
     KillBefore,
@@ -43,27 +43,27 @@ pub(crate) enum Action {
 #[derive(Debug)]
 struct Fault {
     /// `None`: a call of any kind.
-    kind: Option<Kind>,
+    kind: Option<CallKind>,
     /// From 1: the first and the last.
     nth: RangeInclusive<u64>,
     action: Action,
-    seen: AtomicU64,
+    matching_calls: AtomicU64,
 }
 
-/// The whole of it.
+/// The configuration.
 #[derive(Debug)]
 pub(crate) struct Config {
-    /// Only what lies here is recorded and failed.
+    /// Only calls on files below this folder are recorded and made to fail.
     pub(crate) root: Vec<u8>,
-    /// Where the trace goes.
+    /// The path of the trace.
     pub(crate) trace: Option<Vec<u8>>,
-    /// Syncs are answered and not done.
+    /// Syncs report success without being done.
     pub(crate) drop_syncs: bool,
     fault: Option<Fault>,
 }
 
 impl Config {
-    /// `None` without a root: then every call goes straight through.
+    /// `None` without a root: then the shim does nothing.
     pub(crate) fn from_environment() -> Option<Self> {
         let bytes = |name| std::env::var_os(name).map(OsString::into_vec);
         Some(Self {
@@ -74,33 +74,33 @@ impl Config {
         })
     }
 
-    /// What happens to this call, which is counted.
-    pub(crate) fn action(&self, kind: Kind) -> Option<Action> {
+    /// Counts this call, and returns the action for it, if any.
+    pub(crate) fn action(&self, kind: CallKind) -> Option<Action> {
         let fault = self.fault.as_ref()?;
         if fault.kind.is_some_and(|wanted| wanted != kind) {
             return None;
         }
-        let nth = fault.seen.fetch_add(1, Ordering::Relaxed) + 1;
+        let nth = fault.matching_calls.fetch_add(1, Ordering::Relaxed) + 1;
         fault.nth.contains(&nth).then_some(fault.action)
     }
 }
 
 impl Fault {
-    /// Reads `kind:nth:action`, where `nth` may end in `+`, for every later one too, or in `-` and the
-    /// number of the last one. What cannot be read kills the process:
-    /// a test that asks for no fault by mistake must not pass.
+    /// Reads `kind:nth:action`, where `nth` may end in `+`, for every later one too, or in `-` and
+    /// the number of the last one. Invalid text kills the process: a test that injects no fault by
+    /// mistake must not pass.
     fn parse(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text).into_owned();
         let mut parts = text.split(':');
         let kind = match parts.next().unwrap_or_default() {
             "any" => None,
-            "open" => Some(Kind::Open),
-            "write" => Some(Kind::Write),
-            "sync" => Some(Kind::Sync),
-            "truncate" => Some(Kind::Truncate),
-            "close" => Some(Kind::Close),
-            "rename" => Some(Kind::Rename),
-            "unlink" => Some(Kind::Unlink),
+            "open" => Some(CallKind::Open),
+            "write" => Some(CallKind::Write),
+            "sync" => Some(CallKind::Sync),
+            "truncate" => Some(CallKind::Truncate),
+            "close" => Some(CallKind::Close),
+            "rename" => Some(CallKind::Rename),
+            "unlink" => Some(CallKind::Unlink),
             _ => std::process::abort(),
         };
         let nth = parts.next().unwrap_or_default();
@@ -120,6 +120,6 @@ impl Fault {
             "kill-after" => Action::KillAfter,
             _ => std::process::abort(),
         };
-        Self { kind, nth, action, seen: AtomicU64::new(0) }
+        Self { kind, nth, action, matching_calls: AtomicU64::new(0) }
     }
 }

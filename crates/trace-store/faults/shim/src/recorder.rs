@@ -1,23 +1,23 @@
-//! One call at a time: decided, made, recorded.
+//! Records file calls, one at a time: decides its fate, makes it, and appends it to the trace.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use libc::{c_int, c_long};
 
-use crate::config::{Action, Config, Kind};
+use crate::config::{Action, CallKind, Config};
 
-/// File descriptors that are followed; higher ones are not.
-const FILES: usize = 4096;
+/// Descriptors from this number on are not followed.
+const MAX_FDS: usize = 4096;
 const IGNORED: u8 = 0;
 const FOLLOWED: u8 = 1;
 
-/// What is known of the process.
+/// The state of the shim in a process.
 pub(crate) struct Recorder {
     pub(crate) config: Config,
     trace: Option<c_int>,
     /// For each descriptor, whether it lies below the root.
-    followed: [AtomicU8; FILES],
+    followed: [AtomicU8; MAX_FDS],
     /// Held while a call is made and recorded, so that the trace has their order.
     turn: Mutex<()>,
 }
@@ -31,12 +31,12 @@ pub(crate) fn recorder() -> Option<&'static Recorder> {
 impl Recorder {
     fn new(config: Config) -> Self {
         let trace = config.trace.as_ref().map(|path| open_trace(path));
-        let followed = [const { AtomicU8::new(IGNORED) }; FILES];
+        let followed = [const { AtomicU8::new(IGNORED) }; MAX_FDS];
         Self { config, trace, followed, turn: Mutex::new(()) }
     }
 
     /// Whether a path counts: the root itself, or below it.
-    pub(crate) fn covers(&self, path: &[u8]) -> bool {
+    pub(crate) fn is_under_root(&self, path: &[u8]) -> bool {
         let rest = path.strip_prefix(self.config.root.as_slice());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
     }
@@ -45,9 +45,9 @@ impl Recorder {
         self.slot(fd).is_some_and(|slot| slot.load(Ordering::Relaxed) == FOLLOWED)
     }
 
-    pub(crate) fn follow(&self, fd: c_long, yes: bool) {
+    pub(crate) fn set_followed(&self, fd: c_long, followed: bool) {
         if let Some(slot) = c_int::try_from(fd).ok().and_then(|fd| self.slot(fd)) {
-            slot.store(if yes { FOLLOWED } else { IGNORED }, Ordering::Relaxed);
+            slot.store(if followed { FOLLOWED } else { IGNORED }, Ordering::Relaxed);
         }
     }
 
@@ -55,7 +55,7 @@ impl Recorder {
         self.followed.get(usize::try_from(fd).ok()?)
     }
 
-    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn lock_order(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -63,19 +63,19 @@ impl Recorder {
     /// descriptor, the offset and the bytes of the trace, given that result.
     pub(crate) fn call<'a>(
         &self,
-        kind: Kind,
+        kind: CallKind,
         make: impl FnOnce(Option<Action>) -> c_long,
         entry: impl FnOnce(c_long) -> (c_int, i64, &'a [u8]),
     ) -> c_long {
-        let turn = self.turn();
+        let turn = self.lock_order();
         let action = self.config.action(kind);
         if action == Some(Action::KillBefore) {
             kill();
         }
         let result = match action {
             Some(Action::Errno(errno)) => {
-                // A closed descriptor is closed, whatever it says.
-                if kind == Kind::Close {
+                // A descriptor is closed even if `close` reports an error.
+                if kind == CallKind::Close {
                     make(None);
                 }
                 set_errno(errno);
@@ -85,7 +85,8 @@ impl Recorder {
         };
         let errno = if result < 0 { errno() } else { 0 };
         let (fd, offset, bytes) = entry(result);
-        let kind = if kind == Kind::Sync && self.config.drop_syncs { Kind::Dropped } else { kind };
+        let kind =
+            if kind == CallKind::Sync && self.config.drop_syncs { CallKind::Dropped } else { kind };
         self.record(kind, (fd, offset), if result < 0 { -i64::from(errno) } else { result }, bytes);
         if action == Some(Action::KillAfter) {
             kill();
@@ -99,20 +100,20 @@ impl Recorder {
 
     /// Appends an entry: kind, descriptor, offset, result, number of bytes, bytes; all numbers in
     /// little-endian order.
-    pub(crate) fn record(&self, kind: Kind, place: (c_int, i64), result: i64, bytes: &[u8]) {
+    pub(crate) fn record(&self, kind: CallKind, location: (c_int, i64), result: i64, bytes: &[u8]) {
         let Some(trace) = self.trace else { return };
         let mut head = [0_u8; 25];
         let parts: [&[u8]; 5] = [
             &[kind as u8],
-            &place.0.to_le_bytes(),
-            &place.1.to_le_bytes(),
+            &location.0.to_le_bytes(),
+            &location.1.to_le_bytes(),
             &result.to_le_bytes(),
             &u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes(),
         ];
         let mut at = head.iter_mut();
         for byte in parts.into_iter().flatten() {
-            if let Some(place) = at.next() {
-                *place = *byte;
+            if let Some(slot) = at.next() {
+                *slot = *byte;
             }
         }
         let parts = [

@@ -1,11 +1,10 @@
-//! Bits of the closed file, each flipped alone. Every answer that could change is asked for: a
-//! question is left out only where a trace of its calls shows that it does not read the block in
-//! which the bit lies. What it does not read cannot change what it answers.
+//! Bits of the closed file, each flipped alone. Every query whose result could change is run: a
+//! query is skipped only if a trace of its calls shows that it does not read the block of the bit.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use weaver_faults::question::Question;
+use weaver_faults::query::Query;
 use weaver_faults::run::Run;
 use weaver_faults::trace::Step;
 use weaver_trace_store::merkle::leaf_hash;
@@ -13,64 +12,64 @@ use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::BlobStore;
 
-use crate::store::{Damage, Store, drawn, flip};
-use crate::support::{LEDGER, ask, folder, shim};
+use crate::store::{DamageEffect, Store, flip, sampled_bits};
+use crate::support::{LEDGER, folder, query_program, shim};
 
 const EVENTS: u64 = 200;
-/// Bits of the file that are drawn in the normal run.
+/// How many bits of the file are sampled in the normal run.
 const BITS: usize = 20_000;
 /// Bytes of a block, for the trace of what is read.
 const BLOCK: usize = 4096;
-/// Of the proofs that a block bears on, one in so many is asked for, others for each bit: in a log
-/// as short as this each reads all leaves.
-const PROOFS: usize = 50;
+/// Of the proofs that read a block, one in this many is checked, different ones for each bit: in so
+/// short a log each proof reads all leaves.
+const PROOF_SAMPLING: usize = 50;
 
-/// Bits of which none changes what a reader is told, and that are then flipped together for the
-/// writer, which takes longest; so many of them also alone.
-const TOGETHER: usize = 16;
-const ALONE: usize = 2;
+/// Bits that no reader detects are flipped in groups of this size for the writer, which takes
+/// longest; the first ones of a group also alone.
+const BITS_PER_GROUP: usize = 16;
+const BITS_ALONE: usize = 2;
 
-/// What each question reads of the file.
-struct Read {
-    /// For each block, the numbers of the questions that read it.
-    questions: Vec<Vec<usize>>,
+/// Which queries read each block of the file.
+struct BlockReaders {
+    /// For each block, the numbers of the queries that read it.
+    queries: Vec<Vec<usize>>,
     /// For each block, whether the writer reads it.
     writer: Vec<bool>,
     /// For each block, the numbers of the blobs for which it is read.
     blobs: Vec<Vec<usize>>,
 }
 
-impl Read {
-    /// Asks everything of a copy under the shim.
+impl BlockReaders {
+    /// Runs all queries on a copy under the shim.
     fn of(store: &Store) -> Self {
         let file = &store.files[""];
         let folder = folder();
-        let place = folder.path().canonicalize().unwrap().join("asked");
-        std::fs::create_dir(&place).unwrap();
-        let path = place.join(LEDGER);
+        let dir = folder.path().canonicalize().unwrap().join("queried");
+        std::fs::create_dir(&dir).unwrap();
+        let path = dir.join(LEDGER);
         std::fs::write(&path, file).unwrap();
         let run = Run {
-            program: &ask(),
+            program: &query_program(),
             shim: &shim(),
-            folder: &place,
+            folder: &dir,
             arguments: &[path.to_str().unwrap()],
             fault: None,
             drop_syncs: false,
         };
-        let outcome = run.end().unwrap();
-        assert!(outcome.success, "{:?} {}", outcome.lines.last(), outcome.complaint);
+        let outcome = run.run().unwrap();
+        assert!(outcome.success, "{:?} {}", outcome.lines.last(), outcome.stderr);
         let blocks = file.len().div_ceil(BLOCK);
         let mut read = Self {
-            questions: vec![Vec::new(); blocks],
+            queries: vec![Vec::new(); blocks],
             writer: vec![false; blocks],
             blobs: vec![Vec::new(); blocks],
         };
         let mut now = String::new();
         for step in &outcome.steps {
             match step {
-                Step::Said(line) => line.trim_end().clone_into(&mut now),
+                Step::Output(line) => line.trim_end().clone_into(&mut now),
                 Step::Read { path: from, offset, bytes } if *from == path => {
-                    read.note(&now, offset.expect("a read without a place"), *bytes);
+                    read.note(&now, offset.expect("a read without an offset"), *bytes);
                 }
                 _ => {}
             }
@@ -90,63 +89,64 @@ impl Read {
                     self.blobs[block].push(number);
                 }
             } else if let Ok(number) = now.parse()
-                && self.questions[block].last() != Some(&number)
+                && self.queries[block].last() != Some(&number)
             {
-                self.questions[block].push(number);
+                self.queries[block].push(number);
             }
         }
     }
 
-    /// The questions on which this bit may bear.
-    fn questions(&self, store: &Store, bit: usize) -> Vec<usize> {
-        let asked = self.questions[bit / 8 / BLOCK].iter().copied();
-        let chosen = asked.filter(|number| match store.asked[*number].0 {
-            Question::Proof(seq) => (usize::try_from(seq).unwrap() + bit).is_multiple_of(PROOFS),
+    /// The queries that may depend on this bit.
+    fn queries(&self, store: &Store, bit: usize) -> Vec<usize> {
+        let readers = self.queries[bit / 8 / BLOCK].iter().copied();
+        let sampled = readers.filter(|number| match store.baseline[*number].0 {
+            Query::Proof(seq) => {
+                (usize::try_from(seq).unwrap() + bit).is_multiple_of(PROOF_SAMPLING)
+            }
             _ => true,
         });
-        chosen.collect()
+        sampled.collect()
     }
 }
 
-/// The trace of what is read holds what it says: with a block full of other bytes, the questions
-/// that do not read it answer as before.
+/// Checks the trace: after a block is overwritten, the queries that do not read it return the same.
 #[test]
 fn what_a_question_does_not_read_has_no_say() {
     let store = Store::new(EVENTS, false);
-    let (read, file) = (Read::of(&store), &store.files[""]);
+    let (read, file) = (BlockReaders::of(&store), &store.files[""]);
     let mut free = 0;
-    for (block, readers) in read.questions.iter().enumerate() {
+    for (block, readers) in read.queries.iter().enumerate() {
         let others: Vec<usize> =
-            (0..store.asked.len()).filter(|number| !readers.contains(number)).collect();
+            (0..store.baseline.len()).filter(|number| !readers.contains(number)).collect();
         free += others.len();
         let mut bytes = file.clone();
         let end = bytes.len().min((block + 1) * BLOCK);
         bytes[block * BLOCK..end].iter_mut().for_each(|byte| *byte ^= 0xa5);
-        store.put(&[("", &bytes)]);
+        store.write_files(&[("", &bytes)]);
         if !others.is_empty() {
-            assert_eq!(store.ask(&others), None, "block {block}");
+            assert_eq!(store.rerun(&others), None, "block {block}");
         }
         if !read.writer[block] {
-            assert_eq!(store.write(), Damage::Inert, "block {block}");
+            assert_eq!(store.write(), DamageEffect::Inert, "block {block}");
         }
     }
     // There is something to leave out, and verification reads most of the file.
-    let verified = read.questions.iter().filter(|questions| questions.contains(&0)).count();
-    println!("{free} pairs of a block and a question; verification reads {verified} blocks");
-    assert!(free > 1_000 && verified * 2 > read.questions.len(), "{free} {verified}");
+    let verified = read.queries.iter().filter(|queries| queries.contains(&0)).count();
+    println!("{free} pairs of a block and a query; verification reads {verified} blocks");
+    assert!(free > 1_000 && verified * 2 > read.queries.len(), "{free} {verified}");
 }
 
 #[test]
 fn a_flipped_bit_of_the_file_is_found_or_changes_no_answer() {
     let store = Store::new(EVENTS, false);
     let whole = &store.files[""];
-    let (bits, read) = (drawn(whole.len() * 8, BITS), Read::of(&store));
+    let (bits, read) = (sampled_bits(whole.len() * 8, BITS), BlockReaders::of(&store));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = bits.len().div_ceil(threads).max(1);
-    let sums: Vec<Sum> = std::thread::scope(|scope| {
+    let sums: Vec<Tally> = std::thread::scope(|scope| {
         let shares = bits.chunks(share).map(|bits| (bits, store.copy(), &read));
         let started: Vec<_> = shares
-            .map(|(bits, store, read)| scope.spawn(move || Sum::of(&store, read, bits)))
+            .map(|(bits, store, read)| scope.spawn(move || Tally::of(&store, read, bits)))
             .collect();
         started.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
@@ -165,54 +165,54 @@ fn a_flipped_bit_of_the_file_is_found_or_changes_no_answer() {
     assert!(found > bits.len() / 4 && inert > 0);
 }
 
-/// What became of the bits of a file, each flipped alone.
+/// How many flipped bits were detected or harmless, and those that changed a result undetected.
 #[derive(Default)]
-struct Sum {
+struct Tally {
     found: usize,
     inert: usize,
     silent: Vec<String>,
 }
 
-impl Sum {
-    fn of(store: &Store, read: &Read, bits: &[usize]) -> Self {
-        let (mut sum, mut same, open) = (Self::default(), Vec::new(), Open::of(store));
+impl Tally {
+    fn of(store: &Store, read: &BlockReaders, bits: &[usize]) -> Self {
+        let (mut sum, mut undetected, open) = (Self::default(), Vec::new(), OpenLedger::of(store));
         let whole = &store.files[""];
-        store.put(&[("", whole)]);
+        store.write_files(&[("", whole)]);
         for (count, bit) in bits.iter().enumerate() {
-            let questions = read.questions(store, *bit);
-            let damage = if questions.is_empty() {
+            let queries = read.queries(store, *bit);
+            let damage = if queries.is_empty() {
                 open.blobs(&read.blobs[bit / 8 / BLOCK], *bit)
             } else {
-                Self::read(store, &questions, *bit)
+                Self::read(store, &queries, *bit)
             };
             match damage {
                 Some(damage) => sum.take(*bit, damage),
-                None if read.writer[bit / 8 / BLOCK] => same.push(*bit),
-                None => sum.take(*bit, Damage::Inert),
+                None if read.writer[bit / 8 / BLOCK] => undetected.push(*bit),
+                None => sum.take(*bit, DamageEffect::Inert),
             }
-            if same.len() == TOGETHER || count + 1 == bits.len() {
-                sum.write(store, &std::mem::take(&mut same));
+            if undetected.len() == BITS_PER_GROUP || count + 1 == bits.len() {
+                sum.write(store, &std::mem::take(&mut undetected));
             }
         }
         sum
     }
 
-    /// What a reader says to these questions with this bit flipped.
-    fn read(store: &Store, questions: &[usize], bit: usize) -> Option<Damage> {
+    /// What these queries return with this bit flipped.
+    fn read(store: &Store, queries: &[usize], bit: usize) -> Option<DamageEffect> {
         let whole = &store.files[""];
         write_at(&store.path(), bit / 8, whole[bit / 8] ^ (1 << (bit % 8)));
-        let damage = store.ask(questions);
+        let damage = store.rerun(queries);
         // A reader leaves the file alone, and an empty write-ahead log beside it.
         assert_eq!(std::fs::metadata(store.path()).unwrap().len(), whole.len() as u64);
         write_at(&store.path(), bit / 8, whole[bit / 8]);
-        store.clear();
+        store.remove_side_files();
         damage
     }
 
-    /// Opens the store for writing with these bits flipped, of which no reader says anything: some
-    /// alone, the others at once unless those alone were found.
+    /// Opens the store for writing with these bits flipped, which no reader detected: the first
+    /// ones alone, the others together unless one of the first was detected.
     fn write(&mut self, store: &Store, bits: &[usize]) {
-        let (alone, others) = bits.split_at(bits.len().min(ALONE));
+        let (alone, others) = bits.split_at(bits.len().min(BITS_ALONE));
         let before = self.found;
         for bit in alone {
             self.take(*bit, Self::with(store, &[*bit]));
@@ -222,14 +222,17 @@ impl Sum {
         } else {
             others.iter().for_each(|bit| self.take(*bit, Self::with(store, &[*bit])));
         }
-        store.put(&[("", &store.files[""])]);
+        store.write_files(&[("", &store.files[""])]);
     }
 
-    /// The same, all at once. If that changes anything, it is split until each bit that does is alone.
+    /// Flips all these bits at once. If that has an effect, the group is split until each bit with
+    /// an effect is alone.
     fn part(&mut self, store: &Store, bits: &[usize]) {
         match (bits, (!bits.is_empty()).then(|| Self::with(store, bits))) {
             ([bit], Some(damage)) => self.take(*bit, damage),
-            (_, Some(Damage::Inert)) => bits.iter().for_each(|bit| self.take(*bit, Damage::Inert)),
+            (_, Some(DamageEffect::Inert)) => {
+                bits.iter().for_each(|bit| self.take(*bit, DamageEffect::Inert))
+            }
             (_, Some(_)) => {
                 let (left, right) = bits.split_at(bits.len() / 2);
                 self.part(store, left);
@@ -239,18 +242,18 @@ impl Sum {
         }
     }
 
-    /// What the writer says with these bits flipped.
-    fn with(store: &Store, bits: &[usize]) -> Damage {
+    /// What the writer reports with these bits flipped.
+    fn with(store: &Store, bits: &[usize]) -> DamageEffect {
         let mut bytes = store.files[""].clone();
         bits.iter().for_each(|bit| flip(&mut bytes, *bit));
-        store.put(&[("", &bytes)]);
+        store.write_files(&[("", &bytes)]);
         store.write()
     }
 
-    fn take(&mut self, bit: usize, damage: Damage) {
+    fn take(&mut self, bit: usize, damage: DamageEffect) {
         match damage {
-            Damage::Found(_) => self.found += 1,
-            Damage::Inert => self.inert += 1,
+            DamageEffect::Detected(_) => self.found += 1,
+            DamageEffect::Inert => self.inert += 1,
             other => self.silent.push(format!(
                 "bit {} of byte {} in page {}: {other:?}",
                 bit % 8,
@@ -261,24 +264,24 @@ impl Sum {
     }
 }
 
-/// A ledger that is open, for damage in blocks that nothing reads before the blob in them is wanted:
-/// opening it for each bit would come to the same.
-struct Open {
+/// A ledger that is open, for damage in blocks that nothing reads before the blob in them is
+/// wanted: opening it for each bit would give the same.
+struct OpenLedger {
     store: Store,
     ledger: SqliteLedger,
 }
 
-impl Open {
+impl OpenLedger {
     fn of(store: &Store) -> Self {
         let store = store.copy();
-        store.put(&[("", &store.files[""])]);
+        store.write_files(&[("", &store.files[""])]);
         let ledger = SqliteLedger::open(store.path(), OpenOptions::default()).unwrap();
         Self { store, ledger }
     }
 
     /// What it says of these blobs with this bit flipped; `None` when they are as they were, which
     /// may be a block that is remembered and not read.
-    fn blobs(&self, numbers: &[usize], bit: usize) -> Option<Damage> {
+    fn blobs(&self, numbers: &[usize], bit: usize) -> Option<DamageEffect> {
         if numbers.is_empty() {
             return None;
         }
@@ -289,17 +292,17 @@ impl Open {
         damage
     }
 
-    fn blob(&self, number: usize) -> Option<Damage> {
+    fn blob(&self, number: usize) -> Option<DamageEffect> {
         let (id, bytes) = &self.store.blobs[number];
         match self.ledger.blobs().get(id) {
-            Err(error) => Some(Damage::Found(error.to_string())),
+            Err(error) => Some(DamageEffect::Detected(error.to_string())),
             Ok(Some(found)) if found == *bytes => None,
-            Ok(found) => Some(Damage::Silent(format!("blob {id} is {found:?}"))),
+            Ok(found) => Some(DamageEffect::Undetected(format!("blob {id} is {found:?}"))),
         }
     }
 }
 
-fn write_at(path: &Path, place: usize, byte: u8) {
+fn write_at(path: &Path, offset: usize, byte: u8) {
     let file = std::fs::File::options().write(true).open(path).unwrap();
-    file.write_all_at(&[byte], place as u64).unwrap();
+    file.write_all_at(&[byte], offset as u64).unwrap();
 }

@@ -4,76 +4,76 @@
 use std::path::Path;
 
 use weaver_faults::image::{Disk, Loss};
-use weaver_faults::run::Outcome;
-use weaver_faults::story::{self, check};
+use weaver_faults::run::RunOutcome;
+use weaver_faults::workload::{self, check_recovery};
 
-use crate::images::lay_out;
-use crate::support::{LEDGER, folder, long, run};
+use crate::images::write_image;
+use crate::support::{LEDGER, folder, is_long_run, run};
 
 const WORK: [&str; 2] = ["2", "9"];
 
-/// What became of a run with a fault.
+/// How a run with a fault ended.
 #[derive(Debug, PartialEq, Eq)]
-enum End {
-    /// It went on as if nothing had been.
+enum RunEnd {
+    /// It completed as without the fault.
     Done,
-    /// The ledger said that it failed, and stayed closed.
+    /// The ledger reported a failure and stayed closed.
     Failed,
-    /// The ledger refused what came, for as long as it came.
+    /// The ledger refused every batch until the end.
     Refused,
     /// The process was killed.
     Killed,
 }
 
-/// Runs with one fault and holds what is left to what was acknowledged: after the death of the
-/// process, and after a power cut on top of it.
-fn suffer(place: &Path, work: &[&str], fault: &str) -> End {
+/// Runs with one fault, and checks that everything acknowledged was recovered: after the death of
+/// the process, and after a power cut in addition.
+fn run_with_fault(place: &Path, work: &[&str], fault: &str) -> RunEnd {
     let _ = std::fs::remove_dir_all(place);
     let outcome = run(place, work, Some(fault));
-    let end = end(&outcome, fault);
+    let end = classify_end(&outcome, fault);
     let acknowledged = outcome.acknowledged();
     let heads: Vec<_> = acknowledged.iter().map(|one| one.head.clone()).collect();
     let mut disk = Disk::new();
-    outcome.steps.iter().for_each(|step| disk.play(step));
+    outcome.steps.iter().for_each(|step| disk.apply(step));
 
-    let left = check(&place.join(LEDGER), &heads);
+    let left = check_recovery(&place.join(LEDGER), &heads);
     let left = left.unwrap_or_else(|error| panic!("{fault}: {error}")).size;
-    assert_eq!(story::lost(&acknowledged, left, false), [0; 0], "{fault}");
+    assert_eq!(workload::lost_batches(&acknowledged, left, false), [0; 0], "{fault}");
 
     let seeds = [3, 7].map(|seed| Loss::Torn { page: 512, seed });
     for loss in [Loss::All].into_iter().chain(seeds) {
         let image = place.with_extension("image");
-        lay_out(&disk.crash(loss), &image);
-        let left = check(&image.join(LEDGER), &heads);
+        write_image(&disk.crash(loss), &image);
+        let left = check_recovery(&image.join(LEDGER), &heads);
         let left = left.unwrap_or_else(|error| panic!("{fault}, {loss:?}: {error}")).size;
-        assert_eq!(story::lost(&acknowledged, left, true), [0; 0], "{fault}, {loss:?}");
+        assert_eq!(workload::lost_batches(&acknowledged, left, true), [0; 0], "{fault}, {loss:?}");
     }
     end
 }
 
 /// The last line says how it ended, and nothing else is said but acknowledgements.
-fn end(outcome: &Outcome, fault: &str) -> End {
+fn classify_end(outcome: &RunOutcome, fault: &str) -> RunEnd {
     let last = outcome.lines.last().map(String::as_str).unwrap_or_default();
     let others = outcome.lines.len() - outcome.acknowledged().len();
-    assert_eq!(outcome.complaint, "", "{fault}");
+    assert_eq!(outcome.stderr, "", "{fault}");
     if fault.contains("kill") {
         assert!(!outcome.success && others == 0, "{fault}: {outcome:?}");
-        return End::Killed;
+        return RunEnd::Killed;
     }
     assert_eq!(others, 1, "{fault}: {:?}", outcome.lines);
     if outcome.success {
         assert_eq!(last, "done", "{fault}");
-        return End::Done;
+        return RunEnd::Done;
     }
     if last.starts_with("failed ledger.full the ledger is full for now: the disk takes no more") {
-        return End::Refused;
+        return RunEnd::Refused;
     }
     assert!(last.starts_with("failed ledger.failed the ledger failed and is closed: "), "{last}");
-    End::Failed
+    RunEnd::Failed
 }
 
 /// How many calls a run without a fault makes.
-fn calls(place: &Path) -> usize {
+fn count_calls(place: &Path) -> usize {
     let outcome = run(place, &WORK, None);
     assert!(outcome.success);
     let calls = outcome.calls();
@@ -82,22 +82,22 @@ fn calls(place: &Path) -> usize {
 }
 
 /// Every call, or in the normal run every `stride`-th, each action beginning elsewhere.
-fn chosen(calls: usize, stride: usize, begin: usize) -> impl Iterator<Item = usize> {
-    let stride = if long() { 1 } else { stride };
+fn sampled_calls(calls: usize, stride: usize, begin: usize) -> impl Iterator<Item = usize> {
+    let stride = if is_long_run() { 1 } else { stride };
     (1..=calls).skip(begin % stride).step_by(stride)
 }
 
 #[test]
 fn a_failing_call_is_never_a_success() {
     let folder = folder();
-    let calls = calls(&folder.path().join("whole"));
+    let calls = count_calls(&folder.path().join("whole"));
     let place = folder.path().join("failed");
     for (begin, action) in ["EIO", "ENOSPC", "EINTR", "EMFILE", "short"].into_iter().enumerate() {
         let mut ends = Vec::new();
-        for nth in chosen(calls, 20, begin * 7) {
-            ends.push(suffer(&place, &WORK, &format!("any:{nth}:{action}")));
+        for nth in sampled_calls(calls, 20, begin * 7) {
+            ends.push(run_with_fault(&place, &WORK, &format!("any:{nth}:{action}")));
         }
-        let failed = ends.iter().filter(|end| **end == End::Failed).count();
+        let failed = ends.iter().filter(|end| **end == RunEnd::Failed).count();
         println!("{action}: {} calls failed, {failed} of them closed the ledger", ends.len());
         // A write that is cut short or interrupted is made again; one that was not made is refused
         // to whoever asked for it, and nobody else. Syncs, opens and the shared memory close it.
@@ -110,15 +110,15 @@ fn a_failing_call_is_never_a_success() {
 #[test]
 fn writes_that_fail_for_a_while_take_nothing_with_them_and_the_ledger_goes_on() {
     let folder = folder();
-    let calls = calls(&folder.path().join("whole"));
+    let calls = count_calls(&folder.path().join("whole"));
     let place = folder.path().join("failed");
     let mut gone_on = 0;
     let mut all = 0;
     for (begin, action) in ["ENOSPC", "EIO"].into_iter().enumerate() {
-        for nth in chosen(calls * 2 / 3, 12, begin * 5) {
+        for nth in sampled_calls(calls * 2 / 3, 12, begin * 5) {
             for more in [0, 3, 7] {
                 let fault = format!("write:{nth}-{}:{action}", nth + more);
-                gone_on += usize::from(suffer(&place, &WORK, &fault) == End::Done);
+                gone_on += usize::from(run_with_fault(&place, &WORK, &fault) == RunEnd::Done);
                 all += 1;
             }
         }
@@ -137,10 +137,10 @@ fn each_sync_that_fails_closes_the_ledger_or_takes_nothing_with_it() {
     assert!(syncs > 10, "{syncs}");
     let place = folder.path().join("failed");
     let mut failed = 0;
-    for nth in chosen(syncs, 2, 0) {
+    for nth in sampled_calls(syncs, 2, 0) {
         // This one alone, as after a passing fault; and all from here on.
         for fault in [format!("sync:{nth}:EIO"), format!("sync:{nth}+:EIO")] {
-            failed += usize::from(suffer(&place, &WORK, &fault) == End::Failed);
+            failed += usize::from(run_with_fault(&place, &WORK, &fault) == RunEnd::Failed);
         }
     }
     assert!(failed >= 10, "{failed}");
@@ -149,12 +149,12 @@ fn each_sync_that_fails_closes_the_ledger_or_takes_nothing_with_it() {
 #[test]
 fn while_a_disk_stays_full_nothing_is_taken() {
     let folder = folder();
-    let calls = calls(&folder.path().join("whole"));
+    let calls = count_calls(&folder.path().join("whole"));
     let place = folder.path().join("failed");
     let mut failed = 0;
-    for nth in chosen(calls * 2 / 3, 24, 5) {
-        let end = suffer(&place, &WORK, &format!("write:{nth}+:ENOSPC"));
-        failed += usize::from(matches!(end, End::Refused | End::Failed));
+    for nth in sampled_calls(calls * 2 / 3, 24, 5) {
+        let end = run_with_fault(&place, &WORK, &format!("write:{nth}+:ENOSPC"));
+        failed += usize::from(matches!(end, RunEnd::Refused | RunEnd::Failed));
     }
     assert!(failed >= 4, "{failed}");
 }
@@ -162,11 +162,14 @@ fn while_a_disk_stays_full_nothing_is_taken() {
 #[test]
 fn a_process_killed_at_any_call_loses_nothing_acknowledged() {
     let folder = folder();
-    let calls = calls(&folder.path().join("whole"));
+    let calls = count_calls(&folder.path().join("whole"));
     let place = folder.path().join("killed");
     for (begin, action) in ["kill-before", "kill-after"].into_iter().enumerate() {
-        for nth in chosen(calls, 12, begin * 5) {
-            assert_eq!(suffer(&place, &WORK, &format!("any:{nth}:{action}")), End::Killed);
+        for nth in sampled_calls(calls, 12, begin * 5) {
+            assert_eq!(
+                run_with_fault(&place, &WORK, &format!("any:{nth}:{action}")),
+                RunEnd::Killed
+            );
         }
     }
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use weaver_faults::story::{self, Acknowledgement, check};
+use weaver_faults::workload::{self, Acknowledgement, check_recovery};
 
-use crate::support::{Draw, LEDGER, append, folder, long};
+use crate::support::{LEDGER, SplitMix64, append, folder, is_long_run};
 
 /// Kills `append` after `acks` acknowledgements and `pause`; gives all that it acknowledged.
-fn killed(ledger: &Path, acks: usize, pause: Duration) -> Vec<Acknowledgement> {
+fn append_until_killed(ledger: &Path, acks: usize, pause: Duration) -> Vec<Acknowledgement> {
     let mut child = Command::new(append())
         .args([ledger.to_str().unwrap(), "1000", "1000"])
         .stdin(Stdio::null())
@@ -37,8 +37,8 @@ fn killed(ledger: &Path, acks: usize, pause: Duration) -> Vec<Acknowledgement> {
 /// On the real disk, unlike the other tests. `WEAVER_FAULTS_LONG=1` kills 500 times.
 #[test]
 fn killed_again_and_again_it_loses_nothing_acknowledged() {
-    let rounds = if long() { 500 } else { 30 };
-    let mut draw = Draw(1);
+    let rounds = if is_long_run() { 500 } else { 30 };
+    let mut draw = SplitMix64(1);
     let mut folder = tempfile::tempdir().unwrap();
     let (mut kept, mut heads) = (0, Vec::new());
     for round in 0..rounds {
@@ -48,12 +48,17 @@ fn killed_again_and_again_it_loses_nothing_acknowledged() {
         }
         let ledger = folder.path().join(LEDGER);
         let pause = Duration::from_micros(draw.next() % 4_000);
-        let acknowledged = killed(&ledger, draw.below(20), pause);
+        let acknowledged = append_until_killed(&ledger, draw.below(20), pause);
         heads.extend(acknowledged.iter().map(|one| one.head.clone()));
-        let left = check(&ledger, &heads).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        let left = check_recovery(&ledger, &heads)
+            .unwrap_or_else(|error| panic!("round {round}: {error}"));
         assert!(left.size >= kept, "round {round}: {} of {kept}", left.size);
-        assert_eq!(story::lost(&acknowledged, left.size, false), [0; 0], "round {round}");
-        // `check` appended one more.
+        assert_eq!(
+            workload::lost_batches(&acknowledged, left.size, false),
+            [0; 0],
+            "round {round}"
+        );
+        // The check appended one more.
         kept = left.size + 1;
     }
     println!("killed {rounds} times");

@@ -21,6 +21,9 @@ mod kills;
 mod parts;
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod recovery;
+#[cfg(test)]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod store;
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]

@@ -1,13 +1,13 @@
 //! Every bit of headers, leaves, salts and payloads, each flipped in a log of its own rows.
 
-use weaver_faults::story;
+use weaver_faults::workload;
 use weaver_trace_store::verify::{LogExtent, LogSource, verify};
 use weaver_trace_store::{EventRow, OpenOptions, Reader, SqliteLedger};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, LedgerError, MAX_PAGE};
 
 use crate::store::{Store, flip};
-use crate::support::{Draw, LEDGER, folder, long};
+use crate::support::{LEDGER, SplitMix64, folder, is_long_run};
 
 const EVENTS: u64 = 200;
 
@@ -71,16 +71,16 @@ fn every_bit_of_leaf_header_salt_and_payload_counts() {
     let folder = folder();
     let path = folder.path().join(LEDGER);
     let ledger = SqliteLedger::open(&path, OpenOptions::default()).unwrap();
-    (0..EVENTS).for_each(|number| drop(story::append(&ledger, number).unwrap()));
+    (0..EVENTS).for_each(|number| drop(workload::append(&ledger, number).unwrap()));
     let rows = LogSource::rows(&ledger, 0, MAX_PAGE).unwrap();
     let mut log = Copied { extent: ledger.extent().unwrap(), rows };
     assert!(verify(&log, None).is_ok());
-    let (mut draw, mut count) = (Draw(7), 0);
+    let (mut draw, mut count) = (SplitMix64(7), 0);
     for seq in 0..log.rows.len() {
         for part in PARTS {
             let all = bits(&log.rows[seq], part);
             let chosen: Vec<usize> = match () {
-                () if long() || seq < 6 => (0..all).collect(),
+                () if is_long_run() || seq < 6 => (0..all).collect(),
                 () if all == 0 => Vec::new(),
                 () => (0..2).map(|_| draw.below(all)).collect(),
             };

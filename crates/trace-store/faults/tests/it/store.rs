@@ -1,40 +1,40 @@
-//! A store whose files are damaged, and what became of it.
+//! A store whose files are damaged, and the effect of that.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use weaver_faults::question::{self, Answer, Question};
-use weaver_faults::story;
+use weaver_faults::query::{self, Query, QueryResult};
+use weaver_faults::workload;
 use weaver_trace_store::verify::{VerificationReport, verify};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::SeededRandom;
 use weaver_types::ledger::{BlobId, Ledger, TreeHead};
 
-use crate::support::{Draw, LEDGER, folder, long, share};
+use crate::support::{LEDGER, SplitMix64, folder, is_long_run, share};
 
-/// What a damage did.
+/// What damage to a file led to.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Damage {
-    /// Something says that the store is damaged, or does not read it.
-    Found(String),
-    /// Every answer is the same.
+pub(crate) enum DamageEffect {
+    /// An error reported it.
+    Detected(String),
+    /// Every query returns the same.
     Inert,
-    /// The store is one that it was before, with so many events.
+    /// The store is in an earlier state, with this number of events.
     Older(u64),
-    /// Nothing complains, and something is answered otherwise.
-    Silent(String),
+    /// No error, but a query returns something else.
+    Undetected(String),
 }
 
-/// A store as its files, and what it answers.
+/// A store as its files, with the expected results of all queries.
 pub(crate) struct Store {
     folder: TempDir,
     pub(crate) files: BTreeMap<&'static str, Vec<u8>>,
-    /// What it answered to [`Question::of_the_whole`] after each number of events.
-    past: BTreeMap<u64, Vec<Answer>>,
-    /// Every question to the whole store, with its answer.
-    pub(crate) asked: Vec<(Question, Answer)>,
+    /// The results of [`Query::whole_log`] after each number of events.
+    past: BTreeMap<u64, Vec<QueryResult>>,
+    /// Every query on the intact store, with its result.
+    pub(crate) baseline: Vec<(Query, QueryResult)>,
     pub(crate) blobs: Vec<(BlobId, Vec<u8>)>,
     pub(crate) head: TreeHead,
 }
@@ -52,7 +52,7 @@ impl Store {
         let ledger = SqliteLedger::open(&path, options).unwrap();
         past.insert(0, answers(&path).unwrap());
         for number in 0..count {
-            story::append(&ledger, number).unwrap();
+            workload::append(&ledger, number).unwrap();
             if open {
                 past.insert(number + 1, answers(&path).unwrap());
             }
@@ -67,81 +67,82 @@ impl Store {
             past.insert(count, answers(&path).unwrap());
         }
         let reader = Reader::open(&path).unwrap();
-        let blobs = question::named(&reader).unwrap();
-        let ask = |question: Question| (question, question.ask(&reader).unwrap());
-        let asked = Question::all(head.size).into_iter().map(ask).collect();
-        Self { folder, files, past, asked, blobs, head }
+        let blobs = query::referenced_blobs(&reader).unwrap();
+        let run_query = |query: Query| (query, query.run(&reader).unwrap());
+        let baseline = Query::all(head.size).into_iter().map(run_query).collect();
+        Self { folder, files, past, baseline, blobs, head }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join(LEDGER)
     }
 
-    /// Puts these files in place of all that is there.
-    pub(crate) fn put(&self, files: &[(&str, &[u8])]) {
+    /// Replaces all files by these.
+    pub(crate) fn write_files(&self, files: &[(&str, &[u8])]) {
         let _ = std::fs::remove_file(self.path());
-        self.clear();
+        self.remove_side_files();
         for (suffix, bytes) in files {
-            std::fs::write(beside(&self.path(), suffix), bytes).unwrap();
+            std::fs::write(with_suffix(&self.path(), suffix), bytes).unwrap();
         }
     }
 
-    /// Removes what lies beside the file.
-    pub(crate) fn clear(&self) {
+    /// Removes the files that SQLite keeps next to the database.
+    pub(crate) fn remove_side_files(&self) {
         for suffix in ["-wal", "-shm", "-journal"] {
-            let _ = std::fs::remove_file(beside(&self.path(), suffix));
+            let _ = std::fs::remove_file(with_suffix(&self.path(), suffix));
         }
     }
 
     /// The same store in a folder of its own, for another thread.
     pub(crate) fn copy(&self) -> Self {
         let (files, past) = (self.files.clone(), self.past.clone());
-        let (asked, blobs, head) = (self.asked.clone(), self.blobs.clone(), self.head.clone());
-        Self { folder: folder(), files, past, asked, blobs, head }
+        let (baseline, blobs, head) =
+            (self.baseline.clone(), self.blobs.clone(), self.head.clone());
+        Self { folder: folder(), files, past, baseline, blobs, head }
     }
 
-    /// What became of the store with these files.
-    pub(crate) fn judge(&self, files: &[(&str, &[u8])]) -> Damage {
-        self.put(files);
+    /// The effect of these files.
+    pub(crate) fn examine(&self, files: &[(&str, &[u8])]) -> DamageEffect {
+        self.write_files(files);
         self.read().unwrap_or_else(|| self.write())
     }
 
-    /// What a reader says of the files as they lie there; `None` when it says what it always said.
-    fn read(&self) -> Option<Damage> {
+    /// What a reader reports of the files as they are; `None` if every result is as expected.
+    fn read(&self) -> Option<DamageEffect> {
         let found = match answers(&self.path()) {
-            Err(error) => return Some(Damage::Found(error)),
+            Err(error) => return Some(DamageEffect::Detected(error)),
             Ok(answers) => answers,
         };
         let report = report(&found);
         let size = report.head.size;
         if self.past.get(&size) != Some(&found) {
             let whole = self.past.get(&size).unwrap_or(&self.past[&self.head.size]);
-            return Some(Damage::Silent(change(whole, &found)));
+            return Some(DamageEffect::Undetected(change(whole, &found)));
         }
-        assert!(says_that_it_may_be_cut(report), "{report:?}");
+        assert!(warns_of_truncation(report), "{report:?}");
         if size < self.head.size {
             let reader = Reader::open(self.path()).unwrap();
             let with_head = verify(&reader, Some(&self.head));
             assert!(with_head.is_err(), "cut to {size}, and the head fits");
-            return Some(Damage::Older(size));
+            return Some(DamageEffect::Older(size));
         }
-        let numbers: Vec<usize> = (0..self.asked.len()).collect();
-        self.ask(&numbers)
+        let numbers: Vec<usize> = (0..self.baseline.len()).collect();
+        self.rerun(&numbers)
     }
 
-    /// Asks these questions, by their numbers; `None` when the answers are the same.
-    pub(crate) fn ask(&self, numbers: &[usize]) -> Option<Damage> {
+    /// Runs these queries, by their numbers; `None` if the results are the same.
+    pub(crate) fn rerun(&self, numbers: &[usize]) -> Option<DamageEffect> {
         let reader = match Reader::open(self.path()) {
-            Err(error) => return Some(Damage::Found(error.to_string())),
+            Err(error) => return Some(DamageEffect::Detected(error.to_string())),
             Ok(reader) => reader,
         };
-        let asked = numbers.iter().map(|number| &self.asked[*number]);
-        for (question, answer) in asked {
-            match question.ask(&reader) {
-                Err(error) => return Some(Damage::Found(error)),
+        let baseline = numbers.iter().map(|number| &self.baseline[*number]);
+        for (query, answer) in baseline {
+            match query.run(&reader) {
+                Err(error) => return Some(DamageEffect::Detected(error)),
                 Ok(other) if other != *answer => {
-                    return Some(Damage::Silent(format!(
-                        "{question:?}: {other:?}, not {answer:?}"
+                    return Some(DamageEffect::Undetected(format!(
+                        "{query:?}: {other:?}, not {answer:?}"
                     )));
                 }
                 Ok(_) => {}
@@ -150,48 +151,48 @@ impl Store {
         None
     }
 
-    /// Opens it for writing: the blobs are there, and it goes on as the store would.
-    pub(crate) fn write(&self) -> Damage {
-        match question::write(&self.path(), &self.blobs, &self.head) {
-            Err(error) => Damage::Found(error),
-            Ok(Some(other)) => Damage::Silent(other),
-            Ok(None) => Damage::Inert,
+    /// Opens the store for writing, checks the blobs, appends and verifies.
+    pub(crate) fn write(&self) -> DamageEffect {
+        match query::append_and_verify(&self.path(), &self.blobs, &self.head) {
+            Err(error) => DamageEffect::Detected(error),
+            Ok(Some(other)) => DamageEffect::Undetected(other),
+            Ok(None) => DamageEffect::Inert,
         }
     }
 }
 
-/// The answers to [`Question::of_the_whole`], or the first thing that a reader complains of.
-pub(crate) fn answers(path: &Path) -> Result<Vec<Answer>, String> {
+/// The answers to [`Query::whole_log`], or the first error of the reader.
+pub(crate) fn answers(path: &Path) -> Result<Vec<QueryResult>, String> {
     let reader = Reader::open(path).map_err(|error| error.to_string())?;
-    Question::of_the_whole().into_iter().map(|question| question.ask(&reader)).collect()
+    Query::whole_log().into_iter().map(|query| query.run(&reader)).collect()
 }
 
 /// What verification said.
-pub(crate) fn report(answers: &[Answer]) -> &VerificationReport {
+pub(crate) fn report(answers: &[QueryResult]) -> &VerificationReport {
     match answers.first() {
-        Some(Answer::Report(report)) => report,
+        Some(QueryResult::Report(report)) => report,
         other => panic!("{other:?}"),
     }
 }
 
-pub(crate) fn says_that_it_may_be_cut(report: &VerificationReport) -> bool {
+pub(crate) fn warns_of_truncation(report: &VerificationReport) -> bool {
     report.not_proven().join("; ").contains("cannot rule out truncation")
 }
 
 /// The first difference, for a message.
-fn change(before: &[Answer], after: &[Answer]) -> String {
+fn change(before: &[QueryResult], after: &[QueryResult]) -> String {
     let other = before.iter().zip(after).find(|(before, after)| before != after);
     format!("{other:?}")
 }
 
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
 pub(crate) fn read(path: &Path, suffixes: &[&'static str]) -> BTreeMap<&'static str, Vec<u8>> {
-    let read = |suffix: &'static str| (suffix, std::fs::read(beside(path, suffix)).unwrap());
+    let read = |suffix: &'static str| (suffix, std::fs::read(with_suffix(path, suffix)).unwrap());
     suffixes.iter().copied().map(read).collect()
 }
 
@@ -199,12 +200,13 @@ pub(crate) fn flip(bytes: &mut [u8], bit: usize) {
     bytes[bit / 8] ^= 1 << (bit % 8);
 }
 
-/// All numbers below `end`, or the share of them that was asked for, or so many that are drawn.
-pub(crate) fn drawn(end: usize, count: usize) -> Vec<usize> {
-    if long() {
+/// In a long run all numbers below `end`, or this share of them; otherwise a random sample of
+/// `count`.
+pub(crate) fn sampled_bits(end: usize, count: usize) -> Vec<usize> {
+    if is_long_run() {
         let (share, shares) = share();
         return (share..end).step_by(shares).collect();
     }
-    let mut draw = Draw(42);
+    let mut draw = SplitMix64(42);
     (0..count).map(|_| draw.below(end)).collect()
 }

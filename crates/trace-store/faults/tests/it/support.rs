@@ -1,19 +1,19 @@
-//! Folders in memory, the programs, and how much is run.
+//! Folders in memory, the paths of the programs, and the settings of long runs.
 
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use weaver_faults::run::{Outcome, Run};
+use weaver_faults::run::{Run, RunOutcome};
 
 pub(crate) const LEDGER: &str = "ledger.db";
 
-/// Whether everything is run, which takes long, and not a part that is drawn with fixed seeds.
-pub(crate) fn long() -> bool {
+/// Whether all cases are run, not only a sample that is drawn with fixed seeds.
+pub(crate) fn is_long_run() -> bool {
     std::env::var_os("WEAVER_FAULTS_LONG").is_some_and(|value| value == "1")
 }
 
-/// Which share of a long run over bits is run, of how many: `WEAVER_FAULTS_SHARE=3/64`, and all
-/// when nothing is said. Share `k` of `n` has the bits `k`, `k + n`, `k + 2n` and so on.
+/// Which share of a long run over bits is run, and of how many shares: `WEAVER_FAULTS_SHARE=3/64`;
+/// all bits unless set. Share `k` of `n` has the bits `k`, `k + n`, `k + 2n` and so on.
 pub(crate) fn share() -> (usize, usize) {
     let Ok(share) = std::env::var("WEAVER_FAULTS_SHARE") else { return (0, 1) };
     let (share, shares) = share.split_once('/').unwrap();
@@ -22,8 +22,8 @@ pub(crate) fn share() -> (usize, usize) {
     (share, shares)
 }
 
-/// A folder for many small stores: in memory where there is such a place, since none of these tests
-/// needs what is really written to survive.
+/// A folder for many small stores, in memory if possible: none of these tests needs the files to
+/// survive a real crash.
 pub(crate) fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap()
@@ -36,9 +36,9 @@ pub(crate) fn shim() -> PathBuf {
     beside
 }
 
-/// The program that asks every question.
-pub(crate) fn ask() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_ask"))
+/// The program that runs every query.
+pub(crate) fn query_program() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_query"))
 }
 
 pub(crate) fn append() -> PathBuf {
@@ -46,16 +46,16 @@ pub(crate) fn append() -> PathBuf {
 }
 
 /// Runs `append` on the ledger in the folder `place`, with these numbers.
-pub(crate) fn run(place: &Path, numbers: &[&str], fault: Option<&str>) -> Outcome {
-    start(place, numbers, fault, false)
+pub(crate) fn run(place: &Path, numbers: &[&str], fault: Option<&str>) -> RunOutcome {
+    run_append(place, numbers, fault, false)
 }
 
-/// The same, with syncs that are answered and not done.
-pub(crate) fn run_without_syncs(place: &Path, numbers: &[&str]) -> Outcome {
-    start(place, numbers, None, true)
+/// The same, with syncs that report success without being done.
+pub(crate) fn run_without_syncs(place: &Path, numbers: &[&str]) -> RunOutcome {
+    run_append(place, numbers, None, true)
 }
 
-fn start(place: &Path, numbers: &[&str], fault: Option<&str>, drop_syncs: bool) -> Outcome {
+fn run_append(place: &Path, numbers: &[&str], fault: Option<&str>, drop_syncs: bool) -> RunOutcome {
     std::fs::create_dir_all(place).unwrap();
     let ledger = place.canonicalize().unwrap().join(LEDGER);
     let arguments = [&[ledger.to_str().unwrap()], numbers].concat();
@@ -67,13 +67,13 @@ fn start(place: &Path, numbers: &[&str], fault: Option<&str>, drop_syncs: bool) 
         fault,
         drop_syncs,
     };
-    run.end().unwrap()
+    run.run().unwrap()
 }
 
 /// SplitMix64, so that a seed draws the same everywhere.
-pub(crate) struct Draw(pub(crate) u64);
+pub(crate) struct SplitMix64(pub(crate) u64);
 
-impl Draw {
+impl SplitMix64 {
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

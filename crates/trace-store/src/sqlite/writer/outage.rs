@@ -7,8 +7,8 @@ use weaver_types::ledger::LedgerError;
 use super::Writer;
 use crate::log::LogTip;
 use crate::sqlite::fault::{as_fatal, from_sql, is_transient};
+use crate::sqlite::integrity_sums::IntegritySums;
 use crate::sqlite::reader::BUSY_TIMEOUT;
-use crate::sqlite::sums::IntegritySums;
 use crate::sqlite::{foreign_write, tiles};
 
 impl Writer {

@@ -1,8 +1,9 @@
-//! What the program `append` writes, and what the store must hold after it.
+//! The deterministic workload of the program `append`, and the state that the store must have after
+//! it.
 //!
-//! Batch number `n` appends event number `n`, writes, moves and removes records. Every fourth names a
-//! blob, every tenth prunes two events before it. So the number of events that are left says what
-//! every record must be, and which payloads are gone.
+//! Batch `n` appends event `n`, and writes and deletes records. Every fourth batch references a
+//! blob, and every tenth prunes two earlier events. So the number of recovered events determines
+//! every record, and which payloads are pruned.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,36 +20,36 @@ use weaver_types::ledger::{
 use weaver_types::{EventKind, LogId, Tenant, Timestamp};
 
 const NAMESPACE: Namespace = Namespace::TokenUse;
-/// Records that are written over and over.
-const KEPT: u64 = 5;
+/// How many records are written again and again.
+const REUSED_RECORDS: u64 = 5;
 
-/// An acknowledgement, as `append` says it.
+/// An acknowledgement, as `append` prints it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acknowledgement {
     /// The number of the batch, which is the sequence number of its event.
     pub number: u64,
-    /// What was asked for.
+    /// The durability that was requested.
     pub durability: Durability,
-    /// The head that came with it.
+    /// The tree head of the receipt.
     pub head: TreeHead,
 }
 
 impl Acknowledgement {
-    /// Of the receipt of batch `number`.
+    /// The acknowledgement for the receipt of batch `number`.
     #[must_use]
     pub fn new(number: u64, durability: Durability, receipt: &CommitReceipt) -> Self {
         Self { number, durability, head: receipt.head.head() }
     }
 
-    /// The line that says so, without its end.
+    /// The acknowledgement as a line, without the line break.
     #[must_use]
     pub fn line(&self) -> String {
-        let level = if self.durability == Durability::Disk { "disk" } else { "os" };
+        let durability = if self.durability == Durability::Disk { "disk" } else { "os" };
         let TreeHead { log, size, root } = &self.head;
-        format!("ack {} {level} {log} {size} {root}", self.number)
+        format!("ack {} {durability} {log} {size} {root}", self.number)
     }
 
-    /// Reads a line; `None` when it says something else.
+    /// Parses a line; `None` if it is not an acknowledgement.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.strip_prefix("ack ")?.split(' ');
@@ -68,38 +69,39 @@ impl Acknowledgement {
     }
 }
 
-/// How safe batch `number` must be: both levels in turn, with runs of each.
+/// The durability that batch `number` requests: both levels alternate, with several in a row of
+/// each.
 #[must_use]
-pub fn level(number: u64) -> Durability {
+pub fn durability_of(number: u64) -> Durability {
     if matches!(number % 5, 0 | 3) { Durability::Disk } else { Durability::Os }
 }
 
-/// Whether a barrier comes after batch `number`: it makes all before it safe.
+/// Whether a barrier follows batch `number`, which makes all earlier batches durable.
 #[must_use]
 pub fn is_before_barrier(number: u64) -> bool {
     number % 10 == 7
 }
 
-/// Stores the blob that batch `number` names, if it names one.
+/// Stores the blob that batch `number` references, if any.
 ///
 /// # Errors
 /// What the store reports.
-pub fn blob(blobs: &dyn BlobStore, number: u64) -> Result<Option<BlobId>, LedgerError> {
-    if names(number) { blobs.put(&content(number)).map(Some) } else { Ok(None) }
+pub fn put_blob(blobs: &dyn BlobStore, number: u64) -> Result<Option<BlobId>, LedgerError> {
+    if has_blob(number) { blobs.put(&content(number)).map(Some) } else { Ok(None) }
 }
 
-fn names(number: u64) -> bool {
-    number % 4 == 3 && !prunes(number)
+fn has_blob(number: u64) -> bool {
+    number % 4 == 3 && !has_pruning(number)
 }
 
-/// Some bytes, others for each number, longer than a page every now and then.
+/// The content of blob `number`: different for each number, and sometimes longer than a page.
 pub(crate) fn content(number: u64) -> Vec<u8> {
     let length = if number % 40 == 7 { 9_000 } else { 600 };
     number.to_le_bytes().into_iter().cycle().take(length).collect()
 }
 
-/// Whether batch `number` prunes.
-fn prunes(number: u64) -> bool {
+/// Whether batch `number` prunes events.
+fn has_pruning(number: u64) -> bool {
     number % 10 == 9
 }
 
@@ -108,39 +110,39 @@ fn is_pruned(number: u64, size: u64) -> bool {
     matches!(number % 10, 3 | 4) && number - number % 10 + 9 < size
 }
 
-/// Batch `number`, which names this blob.
+/// Batch `number`, which references this blob.
 #[must_use]
 pub fn batch(number: u64, named: Option<BlobId>) -> Batch {
-    let mut batch = Batch::new(level(number)).with_event(NewEvent {
-        kind: if prunes(number) { EventKind::Pruned } else { EventKind::Outcome },
+    let mut batch = Batch::new(durability_of(number)).with_event(NewEvent {
+        kind: if has_pruning(number) { EventKind::Pruned } else { EventKind::Outcome },
         at: time(number),
         run: None,
         call: None,
         payload: payload(number, named).into(),
     });
-    if prunes(number) {
+    if has_pruning(number) {
         batch.prune = vec![number - 6, number - 5];
     }
     batch.add.push(CounterChange { key: key("count"), delta: 1, min: 0, max: i64::MAX });
-    let kept = |number: u64| key(&format!("kept-{}", number % KEPT));
+    let reused_key = |number: u64| key(&format!("kept-{}", number % REUSED_RECORDS));
     let put = |key, expires_at| RecordWrite { key, value: value(number), expires_at };
     if let Some(blob) = named {
-        // What no record names is swept.
+        // A blob without a reference is swept.
         let key = key(&format!("blob-{number}"));
         batch.put.push(put(key.clone(), None));
         batch.blobs.push(BlobReference { key, blob });
     }
-    batch.put.push(put(kept(number), None));
+    batch.put.push(put(reused_key(number), None));
     batch.put.push(put(key(&format!("short-{number}")), Some(time(number + 3))));
     if number % 6 == 5 {
-        batch.delete.push(kept(number - 1));
+        batch.delete.push(reused_key(number - 1));
     }
     batch
 }
 
 fn payload(number: u64, named: Option<BlobId>) -> Vec<u8> {
-    if prunes(number) {
-        let note = PruningNote::new(vec![number - 6, number - 5], PruneReason::Age, "story");
+    if has_pruning(number) {
+        let note = PruningNote::new(vec![number - 6, number - 5], PruneReason::Age, "workload");
         return note.and_then(|note| note.to_bytes()).unwrap_or_default();
     }
     let named = named.map_or_else(|| "null".to_owned(), |blob| format!("\"{blob}\""));
@@ -159,7 +161,7 @@ fn key(id: &str) -> RecordKey {
     RecordKey::new(Tenant::default(), NAMESPACE, id)
 }
 
-/// The records after `size` batches: those that must be there, exactly.
+/// The exact records after `size` batches.
 fn records(size: u64) -> BTreeMap<String, Record> {
     let mut records: BTreeMap<String, Record> = BTreeMap::new();
     let put = |records: &mut BTreeMap<String, Record>, id: String, value: Vec<u8>| {
@@ -169,14 +171,14 @@ fn records(size: u64) -> BTreeMap<String, Record> {
     for number in 0..size {
         let count = (number + 1).to_string().into_bytes();
         put(&mut records, "count".to_owned(), count);
-        put(&mut records, format!("kept-{}", number % KEPT), value(number));
-        if names(number) {
+        put(&mut records, format!("kept-{}", number % REUSED_RECORDS), value(number));
+        if has_blob(number) {
             put(&mut records, format!("blob-{number}"), value(number));
         }
         if number % 6 == 5 {
-            records.remove(&format!("kept-{}", (number - 1) % KEPT));
+            records.remove(&format!("kept-{}", (number - 1) % REUSED_RECORDS));
         }
-        // What expires is forgotten once the time of the log has passed it.
+        // A record is swept once the time of the log has passed its expiry.
         if number + 4 >= size {
             put(&mut records, format!("short-{number}"), value(number));
         }
@@ -184,21 +186,21 @@ fn records(size: u64) -> BTreeMap<String, Record> {
     records
 }
 
-/// What a store that was opened again holds.
+/// What was recovered by opening a store again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecoveredStore {
-    /// Events that are left.
+pub struct RecoveredLog {
+    /// The number of events.
     pub size: u64,
 }
 
-/// Opens the store at `path` as the gateway would, holds it to the story, appends once more, and
-/// says how many events were left.
+/// Opens the store at `path` as the gateway would, compares it with the workload, appends once
+/// more, and returns how many events it recovered.
 ///
-/// Every head in `heads` that is not larger than what is left must be one that the log extends.
+/// The log must extend the last head in `heads` that is not larger than the recovered log.
 ///
 /// # Errors
-/// What is wrong, as one sentence.
-pub fn check(path: &Path, heads: &[TreeHead]) -> Result<RecoveredStore, String> {
+/// The first deviation, as a sentence.
+pub fn check_recovery(path: &Path, heads: &[TreeHead]) -> Result<RecoveredLog, String> {
     let open = || SqliteLedger::open(path, OpenOptions::default());
     let ledger = open().map_err(|error| format!("it does not open: {error}"))?;
     let head = ledger.head().map_err(|error| error.to_string())?;
@@ -210,24 +212,25 @@ pub fn check(path: &Path, heads: &[TreeHead]) -> Result<RecoveredStore, String> 
     }
     check_events(&ledger, head.size)?;
     check_records(&ledger, head.size)?;
-    go_on(&ledger, head.size)?;
+    append_next(&ledger, head.size)?;
     drop(ledger);
     let ledger = open().map_err(|error| format!("it does not open again: {error}"))?;
-    verify(&ledger, Some(&head)).map_err(|error| format!("it went astray: {error}"))?;
+    verify(&ledger, Some(&head))
+        .map_err(|error| format!("it does not verify after an append: {error}"))?;
     check_opened(&ledger, head.size + 1)?;
     match ledger.open_report().torn_bytes {
-        0 => Ok(RecoveredStore { size: head.size }),
-        cut => Err(format!("it was closed, and {cut} bytes of it were cut off")),
+        0 => Ok(RecoveredLog { size: head.size }),
+        cut => Err(format!("{cut} bytes were cut off although it had been closed")),
     }
 }
 
-/// What opening says was left is what is there.
+/// Compares the report of opening with the size of the log.
 fn check_opened(ledger: &SqliteLedger, size: u64) -> Result<(), String> {
     let opened = ledger.open_report();
     if opened.events == size {
         Ok(())
     } else {
-        Err(format!("{opened:?}, and it has {size} events"))
+        Err(format!("opening reported {opened:?}, but the log has {size} events"))
     }
 }
 
@@ -259,7 +262,7 @@ fn check_event(
     let text = String::from_utf8_lossy(payload).into_owned();
     let blob = text.strip_prefix("{\"blob\":\"").and_then(|rest| rest.split('"').next());
     let named = blob.and_then(|blob| blob.parse::<Digest>().ok()).map(BlobId);
-    if *payload != self::payload(number, named) || named.is_some() != names(number) {
+    if *payload != self::payload(number, named) || named.is_some() != has_blob(number) {
         return Err(wrong());
     }
     let Some(id) = named else { return Ok(()) };
@@ -269,19 +272,25 @@ fn check_event(
     }
 }
 
-/// The records are those of the head, no more and no less.
+/// Checks that the records are exactly those of a log of this size.
 fn check_records(ledger: &SqliteLedger, size: u64) -> Result<(), String> {
     let expected = records(size);
-    let found = ledger
-        .list(&Tenant::default(), NAMESPACE, None, MAX_PAGE)
-        .map_err(|error| error.to_string())?;
-    let found: BTreeMap<String, Record> = found.into_iter().collect();
+    let mut found: BTreeMap<String, Record> = BTreeMap::new();
+    loop {
+        let last = found.last_key_value().map(|(id, _)| id.as_str());
+        let page = ledger.list(&Tenant::default(), NAMESPACE, last, MAX_PAGE);
+        let page = page.map_err(|error| error.to_string())?;
+        if page.is_empty() {
+            break;
+        }
+        found.extend(page);
+    }
     if let Some((id, record)) = expected.iter().find(|(id, record)| found.get(*id) != Some(record))
     {
         let found = found.get(id);
         return Err(format!("after {size} events record {id} is {found:?}, not {record:?}"));
     }
-    // Forgetting what has expired may lag behind.
+    // Expired records may be swept later.
     match found.keys().find(|id| !expected.contains_key(*id) && !id.starts_with("short-")) {
         Some(id) => Err(format!("after {size} events there is a record {id}")),
         None => Ok(()),
@@ -293,24 +302,29 @@ fn check_records(ledger: &SqliteLedger, size: u64) -> Result<(), String> {
 /// # Errors
 /// What the ledger reports.
 pub fn append(ledger: &SqliteLedger, number: u64) -> Result<CommitReceipt, LedgerError> {
-    let named = blob(&ledger.blobs(), number)?;
+    let named = put_blob(&ledger.blobs(), number)?;
     ledger.commit(batch(number, named)).wait()
 }
 
-fn go_on(ledger: &SqliteLedger, number: u64) -> Result<(), String> {
+fn append_next(ledger: &SqliteLedger, number: u64) -> Result<(), String> {
     match append(ledger, number) {
         Ok(receipt) if receipt.first_seq == Some(number) => Ok(()),
-        other => Err(format!("it does not go on after {number} events: {other:?}")),
+        other => Err(format!("it cannot append after {number} events: {other:?}")),
     }
 }
 
-/// What was acknowledged and is not there after a crash.
+/// The acknowledged batches that are missing after a crash.
 ///
-/// Power loss may take what was acknowledged at the level `Os`, except where something synced came
-/// after it. The death of the process takes nothing.
+/// Power loss may take batches that were acknowledged with [`Durability::Os`], unless a synced
+/// batch followed. The death of the process may take none.
 #[must_use]
-pub fn lost(acknowledged: &[Acknowledgement], left: u64, power: bool) -> Vec<u64> {
-    let safe = |one: &&Acknowledgement| !power || one.durability == Durability::Disk;
-    let needed = acknowledged.iter().filter(safe).map(|one| one.number + 1).max().unwrap_or(0);
-    (left..needed).collect()
+pub fn lost_batches(
+    acknowledged: &[Acknowledgement],
+    recovered_size: u64,
+    power_loss: bool,
+) -> Vec<u64> {
+    let is_guaranteed = |one: &&Acknowledgement| !power_loss || one.durability == Durability::Disk;
+    let needed =
+        acknowledged.iter().filter(is_guaranteed).map(|one| one.number + 1).max().unwrap_or(0);
+    (recovered_size..needed).collect()
 }

@@ -5,7 +5,7 @@ use weaver_types::{Progress, RawChunk};
 
 use crate::driver::AuthorizedCall;
 
-/// The longest line that is reported, in bytes. Nothing of a longer line is reported: the kernel
+/// Lines of this many bytes and longer are counted, but their text is not reported: the kernel
 /// shows no part of a message that it could not redact as a whole.
 const MAX_LINE_BYTES: usize = 4_096;
 
@@ -15,7 +15,7 @@ const MAX_LINE_BYTES: usize = 4_096;
 /// The kernel redacts, shortens and throttles them like any progress of a tool
 /// ([`AuthorizedCall::report_progress`]).
 #[derive(Debug)]
-pub struct PartialResults {
+pub struct PartialResultReporter {
     call: AuthorizedCall,
     /// How many lines and rows have arrived.
     count: u32,
@@ -23,7 +23,7 @@ pub struct PartialResults {
     unfinished_line: Vec<u8>,
 }
 
-impl PartialResults {
+impl PartialResultReporter {
     /// `None` when nobody asked for the progress of the call.
     #[must_use]
     pub fn new(call: &AuthorizedCall) -> Option<Self> {
@@ -46,7 +46,7 @@ impl PartialResults {
     /// Reports the lines that this piece of text completes.
     pub fn push_bytes(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            // One byte more than a message may have is enough to recognise a line that is too long.
+            // This much is enough to recognise a line that is too long.
             let room = MAX_LINE_BYTES.saturating_sub(self.unfinished_line.len());
             let text = piece.strip_suffix(b"\n");
             self.unfinished_line.extend(text.unwrap_or(piece).iter().take(room));

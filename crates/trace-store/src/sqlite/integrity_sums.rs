@@ -124,16 +124,16 @@ impl IntegritySums {
         Ok(())
     }
 
-    pub(super) fn blob_added(&mut self, id: &BlobId) {
+    pub(super) fn add_blob(&mut self, id: &BlobId) {
         self.blobs.add(id.0.as_bytes());
     }
 
-    pub(super) fn blob_removed(&mut self, id: &BlobId) {
+    pub(super) fn remove_blob(&mut self, id: &BlobId) {
         self.blobs.subtract(id.0.as_bytes());
     }
 
-    /// Removes a swept blob, given the bytes of its name.
-    pub(super) fn remove_blob_by_name(&mut self, id: &[u8]) -> Result<(), LedgerError> {
+    /// Removes a swept blob, given the bytes of its id.
+    pub(super) fn remove_blob_by_id_bytes(&mut self, id: &[u8]) -> Result<(), LedgerError> {
         let id = id.try_into().map_err(|_| damaged_error("the name of a blob has not 32 bytes"))?;
         self.blobs.subtract(&id);
         Ok(())
@@ -159,7 +159,7 @@ impl IntegritySums {
 
 /// The first table that does not match its stored sum, in one snapshot. A file of version 1 has no
 /// sums.
-pub(super) fn tampered_table(db: &Connection) -> Result<Option<SideTable>, LedgerError> {
+pub(super) fn mismatched_table(db: &Connection) -> Result<Option<SideTable>, LedgerError> {
     let snapshot = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
     if format_version(&snapshot)? < 2 {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! What can be asked of a ledger that is only read, one question at a time, and what the writer is
-//! asked. The answers of a damaged file are held against those of the whole one.
+//! Everything that can be read from a ledger, one query at a time, and one append by a writer. The
+//! tests compare the results of a damaged file with those of the intact one.
 
 use std::path::Path;
 
@@ -12,107 +12,107 @@ use weaver_types::ledger::{
     BlobId, BlobStore, LedgerError, MAX_PAGE, Namespace, Record, StoredEvent, TreeHead,
 };
 
-use crate::story;
+use crate::workload;
 
-/// One question.
+/// One query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question {
-    /// Is all as it was written? This looks at everything but the bytes of blobs.
+pub enum Query {
+    /// Verification, which reads everything but the bytes of blobs.
     Verify,
-    /// What does the file say of its log?
+    /// The extent of the log.
     Extent,
     /// All events, in pages.
     Events,
     /// All records of a namespace.
     Records(Namespace),
     /// One event, by its number.
-    Alone(u64),
-    /// The proofs that one event is in the log, and that the log of so many events is its beginning.
+    Event(u64),
+    /// The inclusion proof of an event, and the consistency proof of the log that ends with it.
     Proof(u64),
 }
 
-/// The answer to a question.
+/// The result of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// To [`Question::Verify`].
+pub enum QueryResult {
+    /// To [`Query::Verify`].
     Report(Box<VerificationReport>),
-    /// To [`Question::Extent`].
+    /// To [`Query::Extent`].
     Extent(LogExtent),
-    /// To [`Question::Events`] and [`Question::Alone`].
+    /// To [`Query::Events`] and [`Query::Event`].
     Events(Vec<StoredEvent>),
-    /// To [`Question::Records`].
+    /// To [`Query::Records`].
     Records(Vec<(String, Record)>),
-    /// To [`Question::Proof`].
+    /// To [`Query::Proof`].
     Proof(Vec<Hash>, Vec<Hash>),
 }
 
-impl Question {
-    /// What is told of the whole: of a log of any size, and what depends on nothing else.
+impl Query {
+    /// The queries about the log as a whole, which apply to a log of any size.
     #[must_use]
-    pub fn of_the_whole() -> Vec<Self> {
+    pub fn whole_log() -> Vec<Self> {
         let records = Namespace::ALL.iter().map(|namespace| Self::Records(*namespace));
         [Self::Verify, Self::Extent, Self::Events].into_iter().chain(records).collect()
     }
 
-    /// All questions to a log of `size` events.
+    /// All queries to a log of `size` events.
     #[must_use]
     pub fn all(size: u64) -> Vec<Self> {
-        let mut all = Self::of_the_whole();
-        all.extend((0..size).map(Self::Alone));
+        let mut all = Self::whole_log();
+        all.extend((0..size).map(Self::Event));
         all.extend((0..size).map(Self::Proof));
         all
     }
 
-    /// Asks it.
+    /// Runs the query.
     ///
     /// # Errors
-    /// What the reader complains of.
-    pub fn ask(self, reader: &Reader) -> Result<Answer, String> {
+    /// The error of the reader.
+    pub fn run(self, reader: &Reader) -> Result<QueryResult, String> {
         let text = |error: LedgerError| error.to_string();
         match self {
             Self::Verify => {
                 let report = verify(reader, None).map_err(|error| error.to_string())?;
-                Ok(Answer::Report(Box::new(report)))
+                Ok(QueryResult::Report(Box::new(report)))
             }
-            Self::Extent => reader.extent().map(Answer::Extent).map_err(text),
-            Self::Events => reader.events(0, MAX_PAGE).map(Answer::Events).map_err(text),
+            Self::Extent => reader.extent().map(QueryResult::Extent).map_err(text),
+            Self::Events => reader.events(0, MAX_PAGE).map(QueryResult::Events).map_err(text),
             Self::Records(namespace) => reader
                 .records(&Tenant::default(), namespace, None, MAX_PAGE)
-                .map(Answer::Records)
+                .map(QueryResult::Records)
                 .map_err(text),
-            Self::Alone(seq) => reader.events(seq, 1).map(Answer::Events).map_err(text),
+            Self::Event(seq) => reader.events(seq, 1).map(QueryResult::Events).map_err(text),
             Self::Proof(seq) => {
                 let size = reader.head().map_err(text)?.size;
                 let inclusion = reader.inclusion(seq, size).map_err(text)?;
                 let consistency = reader.consistency(seq + 1, size).map_err(text)?;
-                Ok(Answer::Proof(inclusion, consistency))
+                Ok(QueryResult::Proof(inclusion, consistency))
             }
         }
     }
 }
 
-/// The blobs that the events name, and what is in them.
+/// The blobs that events reference, with their expected contents.
 ///
 /// # Errors
-/// What the reader complains of.
-pub fn named(reader: &Reader) -> Result<Vec<(BlobId, Vec<u8>)>, LedgerError> {
+/// The error of the reader.
+pub fn referenced_blobs(reader: &Reader) -> Result<Vec<(BlobId, Vec<u8>)>, LedgerError> {
     let mut found = Vec::new();
     for event in reader.events(0, MAX_PAGE)? {
         let text = String::from_utf8(event.payload.unwrap_or_default()).unwrap_or_default();
         let name = text.strip_prefix("{\"blob\":\"").and_then(|rest| rest.split('"').next());
         if let Some(id) = name.and_then(|name| name.parse::<Digest>().ok()) {
-            found.push((BlobId(id), story::content(event.seq)));
+            found.push((BlobId(id), workload::content(event.seq)));
         }
     }
     Ok(found)
 }
 
-/// Opens the file for writing: the blobs are there, and it goes on from `head` as it would.
-/// Something that it silently answers otherwise comes back as a sentence.
+/// Opens the file for writing, reads the blobs, appends, and verifies from `head`. Returns a
+/// sentence about a blob that differs although nothing reported an error.
 ///
 /// # Errors
-/// What the ledger complains of.
-pub fn write(
+/// The error of the ledger.
+pub fn append_and_verify(
     path: &Path,
     blobs: &[(BlobId, Vec<u8>)],
     head: &TreeHead,
@@ -126,6 +126,6 @@ pub fn write(
             return Ok(Some(format!("blob {id} is {found:?}")));
         }
     }
-    story::append(&ledger, head.size).map_err(text)?;
+    workload::append(&ledger, head.size).map_err(text)?;
     verify(&ledger, Some(head)).map(|_| None).map_err(|error| error.to_string())
 }

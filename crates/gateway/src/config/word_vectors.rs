@@ -19,7 +19,7 @@ const VOCABULARIES: [&str; 2] = ["vocab.txt", "tokenizer.json"];
 
 /// The location of a table of word vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WordTableSource {
+pub enum WordVectorSource {
     /// Compiled into the binary.
     BuiltIn,
     /// A folder as model2vec writes it: one safetensors file, and `vocab.txt` or `tokenizer.json`.
@@ -29,7 +29,7 @@ pub enum WordTableSource {
 /// Why the table cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum WordTableError {
+pub enum WordVectorError {
     /// A file cannot be read.
     #[error("{}: {error}", path.display())]
     Unreadable {
@@ -43,7 +43,7 @@ pub enum WordTableError {
     Table(#[from] TableError),
 }
 
-impl WordTableError {
+impl WordVectorError {
     /// The stable code of this error.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -54,7 +54,7 @@ impl WordTableError {
     }
 }
 
-impl WordTableSource {
+impl WordVectorSource {
     /// Parses `built-in`, `none` (which gives `None`), or a folder relative to `base`.
     #[must_use]
     pub fn from_name(name: &str, base: &Path) -> Option<Self> {
@@ -68,8 +68,8 @@ impl WordTableSource {
     /// Loads the table.
     ///
     /// # Errors
-    /// [`WordTableError`]: files that are missing, unreadable, too large or invalid.
-    pub fn load(&self) -> Result<Arc<TokenTable>, WordTableError> {
+    /// [`WordVectorError`]: files that are missing, unreadable, too large or invalid.
+    pub fn load(&self) -> Result<Arc<TokenTable>, WordVectorError> {
         match self {
             Self::BuiltIn => Ok(TokenTable::built_in()?),
             Self::Folder(folder) => read(folder),
@@ -77,13 +77,13 @@ impl WordTableSource {
     }
 }
 
-fn read(folder: &Path) -> Result<Arc<TokenTable>, WordTableError> {
+fn read(folder: &Path) -> Result<Arc<TokenTable>, WordVectorError> {
     let unreadable = |path: &Path| {
         let path = path.to_path_buf();
-        move |error| WordTableError::Unreadable { path, error }
+        move |error| WordVectorError::Unreadable { path, error }
     };
-    let tensors = tensors(folder).map_err(unreadable(folder))?;
-    let bytes = contents(&tensors).map_err(unreadable(&tensors))?;
+    let tensor_file = tensor_file(folder).map_err(unreadable(folder))?;
+    let bytes = contents(&tensor_file).map_err(unreadable(&tensor_file))?;
     let words = VOCABULARIES.map(|name| folder.join(name));
     let words = words.iter().find(|path| path.is_file()).ok_or_else(|| {
         let missing = "it has neither vocab.txt nor tokenizer.json";
@@ -95,7 +95,7 @@ fn read(folder: &Path) -> Result<Arc<TokenTable>, WordTableError> {
 }
 
 /// The only tensor file in a folder.
-fn tensors(folder: &Path) -> io::Result<PathBuf> {
+fn tensor_file(folder: &Path) -> io::Result<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -107,7 +107,7 @@ fn tensors(folder: &Path) -> io::Result<PathBuf> {
     match <[PathBuf; 1]>::try_from(found) {
         Ok([only]) => Ok(only),
         Err(_) => {
-            let problem = format!("it has {count} files that end in .safetensors; it must be one");
+            let problem = format!("expected exactly one .safetensors file, found {count}");
             Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
         }
     }
@@ -127,17 +127,17 @@ mod tests {
     use super::*;
 
     fn problem(folder: &Path) -> String {
-        WordTableSource::from_name("table", folder).unwrap().load().unwrap_err().to_string()
+        WordVectorSource::from_name("table", folder).unwrap().load().unwrap_err().to_string()
     }
 
     #[test]
     fn the_built_in_table_is_there() {
         assert_eq!(
-            WordTableSource::from_name("built-in", Path::new("/x")),
-            Some(WordTableSource::BuiltIn)
+            WordVectorSource::from_name("built-in", Path::new("/x")),
+            Some(WordVectorSource::BuiltIn)
         );
-        assert_eq!(WordTableSource::from_name("none", Path::new("/x")), None);
-        assert_eq!(WordTableSource::BuiltIn.load().unwrap().dimensions(), 128);
+        assert_eq!(WordVectorSource::from_name("none", Path::new("/x")), None);
+        assert_eq!(WordVectorSource::BuiltIn.load().unwrap().dimensions(), 128);
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         let table = base.path().join("table");
         assert!(problem(base.path()).starts_with(&*table.display().to_string()));
         std::fs::create_dir(&table).unwrap();
-        assert!(problem(base.path()).contains("it has 0 files that end in .safetensors"));
+        assert!(problem(base.path()).contains("one .safetensors file, found 0"));
         std::fs::write(table.join("a.safetensors"), "no tensors").unwrap();
         assert!(problem(base.path()).contains("neither vocab.txt nor tokenizer.json"));
         std::fs::write(table.join("vocab.txt"), "a\n").unwrap();
@@ -154,11 +154,11 @@ mod tests {
         std::fs::write(table.join("vocab.txt"), [0xff]).unwrap();
         assert!(problem(base.path()).contains("vocab.txt"));
         std::fs::write(table.join("b.safetensors"), "").unwrap();
-        assert!(problem(base.path()).contains("it has 2 files"));
+        assert!(problem(base.path()).contains("found 2"));
     }
 
     #[test]
-    fn a_folder_gives_the_table_that_lies_in_it() {
+    fn a_table_is_loaded_from_a_folder() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../contextweaver/assets");
         let base = tempfile::tempdir().unwrap();
         let own = base.path().join("own");
@@ -167,7 +167,7 @@ mod tests {
         copy("token_table.safetensors", "model.safetensors");
         copy("token_table.vocab.txt", "vocab.txt");
         assert_eq!(
-            WordTableSource::from_name("own", base.path()).unwrap().load().unwrap().dimensions(),
+            WordVectorSource::from_name("own", base.path()).unwrap().load().unwrap().dimensions(),
             128
         );
     }
