@@ -1,6 +1,6 @@
 //! The replacement for telemetry in a build without the feature `otel`.
 
-use super::Report;
+use super::OperationReport;
 
 /// Reports nothing.
 #[derive(Default)]
@@ -16,5 +16,5 @@ impl Telemetry {
         false
     }
 
-    pub(crate) fn report(&self, _: &Report<'_>) {}
+    pub(crate) fn report(&self, _: &OperationReport<'_>) {}
 }

@@ -9,9 +9,9 @@ use super::OperationError;
 /// A range of addresses: `10.1.0.0/16`, `fd00::/8`, or a single address.
 ///
 /// ```
-/// use weaver_drivers::http::Network;
+/// use weaver_drivers::http::AddressRange;
 ///
-/// let network: Network = "10.1.0.0/16".parse()?;
+/// let network: AddressRange = "10.1.0.0/16".parse()?;
 /// assert!(network.contains("10.1.2.3".parse().unwrap()));
 /// assert!(!network.contains("10.2.2.3".parse().unwrap()));
 /// # Ok::<(), weaver_drivers::http::OperationError>(())
