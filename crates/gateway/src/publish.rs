@@ -1,6 +1,6 @@
 //! Publishes signed checkpoints outside this machine, and prunes payloads whose retention is over.
 //!
-//! A [`CheckpointPublisher`] signs the synced head of the log at intervals and once more at
+//! A `CheckpointPublisher` signs the synced head of the log at intervals and once more at
 //! shutdown, and sends the newest checkpoint to every target, with growing pauses after failures.
 //! Before it signs, it checks that the log extends every checkpoint signed earlier. Three places
 //! record those: the ledger ([`status`]), a file beside the key ([`checkpoint_file`]) and the

@@ -10,7 +10,7 @@ pub const MAX_FINDINGS: usize = 100;
 /// One problem in a document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DocumentFinding {
-    /// The file, as [`DocumentSource::name`](crate::Source) gave it; `code` for a policy built in code.
+    /// The file, as [`DocumentSource::name`](crate::DocumentSource) gave it; `code` for a policy built in code.
     pub file: String,
     /// The line, counted from 1, if known.
     pub line: Option<usize>,

@@ -17,7 +17,7 @@ impl Kernel {
     /// Every open request is evaluated again: one that is still held with the same authority is
     /// superseded by a linked request, any other is closed.
     ///
-    /// Before the call, the host commits [`PolicySet::high_water`]. A request that cannot be ended
+    /// Before the call, the host commits [`PolicySet::high_water_batch`]. A request that cannot be ended
     /// now is handled by the next [`Kernel::sweep`]; until then it releases nothing.
     pub async fn replace_policy(&self, policy: Arc<PolicySet>) {
         match self.policy.write() {

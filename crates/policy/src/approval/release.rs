@@ -20,7 +20,7 @@ use crate::query::PolicyQuery;
 /// fields and no public constructor that skips verification. There are three ways to obtain one:
 /// [`ApprovalState::release`](super::ApprovalState::release) for signed answers,
 /// [`StandingApprovalState::release`](super::StandingApprovalState::release) for approvals given in
-/// advance, and [`ReleaseProof::in_process`] for an approver in host code.
+/// advance, and [`ReleaseProof::vouched_by_host`] for an approver in host code.
 #[derive(Debug, PartialEq)]
 pub struct ReleaseProof {
     source: ReleaseSource,
