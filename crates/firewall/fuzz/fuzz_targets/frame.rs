@@ -41,6 +41,7 @@ fuzz_target!(|input: (u8, u16, u8, u8, u8, &str)| {
             max_rows: u32::from(max_rows),
             max_fields: u32::from(max_fields),
             max_depth: u32::from(max_depth),
+            ..FrameBudget::default()
         },
         constraints: &Constraints::default(),
         pii_reader: false,
