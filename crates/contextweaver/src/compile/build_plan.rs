@@ -5,7 +5,7 @@
 //! that others depend on, [`BuildPlan::extended`] gives up and the plan is made from scratch, so an
 //! extended plan always equals a new one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weaver_types::Confidentiality;
 
@@ -31,6 +31,9 @@ pub(super) struct BuildPlan {
     pub(super) closure_count: usize,
     /// The items whose outcome or group changed in the last extension.
     pub(super) changed: Vec<usize>,
+    /// The groups that the current extension added members to. Their members are listed once, at
+    /// its end: listed for each new member, a call with n results would cost n².
+    grown_groups: BTreeSet<usize>,
     query_stems: QueryStems,
     levels: Vec<Option<Confidentiality>>,
     /// For each item, whether it has a later duplicate that is kept.
@@ -67,6 +70,7 @@ impl BuildPlan {
             total_candidates,
             closure_count,
             changed,
+            grown_groups: BTreeSet::new(),
             query_stems,
             levels,
             is_duplicate,
@@ -112,6 +116,9 @@ impl BuildPlan {
                 self.closure_count += 1;
                 self.add_with_ancestors(log, index, request)?;
             }
+        }
+        for group in std::mem::take(&mut self.grown_groups) {
+            self.changed.extend(self.groups.members(group));
         }
         Some(self)
     }
@@ -206,7 +213,7 @@ impl BuildPlan {
         if group == groups_before {
             self.groups.attach_to_parent(log, group);
         } else {
-            self.changed.extend(self.groups.members(group));
+            self.grown_groups.insert(group);
         }
         if self.is_duplicate.get(index) == Some(&true) {
             self.groups.count_duplicate(group);
@@ -293,5 +300,41 @@ fn member_contribution(
         tokens: block.map_or(counted, |block| block.tokens),
         base_score: score::base_score(log, index, query_stems, request).sum(),
         is_pinned: analysis.is_some_and(|analysis| analysis.is_pinned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use weaver_types::{CallId, CapabilityId, RawResult};
+
+    use super::*;
+    use crate::compile::{ContextItem, Phase, ToolOutput, item_from_output};
+
+    #[test]
+    fn a_call_with_many_results_costs_as_much_as_it_has() {
+        let mut log = ContextLog::new(Arc::new(weaver_text::token::CharsPerFour));
+        let call = CallId::parse("call_1").unwrap();
+        let capability = CapabilityId::parse("files.search").unwrap();
+        let item = ContextItem::tool_call(&call, &capability, &json!({}));
+        let parent = item.id().to_owned();
+        log.push(item).unwrap();
+        let request = CompileRequest::new(Phase::Answer);
+        let plan = BuildPlan::new(&log, &request);
+        let results = 500;
+        for number in 0..results {
+            let output = ToolOutput {
+                id: format!("result {number}"),
+                call: Some(parent.clone()),
+                result: RawResult::text(format!("line {number}")),
+                label: weaver_types::Label::clean(),
+                metadata: Default::default(),
+            };
+            log.push(item_from_output(output, None)).unwrap();
+        }
+        let plan = plan.extended(&log, &request).unwrap();
+        assert!(plan.changed.len() <= 3 * results, "{} changes", plan.changed.len());
     }
 }
