@@ -9,6 +9,7 @@
 //! path, so that no connection is ever refused. Whoever starts the daemon holds a second lock, and
 //! all others wait for it. Process ids are only informative and decide nothing.
 
+mod config_watch;
 mod connection;
 mod control;
 mod error;
@@ -41,10 +42,11 @@ pub use hello::{ClientToken, DaemonStatus, SessionRequest};
 pub use shim::{ShimOptions, run_shim};
 pub use start::DaemonCommand;
 
-use crate::config::{self, Config, HttpSettings};
+use crate::config::{Config, HttpSettings};
 use crate::connection_limit::ConnectionLimit;
 use crate::http::{self, ClientRegistry, HttpGateway};
 use crate::serve::{self, AfterShutdown, ServeOptions, Server};
+use config_watch::ConfigWatch;
 use connection::Daemon;
 use fingerprint::ConfigFingerprint;
 
@@ -142,7 +144,7 @@ pub fn run(
     let runtime = serve::runtime()?;
     let ended = runtime.block_on(async {
         let unsigned_development = options.unsigned_development;
-        let (stamp, program) =
+        let (fingerprint, program) =
             (ConfigFingerprint::from_config(&config), fingerprint::running_program());
         let server = Arc::new(Server::open(config, options).await?);
         let is_inherited = inherited.is_some();
@@ -159,7 +161,7 @@ pub fn run(
             unsigned_development,
             started,
             clients,
-            config: stamp,
+            config: fingerprint,
             program,
             http: OnceLock::new(),
             end,
@@ -181,8 +183,9 @@ pub fn run(
         }
         ready();
         let own_socket = socket_identity(&shared);
-        let ending = accept_connections(&shared, &listener, ending, idle_exit).await?;
-        let end = ending.end;
+        let config_watch = ConfigWatch::new(daemon.http);
+        let plan = accept_connections(&shared, &listener, ending, idle_exit, config_watch).await?;
+        let end = plan.end;
         // New clients now wait for the next daemon. If the folder was removed and recreated, the
         // socket in it belongs to another daemon. A passed socket belongs to the service manager,
         // which keeps it and starts the next daemon when a client connects.
@@ -190,7 +193,7 @@ pub fn run(
         if !is_inherited && own_socket.is_some() && socket_identity(&shared) == own_socket {
             let _ = std::fs::remove_file(folder.socket());
         }
-        drain_sessions(shared, ending).await;
+        drain_sessions(shared, plan).await;
         Ok(end)
     });
     runtime.shutdown_timeout(Duration::from_secs(2));
@@ -265,13 +268,14 @@ async fn accept_connections(
     listener: &UnixListener,
     mut ending: mpsc::Receiver<AfterShutdown>,
     idle_exit: Option<Duration>,
+    mut config_watch: ConfigWatch,
 ) -> Result<DrainPlan, DaemonError> {
     let mut connection_limit = ConnectionLimit::new(MAX_CONNECTIONS, "the socket");
     let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
     let mut idle_since = Instant::now();
     let folder = DaemonFolder::of_store(&shared.server.config().store_path);
-    let mut watch = DaemonWatch { socket: socket_identity(shared), rejected: None };
+    let socket = socket_identity(shared);
     // A separate timer, so that the check also happens while many clients connect.
     let mut idle_check = tokio::time::interval(IDLE_CHECK_INTERVAL);
     idle_check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -294,8 +298,8 @@ async fn accept_connections(
             _ = terminated.recv() => return finished(AfterShutdown::Restarting, SIGNAL_DRAIN_TIMEOUT),
             _ = interrupted.recv() => return finished(AfterShutdown::Restarting, SIGNAL_DRAIN_TIMEOUT),
             _ = hung_up.recv() => {
-                if watch.may_reopen(shared) {
-                    tracing::warn!("told to read the configuration again; the daemon begins anew");
+                if config_watch.is_usable(shared) {
+                    tracing::warn!("told to read the configuration again; the daemon restarts");
                     return Ok(reconfigured_end);
                 }
             }
@@ -305,11 +309,11 @@ async fn accept_connections(
                 if shared.server.is_busy() {
                     idle_since = Instant::now();
                 }
-                if socket_identity(shared) != watch.socket {
+                if socket_identity(shared) != socket {
                     tracing::info!("the socket was removed; the daemon makes way for another");
                     return finished(AfterShutdown::Restarting, DRAIN_TIMEOUT);
                 }
-                if watch.is_reconfigured(shared) {
+                if config_watch.has_usable_change(shared) {
                     return Ok(reconfigured_end);
                 }
                 if idle_exit.is_some_and(|idle| idle_since.elapsed() >= idle) {
@@ -335,42 +339,6 @@ async fn accept_connections(
     }
 }
 
-/// What a daemon watches while it accepts connections.
-struct DaemonWatch {
-    /// The identity of the socket when it was created.
-    socket: Option<(u64, u64)>,
-    /// A changed configuration that was found to be unusable.
-    rejected: Option<ConfigFingerprint>,
-}
-
-impl DaemonWatch {
-    /// Whether the configuration has changed and is usable; the log says what changed.
-    fn is_reconfigured(&mut self, shared: &Daemon) -> bool {
-        let stamp = ConfigFingerprint::from_config(shared.server.config());
-        if stamp == shared.config || self.rejected.as_ref() == Some(&stamp) {
-            return false;
-        }
-        let difference = shared.config.describe_changes(&stamp);
-        self.rejected = Some(stamp);
-        let is_usable = self.may_reopen(shared);
-        if is_usable {
-            tracing::warn!("the configuration was changed, the daemon begins anew: {difference}");
-        }
-        is_usable
-    }
-
-    /// Whether the current configuration is usable; the log says why not.
-    fn may_reopen(&self, shared: &Daemon) -> bool {
-        let read = config::load(&shared.server.config().file);
-        if let Err(errors) = &read {
-            tracing::error!(
-                "the changed configuration cannot be used, the old one stays in force: {errors}"
-            );
-        }
-        read.is_ok()
-    }
-}
-
 /// The identity of the file at the daemon's address.
 fn socket_identity(shared: &Daemon) -> Option<(u64, u64)> {
     let folder = DaemonFolder::of_store(&shared.server.config().store_path);
@@ -379,9 +347,9 @@ fn socket_identity(shared: &Daemon) -> Option<(u64, u64)> {
 }
 
 /// Ends the sessions, then the servers, then the store.
-async fn drain_sessions(shared: Arc<Daemon>, ending: DrainPlan) {
+async fn drain_sessions(shared: Arc<Daemon>, plan: DrainPlan) {
     shared.closing.cancel();
-    if !shared.server.drain(ending.farewell, ending.timeout).await {
+    if !shared.server.drain(plan.farewell, plan.timeout).await {
         tracing::warn!("sessions that did not end were cut off");
     }
     shared.cut_off.cancel();

@@ -43,8 +43,7 @@ use crate::connection_limit::ConnectionLimit;
 use crate::oauth::{ResourceServer, WELL_KNOWN};
 use crate::serve::Server;
 use sessions::HttpSessions;
-pub(crate) use tls::TlsError;
-use tls::TlsReloader;
+pub(crate) use tls::{TlsError, TlsReloader};
 use write_timeout::WriteTimeoutStream;
 
 /// The most connections at once, if the process may open twice as many files.

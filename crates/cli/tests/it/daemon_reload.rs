@@ -88,18 +88,37 @@ fn a_daemon_of_clients_over_http_begins_anew_with_its_changed_configuration() {
     let mut daemon = Daemon::start(&settings, &[]);
     assert!(daemon.tools().contains("tool_browse"));
     daemon.change("mode = \"gateway\"", "mode = \"proxy\"");
-    until("the daemon has begun anew", || daemon.log().contains("begins anew"));
+    until("the daemon has begun anew", || daemon.log().contains("the daemon restarts"));
     until("it listens again", || daemon.listens());
     assert!(daemon.tools().contains("good__people"), "{}", daemon.log());
-    assert!(daemon.log().contains("begins anew: gateway.mode"), "{}", daemon.log());
+    assert!(daemon.log().contains("restarts: gateway.mode"), "{}", daemon.log());
     // One that cannot be used is told, and changes nothing.
     daemon.change("mode = \"proxy\"", "mode = \"prxy\"");
     until("it is told", || daemon.log().contains("the old one stays in force"));
     assert!(daemon.tools().contains("good__people"));
     daemon.change("mode = \"prxy\"", "mode = \"gateway\"");
-    until("it is mended", || daemon.log().matches("begins anew").count() == 2);
+    until("it is mended", || daemon.log().matches("the daemon restarts").count() == 2);
     until("it shows its own tools", || daemon.listens() && daemon.tools().contains("tool_browse"));
     assert!(daemon.child.try_wait().unwrap().is_none(), "it is the same process");
+}
+
+/// What would keep the next daemon from starting is found before this one lets go of its clients.
+#[test]
+fn a_configuration_under_which_no_daemon_could_start_changes_nothing() {
+    let (own, occupied) = (free_address(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let occupied = occupied.local_addr().map(|address| (address.to_string(), occupied)).unwrap();
+    let mut daemon = Daemon::start(&format!("[http]\nlisten = \"{own}\"\n"), &[]);
+    daemon.change(&own, &occupied.0);
+    until("the address is named", || {
+        daemon.log().contains(&format!("the old one stays in force: {}", occupied.0))
+    });
+    assert!(daemon.tools().contains("tool_browse"));
+    daemon.change(&occupied.0, &own);
+    let cert = "listen = \"127.0.0.1:0\"\ncert = \"no.pem\"\nkey = \"no.pem\"";
+    daemon.change(&format!("listen = \"{own}\""), cert);
+    until("the certificate is named", || daemon.log().contains("no.pem"));
+    assert!(daemon.tools().contains("tool_browse"));
+    assert!(daemon.child.try_wait().unwrap().is_none(), "{}", daemon.log());
 }
 
 #[test]

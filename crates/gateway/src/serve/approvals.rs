@@ -25,7 +25,12 @@ pub(crate) async fn watch(gateway: Arc<Gateway>) {
         let folder = gateway.config.inbox.clone();
         // A poll is bounded, so a full folder takes several.
         let files = tokio::task::spawn_blocking(move || inbox::poll(&folder, &pending));
-        match files.await.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+        let polled = match files.await {
+            // The runtime shuts down.
+            Err(error) if error.is_cancelled() => return,
+            polled => polled.unwrap_or_else(|error| Err(std::io::Error::other(error))),
+        };
+        match polled {
             Ok(found) => {
                 for file in &found {
                     receive_file(&gateway, file).await;
