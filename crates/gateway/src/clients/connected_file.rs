@@ -194,7 +194,7 @@ impl ConnectedFiles {
         let record = ConnectionRecord::new(plan, now);
         for (path, text) in [
             (record.backup(&self.folder), plan.original.clone().unwrap_or_default()),
-            (record.path(&self.folder), record.to_json()),
+            (record.path(&self.folder), record.to_json()?),
         ] {
             replace_file(&path, &text).map_err(|error| failed(&path, &error))?;
         }
@@ -261,7 +261,7 @@ impl ConnectedFile {
         if !file.servers.iter().any(super::ListedServer::is_gateway) {
             return ConnectedFileState::Removed;
         }
-        if text_digest(&file.text) == self.record.written {
+        if text_digest(&file.text) == self.record.written_digest {
             ConnectedFileState::Connected
         } else {
             ConnectedFileState::Edited
@@ -279,12 +279,12 @@ impl ConnectedFile {
             let remedy = "take the entry `weaver` out of the client's file by hand";
             ClientFileError::new(&backup, "clients.no_backup", message, remedy)
         })?;
-        if text_digest(&original) != self.record.original {
+        if text_digest(&original) != self.record.original_digest {
             let message = "what the file held before was changed since";
             let remedy = "take the entry `weaver` out of the client's file by hand";
             return Err(ClientFileError::new(&backup, "clients.backup_changed", message, remedy));
         }
-        if text_digest(&file.text) == self.record.written {
+        if text_digest(&file.text) == self.record.written_digest {
             return Ok(UndoAction::Exact(self.record.existed.then_some(original)));
         }
         if !file.servers.iter().any(super::ListedServer::is_gateway) {

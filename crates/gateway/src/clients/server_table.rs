@@ -4,13 +4,15 @@ mod json_edit;
 mod toml_edit;
 mod yaml_edit;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::SyntaxFault;
 use super::{jsonc, toml_text, yaml_text};
 
 /// The syntax of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Syntax {
     /// JSON, with comments and trailing commas.
     Json,

@@ -77,6 +77,27 @@ fn the_users_own_folder_is_no_project() {
     assert_eq!(found, [path]);
 }
 
+/// The record is JSON, which holds no such path: without it, the connection could not be undone.
+#[cfg(unix)]
+#[test]
+fn a_file_whose_path_cannot_be_recorded_is_not_connected() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let home = Home::new();
+    let odd = home.dir.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    let folders = ClientFolders::under(&odd, &odd);
+    let cursor = Client::by_id("cursor").unwrap();
+    let path = cursor.locations[0].file(&folders);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, fixture(cursor)).unwrap();
+    let file = ClientFile::read(cursor, &cursor.locations[0], &folders).unwrap();
+    let plan = home.connections().plan(file, &governed).unwrap();
+    let refused = home.connections().connect(&plan, Timestamp::from_micros(1)).unwrap_err();
+    assert!(refused.to_string().contains("cannot be recorded"), "{refused}");
+    assert_eq!(fs::read_to_string(path).unwrap(), fixture(cursor));
+    assert!(home.connections().all().unwrap().is_empty());
+}
+
 fn governed(server: &ListedServer) -> bool {
     ["filesystem", "memory"].contains(&server.name.as_str())
 }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use weaver_types::Timestamp;
 
@@ -16,10 +17,13 @@ use super::ConnectionPlan;
 /// The version of the record's format.
 const VERSION: u32 = 1;
 
-/// What is recorded about a connected file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is recorded about a connected file, in the form in which it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ConnectionRecord {
-    /// The base name of its files.
+    v: u32,
+    /// The base name of its files, which is not stored in them.
+    #[serde(skip)]
     pub(super) name: String,
     pub(super) client: String,
     pub(super) client_name: String,
@@ -29,36 +33,28 @@ pub(super) struct ConnectionRecord {
     pub(super) existed: bool,
     pub(super) replaced: Vec<String>,
     /// The digest of the original text.
-    pub(super) original: String,
+    #[serde(rename = "original")]
+    pub(super) original_digest: String,
     /// The digest of the text that was written.
-    pub(super) written: String,
+    #[serde(rename = "written")]
+    pub(super) written_digest: String,
+    #[serde(serialize_with = "write_time", deserialize_with = "read_time")]
     pub(super) at: Timestamp,
 }
 
-/// The record as stored in its file.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RecordFile {
-    v: u32,
-    client: String,
-    client_name: String,
-    file: PathBuf,
-    keys: Vec<String>,
-    syntax: String,
-    existed: bool,
-    replaced: Vec<String>,
-    original: String,
-    written: String,
-    at: String,
+fn write_time<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&time.rfc3339())
 }
 
-const SYNTAXES: [(&str, Syntax); 3] =
-    [("json", Syntax::Json), ("toml", Syntax::Toml), ("yaml", Syntax::Yaml)];
+fn read_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Timestamp::parse_rfc3339(&text)
+        .ok_or_else(|| D::Error::custom(format!("`{text}` is not a time of RFC 3339")))
+}
 
 /// The digest of a text, for comparison.
 pub(super) fn text_digest(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    weaver_types::hex(&Sha256::digest(text.as_bytes()))
 }
 
 impl ConnectionRecord {
@@ -66,6 +62,7 @@ impl ConnectionRecord {
         let file = &plan.file;
         let before = plan.original.as_deref();
         Self {
+            v: VERSION,
             name: Self::name_of(file),
             client: file.client.clone(),
             client_name: file.client_name.clone(),
@@ -74,8 +71,8 @@ impl ConnectionRecord {
             syntax: file.syntax,
             existed: before.is_some(),
             replaced: plan.replaced.clone(),
-            original: text_digest(before.unwrap_or_default()),
-            written: text_digest(&plan.text),
+            original_digest: text_digest(before.unwrap_or_default()),
+            written_digest: text_digest(&plan.text),
             at: now,
         }
     }
@@ -93,7 +90,7 @@ impl ConnectionRecord {
     /// The path of the backup. It contains the digest, so that connecting again never overwrites a
     /// backup that an earlier record still needs.
     pub(super) fn backup(&self, folder: &Path) -> PathBuf {
-        let digest = self.original.get(..16).unwrap_or_default();
+        let digest = self.original_digest.get(..16).unwrap_or_default();
         folder.join(format!("{}-{digest}.backup", self.name))
     }
 
@@ -109,28 +106,21 @@ impl ConnectionRecord {
     }
 
     /// The record as JSON text.
-    pub(super) fn to_json(&self) -> String {
-        let syntax = SYNTAXES.iter().find(|(_, syntax)| *syntax == self.syntax);
-        let wire = RecordFile {
-            v: VERSION,
-            client: self.client.clone(),
-            client_name: self.client_name.clone(),
-            file: self.file.clone(),
-            keys: self.keys.clone(),
-            syntax: syntax.map_or("json", |(word, _)| word).to_owned(),
-            existed: self.existed,
-            replaced: self.replaced.clone(),
-            original: self.original.clone(),
-            written: self.written.clone(),
-            at: self.at.rfc3339(),
-        };
-        // Non-UTF-8 paths are rejected on reading; nothing else can fail.
-        serde_json::to_string_pretty(&wire).map(|text| format!("{text}\n")).unwrap_or_default()
+    ///
+    /// # Errors
+    /// [`ClientFileError`] if the path of the client's file is not UTF-8: JSON cannot hold it.
+    pub(super) fn to_json(&self) -> Result<String, ClientFileError> {
+        let json = serde_json::to_string_pretty(self).map_err(|error| {
+            let problem = format!("its path cannot be recorded: {error}");
+            let remedy = "rename the folder that is not UTF-8, or connect this client by hand";
+            ClientFileError::new(&self.file, "clients.record", problem, remedy)
+        })?;
+        Ok(format!("{json}\n"))
     }
 
     pub(super) fn read(path: &Path) -> Result<Self, ClientFileError> {
         let broken = |problem: String| {
-            let remedy = "move the file away; the client's own file is not touched by that";
+            let remedy = "move the file away; that does not change the client's own file";
             ClientFileError::new(path, "clients.record", problem, remedy)
         };
         let text =
@@ -143,27 +133,10 @@ impl ConnectionRecord {
             }
             _ => {}
         }
-        let wire: RecordFile = serde_json::from_value(value)
-            .map_err(|error| broken(format!("not a record of a connection: {error}")))?;
-        let syntax = SYNTAXES.iter().find(|(word, _)| *word == wire.syntax);
-        let (_, syntax) = syntax
-            .ok_or_else(|| broken(format!("`{}` is no syntax that is known", wire.syntax)))?;
-        let at = Timestamp::parse_rfc3339(&wire.at)
-            .ok_or_else(|| broken(format!("`{}` is no time", wire.at)))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self {
-            name,
-            client: wire.client,
-            client_name: wire.client_name,
-            file: wire.file,
-            keys: wire.keys,
-            syntax: *syntax,
-            existed: wire.existed,
-            replaced: wire.replaced,
-            original: wire.original,
-            written: wire.written,
-            at,
-        })
+        let record: Self = serde_json::from_value(value)
+            .map_err(|error| broken(format!("not a record of a connection: {error}")))?;
+        Ok(Self { name, ..record })
     }
 
     /// The client's file in its current form.
