@@ -218,6 +218,19 @@ pub(super) enum Keys {
         #[command(flatten)]
         output: JsonFlag,
     },
+    /// Change the passphrase of a key file; the key itself stays the same
+    #[command(after_help = "Example:\n  weaver keys passphrase owner.key")]
+    Passphrase {
+        /// The key file
+        file: PathBuf,
+        #[command(flatten)]
+        passphrase: PassphraseArgs,
+        /// Read the new passphrase from this file descriptor
+        #[arg(long, value_name = "N")]
+        new_passphrase_fd: Option<u32>,
+        #[command(flatten)]
+        output: JsonFlag,
+    },
     /// Show the name and public key of a key file; no passphrase is needed
     Show {
         /// The key file

@@ -16,6 +16,9 @@ pub(super) fn run(args: Keys) -> Result<Exit, Failure> {
         Keys::New { out, id, passphrase, output } => {
             create_key(&out, &id, &passphrase, output.format())
         }
+        Keys::Passphrase { file, passphrase, new_passphrase_fd, output } => {
+            change_passphrase(&file, &passphrase, new_passphrase_fd, output.format())
+        }
         Keys::Show { file, output } => show_key(&file, output.format()),
     }
 }
@@ -35,10 +38,7 @@ fn create_key(
         let file = path.display().to_string();
         return Err(weaver_gateway::secret::SecretError::Exists { file }.into());
     }
-    let passphrase = match from.passphrase_fd {
-        Some(fd) => Passphrase::from_descriptor(fd)?.check_length()?,
-        None => Passphrase::ask_new()?,
-    };
+    let passphrase = new_passphrase(from.passphrase_fd)?;
     let (file, _) = KeyFile::generate(id, &passphrase, &OsRandom)?;
     file.write_new(path)?;
     print_key(path, &file, format)?;
@@ -48,6 +48,38 @@ fn create_key(
             "\nThe private key is encrypted under your passphrase; without it the key is lost.\n\
              As the root of trust, in weaver.toml:\n  [trust]\n  root = \"{public}\"\n"
         ))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn new_passphrase(descriptor: Option<u32>) -> Result<Passphrase, Failure> {
+    Ok(match descriptor {
+        Some(fd) => Passphrase::from_descriptor(fd)?.check_length()?,
+        None => Passphrase::ask_new()?,
+    })
+}
+
+/// Encrypts the key under another passphrase. The current one is checked before a new one is asked
+/// for.
+fn change_passphrase(
+    path: &Path,
+    from: &PassphraseArgs,
+    new_descriptor: Option<u32>,
+    format: OutputFormat,
+) -> Result<Exit, Failure> {
+    let file = KeyFile::read(path)?;
+    let current = match from.passphrase_fd {
+        Some(fd) => Passphrase::from_descriptor(fd)?,
+        None => Passphrase::ask(&format!("Current passphrase of {}: ", path.display()))?,
+    };
+    file.open(&current)?;
+    let changed = file.with_passphrase(&current, &new_passphrase(new_descriptor)?, &OsRandom)?;
+    changed.replace(path)?;
+    print_key(path, &changed, format)?;
+    if format == OutputFormat::Text {
+        output::text(
+            "\nThe passphrase is changed. Copies of the file keep the old one: delete them.\n",
+        )?;
     }
     Ok(Exit::Ok)
 }

@@ -111,6 +111,7 @@ pub(super) const PAGES: &[HelpPage] = &[
     page("doctor", &["weaver doctor"], ""),
     page("keys", &["weaver keys new --out alice.key --id alice"], ""),
     page("keys new", &["weaver keys new --out alice.key --id alice"], "An existing file is never overwritten."),
+    page("keys passphrase", &["weaver keys passphrase owner.key"], "The file is replaced in one step. For the key of the log, also change what `[log] passphrase` names."),
     page("keys show", &["weaver keys show root.key"], ""),
     page(
         "sign",

@@ -251,6 +251,9 @@ fn signed(line: &str) -> String {
     if opens_key && (line.contains("weaver approve") || line.contains("weaver feedback")) {
         line.push_str(" --yes");
     }
+    if line.contains("keys passphrase") {
+        line.push_str(" --passphrase-fd 3 3< ../pass --new-passphrase-fd 4 4< ../pass");
+    }
     if opens_key {
         line.push_str(" --passphrase-fd 3 3< ../pass");
     }

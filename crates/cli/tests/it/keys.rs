@@ -83,6 +83,40 @@ fn a_passphrase_comes_from_any_descriptor_and_is_bounded() {
     }
 }
 
+/// Changes the passphrase of `root.key`; the two passphrases come from descriptors 3 and 4.
+fn change(folder: &Folder, from: &str, to: &str) -> Run {
+    let script = format!(
+        "printf '%s\\n' '{from}' > from; printf '%s\\n' '{to}' > to; \"$0\" keys passphrase root.key \
+         --passphrase-fd 3 3< from --new-passphrase-fd 4 4< to --json"
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_weaver")]);
+    Run::new(command.current_dir(folder.path(".")).output().unwrap())
+}
+
+#[test]
+fn a_changed_passphrase_opens_the_same_key_and_the_old_one_opens_nothing() {
+    let folder = Folder::new();
+    let made = new_key(&folder, "root.key", PASSPHRASE).json();
+    let changed = change(&folder, "correct horse", "battery staple");
+    assert_eq!(changed.json()["public"], made["public"], "{changed:?}");
+    assert_eq!(mode(&folder.path("root.key")), 0o600);
+    assert_eq!(sign(&folder, &["policy/policy.toml"], "battery staple\n").code, 0);
+    assert_eq!(sign(&folder, &["policy/policy.toml"], PASSPHRASE).code, 6);
+}
+
+#[test]
+fn a_passphrase_that_cannot_be_changed_leaves_the_file_as_it_was() {
+    let folder = Folder::new();
+    assert_eq!(new_key(&folder, "root.key", PASSPHRASE).code, 0);
+    let before = fs::read(folder.path("root.key")).unwrap();
+    for (from, to) in [("wrong horse", "battery staple"), ("correct horse", "short")] {
+        let run = change(&folder, from, to);
+        assert_eq!(run.code, 6, "{run:?}");
+        assert_eq!(fs::read(folder.path("root.key")).unwrap(), before);
+    }
+}
+
 #[test]
 fn a_key_file_is_never_overwritten() {
     let folder = Folder::new();

@@ -20,7 +20,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn new(output: Output) -> Self {
+    pub(crate) fn new(output: Output) -> Self {
         Self {
             code: output.status.code().expect("ended by itself"),
             out: String::from_utf8(output.stdout).unwrap(),

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::{Passphrase, SecretError};
 use crate::bounded_file;
-use crate::clients::write_new_file;
+use crate::clients::{replace_file, write_new_file};
 
 /// The version of the format that this build writes, and the newest that it reads.
 pub const VERSION: u64 = 1;
@@ -97,7 +97,30 @@ impl KeyFile {
     ) -> Result<(Self, SigningKey), SecretError> {
         let mut seed = Zeroizing::new([0_u8; SEED_BYTES]);
         random.fill(seed.as_mut_slice())?;
-        let key = SigningKey::from_seed(*seed);
+        let file = Self::encrypt(id, &seed, passphrase, random)?;
+        Ok((file, SigningKey::from_seed(*seed)))
+    }
+
+    /// The same key under another passphrase, with a new salt and the current costs.
+    ///
+    /// # Errors
+    /// As [`KeyFile::open`] and [`KeyFile::generate`].
+    pub fn with_passphrase(
+        &self,
+        current: &Passphrase,
+        new: &Passphrase,
+        random: &dyn Random,
+    ) -> Result<Self, SecretError> {
+        let seed = self.seed(current)?;
+        Self::encrypt(self.id().clone(), &seed, new, random)
+    }
+
+    fn encrypt(
+        id: KeyId,
+        seed: &[u8; SEED_BYTES],
+        passphrase: &Passphrase,
+        random: &dyn Random,
+    ) -> Result<Self, SecretError> {
         let mut salt = [0_u8; SALT_BYTES];
         random.fill(&mut salt)?;
         let mut nonce = [0_u8; NONCE_BYTES];
@@ -113,17 +136,17 @@ impl KeyFile {
             v: VERSION,
             kind: KIND.to_owned(),
             id,
-            public: key.public(),
+            public: SigningKey::from_seed(*seed).public(),
             kdf,
             cipher: CIPHER.to_owned(),
         };
         let aad = header.associated_data()?;
         let ciphertext = header
             .cipher(passphrase)?
-            .encrypt(&XNonce::from(nonce), Payload { msg: seed.as_slice(), aad: &aad })
+            .encrypt(&XNonce::from(nonce), Payload { msg: seed, aad: &aad })
             .map_err(|_| SecretError::Derivation("encryption failed".to_owned()))?;
         let (nonce, ciphertext) = (STANDARD.encode(nonce), STANDARD.encode(ciphertext));
-        Ok((Self { header, nonce, ciphertext }, key))
+        Ok(Self { header, nonce, ciphertext })
     }
 
     /// Parses a key file without decrypting it.
@@ -176,6 +199,11 @@ impl KeyFile {
     /// [`SecretError::WrongPassphrase`], also for a file that was changed;
     /// [`SecretError::OtherKey`]; [`SecretError::Malformed`].
     pub fn open(&self, passphrase: &Passphrase) -> Result<SigningKey, SecretError> {
+        Ok(SigningKey::from_seed(*self.seed(passphrase)?))
+    }
+
+    /// Decrypts the seed, and checks that it is that of the public key.
+    fn seed(&self, passphrase: &Passphrase) -> Result<Zeroizing<[u8; SEED_BYTES]>, SecretError> {
         let nonce: [u8; NONCE_BYTES] = decode(&self.nonce, "nonce")?;
         let ciphertext = STANDARD
             .decode(&self.ciphertext)
@@ -190,8 +218,10 @@ impl KeyFile {
         let decrypted = Zeroizing::new(decrypted);
         let seed: &[u8; SEED_BYTES] =
             decrypted.as_slice().try_into().map_err(|_| malformed("the key has another length"))?;
-        let key = SigningKey::from_seed(*seed);
-        if key.public() == self.header.public { Ok(key) } else { Err(SecretError::OtherKey) }
+        if SigningKey::from_seed(*seed).public() != self.header.public {
+            return Err(SecretError::OtherKey);
+        }
+        Ok(Zeroizing::new(*seed))
     }
 
     /// The id of the key.
@@ -216,6 +246,15 @@ impl KeyFile {
         let json = KeyFileJson { v, kind, id, public, kdf, cipher, nonce, ciphertext };
         let bytes = canonical::serialize(&json, Profile::Record)?;
         Ok(format!("{}\n", String::from_utf8_lossy(&bytes)))
+    }
+
+    /// Replaces an existing file in one step, and syncs it.
+    ///
+    /// # Errors
+    /// [`SecretError::Unwritable`]; the file is as it was then.
+    pub fn replace(&self, path: &Path) -> Result<(), SecretError> {
+        let failed = |source| SecretError::Unwritable { file: path.display().to_string(), source };
+        replace_file(path, &self.to_json()?).map_err(failed)
     }
 
     /// Writes a new file that only this user can read, and syncs it. It never overwrites a file.
