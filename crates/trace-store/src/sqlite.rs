@@ -4,8 +4,8 @@
 mod aliases;
 mod answers;
 mod blobs;
+mod error_mapping;
 mod events;
-mod fault;
 mod file_identity;
 mod foreign_objects;
 mod foreign_write;
@@ -165,12 +165,12 @@ impl Ledger for SqliteLedger {
 
     fn head(&self) -> Result<TreeHead, LedgerError> {
         self.commits.commit_deferred();
-        let heads = self.heads.lock().map_err(|_| fault::poisoned_error())?;
+        let heads = self.heads.lock().map_err(|_| error_mapping::poisoned_error())?;
         Ok(heads.committed.clone())
     }
 
     fn synced_head(&self) -> Result<TreeHead, LedgerError> {
-        let heads = self.heads.lock().map_err(|_| fault::poisoned_error())?;
+        let heads = self.heads.lock().map_err(|_| error_mapping::poisoned_error())?;
         Ok(heads.synced.clone())
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row as SqlRow};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, MAX_PAGE, NewEvent};
 
-use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
+use super::error_mapping::{damaged_error, from_sql, to_sql, unsigned_from_sql};
 use super::integrity_sums::IntegritySums;
 use super::statement::{SqlResult, run};
 use crate::log::{AppendedEvent, EventRow, EventRowRef, LogTip};
@@ -57,6 +57,9 @@ pub(super) fn visit(
     limit: usize,
     take: &mut dyn FnMut(&EventRowRef<'_>),
 ) -> SqlResult<usize> {
+    if i64::try_from(from).is_err() {
+        return Ok(0);
+    }
     // One snapshot for the whole page: a new one per event would cost more than reading it.
     let db = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
     let mut statement = db.prepare_cached(EVENT).map_err(|error| from_sql(&error))?;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 use weaver_types::ledger::LedgerError;
 
-use super::fault::{damaged_error, from_sql};
+use super::error_mapping::{damaged_error, from_sql};
 
 /// The most names in a message.
 const MAX_SHOWN_NAMES: usize = 4;

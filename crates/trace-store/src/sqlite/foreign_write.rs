@@ -8,7 +8,7 @@
 use rusqlite::Connection;
 use weaver_types::ledger::LedgerError;
 
-use super::fault::{damaged_error, from_sql};
+use super::error_mapping::{damaged_error, from_sql};
 use super::integrity_sums::IntegritySums;
 use super::{foreign_objects, schema};
 use crate::log::LogTip;

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use weaver_types::Timestamp;
 use weaver_types::ledger::{BlobId, Durability, LedgerError, RecordKey};
 
-use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
+use super::error_mapping::{damaged_error, from_sql, to_sql, unsigned_from_sql};
 use super::statement::{format_version, run};
 use crate::plan::VersionedRecord;
 use crate::verify::SideTable;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use weaver_types::Timestamp;
 use weaver_types::ledger::LedgerError;
 
-use super::fault;
+use super::error_mapping;
 
 /// The most bytes that are read from a lock file.
 const MAX_HOLDER: u64 = 512;
@@ -38,7 +38,7 @@ impl LedgerLock {
         let lock_path = sibling_path(path, ".lock");
         let mut file = options()
             .open(&lock_path)
-            .map_err(|error| fault::from_io("cannot open the lock", &lock_path, &error))?;
+            .map_err(|error| error_mapping::from_io("cannot open the lock", &lock_path, &error))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -46,14 +46,14 @@ impl LedgerLock {
                 return Err(LedgerError::Locked { path, holder: read_holder(&mut file) });
             }
             Err(TryLockError::Error(error)) => {
-                return Err(fault::from_io("cannot lock", &lock_path, &error));
+                return Err(error_mapping::from_io("cannot lock", &lock_path, &error));
             }
         }
         let text = format!("process {} ({}) since {since}\n", std::process::id(), one_line(holder));
         file.set_len(0)
             .and_then(|()| file.seek(SeekFrom::Start(0)))
             .and_then(|_| file.write_all(text.as_bytes()))
-            .map_err(|error| fault::from_io("cannot write the lock", &lock_path, &error))?;
+            .map_err(|error| error_mapping::from_io("cannot write the lock", &lock_path, &error))?;
         Ok(Self { file })
     }
 }

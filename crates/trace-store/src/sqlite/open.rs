@@ -8,7 +8,7 @@ use weaver_types::ledger::LedgerError;
 use weaver_types::{Clock, OsRandom, Random, SystemClock};
 
 use super::blobs::SqliteBlobs;
-use super::fault::{from_io, from_sql};
+use super::error_mapping::{from_io, from_sql};
 use super::group_commit::GroupCommit;
 use super::lock::{self, LedgerLock};
 use super::orphaned_blobs::OrphanedBlobs;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::{Connection, OptionalExtension, params};
 use weaver_types::ledger::{Batch, BlobId};
 
-use super::fault::from_sql;
+use super::error_mapping::from_sql;
 use super::integrity_sums::IntegritySums;
 use super::queue::BlobChange;
 use super::rows;

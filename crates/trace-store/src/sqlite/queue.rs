@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use weaver_types::ledger::{BlobId, CommitCompleter, CommitTicket, Durability, LedgerError};
 
-use super::fault;
+use super::error_mapping;
 use crate::limits::{MAX_QUEUE, MAX_QUEUE_BYTES};
 use crate::prepare::PreparedBatch;
 
@@ -290,7 +290,7 @@ impl Queue {
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, PendingWork>, LedgerError> {
-        self.waiting.lock().map_err(|_| fault::poisoned_error())
+        self.waiting.lock().map_err(|_| error_mapping::poisoned_error())
     }
 }
 

@@ -10,7 +10,7 @@ use weaver_types::ledger::{LedgerError, Namespace, Record, StoredEvent, TreeHead
 
 use super::source::SnapshotSource;
 use super::statement::enable_stable_query_plans;
-use super::{events, fault, rows, schema};
+use super::{error_mapping, events, rows, schema};
 
 /// How long a reader waits while another connection recovers the file.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -22,13 +22,14 @@ pub(super) struct SnapshotReader(Mutex<Connection>);
 impl SnapshotReader {
     pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let db = Connection::open_with_flags(path, flags).map_err(|e| fault::from_sql(&e))?;
+        let db =
+            Connection::open_with_flags(path, flags).map_err(|e| error_mapping::from_sql(&e))?;
         db.busy_timeout(BUSY_TIMEOUT)
             .and_then(|()| {
                 db.execute_batch("PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF")
             })
             .and_then(|()| enable_stable_query_plans(&db))
-            .map_err(|error| fault::from_sql(&error))?;
+            .map_err(|error| error_mapping::from_sql(&error))?;
         Ok(Self(Mutex::new(db)))
     }
 
@@ -36,7 +37,7 @@ impl SnapshotReader {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
-        let db = self.0.lock().map_err(|_| fault::poisoned_error())?;
+        let db = self.0.lock().map_err(|_| error_mapping::poisoned_error())?;
         read(&db)
     }
 
@@ -89,7 +90,10 @@ impl Reader {
     /// [`LedgerError`], when the file cannot be read.
     pub fn tenants(&self) -> Result<Vec<Tenant>, LedgerError> {
         let names = self.snapshots.with(rows::tenants)?;
-        names.into_iter().map(|name| Tenant::parse(name).map_err(fault::damaged_error)).collect()
+        names
+            .into_iter()
+            .map(|name| Tenant::parse(name).map_err(error_mapping::damaged_error))
+            .collect()
     }
 
     /// Records in the order of their ids, after `after`, at most `limit` and

@@ -10,7 +10,7 @@ use weaver_types::ledger::{
 };
 use weaver_types::{Clock, SystemClock, Tenant};
 
-use super::fault::{damaged_error, from_sql, poisoned_error, to_sql, unsigned_from_sql};
+use super::error_mapping::{damaged_error, from_sql, poisoned_error, to_sql, unsigned_from_sql};
 use super::file_identity::FileIdentity;
 use super::integrity_sums::IntegritySums;
 use super::reader::SnapshotReader;

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use weaver_types::ledger::{BlobId, MAX_PAGE, Namespace, Record, RecordKey};
 use weaver_types::{Tenant, Timestamp};
 
-use super::fault::{from_sql, to_sql, unsigned_from_sql};
+use super::error_mapping::{from_sql, to_sql, unsigned_from_sql};
 use super::integrity_sums::IntegritySums;
 use super::statement::{SqlResult, run, run_counted};
 use crate::plan::{PlannedWrites, RecordLookup, VersionedRecord};

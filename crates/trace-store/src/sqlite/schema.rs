@@ -5,7 +5,7 @@ use weaver_types::digest::Digest;
 use weaver_types::ledger::{LedgerError, MAX_PAGE, TreeHead};
 use weaver_types::{LogId, Random, Timestamp};
 
-use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
+use super::error_mapping::{damaged_error, from_sql, to_sql, unsigned_from_sql};
 use super::file_identity::FileIdentity;
 use super::integrity_sums::{self, IntegritySums};
 use super::statement::{format_version, run_counted};

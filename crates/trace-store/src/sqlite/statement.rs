@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use weaver_types::ledger::LedgerError;
 
-use super::fault::{from_sql, unsigned_from_sql};
+use super::error_mapping::{from_sql, unsigned_from_sql};
 
 pub(super) type SqlResult<T> = Result<T, LedgerError>;
 

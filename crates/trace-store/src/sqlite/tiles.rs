@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{LedgerError, MAX_PAGE, TreeHead};
 
-use super::fault::{damaged_error, from_sql, to_sql, unsigned_from_sql};
+use super::error_mapping::{damaged_error, from_sql, to_sql, unsigned_from_sql};
 use super::integrity_sums::{self, IntegritySums};
 use super::statement::{SqlResult, format_version, run};
 use super::{events, schema};

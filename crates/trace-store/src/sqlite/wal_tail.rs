@@ -11,7 +11,7 @@ use std::path::Path;
 
 use weaver_types::ledger::LedgerError;
 
-use super::fault::from_io;
+use super::error_mapping::from_io;
 
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;

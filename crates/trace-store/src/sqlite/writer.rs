@@ -21,7 +21,7 @@ use weaver_types::Timestamp;
 use weaver_types::ledger::{CommitCompleter, CommitReceipt, Durability, LedgerError, TreeHead};
 
 use super::answers::CommitAnswers;
-use super::fault::{as_fatal, closing_error, from_sql, is_transient};
+use super::error_mapping::{as_fatal, closing_error, from_sql, is_transient};
 use super::foreign_write::ForeignWriteCheck;
 use super::integrity_sums::IntegritySums;
 use super::orphaned_blobs::OrphanedBlobs;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use weaver_types::ledger::LedgerError;
 
 use super::Writer;
-use crate::sqlite::fault::{as_fatal, from_sql, is_transient};
+use crate::sqlite::error_mapping::{as_fatal, from_sql, is_transient};
 use crate::sqlite::reader::BUSY_TIMEOUT;
 
 impl Writer {

@@ -6,7 +6,7 @@ use weaver_types::ledger::LedgerError;
 
 use super::Writer;
 use crate::log::LogTip;
-use crate::sqlite::fault::{as_fatal, from_sql, is_transient};
+use crate::sqlite::error_mapping::{as_fatal, from_sql, is_transient};
 use crate::sqlite::integrity_sums::IntegritySums;
 use crate::sqlite::reader::BUSY_TIMEOUT;
 use crate::sqlite::{foreign_write, tiles};

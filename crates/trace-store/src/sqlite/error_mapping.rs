@@ -13,9 +13,10 @@ pub(super) fn from_sql(error: &Error) -> LedgerError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             LedgerError::Busy { path: "the file".to_owned(), waited_ms: 0 }
         }
-        Some(ErrorCode::DiskFull) => no_room(error),
-        // A quota or a limit on file size: the write did not happen.
-        _ if detail == Some(ffi::SQLITE_IOERR_WRITE) => no_room(error),
+        Some(ErrorCode::DiskFull) => full_error(error),
+        // A quota, a limit on file size, or a device that refused the write: SQLite has one code for
+        // all of them. None of the transaction was applied, so the next one may be tried.
+        _ if detail == Some(ffi::SQLITE_IOERR_WRITE) => full_error(error),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             damaged_error(format!("SQLite says: {error}"))
         }
@@ -30,8 +31,10 @@ pub(super) fn from_sql(error: &Error) -> LedgerError {
     }
 }
 
-fn no_room(error: &Error) -> LedgerError {
-    LedgerError::Full(format!("the disk takes no more ({error}); make room on it"))
+fn full_error(error: &Error) -> LedgerError {
+    LedgerError::Full(format!(
+        "the disk takes no more ({error}); make room on it, or replace it if it has room"
+    ))
 }
 
 /// Whether a failure is transient: nothing of the transaction was applied, and the next one may
