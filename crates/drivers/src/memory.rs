@@ -5,13 +5,17 @@
 //! | id | what it does | effects |
 //! |---|---|---|
 //! | `kernel.memory.put` | remembers a value, a fact or an episode | writes, closed world |
-//! | `kernel.memory.get` | gives what is under a key | reads, closed world |
-//! | `kernel.memory.recall` | gives what bears on a query | reads, closed world |
+//! | `kernel.memory.get` | returns what is under a key | reads, closed world |
+//! | `kernel.memory.recall` | returns what is relevant to a query | reads, closed world |
 //! | `kernel.memory.delete` | forgets what is under a key | destructive |
 //!
 //! A written entry carries the label of everything its run has seen, so a rule that matches the
 //! run's `label` decides whether an untrusted run may remember. Reading puts the labels of the
 //! entries on the run. The source that a model names is stored as `model:` followed by its words.
+//!
+//! The memory is common to all principals of a host: an entry records who wrote it, and whoever may
+//! call these capabilities reads it. Where principals must not share, rules name the principals
+//! that may, or each gets a memory of its own.
 
 mod answer;
 mod capability;

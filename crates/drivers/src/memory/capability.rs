@@ -6,6 +6,9 @@ use weaver_types::{
     Integrity, Label, SensitivityTag, SinkKind,
 };
 
+/// The longest lifetime of an entry, a century: an entry without one lasts as long as the memory.
+const MAX_TTL_SECONDS: u64 = 100 * 366 * 24 * 3_600;
+
 /// One memory capability with its argument schema.
 struct MemoryTool {
     id: &'static str,
@@ -22,7 +25,7 @@ pub(super) fn memory_capabilities() -> Vec<Capability> {
     let text_schema = |most: u32| json!({ "type": "string", "maxLength": most });
     let put = json!({
         "key": key, "value": {}, "kind": kind, "source": text_schema(900),
-        "ttl_s": { "type": "number", "minimum": 0 },
+        "ttl_s": { "type": "number", "minimum": 0, "maximum": MAX_TTL_SECONDS },
     });
     let key_and_kind = json!({ "key": key, "kind": kind });
     let tools = [
@@ -35,14 +38,14 @@ pub(super) fn memory_capabilities() -> Vec<Capability> {
         },
         MemoryTool {
             id: "kernel.memory.get",
-            description: "Give what is remembered under a key",
+            description: "Return what is remembered under a key",
             effects: Effects::READ_LOCAL,
             properties: key_and_kind.clone(),
             required: json!(["key"]),
         },
         MemoryTool {
             id: "kernel.memory.recall",
-            description: "Give the facts and episodes that bear on a query",
+            description: "Return the facts and episodes that are relevant to a query",
             effects: Effects::READ_LOCAL,
             properties: json!({ "query": text_schema(4_000) }),
             required: json!(["query"]),
