@@ -35,17 +35,25 @@ pub(super) fn make(args: &Prove, id: &str) -> Result<Exit, Failure> {
     let receipt =
         CallReceipt::make(&log, &note, &call, &positions, args.disclose).map_err(failed)?;
     let bytes = receipt.to_bytes().map_err(failed)?;
-    // Parses and verifies the receipt as its receiver will.
+    // Parses the receipt as its receiver will, and verifies it if a key was given.
     let read = CallReceipt::parse(&bytes).map_err(failed)?;
     let report = trust.map(|trust| read.verify(&trust)).transpose().map_err(failed)?;
     write_proof(args, bytes)?;
-    if let (Some(report), Some(path)) = (report, &args.out) {
-        if args.output.json {
-            output::json(&receipt_json(&report))?;
-        } else {
+    match (report, &args.out) {
+        // The receipt itself is on standard output.
+        (_, None) => {}
+        (Some(report), Some(_)) if args.output.json => output::json(&receipt_json(&report))?,
+        (Some(report), Some(path)) => {
             let good = output::good("proven");
             let count = report.events.len();
             output::line(&format!("{good} {count} events of {call} → {}", path.display()))?;
+        }
+        (None, Some(path)) if args.output.json => {
+            output::json(&json!({ "call": call, "file": path, "verified": false }))?;
+        }
+        (None, Some(path)) => {
+            let name = path.display();
+            output::line(&format!("{name} is written, not verified: give --key FILE to check it"))?;
         }
     }
     Ok(Exit::Ok)

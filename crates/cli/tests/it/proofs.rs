@@ -264,6 +264,11 @@ fn a_receipt_is_checked_without_the_log() {
     let line = format!("prove {} --store ledger.db --checkpoint old.txt --disclose", seqs[0]);
     let printed = desk.ok(&line);
     assert_eq!(printed.out, fs::read_to_string(desk.path("open.json")).unwrap());
+    // Without a key nothing is verified, and the command says so.
+    let told = desk.ok(&format!("{line} --out unverified.json")).out;
+    assert!(told.contains("not verified"), "{told}");
+    let told = desk.ok(&format!("{line} --out unverified2.json --json")).json();
+    assert_eq!(told["verified"], false);
     fs::remove_file(desk.path("ledger.db")).unwrap();
 
     for (file, disclosed) in [("bare.json", false), ("open.json", true)] {
@@ -294,7 +299,10 @@ fn what_cannot_be_proven_is_said_so() {
     let line = "prove call_old --store ledger.db --checkpoint old.txt";
     desk.fails(line, 7, "trace.not_covered");
     desk.fails("prove call_none --store ledger.db --checkpoint old.txt", 7, "trace.not_covered");
-    desk.fails("prove 99999 --store ledger.db --checkpoint old.txt", 7, "trace.unknown");
+    for seq in ["99999", "10000000000000000000"] {
+        let line = format!("prove {seq} --store ledger.db --checkpoint old.txt");
+        desk.fails(&line, 7, "trace.unknown");
+    }
     desk.fails("prove apr_1 --store ledger.db --checkpoint old.txt", 2, "trace.subject");
     desk.fails("prove call_old --store ledger.db", 2, "trace.no_key");
     desk.fails("prove --store ledger.db", 2, "required");
