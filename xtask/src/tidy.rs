@@ -13,6 +13,7 @@ mod links;
 mod lists;
 mod manifests;
 mod named_tests;
+mod page_names;
 mod refused_names;
 pub(crate) mod rust_text;
 mod sizes;
@@ -63,6 +64,7 @@ fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     findings.extend(suppressions::check(tree));
     findings.extend(dependencies::check(tree, lists));
     findings.extend(named_tests::check(tree));
+    findings.extend(page_names::check(tree));
     findings.extend(trusted_base::check(tree));
     findings.extend(links::check(tree));
     findings.extend(glossary::check(tree));
