@@ -261,6 +261,45 @@ fn changes_and_log_messages_reach_the_client() {
     client.finish();
 }
 
+/// The levels of the log messages up to the error with which the server ends.
+fn logged_levels(client: &mut Client) -> Vec<String> {
+    client.request("resources/read", json!({"uri": "note://events"}));
+    let mut levels = Vec::new();
+    while levels.last().is_none_or(|level| level != "error") {
+        let line = client.notice();
+        if line["method"] == "notifications/message" {
+            levels.push(line["params"]["level"].as_str().unwrap().to_owned());
+        }
+    }
+    levels
+}
+
+#[test]
+fn each_client_hears_the_log_from_its_own_level_on() {
+    let folder = featured(PROXY, "");
+    let config = folder.arg("weaver.toml");
+    // Both share one daemon.
+    let open = || {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &config]);
+        Client::start_as(command).shaken()
+    };
+    let (mut quiet, mut curious) = (open(), open());
+    for (client, level) in [(&mut quiet, "warning"), (&mut curious, "debug")] {
+        client.request("resources/list", json!({}));
+        result(&client.request("logging/setLevel", json!({ "level": level })));
+    }
+    assert_eq!(logged_levels(&mut quiet), ["error"]);
+    assert_eq!(logged_levels(&mut curious), ["info", "error"]);
+    result(&quiet.request("logging/setLevel", json!({ "level": "info" })));
+    result(&curious.request("logging/setLevel", json!({ "level": "error" })));
+    assert_eq!(logged_levels(&mut quiet), ["info", "error"]);
+    assert_eq!(logged_levels(&mut curious), ["error"]);
+    quiet.finish();
+    curious.finish();
+    weaver(&["stop", "--config", &config]);
+}
+
 #[test]
 fn a_modern_client_listens_to_what_it_asks_for() {
     let folder = featured("", "");
