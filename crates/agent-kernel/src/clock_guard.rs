@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Ledger, Namespace, RecordKey};
+use weaver_types::ledger::{GuardedWrite, Ledger, Namespace, RecordKey, RecordWrite};
 use weaver_types::{Clock, Tenant, Timestamp};
 
 use crate::error::KernelError;
@@ -99,22 +99,12 @@ pub(crate) fn open(
     ledger: &dyn Ledger,
     clock: &dyn Clock,
 ) -> Result<ClockGuard, KernelError> {
-    let stored = |what: &'static str, problem: &str| KernelError::Stored {
-        what,
-        problem: problem.to_owned(),
-    };
-    let confirmed = match ledger.read(&key(tenant))? {
-        None => Timestamp::default(),
-        Some(record) => std::str::from_utf8(&record.value)
-            .ok()
-            .and_then(|text| text.parse().ok())
-            .map(Timestamp::from_micros)
-            .ok_or_else(|| stored("the confirmed clock", "it has no time"))?,
-    };
+    let confirmed = StoredConfirmation::read(tenant, ledger)?.until;
     let Some(last) = ledger.head()?.size.checked_sub(1) else {
         return Ok(ClockGuard::new(clock, None, confirmed));
     };
-    let wrong = |problem| stored("the last event", problem);
+    let wrong =
+        |problem: &str| KernelError::Stored { what: "the last event", problem: problem.to_owned() };
     let event = ledger.events(last, 1)?.pop().ok_or_else(|| wrong("it is missing"))?;
     let at = canonical::parse(&event.header, Profile::Record)
         .ok()
@@ -123,9 +113,38 @@ pub(crate) fn open(
     Ok(ClockGuard::new(clock, Some(Timestamp::from_micros(at)), confirmed))
 }
 
-/// The key of the record of the confirmed clock.
-pub(crate) fn key(tenant: &Tenant) -> RecordKey {
-    RecordKey::new(tenant.clone(), Namespace::Clock, "confirmed")
+/// The record of the time up to which operators have confirmed the wall clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoredConfirmation {
+    until: Timestamp,
+    /// The version of the record; `None` if there is none.
+    version: Option<u64>,
+}
+
+impl StoredConfirmation {
+    pub(crate) fn read(tenant: &Tenant, ledger: &dyn Ledger) -> Result<Self, KernelError> {
+        let Some(record) = ledger.read(&Self::key(tenant))? else {
+            return Ok(Self { until: Timestamp::default(), version: None });
+        };
+        let micros = std::str::from_utf8(&record.value).ok().and_then(|text| text.parse().ok());
+        let until = micros.map(Timestamp::from_micros).ok_or_else(|| KernelError::Stored {
+            what: "the confirmed clock",
+            problem: "it has no time".to_owned(),
+        })?;
+        Ok(Self { until, version: Some(record.version) })
+    }
+
+    /// The write that raises the confirmed time. An earlier time does not lower it, as in
+    /// [`ClockGuard::confirm`]: otherwise a restart would reject what was confirmed before.
+    pub(crate) fn raise_to(self, tenant: &Tenant, until: Timestamp) -> GuardedWrite {
+        let value = self.until.max(until).micros().to_string().into_bytes();
+        let put = RecordWrite { key: Self::key(tenant), value, expires_at: None };
+        GuardedWrite { put, version: self.version }
+    }
+
+    pub(crate) fn key(tenant: &Tenant) -> RecordKey {
+        RecordKey::new(tenant.clone(), Namespace::Clock, "confirmed")
+    }
 }
 
 impl ClockState {

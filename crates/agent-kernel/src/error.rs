@@ -26,29 +26,31 @@ pub enum RegistryError {
         /// The one that is registered.
         other: CapabilityId,
     },
-    /// The prefix cannot be the start of an id.
-    #[error("`{prefix}` is not a namespace: write visible characters, separated by single dots")]
-    InvalidPrefix {
-        /// The prefix, escaped and cut to 80 characters.
-        prefix: String,
+    /// The text cannot name a namespace.
+    #[error("`{namespace}` is not a namespace: write visible characters, separated by single dots")]
+    InvalidNamespace {
+        /// The text, escaped and cut to 80 characters.
+        namespace: String,
     },
     /// The namespace has a loader already.
-    #[error("namespace `{prefix}` is declared already; one loader makes all of it")]
+    #[error("namespace `{namespace}` is declared already; one loader makes all of it")]
     NamespaceTaken {
-        /// The prefix.
-        prefix: String,
+        /// The namespace, without a dot at its end.
+        namespace: String,
     },
     /// There is no such namespace.
-    #[error("no namespace `{prefix}`: nothing is registered under it, and it is not declared")]
+    #[error("no namespace `{namespace}`: nothing is registered under it, and it is not declared")]
     UnknownNamespace {
-        /// The prefix, escaped and cut to 80 characters.
-        prefix: String,
+        /// The text, escaped and cut to 80 characters.
+        namespace: String,
     },
     /// The loader of a namespace failed.
-    #[error("namespace `{prefix}` cannot be loaded: {problem}; it is tried again at the next use")]
+    #[error(
+        "namespace `{namespace}` cannot be loaded: {problem}; it is tried again at the next use"
+    )]
     LoaderFailed {
-        /// The prefix.
-        prefix: String,
+        /// The namespace, without a dot at its end.
+        namespace: String,
         /// What the loader said.
         problem: String,
     },
@@ -57,7 +59,7 @@ pub enum RegistryError {
     OutsidePrefix {
         /// The id.
         id: CapabilityId,
-        /// How it should begin.
+        /// How it should begin, with the dot that ends a namespace.
         prefix: String,
     },
     /// A schema cannot be used.
@@ -85,10 +87,12 @@ pub enum RegistryError {
         live: Digest,
     },
     /// A namespace has removed too many ids.
-    #[error("namespace `{prefix}`: {limit} of its capabilities were removed already; start again")]
+    #[error(
+        "namespace `{namespace}`: {limit} of its capabilities were removed already; start again"
+    )]
     TooManyRemoved {
         /// The namespace.
-        prefix: String,
+        namespace: String,
         /// The bound.
         limit: usize,
     },
@@ -110,7 +114,7 @@ impl RegistryError {
         match self {
             Self::Duplicate { .. } => "registry.duplicate",
             Self::Confusable { .. } => "registry.confusable",
-            Self::InvalidPrefix { .. } => "registry.prefix",
+            Self::InvalidNamespace { .. } => "registry.prefix",
             Self::NamespaceTaken { .. } => "registry.namespace_taken",
             Self::UnknownNamespace { .. } => "registry.unknown_namespace",
             Self::LoaderFailed { .. } => "registry.namespace",

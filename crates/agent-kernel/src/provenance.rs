@@ -19,7 +19,7 @@ mod reply_records;
 
 pub(crate) use argument_check::are_vouched_for;
 pub(crate) use collect::{
-    argument_tokens, carried_values, frame_tokens, user_tokens, without_echoes,
+    argument_tokens, carried_values, frame_tokens, user_tokens, value_readings, without_echoes,
 };
 pub(crate) use index::{IndexEntries, ProvenanceIndex, Voucher};
 pub(crate) use index_record::{put_digest, read_index, record_puts};

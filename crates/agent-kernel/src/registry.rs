@@ -118,13 +118,13 @@ impl Registry {
         loader: impl Fn() -> LoadResult + Send + Sync + 'static,
     ) -> Result<(), RegistryError> {
         if !namespace::is_namespace_name(namespace) {
-            return Err(RegistryError::InvalidPrefix {
-                prefix: namespace.escape_debug().take(80).collect(),
+            return Err(RegistryError::InvalidNamespace {
+                namespace: namespace.escape_debug().take(80).collect(),
             });
         }
         let mut declared = self.namespaces.write().map_err(|_| RegistryError::Poisoned)?;
         if declared.contains_key(namespace) {
-            return Err(RegistryError::NamespaceTaken { prefix: namespace.to_owned() });
+            return Err(RegistryError::NamespaceTaken { namespace: namespace.to_owned() });
         }
         if declared.len() >= MAX_CAPABILITIES {
             return Err(RegistryError::Full { limit: MAX_CAPABILITIES });
@@ -284,8 +284,8 @@ impl Registry {
         let entries = self.read()?;
         let under = entries.ids_with_prefix(&format!("{name}."));
         if under.is_empty() && declared.is_empty() {
-            let prefix = name.escape_debug().take(80).collect();
-            return Err(RegistryError::UnknownNamespace { prefix });
+            let namespace = name.escape_debug().take(80).collect();
+            return Err(RegistryError::UnknownNamespace { namespace });
         }
         Ok(under.iter().filter_map(|id| entries.by_id().get(id).cloned()).collect())
     }

@@ -139,8 +139,8 @@ fn candidates_text(
     }
     for (number, candidate) in candidates.iter().enumerate() {
         let what = match candidate.width {
-            AllowScope::Same => "calls to the same place",
-            AllowScope::Similar => "calls to places like it",
+            AllowScope::Same => "calls to the same place; all other arguments are free",
+            AllowScope::Similar => "calls to places like it; all other arguments are free",
             AllowScope::Tool => "every call of this tool",
         };
         let width = output::bold(candidate.width.as_str());

@@ -4,8 +4,6 @@ pub(super) mod args;
 mod firewall;
 mod reader;
 
-use std::path::Path;
-
 use contextweaver::compile::{
     CallStyle, CompileRequest, ContextPack, HeadAndTail, SensitivityAction, build,
 };
@@ -42,7 +40,7 @@ pub(super) fn run(args: &Compile) -> Result<Exit, Failure> {
             .with_next_step("raise --budget, or say with --overflow that this kind may be dropped")
     })?;
     if let Some(file) = &args.html {
-        write_html(file, &pack.html())?;
+        args.replace.write(file, &pack.html(), "compile.html")?;
     }
     print_pack(args, pack)
 }
@@ -60,12 +58,4 @@ fn print_pack(args: &Compile, mut pack: ContextPack) -> Result<Exit, Failure> {
         output::stderr(&pack.report());
     }
     Ok(Exit::Ok)
-}
-
-fn write_html(file: &Path, html: &str) -> Result<(), Failure> {
-    std::fs::write(file, html).map_err(|error| {
-        let message = format!("{}: {error}", file.display());
-        Failure::new(Exit::Invalid, "compile.html", message)
-            .with_next_step("name a file that can be written")
-    })
 }

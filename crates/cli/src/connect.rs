@@ -216,8 +216,11 @@ pub(super) fn disconnect(args: &Disconnect) -> Result<Exit, Failure> {
         named.is_empty() || named.iter().any(|client| client.id == one.client())
     };
     let selected: Vec<&ConnectedFile> = all.iter().filter(selected).collect();
-    if selected.is_empty() && !args.output.json {
-        output::line("no client is connected")?;
+    if selected.is_empty() {
+        match args.output.json {
+            true => output::json(&json!({ "ok": true, "files": 0, "dry_run": args.dry_run }))?,
+            false => output::line("no client is connected")?,
+        }
     }
     for connection in selected {
         let file = connection.read_file()?;

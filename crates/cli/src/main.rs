@@ -38,6 +38,7 @@ mod login;
 mod man_pages;
 mod memory;
 mod output;
+mod output_file;
 mod overview;
 mod policy;
 mod reasons;

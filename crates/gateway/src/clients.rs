@@ -24,7 +24,7 @@ mod toml_text;
 mod variables;
 mod yaml_text;
 
-pub use atomic_file::{replace_file, write_new_file};
+pub use atomic_file::{FilePermissions, NewFile, replace_file, write_new_file};
 pub use catalogue::{Client, ConfigLocation, Scope};
 pub use client_folders::ClientFolders;
 pub use connected_file::{

@@ -3,13 +3,15 @@
 //! Calls that information flow, a rule or a person stopped are not used as evidence. The others are
 //! grouped by tool. Arguments that decide where a call goes (paths, hosts, receivers, amounts) are
 //! generalised only as far as they repeat: files to their folders, URLs to sets of hosts, receivers
-//! to sets, amounts to ranges. Tools with the same pattern share a rule. If several tools of a
+//! to sets, amounts to ranges. Such arguments that no call of a rule had must be absent, if a contract
+//! or another call names them. Tools with the same pattern share a rule. If several tools of a
 //! server were used, its other tools of the same kind are suggested too, in a separate rule. Calls
 //! that reach out or destroy (rung L4) are never allowed by a suggestion; their rule requires
 //! approval.
 //!
 //! A suggestion is a draft for an operator to review, replay and sign.
 
+mod absent_arguments;
 mod allow_proposal;
 mod argument_pattern;
 mod destination_values;

@@ -77,6 +77,7 @@ mod rule_index;
 mod time_window;
 mod tool_policy_presets;
 mod truth;
+mod unlisted_results;
 
 pub use agents::AgentCapabilities;
 pub use approval::ReleaseProof;

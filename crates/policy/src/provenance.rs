@@ -6,7 +6,7 @@ mod required_tokens;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_text::values::ValueToken;
-use weaver_types::JsonPointer;
+use weaver_types::{JsonPointer, MaskedValue};
 
 pub(crate) use required_tokens::{RequiredTokens, argument_name, argument_name_at};
 
@@ -42,6 +42,12 @@ pub trait ValueOrigins: std::fmt::Debug + Send + Sync {
     /// The values in a text that only the user may pass on, whoever the receiver is.
     fn carried(&self, _text: &str) -> Vec<SensitiveValue> {
         Vec::new()
+    }
+
+    /// The possible readings of the value behind a mask in the arguments; `None` if the value is not
+    /// known any more.
+    fn masked_tokens(&self, _masked: &MaskedValue) -> Option<Vec<ValueToken>> {
+        None
     }
 
     /// The origin of the value at this pointer; `None` if nothing vouches for it or for a part of

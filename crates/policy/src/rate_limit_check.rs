@@ -13,7 +13,7 @@ use weaver_types::{CheckKind, CheckResult, Operation, ReasonCode, Remedy, Verdic
 
 use crate::query::PolicyQuery;
 use crate::rate_limit::{LimitKey, RateLimit};
-use crate::rate_limit_windows::{CountedCall, GroupRef, RateLimitWindows};
+use crate::rate_limit_windows::{CountedCall, FreeSpace, GroupRef, RateLimitWindows};
 use crate::truth::Truth;
 
 impl RateLimitWindows {
@@ -21,15 +21,18 @@ impl RateLimitWindows {
     /// are not limited.
     #[must_use]
     pub fn check(&self, query: &PolicyQuery<'_>, limits: &[RateLimit]) -> Vec<CheckResult> {
-        let counted = counted_calls(query, limits);
-        counted.filter_map(|one| self.limit_denial(query, one)).collect()
+        let counted: Vec<_> = counted_calls(query, limits).collect();
+        let mut space = self.free_space(&counted, query.now);
+        counted.iter().filter_map(|one| self.limit_denial(query, *one, &mut space)).collect()
     }
 
-    /// The denial of one limit for one more call, if it is used up.
+    /// The denial of one limit for one more call, if it is used up or the call cannot be counted.
+    /// All limits of a call share the free space, because each of them counts it.
     fn limit_denial(
         &self,
         query: &PolicyQuery<'_>,
         counted: CountedCall<'_>,
+        space: &mut FreeSpace,
     ) -> Option<CheckResult> {
         let CountedCall { limit, group } = counted;
         let window = Duration::from_secs(limit.window_s.into());
@@ -40,13 +43,13 @@ impl RateLimitWindows {
             times.map_or(0, |times| times.calls.len() - times.expired_count(query.now, window));
         let (name, seconds) = (&limit.name, limit.window_s);
         if calls >= max_calls {
-            let place = times.and_then(|times| times.calls.len().checked_sub(max_calls));
-            let frees_up_at = times.zip(place).and_then(|(times, place)| times.calls.get(place));
+            let first = times.and_then(|times| times.calls.len().checked_sub(max_calls));
+            let frees_up_at = times.zip(first).and_then(|(times, first)| times.calls.get(first));
             let wait = frees_up_at.map_or(window, |at| at.after(window).since(query.now));
             let detail = format!("limit `{name}`: {allowed} calls in {seconds} s are used up");
             return Some(rate_limited_result(&detail, wait));
         }
-        if self.is_full(group, query.now) {
+        if !self.take_space(space, group, query.now) {
             let detail = format!("limit `{name}`: too many calls are remembered to count another");
             return Some(rate_limited_result(&detail, window));
         }
@@ -56,7 +59,8 @@ impl RateLimitWindows {
     /// Counts an allowed invocation at the query's time.
     pub fn record(&mut self, query: &PolicyQuery<'_>, limits: &[RateLimit]) {
         if query.operation == Operation::Invoke {
-            self.add(query.now, counted_calls(query, limits));
+            let counted: Vec<_> = counted_calls(query, limits).collect();
+            self.add(query.now, &counted);
         }
     }
 
@@ -71,13 +75,14 @@ impl RateLimitWindows {
         limits: &[RateLimit],
     ) -> Result<(), Box<CheckResult>> {
         let counted: Vec<_> = counted_calls(query, limits).collect();
+        let mut space = self.free_space(&counted, query.now);
         for one in &counted {
-            if let Some(denial) = self.limit_denial(query, *one) {
+            if let Some(denial) = self.limit_denial(query, *one, &mut space) {
                 return Err(Box::new(denial));
             }
         }
         if query.operation == Operation::Invoke {
-            self.add(query.now, counted);
+            self.add(query.now, &counted);
         }
         Ok(())
     }

@@ -26,6 +26,23 @@ pub(crate) struct CountedCall<'l> {
     pub(crate) group: GroupRef<'l>,
 }
 
+/// How many more calls, and calls of new groups, can be remembered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FreeSpace {
+    calls: usize,
+    groups: usize,
+}
+
+impl FreeSpace {
+    /// The space beside so many calls of so many groups.
+    fn beside(calls: usize, groups: usize) -> Self {
+        Self {
+            calls: MAX_REMEMBERED_CALLS.saturating_sub(calls),
+            groups: MAX_LIMIT_GROUPS.saturating_sub(groups),
+        }
+    }
+}
+
 /// The recent allowed invocations, in bounded memory. Calls may be recorded in any order.
 ///
 /// It takes no lock and counts only recorded calls. The owner must check and record under one lock,
@@ -44,46 +61,65 @@ impl RateLimitWindows {
         Self::default()
     }
 
-    /// Whether there is no room for one more call, even after expired calls are removed.
-    pub(crate) fn is_full(&self, group: GroupRef<'_>, now: Timestamp) -> bool {
-        if self.has_room() {
-            return false;
-        }
-        let is_known = self.groups.get(group).is_some();
-        if self.remembered_calls < MAX_REMEMBERED_CALLS && is_known {
-            return false;
+    /// The space for these calls together, after expired calls are removed. It decides both what a
+    /// check permits and what is remembered, so that no permitted call goes uncounted.
+    pub(crate) fn free_space(&self, counted: &[CountedCall<'_>], now: Timestamp) -> FreeSpace {
+        let space = self.space_before_sweep();
+        if self.suffices(space, counted, now) {
+            return space;
         }
         let (mut groups, mut calls) = (0_usize, 0_usize);
         for times in self.groups.all_times() {
-            let counted = times.calls.len() - times.expired_count(now, times.window);
-            groups += usize::from(counted > 0);
-            calls += counted;
+            let unexpired = times.unexpired_count(now);
+            groups += usize::from(unexpired > 0);
+            calls += unexpired;
         }
-        calls >= MAX_REMEMBERED_CALLS || (!is_known && groups >= MAX_LIMIT_GROUPS)
+        FreeSpace::beside(calls, groups)
     }
 
-    /// Whether there is room for a call of any group, including a new one.
-    fn has_room(&self) -> bool {
-        self.remembered_calls < MAX_REMEMBERED_CALLS && self.groups.len() < MAX_LIMIT_GROUPS
-    }
-
-    pub(crate) fn add<'l>(
-        &mut self,
+    /// Takes the space of one more call. False if there is none.
+    pub(crate) fn take_space(
+        &self,
+        space: &mut FreeSpace,
+        group: GroupRef<'_>,
         now: Timestamp,
-        counted: impl IntoIterator<Item = CountedCall<'l>>,
-    ) {
-        if !self.has_room() || now.since(self.last_sweep) >= SWEEP_INTERVAL {
+    ) -> bool {
+        let new_groups = usize::from(!self.is_known(group, now));
+        let fits = space.calls > 0 && space.groups >= new_groups;
+        if fits {
+            space.calls -= 1;
+            space.groups -= new_groups;
+        }
+        fits
+    }
+
+    fn space_before_sweep(&self) -> FreeSpace {
+        FreeSpace::beside(self.remembered_calls, self.groups.len())
+    }
+
+    fn suffices(&self, space: FreeSpace, counted: &[CountedCall<'_>], now: Timestamp) -> bool {
+        let mut space = space;
+        counted.iter().all(|one| self.take_space(&mut space, one.group, now))
+    }
+
+    /// Whether a call of the group is remembered that is not expired.
+    fn is_known(&self, group: GroupRef<'_>, now: Timestamp) -> bool {
+        self.groups.get(group).is_some_and(|times| times.unexpired_count(now) > 0)
+    }
+
+    /// Remembers a call in each of these groups, as far as there is space.
+    pub(crate) fn add(&mut self, now: Timestamp, counted: &[CountedCall<'_>]) {
+        let is_due = now.since(self.last_sweep) >= SWEEP_INTERVAL;
+        if is_due || !self.suffices(self.space_before_sweep(), counted, now) {
             self.sweep(now);
         }
+        let mut space = self.space_before_sweep();
         for CountedCall { limit, group } in counted {
-            let room = self.has_room()
-                || (self.remembered_calls < MAX_REMEMBERED_CALLS
-                    && self.groups.get(group).is_some());
-            if room {
-                self.groups.update(group, |times| {
+            if self.take_space(&mut space, *group, now) {
+                self.groups.update(*group, |times| {
                     times.window = Duration::from_secs(limit.window_s.into());
-                    let place = times.calls.partition_point(|at| *at <= now);
-                    times.calls.insert(place, now);
+                    let position = times.calls.partition_point(|at| *at <= now);
+                    times.calls.insert(position, now);
                 });
                 self.remembered_calls += 1;
             }

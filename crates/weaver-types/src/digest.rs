@@ -67,9 +67,11 @@ impl DomainTag {
     pub const PROVENANCE: Self = Self("weaver/provenance/v1");
     /// The signed bytes of an [`Envelope`](crate::signature::Envelope).
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
+    /// The details of check results that are not listed singly, in order, as parts.
+    pub const UNLISTED: Self = Self("weaver/unlisted/v1");
 
     /// Every tag, in the order of its text.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::APPROVAL,
         Self::ARGS_COMMIT,
         Self::ARGS,
@@ -93,6 +95,7 @@ impl DomainTag {
         Self::SIGNATURE,
         Self::STANDING,
         Self::TOKEN,
+        Self::UNLISTED,
         Self::UPSTREAM,
         Self::WORDS_COMMIT,
     ];

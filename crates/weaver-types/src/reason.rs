@@ -127,7 +127,7 @@ reasons! {
     ContractChanged = "contract_changed";
     /// The tool has no approved contract.
     ContractUnknown = "contract_unknown";
-    /// The words of the tool's server speak to a model, and nobody approved them.
+    /// The server's text about the tool addresses a model, and nobody approved it.
     ContractSuspicious = "contract_suspicious";
     /// A precondition no longer holds.
     PreconditionFailed = "precondition_failed";

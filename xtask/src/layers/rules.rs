@@ -32,7 +32,7 @@ pub const TIERS: Tiers = Tiers {
         ("weaver-drivers", "drivers", 3),
         ("weaver-stack", "weaver", 4),
         ("weaver-gateway", "gateway", 5),
-        ("weaver-cli", "cli", 7),
+        ("weaver-cli", "cli", 6),
     ],
     tools: &[
         "weaver-examples", "weaver-benches", "weaver-faults", "weaver-faults-shim",

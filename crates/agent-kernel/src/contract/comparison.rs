@@ -203,8 +203,8 @@ fn suspicion_difference(entry: &RegisteredCapability) -> Option<Difference> {
         return None;
     }
     let detail = format!(
-        "the words of the tool's server speak to a model ({}); an operator has to read and approve \
-         them: `weaver contracts list` shows where they stand",
+        "the server's text about the tool addresses a model ({}); an operator has to read and \
+         approve it: `weaver contracts list` shows where it stands",
         suspicion_kinds(difference)
     );
     let reason = ReasonCode::ContractSuspicious;

@@ -5,6 +5,7 @@ use std::fmt;
 use weaver_firewall::Firewall;
 use weaver_policy::{SensitiveValue, ValueOrigin, ValueOrigins};
 use weaver_text::values::ValueToken;
+use weaver_types::MaskedValue;
 
 use crate::cached_run::RunSlot;
 use crate::provenance;
@@ -30,5 +31,10 @@ impl ValueOrigins for RunValueOrigins<'_> {
 
     fn carried(&self, text: &str) -> Vec<SensitiveValue> {
         provenance::carried_values(self.firewall, text)
+    }
+
+    fn masked_tokens(&self, masked: &MaskedValue) -> Option<Vec<ValueToken>> {
+        let value = self.slot.masks().table().restore(&masked.mask);
+        (*value != *masked.mask).then(|| provenance::value_readings(&value))
     }
 }

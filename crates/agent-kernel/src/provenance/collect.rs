@@ -3,16 +3,19 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use weaver_firewall::{Firewall, MaskTable};
 use weaver_policy::SensitiveValue;
 use weaver_text::normalise;
 use weaver_text::values::{self, ValueClass, ValueToken};
-use weaver_types::{Frame, ValueFamily};
+use weaver_types::{Frame, ValueFamily, hex};
 
 /// The shortest part of a value that is searched for in arguments, in bytes.
 const MIN_PART_BYTES: usize = 2;
 
-/// Kinds of personal data that are used for payment or official identification.
+/// Kinds of personal data that are used for payment or official identification. Other kinds, such as
+/// addresses, phone numbers and IBANs, are written down so that others may use them: a mail that
+/// could not contain them would be of little use, and who receives it is checked anyway.
 const HARMFUL_KINDS: [&str; 4] = ["card", "ssn", "passport", "national_id"];
 
 /// The tokens in a text of the user.
@@ -109,14 +112,20 @@ pub(crate) fn carried_values(firewall: &Firewall, text: &str) -> Vec<SensitiveVa
 }
 
 fn carried_value(kind: &str, text: &str) -> SensitiveValue {
-    let mut tokens = Vec::new();
-    let mut add = |class, key: Option<String>| {
-        tokens.extend(key.map(|key| ValueToken::new(class, key)));
-    };
-    add(ValueClass::Account, values::account(text));
-    add(ValueClass::Identifier, values::identifier(text));
-    add(ValueClass::Secret, values::secret(text));
-    SensitiveValue { kind: kind.to_owned(), tokens }
+    SensitiveValue { kind: kind.to_owned(), tokens: value_readings(text) }
+}
+
+/// The possible readings of a text that is one sensitive value. What is too long to be compared as
+/// written, such as a private key, is compared by its digest.
+pub(crate) fn value_readings(text: &str) -> Vec<ValueToken> {
+    let secret = values::secret(text).unwrap_or_else(|| hex(&Sha256::digest(text)));
+    let readings = [
+        (ValueClass::Account, values::account(text)),
+        (ValueClass::Identifier, values::identifier(text)),
+        (ValueClass::Secret, Some(secret)),
+    ];
+    let tokens = readings.into_iter().filter_map(|(class, key)| Some((class, key?)));
+    tokens.map(|(class, key)| ValueToken::new(class, key)).collect()
 }
 
 /// Removes tokens that a result may merely repeat: those whose parts all occur in the arguments.

@@ -41,8 +41,8 @@ impl FirstVersions {
             return Ok(Arc::clone(first));
         }
         if *removed_count >= MAX_REMOVED_PER_NAMESPACE {
-            let prefix = namespace_of(id).to_owned();
-            return Err(RegistryError::TooManyRemoved { prefix, limit: MAX_REMOVED_PER_NAMESPACE });
+            let (namespace, limit) = (namespace_of(id).to_owned(), MAX_REMOVED_PER_NAMESPACE);
+            return Err(RegistryError::TooManyRemoved { namespace, limit });
         }
         if self.listed_namespaces.contains(namespace_of(id)) {
             self.late.insert(id.clone());
@@ -170,7 +170,7 @@ mod tests {
         seen.note_removed(old.id());
         assert_eq!(
             seen.insert(&capability("s.more")).unwrap_err(),
-            RegistryError::TooManyRemoved { prefix: "s".to_owned(), limit: 10_000 }
+            RegistryError::TooManyRemoved { namespace: "s".to_owned(), limit: 10_000 }
         );
         assert!(seen.insert(&capability("t.more")).is_ok(), "another namespace has its own");
         assert!(seen.insert(&old).is_ok(), "who comes back is counted no more");

@@ -113,7 +113,7 @@ impl Namespace {
         catch_unwind(AssertUnwindSafe(|| (self.loader)()))
             .unwrap_or_else(|_| Err("the loader panicked".into()))
             .map_err(|error| RegistryError::LoaderFailed {
-                prefix: self.name.clone(),
+                namespace: self.name.clone(),
                 problem: error.to_string(),
             })
     }

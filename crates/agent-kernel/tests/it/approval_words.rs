@@ -77,6 +77,20 @@ fn a_clock_that_leapt_while_closed_holds_effects_too() {
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "the confirmation is kept");
 }
 
+#[test]
+fn a_later_confirmation_of_an_earlier_time_takes_nothing_back() {
+    let desk = Desk::new();
+    assert!(succeeded(&desk.call(&Asked::new("fs.write"))));
+    desk.world.clock.set(START.after(DAY * 70));
+    let desk = desk.restarted(documents(RULES, ""));
+    for days in [71, 69] {
+        let until = START.after(DAY * days);
+        desk.receive(&word(&desk, OperatorAction::ConfirmClock { until }));
+    }
+    let desk = desk.restarted(documents(RULES, ""));
+    assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "the later time counts");
+}
+
 /// Cases: W12.
 #[test]
 fn a_grant_is_taken_back() {
@@ -137,6 +151,30 @@ fn the_end_of_a_run_voids_what_was_granted_in_it() {
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert!(desk.kinds().contains(&"run.finished".to_owned()));
     assert_eq!(desk.world.executed(), 0);
+}
+
+#[test]
+fn the_end_of_a_run_touches_no_other_run() {
+    let mut desk = Desk::new();
+    let ended = desk.run.clone();
+    let first = desk.held(&push()).request.id;
+    desk.run = desk.world.run();
+    let second = desk.held(&push()).request.id;
+    let caller = weaver_agent_kernel::Caller { run: &desk.run, principal: &desk.who };
+    let asked = Asked::new("fs.read");
+    let token = block_on(desk.world.kernel.grant(caller, asked.call())).token.unwrap();
+    let end = OperatorAction::EndRun { run: ended.run_id.clone() };
+    desk.receive(&word(&desk, end));
+    let kernel = &desk.world.kernel;
+    assert!(matches!(kernel.approval_phase(&first), Some(Phase::Revoked { .. })));
+    assert!(matches!(kernel.approval_phase(&second), Some(Phase::Requested)), "still open");
+    desk.grant(&second, "alice", ALICE);
+    assert!(succeeded(&desk.push()), "what waited in it is released");
+    let invoked = kernel.invoke(caller, &token, &asked.arguments, asked.mode);
+    assert!(succeeded(&block_on(invoked)), "its token is valid");
+    assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "and it goes on");
+    desk.run = ended;
+    assert_eq!(answer(&desk.call(&Asked::new("fs.write"))).1, ReasonCode::TokenRevoked);
 }
 
 #[test]

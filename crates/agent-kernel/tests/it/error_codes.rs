@@ -16,11 +16,11 @@ fn every_error_of_the_registry_has_its_code() {
     for (error, code) in [
         (RegistryError::Duplicate { id: id() }, "registry.duplicate"),
         (RegistryError::Confusable { id: id(), other: id() }, "registry.confusable"),
-        (RegistryError::InvalidPrefix { prefix: prefix() }, "registry.prefix"),
-        (RegistryError::NamespaceTaken { prefix: prefix() }, "registry.namespace_taken"),
-        (RegistryError::UnknownNamespace { prefix: prefix() }, "registry.unknown_namespace"),
+        (RegistryError::InvalidNamespace { namespace: prefix() }, "registry.prefix"),
+        (RegistryError::NamespaceTaken { namespace: prefix() }, "registry.namespace_taken"),
+        (RegistryError::UnknownNamespace { namespace: prefix() }, "registry.unknown_namespace"),
         (
-            RegistryError::LoaderFailed { prefix: prefix(), problem: String::new() },
+            RegistryError::LoaderFailed { namespace: prefix(), problem: String::new() },
             "registry.namespace",
         ),
         (RegistryError::OutsidePrefix { id: id(), prefix: prefix() }, "registry.misplaced"),
@@ -33,7 +33,7 @@ fn every_error_of_the_registry_has_its_code() {
             RegistryError::VersionChanged { id: id(), live: Digest::from_bytes([1; 32]) },
             "registry.moved",
         ),
-        (RegistryError::TooManyRemoved { prefix: prefix(), limit: 1 }, "registry.restless"),
+        (RegistryError::TooManyRemoved { namespace: prefix(), limit: 1 }, "registry.restless"),
         (RegistryError::Full { limit: 1 }, "registry.full"),
         (RegistryError::Poisoned, "registry.poisoned"),
     ] {

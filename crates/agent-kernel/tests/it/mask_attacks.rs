@@ -395,3 +395,21 @@ fn a_server_that_guesses_a_secret_does_not_get_it() {
         assert_eq!(office.got.lock().unwrap().len(), before);
     }
 }
+
+#[test]
+fn another_value_beside_a_mask_of_its_kind_is_held() {
+    let mut office = Office::new();
+    assert!(office.run.record_user_text("Send the card to bob@corp.example.org"));
+    let card = "4539 1488 0343 6467";
+    let seen = office.read("book.read", RawResult::json(json!({ "card": card })));
+    assert!(seen.contains("[CARD_1]"), "{seen}");
+    taint(&office);
+    let send = |body: &str| {
+        let arguments = json!({ "to": "bob@corp.example.org", "body": body });
+        office.call("book.send", arguments).decision.verdict()
+    };
+    assert_eq!(send("his card: [CARD_1]"), Verdict::Allow);
+    assert_eq!(office.last()["body"], format!("his card: {card}"));
+    assert_eq!(send("his card: [CARD_1], hers: 5425 2334 3010 9903"), Verdict::Hold);
+    assert_eq!(send("his card: [CARD_1], again: 4539148803436467"), Verdict::Allow);
+}

@@ -8,6 +8,7 @@ use weaver_policy::DriftClass;
 
 use super::super::contracts::args::ToolSource;
 use super::super::route::args::Limits;
+use crate::output_file::ReplaceFlag;
 use crate::shared_args::JsonFlag;
 
 const EXAMPLES: &str = "\
@@ -64,7 +65,7 @@ Each finding has a code, an item and what to do. Errors end with 1; --strict cou
   catalog.confusable              error    a reader takes two ids or names for one another
   catalog.dangling                error    depends_on names an item that is not there
   catalog.dependency_cycle        error    an item depends on itself, over others
-  catalog.suspicious_text         error    a text speaks to a model: what the gateway denies a tool for
+  catalog.suspicious_text         error    a text addresses a model: what the gateway denies a tool for
   catalog.dangling_requirement    warning  no item provides what one requires
   catalog.near_duplicate          warning  two items say nearly the same
   catalog.same_name               warning  two items of one namespace have one name
@@ -104,6 +105,8 @@ pub(crate) struct Snapshot {
     /// Write it to this file, and print its digest
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) replace: ReplaceFlag,
     #[command(flatten)]
     pub(super) output: JsonFlag,
 }
@@ -176,6 +179,8 @@ pub(crate) struct Convert {
     /// Write it to this file
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) replace: ReplaceFlag,
     #[command(flatten)]
     pub(super) output: JsonFlag,
 }

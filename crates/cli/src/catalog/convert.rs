@@ -5,7 +5,7 @@ use serde_json::json;
 use weaver_text::escape;
 
 use super::args::Convert;
-use super::{Exit, Failure, output, snapshot, source};
+use super::{Exit, Failure, output, source};
 
 pub(super) fn run(args: &Convert) -> Result<Exit, Failure> {
     let items = source::load_catalog(&args.file, &args.input)?;
@@ -17,7 +17,7 @@ pub(super) fn run(args: &Convert) -> Result<Exit, Failure> {
     match &args.out {
         None => output::text(&written.text)?,
         Some(out) => {
-            snapshot::write(out, written.text.as_bytes())?;
+            args.replace.write(out, &written.text, "catalog.unwritable")?;
             if args.output.json {
                 output::json(&json!({
                     "ok": true,

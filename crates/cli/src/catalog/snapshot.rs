@@ -1,8 +1,5 @@
 //! `weaver catalog snapshot`.
 
-use std::fs;
-use std::path::Path;
-
 use contextweaver::catalog::Snapshot as Taken;
 use serde_json::json;
 
@@ -20,7 +17,7 @@ pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
         output::text(&String::from_utf8_lossy(&bytes))?;
         return Ok(Exit::Ok);
     };
-    write(out, &bytes)?;
+    args.replace.write(out, &String::from_utf8_lossy(&bytes), "catalog.unwritable")?;
     let (digest, items) = (taken.digest().to_string(), taken.len());
     if args.output.json {
         let file = out.display().to_string();
@@ -29,12 +26,4 @@ pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
         output::line(&format!("{digest}  {items} items, in {}", out.display()))?;
     }
     Ok(Exit::Ok)
-}
-
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(path, bytes).map_err(|error| {
-        let message = format!("{}: it cannot be written: {error}", path.display());
-        Failure::new(Exit::Invalid, "catalog.unwritable", message)
-            .with_next_step("name a file that can be written")
-    })
 }

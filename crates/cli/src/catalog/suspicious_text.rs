@@ -28,7 +28,7 @@ pub(super) fn findings(loaded: &LoadedCatalog, reported: &[Finding]) -> Vec<Find
                 code: "catalog.suspicious_text",
                 severity: Severity::Error,
                 item: shown.clone(),
-                message: format!("it speaks to a model: {}", places_text(&speaking)),
+                message: format!("it addresses a model: {}", places_text(&speaking)),
                 next: "read these words and take them out; the gateway denies a tool that has them",
             });
         }

@@ -9,6 +9,7 @@ use contextweaver::compile::{
 use weaver_types::Confidentiality;
 
 use crate::argument_error::ArgumentError;
+use crate::output_file::ReplaceFlag;
 use crate::shared_args::parse_keyword;
 
 /// The token counter if none is named.
@@ -120,6 +121,8 @@ pub(crate) struct Compile {
     /// Write an HTML report
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) replace: ReplaceFlag,
     /// How tokens are counted
     #[arg(long, value_name = "NAME", default_value = DEFAULT_COUNTER)]
     pub(super) tokens: String,

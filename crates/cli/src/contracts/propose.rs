@@ -15,6 +15,7 @@ use weaver_types::CapabilityId;
 use super::super::tool_list;
 use super::args::Propose;
 use super::{Exit, Failure, live_tools, output};
+use crate::output_file;
 
 pub(super) fn run(args: &Propose) -> Result<Exit, Failure> {
     let Proposals { proposals, notes } = match args.tools.as_ref().or(args.file.as_ref()) {
@@ -134,10 +135,7 @@ fn propose_for_feature(kind: FeatureKind, definition: &Value) -> ContractProposa
 
 /// Writes a file that must not exist yet.
 fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut options = fs::OpenOptions::new();
-    let file = options.write(true).create_new(true).open(path);
-    let written = file.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
-    written.map_err(|error| {
+    output_file::write_new(path, text).map_err(|error| {
         let message = format!("{}: it cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "contracts.unwritable", message)
             .with_next_step("name a new file in a writable folder")

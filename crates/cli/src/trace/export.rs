@@ -1,9 +1,9 @@
 //! `weaver trace export`.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use weaver_gateway::clients::{FilePermissions, NewFile, write_new_file};
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_policy::signing_key_id;
 use weaver_trace_store::export::{self, bundle, write};
@@ -51,10 +51,13 @@ pub(super) fn run(args: &Export) -> Result<Exit, Failure> {
     if let Some(key) = &args.key {
         return export_signed_bundle(args, &log, &filter, path, key);
     }
-    let mut out = BufWriter::new(create_private(path)?);
+    let unwritable = |error: io::Error| write_failure(path, &error);
+    let mut out =
+        BufWriter::new(NewFile::create(path, FilePermissions::OwnerOnly).map_err(unwritable)?);
     write(&log.reader, log.lookup(), &filter, args.form.store_format(), &mut out)
         .map_err(failed)?;
-    out.flush().map_err(|error| write_failure(path, &error))?;
+    let file = out.into_inner().map_err(|error| unwritable(error.into_error()))?;
+    file.commit().map_err(unwritable)?;
     Ok(Exit::Ok)
 }
 
@@ -88,24 +91,15 @@ fn export_signed_bundle(
     Ok(Exit::Ok)
 }
 
-/// Writes a new file for this user alone.
+/// Writes a new file for this user alone, because records are confidential.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    create_private(path)?.write_all(bytes).map_err(|error| write_failure(path, &error))
+    write_new_file(path, bytes).map_err(|error| write_failure(path, &error))
 }
 
 fn signature_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".sig");
     PathBuf::from(name)
-}
-
-/// Creates a file for this user alone, because records are confidential.
-fn create_private(path: &Path) -> Result<File, Failure> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(|error| write_failure(path, &error))
 }
 
 fn write_failure(path: &Path, error: &io::Error) -> Failure {

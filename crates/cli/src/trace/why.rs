@@ -3,12 +3,15 @@
 use serde_json::json;
 use weaver_text::escape;
 use weaver_trace_store::project::{CallStory, StoryStep, StorySubject};
-use weaver_trace_store::query::{EventFacts, EventFilter, FilterField, LogQuery, run_query};
+use weaver_trace_store::query::{
+    EventFacts, EventFilter, FilterField, LogQuery, MAX_PAGE_EVENTS, run_query,
+};
 use weaver_trace_store::verify::LogSource as _;
 
 use super::args::EventSelector;
 use super::event;
 use super::log::Log;
+use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &EventSelector) -> Result<Exit, Failure> {
@@ -70,37 +73,50 @@ pub(super) fn show(args: &EventSelector) -> Result<Exit, Failure> {
     let subject = parse_subject(&args.id)?;
     let mut log = Log::open(&args.store)?;
     log.update_index()?;
-    let events = find_events(&log, &subject)?;
-    if events.is_empty() {
-        return Err(unknown_failure(&args.id));
-    }
-    for facts in &events {
-        if args.output.json {
-            output::json(&event::event_json(facts, None))?;
-        } else {
-            output::text(&event::event_block(facts))?;
-        }
-    }
-    Ok(Exit::Ok)
-}
-
-fn find_events(log: &Log, subject: &StorySubject) -> Result<Vec<EventFacts>, Failure> {
-    let (field, id) = match subject {
+    let printed = match &subject {
         StorySubject::Event(seq) => {
             let rows = log.reader.rows(*seq, 1).map_err(|error| log.failed(error.into()))?;
             let found = rows.iter().filter(|row| row.event.seq == *seq);
-            return Ok(found.map(|row| EventFacts::from_event(&row.event)).collect());
+            let events: Vec<_> = found.map(|row| EventFacts::from_event(&row.event)).collect();
+            print_events(&events, args.output.format())?
         }
-        StorySubject::Call(id) => (FilterField::Call, id),
-        StorySubject::Request(id) => (FilterField::Request, id),
-        StorySubject::Handle(id) => (FilterField::Handle, id),
-        StorySubject::Token(id) => (FilterField::Token, id),
+        StorySubject::Call(id) => print_all(args, &log, FilterField::Call, id)?,
+        StorySubject::Request(id) => print_all(args, &log, FilterField::Request, id)?,
+        StorySubject::Handle(id) => print_all(args, &log, FilterField::Handle, id)?,
+        StorySubject::Token(id) => print_all(args, &log, FilterField::Token, id)?,
     };
+    if printed == 0 { Err(unknown_failure(&args.id)) } else { Ok(Exit::Ok) }
+}
+
+/// Prints all events with this id, page by page. Returns their number.
+fn print_all(
+    args: &EventSelector,
+    log: &Log,
+    field: FilterField,
+    id: &str,
+) -> Result<usize, Failure> {
     let filter = EventFilter::default().with(field, id);
-    let question = LogQuery { limit: 1_000, ..LogQuery::oldest(filter) };
-    let page =
-        run_query(&log.reader, log.lookup(), &question).map_err(|error| log.failed(error))?;
-    Ok(page.events)
+    let mut query = LogQuery { limit: MAX_PAGE_EVENTS, ..LogQuery::oldest(filter) };
+    let mut printed = 0;
+    loop {
+        let page =
+            run_query(&log.reader, log.lookup(), &query).map_err(|error| log.failed(error))?;
+        printed += print_events(&page.events, args.output.format())?;
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return Ok(printed),
+        }
+    }
+}
+
+fn print_events(events: &[EventFacts], format: OutputFormat) -> Result<usize, Failure> {
+    for facts in events {
+        match format {
+            OutputFormat::Json => output::json(&event::event_json(facts, None))?,
+            OutputFormat::Text => output::text(&event::event_block(facts))?,
+        }
+    }
+    Ok(events.len())
 }
 
 pub(super) fn parse_subject(text: &str) -> Result<StorySubject, Failure> {

@@ -123,7 +123,7 @@ fn words_that_speak_to_a_model_are_found_in_descriptions_titles_and_schemas() {
     );
     assert_eq!((&told["errors"], &told["warnings"]), (&json!(4), &json!(1)), "{told}");
     let text = weaver(&["catalog", "lint", &folder.arg("tools.json")]).out;
-    assert!(text.contains("it speaks to a model: ") && !text.contains(".ssh"), "{text}");
+    assert!(text.contains("it addresses a model: ") && !text.contains(".ssh"), "{text}");
 }
 
 #[test]
@@ -197,6 +197,25 @@ fn a_catalog_turns_from_one_form_into_another() {
     let back = weaver(&["catalog", "convert", &out, "--to", "jsonl"]);
     assert_eq!(back.out.lines().count(), 2);
     assert_eq!(weaver(&["catalog", "convert", &out, "--to", "openapi"]).code, 3);
+}
+
+#[test]
+fn a_file_that_exists_is_replaced_by_force_alone() {
+    let folder = Folder::new();
+    folder.write("api.yaml", OPENAPI);
+    let (api, out) = (folder.arg("api.yaml"), folder.arg("mine.json"));
+    for verb in [&["snapshot"][..], &["convert", "--to", "mcp"]] {
+        folder.write("mine.json", "mine");
+        let args = [&["catalog"], verb, &[&api, "--out", &out]].concat();
+        let refused = weaver(&args);
+        assert_eq!(refused.code, 3, "{refused:?}");
+        assert!(refused.err.contains("catalog.unwritable") && refused.err.contains("--force"));
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), "mine");
+        assert_eq!(weaver(&[&args[..], &["--force"]].concat()).code, 0);
+        assert_ne!(std::fs::read_to_string(&out).unwrap(), "mine");
+    }
+    std::fs::remove_file(&out).unwrap();
+    assert_eq!(weaver(&["catalog", "snapshot", &api, "--out", &out, "--force"]).code, 0);
 }
 
 #[test]

@@ -156,6 +156,19 @@ fn a_report_is_written() {
 }
 
 #[test]
+fn a_report_replaces_a_file_by_force_alone() {
+    let folder = Folder::new();
+    folder.write("report.html", "mine");
+    let file = folder.arg("report.html");
+    let refused = compile(&["--html", &file]);
+    assert_eq!(refused.code, 3, "{refused:?}");
+    assert!(refused.err.contains("compile.html") && refused.err.contains("--force"), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    assert_eq!(compile(&["--html", &file, "--force"]).code, 0);
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("<!doctype html>"));
+}
+
+#[test]
 fn errors_name_line_and_field() {
     let line = |line: Value| weaver_with(&["compile", "--log", "-"], &format!("{LOG}{line}\n"));
     let good = json!({ "id": "x", "kind": "policy", "text": "t" });

@@ -27,3 +27,16 @@ fn both_tables_of_a_file_are_connected_and_given_back() {
     home.ok(&["disconnect"]);
     assert_eq!(home.read(".claude.json"), before);
 }
+
+#[test]
+fn a_script_that_disconnects_is_told_what_happened_also_where_nothing_was_connected() {
+    let home = Home::new();
+    let user = json!({ "mcpServers": { "a": server("good", json!({})) } });
+    home.write(".cursor/mcp.json", &user.to_string());
+    home.ok(&["init", "--yes"]);
+    let nothing = home.ok(&["disconnect", "--json"]).json();
+    assert_eq!(nothing, json!({ "ok": true, "files": 0, "dry_run": false }));
+    home.ok(&["connect"]);
+    let done = home.ok(&["disconnect", "--json"]).json();
+    assert_eq!((&done["client"], &done["undo"]), (&json!("cursor"), &json!("exact")), "{done}");
+}

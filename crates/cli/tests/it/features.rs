@@ -261,6 +261,40 @@ fn changes_and_log_messages_reach_the_client() {
     client.finish();
 }
 
+/// The levels of the log messages up to the error with which the server ends.
+fn logged_levels(client: &mut Client) -> Vec<String> {
+    client.request("resources/read", json!({"uri": "note://events"}));
+    let mut levels = Vec::new();
+    while levels.last().is_none_or(|level| level != "error") {
+        let line = client.notice();
+        if line["method"] == "notifications/message" {
+            levels.push(line["params"]["level"].as_str().unwrap().to_owned());
+        }
+    }
+    levels
+}
+
+#[test]
+fn a_client_hears_the_log_from_the_level_on_that_it_set_last() {
+    let folder = featured(PROXY, "");
+    let mut client = Client::open(&folder);
+    client.request("resources/list", json!({}));
+    // The server logs everything whatever the level, so the gateway has to hold back the rest.
+    for (level, heard) in [
+        ("warning", &["error"][..]),
+        ("info", &["info", "error"]),
+        ("error", &["error"]),
+        ("debug", &["info", "error"]),
+    ] {
+        result(&client.request("logging/setLevel", json!({ "level": level })));
+        assert_eq!(logged_levels(&mut client), heard, "{level}");
+    }
+    result(&client.request("logging/setLevel", json!({ "level": "critical" })));
+    client.request("resources/read", json!({"uri": "note://events"}));
+    let rest = client.finish();
+    assert!(rest.iter().all(|line| line["method"] != "notifications/message"), "{rest:?}");
+}
+
 #[test]
 fn a_modern_client_listens_to_what_it_asks_for() {
     let folder = featured("", "");

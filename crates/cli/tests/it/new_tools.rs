@@ -1,4 +1,4 @@
-//! Tools that nobody has looked at: whose words speak to a model, that come later, or whose names
+//! Tools that nobody has looked at: whose text addresses a model, that come later, or whose names
 //! are none.
 
 use serde_json::{Value, json};

@@ -349,6 +349,30 @@ fn opaque_tokens_are_introspected() {
     assert!(introspections.iter().all(|asked| asked.contains(&basic)), "{introspections:?}");
 }
 
+#[test]
+fn a_refused_token_that_comes_again_is_not_introspected_again() {
+    let secret = "[http.oauth.introspection.corp]\nclient_id = \"gate\"\n\
+                  client_secret = { command = [\"echo\", \"hunter2-hunter2\"] }";
+    let gate = Gate::new(secret, "");
+    for token in ["opaque-dead", "opaque-dead", "opaque-other", "opaque-dead"] {
+        gate.refused(token);
+    }
+    assert_eq!(gate.issuer.count("/introspect"), 2, "once for each token");
+}
+
+#[test]
+fn a_token_of_an_issuer_that_the_policy_does_not_have_is_refused_and_the_log_says_why() {
+    let secret = "[http.oauth.introspection.gone]\nclient_id = \"gate\"\n\
+                  client_secret = { command = [\"echo\", \"hunter2-hunter2\"] }";
+    let gate = Gate::new(secret, "");
+    let refused = gate.refused("opaque-good");
+    assert!(refused.body.contains("the policy does not trust its issuer"), "{refused:?}");
+    assert_eq!(gate.issuer.count("/introspect"), 0);
+    let log = gate.web.folder().path(".weaver/ledger.db.run/daemon.log");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("the policy has no issuer of this name") && log.contains("gone"), "{log}");
+}
+
 /// Token passthrough: the protocol forbids it, and so does everything here.
 #[test]
 fn no_server_ever_sees_the_token_of_a_client() {

@@ -15,6 +15,10 @@ const EVENTS: u64 = 12;
 
 /// A folder with a ledger of twelve events.
 fn recorded() -> Folder {
+    recorded_notes(|n| format!("needle-{n:02}"))
+}
+
+fn recorded_notes(note: impl Fn(u64) -> String) -> Folder {
     let folder = Folder::new();
     let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
     for n in 0..EVENTS {
@@ -23,7 +27,7 @@ fn recorded() -> Folder {
             at: Timestamp::from_micros(1_700_000_000_000_000),
             run: None,
             call: Some(CallId::parse(format!("call_{}", n / 2)).unwrap()),
-            payload: format!("{{\"note\":\"needle-{n:02}\"}}").into_bytes().into(),
+            payload: format!("{{\"note\":\"{}\"}}", note(n)).into_bytes().into(),
         };
         ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
     }
@@ -63,6 +67,71 @@ fn events_are_listed_and_shown() {
     assert_eq!(seqs(&["tail", "--json", "-n", "3"]), [9, 10, 11]);
     let text = trace(&folder, &["show", "11"]).out;
     assert!(text.contains("needle-11") && !text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn all_events_of_a_call_are_shown_however_many_they_are() {
+    let folder = Folder::new();
+    let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
+    for _ in 0..5 {
+        let batch = (0..500).fold(Batch::new(Durability::Os), |batch, n| {
+            batch.with_event(NewEvent {
+                kind: EventKind::Outcome,
+                at: Timestamp::from_micros(1_700_000_000_000_000),
+                run: None,
+                call: CallId::parse(if n % 2 == 0 { "call_1" } else { "call_2" }).ok(),
+                payload: b"{}".to_vec().into(),
+            })
+        });
+        ledger.commit(batch).wait().unwrap();
+    }
+    drop(ledger);
+    let events = shown(&trace(&folder, &["show", "--json", "call_1"]).out);
+    assert_eq!((events.len(), &events[1_249]["seq"]), (1_250, &2_498.into()));
+}
+
+/// Runs the program with a bound on the blocks of each file that it writes, which breaks a write
+/// off in the middle, as a full disk does.
+#[cfg(unix)]
+fn broken_off(blocks: u32, args: &[&str]) -> std::process::ExitStatus {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+    let program = env!("CARGO_BIN_EXE_weaver");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &script, "sh", program]).args(args).env("HOME", "/nonexistent");
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    command.status().unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn an_export_that_breaks_off_leaves_no_file_under_its_name() {
+    let folder = recorded_notes(|n| format!("needle-{n:02}{}", "x".repeat(100_000)));
+    let (store, out) = (folder.arg("ledger.db"), folder.arg("out.jsonl"));
+    let args = ["trace", "export", "--as", "jsonl", "--no-index", "--store", &store, "--out", &out];
+    assert!(!broken_off(800, &args).success());
+    let left = std::fs::read_dir(folder.path("")).unwrap().flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    let is_part = |name: &std::ffi::OsString| name.to_string_lossy().starts_with("out.jsonl");
+    assert!(!left.iter().any(is_part), "{left:?}");
+    assert_eq!(weaver(&args).code, 0, "it can be repeated");
+    assert_eq!(std::fs::read_to_string(&out).unwrap().lines().count(), 12);
+    assert_eq!(crate::support::mode(&folder.path("out.jsonl")), 0o600);
+    let taken = weaver(&args);
+    assert!(taken.code == 2 && taken.err.contains("export.write"), "{taken:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_proposal_that_breaks_off_leaves_no_file_under_its_name() {
+    let folder = Folder::new();
+    let tools: Vec<Value> =
+        (0..40).map(|n| serde_json::json!({ "name": format!("t{n}") })).collect();
+    folder.write("tools.json", &serde_json::json!({ "tools": tools }).to_string());
+    let (tools, out) = (folder.arg("tools.json"), folder.arg("proposed.toml"));
+    let args = ["contracts", "propose", &tools, "--out", &out];
+    assert!(!broken_off(1, &args).success());
+    assert!(!folder.path("proposed.toml").exists());
+    assert_eq!(weaver(&args).code, 0, "it can be repeated");
 }
 
 #[test]

@@ -285,9 +285,8 @@ async fn error_body(response: &mut Response, headers: &HeaderMap) -> String {
     }
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
-        body.extend_from_slice(
-            chunk.get(..MAX_ERROR_BODY_BYTES.min(chunk.len())).unwrap_or_default(),
-        );
+        let left = MAX_ERROR_BODY_BYTES.saturating_sub(body.len());
+        body.extend_from_slice(chunk.get(..left).unwrap_or(&chunk));
         if body.len() >= MAX_ERROR_BODY_BYTES {
             break;
         }

@@ -405,6 +405,34 @@ fn an_answer_is_bounded_in_time_size_and_kind() {
 }
 
 #[test]
+fn an_error_whose_body_breaks_off_or_never_ends_is_told_by_its_status() {
+    let runtime = runtime();
+    let server = RawServer::start(&runtime, |asked| {
+        let head = "HTTP/1.1 500 No\r\ncontent-type: text/plain\r\n";
+        match asked.line().split(' ').nth(1).unwrap() {
+            "/cut" => Reaction::Say(format!("{head}content-length: 900\r\n\r\nno such city")),
+            "/endless" => Reaction::Flood(format!("{head}\r\n")),
+            "/long" => Reaction::Flood(format!("{head}content-length: 9000000\r\n\r\n")),
+            // The bound on what is read lies within a character.
+            _ => {
+                server::answer("500 No", "content-type: text/plain\r\n", &"\u{20ac}".repeat(9_000))
+            }
+        }
+    });
+    for (path, part) in [
+        ("/cut", "status 500: no such city"),
+        ("/endless", "status 500"),
+        ("/long", "status 500"),
+        ("/wide", "status 500: \u{20ac}\u{20ac}"),
+    ] {
+        let begun = std::time::Instant::now();
+        let (success, text) = call(&runtime, &get(server.url(path)), here(), json!({}));
+        assert!(!success && text.contains(part) && text.len() < 2_000, "{path}: {text}");
+        assert!(begun.elapsed() < Duration::from_secs(8), "{path}: {:?}", begun.elapsed());
+    }
+}
+
+#[test]
 fn a_status_is_told_with_a_little_of_what_was_said() {
     let runtime = runtime();
     let server = RawServer::start(&runtime, |asked| {

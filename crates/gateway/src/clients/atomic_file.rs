@@ -42,33 +42,107 @@ pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
 /// Writes a new file for this user only, synced to disk.
 ///
 /// # Errors
-/// Those of the system, including that the file exists. A partly written file is removed.
-pub fn write_new_file(path: &Path, text: &str) -> io::Result<()> {
-    write_synced(path, text)
+/// Those of the system, including that the file exists. There is no file under this name then.
+pub fn write_new_file(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut file = NewFile::create(path, FilePermissions::OwnerOnly)?;
+    let (first, rest) = contents.as_ref().split_at(contents.as_ref().len() / 2);
+    file.write_all(first)?;
+    interruption::step();
+    file.write_all(rest)?;
+    file.commit()
+}
+
+/// Who may open a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilePermissions {
+    /// This user only.
+    OwnerOnly,
+    /// Whom the process's file mode mask (`umask`) lets.
+    Default,
+}
+
+/// A new file. It is written to a temporary file next to it and gets its name when it is complete;
+/// without [`NewFile::commit`] it is removed.
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl NewFile {
+    /// Begins the file.
+    ///
+    /// # Errors
+    /// Those of the system, including that there is a file of this name already.
+    pub fn create(path: &Path, permissions: FilePermissions) -> io::Result<Self> {
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        remove_abandoned(path);
+        let temporary = temporary_beside(path)?;
+        let file = create_new(&temporary, permissions)?;
+        Ok(Self { file, temporary, path: path.to_owned() })
+    }
+
+    /// Syncs the file and gives it its name.
+    ///
+    /// # Errors
+    /// Those of the system, including that there is a file of this name by now.
+    pub fn commit(self) -> io::Result<()> {
+        self.file.sync_all()?;
+        interruption::step();
+        // Unlike a rename, a link never replaces a file. Not every file system has links.
+        match fs::hard_link(&self.temporary, &self.path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+            Err(_) if fs::symlink_metadata(&self.path).is_ok() => {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            Err(_) => fs::rename(&self.temporary, &self.path)?,
+            Ok(()) => {}
+        }
+        sync_folder(&self.path)
+    }
+}
+
+impl io::Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        // The temporary name goes in any case: the file has its own name now, or is incomplete.
+        let _ = fs::remove_file(&self.temporary);
+    }
 }
 
 fn write_synced(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    let written = write_all_synced(file, text.as_bytes());
-    if written.is_err() {
-        // The partly written file is ours: it was created just now.
-        let _ = fs::remove_file(path);
-    }
-    written
-}
-
-fn write_all_synced(mut file: File, bytes: &[u8]) -> io::Result<()> {
-    let (first, rest) = bytes.split_at(bytes.len() / 2);
+    let mut file = create_new(path, FilePermissions::OwnerOnly)?;
+    let (first, rest) = text.as_bytes().split_at(text.len() / 2);
     file.write_all(first)?;
     interruption::step();
     file.write_all(rest)?;
     file.sync_all()?;
     interruption::step();
     Ok(())
+}
+
+fn create_new(path: &Path, permissions: FilePermissions) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if permissions == FilePermissions::OwnerOnly {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = permissions;
+    options.open(path)
 }
 
 /// Separates the file name from the id of the writing process in temporary names.

@@ -1,7 +1,7 @@
 //! Token introspection (RFC 7662): the issuer is asked about a token that is opaque to us.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use weaver_drivers::oauth::{OAuthError, OAuthHttpClient};
 use weaver_policy::TrustedIssuer;
-use weaver_types::Timestamp;
 
 use super::access_token::{ExpectedClaims, VerifiedToken};
 use super::error::TokenError;
@@ -18,18 +17,48 @@ use crate::config::IntrospectionClient;
 const DOCUMENT_NAME: &str = "what the issuer says of a token";
 /// How long an answer is cached. A revoked token stays usable for at most that long.
 const CACHE_LIFETIME: Duration = Duration::from_secs(30);
-/// The most cached answers.
+/// How long a refusal is cached. It spares the issuer a client that repeats a token that is not
+/// valid, and is so short that a token that becomes valid is soon accepted.
+const REFUSAL_LIFETIME: Duration = Duration::from_secs(5);
+/// The most cached answers, and the most cached refusals. They are separate, so that somebody who
+/// makes up tokens displaces no valid one.
 const MAX_CACHED: usize = 1_000;
 
 /// The cached answers of one issuer, by the digests of the tokens.
 #[derive(Default)]
 pub(super) struct IntrospectionCache {
-    answers: Mutex<BTreeMap<[u8; 32], CachedIntrospection>>,
+    accepted: Mutex<ExpiringAnswers<VerifiedToken>>,
+    refused: Mutex<ExpiringAnswers<TokenError>>,
 }
 
-struct CachedIntrospection {
-    token: VerifiedToken,
-    until: Instant,
+/// Answers that expire, in bounded number.
+struct ExpiringAnswers<T>(BTreeMap<TokenDigest, (T, Instant)>);
+
+type TokenDigest = [u8; 32];
+
+impl<T> Default for ExpiringAnswers<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T: Clone> ExpiringAnswers<T> {
+    fn find(&self, digest: &TokenDigest) -> Option<T> {
+        let (answer, until) = self.0.get(digest)?;
+        (Instant::now() < *until).then(|| answer.clone())
+    }
+
+    /// Caches an answer, unless the cache is full. The issuer is asked again then, which is slower
+    /// but just as safe.
+    fn insert(&mut self, digest: TokenDigest, answer: T, lifetime: Duration) {
+        let now = Instant::now();
+        if self.0.len() >= MAX_CACHED {
+            self.0.retain(|_, (_, until)| now < *until);
+        }
+        if self.0.len() < MAX_CACHED {
+            self.0.insert(digest, (answer, now + lifetime));
+        }
+    }
 }
 
 /// The introspection endpoint of an issuer, and the client credentials for it.
@@ -40,42 +69,34 @@ pub(super) struct Introspector<'a> {
 }
 
 impl IntrospectionCache {
-    /// Verifies a token through its issuer. Only positive answers are cached, so that a token that
-    /// becomes valid is accepted at once.
+    /// Verifies a token through its issuer. That the issuer cannot be asked is not cached.
     pub(super) async fn verify(
         &self,
         introspector: &Introspector<'_>,
         expected: &ExpectedClaims<'_>,
         token: &str,
     ) -> Result<VerifiedToken, TokenError> {
-        let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        if let Some(cached) = self.cached(&digest, expected.now) {
-            return Ok(cached);
+        let digest: TokenDigest = Sha256::digest(token.as_bytes()).into();
+        let accepted = lock(&self.accepted).find(&digest);
+        if let Some(accepted) = accepted.filter(|accepted| expected.now < accepted.expires) {
+            return Ok(accepted);
         }
-        let verified = introspector.introspect(expected, token).await?;
-        self.cache(digest, &verified);
-        Ok(verified)
+        if let Some(refused) = lock(&self.refused).find(&digest) {
+            return Err(refused);
+        }
+        let answer = introspector.introspect(expected, token).await;
+        match &answer {
+            Ok(token) => lock(&self.accepted).insert(digest, token.clone(), CACHE_LIFETIME),
+            Err(TokenError::Unavailable(_)) => {}
+            Err(error) => lock(&self.refused).insert(digest, error.clone(), REFUSAL_LIFETIME),
+        }
+        answer
     }
+}
 
-    fn cached(&self, digest: &[u8; 32], now: Timestamp) -> Option<VerifiedToken> {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let cached = answers.get(digest).filter(|cached| Instant::now() < cached.until)?;
-        (now < cached.token.expires).then(|| cached.token.clone())
-    }
-
-    fn cache(&self, digest: [u8; 32], token: &VerifiedToken) {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if answers.len() >= MAX_CACHED {
-            let now = Instant::now();
-            answers.retain(|_, cached| now < cached.until);
-        }
-        // If the cache is full the next request asks the issuer again, which is slower but just as
-        // safe.
-        if answers.len() < MAX_CACHED {
-            let until = Instant::now() + CACHE_LIFETIME;
-            answers.insert(digest, CachedIntrospection { token: token.clone(), until });
-        }
-    }
+/// A poisoned lock is used anyway: no update of a cache can panic halfway.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Introspector<'_> {
@@ -141,3 +162,26 @@ pub(super) async fn endpoint(
 }
 
 pub(super) type EndpointCell = tokio::sync::OnceCell<String>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_is_bounded_and_its_answers_expire() {
+        let digest = |n: usize| -> TokenDigest { Sha256::digest(n.to_string()).into() };
+        let mut cache = ExpiringAnswers::default();
+        for n in 0..=MAX_CACHED {
+            cache.insert(digest(n), n, Duration::from_secs(3_600));
+        }
+        assert_eq!(cache.0.len(), MAX_CACHED);
+        assert_eq!((cache.find(&digest(0)), cache.find(&digest(MAX_CACHED))), (Some(0), None));
+        let mut cache = ExpiringAnswers::default();
+        for n in 0..MAX_CACHED {
+            cache.insert(digest(n), n, Duration::ZERO);
+        }
+        assert_eq!(cache.find(&digest(0)), None);
+        cache.insert(digest(MAX_CACHED), MAX_CACHED, Duration::from_secs(3_600));
+        assert_eq!((cache.0.len(), cache.find(&digest(MAX_CACHED))), (1, Some(MAX_CACHED)));
+    }
+}

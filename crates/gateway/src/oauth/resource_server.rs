@@ -20,6 +20,8 @@ use crate::config::OAuthResource;
 /// The well-known path of the metadata of a protected resource; the resource's own path follows.
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
+const UNTRUSTED_ISSUER: TokenError = TokenError::Invalid("the policy does not trust its issuer");
+
 /// The gateway as a resource server.
 pub(crate) struct ResourceServer {
     settings: OAuthResource,
@@ -68,9 +70,7 @@ impl ResourceServer {
         }
         let jwt = Jwt::parse(token)?;
         let issuer = jwt.unverified_claims().get("iss").and_then(Value::as_str).unwrap_or_default();
-        let (name, trusted) = policy
-            .find_issuer(issuer)
-            .ok_or(TokenError::Invalid("the policy does not trust its issuer"))?;
+        let (name, trusted) = policy.find_issuer(issuer).ok_or(UNTRUSTED_ISSUER)?;
         let expected = self.expected_claims(trusted, now);
         // The claims are checked before the signature, since that costs nothing: a token for
         // another server never causes a fetch of keys. A forged token gains nothing, as its
@@ -87,9 +87,15 @@ impl ResourceServer {
         token: &str,
         now: Timestamp,
     ) -> Result<VerifiedToken, TokenError> {
-        let mut last_error = TokenError::Invalid("it is not a token that is accepted here");
+        let mut last_error: Option<TokenError> = None;
         for (name, client) in &self.settings.introspection {
-            let Some(trusted) = policy.issuers.get(name) else { continue };
+            let Some(trusted) = policy.issuers.get(name) else {
+                tracing::warn!(
+                    issuer = %name,
+                    "no token is introspected: the policy has no issuer of this name"
+                );
+                continue;
+            };
             let state = self.issuer_state(name, trusted);
             let endpoint = || introspection::endpoint(&self.http_client, trusted);
             let endpoint = state.introspection_endpoint.get_or_try_init(endpoint).await?;
@@ -99,11 +105,17 @@ impl ResourceServer {
                 Ok(verified) => return Ok(verified),
                 // Another issuer may know the token. If none does, an issuer that could not be
                 // asked determines the error.
-                Err(error) if last_error.is_unavailable() => drop(error),
-                Err(error) => last_error = error,
+                Err(error) if last_error.as_ref().is_some_and(TokenError::is_unavailable) => {
+                    drop(error);
+                }
+                Err(error) => last_error = Some(error),
             }
         }
-        Err(last_error)
+        let nobody_asked = match self.settings.introspection.is_empty() {
+            true => TokenError::Invalid("it is not a token that is accepted here"),
+            false => UNTRUSTED_ISSUER,
+        };
+        Err(last_error.unwrap_or(nobody_asked))
     }
 
     fn expected_claims<'a>(

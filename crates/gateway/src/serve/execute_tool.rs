@@ -54,11 +54,9 @@ impl ExecuteTool {
     pub(super) fn description_suffix(self) -> &'static str {
         match self {
             Self::Any => "",
-            Self::OfImpact(Impact::Read) => " that reads and changes nothing",
+            Self::OfImpact(Impact::Read) => " that only reads",
             Self::OfImpact(Impact::Write) => " that adds or changes something",
-            Self::OfImpact(Impact::Destroy) => {
-                " that deletes, or of which nobody said what it does"
-            }
+            Self::OfImpact(Impact::Destroy) => " that deletes, or whose effects are not declared",
         }
     }
 

@@ -26,14 +26,14 @@ fn browse_definition(execute: &str) -> Value {
     json!({
         "name": "tool_browse",
         "title": "Find tools",
-        "description": format!("List the tools behind this gateway: all of them without arguments, best first with `query`. One line each: id(arguments) what it does. With `capability`: that tool's full description and input schema. Then run it with {}. Being listed is no permission.", execute),
+        "description": format!("Lists the tools behind this gateway: all of them, or the best matches first with `query`. One line each: id(arguments) what it does. With `capability`: the full description and input schema of that tool. Run a tool with {}. A listed tool may still be refused.", execute),
         "inputSchema": {
             "type": "object",
             "properties": {
                 "query": { "type": "string", "description": "The goal, in a few words." },
                 "capability": { "type": "string", "description": "A capability id from an earlier answer." },
                 "page": { "type": "integer", "minimum": 1, "description": "The page of a long list." },
-                "k": { "type": "integer", "minimum": 1, "maximum": MAX_SHORTLIST, "description": "How many tools at most." },
+                "k": { "type": "integer", "minimum": 1, "maximum": MAX_SHORTLIST, "description": "The maximum number of tools." },
             },
             "additionalProperties": false,
         },
@@ -46,14 +46,14 @@ fn execute_definition(tool: ExecuteTool) -> Value {
     let mut definition = json!({
         "name": name,
         "title": format!("Run a tool{suffix}"),
-        "description": format!("Run a tool{suffix}. tool_browse finds it. You get its result as it is. A line that begins with `[weaver]` says what was masked or cut, and the exact tool_view call for the rest. A mask such as [EMAIL_1] stands for a value: use it in arguments as it is. A refusal names its verdict, its reason and what to do."),
+        "description": format!("Runs a tool{suffix}. Find tools with tool_browse. The result is that of the tool. A line that begins with `[weaver]` says what was masked or cut, and gives the exact tool_view call for the rest. A mask such as [EMAIL_1] stands for a value: pass it in arguments unchanged. A refusal states its verdict, its reason and what to do."),
         "inputSchema": {
             "type": "object",
             "properties": {
-                "capability": { "type": "string", "description": "The id, as tool_browse lists it." },
-                "arguments": { "type": "object", "description": "The tool's arguments, by its schema." },
+                "capability": { "type": "string", "description": "The tool's id, as tool_browse lists it." },
+                "arguments": { "type": "object", "description": "The tool's arguments, as its schema defines them." },
                 "justification": { "type": "string", "description": "Why this call is needed; recorded as your own words." },
-                "mode": { "enum": ["auto", "summary", "table", "handle_only", "raw"], "description": "How much to show. `auto`, the default: the result as it is." },
+                "mode": { "enum": ["auto", "summary", "table", "handle_only", "raw"], "description": "How much to show. The default is `auto`: the result unchanged." },
             },
             "required": ["capability"],
             "additionalProperties": false,
@@ -81,20 +81,20 @@ pub(crate) fn view_definition() -> Value {
     json!({
         "name": "tool_view",
         "title": "Look further into a result",
-        "description": "See the rest of a result that was cut, or ask about its rows: a page, filtered, sorted, summed up, or a part by `view`. Copy the call from the `[weaver]` line.",
+        "description": "Shows the rest of a result that was cut, or its rows by page, filtered, sorted or aggregated, or a part by `view`. Copy the call from the `[weaver]` line.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "handle": { "type": "string", "description": "The handle id." },
-                "offset": { "type": "integer", "minimum": 0, "description": "Rows to pass over." },
-                "limit": { "type": "integer", "minimum": 1, "maximum": MAX_ROWS, "description": "Rows at most." },
-                "fields": { "type": "array", "items": { "type": "string" }, "description": "Only these fields." },
-                "filter": { "type": "object", "description": "Conditions, all to be true: {\"status\": \"open\", \"amount\": {\"gte\": 10}}. Tests: eq, ne, lt, lte, gt, gte, contains, in." },
-                "sort": { "type": "array", "items": { "type": "string" }, "description": "Fields, most important first; `-amount` for the greatest first." },
+                "offset": { "type": "integer", "minimum": 0, "description": "The number of rows to skip." },
+                "limit": { "type": "integer", "minimum": 1, "maximum": MAX_ROWS, "description": "The maximum number of rows." },
+                "fields": { "type": "array", "items": { "type": "string" }, "description": "Show only these fields." },
+                "filter": { "type": "object", "description": "Conditions that must all hold: {\"status\": \"open\", \"amount\": {\"gte\": 10}}. Tests: eq, ne, lt, lte, gt, gte, contains, in." },
+                "sort": { "type": "array", "items": { "type": "string" }, "description": "Fields to sort by, most important first; `-amount` sorts descending." },
                 "aggregate": { "type": "array", "items": { "type": "string" }, "description": "count, sum(field), avg(field), min(field), max(field), distinct(field)." },
                 "group_by": { "type": "string", "description": "One row for each value of this field." },
                 "view": { "type": "string", "description": "JSON: get, keys, paths. Text: lines, chars, search, head, tail. CSV: rows, columns, summary too." },
-                "args": { "type": "object", "description": "Of the view: path, keys, depth (JSON); start, end (lines, chars); text, around (search); lines (head, tail)." },
+                "args": { "type": "object", "description": "Arguments of the view: path, keys, depth (JSON); start, end (lines, chars); text, around (search); lines (head, tail)." },
             },
             "required": ["handle"],
             "additionalProperties": false,

@@ -226,7 +226,7 @@ fn review_row<'l>(
     let posture_permission = posture.permission(&proposal);
     let doubt = if suspicious {
         let words: Vec<&str> = suspicions.iter().map(String::as_str).collect();
-        Some(format!("its description speaks to the model ({})", words.join(", ")))
+        Some(format!("its description addresses a model ({})", words.join(", ")))
     } else {
         doubt(&proposal)
     };

@@ -284,8 +284,9 @@ fn classify_first_sentence(text: &ToolText) -> Option<Classification> {
             Some(Classification::new(refine_action(action, text), word, "description"))
         }
         Sense::VerbOrNoun(action) => {
-            let object =
-                verb::takes_object(next) || verb::is_third_person(word) || sentence.len() > 1;
+            let object = verb::takes_object(next)
+                || verb::is_unambiguous_third_person(word)
+                || sentence.len() > 1;
             object.then(|| Classification::new(refine_action(action, text), word, "description"))
         }
         Sense::VagueVerb(action) => {

@@ -87,11 +87,11 @@ pub(super) fn is_noun(sentence: &[String], place: usize) -> bool {
     let before = |count| word_before(sentence, place, count);
     let joins_verb = before(2).is_some_and(|joined| {
         let is_verb = matches!(description_sense(joined, None), Some(Sense::Verb(_)));
-        is_verb && is_third_person(joined) && introduces_verb(before(3))
+        is_verb && is_unambiguous_third_person(joined) && introduces_verb(before(3))
     });
     matches!(before(1), Some("and" | "or"))
         && word.ends_with('s')
-        && !is_third_person(word)
+        && !is_unambiguous_third_person(word)
         && !joins_verb
         && !takes_object(sentence.get(place.saturating_add(1)))
 }
@@ -164,7 +164,7 @@ pub(super) fn takes_object(next: Option<&String>) -> bool {
 }
 
 /// Whether a word is the third person of a verb and cannot be a plural.
-pub(super) fn is_third_person(word: &str) -> bool {
+pub(super) fn is_unambiguous_third_person(word: &str) -> bool {
     let stem = word.strip_suffix("es").or_else(|| word.strip_suffix('s'));
     let plain = word.strip_suffix('s').unwrap_or_default();
     stem.is_some_and(|stem| {

@@ -8,6 +8,7 @@ use weaver_policy::{
 };
 use weaver_types::{CheckKind, CheckResult, Impact, ReasonCode, SinkKind, Verdict};
 
+use super::absent_arguments::{declared_arguments, require_absent};
 use super::argument_pattern::{ArgumentSlot, ObservedValues, constrain};
 use super::destination_values::{DestinationValue, ValueKind, ValueShape, destination_values};
 use super::folders;
@@ -125,11 +126,16 @@ pub fn propose_allow_rules(
         sink => sink,
     };
     let values = destination_values(arguments, sink, capability.spec().effects);
+    let mut absent = declared_arguments(&capability);
+    absent.retain(|at| at.find(arguments).is_none());
     let mut rules: Vec<(AllowScope, Rule)> = Vec::new();
     // Without destination values, even the narrowest rule would cover every call of the tool.
     let widths = AllowScope::ALL.into_iter();
     for width in widths.filter(|width| !values.is_empty() || *width == AllowScope::Tool) {
-        let Some(matches) = conditions_for(call, &values, width) else { continue };
+        let Some(mut matches) = conditions_for(call, &values, width) else { continue };
+        if width != AllowScope::Tool {
+            require_absent(&mut matches, &absent);
+        }
         if rules.iter().all(|(_, rule)| rule.matches != matches) {
             let mut rule = Rule::new(rule_name(call, width), Effect::Allow);
             rule.reason = "allowed after a call like it was stopped".to_owned();
@@ -245,7 +251,7 @@ fn add_similar_value(matches: &mut MatchConditions, value: &DestinationValue) ->
     }
     let mut seen = ObservedValues::default();
     seen.add(value);
-    let place =
+    let slot =
         ArgumentSlot { at: value.at.as_str().to_owned(), kind: value.kind, shape: value.shape };
-    constrain(matches, &place, &seen)
+    constrain(matches, &slot, &seen)
 }

@@ -62,15 +62,15 @@ pub(super) fn support_key(values: &[DestinationValue]) -> String {
 /// Adds the common pattern of the observed values to the conditions; `None` if there is no pattern.
 pub(super) fn constrain(
     matches: &mut MatchConditions,
-    place: &ArgumentSlot,
+    slot: &ArgumentSlot,
     seen: &ObservedValues,
 ) -> Option<()> {
-    let at = JsonPointer::parse(&place.at).ok()?;
-    if place.shape == ValueShape::List {
-        return constrain_list(matches, &at, place.kind, seen);
+    let at = JsonPointer::parse(&slot.at).ok()?;
+    if slot.shape == ValueShape::List {
+        return constrain_list(matches, &at, slot.kind, seen);
     }
-    let predicate = predicate(&at, place.kind, seen)?;
-    if place.kind == ValueKind::Statement {
+    let predicate = predicate(&at, slot.kind, seen)?;
+    if slot.kind == ValueKind::Statement {
         let statement = HarmlessSqlCondition::for_argument(&at);
         add_exclusion(matches, statement.unless);
     }
@@ -111,9 +111,9 @@ fn constrain_list(
     }
     let mut misfits = Vec::new();
     for item in 0..seen.longest {
-        let place = JsonPointer::parse(&format!("{}/{item}", at.as_str())).ok()?;
-        let fits = predicate(&place, kind, seen)?;
-        let there = ArgumentPredicate { present: Some(true), ..ArgumentPredicate::at(place) };
+        let item = JsonPointer::parse(&format!("{}/{item}", at.as_str())).ok()?;
+        let fits = predicate(&item, kind, seen)?;
+        let there = ArgumentPredicate { present: Some(true), ..ArgumentPredicate::at(item) };
         let not = MatchConditions { arguments: vec![fits], ..MatchConditions::default() };
         let not = Some(Box::new(not));
         misfits.push(MatchConditions { arguments: vec![there], not, ..MatchConditions::default() });

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use weaver_policy::{Effect, MatchConditions, Pattern, Rule};
-use weaver_types::{CapabilityId, World};
+use weaver_types::{CapabilityId, JsonPointer, World};
 
+use super::absent_arguments::{DestinationArguments, require_absent};
 use super::argument_pattern::{ArgumentSlot, ObservedValues, constrain, support_key};
 use super::destination_values::{DestinationValue, ValueKind, destination_values};
 use super::evidence::{Evidence, ExampleCall, ToolEvidence, exclude_call};
@@ -22,7 +23,7 @@ struct GroupKey {
     open: bool,
     /// The server, if arguments matter: paths can mean different things at another server.
     namespace: String,
-    places: Vec<ArgumentSlot>,
+    slots: Vec<ArgumentSlot>,
 }
 
 /// The calls behind one rule.
@@ -52,6 +53,7 @@ impl GroupExample {
 
 pub(super) fn suggestions(evidence: Evidence, mut excluded: ExcludedByReason) -> Suggestions {
     let mut groups: BTreeMap<GroupKey, Group> = BTreeMap::new();
+    let known_arguments = DestinationArguments::of_tools(&evidence.tools);
     for (id, tool) in evidence.tools {
         for example in &tool.examples {
             match group_of(&id, &tool, example) {
@@ -68,8 +70,21 @@ pub(super) fn suggestions(evidence: Evidence, mut excluded: ExcludedByReason) ->
     let mut rules = Vec::new();
     for (key, group) in groups {
         let group = drop_unsupported(&key, group, &mut excluded);
-        if !group.examples.is_empty() {
-            rules.extend(build_rule(&key, &group, &mut names, &mut excluded));
+        if group.examples.is_empty() {
+            continue;
+        }
+        let calls = group.examples.iter().map(|one| (&one.tool, &one.example.arguments));
+        let absent = known_arguments.absent_from(calls);
+        match conditions(&key, &group, &absent) {
+            Some(matches) => {
+                let name = rule_name(&key, &mut names);
+                rules.push(build_rule(&key, &group, name, matches, &absent));
+            }
+            None => {
+                for one in &group.examples {
+                    exclude_call(&mut excluded, ExclusionReason::NoPattern, &one.example.id);
+                }
+            }
         }
     }
     Suggestions { rules, excluded }
@@ -96,19 +111,19 @@ fn group_of(
     if texts.any(folders::is_sensitive) {
         return Err(ExclusionReason::SensitivePlace);
     }
-    let place = |value: &DestinationValue| ArgumentSlot {
+    let slot = |value: &DestinationValue| ArgumentSlot {
         at: value.at.as_str().to_owned(),
         kind: value.kind,
         shape: value.shape,
     };
-    let places: Vec<ArgumentSlot> = values.iter().map(place).collect();
+    let slots: Vec<ArgumentSlot> = values.iter().map(slot).collect();
     let namespace = id.as_str().split_once('.').map_or("", |(namespace, _)| namespace);
     let key = GroupKey {
         requires_approval,
         writes: tool.writes(),
         open: spec.effects.world == World::Open,
-        namespace: if places.is_empty() { String::new() } else { namespace.to_owned() },
-        places,
+        namespace: if slots.is_empty() { String::new() } else { namespace.to_owned() },
+        slots,
     };
     Ok((key, values))
 }
@@ -143,48 +158,53 @@ fn drop_unsupported(key: &GroupKey, group: Group, excluded: &mut ExcludedByReaso
     out
 }
 
-fn build_rule(
+/// The conditions that the calls of a group have in common; `None` if their values have no
+/// pattern.
+fn conditions(
     key: &GroupKey,
     group: &Group,
-    names: &mut BTreeMap<String, usize>,
-    excluded: &mut ExcludedByReason,
-) -> Option<SuggestedRule> {
+    absent: &BTreeSet<JsonPointer>,
+) -> Option<MatchConditions> {
     let mut matches = MatchConditions::default();
     let tools: BTreeSet<&str> = group.examples.iter().map(|one| one.tool.as_str()).collect();
     let tools = tools.into_iter().filter_map(|id| Pattern::parse(id).ok());
     matches.capability = tools.collect();
-    for (number, place) in key.places.iter().enumerate() {
+    for (number, slot) in key.slots.iter().enumerate() {
         let mut seen = ObservedValues::default();
         for value in group.examples.iter().filter_map(|one| one.values.get(number)) {
             seen.add(value);
         }
-        if constrain(&mut matches, place, &seen).is_none() {
-            for one in &group.examples {
-                exclude_call(excluded, ExclusionReason::NoPattern, &one.example.id);
-            }
-            return None;
-        }
+        constrain(&mut matches, slot, &seen)?;
     }
-    let base = rule_name(key);
-    let number = names.entry(base.clone()).and_modify(|many| *many += 1).or_insert(1);
-    let name = if *number == 1 { base } else { format!("{base}-{number}") };
+    require_absent(&mut matches, absent);
+    Some(matches)
+}
+
+fn build_rule(
+    key: &GroupKey,
+    group: &Group,
+    name: String,
+    matches: MatchConditions,
+    absent: &BTreeSet<JsonPointer>,
+) -> SuggestedRule {
     let effect = if key.requires_approval { Effect::RequireApproval } else { Effect::Allow };
     let mut rule = Rule::new(name, effect);
     rule.matches = matches;
     rule.reason = rule_reason(key).to_owned();
     let after_untrusted = group.examples.iter().filter(|one| one.example.after_untrusted).count();
     let named = group.examples.iter().take(MAX_EXAMPLE_CALLS).map(|one| one.example.id.clone());
-    Some(SuggestedRule {
+    SuggestedRule {
         rule,
         calls: group.examples.len(),
         after_untrusted,
         example_calls: named.collect(),
-        not_covered: uncovered_calls_text(key),
+        not_covered: uncovered_calls_text(key, absent),
         uncalled: BTreeSet::new(),
-    })
+    }
 }
 
-fn rule_name(key: &GroupKey) -> String {
+/// A name for the rule of a group; the second of the same name gets the number 2.
+fn rule_name(key: &GroupKey, names: &mut BTreeMap<String, usize>) -> String {
     let what = match (key.requires_approval, key.writes, key.open) {
         (true, ..) => "asks",
         (false, true, _) => "writes",
@@ -192,7 +212,9 @@ fn rule_name(key: &GroupKey) -> String {
         (false, false, false) => "reads",
     };
     let server = if key.namespace.is_empty() { "" } else { "-" };
-    format!("suggested{server}{}-{what}", key.namespace)
+    let base = format!("suggested{server}{}-{what}", key.namespace);
+    let number = names.entry(base.clone()).and_modify(|many| *many += 1).or_insert(1);
+    if *number == 1 { base } else { format!("{base}-{number}") }
 }
 
 fn rule_reason(key: &GroupKey) -> &'static str {
@@ -203,14 +225,15 @@ fn rule_reason(key: &GroupKey) -> &'static str {
     }
 }
 
-/// Describes the calls that the rule does not cover.
-fn uncovered_calls_text(key: &GroupKey) -> String {
+/// Describes the calls that the rule does not cover, and the arguments that it leaves free.
+fn uncovered_calls_text(key: &GroupKey, absent: &BTreeSet<JsonPointer>) -> String {
     if key.requires_approval {
         return "nothing: each call is held until somebody releases it".to_owned();
     }
-    let other = |place: &ArgumentSlot| {
-        let at = place.at.trim_start_matches('/').replace('/', ".");
-        match place.kind {
+    let name = |at: &str| at.trim_start_matches('/').replace('/', ".");
+    let other = |slot: &ArgumentSlot| {
+        let at = name(&slot.at);
+        match slot.kind {
             ValueKind::Path => format!("`{at}` outside of these folders"),
             ValueKind::Host => format!("another host in `{at}`"),
             ValueKind::Number => format!("`{at}` outside of this range"),
@@ -220,9 +243,12 @@ fn uncovered_calls_text(key: &GroupKey) -> String {
             ValueKind::OneOf => format!("another `{at}`"),
         }
     };
-    let others: Vec<String> = key.places.iter().map(other).collect();
-    if others.is_empty() {
-        return "other tools, and other places in the arguments are free".to_owned();
+    let mut parts = vec!["other tools".to_owned()];
+    parts.extend(key.slots.iter().map(other));
+    if !key.slots.is_empty() {
+        parts.push("a call without these arguments".to_owned());
     }
-    format!("other tools; {}; a call without these arguments", others.join("; "))
+    parts.extend(absent.iter().map(|at| format!("a call with `{}`", name(at.as_str()))));
+    // Arguments that nobody declared and no call had cannot be named, so the reader must know.
+    format!("{}. All other arguments are free, also those that no call had", parts.join("; "))
 }

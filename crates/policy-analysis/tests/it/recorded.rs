@@ -421,6 +421,54 @@ fn receivers_are_sets_and_amounts_ranges() {
 }
 
 #[test]
+fn an_argument_that_no_call_of_a_rule_had_must_be_absent_where_it_is_known() {
+    let contracts = format!(
+        "{CONTRACTS}critical_arguments = [\"/recipient\", \"/amount\", \"/via\", \"/items/*/id\"]\n"
+    );
+    let mut log = Log::new();
+    log.done(&Made::new("shop.reserve", json!({ "recipient": "ana", "amount": 10 })));
+    // Another call of the same tool shows that it takes a second path.
+    log.done(&read("/home/ana/work/a.md"));
+    let both = json!({ "path": "/home/ana/work/b.md", "base_path": "/home/ana/work" });
+    log.done(&Made::new("files.read", both));
+    let suggestions = suggest(&load("", &contracts, "").unwrap(), log.history.calls());
+    let text = policy_text(&suggestions);
+    let set = load(&text, &contracts, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let again = replay(&set, log.history.calls(), NOW, NOW);
+    assert_eq!(again.now.allow, 3, "{again:?}\n{text}");
+    for made in [
+        Made::new("shop.reserve", json!({ "recipient": "ana", "amount": 10, "via": "eve" })),
+        Made::new("files.read", json!({ "path": "/home/ana/work/b.md", "base_path": "/etc" })),
+    ] {
+        let mut other = Log::new();
+        other.done(&made);
+        let verdicts = replay(&set, other.history.calls(), NOW, NOW).now;
+        assert_eq!(verdicts.deny, 1, "{}\n{text}", made.arguments);
+    }
+    let said = "a call with `via`. All other arguments are free, also those that no call had.";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn a_rule_for_a_stopped_call_requires_that_other_declared_arguments_are_absent() {
+    let contracts = format!("{CONTRACTS}critical_arguments = [\"/recipient\", \"/via\"]\n");
+    let mut log = Log::new();
+    let made = Made::new("shop.reserve", json!({ "recipient": "ana" }));
+    let id = log.refused(&made.stopped("deny", "rule", "no_matching_rule"));
+    let call = log.history.find(&id).unwrap();
+    let proposal = propose_allow_rules(&load("", &contracts, "").unwrap(), call).unwrap();
+    let with_via = Made::new("shop.reserve", json!({ "recipient": "ana", "via": "eve" }));
+    for (width, rule) in &proposal.rules {
+        let draft = load(&rule_text(rule), &contracts, "").unwrap();
+        assert_eq!(replay(&draft, [call], NOW, NOW).now.allow, 1, "{width:?}");
+        let mut other = Log::new();
+        other.done(&with_via);
+        let allowed = replay(&draft, other.history.calls(), NOW, NOW).now.allow == 1;
+        assert_eq!(allowed, *width == AllowScope::Tool, "{width:?}");
+    }
+}
+
+#[test]
 fn a_list_is_covered_item_by_item() {
     let mut log = Log::new();
     let paths = |all: &[&str]| Made::new("files.read", json!({ "paths": all }));

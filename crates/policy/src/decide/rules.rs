@@ -19,6 +19,7 @@ use crate::policy_set::PolicySet;
 use crate::query::PolicyQuery;
 use crate::rule::{DENY_RULE_CODES, Effect, JustificationRequirement, Requirements, Rule};
 use crate::truth::Truth;
+use crate::unlisted_results::describe_unlisted;
 
 /// How many rules of one effect get a result each; the others share one.
 const MAX_NAMED_RULES: usize = 16;
@@ -40,17 +41,17 @@ pub(super) fn check_rules(
     let bits = compiled.query_bits(query);
     let (mut denied, mut held, mut met) = (Vec::new(), Vec::new(), Vec::new());
     let mut smallest_shortfall: Option<Shortfall<'_>> = None;
-    for place in compiled.candidates(query.capability.id().as_str()).iter() {
-        let Ok(place) = usize::try_from(*place) else { continue };
-        let by_bits = compiled.evaluate_bits(place, bits);
+    for index in compiled.candidates(query.capability.id().as_str()).iter() {
+        let Ok(index) = usize::try_from(*index) else { continue };
+        let by_bits = compiled.evaluate_bits(index, bits);
         if by_bits == Truth::No {
             continue;
         }
-        let Some(rule) = all.get(place).filter(|rule| is_included(rule)) else { continue };
+        let Some(rule) = all.get(index).filter(|rule| is_included(rule)) else { continue };
         if by_bits == Truth::Unknown && !takes_effect(rule, query) {
             continue;
         }
-        let matching = MatchingRule { rule, description: compiled.rule_description(place) };
+        let matching = MatchingRule { rule, description: compiled.rule_description(index) };
         match rule.effect {
             Effect::Deny => denied.push(matching),
             Effect::RequireApproval => held.push(matching),
@@ -145,7 +146,8 @@ fn add_results(
             authority = authority.join(&rule.authority);
             constraints = constraints.join(&rule.constraints);
         }
-        out.push(result(&format!("{} more rules", rest.len()), authority, constraints));
+        let descriptions = rest.iter().map(|matching| matching.description);
+        out.push(result(&describe_unlisted("rules", descriptions), authority, constraints));
     }
 }
 
@@ -161,12 +163,12 @@ fn add_denials(out: &mut Vec<CheckResult>, rules: &[MatchingRule<'_>]) {
     for MatchingRule { rule, description } in rules.iter().take(MAX_NAMED_RULES) {
         out.push(result(code_of(rule), description));
     }
-    let mut rest = BTreeMap::new();
-    for MatchingRule { rule, .. } in rules.iter().skip(MAX_NAMED_RULES) {
-        *rest.entry(code_of(rule)).or_insert(0_usize) += 1;
+    let mut rest: BTreeMap<ReasonCode, Vec<&str>> = BTreeMap::new();
+    for MatchingRule { rule, description } in rules.iter().skip(MAX_NAMED_RULES) {
+        rest.entry(code_of(rule)).or_default().push(description);
     }
-    for (code, count) in rest {
-        out.push(result(code, &format!("{count} more rules")));
+    for (code, descriptions) in rest {
+        out.push(result(code, &describe_unlisted("rules", descriptions)));
     }
 }
 
@@ -275,11 +277,10 @@ fn unmet_requirements(require: &Requirements, principal: &Principal) -> Vec<Unme
         let what = format!("the principal lacks {}", quote_names(missing));
         unmet(CheckKind::Permission, ReasonCode::MissingPermission, what);
     }
-    let held = &principal.attributes;
-    let unmet_attributes = require
-        .attributes
-        .iter()
-        .filter(|(name, pattern)| held.get(*name).is_none_or(|value| !pattern.matches(value)));
+    let attributes = &principal.attributes;
+    let unmet_attributes = require.attributes.iter().filter(|(name, pattern)| {
+        attributes.get(*name).is_none_or(|value| !pattern.matches(value))
+    });
     let unmet_attributes: Vec<_> = unmet_attributes.map(|(name, _)| name).collect();
     if !unmet_attributes.is_empty() {
         let what =

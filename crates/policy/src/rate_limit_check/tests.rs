@@ -210,6 +210,31 @@ fn no_more_calls_are_remembered_than_the_bound_says() {
 }
 
 #[test]
+fn a_call_goes_on_only_if_each_of_its_limits_can_count_it() {
+    let world = world("a", "ana");
+    let limits = [RateLimit::new("l", u32::MAX, 60), RateLimit::new("m", u32::MAX, 60)];
+    let mut windows = RateLimitWindows::new();
+    let query = world.at(0);
+    windows.record(&query, &limits);
+    windows.groups.update(GroupRef::for_query(&limits[0], &query), |times| {
+        times.calls = std::iter::repeat_n(query.now, MAX_REMEMBERED_CALLS - 3).collect();
+    });
+    windows.remembered_calls = MAX_REMEMBERED_CALLS - 2;
+    let counted = |windows: &RateLimitWindows, limit: &RateLimit| {
+        windows.groups.get(GroupRef::for_query(limit, &query)).map_or(0, |times| times.calls.len())
+    };
+    assert_eq!(waits(&windows, &world.at(1), &limits), None, "there is space for two");
+    assert!(windows.clone().try_record(&world.at(1), &limits).is_ok());
+    windows.record(&world.at(1), &limits[..1]);
+    assert_eq!(windows.remembered_calls, MAX_REMEMBERED_CALLS - 1);
+    assert_eq!(waits(&windows, &world.at(2), &limits[..1]), None, "there is space for one");
+    assert_eq!(waits(&windows, &world.at(2), &limits), Some(60_000), "and not for two");
+    let before = (counted(&windows, &limits[0]), counted(&windows, &limits[1]));
+    assert!(windows.try_record(&world.at(2), &limits).is_err());
+    assert_eq!((counted(&windows, &limits[0]), counted(&windows, &limits[1])), before);
+}
+
+#[test]
 fn a_limit_that_is_gone_counts_nothing_any_more() {
     let (world, limits) =
         (world("a", "ana"), [RateLimit::new("l", 1, 60), RateLimit::new("m", 1, 60)]);

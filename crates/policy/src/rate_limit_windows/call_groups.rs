@@ -117,6 +117,11 @@ impl CallTimes {
     pub(crate) fn expired_count(&self, now: Timestamp, window: Duration) -> usize {
         self.calls.partition_point(|at| at.after(window) <= now)
     }
+
+    /// How many calls are still counted.
+    pub(crate) fn unexpired_count(&self, now: Timestamp) -> usize {
+        self.calls.len() - self.expired_count(now, self.window)
+    }
 }
 
 /// The call times of all groups, in an ordered map. Keys usually differ in their first characters,

@@ -6,6 +6,7 @@ use weaver_types::{CheckKind, CheckResult, Operation, ReasonCode, Remedy, Rung, 
 use super::signal_report::SignalReport;
 use super::signal_table::SignalTable;
 use super::{Signal, SignalSubject};
+use crate::unlisted_results::describe_unlisted;
 
 /// How many signals or failures of one verdict get a result each; the others share one.
 const MAX_NAMED: usize = 16;
@@ -58,7 +59,8 @@ fn add_results(
     };
     out.extend(details.iter().take(MAX_NAMED).map(|detail| says(detail)));
     if let Some(rest) = details.get(MAX_NAMED..).filter(|rest| !rest.is_empty()) {
-        out.push(says(&format!("{} more of this sort", rest.len())));
+        let rest = rest.iter().map(String::as_str);
+        out.push(says(&describe_unlisted("of this sort", rest)));
     }
 }
 

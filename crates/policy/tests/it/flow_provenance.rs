@@ -39,6 +39,12 @@ impl ValueOrigins for Known {
         let card = SensitiveValue { kind: "bank_account".to_owned(), tokens };
         if text.contains("4111") { vec![card] } else { Vec::new() }
     }
+
+    fn masked_tokens(&self, masked: &MaskedValue) -> Option<Vec<ValueToken>> {
+        // `[BANK_ACCOUNT_1]` is a mask of which nobody remembers the value.
+        let value = masked.mask.strip_prefix("[value ")?.strip_suffix("]")?;
+        Some(vec![ValueToken::new(ValueClass::Account, value)])
+    }
 }
 
 /// A tool that sends, in a tainted run.
@@ -202,6 +208,32 @@ fn a_mask_at_that_place_of_that_kind_says_itself_where_it_may_go() {
         match goes {
             true => send.goes(body()),
             false => send.waits(body(), carried),
+        }
+    }
+}
+
+#[test]
+fn a_mask_exempts_the_value_that_it_stands_for_and_no_other_of_its_kind() {
+    let carried = "the bank account in `/body` is not found in the user's words";
+    for (value, place, goes) in [
+        ("4111", "/body", true),
+        ("4111", "/subject", true),
+        ("4222", "/body", false),
+        ("4222", "/subject", false),
+    ] {
+        let masked = MaskedValue {
+            mask: format!("[value {value}]"),
+            place: place.to_owned(),
+            kind: "bank_account".to_owned(),
+            family: ValueFamily::Personal,
+            origins: ["mail".to_owned()].into(),
+            label: Label::new(Confidentiality::Restricted, Integrity::Trusted),
+        };
+        let send = Send { masked: vec![masked], ..Send::new(&["/to"]) };
+        let body = json!({ "to": "bob@corp.example", "body": "my 4111" });
+        match goes {
+            true => send.goes(body),
+            false => send.waits(body, carried),
         }
     }
 }

@@ -101,8 +101,9 @@ pub(super) enum RetentionVerdict {
 }
 
 impl Retention {
-    /// A retention with rules, of which the first match decides; none prunes anything younger than
-    /// `least`.
+    /// A retention with rules, none of which prunes anything younger than `least`. A payload is
+    /// pruned once it is old enough for any rule that is about it, so the order of the rules has no
+    /// meaning, and a rule never keeps what another prunes. [`Retention::keeping`] does.
     ///
     /// # Errors
     /// [`RetentionError`], when a rule would prune something younger, or when there are over a

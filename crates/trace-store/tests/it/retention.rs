@@ -132,6 +132,23 @@ fn a_tag_rule_finds_tags_and_kinds_can_be_kept() {
 }
 
 #[test]
+fn any_rule_suffices_and_their_order_has_no_meaning() {
+    let tagged =
+        RetentionRule { tag: Some("PII".to_owned()), ..RetentionRule::older_than(9 * DAY) };
+    let [every, tagged] = [RetentionRule::older_than(3 * DAY), tagged];
+    for rules in [vec![every.clone(), tagged.clone()], vec![tagged, every]] {
+        let ledger = memory();
+        append(&ledger, said(0, EventKind::Intent, r#"{"tags":["PII"]}"#));
+        append(&ledger, said(0, EventKind::Outcome, "{}"));
+        let retention = Retention::new(rules, MIN_AGE).unwrap();
+        sweep(&ledger, &retention, 2);
+        assert_eq!(pruned(&ledger), [0_u64; 0]);
+        sweep(&ledger, &retention, 3);
+        assert_eq!(pruned(&ledger), [0, 1], "the rule of nine days keeps nothing");
+    }
+}
+
+#[test]
 fn a_rule_below_the_least_age_is_no_rule() {
     let rules = vec![RetentionRule::older_than(2 * DAY), RetentionRule::older_than(DAY / 2)];
     let error = Retention::new(rules, MIN_AGE).unwrap_err();

@@ -6,15 +6,14 @@ use weaver_policy::approval::{
     MAX_SKEW, OPERATOR_STATEMENT_MAX_AGE, OperatorAction, OperatorStatement, Rejection, RequestEnd,
     SignedOperatorStatement, verify_operator_statement,
 };
-use weaver_types::ledger::{
-    Batch, Durability, LedgerError, Namespace, NewEvent, RecordKey, RecordWrite,
-};
+use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, NewEvent, RecordKey};
 use weaver_types::{
     ApprovalRequestId, DecisionKey, Digest, EventKind, ReasonCode, RunId, Timestamp,
 };
 
 use super::{SignedFileError, SignedFileOutcome};
 use crate::approval_limits;
+use crate::clock_guard::StoredConfirmation;
 use crate::event_payload::EventPayload;
 use crate::kernel::Kernel;
 use crate::pipeline::change_request::ChangeError;
@@ -89,9 +88,21 @@ impl Kernel {
             .with("wall", json!(wall))
             .into_global_event(EventKind::ClockConfirmed, self.now())
             .ok_or_else(unrecordable_statement)?;
-        let mut batch = extra.with_event(event);
-        batch.put.push(put_confirmed_until(self, until));
-        self.commit_statement(batch).await?;
+        let batch = extra.with_event(event);
+        let tenant = &self.settings.tenant;
+        loop {
+            let stored = StoredConfirmation::read(tenant, self.ledger.as_ref())
+                .map_err(|error| SignedFileError::Failed(error.to_string()))?;
+            let mut batch = batch.clone();
+            batch.replace.push(stored.raise_to(tenant, until));
+            match self.ledger.commit(batch).await {
+                Ok(_) => break,
+                // Another confirmation was recorded in between.
+                Err(LedgerError::Conflict { key }) if key == StoredConfirmation::key(tenant) => {}
+                Err(LedgerError::Conflict { .. }) => return Err(Rejection::Replayed.into()),
+                Err(error) => return Err(error.into()),
+            }
+        }
         self.clock_guard.confirm(until);
         Ok(SignedFileOutcome::ClockConfirmed { until })
     }
@@ -180,15 +191,6 @@ impl Kernel {
                 let _ = self.end_request(HoldEnding { id, end, reason, detail }).await;
             }
         }
-    }
-}
-
-/// The record of the confirmed clock.
-fn put_confirmed_until(kernel: &Kernel, until: Timestamp) -> RecordWrite {
-    RecordWrite {
-        key: crate::clock_guard::key(&kernel.settings.tenant),
-        value: until.micros().to_string().into_bytes(),
-        expires_at: None,
     }
 }
 

@@ -51,11 +51,7 @@ pub(super) fn request_for_client(
             }
             out.insert("mode".to_owned(), json!("url"));
             out.insert("url".to_owned(), json!(url));
-            // The id stays unchanged, because the server refers to it when the person is done.
-            if let Some(id) = text("elicitationId") {
-                if id.len() > MAX_ID_BYTES || weaver_text::escape::line(id) != id {
-                    return Err(invalid("`elicitationId` is too long or has hidden characters"));
-                }
+            if let Some(id) = elicitation_id(params)? {
                 out.insert("elicitationId".to_owned(), json!(id));
             }
         }
@@ -63,6 +59,20 @@ pub(super) fn request_for_client(
         _ => return Err(invalid("`mode` must be form or url")),
     }
     Ok(Value::Object(out))
+}
+
+/// The server's id of a request to open a URL. It stays unchanged, because the server refers to it
+/// when the person is done.
+fn elicitation_id(params: &Value) -> Result<Option<&str>, RpcError> {
+    let id = params.get("elicitationId").and_then(Value::as_str);
+    let fits = |id: &str| id.len() <= MAX_ID_BYTES && weaver_text::escape::line(id) == id;
+    match id {
+        Some(id) if !fits(id) => {
+            let problem = "`elicitationId` is too long or has hidden characters";
+            Err(RpcError::new(INVALID_PARAMS, problem))
+        }
+        id => Ok(id),
+    }
 }
 
 fn supports_mode(target: &TargetClient, mode: &str) -> bool {
@@ -120,6 +130,19 @@ pub(super) fn validated_answer(params: &Value, answer: Value) -> Result<Value, R
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_elicitation_id_has_at_most_256_visible_bytes() {
+        let longest = "i".repeat(MAX_ID_BYTES);
+        for fine in ["", "a-1", &longest] {
+            assert_eq!(elicitation_id(&json!({ "elicitationId": fine })), Ok(Some(fine)));
+        }
+        assert_eq!(elicitation_id(&json!({})), Ok(None));
+        for broken in [&format!("{longest}i"), "a\nb", "a\u{200b}b", "a\u{1b}[31m"] {
+            let refused = elicitation_id(&json!({ "elicitationId": broken })).unwrap_err();
+            assert_eq!(refused.code, INVALID_PARAMS, "{broken:?}");
+        }
+    }
 
     #[test]
     fn answers_carry_their_action_and_nothing_beside_the_form() {

@@ -10,12 +10,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use weaver_text::values;
+use weaver_text::values::{self, ValueToken};
 use weaver_types::{Impact, JsonPointer, SinkKind};
 
 use crate::critical::{self, ArgumentRole, SchemaMembership, schema_membership};
 use crate::destination::TrustedDestination;
-use crate::provenance::{RequiredTokens, ValueOrigin, ValueOrigins, argument_name};
+use crate::provenance::{RequiredTokens, SensitiveValue, ValueOrigin, ValueOrigins, argument_name};
 use crate::query::PolicyQuery;
 
 /// The maximum length of a pointer in a reason, in characters.
@@ -246,23 +246,32 @@ impl<'a> ProvenanceCheck<'a> {
         }
     }
 
-    /// Checks the sensitive values in a text, which only the user may pass on. Masked values are
-    /// exempt, because they have a check of their own.
+    /// Checks the sensitive values in a text, which only the user may pass on. Values behind masks
+    /// are exempt, because they have a check of their own.
     fn check_sensitive_values(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
         let at = json_pointer(at);
-        let masked = |kind: &str| {
-            let mut masked = self.query.masked.iter();
-            masked.any(|value| value.kind == kind && value.place == at)
+        let users = |token: &ValueToken| self.origins.vouched(token) == Some(ValueOrigin::User);
+        let exempt = |value: &SensitiveValue| {
+            value.tokens.iter().any(users) || self.is_masked_value(value, &at)
         };
-        let users = |token| self.origins.vouched(token) == Some(ValueOrigin::User);
-        let carried = self.origins.carried(text);
-        match carried.iter().find(|value| !masked(&value.kind) && !value.tokens.iter().any(users)) {
+        match self.origins.carried(text).iter().find(|value| !exempt(value)) {
             Some(value) => {
                 let kind = value.kind.replace('_', " ");
                 Err(ProvenanceGap::SensitiveValue { kind, place: shortened(&at) })
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether a mask in the arguments stands for this very value. Another value of the same kind
+    /// beside a mask is not exempt. The values of masks are in memory only: those of a held call
+    /// may be gone when it is evaluated again. It was checked with its values when it was held, and
+    /// a person sees them, so the kind and the place suffice then.
+    fn is_masked_value(&self, value: &SensitiveValue, at: &str) -> bool {
+        self.query.masked.iter().any(|masked| match self.origins.masked_tokens(masked) {
+            Some(tokens) => value.tokens.iter().any(|token| tokens.contains(token)),
+            None => masked.kind == value.kind && masked.place == at,
+        })
     }
 
     /// Checks a value of a call that names no receiver.
