@@ -664,6 +664,22 @@ fn a_key_is_masked_as_one_across_many_steps() {
 }
 
 #[test]
+fn what_follows_a_key_is_shown_to_whoever_watches_however_its_end_is_cut() {
+    let (head, tail) = ("-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----");
+    for lines in [1, 30] {
+        let lines = "MIIEowIBAAKCAQEA7v8w\n".repeat(lines);
+        let text = format!("the key\n{head}\n{lines}{tail}\nthe end");
+        for size in 1..40 {
+            let mut stream = StreamRedactor::new(Arc::new(REDACTOR.clone()));
+            let pieces = text.as_bytes().chunks(size).map(|piece| str::from_utf8(piece).unwrap());
+            let mut out: String = pieces.map(|piece| stream.push_to_open_tail(piece)).collect();
+            out += &stream.finish();
+            assert!(!out.contains("MIIE") && out.ends_with("\nthe end"), "{size}: {out}");
+        }
+    }
+}
+
+#[test]
 fn of_a_run_without_a_blank_16_kibibytes_are_shown() {
     for length in [16_383, 16_384] {
         let text = format!("start {} end", "x".repeat(length));
