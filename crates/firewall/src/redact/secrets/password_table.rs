@@ -215,4 +215,52 @@ mod tests {
             hits.iter().map(|hit| text.get(hit.range.clone()).unwrap()).collect();
         assert_eq!(values, ["q8Vn2Lm9", "q8Vn2Lm8"]);
     }
+
+    /// The values below a heading, with this text around them.
+    fn values(text: &str) -> Vec<&str> {
+        let mut hits = Vec::new();
+        let (mut columns, bytes) = (PasswordColumns::default(), text.as_bytes());
+        for at in text.match_indices(',').map(|(at, _)| at) {
+            scan_below_heading(bytes, at, &mut columns, &mut hits);
+        }
+        hits.iter().map(|hit| text.get(hit.range.clone()).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_heading_counts_its_column_from_the_beginning_of_its_line() {
+        assert_eq!(values("a,b,password,d\n1,2,q8Vn2Lm9,4"), ["q8Vn2Lm9"]);
+        assert_eq!(values("x,y,z\na,password\n1,q8Vn2Lm9"), ["q8Vn2Lm9"]);
+        assert_eq!(values("a,password\nq8Vn2Lm9,b"), Vec::<&str>::new());
+        // Of a long line 256 bytes before the heading are read, and its separator.
+        let far = |letters: usize| format!("a{},password\nb,q8Vn2Lm9", "x".repeat(letters - 1));
+        assert_eq!((values(&far(256)).len(), values(&far(300)).len()), (1, 1));
+        let two = |letters: usize| format!("a,{},password\nb,c,q8Vn2Lm9", "x".repeat(letters));
+        assert_eq!((values(&two(255)).len(), values(&two(256)).len()), (1, 0));
+    }
+
+    #[test]
+    fn lines_below_a_heading_are_read_up_to_440_bytes() {
+        // The cell ends so many bytes below the heading.
+        let text = |bytes: usize, after: &str| {
+            format!("a,password\n{},y\nb,q8Vn2Lm9{after}", "x".repeat(bytes - 14))
+        };
+        assert_eq!(values(&text(439, "\n")), ["q8Vn2Lm9"]);
+        assert_eq!(values(&text(440, "")), ["q8Vn2Lm9"]);
+        assert_eq!(values(&text(440, "\n")), Vec::<&str>::new());
+        assert_eq!(values(&text(441, "")), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_heading_is_no_longer_than_32_bytes_and_its_blanks() {
+        let found = |name: &str, before: &str| {
+            let text = format!("|{before}{name}|");
+            password_heading(text.as_bytes(), 0, b'|')
+        };
+        let long = |length: usize| format!("{}password", "x_".repeat(30).split_off(68 - length));
+        assert_eq!(long(33).len(), 33);
+        assert_eq!(found(&long(33), ""), Some(1..34));
+        assert_eq!(found(&long(34), ""), None);
+        assert_eq!(found(&long(31), "  "), Some(3..34));
+        assert_eq!(found(&long(32), "  "), None);
+    }
 }
