@@ -57,6 +57,7 @@ mod queries;
 #[cfg(test)]
 mod redaction_vectors;
 #[cfg(test)]
+mod stream_budgets;
 mod streams;
 #[cfg(test)]
 mod summaries;
