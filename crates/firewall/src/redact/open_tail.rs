@@ -43,7 +43,7 @@ pub(super) fn open_tail_start(rules: ActiveRules<'_>, text: &str, found: &[Detec
             open = open.min(value.range.start);
         }
     }
-    text.floor_char_boundary(open.max(bytes.len().saturating_sub(CONTEXT_BYTES)))
+    text.floor_char_boundary(open.max(bytes.len().saturating_sub(2 * CONTEXT_BYTES)))
 }
 
 fn is_blank(byte: u8) -> bool {

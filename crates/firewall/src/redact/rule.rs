@@ -101,12 +101,11 @@ impl Rule {
         Some(range)
     }
 
-    /// True if the rule, from an anchor at `at`, could read beyond the end of the text.
-    pub(crate) fn may_read_further(&self, text: &[u8], at: usize) -> bool {
+    /// True if the rule, from an anchor at `at`, could read beyond this end.
+    pub(crate) fn may_read_beyond(&self, text: &[u8], at: usize, end: usize) -> bool {
         let before = at.checked_sub(1).and_then(|at| text.get(at));
         let context = self.context.as_ref().map_or(0, |context| context.within);
-        at + self.reach + context > text.len()
-            && !(self.boundary && before.is_some_and(is_word_byte))
+        at + self.reach + context > end && !(self.boundary && before.is_some_and(is_word_byte))
     }
 
     fn accepts(&self, text: &str, range: &Range<usize>, value: &str) -> bool {
@@ -274,7 +273,8 @@ mod tests {
         };
         let (alone, inside) = (rule(""), rule("boundary = false"));
         let named = rule("context = [\"word\"]\nwithin = 5");
-        let reads_on = |rule: &Rule, text: &str| rule.may_read_further(text.as_bytes(), 2);
+        let reads_on =
+            |rule: &Rule, text: &str| rule.may_read_beyond(text.as_bytes(), 2, text.len());
         assert!(reads_on(&alone, "- kvx345678") && !reads_on(&alone, "- kvx3456789"));
         assert!(!reads_on(&alone, "-akvx3") && reads_on(&inside, "-akvx3"));
         assert!(reads_on(&named, "- kvx3456789abcd") && !reads_on(&named, "- kvx3456789abcde"));

@@ -251,7 +251,7 @@ proptest! {
 
     #[test]
     fn up_to_the_open_tail_is_found_what_a_scan_of_the_whole_text_finds(
-        text in long_texts(value()),
+        text in long_texts(prop_oneof![value(), nested_value()]),
         cuts in cuts(any_push()),
     ) {
         let engine = distant_rules();
