@@ -155,7 +155,7 @@ impl IncrementalScanner {
     /// alignment of base64 groups, which have four characters.
     fn needed_from(&self) -> usize {
         let behind = if self.run_len > LOOKBEHIND_BYTES {
-            LOOKBEHIND_BYTES + (self.run_len - LOOKBEHIND_BYTES) % 4
+            LOOKBEHIND_BYTES + self.run_len % 4
         } else {
             LOOKBEHIND_BYTES
         };

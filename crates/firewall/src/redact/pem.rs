@@ -125,7 +125,9 @@ mod tests {
     const TAIL: &str = "-----END RSA PRIVATE KEY-----";
 
     fn found(text: &str) -> Vec<&str> {
-        blocks(&ScanWindow::new(text)).into_iter().map(|range| text.get(range).unwrap()).collect()
+        let mut hits = Vec::new();
+        scan(&ScanWindow::new(text), &mut hits);
+        hits.into_iter().map(|hit| text.get(hit.range).unwrap()).collect()
     }
 
     #[test]
@@ -163,6 +165,7 @@ mod tests {
         assert_eq!(found(&block(65_536)), [&block(65_536)]);
         let cut = format!("{HEAD}{}", "A".repeat(65_536));
         assert_eq!(found(&block(65_537)), [&cut]);
+        assert_eq!(found(&format!("{cut}{cut}")), [&cut, &cut]);
         let labelled =
             |length: usize| format!("-----BEGIN {} PRIVATE KEY-----\nMIIE", "A".repeat(length));
         assert_eq!(found(&labelled(47)).len(), 1);

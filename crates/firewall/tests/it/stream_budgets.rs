@@ -72,3 +72,27 @@ fn the_last_frame_fills_what_is_left_with_all_that_is_said_of_the_stream() {
         }
     }
 }
+
+#[test]
+fn all_parts_and_the_last_frame_keep_to_the_budget_together() {
+    for max in [4_000, 6_000, 9_000] {
+        let mut stream = FrameStream::new(&FIREWALL, budget(max), None);
+        let parts: Vec<Frame> = (0..60).filter_map(|_| stream.push(numbers(20))).collect();
+        let whole = stream.take_result();
+        let (last, _) = stream.end(StreamEnd::Complete, &whole, None);
+        let sum = parts.iter().chain([&last]).map(chars).sum::<usize>();
+        assert!(parts.len() > 1 && sum <= max, "{sum} of {max} in {} parts", parts.len());
+    }
+}
+
+#[test]
+fn the_last_frame_has_the_handle_of_the_whole() {
+    let handle = crate::auto::handle();
+    for mode in [ResponseMode::Table, ResponseMode::Summary] {
+        let mut stream = FrameStream::new(&FIREWALL, spec(mode), None);
+        stream.push(numbers(3));
+        let whole = stream.take_result();
+        let (last, _) = stream.end(StreamEnd::Complete, &whole, Some(&handle));
+        assert_eq!(last.handle.map(|handle| handle.handle_id), Some(handle.handle_id.clone()));
+    }
+}

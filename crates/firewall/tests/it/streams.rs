@@ -348,6 +348,7 @@ fn bytes_that_are_no_text_end_what_is_shown_and_that_is_said() {
     ] {
         let (items, _) = streamed(&table, chunks, None);
         assert_eq!(warned(end(&items), "bytes_withheld"), withheld);
+        assert!(end(&items).facts.is_empty(), "lines were shown: {:?}", end(&items).facts);
         assert!(shown(&items).starts_with("one line") && !shown(&items).contains("more"));
     }
     // Of bytes alone it is told what they are.
@@ -390,6 +391,12 @@ fn raw_chunks_beyond_the_tokens_are_counted_one_by_one() {
     assert!((2..19).contains(&shown), "{shown}");
     // Once one did not fit, no smaller one does: what is shown has no gaps.
     assert!(stream.push(RawChunk::Text("w".to_owned())).is_none());
+    for total in (2_000..2_300).step_by(20) {
+        let session = SessionBudget::from_counter_name("chars4").unwrap().with_total(total).open(0);
+        let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Raw), session.reserve());
+        while stream.push(chunk()).is_some() {}
+        assert!(stream.push(RawChunk::Text("w".to_owned())).is_none(), "{total}");
+    }
     let whole = stream.take_result();
     let (frame, _) = stream.end(StreamEnd::Complete, &whole, None);
     assert_eq!(warned(&frame, "chunks_omitted"), Some(21 - shown as u64));

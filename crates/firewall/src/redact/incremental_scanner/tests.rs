@@ -98,6 +98,9 @@ impl RedactionSink for MaskedRanges {
     }
 }
 
+/// The longest key.
+const MAX_PEM_BYTES: usize = 64 * 1_024;
+
 /// How a reader of a stream takes a piece.
 #[derive(Debug, Clone, Copy)]
 enum Push {
@@ -263,9 +266,11 @@ proptest! {
     fn of_a_run_16_kibibytes_are_shown_wherever_it_begins_and_however_it_is_cut(
         before in 0_usize..STEP_BYTES + LOOKAHEAD_BYTES,
         more in prop_oneof![0_usize..10, 1_000_usize..40_000],
+        after in 0_usize..2 * STEP_BYTES,
         cuts in cuts(any_push()),
     ) {
-        let text = format!("{} {} end", words(before), "x".repeat(MAX_VISIBLE_RUN + more));
+        let run = "x".repeat(MAX_VISIBLE_RUN + more);
+        let text = format!("{} {run} {}", words(before), words(after));
         let shown = before + 1 + MAX_VISIBLE_RUN;
         let rest = shown..shown + more;
         let wanted: Vec<Range<usize>> = (more > 0).then_some(rest).into_iter().collect();
@@ -290,5 +295,21 @@ proptest! {
         let rules = redactor.active_rules().unwrap();
         prop_assert_eq!(&masked_whole(rules, &text), &[whole.clone()]);
         prop_assert_eq!(masked_in_pieces(rules, &text, &cuts), [whole]);
+    }
+
+    #[test]
+    fn of_a_key_without_an_end_64_kibibytes_are_masked_and_the_rest_of_a_step(
+        before in 0_usize..STEP_BYTES + LOOKAHEAD_BYTES,
+        cuts in cuts(Just(Push::Windows)),
+    ) {
+        let body = format!("{}\n", "MIIEowIBAAKCAQEA".repeat(4)).repeat(2_000);
+        let text = format!("{}\n-----BEGIN RSA PRIVATE KEY-----\n{body}", words(before));
+        let redactor = Redactor::builtin();
+        let masked = masked_whole(redactor.active_rules().unwrap(), &text);
+        prop_assert_eq!(masked.len(), 1);
+        prop_assert_eq!(masked[0].start, before + 1);
+        let most = MAX_PEM_BYTES + STEP_BYTES + LOOKAHEAD_BYTES;
+        prop_assert!((MAX_PEM_BYTES..most).contains(&masked[0].len()), "{}", masked[0].len());
+        prop_assert_eq!(masked_in_pieces(redactor.active_rules().unwrap(), &text, &cuts), masked);
     }
 }

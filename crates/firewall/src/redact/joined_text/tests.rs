@@ -181,6 +181,21 @@ fn a_value_over_three_fields_has_its_mask_in_the_first() {
                 vec![],
             ],
         ),
+        (
+            vec!["word ", "ann@corp.net; bob@", "corp.com"],
+            vec![
+                vec![],
+                vec![Shown::new(0..12, Some("ann@corp.net")), Shown::new(14..18, mail)],
+                rest(0..8),
+            ],
+        ),
+        (
+            vec!["mail bob@", "corp.com ann@corp.net"],
+            vec![
+                vec![Shown::new(5..9, mail)],
+                vec![Shown::new(9..21, Some("ann@corp.net")), Shown::new(0..8, None)],
+            ],
+        ),
     ] {
         let none = vec![Vec::new(); fields.len()];
         assert_eq!(parts_of_row(&fields, none), Some(parts), "{fields:?}");
@@ -229,23 +244,25 @@ fn cells_of_text() -> impl Strategy<Value = Vec<String>> {
         Just("jane.roe@corp.example.com"),
         Just("password=hunter2!"),
         Just("4539 1488 0343 6467"),
-        Just("plain words"),
+        Just("plain words which hold no value and only fill a line of the text"),
         Just("gr\u{f6}\u{df}e"),
     ];
-    let words = prop::collection::vec(word, 0..20);
-    (words, prop::collection::vec(0_usize..40, 1..12)).prop_map(|(words, cuts)| {
-        let (text, mut cells) = (words.join(" and then "), Vec::new());
-        let mut rest = text.as_str();
-        for cut in cuts.iter().chain([&1]).cycle() {
-            if rest.is_empty() {
-                break;
+    let words = prop::collection::vec(word, 0..200);
+    (words, prop::collection::vec(prop_oneof![0_usize..40, 200_usize..900], 1..12)).prop_map(
+        |(words, cuts)| {
+            let (text, mut cells) = (words.join(" and then "), Vec::new());
+            let mut rest = text.as_str();
+            for cut in cuts.iter().chain([&1]).cycle() {
+                if rest.is_empty() {
+                    break;
+                }
+                let (cell, after) = rest.split_at(rest.ceil_char_boundary((*cut).min(rest.len())));
+                cells.push(cell.to_owned());
+                rest = after;
             }
-            let (cell, after) = rest.split_at(rest.ceil_char_boundary((*cut).min(rest.len())));
-            cells.push(cell.to_owned());
-            rest = after;
-        }
-        cells
-    })
+            cells
+        },
+    )
 }
 
 proptest! {

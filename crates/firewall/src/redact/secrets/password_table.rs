@@ -73,7 +73,8 @@ pub(super) fn scan_below_heading(
     for (start, end) in ends.iter().zip(ends.iter().skip(1)).take(MAX_LINES_BELOW) {
         if *end > known {
             work_meter::add_bytes(end - start);
-            hits.extend(secret_in_cell(bytes, start + 1..*end, separator, column));
+            // The line begins with the break before it, as a part of its first cell.
+            hits.extend(secret_in_cell(bytes, *start..*end, separator, column));
         }
     }
 }
@@ -202,18 +203,10 @@ mod tests {
         };
         assert_eq!([1, 2, 12, 13, 20].map(found), [1, 2, 12, 12, 12]);
         // A line is read once for a column, however many headings stand above it.
-        let text = "a,password\nb,q8Vn2Lm9\nc,password\nd,q8Vn2Lm8\n";
-        let (mut columns, mut hits) = (PasswordColumns::default(), Vec::new());
-        scan_below_heading(text.as_bytes(), 1, &mut columns, &mut hits);
-        scan_below_heading(
-            text.as_bytes(),
-            text.rfind(",password").unwrap(),
-            &mut columns,
-            &mut hits,
-        );
-        let values: Vec<&str> =
-            hits.iter().map(|hit| text.get(hit.range.clone()).unwrap()).collect();
-        assert_eq!(values, ["q8Vn2Lm9", "q8Vn2Lm8"]);
+        for end in ["", "\n"] {
+            let text = format!("a,password\nb,q8Vn2Lm9\nc,password\nd,q8Vn2Lm8{end}");
+            assert_eq!(values(&text), ["q8Vn2Lm9", "q8Vn2Lm8"]);
+        }
     }
 
     /// The values below a heading, with this text around them.

@@ -40,11 +40,13 @@ fn a_quote_doubles_its_backslashes_with_each_level() {
 #[test]
 fn masks_are_resolved_to_128_levels() {
     let table = table_of(&["a@b.co"]);
-    let nested = |levels: usize| {
-        (0..levels).fold(Value::from("[EMAIL_1]"), |inner, _| Value::Array(vec![inner]))
+    let is_resolved = |levels: usize, wrap: fn(Value) -> Value| {
+        let nested = (0..levels).fold(json!("[EMAIL_1]"), |inner, _| wrap(inner));
+        table.resolve(&nested, &is_email).arguments.is_some()
     };
-    let is_resolved = |levels: usize| table.resolve(&nested(levels), &is_email).arguments.is_some();
-    assert!(is_resolved(0) && is_resolved(128) && !is_resolved(129));
+    for wrap in [|inner| json!([inner]), |inner| json!({ "a": inner })] {
+        assert!(is_resolved(0, wrap) && is_resolved(128, wrap) && !is_resolved(129, wrap));
+    }
 }
 
 #[test]
