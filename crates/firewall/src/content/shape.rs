@@ -243,4 +243,20 @@ mod tests {
             assert_eq!(media_type(bad), "application/octet-stream", "{bad}");
         }
     }
+
+    #[test]
+    fn bytes_that_are_a_table_are_read_as_rows_where_tables_are_read() {
+        let csv = |media_type: &str| RawContent::Binary {
+            media_type: media_type.to_owned(),
+            bytes: b"name,city\nann,Rome\nbob,Oslo\n".to_vec(),
+        };
+        for media_type in ["text/csv", "application/octet-stream"] {
+            let content = csv(media_type);
+            assert!(matches!(Content::read(&content), Content::Binary { len: 28, .. }));
+            let Content::Json(rows) = Content::read_tabular(&content) else { panic!("no rows") };
+            assert_eq!(rows.as_array().map(Vec::len), Some(2), "{rows}");
+        }
+        let other = RawContent::Binary { media_type: "image/png".to_owned(), bytes: vec![0xff; 3] };
+        assert!(matches!(Content::read_tabular(&other), Content::Binary { len: 3, .. }));
+    }
 }

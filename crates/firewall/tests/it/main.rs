@@ -58,6 +58,7 @@ mod queries;
 mod redaction_vectors;
 #[cfg(test)]
 mod stream_budgets;
+#[cfg(test)]
 mod streams;
 #[cfg(test)]
 mod summaries;

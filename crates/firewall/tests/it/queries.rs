@@ -124,6 +124,9 @@ fn aggregates_come_in_one_row_or_one_for_each_group() {
         json!(frame.table),
         json!([{"late": false, "count": 51}, {"late": true, "count": 9}])
     );
+    // One group is a row like several.
+    let frame = answer(&orders(), json!({"filter": {"late": true}, "group_by": "late"}));
+    assert_eq!((json!(frame.table), frame.facts.len()), (json!([{"late": true, "count": 9}]), 0));
     let none =
         answer(&RawResult::json(json!([])), json!({"aggregate": ["count", "avg(x)", "sum(x)"]}));
     assert_eq!(json!(none.table), json!([{"count": 0, "avg(x)": null, "sum(x)": 0}]));

@@ -10,7 +10,7 @@ use crate::support::{FIREWALL, chars, draft, spec, warned};
 
 /// A capability with a long id, which stands in every frame.
 static LONG_ID: LazyLock<Capability> = LazyLock::new(|| {
-    let id = CapabilityId::parse(&format!("crm.{}", "x".repeat(56))).unwrap();
+    let id = CapabilityId::parse(format!("crm.{}", "x".repeat(56))).unwrap();
     CapabilityDraft { id, ..draft(&[]) }.build().unwrap()
 });
 /// What is reserved for the last frame beyond its smallest form: the id, the handle and warnings.

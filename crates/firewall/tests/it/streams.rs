@@ -114,6 +114,15 @@ fn a_value_that_is_spread_over_neighbouring_rows_is_masked_in_each() {
 }
 
 #[test]
+fn what_else_is_hidden_in_a_row_with_a_part_of_a_value_is_counted_too() {
+    let rows = [json!({ "t": "mail bob@", "password": "plover" }), json!({ "t": "corp.com" })];
+    let (items, _) = streamed(&budget(100, 20_000), rows.map(RawChunk::Json), None);
+    let count =
+        |kind: &str| -> u64 { items.iter().filter_map(|item| warned(item.frame(), kind)).sum() };
+    assert_eq!((count("redacted_email"), count("redacted_field")), (1, 1), "{items:?}");
+}
+
+#[test]
 fn a_row_that_is_not_shown_still_tells_what_the_last_one_began() {
     let rows = ["plain", "mail bob@", "corp.com done"].map(|t| RawChunk::Json(json!({ "t": t })));
     let (items, _) = streamed(&budget(2, 4_000), rows, None);

@@ -214,13 +214,13 @@ fn long_texts(value: impl Strategy<Value = String>) -> impl Strategy<Value = Str
         1 => 10_000_usize..STEP_BYTES + LOOKAHEAD_BYTES,
         1 => STEP_BYTES - LOOKAHEAD_BYTES..STEP_BYTES + LOOKAHEAD_BYTES,
     ];
-    prop::collection::vec((gap, value), 1..8).prop_map(|parts| {
+    prop::collection::vec((gap, value), 1..6).prop_map(|parts| {
         parts.into_iter().map(|(gap, value)| format!("{} Z {value} Z ", words(gap))).collect()
     })
 }
 
 fn cuts(push: impl Strategy<Value = Push>) -> impl Strategy<Value = Vec<(usize, Push)>> {
-    let size = prop_oneof![1_usize..100, 500_usize..3_000, 10_000_usize..40_000];
+    let size = prop_oneof![30_usize..200, 500_usize..3_000, 10_000_usize..40_000];
     prop::collection::vec((size, push), 1..5)
 }
 
@@ -239,7 +239,7 @@ fn distant_rules() -> DetectionEngine {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn steps_find_what_a_scan_of_the_whole_text_finds_however_it_is_cut(
@@ -293,7 +293,7 @@ proptest! {
         let whole = before + 1..before + 1 + key.len();
         let redactor = Redactor::builtin();
         let rules = redactor.active_rules().unwrap();
-        prop_assert_eq!(&masked_whole(rules, &text), &[whole.clone()]);
+        prop_assert_eq!(&masked_whole(rules, &text), std::slice::from_ref(&whole));
         prop_assert_eq!(masked_in_pieces(rules, &text, &cuts), [whole]);
     }
 

@@ -247,8 +247,8 @@ fn cells_of_text() -> impl Strategy<Value = Vec<String>> {
         Just("plain words which hold no value and only fill a line of the text"),
         Just("gr\u{f6}\u{df}e"),
     ];
-    let words = prop::collection::vec(word, 0..200);
-    (words, prop::collection::vec(prop_oneof![0_usize..40, 200_usize..900], 1..12)).prop_map(
+    let words = prop::collection::vec(word, 0..100);
+    (words, prop::collection::vec(prop_oneof![0_usize..40, 100_usize..900], 1..12)).prop_map(
         |(words, cuts)| {
             let (text, mut cells) = (words.join(" and then "), Vec::new());
             let mut rest = text.as_str();
@@ -266,6 +266,8 @@ fn cells_of_text() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
     #[test]
     fn the_parts_of_all_cells_are_the_values_of_the_text_that_they_form(cells in cells_of_text()) {
         let redactor = Redactor::builtin();

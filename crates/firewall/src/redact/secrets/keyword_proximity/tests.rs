@@ -47,7 +47,7 @@ fn a_token_is_set_off_from_a_reference_a_path_and_a_date() {
         (format!("secret &{token}"), true),
         (format!("secret //{token}"), false),
         (format!("secret /{token}"), true),
-        (format!("secret {{{}/{token}}}", &token[..5]), false),
+        (format!("secret {{q8Vn2/{token}}}"), false),
         ("secret {2024-01-02T10:20}".to_owned(), false),
     ] {
         assert_eq!(found(&text).len(), usize::from(is_one), "{text}");
@@ -187,7 +187,7 @@ fn a_vendor_with_the_name_of_a_thing_needs_a_sign_before_the_token() {
     let named = KeywordContext { in_name: true, ..near.clone() };
     assert_eq!((rule("", hash, &near), rule("", UUID, &near)), (None, None));
     assert_eq!((rule("", hash, &named), rule("", UUID, &named)), (vendor, vendor));
-    assert_eq!(rule("", &hash[..39], &near), vendor);
+    assert_eq!(rule("", &hash.replacen('9', "", 1), &near), vendor);
 }
 
 #[test]
