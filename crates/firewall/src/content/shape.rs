@@ -213,6 +213,18 @@ mod tests {
     }
 
     #[test]
+    fn a_wrapper_has_a_few_fields_around_its_list() {
+        let around = |count: usize| {
+            let mut map: Map<String, Value> =
+                (0..count).map(|number| (format!("f{number}"), json!(number))).collect();
+            map.insert("rows".to_owned(), json!([{ "a": 1 }]));
+            matches!(Shape::of_value(&Value::Object(map)), Shape::Rows { .. })
+        };
+        assert!(around(0) && around(MAX_SIBLINGS));
+        assert!(!around(MAX_SIBLINGS + 1) && !around(MAX_SIBLINGS + 2));
+    }
+
+    #[test]
     fn only_whole_documents_in_text_are_json() {
         for (text, json) in [(" [1]\n", true), ("{\"a\":1}", true), ("3", false), ("[1] x", false)]
         {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weaver_firewall::{Firewall, FrameSpec, HandleQuery, ViewRequest};
+use weaver_firewall::{Firewall, FrameBudget, FrameSpec, HandleQuery, ViewRequest};
 use weaver_types::{Constraints, Frame, RawResult, ResponseMode};
 
 use crate::support::{FIREWALL, capability, names, spec, warned};
@@ -448,4 +448,18 @@ fn columns_of_one_name_and_cells_beyond_the_head_are_columns_of_their_own() {
         assert!(shown.starts_with("a,b,column_3,column_4\n"), "{view:?}: {shown}");
         assert!(shown.ends_with("8,9,more,and"), "{view:?}: {shown}");
     }
+}
+
+#[test]
+fn a_query_names_no_more_fields_than_a_frame_shows() {
+    let budget = FrameBudget { max_fields: 2, ..FrameBudget::default() };
+    let spec = FrameSpec { budget, ..spec(ResponseMode::Table) };
+    let expanded = |fields: Value| {
+        FIREWALL
+            .expand(&orders(), &ask(&json!({ "fields": fields })), &spec)
+            .map(|frame| frame.table)
+    };
+    let row = expanded(json!(["id", "status"])).unwrap().remove(0);
+    assert_eq!(row.keys().collect::<Vec<_>>(), ["id", "status"]);
+    assert!(expanded(json!(["id", "status", "late"])).is_err());
 }
