@@ -213,6 +213,18 @@ mod tests {
     }
 
     #[test]
+    fn a_wrapper_has_a_few_fields_around_its_list() {
+        let around = |count: usize| {
+            let mut map: Map<String, Value> =
+                (0..count).map(|number| (format!("f{number}"), json!(number))).collect();
+            map.insert("rows".to_owned(), json!([{ "a": 1 }]));
+            matches!(Shape::of_value(&Value::Object(map)), Shape::Rows { .. })
+        };
+        assert!(around(0) && around(MAX_SIBLINGS));
+        assert!(!around(MAX_SIBLINGS + 1) && !around(MAX_SIBLINGS + 2));
+    }
+
+    #[test]
     fn only_whole_documents_in_text_are_json() {
         for (text, json) in [(" [1]\n", true), ("{\"a\":1}", true), ("3", false), ("[1] x", false)]
         {
@@ -242,5 +254,21 @@ mod tests {
         ] {
             assert_eq!(media_type(bad), "application/octet-stream", "{bad}");
         }
+    }
+
+    #[test]
+    fn bytes_that_are_a_table_are_read_as_rows_where_tables_are_read() {
+        let csv = |media_type: &str| RawContent::Binary {
+            media_type: media_type.to_owned(),
+            bytes: b"name,city\nann,Rome\nbob,Oslo\n".to_vec(),
+        };
+        for media_type in ["text/csv", "application/octet-stream"] {
+            let content = csv(media_type);
+            assert!(matches!(Content::read(&content), Content::Binary { len: 28, .. }));
+            let Content::Json(rows) = Content::read_tabular(&content) else { panic!("no rows") };
+            assert_eq!(rows.as_array().map(Vec::len), Some(2), "{rows}");
+        }
+        let other = RawContent::Binary { media_type: "image/png".to_owned(), bytes: vec![0xff; 3] };
+        assert!(matches!(Content::read_tabular(&other), Content::Binary { len: 3, .. }));
     }
 }

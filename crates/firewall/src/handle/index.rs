@@ -166,3 +166,52 @@ impl HandleIndex {
         self.pending_removals.extend(ids);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use weaver_types::digest::{Digest, DomainTag};
+    use weaver_types::ledger::LedgerError;
+
+    use super::*;
+
+    /// Counts attempts to remove something, which may fail.
+    #[derive(Default)]
+    struct Removals {
+        attempts: AtomicUsize,
+        fail: AtomicBool,
+    }
+
+    impl BlobStore for Removals {
+        fn put(&self, _: &[u8]) -> Result<BlobId, LedgerError> {
+            Err(LedgerError::Closed)
+        }
+
+        fn get(&self, _: &BlobId) -> Result<Option<Vec<u8>>, LedgerError> {
+            Ok(None)
+        }
+
+        fn remove(&self, _: &BlobId) -> Result<(), LedgerError> {
+            self.attempts.fetch_add(1, Ordering::Relaxed);
+            if self.fail.load(Ordering::Relaxed) { Err(LedgerError::Closed) } else { Ok(()) }
+        }
+    }
+
+    #[test]
+    fn a_blob_is_removed_again_until_that_succeeds() {
+        let blob = BlobId(Digest::of(DomainTag::BLOB, b"a blob"));
+        let (mut index, blobs) = (HandleIndex::default(), Removals::default());
+        let attempts = || blobs.attempts.load(Ordering::Relaxed);
+        index.remove_blob(blob, &blobs);
+        index.retry_orphaned_blob(&blobs);
+        assert_eq!(attempts(), 1);
+        blobs.fail.store(true, Ordering::Relaxed);
+        index.remove_blob(blob, &blobs);
+        index.retry_orphaned_blob(&blobs);
+        blobs.fail.store(false, Ordering::Relaxed);
+        index.retry_orphaned_blob(&blobs);
+        index.retry_orphaned_blob(&blobs);
+        assert_eq!(attempts(), 4);
+    }
+}

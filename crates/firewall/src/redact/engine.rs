@@ -287,17 +287,25 @@ impl<'e> ActiveRules<'e> {
     }
 
     /// The first anchor near the end of the text whose rule could read beyond the end, unless it
-    /// lies in a value that was found.
+    /// lies in a value that was found. To a rule, such a value is one byte.
     pub(crate) fn first_unfinished_anchor(&self, text: &str, found: &[Detection]) -> Option<usize> {
-        let from = text.floor_char_boundary(text.len().saturating_sub(CONTEXT_BYTES));
+        let from = text.floor_char_boundary(text.len().saturating_sub(2 * CONTEXT_BYTES));
         let bytes = text.as_bytes();
+        let hidden = |at: usize| -> usize {
+            let behind = found.iter().rev().take_while(|found| found.range.start > at);
+            behind.map(|found| found.range.len().saturating_sub(1)).sum()
+        };
         let mut first: Option<usize> = None;
         let part = bytes.get(from..).unwrap_or_default();
         self.engine.anchors.for_each_match(part, |at, literal| {
             let at = from + at;
             let mut rules = self.engine.rules_by_anchor.get(literal).into_iter().flatten();
             let waits = rules.any(|rule| {
-                self.engine.rules.get(*rule).is_some_and(|rule| rule.may_read_further(bytes, at))
+                let end = bytes.len() - hidden(at);
+                self.engine
+                    .rules
+                    .get(*rule)
+                    .is_some_and(|rule| rule.may_read_beyond(bytes, at, end))
             });
             let is_found = || found.iter().any(|found| found.range.contains(&at));
             if waits && first.is_none_or(|first| at < first) && !is_found() {

@@ -155,7 +155,7 @@ impl IncrementalScanner {
     /// alignment of base64 groups, which have four characters.
     fn needed_from(&self) -> usize {
         let behind = if self.run_len > LOOKBEHIND_BYTES {
-            LOOKBEHIND_BYTES + (self.run_len - LOOKBEHIND_BYTES) % 4
+            LOOKBEHIND_BYTES + self.run_len % 4
         } else {
             LOOKBEHIND_BYTES
         };
@@ -298,77 +298,4 @@ impl IncrementalScanner {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn machine(at: usize, run: usize) -> IncrementalScanner {
-        IncrementalScanner { decided_to: at, run_len: run, ..IncrementalScanner::default() }
-    }
-
-    #[test]
-    fn within_a_long_run_the_cut_keeps_the_places_of_base64() {
-        for (run, more) in [
-            (0, 0),
-            (LOOKBEHIND_BYTES, 0),
-            (LOOKBEHIND_BYTES + 1, 1),
-            (LOOKBEHIND_BYTES + 3, 3),
-            (LOOKBEHIND_BYTES + 4, 0),
-        ] {
-            assert_eq!(
-                machine(10_000, run).needed_from(),
-                10_000 - LOOKBEHIND_BYTES - more,
-                "{run}"
-            );
-        }
-        assert_eq!(machine(LOOKBEHIND_BYTES, 0).needed_from(), 0);
-        assert_eq!(machine(LOOKBEHIND_BYTES - 1, 0).needed_from(), 0);
-        assert_eq!(machine(LOOKBEHIND_BYTES + 1, 0).needed_from(), 1);
-    }
-
-    #[test]
-    fn a_run_goes_on_over_what_is_decided() {
-        let mut machine = machine(100, 7);
-        machine.advance("abc");
-        assert_eq!((machine.decided_to, machine.run_len), (103, 10));
-        machine.advance("d ef");
-        assert_eq!((machine.decided_to, machine.run_len), (107, 2));
-        machine.advance("");
-        assert_eq!((machine.decided_to, machine.run_len), (107, 2));
-        machine.advance(" ");
-        assert_eq!((machine.decided_to, machine.run_len), (108, 0));
-    }
-
-    #[test]
-    fn masks_are_remembered_as_long_as_they_are_near() {
-        let mut machine = machine(1, 0);
-        machine.recent_masks = vec![0..2, 0..3];
-        machine.advance(&" ".repeat(LOOKBEHIND_BYTES + 1));
-        let first = 0..3;
-        assert_eq!((machine.needed_from(), machine.recent_masks), (2, vec![first]));
-    }
-
-    #[derive(Default)]
-    struct Written(String);
-
-    impl RedactionSink for Written {
-        fn keep(&mut self, text: &str) {
-            self.0.push_str(text);
-        }
-
-        fn mask(&mut self, at: usize, value: &str, _: usize) {
-            self.0.push_str(&format!("<{at}:{value}>"));
-        }
-
-        fn extend_last_mask(&mut self, bytes: usize) {
-            self.0.push_str(&format!("<+{bytes}>"));
-        }
-    }
-
-    #[test]
-    fn a_part_is_written_with_its_values_in_their_places() {
-        let found = [Detection { range: 3..5, rule: 0 }, Detection { range: 6..7, rule: 0 }];
-        let mut out = Written::default();
-        write_masked("0123456789", 2..9, 100, &found, &mut out);
-        assert_eq!(out.0, "2<103:34>5<106:6>78");
-    }
-}
+mod tests;

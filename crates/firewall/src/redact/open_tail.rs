@@ -2,14 +2,15 @@
 //!
 //! A scanner that decides whole windows holds back up to 16 KiB, which is too much for rows or
 //! lines that are watched as they arrive. So a stream may also decide up to its open tail: the last
-//! word, numbers near the end, and literals whose rule could still read further. Everything before
-//! that was scanned together with all the text a rule would read.
+//! word, numbers near the end, the marker of a PEM block, and literals whose rule could still read
+//! further. Everything before that was scanned together with all the text a rule would read.
 //!
 //! Every bound here follows from a bound of the rules. A word of letters becomes a value only as
 //! the local part of an address, which has at most 64 bytes; words that describe a number are
 //! searched within 64 bytes of it; a pattern sees no further than its reach.
 
 use super::engine::{ActiveRules, CONTEXT_BYTES, Detection};
+use super::pem;
 
 /// The longest local part of an e-mail address.
 const MAX_LOCAL_PART: usize = 64;
@@ -33,13 +34,16 @@ pub(super) fn open_tail_start(rules: ActiveRules<'_>, text: &str, found: &[Detec
     if let Some(anchor) = rules.first_unfinished_anchor(text, found) {
         open = open.min(anchor);
     }
+    if let Some(marker) = pem::cut_marker_start(text) {
+        open = open.min(marker);
+    }
     // A value that reaches the open tail may continue.
     for value in found.iter().rev() {
         if value.range.end >= open {
             open = open.min(value.range.start);
         }
     }
-    text.floor_char_boundary(open.max(bytes.len().saturating_sub(CONTEXT_BYTES)))
+    text.floor_char_boundary(open.max(bytes.len().saturating_sub(2 * CONTEXT_BYTES)))
 }
 
 fn is_blank(byte: u8) -> bool {

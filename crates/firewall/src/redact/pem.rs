@@ -60,15 +60,26 @@ fn blocks(window: &ScanWindow<'_>) -> Vec<Range<usize>> {
     found
 }
 
-/// Where a block ends of which `seen` bytes precede `from`, and whether that is its final end.
+/// Where a block ends of which `seen` bytes precede `from`, and whether that is its final end. It is
+/// not while later text may complete the trailer.
 pub(crate) fn block_rest_end(text: &str, from: usize, seen: usize) -> (usize, bool) {
     let tail = text.get(from..).unwrap_or_default();
     let body = from + body_len(tail);
     match tail.find(END).map(|at| from + at) {
-        Some(end) if end <= body => (trailer_end(text, end), true),
+        Some(end) if end <= body && !is_trailer_cut(text, end) => (trailer_end(text, end), true),
         _ if seen >= MAX_BLOCK => (from, true),
         _ => (body, body < text.len()),
     }
+}
+
+/// Where a marker at the end of the text begins whose label later text may complete.
+pub(crate) fn cut_marker_start(text: &str) -> Option<usize> {
+    let from = text.floor_char_boundary(text.len().saturating_sub(BEGIN.len() + MAX_LABEL));
+    let tail = text.get(from..)?;
+    let begin = tail.rfind(BEGIN).map(|at| (at, BEGIN.len()));
+    let (at, length) = begin.max(tail.rfind(END).map(|at| (at, END.len())))?;
+    let label = tail.get(at + length..)?;
+    (label.len() < MAX_LABEL && !label.contains(DASHES)).then_some(from + at)
 }
 
 /// Where the header of a private key ends; `None` for other blocks.
@@ -91,6 +102,12 @@ fn trailer_end(text: &str, end: usize) -> usize {
     length.map_or(label, |length| label + length + DASHES.len())
 }
 
+/// True if the text ends before the trailer that begins here could.
+fn is_trailer_cut(text: &str, end: usize) -> bool {
+    let label = text.get(end + END.len()..).unwrap_or_default();
+    label.len() < MAX_LABEL && !label.contains(DASHES)
+}
+
 /// How many bytes look like the body of a block: base64, line breaks, also escaped ones, and header
 /// lines.
 fn body_len(text: &str) -> usize {
@@ -108,7 +125,9 @@ mod tests {
     const TAIL: &str = "-----END RSA PRIVATE KEY-----";
 
     fn found(text: &str) -> Vec<&str> {
-        blocks(&ScanWindow::new(text)).into_iter().map(|range| text.get(range).unwrap()).collect()
+        let mut hits = Vec::new();
+        scan(&ScanWindow::new(text), &mut hits);
+        hits.into_iter().map(|hit| text.get(hit.range).unwrap()).collect()
     }
 
     #[test]
@@ -146,6 +165,7 @@ mod tests {
         assert_eq!(found(&block(65_536)), [&block(65_536)]);
         let cut = format!("{HEAD}{}", "A".repeat(65_536));
         assert_eq!(found(&block(65_537)), [&cut]);
+        assert_eq!(found(&format!("{cut}{cut}")), [&cut, &cut]);
         let labelled =
             |length: usize| format!("-----BEGIN {} PRIVATE KEY-----\nMIIE", "A".repeat(length));
         assert_eq!(found(&labelled(47)).len(), 1);
@@ -153,7 +173,31 @@ mod tests {
     }
 
     #[test]
+    fn a_marker_is_cut_until_its_label_ends() {
+        let labelled = |marker: &str, length: usize| format!("x {marker}{}", "X".repeat(length));
+        for (text, start) in [
+            ("x -----BEGIN RSA PRIV", Some(2)),
+            ("x -----BEGIN ", Some(2)),
+            ("x -----BEGIN RSA PRIVATE KEY----", Some(2)),
+            ("x -----BEGIN RSA PRIVATE KEY-----", None),
+            ("x -----END RSA", Some(2)),
+            ("-----BEGIN X-----\n-----END X", Some(18)),
+            ("-----END X-----\n-----BEGIN X", Some(16)),
+            ("x ----BEGIN X", None),
+            ("", None),
+            (&labelled(BEGIN, 63), Some(2)),
+            (&labelled(BEGIN, 64), None),
+            (&labelled(END, 63), Some(2)),
+            (&labelled(END, 64), None),
+        ] {
+            assert_eq!(cut_marker_start(text), start, "{text}");
+        }
+    }
+
+    #[test]
     fn the_rest_of_a_block_ends_with_it() {
+        let label = |length: usize| format!("MIIE\n-----END {}", "X".repeat(length));
+        let (cut, long) = (label(MAX_LABEL - 1), label(MAX_LABEL));
         for (text, from, seen, expected) in [
             ("MIIE\n-----END X----- y", 0, 10, (20, true)),
             ("MIIE\n-----END X----- y", 2, 10, (20, true)),
@@ -163,6 +207,11 @@ mod tests {
             ("MIIE", 0, MAX_BLOCK - 1, (4, false)),
             ("MIIE", 0, MAX_BLOCK, (0, true)),
             ("MI\n-----END X-----", 0, MAX_BLOCK, (18, true)),
+            // What follows may go on with the trailer.
+            ("MIIE\n-----END RSA PRIV", 0, 10, (22, false)),
+            ("MIIE\n-----END X----", 0, 10, (19, false)),
+            (cut.as_str(), 0, 10, (77, false)),
+            (long.as_str(), 0, 10, (14, true)),
         ] {
             assert_eq!(block_rest_end(text, from, seen), expected, "{text} {from} {seen}");
         }

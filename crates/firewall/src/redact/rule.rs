@@ -101,10 +101,11 @@ impl Rule {
         Some(range)
     }
 
-    /// True if the rule, from an anchor at `at`, could read beyond the end of the text.
-    pub(crate) fn may_read_further(&self, text: &[u8], at: usize) -> bool {
+    /// True if the rule, from an anchor at `at`, could read beyond this end.
+    pub(crate) fn may_read_beyond(&self, text: &[u8], at: usize, end: usize) -> bool {
         let before = at.checked_sub(1).and_then(|at| text.get(at));
-        at + self.reach > text.len() && !(self.boundary && before.is_some_and(is_word_byte))
+        let context = self.context.as_ref().map_or(0, |context| context.within);
+        at + self.reach + context > end && !(self.boundary && before.is_some_and(is_word_byte))
     }
 
     fn accepts(&self, text: &str, range: &Range<usize>, value: &str) -> bool {
@@ -233,6 +234,7 @@ impl ContextWords {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::rule_file;
 
     #[test]
     fn a_url_begins_with_its_scheme_or_its_host() {
@@ -258,6 +260,24 @@ mod tests {
         assert_eq!(to_char_boundaries(text, 2..2), 1..3);
         assert_eq!(to_char_boundaries(text, 0..2), 0..3);
         assert_eq!(to_char_boundaries(text, 2..4), 1..4);
+    }
+
+    #[test]
+    fn a_rule_reads_on_to_its_reach_and_as_far_behind_as_it_looks_for_words() {
+        let rule = |more: &str| {
+            let file = format!(
+                "[[rule]]\nid = \"r\"\ntype = \"t\"\nanchors = [\"kvx\"]\npattern = 'kvx[0-9]'\n\
+                 reach = 10\nmasks = []\nkeeps = []\n{more}"
+            );
+            rule_file::parse_rules(&file).unwrap().remove(0)
+        };
+        let (alone, inside) = (rule(""), rule("boundary = false"));
+        let named = rule("context = [\"word\"]\nwithin = 5");
+        let reads_on =
+            |rule: &Rule, text: &str| rule.may_read_beyond(text.as_bytes(), 2, text.len());
+        assert!(reads_on(&alone, "- kvx345678") && !reads_on(&alone, "- kvx3456789"));
+        assert!(!reads_on(&alone, "-akvx3") && reads_on(&inside, "-akvx3"));
+        assert!(reads_on(&named, "- kvx3456789abcd") && !reads_on(&named, "- kvx3456789abcde"));
     }
 
     #[test]

@@ -33,6 +33,17 @@ fn every_name_stands_once() {
 }
 
 #[test]
+fn every_rule_that_finds_something_has_an_example() {
+    let engine = builtin_rules::build_engine(&[], &BTreeSet::new()).unwrap();
+    for (number, name) in engine.identities().iter().enumerate() {
+        let examples = engine.examples(number);
+        let is_pseudo = number == engine.long_run_rule() || number == engine.unread_rule();
+        assert_eq!(examples.is_empty(), is_pseudo, "{}", name.id);
+        assert!(examples.iter().all(|(text, value)| text.contains(value)), "{}", name.id);
+    }
+}
+
+#[test]
 fn every_pattern_compiles() {
     for rule in builtin_rules::data_rules().unwrap() {
         assert_eq!(rule.pattern.check(), Ok(()), "{}", rule.id);
@@ -173,6 +184,9 @@ fn without_rules_everything_is_masked() {
     let closed = Redactor { engine: None, ..Redactor::builtin() };
     assert_eq!(closed.redact_text("anything", &mut Counts::new()), MASK);
     assert_eq!(closed.redact_text("", &mut Counts::new()), "");
+    let mut stream = StreamRedactor::new(Arc::new(closed));
+    assert_eq!(stream.push("any") + &stream.push("thing") + &stream.finish(), MASK.repeat(2));
+    assert_eq!(stream.counts().get("unscanned"), Some(&2));
 }
 
 #[test]
@@ -375,6 +389,12 @@ fn rule_files_are_refused_with_a_reason() {
     assert!(why(rule("").replace("abc[0-9]", "abc[5-9]")).contains("masks"));
     assert!(why(rule("").replace("\"abc\"", "\"ab\"")).contains("3 bytes"));
     assert!(why(rule("").replace("abd", "abc1")).contains("not nothing"));
+    for without in [
+        rule("").replace("masks = [[\"abc1\", \"abc1\"]]", "masks = []"),
+        rule("").replace("keeps = [\"abd\"]", "keeps = []"),
+    ] {
+        assert!(why(without).contains("it needs examples"));
+    }
     assert!(why(rule("family = \"private\"")).contains("\"secret\" or \"personal\""));
     let email = rule("family = \"secret\"").replace("\"t\"", "\"email\"");
     assert!(why(email).contains("are personal"));
@@ -660,6 +680,22 @@ fn a_key_is_masked_as_one_across_many_steps() {
     assert_eq!(masked(&text), wanted);
     for piece in [100, 1_000, 5_000] {
         assert_eq!(streamed(&text, &[piece]), wanted, "{piece}");
+    }
+}
+
+#[test]
+fn what_follows_a_key_is_shown_to_whoever_watches_however_its_end_is_cut() {
+    let (head, tail) = ("-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----");
+    for lines in [1, 30] {
+        let lines = "MIIEowIBAAKCAQEA7v8w\n".repeat(lines);
+        let text = format!("the key\n{head}\n{lines}{tail}\nthe end");
+        for size in 1..40 {
+            let mut stream = StreamRedactor::new(Arc::new(REDACTOR.clone()));
+            let pieces = text.as_bytes().chunks(size).map(|piece| str::from_utf8(piece).unwrap());
+            let mut out: String = pieces.map(|piece| stream.push_to_open_tail(piece)).collect();
+            out += &stream.finish();
+            assert!(!out.contains("MIIE") && out.ends_with("\nthe end"), "{size}: {out}");
+        }
     }
 }
 

@@ -340,7 +340,7 @@ fn merge_warnings(warnings: &mut Vec<Warning>, added: &[Warning]) {
 }
 
 fn json_chars(frame: &Frame) -> usize {
-    serde_json::to_string(frame).map_or(usize::MAX / 4, |json| json.chars().count())
+    serde_json::to_string(frame).map_or(usize::MAX, |json| json.chars().count())
 }
 
 fn saturating_u32(n: usize) -> u32 {

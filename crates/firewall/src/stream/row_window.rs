@@ -377,14 +377,28 @@ mod tests {
     #[test]
     fn a_field_that_rows_leave_out_for_a_while_ends() {
         let mut window = window();
-        window.push(json!({ "a": "word" }));
-        for _ in 0..7 {
-            window.push(json!({ "b": "word" }));
-        }
-        assert_eq!(window.fields.len(), 2);
-        for _ in 0..4 {
-            window.push(json!({ "b": "word" }));
-        }
-        assert_eq!(window.fields.len(), 1);
+        window.push(json!({ "a": "word and more " }));
+        let fields = (0..12).map(|_| {
+            window.push(json!({ "b": "word and more " }));
+            window.fields.len()
+        });
+        let fields: Vec<usize> = fields.collect();
+        assert_eq!(fields, [2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn fields_whose_names_get_the_same_mask_stay_apart() {
+        let mut window = window();
+        let names = ["ann@corp.com", "bob@corp.com", "eve@corp.com"];
+        let mut row = json!({ "t": "mail joe@" });
+        names.iter().for_each(|name| row[*name] = json!(1));
+        let mut rows = window.push(row);
+        rows.extend(window.push(json!({ "t": "corp.com" })));
+        rows.extend(window.finish());
+        let [SettledRow::Masked(first), ..] = rows.as_slice() else { panic!("not masked") };
+        let wanted = json!({
+            "[REDACTED]": 1, "[REDACTED] (2)": 1, "[REDACTED] (3)": 1, "t": "mail [REDACTED]",
+        });
+        assert_eq!(*first, wanted);
     }
 }

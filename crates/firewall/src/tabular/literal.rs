@@ -247,9 +247,10 @@ mod tests {
         ] {
             assert_eq!(cell(text), Some(value), "{text}");
         }
-        for other in
-            ["word", "1 2", "'open", "'\\ud800'", "'\\xzz'", "{'a' 1}", "{1", "f(", "]", ""]
-        {
+        for other in [
+            "word", "word 1)", "1 2", "'open", "'\\ud800'", "'\\xzz'", "{'a' 1}", "{1", "f(", "]",
+            "",
+        ] {
             assert_eq!(cell(other), None, "{other}");
         }
     }
@@ -260,8 +261,8 @@ mod tests {
             rows(&format!("[({}{},)]", "[".repeat(levels), "]".repeat(levels))).is_some()
         };
         assert!(nested(30) && !nested(31));
-        let beside = format!("[({})]", "[[]], ".repeat(40));
-        assert!(rows(&beside).is_some());
+        let beside = |inner: &str| rows(&format!("[({})]", inner.repeat(40))).is_some();
+        assert!(beside("[[]], ") && beside("{'a': {}}, ") && beside("f(1), "));
     }
 
     #[test]

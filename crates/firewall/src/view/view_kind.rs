@@ -193,4 +193,19 @@ mod tests {
         let (media_type, kind) = known("", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
         assert_eq!((media_type.as_str(), kind), ("image/png", ViewKind::Binary));
     }
+
+    #[test]
+    fn bytes_keep_the_media_type_that_is_declared() {
+        for (declared, bytes, media_type, kind) in [
+            ("text/csv", &b"a,b\n1,2\n"[..], "text/csv", ViewKind::Csv(b',')),
+            ("text/html", b"<p>", "text/html", ViewKind::Text),
+            ("application/octet-stream", b"a b", "text/plain", ViewKind::Text),
+            ("application/octet-stream", b"{}", "application/json", ViewKind::Json),
+            ("application/ld+json", b"{}", "application/ld+json", ViewKind::Json),
+            ("image/png", b"a b", "image/png", ViewKind::Binary),
+        ] {
+            let found = DetectedKind::detect_bytes(declared.to_owned(), bytes);
+            assert_eq!((&*found.media_type, found.kind), (media_type, kind), "{declared}");
+        }
+    }
 }

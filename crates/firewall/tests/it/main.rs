@@ -57,6 +57,8 @@ mod queries;
 #[cfg(test)]
 mod redaction_vectors;
 #[cfg(test)]
+mod stream_budgets;
+#[cfg(test)]
 mod streams;
 #[cfg(test)]
 mod summaries;

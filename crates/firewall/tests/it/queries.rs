@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weaver_firewall::{Firewall, FrameSpec, HandleQuery, ViewRequest};
+use weaver_firewall::{Firewall, FrameBudget, FrameSpec, HandleQuery, ViewRequest};
 use weaver_types::{Constraints, Frame, RawResult, ResponseMode};
 
 use crate::support::{FIREWALL, capability, names, spec, warned};
@@ -124,6 +124,9 @@ fn aggregates_come_in_one_row_or_one_for_each_group() {
         json!(frame.table),
         json!([{"late": false, "count": 51}, {"late": true, "count": 9}])
     );
+    // One group is a row like several.
+    let frame = answer(&orders(), json!({"filter": {"late": true}, "group_by": "late"}));
+    assert_eq!((json!(frame.table), frame.facts.len()), (json!([{"late": true, "count": 9}]), 0));
     let none =
         answer(&RawResult::json(json!([])), json!({"aggregate": ["count", "avg(x)", "sum(x)"]}));
     assert_eq!(json!(none.table), json!([{"count": 0, "avg(x)": null, "sum(x)": 0}]));
@@ -445,4 +448,18 @@ fn columns_of_one_name_and_cells_beyond_the_head_are_columns_of_their_own() {
         assert!(shown.starts_with("a,b,column_3,column_4\n"), "{view:?}: {shown}");
         assert!(shown.ends_with("8,9,more,and"), "{view:?}: {shown}");
     }
+}
+
+#[test]
+fn a_query_names_no_more_fields_than_a_frame_shows() {
+    let budget = FrameBudget { max_fields: 2, ..FrameBudget::default() };
+    let spec = FrameSpec { budget, ..spec(ResponseMode::Table) };
+    let expanded = |fields: Value| {
+        FIREWALL
+            .expand(&orders(), &ask(&json!({ "fields": fields })), &spec)
+            .map(|frame| frame.table)
+    };
+    let row = expanded(json!(["id", "status"])).unwrap().remove(0);
+    assert_eq!(row.keys().collect::<Vec<_>>(), ["id", "status"]);
+    assert!(expanded(json!(["id", "status", "late"])).is_err());
 }

@@ -114,6 +114,15 @@ fn a_value_that_is_spread_over_neighbouring_rows_is_masked_in_each() {
 }
 
 #[test]
+fn what_else_is_hidden_in_a_row_with_a_part_of_a_value_is_counted_too() {
+    let rows = [json!({ "t": "mail bob@", "password": "plover" }), json!({ "t": "corp.com" })];
+    let (items, _) = streamed(&budget(100, 20_000), rows.map(RawChunk::Json), None);
+    let count =
+        |kind: &str| -> u64 { items.iter().filter_map(|item| warned(item.frame(), kind)).sum() };
+    assert_eq!((count("redacted_email"), count("redacted_field")), (1, 1), "{items:?}");
+}
+
+#[test]
 fn a_row_that_is_not_shown_still_tells_what_the_last_one_began() {
     let rows = ["plain", "mail bob@", "corp.com done"].map(|t| RawChunk::Json(json!({ "t": t })));
     let (items, _) = streamed(&budget(2, 4_000), rows, None);
@@ -348,6 +357,7 @@ fn bytes_that_are_no_text_end_what_is_shown_and_that_is_said() {
     ] {
         let (items, _) = streamed(&table, chunks, None);
         assert_eq!(warned(end(&items), "bytes_withheld"), withheld);
+        assert!(end(&items).facts.is_empty(), "lines were shown: {:?}", end(&items).facts);
         assert!(shown(&items).starts_with("one line") && !shown(&items).contains("more"));
     }
     // Of bytes alone it is told what they are.
@@ -390,6 +400,12 @@ fn raw_chunks_beyond_the_tokens_are_counted_one_by_one() {
     assert!((2..19).contains(&shown), "{shown}");
     // Once one did not fit, no smaller one does: what is shown has no gaps.
     assert!(stream.push(RawChunk::Text("w".to_owned())).is_none());
+    for total in (2_000..2_300).step_by(20) {
+        let session = SessionBudget::from_counter_name("chars4").unwrap().with_total(total).open(0);
+        let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Raw), session.reserve());
+        while stream.push(chunk()).is_some() {}
+        assert!(stream.push(RawChunk::Text("w".to_owned())).is_none(), "{total}");
+    }
     let whole = stream.take_result();
     let (frame, _) = stream.end(StreamEnd::Complete, &whole, None);
     assert_eq!(warned(&frame, "chunks_omitted"), Some(21 - shown as u64));

@@ -203,4 +203,18 @@ mod tests {
             assert_eq!(content_block(&content), block);
         }
     }
+
+    #[test]
+    fn a_model_reads_everything_of_a_block_but_its_type_and_its_data() {
+        for (block, texts) in [
+            (json!({ "type": "text", "text": "words" }), vec!["words"]),
+            (json!({ "type": "image", "data": "iVA=", "mimeType": "image/png" }), vec![]),
+            (json!({ "type": "text", "data": "iVA=" }), vec!["\"data\":\"iVA=\""]),
+            (json!({ "type": "resource", "resource": { "blob": "iVA=", "uri": "a" } }), vec!["a"]),
+            (json!({ "type": "resource", "resource": { "blob": 7 } }), vec!["\"blob\":7"]),
+            (json!([1]), vec!["[1]"]),
+        ] {
+            assert_eq!(readable_texts(&block), texts, "{block}");
+        }
+    }
 }

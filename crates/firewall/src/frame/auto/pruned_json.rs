@@ -216,4 +216,17 @@ mod tests {
         assert_eq!(with_lists_truncated(&value, 0), json!({ "a": [], "c": "text" }));
         assert_eq!(with_lists_truncated(&value, 3), value);
     }
+
+    #[test]
+    fn a_list_is_longer_at_whatever_depth_it_is() {
+        for (value, longest) in [
+            (json!([1, 2, 3]), 3),
+            (json!({ "a": [1, 2], "b": { "c": [[1, 2, 3, 4]] } }), 4),
+            (json!({ "a": "text", "b": 7 }), 0),
+            (json!("text"), 0),
+        ] {
+            assert!(!has_list_longer_than(&value, longest), "{value}");
+            assert_eq!(has_list_longer_than(&value, longest.max(1) - 1), longest > 0, "{value}");
+        }
+    }
 }

@@ -365,3 +365,6 @@ fn looks_encoded(run: &[u8]) -> bool {
         && head.iter().any(u8::is_ascii_lowercase)
         && head.iter().any(u8::is_ascii_uppercase)
 }
+
+#[cfg(test)]
+mod tests;

@@ -233,7 +233,7 @@ fn is_trunk_number(number: &DigitGroups<'_>) -> bool {
         (8, groups) => groups >= 4 && separators == BLANK | HYPHEN,
         (9, 3) if *sizes == [3, 2, 4] => false,
         (9, 2) if separators & SLASH != 0 => false,
-        (9, groups) => groups >= 3 || (2..=4).contains(first) && (5..=7).contains(last),
+        (9, groups) => groups >= 3 || (2..=4).contains(first),
         (10 | 11, 2) => (2..=6).contains(first) && (4..=8).contains(last),
         (10 | 11, groups) => groups <= 5,
         (12, groups) => {
@@ -331,7 +331,7 @@ fn is_count(number: &DigitGroups<'_>) -> bool {
 /// True for a table cell under a heading that names a phone.
 fn is_in_column(context: &CandidateContext<'_>, number: &DigitGroups<'_>) -> bool {
     let names_a_phone = |heading: &[u8]| {
-        let other = topic::OTHER | topic::VERSION | topic::NUMBERED_TOPICS;
+        let other = topic::VERSION | topic::NUMBERED_TOPICS;
         let topics = mentions::topics_of_text(heading);
         topics & (topic::PHONE | topic::CALL) != 0
             && topics & other == 0
@@ -370,7 +370,7 @@ fn is_phone_attribute(heading: &[u8]) -> bool {
 /// The end including an extension: `x12`, `ext. 12`, `extension 12`.
 fn with_extension(bytes: &[u8], end: usize) -> usize {
     let mut at = end;
-    while at - end < 2 && matches!(byte_at(bytes, at), b' ' | b',') && at < bytes.len() {
+    while at - end < 2 && matches!(byte_at(bytes, at), b' ' | b',') {
         at += 1;
     }
     let rest = bytes.get(at..).unwrap_or_default();

@@ -232,3 +232,6 @@ fn is_token(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
         && !text.contains("//")
         && checksum::shannon_entropy(text) >= enough
 }
+
+#[cfg(test)]
+mod tests;

@@ -93,13 +93,10 @@ fn is_dated(raw: &[u8]) -> bool {
 
 /// Not a path, host, file or date.
 fn is_one_token(text: &str, shape: &TokenStats) -> bool {
-    let slashes = text.bytes().filter(|b| *b == b'/').count();
-    let base64 = shape.len >= MIN_SLASHED_LEN
-        && shape.irregular_capitals >= 2
-        && shape.letter_digit_transitions >= 4;
+    let base64 = shape.irregular_capitals >= 2 && shape.letter_digit_transitions >= 4;
     let dotted = text.split('.').any(|part| part.len() >= 14) || !text.contains('.');
     let dated = text.get(4..5) == Some("-") && text.get(7..8) == Some("-") && shape.letters <= 3;
-    (slashes == 0 || base64 && slashes <= shape.len / 8) && dotted && !dated && not_a_path(text)
+    (base64 || !text.contains('/')) && dotted && !dated && not_a_path(text)
 }
 
 /// The rule that the token matches, given its context.
@@ -151,3 +148,6 @@ fn with_suffix(bytes: &[u8], token: Range<usize>) -> Range<usize> {
     let loose = tail.iter().rev().take_while(|b| b".:-!*/".contains(b)).count();
     token.start..token.end + len - loose
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,7 +36,7 @@ pub(super) enum Keyword {
 }
 
 /// The keyword context of a token.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct KeywordContext {
     pub(super) keyword: Keyword,
     /// A word says that the token is a hash, a version, or the id of a request.

@@ -73,7 +73,8 @@ pub(super) fn scan_below_heading(
     for (start, end) in ends.iter().zip(ends.iter().skip(1)).take(MAX_LINES_BELOW) {
         if *end > known {
             work_meter::add_bytes(end - start);
-            hits.extend(secret_in_cell(bytes, start + 1..*end, separator, column));
+            // The line begins with the break before it, as a part of its first cell.
+            hits.extend(secret_in_cell(bytes, *start..*end, separator, column));
         }
     }
 }
@@ -202,17 +203,57 @@ mod tests {
         };
         assert_eq!([1, 2, 12, 13, 20].map(found), [1, 2, 12, 12, 12]);
         // A line is read once for a column, however many headings stand above it.
-        let text = "a,password\nb,q8Vn2Lm9\nc,password\nd,q8Vn2Lm8\n";
-        let (mut columns, mut hits) = (PasswordColumns::default(), Vec::new());
-        scan_below_heading(text.as_bytes(), 1, &mut columns, &mut hits);
-        scan_below_heading(
-            text.as_bytes(),
-            text.rfind(",password").unwrap(),
-            &mut columns,
-            &mut hits,
-        );
-        let values: Vec<&str> =
-            hits.iter().map(|hit| text.get(hit.range.clone()).unwrap()).collect();
-        assert_eq!(values, ["q8Vn2Lm9", "q8Vn2Lm8"]);
+        for end in ["", "\n"] {
+            let text = format!("a,password\nb,q8Vn2Lm9\nc,password\nd,q8Vn2Lm8{end}");
+            assert_eq!(values(&text), ["q8Vn2Lm9", "q8Vn2Lm8"]);
+        }
+    }
+
+    /// The values below a heading, with this text around them.
+    fn values(text: &str) -> Vec<&str> {
+        let mut hits = Vec::new();
+        let (mut columns, bytes) = (PasswordColumns::default(), text.as_bytes());
+        for at in text.match_indices(',').map(|(at, _)| at) {
+            scan_below_heading(bytes, at, &mut columns, &mut hits);
+        }
+        hits.iter().map(|hit| text.get(hit.range.clone()).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_heading_counts_its_column_from_the_beginning_of_its_line() {
+        assert_eq!(values("a,b,password,d\n1,2,q8Vn2Lm9,4"), ["q8Vn2Lm9"]);
+        assert_eq!(values("x,y,z\na,password\n1,q8Vn2Lm9"), ["q8Vn2Lm9"]);
+        assert_eq!(values("a,password\nq8Vn2Lm9,b"), Vec::<&str>::new());
+        // Of a long line 256 bytes before the heading are read, and its separator.
+        let far = |letters: usize| format!("a{},password\nb,q8Vn2Lm9", "x".repeat(letters - 1));
+        assert_eq!((values(&far(256)).len(), values(&far(300)).len()), (1, 1));
+        let two = |letters: usize| format!("a,{},password\nb,c,q8Vn2Lm9", "x".repeat(letters));
+        assert_eq!((values(&two(255)).len(), values(&two(256)).len()), (1, 0));
+    }
+
+    #[test]
+    fn lines_below_a_heading_are_read_up_to_440_bytes() {
+        // The cell ends so many bytes below the heading.
+        let text = |bytes: usize, after: &str| {
+            format!("a,password\n{},y\nb,q8Vn2Lm9{after}", "x".repeat(bytes - 14))
+        };
+        assert_eq!(values(&text(439, "\n")), ["q8Vn2Lm9"]);
+        assert_eq!(values(&text(440, "")), ["q8Vn2Lm9"]);
+        assert_eq!(values(&text(440, "\n")), Vec::<&str>::new());
+        assert_eq!(values(&text(441, "")), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_heading_is_no_longer_than_32_bytes_and_its_blanks() {
+        let found = |name: &str, before: &str| {
+            let text = format!("|{before}{name}|");
+            password_heading(text.as_bytes(), 0, b'|')
+        };
+        let long = |length: usize| format!("{}password", "x_".repeat(30).split_off(68 - length));
+        assert_eq!(long(33).len(), 33);
+        assert_eq!(found(&long(33), ""), Some(1..34));
+        assert_eq!(found(&long(34), ""), None);
+        assert_eq!(found(&long(31), "  "), Some(3..34));
+        assert_eq!(found(&long(32), "  "), None);
     }
 }

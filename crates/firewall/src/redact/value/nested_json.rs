@@ -80,7 +80,7 @@ fn parse_nested_json(text: &str) -> Option<Value> {
         (inner.bytes().next(), inner.bytes().next_back()),
         (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')) | (Some(b'"'), Some(b'"'))
     );
-    if !opens || inner.len() < 2 || inner.len() > MAX_NESTED_JSON_BYTES {
+    if !opens || inner.len() > MAX_NESTED_JSON_BYTES {
         return None;
     }
     match serde_json::from_str(inner).ok()? {

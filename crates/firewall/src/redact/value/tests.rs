@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Number, Value, json};
 
 use super::number::{MIN_DIGITS_IN_CONTEXT, is_small};
-use super::{CutReason, FieldName, MASK, NoPostprocess, ValueRedactor, WalkBounds};
+use super::{
+    CutReason, FieldName, MASK, NoPostprocess, ValueRedactor, WalkBounds, redact_with_name,
+};
 use crate::redact::field_names::{FieldMeaning, FieldNameClassifier};
 use crate::redact::{Counts, Redactor};
 
@@ -256,4 +258,20 @@ fn a_value_is_read_with_its_name_and_masked_where_the_two_cannot_be_told_apart()
     assert_eq!(shown("total", "5551234567"), None);
     assert_eq!(shown("jane.roe@corp.net", "plain words"), None);
     assert_eq!(shown("jane.roe@corp.net", "joe@corp.net").as_deref(), Some(MASK));
+}
+
+#[test]
+fn of_a_value_under_its_name_the_part_that_counts_is_masked() {
+    let redactor = Redactor::builtin();
+    let redacted = |name: &str, text: &str| {
+        redact_with_name(&redactor, name, text).map(|(text, counts)| (text, counts.len()))
+    };
+    assert_eq!(
+        redacted("phone", "ask for 5551234, then wait"),
+        Some(("ask for [REDACTED], then wait".to_owned(), 1))
+    );
+    assert_eq!(redacted("phone", "none"), None);
+    // A name that is masked itself tells nothing about its value.
+    assert_eq!(redacted("ann@corp.com", "none"), None);
+    assert_eq!(redacted("ann@corp.com", "bob@corp.com"), Some((MASK.to_owned(), 1)));
 }

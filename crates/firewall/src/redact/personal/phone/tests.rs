@@ -121,6 +121,8 @@ fn an_extension_follows_its_word() {
         ("555 extension 123456", 20),
         ("555 ext12", 9),
         ("555 ext. : 12", 3),
+        ("555 x: 12", 9),
+        ("555 x : 12", 3),
         ("555 extension 1234567", 3),
         ("555 x", 3),
         ("555 x12a", 3),
@@ -134,7 +136,8 @@ fn an_extension_follows_its_word() {
 
 #[test]
 fn a_number_of_a_plan_may_have_a_nought_that_is_not_dialled() {
-    let cases: [(&str, &[u8], bool); 5] = [
+    let cases: [(&str, &[u8], bool); 6] = [
+        ("0420601123456", &[1, 3, 3, 3, 3], false),
         ("41964710795", &[2, 2, 3, 2, 2], true),
         ("410964710795", &[2, 1, 2, 3, 2, 2], true),
         ("411964710795", &[2, 1, 2, 3, 2, 2], false),

@@ -1,6 +1,6 @@
 //! Phone numbers: their groups, what stands around them, and what they go on with.
 
-use super::check;
+use super::{check, found};
 
 #[test]
 fn a_phone_is_told_by_its_groups_and_by_what_stands_around() {
@@ -20,6 +20,21 @@ fn a_phone_is_told_by_its_groups_and_by_what_stands_around() {
         ("0151 40882193%", ""),
         ("0151 40882193@", ""),
         ("0151 40882193,1", ""),
+        ("0151 40882193, 1", "phone=0151 40882193"),
+        ("0151 40882193.", "phone=0151 40882193"),
+        ("01 23 45 67 89 01", ""),
+        ("+41 44 668 18 00 1 2 3", "phone=+41 44 668 18 00"),
+        ("+41 44 668 18 00 1 2 3 4", ""),
+        ("phone 3.141", ""),
+        ("phone 3.1415927", ""),
+        ("phone 123456", ""),
+        ("phone 1234567", "phone=1234567"),
+        ("phone 1234567890123456", ""),
+        ("phone $1234567", ""),
+        ("phone #1234567", ""),
+        ("order 1234567 phone", "phone=1234567"),
+        ("phone order 1234567", ""),
+        ("order phone 1234567", "phone=1234567"),
         ("0151 40882193-1", ""),
         ("0151 40882193_", ""),
         ("01512345678", "phone=01512345678"),
@@ -80,4 +95,38 @@ fn a_phone_is_told_by_its_groups_and_by_what_stands_around() {
         ("phone 2355712a2", ""),
         ("phone 3 12 2980 12", "phone=3 12 2980 12"),
     ]);
+}
+
+#[test]
+fn a_cell_below_a_heading_that_names_a_phone_is_one_of_7_to_15_digits() {
+    // So far below that nothing but the column says what it is.
+    let below = |heading: &str, cell: &str| {
+        let between = format!("{},-\n", "x".repeat(60));
+        found(&format!("name,{heading}\n{between}a,{cell}\n"))
+    };
+    for (cell, is_one) in [
+        ("555123", false),
+        ("5551234", true),
+        ("555123400000123", true),
+        ("5551234000001234", false),
+        ("555 12 34", true),
+    ] {
+        let wanted = if is_one { format!("phone={cell}") } else { String::new() };
+        assert_eq!(below("phone", cell), wanted, "{cell}");
+    }
+    for (heading, is_one) in [
+        ("phone", true),
+        ("mobile number", true),
+        ("contact", true),
+        ("call", true),
+        ("city", false),
+        ("order phone", false),
+        ("phone firmware", false),
+        ("passport phone", false),
+        ("phone views", false),
+    ] {
+        let wanted = if is_one { "phone=5551234" } else { "" };
+        assert_eq!(below(heading, "5551234"), wanted, "{heading}");
+    }
+    assert_eq!(found(&format!("name,phone\n{},-\na,5551234,1\n", "x".repeat(60))), "phone=5551234");
 }

@@ -1,0 +1,309 @@
+use super::*;
+
+/// A value as it is read: the text, and how it is written.
+fn read(text: &str, value: Option<AssignedValue>) -> Option<(&str, &'static str)> {
+    let value = value?;
+    let notes = match (value.quoted, value.is_adjacent, value.requires_token) {
+        (true, true, false) => "quoted",
+        (true, false, false) => "quoted, apart",
+        (true, _, true) => "quoted, below",
+        (false, true, false) => "",
+        (false, false, false) => "apart",
+        (false, true, true) => "below",
+        (false, false, true) => "apart, below",
+    };
+    Some((text.get(value.range)?, notes))
+}
+
+#[test]
+fn a_value_begins_behind_blanks_a_line_end_or_a_quote() {
+    for (sign, text, value) in [
+        (b'=', "v1", ("v1", "")),
+        (b'=', " v1", ("v1", "apart")),
+        (b'=', "\t= v1", ("v1", "apart")),
+        (b'=', "\n  v1", ("v1", "below")),
+        (b':', " \r\n  v1", ("v1", "apart, below")),
+        (b'=', "\\\nv1", ("v1", "below")),
+        (b'=', "\\\r\nv1", ("v1", "below")),
+        (b'=', "\n\"v1\"", ("v1", "quoted, below")),
+        // Only a sign carries on to the next line, and only a line end is one.
+        (b' ', "\nv1", ("", "")),
+        (b' ', "\\\nv1", ("", "")),
+        (b'=', "\\nv1", ("", "")),
+        (b'=', "\"v1\"", ("v1", "quoted")),
+        (b'=', " 'v1'", ("v1", "quoted, apart")),
+        (b'=', "`v1`", ("v1", "quoted")),
+        (b'=', "b\"v1\"", ("v1", "quoted")),
+        (b'=', "r'v1'", ("v1", "quoted")),
+        (b'=', "f'v1'", ("v1", "quoted")),
+        (b'=', "u'v1'", ("v1", "quoted")),
+        (b'=', "L\"v1\"", ("v1", "quoted")),
+        (b'=', "N'v1'", ("v1", "quoted")),
+        (b'=', "@\"v1\"", ("v1", "quoted")),
+        (b'=', "x\"v1\"", ("x", "")),
+        (b'=', "bv1", ("bv1", "")),
+    ] {
+        let found = value_after(text.as_bytes(), 0, sign);
+        assert_eq!(read(text, found), Some(value), "{text:?}");
+    }
+}
+
+#[test]
+fn a_quoted_value_ends_at_its_quote() {
+    for (sign, text, value) in [
+        (b'=', r#""a\"b"c"#, Some((r#"a\"b"#, "quoted"))),
+        (b'=', r#""a\\"b"#, Some((r"a\\", "quoted"))),
+        (b'=', r#""a'b"c"#, Some(("a'b", "quoted"))),
+        (b'=', r#"\"a b\""#, Some(("a b", "quoted"))),
+        (b'=', r#"\"a"b\""#, Some((r#"a"#, "quoted"))),
+        (b'=', r#"\\\"a b\\\""#, Some(("a b", "quoted"))),
+        (b'=', r#"\\\\\\\"ab\""#, Some(("ab", "quoted"))),
+        (b'=', r#"\\\\\\\\"ab""#, Some(("", ""))),
+        // Without its quote it is no quoted text, unless it stands in a list.
+        (b'=', "\"a b", Some(("a", ""))),
+        (b'=', "\"ab\nc\"", Some(("ab", ""))),
+        (b',', "\"a b\nc\"", Some(("a b", "quoted"))),
+        (b',', "\"a b", None),
+    ] {
+        let found = value_after(text.as_bytes(), 0, sign);
+        assert_eq!(read(text, found), value, "{text:?}");
+    }
+}
+
+#[test]
+fn a_bare_value_ends_at_a_blank_or_a_sign_and_without_its_points() {
+    for end in " \t\n\"'`<>,;&)]}\\".chars() {
+        let text = format!("v1{end}x");
+        let found = value_after(text.as_bytes(), 0, b'=');
+        assert_eq!(read(&text, found), Some(("v1", "")), "{text:?}");
+    }
+    for (text, value) in [("v1", "v1"), ("v1...", "v1"), ("v.1.", "v.1"), ("v1.,", "v1")] {
+        let found = value_after(text.as_bytes(), 0, b'=');
+        assert_eq!(read(text, found), Some((value, "")), "{text:?}");
+    }
+}
+
+#[test]
+fn blanks_before_a_value_and_the_value_itself_are_read_to_their_bounds() {
+    let blanks = |count: usize| {
+        let text = format!("{}v1", " ".repeat(count));
+        value_after(text.as_bytes(), 0, b'=').map(|value| value.range)
+    };
+    assert_eq!((blanks(23), blanks(24), blanks(25)), (Some(23..25), Some(24..26), Some(24..24)));
+    let quoted = |length: usize| {
+        let text = format!("\"{}\" end", "x".repeat(length));
+        let value = value_after(text.as_bytes(), 0, b'=').unwrap();
+        (value.quoted, value.range)
+    };
+    assert_eq!(quoted(MAX_VALUE_BYTES - 1), (true, 1..MAX_VALUE_BYTES));
+    assert_eq!(quoted(MAX_VALUE_BYTES), (false, 1..1 + MAX_VALUE_BYTES));
+    let bare = |length: usize| {
+        let text = "x".repeat(length);
+        value_after(text.as_bytes(), 0, b'=').unwrap().range.len()
+    };
+    assert_eq!((bare(320), bare(321)), (320, 320));
+    let indented = |count: usize| next_line(" ".repeat(count).as_bytes(), 0);
+    assert_eq!((indented(47), indented(48), indented(49)), (47, 48, 48));
+    let text = "a \r\n\t\\ b";
+    assert_eq!(next_line(text.as_bytes(), 1), text.len() - 1);
+}
+
+#[test]
+fn the_text_of_an_element_is_read_without_blanks_to_its_end() {
+    let text_of = |text: &str| {
+        let value = value_in_element(text.as_bytes(), 1);
+        value.map(|value| {
+            assert!(value.quoted && value.is_adjacent && !value.requires_token);
+            text.get(value.range).unwrap().to_owned()
+        })
+    };
+    for (text, value) in [
+        (">v1</a>", Some("v1")),
+        (">  v 1 \t</a>", Some("v 1")),
+        (">\n v1\n</a>", Some("v1")),
+        (">v1\r\n</a>", Some("v1")),
+        ("><![CDATA[v1]]></a>", Some("v1")),
+        (">\n<![CDATA[v1]]></a>", Some("v1")),
+        ("></a>", Some("")),
+        (">v1", None),
+    ] {
+        assert_eq!(text_of(text).as_deref(), value, "{text:?}");
+    }
+    let blank = |count: usize| text_of(&format!(">{}v1</a>", " ".repeat(count)));
+    assert_eq!((blank(64).unwrap().as_str(), blank(65).unwrap().as_str()), ("v1", " v1"));
+    let long = |length: usize| text_of(&format!(">{}</a>", "x".repeat(length)));
+    assert_eq!(long(MAX_VALUE_BYTES - 1).map(|text| text.len()), Some(MAX_VALUE_BYTES - 1));
+    assert_eq!(long(MAX_VALUE_BYTES), None);
+}
+
+#[test]
+fn a_value_between_semicolons_holds_what_ends_others() {
+    for (text, end) in [
+        ("a&b;c", 3),
+        ("a&b", 1),
+        ("a&b c;", 1),
+        ("a&b\"c;", 1),
+        ("a&b<c;", 1),
+        ("a&b,c;", 5),
+        ("a;", 1),
+    ] {
+        assert_eq!(semicolon_end(text.as_bytes(), 1), end, "{text}");
+    }
+    let far = |length: usize| semicolon_end(format!("{};", "x".repeat(length)).as_bytes(), 0);
+    assert_eq!((far(MAX_VALUE_BYTES - 1), far(MAX_VALUE_BYTES)), (MAX_VALUE_BYTES - 1, 0));
+}
+
+#[test]
+fn base64_that_ends_in_a_sign_has_groups_of_four() {
+    let padded = |length: usize| is_padded(format!("{}=", "a".repeat(length - 1)).as_bytes());
+    assert!(padded(24) && padded(28));
+    assert!(!padded(20) && !padded(25) && !padded(26) && !padded(27));
+    assert!(is_padded(b"abcdefgh+/-_012345678===") && !is_padded(b"abcdefgh+/-_0123456.8==="));
+}
+
+/// A value after `=`, with nothing between.
+fn bare(text: &str) -> AssignedValue {
+    AssignedValue {
+        range: 0..text.len(),
+        quoted: false,
+        separator: b'=',
+        is_adjacent: true,
+        requires_token: false,
+    }
+}
+
+#[test]
+fn a_password_is_no_word_where_words_may_stand() {
+    let bare_is_one = |text: &str| is_password(text, &TokenStats::of(text.as_bytes()), &bare(text));
+    for (text, is_one) in [
+        ("ab", false),
+        ("abc", true),
+        ("123", false),
+        ("1234", true),
+        ("a_b", false),
+        ("a.b", false),
+        ("a-b", true),
+        ("x$y", true),
+        ("$abc1", false),
+        ("$abc12", true),
+        ("$abcdef", false),
+        ("%abc12", true),
+        ("|abc12", false),
+        ("|abcdef12", false),
+        ("!vault", false),
+        ("!vault1", true),
+        ("пароль", false),
+        ("пароль1", true),
+    ] {
+        assert_eq!(bare_is_one(text), is_one, "{text}");
+    }
+    for (text, is_one) in
+        [("abcdef", false), ("xQZaBC", true), ("xQZabc", false), ("xQZaB.C", false), ("a-b9", true)]
+    {
+        let shape = TokenStats::of(text.as_bytes());
+        let colon = AssignedValue { separator: b':', ..bare(text) };
+        let apart = AssignedValue { is_adjacent: false, ..bare(text) };
+        assert_eq!(is_password(text, &shape, &colon), is_one, "{text}");
+        assert_eq!(is_password(text, &shape, &apart), is_one, "{text}");
+    }
+    for (text, is_one) in [("abc-def", false), ("a_b.c", false), ("12345", false), ("abc1", true)] {
+        let below = AssignedValue { requires_token: true, ..bare(text) };
+        assert_eq!(is_password(text, &TokenStats::of(text.as_bytes()), &below), is_one, "{text}");
+    }
+    for (text, is_one) in [("x", false), ("xy", true), ("a b", true), ("enter a b", false)] {
+        let quoted = AssignedValue { quoted: true, ..bare(text) };
+        assert_eq!(is_password(text, &TokenStats::of(text.as_bytes()), &quoted), is_one, "{text}");
+    }
+}
+
+#[test]
+fn a_sentence_about_a_password_is_no_password() {
+    for (text, is_one) in [
+        ("Passwort setzen", true),
+        ("Passwort 12", false),
+        ("Passwort", false),
+        ("password 12", true),
+        ("Please, sign in", true),
+        ("please", false),
+        ("correct horse", false),
+        ("correct-horse,the battery", true),
+        ("theatre horse", false),
+    ] {
+        assert_eq!(is_sentence(text), is_one, "{text}");
+    }
+}
+
+#[test]
+fn a_token_is_long_mixed_and_varied() {
+    let with =
+        |text: &str, value: &AssignedValue| is_token(text, &TokenStats::of(text.as_bytes()), value);
+    for (text, is_one) in [
+        ("a1b2c3d4e", false),
+        ("a1b2c3d4e5", true),
+        ("a1b2c 3d4e5", false),
+        ("1234567890123456789", false),
+        ("12345678901234567890", true),
+        // 2.8 bits of each character are enough for 19 of them, and 3 bits for any number.
+        ("a1b2c3da1b2c3da1b2c", true),
+        ("a1b2c3da1b2c3da1b2c3", false),
+        ("a1b2c3d4a1b2c3d4a1b2c3d4", true),
+        ("a1a1a1a1a1a1", false),
+        ("xqzbtrwqlmnpvcxkjhgf", true),
+        ("qwertyuiopas", false),
+        ("a1b2c3::d4e5", false),
+        ("a1b2c3//d4e5", false),
+    ] {
+        assert_eq!(with(text, &bare(text)), is_one, "{text}");
+    }
+    for (text, is_one) in [("a1bcdefghij", false), ("a1b2cdefghij", true)] {
+        let below = AssignedValue { requires_token: true, ..bare(text) };
+        assert_eq!(with(text, &below), is_one, "{text}");
+        assert!(with(text, &bare(text)), "{text}");
+    }
+}
+
+#[test]
+fn a_secret_is_not_a_reference_a_name_or_program_text() {
+    let in_text = |text: &str, value: &str| {
+        let value = AssignedValue { range: 0..value.len(), ..bare(value) };
+        is_secret(text.as_bytes(), &value, SecretKind::Password)
+    };
+    for (text, value, is_one) in [
+        ("q8Vn2Lm", "q8Vn2Lm", true),
+        ("", "", false),
+        ("[q8Vn2Lm", "[q8Vn2Lm", false),
+        ("(q8Vn2Lm", "(q8Vn2Lm", false),
+        ("ENC[q8Vn2Lm", "ENC[q8Vn2Lm", false),
+        ("ENCq8Vn2Lm", "ENCq8Vn2Lm", true),
+        ("password", "password", false),
+        ("contraseña", "contraseña", false),
+        ("./q8Vn2Lm", "./q8Vn2Lm", false),
+        ("vault:q8Vn2Lm", "vault:q8Vn2Lm", false),
+        // A variable, a call, an index, an open end.
+        ("password1)", "password1", false),
+        ("password1,", "password1", false),
+        ("password1;", "password1", true),
+        ("q8Vn2Lm)", "q8Vn2Lm", true),
+        ("q8Vn(2Lm", "q8Vn(2Lm", false),
+        ("q8Vn{2Lm", "q8Vn{2Lm", false),
+        ("q8Vn2Lm(x", "q8Vn2Lm", false),
+        ("q8Vn2Lm[x", "q8Vn2Lm", false),
+        ("q8Vn2Lm:", "q8Vn2Lm:", false),
+        ("q8Vn2Lm=", "q8Vn2Lm=", false),
+        ("q8Vn2LmZ7rKd0XbL5vW3zQ9=", "q8Vn2LmZ7rKd0XbL5vW3zQ9=", true),
+    ] {
+        assert_eq!(in_text(text, value), is_one, "{text}");
+    }
+    let quoted = |text: &str| {
+        let value = AssignedValue { quoted: true, ..bare(text) };
+        is_secret(text.as_bytes(), &value, SecretKind::Password)
+    };
+    assert!(quoted("q8Vn(2Lm") && quoted("q8Vn2Lm:"));
+    let of_kind = |text: &str, kind: SecretKind| is_secret(text.as_bytes(), &bare(text), kind);
+    assert!(!of_kind("q8Vn2", SecretKind::Pass) && of_kind("q8Vn2L", SecretKind::Pass));
+    assert!(!of_kind("123456", SecretKind::Pass) && of_kind("123456", SecretKind::Password));
+    assert!(of_kind("q8Vn2LmZ7r", SecretKind::Secret) && !of_kind("q8Vn2LmZ7", SecretKind::Secret));
+    assert!(of_kind("q8Vn2LmZ7rKd0XbL", SecretKind::Weak));
+    assert!(!of_kind("q8Vn2LmZ7rKd0Xb", SecretKind::Weak));
+    assert!(!of_kind("3f8a1c5e-77b0-4f6d-9a2e-5c1d0b9e8f7a", SecretKind::Weak));
+}
