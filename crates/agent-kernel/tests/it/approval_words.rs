@@ -83,10 +83,12 @@ fn a_later_confirmation_of_an_earlier_time_takes_nothing_back() {
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))));
     desk.world.clock.set(START.after(DAY * 70));
     let desk = desk.restarted(documents(RULES, ""));
-    for days in [71, 69] {
+    for days in [110, 71] {
         let until = START.after(DAY * days);
         desk.receive(&word(&desk, OperatorAction::ConfirmClock { until }));
     }
+    // More than a month after the last event, and within what was confirmed first.
+    desk.world.clock.set(START.after(DAY * 105));
     let desk = desk.restarted(documents(RULES, ""));
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "the later time counts");
 }

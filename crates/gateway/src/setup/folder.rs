@@ -122,7 +122,7 @@ impl SetupFolder {
             file.write_new(&self.staging.join(name))?;
         }
         let schema = self.staging.join("weaver.schema.json");
-        write_new_file(&schema, &format!("{:#}\n", config::json_schema()))
+        write_new_file(&schema, format!("{:#}\n", config::json_schema()))
             .map_err(io_error("write", &schema))?;
         config::check(self.staging.join("weaver.toml"), now).map_err(SetupError::Check)?;
         move_into_place(&self.staging, &self.target)?;
