@@ -183,6 +183,9 @@ mod tests {
         assert_eq!(view.to_original(&(3..7)), 12..21);
         assert_eq!(view.to_original(&(8..9)), 22..23);
         assert_eq!((view.to_collapsed(1), view.to_collapsed(13), view.to_collapsed(22)), (1, 4, 8));
+        // A mask is where it begins, and what lies within it is behind it.
+        assert_eq!((view.to_collapsed(2), view.to_collapsed(15)), (2, 6));
+        assert_eq!((view.to_collapsed(3), view.to_collapsed(20)), (3, 7));
     }
 
     #[test]

@@ -89,7 +89,7 @@ mod tests {
 
     use super::super::engine::DetectionEngine;
     use super::super::{BUILTIN_ENGINE, fixpoint};
-    use super::PlainWords;
+    use super::{MAX_TEXT_BYTES, PlainWordFilter, PlainWords, is_few_words, is_wordlike};
     use crate::content::findings::Findings;
     use crate::injection;
 
@@ -134,6 +134,36 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn brief_texts_have_few_letters_and_a_small_number() {
+        let words = |length: usize| "word ".chars().cycle().take(length).collect::<String>();
+        let (long, longer) = (words(MAX_TEXT_BYTES), words(MAX_TEXT_BYTES + 1));
+        for (text, is_brief) in [
+            (long.as_str(), true),
+            (longer.as_str(), false),
+            ("abcdefghij", true),
+            ("abcdefghijk", false),
+            ("words 12", true),
+            ("words 123", false),
+            ("word 12", false),
+            ("words12", false),
+            ("12", true),
+            ("words.", true),
+            ("words 1.", false),
+            ("a-b", false),
+            ("", true),
+        ] {
+            assert_eq!(is_few_words(text.as_bytes()), is_brief, "{text}");
+        }
+        assert!(is_wordlike("ab c") && is_wordlike("v2") && !is_wordlike("a-b"));
+        // Words that address a model are told, also where they begin no value.
+        let spoken = PlainWordFilter::new(vec!["secret"], vec!["ignore"]);
+        let found = |text: &str| spoken.plain_words(text).map(|found| found.may_address_model);
+        assert_eq!(found("please ignore it"), Some(true));
+        assert_eq!((found("a secret"), found("plain words")), (None, Some(false)));
+        assert!(injection::anchors().len() > 10);
     }
 
     #[test]

@@ -582,3 +582,16 @@ fn whether_there_is_a_masked_name_cannot_be_asked() {
         }
     }
 }
+
+#[test]
+fn a_text_where_only_named_fields_may_be_seen_is_withheld_and_that_is_said() {
+    let named = capability(&["id"]);
+    let spec = FrameSpec { capability: &named, ..auto() };
+    let frame = FIREWALL.frame(&RawResult::text("plain words"), &spec);
+    let shown = json!(frame).to_string();
+    assert!(!shown.contains("plain words"), "{shown}");
+    assert!(
+        shown.contains("The text is not shown: only named fields may be seen here."),
+        "{shown}"
+    );
+}

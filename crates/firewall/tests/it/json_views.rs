@@ -51,6 +51,13 @@ fn a_value_is_a_row_under_the_last_key_before_it() {
 }
 
 #[test]
+fn a_path_finds_100_000_values_and_no_more() {
+    let list = json!(vec![0; 100_001]);
+    assert!(asked(&list, "get", &json!({"path": "[0:100000]"}), &[]).is_ok());
+    assert!(refused(&list, "[0:100001]", &[]).contains("more than 100000 values"));
+}
+
+#[test]
 fn a_slice_ends_before_its_end_and_with_its_list() {
     let list = json!([0, 1, 2, 3]);
     for (path, found) in [

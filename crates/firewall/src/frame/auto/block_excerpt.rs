@@ -62,3 +62,27 @@ fn budget_after(
         Some(RenderBudget { tokens, chars })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::with_limits;
+    use super::*;
+
+    #[test]
+    fn what_a_block_takes_of_a_budget_is_gone() {
+        let block = json!({ "type": "resource", "resource": { "text": "abcd efgh", "uri": "a" } });
+        let left = |tokens: usize, chars: usize| {
+            with_limits(8_000, None, |limits| {
+                let budget = RenderBudget { tokens, chars };
+                budget_after(&block, budget, limits).map(|left| (left.tokens, left.chars))
+            })
+        };
+        let (tokens, chars) = left(1_000, 100).unwrap();
+        assert_eq!(chars, 90);
+        let taken = 1_000 - tokens;
+        assert!((2..10).contains(&taken), "{taken}");
+        assert_eq!(left(taken, 10), Some((0, 0)));
+        assert_eq!((left(taken - 1, 10), left(taken, 9)), (None, None));
+        assert_eq!(left(taken, usize::MAX), Some((0, usize::MAX)));
+    }
+}

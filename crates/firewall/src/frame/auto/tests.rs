@@ -291,3 +291,24 @@ fn the_fields_around_rows_are_shown_at_the_first_look() {
     assert_eq!(shown(false, 1), "a\n2");
     assert!(shown(true, 0).starts_with("{\"total\":3}\na\n1\n2"), "{}", shown(true, 0));
 }
+
+#[test]
+fn a_list_is_paged_by_its_items_whatever_they_are() {
+    let redactor = Redactor::builtin();
+    let shown = |value: &Value, offset: usize| {
+        let content = Content::Json(Cow::Borrowed(value));
+        with_limits(8_000, None, |limits| {
+            let mut masker = Masker::new(&redactor, limits);
+            let part = part(&content, space(8_000, usize::MAX), offset);
+            excerpt::of_content(&redactor, limits, &part, &mut masker).text
+        })
+    };
+    let numbers = json!([1, 2, 3]);
+    assert_eq!(
+        (shown(&numbers, 0).as_str(), shown(&numbers, 1).as_str()),
+        ("[1,2,3]", "value\n2\n3")
+    );
+    let nested = json!([{ "a": 1 }, { "a": [1, 2, 3, 4, 5, 6, 7, 8, 9] }, { "a": 2 }]);
+    assert!(shown(&nested, 0).starts_with('['), "{}", shown(&nested, 0));
+    assert_eq!(shown(&nested, 2), "a\n2");
+}
