@@ -24,8 +24,8 @@ mod caller;
 mod canonical_arguments;
 mod chunk_queue;
 mod clock_guard;
+mod context;
 mod contract;
-mod deferred_ends;
 mod driver;
 mod error;
 mod event_payload;
@@ -46,6 +46,7 @@ mod precondition;
 mod progress;
 mod provenance;
 mod rate_counters;
+mod recorder;
 mod registry;
 mod rejected_files;
 mod repair;
@@ -63,7 +64,7 @@ mod settings;
 mod telemetry;
 mod timer;
 mod token;
-mod unrecorded_ends;
+mod value_origins;
 mod wait;
 mod worker_pool;
 
@@ -88,12 +89,10 @@ pub use invocation::{Explanation, Grant, Invocation};
 pub use kernel::Kernel;
 pub use parameter_list::parameter_list;
 pub use partial_result_reporter::PartialResultReporter;
-pub use pipeline::{
-    DryRun, EnteredRun, MemoryAccess, MemoryOperation, RevocationSubject, RunEndReason,
-    SignedFileOutcome, instrument,
-};
+pub use pipeline::{DryRun, RevocationSubject, SignedFileOutcome, instrument};
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVATION_BYTES, PreconditionChecker, PreconditionError};
+pub use recorder::{EnteredRun, MemoryAccess, MemoryOperation, RunEndReason};
 pub use registry::{
     LoadError, LoadResult, MAX_CAPABILITIES, NamespaceInfo, RegisteredCapability, Registry,
     suspicions,

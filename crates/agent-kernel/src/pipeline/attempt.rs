@@ -11,12 +11,12 @@ use weaver_types::{
 
 use super::authorized_invocation::AuthorizedInvocation;
 use super::evaluate::CallTarget;
-use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
 use crate::cached_run::{RunSlot, lock_run};
 use crate::driver::{AuthorizedCall, CallParts, DriverError, HostContext};
 use crate::kernel::Kernel;
 use crate::late_response::CallLateResponses;
+use crate::recorder::OpenCallGuard;
 use crate::wait::{catch_future_panic, with_timeout};
 
 /// A call whose server asks for a longer pause is not retried.
@@ -47,7 +47,7 @@ impl Kernel {
             if !may_retry || retries >= most || wait > MAX_RETRY_WAIT {
                 return AttemptsResult { result, retries, retry_stopped: None };
             }
-            self.timer.sleep(self.backoff_delay(retries).max(wait)).await;
+            self.context.timer.sleep(self.backoff_delay(retries).max(wait)).await;
             let needs = attempt_needs(invocation);
             let (checked, spent) = (self.check_still_authorized(invocation), guard.spent_amounts());
             let reservation = checked.and_then(|()| match guard.reservation.as_mut() {
@@ -74,7 +74,7 @@ impl Kernel {
         let call = AuthorizedCall { parts: Arc::clone(parts), attempt, timeout };
         guard.start_attempt();
         let work = catch_future_panic(|| invocation.target.entry.driver.execute(call));
-        let result = match with_timeout(work, timeout, self.timer.as_ref()).await {
+        let result = match with_timeout(work, timeout, self.context.timer.as_ref()).await {
             Some(Some(result)) => result,
             // How far the function got before it panicked is unknown.
             Some(None) => Err(DriverError::Lost("the tool's function panicked".to_owned())),

@@ -34,7 +34,7 @@ impl Kernel {
         let detail = "no capability of that name is known here";
         let decision = denied_decision(&policy, CheckKind::System, ReasonCode::NotFound, detail);
         let (Ok(unknown), Ok(call)) =
-            (CapabilityId::parse(UNKNOWN), CallId::random(self.random.as_ref()))
+            (CapabilityId::parse(UNKNOWN), CallId::random(self.context.random.as_ref()))
         else {
             return Invocation {
                 call: placeholder_call_id(),
@@ -44,7 +44,7 @@ impl Kernel {
             };
         };
         let request = CapabilityRequest::new(unknown, caller.run.settings.intent.clone());
-        let evaluation = early_refusal(decision, self.slot_of(caller));
+        let evaluation = early_refusal(decision, self.recorder.slot_of(caller));
         let decision = self.finish_refusal(caller, &request, &call, evaluation).await;
         self.refusal_invocation(caller, &request, call, decision)
     }

@@ -7,9 +7,9 @@ use weaver_types::{
 
 use super::authorized_invocation::AuthorizedInvocation;
 use super::refuse::span_id;
-use super::run_update::RecordingError;
 use crate::driver::DriverError;
 use crate::provenance;
+use crate::recorder::RecordingError;
 
 /// How a call ended, before it is recorded.
 pub(crate) struct CallEnd {

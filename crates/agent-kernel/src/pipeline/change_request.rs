@@ -1,11 +1,9 @@
 //! Changes an open approval request in one commit, guarded by the version of its record.
 
-use std::sync::Arc;
-
 use serde_json::json;
 use weaver_policy::approval::{ApprovalState, Phase, Rejection, RequestEnd};
 use weaver_types::ledger::{Batch, Durability, LedgerError, NewEvent, VersionGuard};
-use weaver_types::{ApprovalRequestId, Capability, CapabilityId, EventKind, ReasonCode};
+use weaver_types::{ApprovalRequestId, EventKind, ReasonCode};
 
 use super::resume::{HoldEnding, KERNEL_ACTOR};
 use crate::approval::hold::{EndedHold, OpenHold, StoredHold, hold_key};
@@ -45,7 +43,7 @@ impl Kernel {
         change: impl Fn(&OpenHold, &mut ApprovalState) -> Result<(), Rejection>,
         event: impl Fn(&OpenHold, &ApprovalState) -> Option<NewEvent>,
     ) -> Result<Phase, ChangeError> {
-        let tenant = &self.settings.tenant;
+        let tenant = &self.context.settings.tenant;
         for _ in 0..MAX_TRIES {
             let hold = self.holds.get(id).ok_or(ChangeError::NotOpen)?;
             if hold.version == 0 {
@@ -65,9 +63,13 @@ impl Kernel {
                 .expect
                 .push(VersionGuard { key: hold_key(tenant, id), version: Some(hold.version) });
             batch.put.push(form.put(tenant).ok_or(ChangeError::Form)?);
-            match self.ledger.commit(batch.join(extra.clone())).await {
+            match self.context.ledger.commit(batch.join(extra.clone())).await {
                 Ok(_) => {
-                    self.holds.apply_committed(hold.version.saturating_add(1), form, self.now());
+                    self.holds.apply_committed(
+                        hold.version.saturating_add(1),
+                        form,
+                        self.context.now(),
+                    );
                     return Ok(phase);
                 }
                 Err(LedgerError::Conflict { key: other }) if other == hold_key(tenant, id) => {
@@ -82,7 +84,7 @@ impl Kernel {
     fn changed_hold(&self, hold: &HoldEntry, state: ApprovalState) -> Option<StoredHold> {
         if state.phase().is_end() {
             let phase = state.phase().clone();
-            let ended = EndedHold::of(&hold.open.request, phase, self.now())?;
+            let ended = EndedHold::of(&hold.open.request, phase, self.context.now())?;
             return Some(StoredHold::Ended(Box::new(ended)));
         }
         let open = OpenHold { state, ..(*hold.open).clone() };
@@ -95,7 +97,7 @@ impl Kernel {
         id: &ApprovalRequestId,
         hold: &HoldEntry,
     ) -> Result<(), ChangeError> {
-        let stored = self.ledger.read(&hold_key(&self.settings.tenant, id))?;
+        let stored = self.context.ledger.read(&hold_key(&self.context.settings.tenant, id))?;
         let stored = stored.filter(|record| record.version > hold.version);
         let Some(record) = stored else {
             return Err(
@@ -108,7 +110,7 @@ impl Kernel {
             let problem = format!("the record of request `{id}` was changed from outside");
             return Err(LedgerError::Damaged(problem).into());
         }
-        self.holds.apply_committed(record.version, form, self.now());
+        self.holds.apply_committed(record.version, form, self.context.now());
         Ok(())
     }
 
@@ -124,7 +126,7 @@ impl Kernel {
         extra: &Batch,
     ) -> Result<Phase, ChangeError> {
         let HoldEnding { id, end, reason, detail } = ending;
-        let detail_text = error_text(&self.firewall, &detail);
+        let detail_text = error_text(&self.context.firewall, &detail);
         self.change_request(
             &id,
             extra,
@@ -140,7 +142,7 @@ impl Kernel {
                     .with_optional("by", by)
                     .with("reason", json!(reason))
                     .with("detail", json!(detail_text))
-                    .into_event(kind, self.now(), &open.request.run, None)
+                    .into_event(kind, self.context.now(), &open.request.run, None)
             },
         )
         .await
@@ -172,12 +174,7 @@ impl Kernel {
             .with_optional("digest", request.digest().ok().map(|digest| json!(digest)))
             .with("capability", json!(request.capability))
             .with("opened_at", json!(request.opened_at))
-            .with_tags(self.known_capability(&request.capability).as_deref())
-    }
-
-    /// The capability of this id as it is registered now, with its signed contract applied.
-    pub(crate) fn known_capability(&self, id: &CapabilityId) -> Option<Arc<Capability>> {
-        self.registry.get(id)?.effective(&self.policy()).ok()
+            .with_tags(self.context.capability(&request.capability).as_deref())
     }
 }
 

@@ -16,7 +16,7 @@ impl Kernel {
     /// registered or its contract cannot be applied.
     #[must_use]
     pub fn compare_contract(&self, id: &CapabilityId) -> Option<ContractComparison> {
-        let (entry, policy) = (self.registry.get(id)?, self.policy());
+        let (entry, policy) = (self.context.registry.get(id)?, self.policy());
         let effective = entry.effective(&policy).ok()?;
         Some(self.compare_with_baseline(&policy, &entry, &effective))
     }
@@ -24,7 +24,7 @@ impl Kernel {
     /// Every capability that differs from its registered or approved version, by id.
     #[must_use]
     pub fn contract_mismatches(&self) -> BTreeMap<CapabilityId, ContractComparison> {
-        let ids = self.registry.list_ids().into_iter();
+        let ids = self.context.registry.list_ids().into_iter();
         let all = ids.filter_map(|id| Some((self.compare_contract(&id)?, id)));
         all.filter(|(contract, _)| contract.is_mismatch()).map(|(one, id)| (id, one)).collect()
     }
@@ -50,13 +50,13 @@ impl Kernel {
     /// # Errors
     /// [`KernelError`], when it could not be recorded.
     pub async fn snapshot_contracts(&self, by: &str) -> Result<usize, KernelError> {
-        let all = self.registry.list_all();
+        let all = self.context.registry.list_all();
         self.approve_baselines(&all, Some(KERNEL_TOOL_SURFACE), by).await?;
         Ok(all.len())
     }
 
     fn registered(&self, id: &CapabilityId) -> Result<Arc<RegisteredCapability>, KernelError> {
-        self.registry.get(id).ok_or_else(|| KernelError::Stored {
+        self.context.registry.get(id).ok_or_else(|| KernelError::Stored {
             what: "an approval",
             problem: format!("capability `{id}` is not registered"),
         })
@@ -68,22 +68,23 @@ impl Kernel {
         surface: Option<&str>,
         by: &str,
     ) -> Result<(), KernelError> {
-        let (tenant, ledger) = (&self.settings.tenant, self.ledger.as_ref());
+        let (tenant, ledger) = (&self.context.settings.tenant, self.context.ledger.as_ref());
         let baselines = load(tenant, ledger);
         let tools: Vec<&Capability> = entries.iter().map(|entry| entry.capability()).collect();
-        let approval = BaselineApproval { tenant, tool_surface: surface, by, at: self.now() };
+        let approval =
+            BaselineApproval { tenant, tool_surface: surface, by, at: self.context.now() };
         let batches = baselines.approval_batches(&tools, approval).map_err(|error| {
             KernelError::Stored { what: "an approval", problem: error.to_string() }
         })?;
         let mut committed = Ok(());
         for batch in batches {
             if committed.is_ok() {
-                committed = self.ledger.commit(batch).await.map(drop);
+                committed = self.context.ledger.commit(batch).await.map(drop);
             }
         }
         for tool in tools.iter().filter(|_| committed.is_ok()) {
             // A capability that changed in the meantime is not approved.
-            let _ = self.registry.approve_version(tool.id(), tool.fingerprint());
+            let _ = self.context.registry.approve_version(tool.id(), tool.fingerprint());
         }
         // Read again even after an error: earlier batches may be committed although a later one was
         // refused.
@@ -114,7 +115,7 @@ impl Kernel {
 }
 
 fn approved_version(kernel: &Kernel, id: &CapabilityId) -> Option<Box<Capability>> {
-    let key = contract::tool_key(&kernel.settings.tenant, id);
-    let record = kernel.ledger.read(&key).ok()??;
+    let key = contract::tool_key(&kernel.context.settings.tenant, id);
+    let record = kernel.context.ledger.read(&key).ok()??;
     contract::read_baseline(id.as_str(), &record.value).ok()?.contract
 }

@@ -85,14 +85,14 @@ impl Kernel {
     /// What a run has used so far. `None` when it cannot be read.
     #[must_use]
     pub fn run_meters(&self, run: &RunContext) -> Option<RunMeters> {
-        let slot = self.runs.slot(&run.run_id, self.ledger.as_ref()).ok()?;
+        let slot = self.recorder.slot(&run.run_id).ok()?;
         Some(lock_run(&slot)?.state().meters)
     }
 
     /// What remains of the budgets of a run. `None` when the run cannot be read.
     #[must_use]
     pub fn budget_remaining(&self, run: &RunContext) -> Option<BudgetRemaining> {
-        let slot = self.runs.slot(&run.run_id, self.ledger.as_ref()).ok()?;
+        let slot = self.recorder.slot(&run.run_id).ok()?;
         let run_state = lock_run(&slot)?;
         let session_tokens = run_state.session().map(Session::remaining);
         let budget = &run.settings.budget;

@@ -119,8 +119,8 @@ impl Kernel {
         evaluation_request: EvaluationRequest<'_>,
     ) -> Box<Evaluation> {
         let run = &evaluation_request.caller.run.run_id;
-        self.collect_deferred_ends();
-        match self.runs.slot(run, self.ledger.as_ref()) {
+        self.recorder.collect_deferred_ends();
+        match self.recorder.slot(run) {
             Ok(slot) => match self.find_target(policy, evaluation_request) {
                 Ok(target) => self.evaluate_target(policy, evaluation_request, target, slot),
                 Err(decision) => Evaluation::new(*decision, Some(slot)),
@@ -150,10 +150,10 @@ impl Kernel {
             let detail = "no capability of that name is known here";
             Box::new(denied_decision(policy, CheckKind::System, ReasonCode::NotFound, detail))
         };
-        if caller.principal.tenant != self.settings.tenant {
+        if caller.principal.tenant != self.context.settings.tenant {
             return Err(unknown());
         }
-        let entry = self.registry.get(&request.capability_id).ok_or_else(unknown)?;
+        let entry = self.context.registry.get(&request.capability_id).ok_or_else(unknown)?;
         // A capability whose contract cannot be applied is offered to nobody, so it counts as
         // unknown.
         let capability = entry.effective(policy).map_err(|_| unknown())?;
@@ -186,7 +186,7 @@ impl Kernel {
             return Evaluation::new(decision, None);
         };
         let run = &caller.run.run_id;
-        let signals = self.signal_report(run, &target.capability, operation, finished);
+        let signals = self.recorder.signal_report(run, &target.capability, operation, finished);
         let changed = target.contract.check_result.as_deref().cloned();
         let mut extra_results: Vec<CheckResult> = changed.into_iter().chain(spent).collect();
         if operation == Operation::Invoke {
@@ -207,13 +207,13 @@ impl Kernel {
             mode: settings.safety_mode,
             label: &label,
             now: evaluation_request.at.now,
-            human_channel: self.settings.human_channel,
+            human_channel: self.context.settings.human_channel,
             run: Some(run),
             signals: &signals,
-            origins: Some(&self.value_origins(&slot)),
+            origins: Some(&self.context.value_origins(&slot)),
             ..PolicyQuery::new(&target.capability, caller.principal, request)
         };
-        let limits = self.rates.check(policy, &self.registry, &query);
+        let limits = self.rates.check(policy, &self.context.registry, &query);
         // Every step only tightens: the policy, the kernel's own obstacles, then the rate limits, which
         // the policy may only record. Masks come last, so that no detail shows a masked value.
         let decide = |release: Option<&ReleaseProof>| {
@@ -308,7 +308,7 @@ impl Kernel {
         if !capability.spec().effects.writes() {
             return None;
         }
-        let wall = self.clock_guard.rejected_wall_time(self.clock.as_ref())?;
+        let wall = self.context.clock.rejected_wall_time()?;
         let detail = format!("the clock jumped to {wall}; an operator has to confirm it");
         Some(CheckResult::new(CheckKind::System, Verdict::Hold, ReasonCode::ClockJump, detail))
     }

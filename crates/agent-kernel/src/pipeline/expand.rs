@@ -17,8 +17,6 @@ use super::evaluate::{CallTarget, EvaluationRequest, denied_decision};
 use super::grant::{early_refusal, placeholder_call_id};
 use super::refuse::span_id;
 use super::result_label;
-use super::run_update::{RecordingError, RunUpdate};
-use super::signal::CallSummary;
 use super::token_allotment::TokenAllotment;
 use crate::budget_reservation::{AttemptNeeds, BudgetReservation};
 use crate::cached_run::RunSlot;
@@ -26,6 +24,8 @@ use crate::caller::Caller;
 use crate::event_payload::EventPayload;
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
+use crate::recorder::CallSummary;
+use crate::recorder::{RecordingError, RunUpdate};
 use crate::revocation::GrantScope;
 use crate::run_masks;
 use crate::run_state::RunDelta;
@@ -66,7 +66,7 @@ impl Kernel {
         let policy = self.policy();
         let principal = policy.limit_to_grants(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
-        let Ok(call) = CallId::random(self.random.as_ref()) else {
+        let Ok(call) = CallId::random(self.context.random.as_ref()) else {
             let detail = "no randomness for a call id";
             let decision =
                 denied_decision(&policy, CheckKind::System, ReasonCode::InternalError, detail);
@@ -93,7 +93,7 @@ impl Kernel {
             arguments: None,
             masks: None,
             operation,
-            at: self.clock_reading(),
+            at: self.context.clock_reading(),
             preconditions: None,
             may_resume: true,
         };
@@ -143,11 +143,12 @@ impl Kernel {
         id: &HandleId,
         isolated_runs: &BTreeSet<RunId>,
     ) -> Result<HandleRecord, HandleError> {
-        let stored = self.ledger.read(&handle::record_key(&self.settings.tenant, id))?;
+        let stored =
+            self.context.ledger.read(&handle::record_key(&self.context.settings.tenant, id))?;
         let access = handle::HandleAccess {
             tenant: &caller.principal.tenant,
             principal: &caller.principal.id,
-            now: self.now(),
+            now: self.context.now(),
         };
         let record = handle::authorized_record(id, stored.as_ref(), access)?;
         if record.run != caller.run.run_id && isolated_runs.contains(&record.run) {
@@ -172,7 +173,7 @@ impl Kernel {
         expansion: &AuthorizedExpansion<'_>,
         allotment: &mut TokenAllotment,
     ) -> Result<BudgetReservation, Box<CheckResult>> {
-        let mode = self.settings.view_mode;
+        let mode = self.context.settings.view_mode;
         let tokens = self.max_frame_tokens(&expansion.slot, mode);
         let budget = &expansion.caller.run.settings.budget;
         let reservation = BudgetReservation::for_first_attempt(
@@ -197,13 +198,13 @@ impl Kernel {
         let spec = FrameSpec {
             call: &expansion.call,
             capability: &expansion.target.capability,
-            mode: allotment.min_mode().max(self.settings.view_mode),
+            mode: allotment.min_mode().max(self.context.settings.view_mode),
             budget: self.frame_budget(&expansion.decision),
             constraints: &limits,
             pii_reader,
             handle: Some(&record.handle),
             label: view_label(expansion.target, record),
-            now: self.now(),
+            now: self.context.now(),
             strict: expansion.caller.run.settings.safety_mode == SafetyMode::Strict,
             // No goal: a page keeps the requested order.
             goal: None,
@@ -253,7 +254,7 @@ impl Kernel {
             label: &frame.label,
             operation: Operation::View,
         };
-        self.notify_signal_sources(&slot, &summary);
+        self.recorder.notify_signal_sources(&slot, &summary);
         let mut result = ToolResult::ok(call.clone(), capability, frame);
         result.trace_id = caller.run.trace_id.clone();
         result.span_id = span_id(&call);
@@ -271,22 +272,29 @@ impl Kernel {
         let provenance = self.expansion_provenance(caller.run, call, record, slot, frame);
         delta.provenance = provenance.digests();
         let event = EventPayload::new()
-            .with_caller(caller, &self.firewall)
+            .with_caller(caller, &self.context.firewall)
             .with("capability", json!(frame.capability_id))
-            .with_tags(self.known_capability(&frame.capability_id).as_deref())
+            .with_tags(self.context.capability(&frame.capability_id).as_deref())
             .with("handle", json!(frame.handle.as_ref().map(|handle| &handle.handle_id)))
-            .with_decision(decision, &self.firewall)
+            .with_decision(decision, &self.context.firewall)
             .with("rows", json!(frame.table.len()))
             .with("facts", json!(frame.facts.len()))
             .with("warnings", json!(frame.warnings))
             .with_run_delta(&delta)
-            .into_event(EventKind::HandleResolved, self.now(), &caller.run.run_id, Some(call))
+            .into_event(
+                EventKind::HandleResolved,
+                self.context.now(),
+                &caller.run.run_id,
+                Some(call),
+            )
             .ok_or(RecordingError::Form("the view"))?;
         let mut batch = Batch::new(Durability::Os).with_event(event);
         batch.put.extend(provenance.puts.iter().cloned());
-        batch.put.extend(slot.masks().put_if_used(&self.settings.tenant, &caller.run.run_id));
+        batch
+            .put
+            .extend(slot.masks().put_if_used(&self.context.settings.tenant, &caller.run.run_id));
         let counts_masks = run_masks::writes_mask_record(&batch);
-        self.commit_run_update(RunUpdate::new(caller, slot, delta, batch)).await?;
+        self.recorder.commit_run_update(RunUpdate::new(caller, slot, delta, batch)).await?;
         provenance.apply(slot);
         if counts_masks {
             slot.masks().mark_recorded();
@@ -305,7 +313,7 @@ impl Kernel {
             return Invocation { call, decision, result: None, request: None };
         };
         let request = CapabilityRequest::new(name, "");
-        let evaluation = early_refusal(decision, self.slot_of(caller));
+        let evaluation = early_refusal(decision, self.recorder.slot_of(caller));
         let decision = self.finish_refusal(caller, &request, &call, evaluation).await;
         self.refusal_invocation(caller, &request, call, decision)
     }

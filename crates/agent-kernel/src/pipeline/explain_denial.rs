@@ -79,7 +79,7 @@ impl Kernel {
                 mode: settings.safety_mode,
                 label: &evaluation.label,
                 now: evaluation_request.at.now,
-                human_channel: self.settings.human_channel,
+                human_channel: self.context.settings.human_channel,
                 run: Some(&caller.run.run_id),
                 signals: &evaluation.signals,
                 ..PolicyQuery::new(&target.capability, caller.principal, request)

@@ -13,14 +13,10 @@ use super::attempt::AttemptsResult;
 use super::authorized_invocation::AuthorizedInvocation;
 use super::call_end::{CallEnd, CallFailure, error_code, tool_result_of, unrecorded_end};
 use super::decision_key;
-use super::defer_end::is_deferrable;
 use super::progress::ProgressOutlet;
-use super::provenance_updates::ProvenanceUpdate;
 use super::refuse::span_id;
 use super::result_label;
-use super::run_update::{RecordingError, RunUpdate};
 use super::token_allotment::TokenAllotment;
-use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::micros;
 use crate::driver::DriverError;
 use crate::event_payload::{
@@ -29,6 +25,9 @@ use crate::event_payload::{
 use crate::invocation::{Explanation, Invocation};
 use crate::kernel::Kernel;
 use crate::provenance;
+use crate::recorder::OpenCallGuard;
+use crate::recorder::ProvenanceUpdate;
+use crate::recorder::{RecordingError, RunUpdate};
 use crate::run_masks;
 use crate::run_state::RunDelta;
 
@@ -45,7 +44,8 @@ impl Kernel {
         let attempts = self.execute_with_retries(&invocation, &mut guard);
         let AttemptsResult { result, retries, retry_stopped: stopped } =
             self.with_progress(&invocation, attempts).await;
-        let (mut allotment, now) = (std::mem::take(&mut invocation.token_allotment), self.now());
+        let (mut allotment, now) =
+            (std::mem::take(&mut invocation.token_allotment), self.context.now());
         let mut call_end = Box::new(match result {
             Ok(raw) => match self.schema_violation(&invocation, &raw) {
                 Some(problem) => self.end_with_schema_violation(&invocation, &raw, &problem),
@@ -101,7 +101,7 @@ impl Kernel {
                 *call_end = unrecorded_end(&invocation, &problem);
             }
         }
-        self.remember_explanation(Explanation {
+        self.recorder.remember_explanation(Explanation {
             call: invocation.call.clone(),
             principal: invocation.caller.principal.id.clone(),
             capability: invocation.target.capability.id().clone(),
@@ -179,7 +179,7 @@ impl Kernel {
     /// The budget of a frame: that of the settings, or more tokens if a signed rule grants them.
     /// Constraints of the caller can only tighten it.
     pub(crate) fn frame_budget(&self, decision: &Decision) -> FrameBudget {
-        let settings_budget = self.settings.frame_budget;
+        let settings_budget = self.context.settings.frame_budget;
         let gives_tokens = |check_result: &CheckResult| {
             check_result.check == CheckKind::Rule && check_result.constraints.max_tokens.is_some()
         };
@@ -203,7 +203,7 @@ impl Kernel {
         raw: &mut RawResult,
     ) -> Option<StoredHandle> {
         let grant = HandleGrant {
-            tenant: &self.settings.tenant,
+            tenant: &self.context.settings.tenant,
             principal: &invocation.caller.principal.id,
             run: &invocation.caller.run.run_id,
             call: &invocation.call,
@@ -214,10 +214,10 @@ impl Kernel {
                 invocation.worst_label.clone(),
                 raw.label.as_ref(),
             ),
-            views: self.firewall.views(),
+            views: self.context.firewall.views(),
             now: spec.now,
         };
-        match self.handles.store(raw, grant, self.blobs.as_ref(), self.random.as_ref()) {
+        match self.handles.store(raw, grant, self.blobs.as_ref(), self.context.random.as_ref()) {
             Ok(stored) => Some(stored),
             Err(error) => {
                 raw.findings.push(match error {
@@ -282,8 +282,8 @@ impl Kernel {
         let (update, provenance) = self.end_update(invocation, guard, call_end, at)?;
         let counts_masks = run_masks::writes_mask_record(&update.batch);
         match is_deferrable(invocation, call_end, &update) {
-            true => self.defer_end(update, guard).await?,
-            false => self.commit_run_update(update).await?,
+            true => self.recorder.defer_end(update, guard).await?,
+            false => self.recorder.commit_run_update(update).await?,
         }
         provenance.apply(&guard.slot);
         if counts_masks {
@@ -311,14 +311,17 @@ impl Kernel {
         };
         let capability = &invocation.target.capability;
         let success_key = if result.success { decision_key::of_memory(invocation) } else { None };
-        let host = HostFields::of(invocation.caller.run, &self.firewall);
+        let host = HostFields::of(invocation.caller.run, &self.context.firewall);
         let outcome = OutcomeRecord {
             agent: invocation.caller.principal.agent.as_ref(),
             capability: capability.id(),
             decision_key: success_key.or(decision_key::of_stopped(call_end.retry_stopped)),
             error: result.error_code,
             error_message: &result.error_message,
-            frame: result.data.as_ref().map(|frame| FrameRecord::of(frame, self.random.as_ref())),
+            frame: result
+                .data
+                .as_ref()
+                .map(|frame| FrameRecord::of(frame, self.context.random.as_ref())),
             latency_us: result.latency_us,
             principal: &invocation.caller.principal.id,
             reason: call_end.failure,
@@ -336,7 +339,8 @@ impl Kernel {
         let run = &invocation.caller.run.run_id;
         let event = record_event(&outcome, call_end.kind, at, run, Some(&invocation.call))
             .ok_or(RecordingError::Form("the outcome"))?;
-        let mut batch = self.close_call_batch(&invocation.call, Durability::Os).with_event(event);
+        let mut batch =
+            self.recorder.close_call_batch(&invocation.call, Durability::Os).with_event(event);
         if let Some((stored, _)) = call_end.stored.as_deref_mut() {
             batch.blobs.extend(stored.blob.clone());
             // Moved, not copied: the value is written only here.
@@ -345,7 +349,26 @@ impl Kernel {
             batch.delete.extend(stored.delete.clone());
         }
         batch.put.extend(provenance.puts.iter().cloned());
-        batch.put.extend(guard.slot.masks().put_if_used(&self.settings.tenant, run));
+        batch.put.extend(guard.slot.masks().put_if_used(&self.context.settings.tenant, run));
         Ok((RunUpdate::new(invocation.caller, &guard.slot, delta, batch), provenance))
     }
+}
+
+/// Whether the end of a call may be recorded after its caller has the answer.
+fn is_deferrable(
+    invocation: &AuthorizedInvocation<'_>,
+    call_end: &CallEnd,
+    update: &RunUpdate<'_>,
+) -> bool {
+    let is_whole = call_end
+        .result
+        .data
+        .as_ref()
+        .is_none_or(|frame| frame.mode == ResponseMode::Auto && frame.next.is_none());
+    let budget = &invocation.caller.run.settings.budget;
+    !run_masks::writes_mask_record(&update.batch)
+        && is_whole
+        && invocation.stream_outlet.is_none()
+        && !call_end.counts_tokens
+        && budget.max_prompt_tokens.is_none()
 }

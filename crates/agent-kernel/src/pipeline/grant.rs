@@ -19,7 +19,8 @@ use crate::token::{Token, token_id_of};
 impl Kernel {
     /// Decides on a request. An allowed one gets a token; any other is recorded as a refusal.
     pub async fn grant(&self, caller: Caller<'_>, call: Call<'_>) -> Grant {
-        let mut timer = OperationTimer::begin(self, telemetry::Operation::Grant, caller, call.mode);
+        let mut timer =
+            OperationTimer::begin(&self.recorder, telemetry::Operation::Grant, caller, call.mode);
         timer.set_capability(&call.request.capability_id);
         let grant = self.grant_unmeasured(caller, call).await;
         timer.finish_grant(&grant.decision, grant.call.as_str());
@@ -30,8 +31,8 @@ impl Kernel {
         let policy = self.policy();
         let principal = policy.limit_to_grants(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
-        self.ingest_statements(caller).await;
-        let Ok(id) = CallId::random(self.random.as_ref()) else {
+        self.recorder.ingest_statements(caller).await;
+        let Ok(id) = CallId::random(self.context.random.as_ref()) else {
             let detail = "no randomness for a call id";
             let decision =
                 denied_decision(&policy, CheckKind::System, ReasonCode::InternalError, detail);
@@ -44,7 +45,7 @@ impl Kernel {
         let (arguments, masks) =
             masked_arguments::arguments_and_masks(unmasked.as_deref(), arguments);
         let operation = Operation::Invoke;
-        let (at, preconditions) = (self.clock_reading(), None);
+        let (at, preconditions) = (self.context.clock_reading(), None);
         let mut evaluation_request = EvaluationRequest {
             caller,
             request,
@@ -93,24 +94,24 @@ impl Kernel {
         call: &CallId,
     ) -> Option<Token> {
         // Read again, so that the time the decision took does not shorten the token's life.
-        let latest = self.clock_reading().expiry_time;
+        let latest = self.context.clock_reading().expiry_time;
         let (decision, keys) = (&evaluation.decision, self.key_ring());
         let claims = TokenClaims {
             v: 1,
             token_id: token_id_of(call)?,
             key_id: keys.current().clone(),
-            tenant: self.settings.tenant.clone(),
+            tenant: self.context.settings.tenant.clone(),
             principal: evaluation_request.caller.principal.id.clone(),
             capability: target.capability.id().clone(),
             fingerprint: target.capability.fingerprint(),
             run: evaluation_request.caller.run.run_id.clone(),
             arguments: target.arguments.as_ref().map(|a| a.digest),
-            audience: self.settings.audience.clone(),
+            audience: self.context.settings.audience.clone(),
             policy: decision.basis().policy,
             constraints: joined_constraints(evaluation_request.request, decision),
             raw: mode == ResponseMode::Raw,
             issued_at: evaluation_request.at.now,
-            expires_at: latest.after(self.settings.token_ttl),
+            expires_at: latest.after(self.context.settings.token_ttl),
         };
         let token = keys.sign(&claims)?;
         self.pending_grants.insert(PendingGrant {

@@ -14,13 +14,13 @@ use weaver_types::{
 use super::change_request::ChangeError;
 use super::evaluate::{Evaluation, EvaluationRequest};
 use super::resume::{HoldState, denial, is_releasable};
-use super::run_update::RunUpdate;
 use crate::approval::hold::{HeldMasks, HeldRequest, OpenHold, StoredHold, hold_key};
 use crate::approval::table::{HoldEntry, HoldLimit, HoldReservation, HoldTable};
 use crate::approval_limits;
 use crate::caller::Caller;
 use crate::event_payload::{EventPayload, error_text, record_arguments};
 use crate::kernel::Kernel;
+use crate::recorder::RunUpdate;
 use crate::run_state::RunDelta;
 
 /// The call that opens a request, and its caller.
@@ -113,7 +113,7 @@ impl Kernel {
         evaluation: &Evaluation,
         supersedes: Option<ApprovalRequestId>,
     ) -> Result<OpenHold, Box<CheckResult>> {
-        let random = self.random.as_ref();
+        let random = self.context.random.as_ref();
         let ids = ApprovalRequestId::random(random).and_then(|id| Ok((id, Nonce::random(random)?)));
         let (Ok((id, nonce)), Some(target), Some(arguments)) =
             (ids, &evaluation.target, evaluation_request.arguments)
@@ -121,12 +121,13 @@ impl Kernel {
             let detail = "no request for an approval could be made";
             return Err(boxed_denial(CheckKind::System, ReasonCode::InternalError, detail));
         };
-        let (caller, decision, now) = (evaluation_request.caller, &evaluation.decision, self.now());
+        let (caller, decision, now) =
+            (evaluation_request.caller, &evaluation.decision, self.context.now());
         let request = ApprovalRequest {
             v: APPROVAL_VERSION,
             id,
             nonce,
-            tenant: self.settings.tenant.clone(),
+            tenant: self.context.settings.tenant.clone(),
             log: self.log_id.clone(),
             capability: target.capability.id().clone(),
             fingerprint: target.capability.fingerprint(),
@@ -164,9 +165,10 @@ impl Kernel {
     ) -> Result<ApprovalRequestId, Box<CheckResult>> {
         let (id, run) = (open.request.id.clone(), open.request.run.clone());
         let form = StoredHold::Open(Box::new(open.clone()));
-        let (Some(put), Some(event)) =
-            (form.put(&self.settings.tenant), self.approval_requested_event(&open, opening_call))
-        else {
+        let (Some(put), Some(event)) = (
+            form.put(&self.context.settings.tenant),
+            self.approval_requested_event(&open, opening_call),
+        ) else {
             let detail = "the request has no recordable form";
             return Err(boxed_denial(CheckKind::System, ReasonCode::InternalError, detail));
         };
@@ -176,24 +178,24 @@ impl Kernel {
             Err(limit) => return Err(self.hold_limit_denial(limit, &run)),
         }
         let guard = ReservationGuard { holds: &self.holds, id: Some(id.clone()) };
-        let key = hold_key(&self.settings.tenant, &id);
+        let key = hold_key(&self.context.settings.tenant, &id);
         let batch =
             Batch::new(Durability::Disk).create(key, put.value, put.expires_at).with_event(event);
-        let slot = self.runs.slot(&run, self.ledger.as_ref());
+        let slot = self.recorder.slot(&run);
         let committed = match (&slot, opening_call) {
             (Ok(slot), Some(opening_call)) => {
                 let update = RunUpdate::new(opening_call.caller, slot, RunDelta::default(), batch);
-                self.commit_run_update(update).await.map_err(|error| error.to_string())
+                self.recorder.commit_run_update(update).await.map_err(|error| error.to_string())
             }
             (Err(error), Some(_)) => Err(error.to_string()),
             (_, None) => {
-                self.ledger.commit(batch).await.map(drop).map_err(|error| error.to_string())
+                self.context.ledger.commit(batch).await.map(drop).map_err(|error| error.to_string())
             }
         };
         guard.disarm();
         match committed {
             Ok(()) => {
-                self.holds.apply_committed(1, form, self.now());
+                self.holds.apply_committed(1, form, self.context.now());
                 Ok(id)
             }
             Err(error) => {
@@ -206,9 +208,9 @@ impl Kernel {
     /// Finds out whether the request of an abandoned call was recorded. The ledger commits batches
     /// in their order, so once an empty one is committed, the record exists or never will.
     pub(super) async fn settle_abandoned(&self, hold: &HoldEntry) -> Result<(), ChangeError> {
-        self.ledger.commit(Batch::new(Durability::Disk)).await?;
+        self.context.ledger.commit(Batch::new(Durability::Disk)).await?;
         let id = &hold.open.request.id;
-        if self.ledger.read(&hold_key(&self.settings.tenant, id))?.is_some() {
+        if self.context.ledger.read(&hold_key(&self.context.settings.tenant, id))?.is_some() {
             return self.reload_request(id, hold);
         }
         self.holds.cancel_reservation(id);
@@ -225,7 +227,7 @@ impl Kernel {
                 return boxed_denial(CheckKind::Limit, ReasonCode::InvalidArguments, detail);
             }
         };
-        let now = self.now();
+        let now = self.context.now();
         // For the limit of one run only requests of that run count: others free no place here, and
         // their deadlines must not be disclosed to this run.
         let all = self.holds.all().into_iter();
@@ -249,17 +251,20 @@ impl Kernel {
             crate::canonical_arguments::CanonicalArguments::read(&request.arguments).ok()?;
         let holds = request.holds.iter().map(|is_held| {
             let mut is_held = is_held.clone();
-            is_held.detail = error_text(&self.firewall, &is_held.detail);
+            is_held.detail = error_text(&self.context.firewall, &is_held.detail);
             json!(is_held)
         });
         let holds: Vec<Value> = holds.collect();
         EventPayload::new()
             .with_principal(&open.held_request.principal)
-            .with_session(opening_call.map(|opening_call| opening_call.caller.run), &self.firewall)
+            .with_session(
+                opening_call.map(|opening_call| opening_call.caller.run),
+                &self.context.firewall,
+            )
             .with("request", json!(request.id))
             .with("digest", json!(request.digest().ok()?))
             .with("capability", json!(request.capability))
-            .with_tags(self.known_capability(&request.capability).as_deref())
+            .with_tags(self.context.capability(&request.capability).as_deref())
             .with("fingerprint", json!(request.fingerprint))
             .with("policy", json!(request.policy))
             .with("contracts", json!(request.contracts))
@@ -276,14 +281,14 @@ impl Kernel {
                     &request.arguments,
                     open.held_request.masks.as_ref().map(|masks| &masks.as_written),
                     &exact,
-                    &self.firewall,
-                    self.random.as_ref(),
+                    &self.context.firewall,
+                    self.context.random.as_ref(),
                 )?,
             )
-            .with_request(&open.held_request.request, &self.firewall)
+            .with_request(&open.held_request.request, &self.context.firewall)
             .into_event(
                 EventKind::ApprovalRequested,
-                self.now(),
+                self.context.now(),
                 &request.run,
                 opening_call.map(|opening_call| opening_call.call),
             )

@@ -38,7 +38,8 @@ impl Kernel {
         let unmasked = self.unmask_arguments(caller, arguments);
         let (arguments, masks) =
             masked_arguments::arguments_and_masks(unmasked.as_deref(), arguments);
-        let (operation, at, preconditions) = (Operation::Invoke, self.clock_reading(), None);
+        let (operation, at, preconditions) =
+            (Operation::Invoke, self.context.clock_reading(), None);
         let evaluation_request = EvaluationRequest {
             caller,
             request,

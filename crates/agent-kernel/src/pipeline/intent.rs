@@ -12,17 +12,17 @@ use weaver_types::{
 
 use super::authorized_invocation::{AuthorizedInvocation, TokenHolder};
 use super::decision_record::DecisionRecord;
-use super::provenance_updates::ProvenanceUpdate;
 use super::result_label;
 use super::resume::HoldRelease;
-use super::run_update::{RunUpdate, RunUpdateError};
 use super::standing_release::ReleaseEffect;
-use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
 use crate::event_payload::{record_arguments, record_event};
 use crate::kernel::Kernel;
 use crate::open_call::OpenCall;
+use crate::recorder::OpenCallGuard;
+use crate::recorder::ProvenanceUpdate;
+use crate::recorder::{RunUpdate, RunUpdateError};
 use crate::run_state::RunDelta;
 
 /// How often the use of a standing approval is tried when other calls use it too.
@@ -36,7 +36,7 @@ impl Kernel {
         invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
     ) -> Result<Box<OpenCallGuard<'_>>, Box<Decision>> {
-        if let Err(error) = self.flush_unrecorded_ends().await {
+        if let Err(error) = self.recorder.flush_unrecorded_ends().await {
             return Err(Box::new(intent_denial(invocation, &error)));
         }
         let mut release = invocation.release.clone();
@@ -62,7 +62,7 @@ impl Kernel {
     ) -> Result<Box<OpenCallGuard<'_>>, IntentFailure> {
         let PreparedIntent { run_update, mut guard, provenance, release_effect: effect } =
             self.prepare_intent(invocation, slot, release)?;
-        let Err(error) = self.commit_run_update(run_update).await else {
+        let Err(error) = self.recorder.commit_run_update(run_update).await else {
             self.pending_grants.remove(&invocation.claims.token_id);
             provenance.apply(slot);
             if let Some(effect) = effect {
@@ -132,7 +132,9 @@ impl Kernel {
         batch.put.extend(provenance.puts.iter().cloned());
         if invocation.stream_outlet.is_some() || invocation.progress.is_some() {
             // Parts are shown before the end is recorded, so the mask table is recorded now.
-            batch.put.extend(slot.masks().put_unless_recorded(&self.settings.tenant, &open.run));
+            batch
+                .put
+                .extend(slot.masks().put_unless_recorded(&self.context.settings.tenant, &open.run));
         }
         let mut effect = None;
         if let Some(used) = used {
@@ -140,7 +142,7 @@ impl Kernel {
             effect = Some(Box::new(used.effect));
         }
         let guard = Box::new(OpenCallGuard {
-            kernel: self,
+            recorder: &self.recorder,
             slot: slot.clone(),
             call,
             open,
@@ -208,21 +210,22 @@ impl Kernel {
         delta: &RunDelta,
         release: Option<Value>,
     ) -> Option<Batch> {
-        let tenant = &self.settings.tenant;
+        let tenant = &self.context.settings.tenant;
         let capability = &invocation.target.capability;
         let writes = capability.spec().effects.writes();
         let durability = if writes { Durability::Disk } else { Durability::Os };
         let args = match &invocation.target.arguments {
             Some(args) => {
                 let as_written = invocation.masks.map(|masks| &masks.as_written);
-                let (value, random) = (invocation.arguments, self.random.as_ref());
-                Some(record_arguments(value, as_written, args, &self.firewall, random)?)
+                let (value, random) = (invocation.arguments, self.context.random.as_ref());
+                Some(record_arguments(value, as_written, args, &self.context.firewall, random)?)
             }
             None => None,
         };
         let (request, decision) = (invocation.request, &invocation.decision);
-        let mut record =
-            DecisionRecord::new(invocation.caller, request, decision, delta, &self.firewall);
+        let mut record = DecisionRecord::new(
+            invocation.caller, request, decision, delta, &self.context.firewall,
+        );
         record.describe_capability(capability, &invocation.target.contract);
         record.decision_key = DecisionKey::ToolDispatch;
         record.token = Some(&invocation.claims.token_id);

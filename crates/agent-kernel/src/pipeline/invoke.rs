@@ -80,7 +80,8 @@ impl Kernel {
         mode: ResponseMode,
         options: InvokeOptions,
     ) -> Invocation {
-        let mut timer = OperationTimer::begin(self, telemetry::Operation::Invoke, caller, mode);
+        let mut timer =
+            OperationTimer::begin(&self.recorder, telemetry::Operation::Invoke, caller, mode);
         // Boxed: a future is as large as its longest branch, and it is moved.
         let work =
             Box::pin(self.invoke_unmeasured(caller, &mut timer, token, arguments, mode, options));
@@ -101,7 +102,7 @@ impl Kernel {
         let policy = self.policy();
         let principal = policy.limit_to_grants(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
-        let at = self.clock_reading();
+        let at = self.context.clock_reading();
         let verified = match self.verify_token(&policy, caller, token, at) {
             Ok(verified) => verified,
             Err((reason, detail)) => {
@@ -202,7 +203,7 @@ impl Kernel {
             return Box::new(Invocation { call, decision, result: None, request: None });
         }
         // The checks of the decision may have taken time.
-        invocation.counted_at = self.now();
+        invocation.counted_at = self.context.now();
         let reserved = self.reserve_budget(&mut invocation, &slot);
         let decision =
             match reserved.and_then(|()| self.count_for_rate_limits(policy, &invocation, &slot)) {
@@ -226,7 +227,7 @@ impl Kernel {
         // The loser of a race for the token is refused under a new call id: the original id belongs
         // to the winner.
         let new_call = (decision.primary_reason() == ReasonCode::TokenUsed)
-            .then(|| CallId::random(self.random.as_ref()).ok())
+            .then(|| CallId::random(self.context.random.as_ref()).ok())
             .flatten();
         let call = new_call.unwrap_or(invocation.call);
         let mut evaluation = Evaluation::new(decision, Some(slot));
@@ -267,8 +268,8 @@ impl Kernel {
             mode: invocation.caller.run.settings.safety_mode,
             label: &label,
             now: invocation.counted_at,
-            human_channel: self.settings.human_channel,
-            origins: Some(&self.value_origins(slot)),
+            human_channel: self.context.settings.human_channel,
+            origins: Some(&self.context.value_origins(slot)),
             run: Some(&invocation.caller.run.run_id),
             ..PolicyQuery::new(
                 &invocation.target.capability,
@@ -334,7 +335,8 @@ impl Kernel {
         let authentic =
             self.key_ring().verify(token).ok().map(|authentic| authentic.claims.capability);
         let capability = authentic.or_else(|| CapabilityId::parse("unknown").ok());
-        let (Some(capability), Ok(call)) = (capability, CallId::random(self.random.as_ref()))
+        let (Some(capability), Ok(call)) =
+            (capability, CallId::random(self.context.random.as_ref()))
         else {
             return Invocation {
                 call: placeholder_call_id(),
@@ -344,16 +346,10 @@ impl Kernel {
             };
         };
         let request = CapabilityRequest::new(capability, "");
-        let slot = self.slot_of(caller);
+        let slot = self.recorder.slot_of(caller);
         let decision =
             self.finish_refusal(caller, &request, &call, early_refusal(decision, slot)).await;
         self.refusal_invocation(caller, &request, call, decision)
-    }
-
-    /// The run's slot, if its state can be read.
-    pub(crate) fn slot_of(&self, caller: Caller<'_>) -> Option<RunSlot> {
-        let run = &caller.run.run_id;
-        self.runs.slot(run, self.ledger.as_ref()).ok()
     }
 }
 

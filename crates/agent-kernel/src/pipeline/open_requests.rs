@@ -58,14 +58,14 @@ impl Kernel {
         timeout: Duration,
     ) -> Option<Phase> {
         let deadline = self.holds.get(id).map(|hold| hold.open.request.deadline);
-        let left = deadline.map_or(Duration::ZERO, |deadline| deadline.since(self.now()));
+        let left = deadline.map_or(Duration::ZERO, |deadline| deadline.since(self.context.now()));
         let waiting = ResolutionFuture { kernel: self, id, waiter_id: None };
         if let Some(Some(phase)) =
-            with_timeout(waiting, timeout.min(left), self.timer.as_ref()).await
+            with_timeout(waiting, timeout.min(left), self.context.timer.as_ref()).await
         {
             return Some(phase);
         }
-        if deadline.is_some_and(|deadline| self.now() >= deadline) {
+        if deadline.is_some_and(|deadline| self.context.now() >= deadline) {
             // If the expiry cannot be recorded, the next sweep tries again.
             let _ = self.expire(id.clone()).await;
         }
@@ -78,7 +78,8 @@ impl Kernel {
         if let Some(phase) = self.holds.phase(id, None) {
             return Some(phase);
         }
-        let record = self.ledger.read(&hold_key(&self.settings.tenant, id)).ok()??;
+        let record =
+            self.context.ledger.read(&hold_key(&self.context.settings.tenant, id)).ok()??;
         match StoredHold::read(id.as_str(), &record).ok()? {
             StoredHold::Ended(ended) => Some(ended.phase),
             // Open in the ledger but not in memory: it has just ended, or is about to be opened.
@@ -111,8 +112,8 @@ impl Kernel {
     pub async fn sweep(&self) -> usize {
         // An end that the ledger refuses now stays queued, and nothing is executed before it is
         // recorded.
-        let _ = self.flush_unrecorded_ends().await;
-        let now = self.now();
+        let _ = self.recorder.flush_unrecorded_ends().await;
+        let now = self.context.now();
         let mut ended = 0;
         for hold in self.holds.all() {
             let request = &hold.open.request;

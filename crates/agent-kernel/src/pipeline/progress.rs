@@ -90,7 +90,7 @@ impl Kernel {
         let redactor = shows_texts.then_some(firewall.as_ref());
         let show = |update| outlet.forward(update, redactor);
         ProgressThrottle::default()
-            .forward_while(work, &outlet.slot, show, self.timer.as_ref())
+            .forward_while(work, &outlet.slot, show, self.context.timer.as_ref())
             .await
     }
 }

@@ -9,11 +9,11 @@ use weaver_types::{
 
 use super::decision_record::DecisionRecord;
 use super::evaluate::Evaluation;
-use super::run_update::{RecordingError, RunUpdate};
 use crate::caller::Caller;
 use crate::event_payload::{record_arguments, record_event};
 use crate::invocation::{Explanation, Invocation};
 use crate::kernel::Kernel;
+use crate::recorder::{RecordingError, RunUpdate};
 use crate::run_state::RunDelta;
 
 impl Kernel {
@@ -36,7 +36,7 @@ impl Kernel {
                 decision = decision.joined_with(denial);
             }
         }
-        self.remember_explanation(Explanation {
+        self.recorder.remember_explanation(Explanation {
             call: call.clone(),
             principal: caller.principal.id.clone(),
             capability: request.capability_id.clone(),
@@ -57,7 +57,8 @@ impl Kernel {
             *evaluation;
         let slot = slot.ok_or(RecordingError::RunState)?;
         let delta = RunDelta { denials: 1, ..RunDelta::default() };
-        let mut record = DecisionRecord::new(caller, request, &decision, &delta, &self.firewall);
+        let mut record =
+            DecisionRecord::new(caller, request, &decision, &delta, &self.context.firewall);
         record.request = open_request;
         if let Some(target) = &target {
             record.describe_capability(&target.capability, &target.contract);
@@ -65,17 +66,17 @@ impl Kernel {
                 // A replay needs the arguments to decide the call again.
                 let value: Value = serde_json::from_slice(&read.bytes)
                     .map_err(|_| RecordingError::Form("the arguments"))?;
-                let (firewall, random) = (&self.firewall, self.random.as_ref());
+                let (firewall, random) = (&self.context.firewall, self.context.random.as_ref());
                 record.arguments =
                     record_arguments(&value, masked_arguments.as_ref(), read, firewall, random);
             }
         }
         let run = &caller.run.run_id;
-        let event = record_event(&record, EventKind::Refused, self.now(), run, Some(call))
+        let event = record_event(&record, EventKind::Refused, self.context.now(), run, Some(call))
             .ok_or(RecordingError::Form("it"))?;
         let batch = Batch::new(Durability::Os).with_event(event);
         let update = RunUpdate::new(caller, &slot, delta, batch);
-        Ok(self.commit_run_update(update).await?)
+        Ok(self.recorder.commit_run_update(update).await?)
     }
 
     /// The invocation that a refused call returns.

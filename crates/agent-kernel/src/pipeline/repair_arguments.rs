@@ -15,11 +15,11 @@ impl Kernel {
         request: &CapabilityRequest,
         arguments: Option<&Value>,
     ) -> Option<RepairedArguments> {
-        let (repairs, arguments) = (self.settings.repairs, arguments?);
+        let (repairs, arguments) = (self.context.settings.repairs, arguments?);
         if repairs == Repairs::none() {
             return None;
         }
-        let entry = self.registry.get(&request.capability_id)?;
+        let entry = self.context.registry.get(&request.capability_id)?;
         let capability = entry.effective(policy).ok()?;
         repaired_arguments(repairs, &capability, &entry.arguments, arguments)
     }

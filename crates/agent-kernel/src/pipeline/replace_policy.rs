@@ -20,10 +20,7 @@ impl Kernel {
     /// Before the call, the host commits [`PolicySet::high_water_batch`]. A request that cannot be ended
     /// now is handled by the next [`Kernel::sweep`]; until then it releases nothing.
     pub async fn replace_policy(&self, policy: Arc<PolicySet>) {
-        match self.policy.write() {
-            Ok(mut slot) => *slot = policy,
-            Err(poisoned) => *poisoned.into_inner() = policy,
-        }
+        self.context.replace_policy(policy);
         self.rates.drop_removed_limits(&self.policy());
         self.reevaluate_stale_requests().await;
     }
@@ -38,7 +35,7 @@ impl Kernel {
             let basis = policy.basis();
             let stale = request.policy != basis.policy || request.contracts != basis.contracts;
             if stale
-                && self.registry.get(&request.capability).is_some()
+                && self.context.registry.get(&request.capability).is_some()
                 && self.reevaluate_request(&policy, &hold.open).await
             {
                 ended += 1;
@@ -95,7 +92,12 @@ impl Kernel {
             budget: RunBudget::unlimited(),
             ..RunSettings::default()
         };
-        let run = RunContext::create(settings, self.clock.as_ref(), self.random.as_ref()).ok()?;
+        let run = RunContext::create(
+            settings,
+            self.context.clock.unguarded(),
+            self.context.random.as_ref(),
+        )
+        .ok()?;
         let run = run.with_run_id(old.run.clone());
         let masks = held_request.masks.as_ref().map(|is_held| is_held.masks());
         let evaluation_request = EvaluationRequest {
@@ -104,7 +106,7 @@ impl Kernel {
             arguments: Some(&old.arguments),
             masks: masks.as_ref(),
             operation: Operation::Invoke,
-            at: self.clock_reading(),
+            at: self.context.clock_reading(),
             preconditions: None,
             may_resume: false,
         };

@@ -55,7 +55,7 @@ impl Kernel {
     ) -> Box<Evaluation> {
         let evaluation = tighten(self.evaluate(policy, *evaluation_request));
         let (caller, slot) = (evaluation_request.caller, evaluation.slot.as_ref());
-        self.record_signals(caller, call, slot, &evaluation.signals).await;
+        self.recorder.record_signals(caller, call, slot, &evaluation.signals).await;
         let mut evaluation =
             self.hold_if_needed(policy, *evaluation_request, call, evaluation).await;
         let (Some(id), Some(port)) = (evaluation.request.clone(), &self.ports.resolver) else {
@@ -65,7 +65,7 @@ impl Kernel {
             ResolverOutcome::Open => evaluation,
             ResolverOutcome::Granted => {
                 // People take time to answer, so the second decision has its own time.
-                evaluation_request.at = self.clock_reading();
+                evaluation_request.at = self.context.clock_reading();
                 let second = tighten(self.evaluate(policy, *evaluation_request));
                 self.hold_if_needed(policy, *evaluation_request, call, second).await
             }
@@ -103,12 +103,17 @@ impl Kernel {
         let Some(hold) = self.holds.get(id) else { return ResolverOutcome::Open };
         let request = &hold.open.request;
         let work = catch_future_panic(|| port.resolver.resolve(request));
-        let answer = with_timeout(work, port.timeout, self.timer.as_ref()).await;
+        let answer = with_timeout(work, port.timeout, self.context.timer.as_ref()).await;
         let revoked = || RequestEnd::Revoked { by: RESOLVER_ACTOR.to_owned() };
         match answer {
             Some(Some(Ok(ApprovalAnswer::NoAnswer))) => ResolverOutcome::Open,
             Some(Some(Ok(ApprovalAnswer::Granted { people }))) => {
-                match ReleaseProof::vouched_by_host(request, policy.keys(), &people, self.now()) {
+                match ReleaseProof::vouched_by_host(
+                    request,
+                    policy.keys(),
+                    &people,
+                    self.context.now(),
+                ) {
                     Ok(_) => self.record_grant(&hold, people).await,
                     Err(rejection) => {
                         let detail = format!("the resolver's grant does not count: {rejection}");
@@ -123,7 +128,7 @@ impl Kernel {
                 }
             }
             Some(Some(Ok(ApprovalAnswer::Denied { by, reason }))) => {
-                let reason = error_text(&self.firewall, &reason);
+                let reason = error_text(&self.context.firewall, &reason);
                 let detail = format!("`{by}` refused: {reason}");
                 let end = RequestEnd::Denied { by, reason };
                 self.end_refused_request(request, end, ReasonCode::ApprovalDenied, &detail).await
@@ -154,7 +159,7 @@ impl Kernel {
             .request_payload(open)
             .with("people", json!(people))
             .with("in_process", json!(true))
-            .into_event(EventKind::ApprovalGranted, self.now(), &open.request.run, None);
+            .into_event(EventKind::ApprovalGranted, self.context.now(), &open.request.run, None);
         let Some(event) = event else {
             let detail = "the grant has no recordable form";
             return ResolverOutcome::Refused(boxed_denial(
@@ -163,7 +168,7 @@ impl Kernel {
                 detail,
             ));
         };
-        match self.ledger.commit(Batch::new(Durability::Disk).with_event(event)).await {
+        match self.context.ledger.commit(Batch::new(Durability::Disk).with_event(event)).await {
             Ok(_) if self.holds.mark_granted_in_process(&open.request.id, people) => {
                 ResolverOutcome::Granted
             }

@@ -23,7 +23,7 @@ impl Kernel {
         let full_pause =
             INITIAL_BACKOFF.saturating_mul(2_u32.saturating_pow(retries.into())).min(MAX_BACKOFF);
         let mut random_bytes = [0_u8; 4];
-        if self.random.fill(&mut random_bytes).is_err() {
+        if self.context.random.fill(&mut random_bytes).is_err() {
             return full_pause;
         }
         let share = f64::from(u32::from_le_bytes(random_bytes)) / f64::from(u32::MAX);
@@ -42,7 +42,7 @@ impl Kernel {
         if self.is_revoked(invocation.claims) {
             return Err(ReasonCode::TokenRevoked);
         }
-        if self.clock_reading().expiry_time >= invocation.claims.expires_at {
+        if self.context.clock_reading().expiry_time >= invocation.claims.expires_at {
             return Err(ReasonCode::TokenExpired);
         }
         let policy = self.policy();
@@ -50,7 +50,8 @@ impl Kernel {
         if (now.policy, now.contracts) != (then.policy, then.contracts) {
             return Err(ReasonCode::PolicyChanged);
         }
-        let entry = self.registry.get(&invocation.claims.capability).ok_or(ReasonCode::NotFound)?;
+        let entry =
+            self.context.registry.get(&invocation.claims.capability).ok_or(ReasonCode::NotFound)?;
         let capability = entry.effective(&policy).map_err(|_| ReasonCode::NotFound)?;
         if capability.fingerprint() != invocation.claims.fingerprint {
             return Err(ReasonCode::ContractChanged);

@@ -20,10 +20,10 @@ impl Kernel {
         subject: RevocationSubject,
         by: &PrincipalId,
     ) -> Result<(), KernelError> {
-        let now = self.now();
-        let put = self.revocations.revoke(&self.settings.tenant, &subject, now);
+        let now = self.context.now();
+        let put = self.revocations.revoke(&self.context.settings.tenant, &subject, now);
         let event = EventPayload::new()
-            .with("tenant", json!(self.settings.tenant))
+            .with("tenant", json!(self.context.settings.tenant))
             .with("subject", json!(subject.record_id()))
             .with("principal", json!(by))
             .into_global_event(EventKind::Revoked, now)
@@ -33,7 +33,7 @@ impl Kernel {
             })?;
         let mut batch = Batch::new(Durability::Disk).with_event(event);
         batch.put.push(put);
-        self.ledger.commit(batch).await?;
+        self.context.ledger.commit(batch).await?;
         self.end_requests_of(&subject, by.as_str()).await;
         Ok(())
     }

@@ -16,8 +16,8 @@ impl Kernel {
         invocation: &AuthorizedInvocation<'_>,
         source_label: Option<&Label>,
     ) -> Cow<'_, Firewall> {
-        let Some(slot) = self.slot_of(invocation.caller) else {
-            return Cow::Borrowed(&self.firewall);
+        let Some(slot) = self.recorder.slot_of(invocation.caller) else {
+            return Cow::Borrowed(&self.context.firewall);
         };
         let label = match source_label {
             Some(source_label) => invocation.worst_label.clone().join(source_label),

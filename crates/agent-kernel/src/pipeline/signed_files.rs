@@ -133,21 +133,21 @@ impl Kernel {
     }
 
     async fn record_rejection(&self, bytes: &[u8], code: &'static str, detail: &str) {
-        let now = self.now();
+        let now = self.context.now();
         // A file is one of our documents with a signature: its digest discloses no more than the
         // file itself, and the event keeps only what identifies it.
         let digest = Digest::of(DomainTag::COMMIT, bytes);
         let Some(unrecorded) = self.rejected_files.count_unrecorded(digest, now) else { return };
         let event = EventPayload::new()
             .with("code", json!(code))
-            .with("detail", json!(error_text(&self.firewall, detail)))
+            .with("detail", json!(error_text(&self.context.firewall, detail)))
             .with("bytes", json!(bytes.len()))
             .with_optional("request", request_of(bytes).map(|id| json!(id)))
             .with_optional("rejections_not_recorded", (unrecorded > 0).then(|| json!(unrecorded)))
             .into_global_event(EventKind::ApprovalRejected, now);
         if let Some(event) = event {
             // A failing ledger cannot record the rejection; the file has no effect either way.
-            let _ = self.ledger.commit(Batch::new(Durability::Os).with_event(event)).await;
+            let _ = self.context.ledger.commit(Batch::new(Durability::Os).with_event(event)).await;
         }
     }
 }

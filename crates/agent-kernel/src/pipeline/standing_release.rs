@@ -54,7 +54,7 @@ impl Kernel {
     /// What has to be committed with the intent so that a release is used only once. `None` when
     /// the release can no longer be used.
     pub(crate) fn release_consumption(&self, release: &HoldRelease) -> Option<ReleaseConsumption> {
-        let tenant = &self.settings.tenant;
+        let tenant = &self.context.settings.tenant;
         // Written to disk before the call, even for reads: the release must not become valid again
         // after a crash.
         let mut batch = Batch::new(Durability::Disk);
@@ -66,7 +66,7 @@ impl Kernel {
                 let form = StoredHold::Ended(Box::new(EndedHold::of(
                     request,
                     Phase::Consumed,
-                    self.now(),
+                    self.context.now(),
                 )?));
                 let version = Some(hold.version).filter(|version| *version > 0)?;
                 batch.expect.push(VersionGuard {
@@ -101,7 +101,7 @@ impl Kernel {
     pub(crate) fn apply_release_effect(&self, effect: ReleaseEffect) {
         match effect {
             ReleaseEffect::Hold { version, form } => {
-                self.holds.apply_committed(version, form, self.now())
+                self.holds.apply_committed(version, form, self.context.now())
             }
             ReleaseEffect::Standing(record) => self.standing_approvals.apply_committed(*record),
         }
@@ -112,8 +112,8 @@ impl Kernel {
         &self,
         id: &StandingApprovalId,
     ) -> Result<Option<StandingRecord>, KernelError> {
-        let key = standing_approvals::key(&self.settings.tenant, id);
-        let Some(stored) = self.ledger.read(&key)? else { return Ok(None) };
+        let key = standing_approvals::key(&self.context.settings.tenant, id);
+        let Some(stored) = self.context.ledger.read(&key)? else { return Ok(None) };
         let record = standing_approvals::read(id.as_str(), &stored)?;
         self.standing_approvals.apply_committed(record.clone());
         Ok(Some(record))

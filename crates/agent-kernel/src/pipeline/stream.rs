@@ -12,12 +12,12 @@ use super::attempt::attempt_needs;
 use super::authorized_invocation::AuthorizedInvocation;
 use super::call_end::{CallEnd, CallFailure, tool_result_of};
 use super::token_allotment::TokenAllotment;
-use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
 use crate::call_stream::StreamOutlet;
 use crate::driver::{AuthorizedCall, ChunkSource, DriverError, StreamSummary};
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
+use crate::recorder::OpenCallGuard;
 use crate::wait::{catch_future_panic, with_timeout};
 
 /// How reading a stream ended.
@@ -60,7 +60,7 @@ impl Kernel {
         let entry = invocation.target.entry.clone();
         // A driver that panics here has not started, so `execute` reports what is wrong with it. A
         // result that has to fit a schema is shown as a whole or not at all, so it is not streamed.
-        let time = CallDeadline { started_at: self.clock.monotonic(), limit };
+        let time = CallDeadline { started_at: self.context.clock.monotonic(), limit };
         let opened = match entry.results.is_declared() {
             true => None,
             false => {
@@ -77,12 +77,12 @@ impl Kernel {
         };
         let mut allotment = std::mem::take(&mut invocation.token_allotment);
         let mode = invocation.effective_mode().max(allotment.min_mode());
-        let spec = self.frame_spec(&invocation, mode, self.now());
+        let spec = self.frame_spec(&invocation, mode, self.context.now());
         let firewall = self.result_firewall(&invocation, None);
         let mut stream = FrameStream::new(&firewall, spec, allotment.take_reservation());
         let read_result =
             self.read_and_price(&invocation, &mut guard, source, time, &mut stream, outlet).await;
-        let now = self.now();
+        let now = self.context.now();
         let call_end = Box::new(
             self.end_with_stream(&invocation, mode, now, stream, read_result, &mut allotment),
         );
@@ -135,7 +135,8 @@ impl Kernel {
         let max_cost = attempt_needs(invocation).max_cost;
         let CallDeadline { started_at, limit } = time;
         loop {
-            let time = limit.saturating_sub(self.clock.monotonic().saturating_sub(started_at));
+            let time =
+                limit.saturating_sub(self.context.clock.monotonic().saturating_sub(started_at));
             let spent = guard.spent_amounts();
             let reservation = guard.reservation.as_mut().map_or(Ok(()), |reservation| {
                 reservation.renew_for_attempt(spent, AttemptNeeds { time, max_cost })
@@ -152,8 +153,12 @@ impl Kernel {
                 );
             }
             guard.start_attempt();
-            let next =
-                with_timeout(catch_future_panic(|| source.next()), left, self.timer.as_ref()).await;
+            let next = with_timeout(
+                catch_future_panic(|| source.next()),
+                left,
+                self.context.timer.as_ref(),
+            )
+            .await;
             guard.end_attempt(next.is_none().then_some(left));
             let (stream_end, error) = match next {
                 Some(Some(Some(Ok(chunk)))) if !self.is_revoked(invocation.claims) => {

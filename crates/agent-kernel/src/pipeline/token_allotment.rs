@@ -23,7 +23,7 @@ impl Kernel {
         }
         let session =
             self.bounded_session(slot).flatten().map(|session| session.reservation_tokens());
-        let budget = self.settings.frame_budget;
+        let budget = self.context.settings.frame_budget;
         let frame_tokens = match mode {
             ResponseMode::Auto => u64::from(budget.max_tokens),
             _ => u64::from(budget.max_chars) / 4,
@@ -34,7 +34,7 @@ impl Kernel {
     /// The session of a run, if the settings limit tokens. The outer `None` means that the run's
     /// state is unusable.
     fn bounded_session(&self, slot: &RunSlot) -> Option<Option<Session>> {
-        match self.settings.session {
+        match self.context.settings.session {
             None => Some(None),
             Some(_) => lock_run(slot).map(|run| run.session().cloned()),
         }
@@ -204,7 +204,7 @@ mod tests {
 
     fn slot(kernel: &Kernel) -> RunSlot {
         let run = RunId::parse("run_1").unwrap();
-        kernel.runs.slot(&run, kernel.ledger.as_ref()).unwrap()
+        kernel.recorder.slot(&run).unwrap()
     }
 
     fn session(total: u32) -> SessionBudget {

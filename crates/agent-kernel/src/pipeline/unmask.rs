@@ -18,14 +18,14 @@ impl Kernel {
         as_written: Option<&Value>,
     ) -> Option<Box<UnmaskedArguments>> {
         let as_written = as_written.filter(|as_written| contains_bracket(as_written, 0))?;
-        let slot = self.slot_of(caller);
+        let slot = self.recorder.slot_of(caller);
         let table = slot.map(|slot| Arc::clone(slot.masks().table()));
-        let table = table.filter(|_| self.settings.placeholders);
+        let table = table.filter(|_| self.context.settings.placeholders);
         let resolved = match &table {
             Some(table) => {
-                self.firewall.with_masks(Arc::clone(table), None).resolve_masks(as_written)
+                self.context.firewall.with_masks(Arc::clone(table), None).resolve_masks(as_written)
             }
-            None => self.firewall.resolve_masks(as_written),
+            None => self.context.firewall.resolve_masks(as_written),
         };
         let ResolvedArguments { arguments, resolved: masked, unknown, exceeds_limits: too_much } =
             resolved;

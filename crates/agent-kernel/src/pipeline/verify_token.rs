@@ -95,11 +95,11 @@ impl Kernel {
         }
         let acting = caller.principal.agent.as_ref().unwrap_or(&caller.run.agent);
         let agent = narrowed.and_then(|narrowed| narrowed.agent.as_ref());
-        if claims.tenant != self.settings.tenant
+        if claims.tenant != self.context.settings.tenant
             || claims.tenant != caller.principal.tenant
             || claims.principal != caller.principal.id
             || claims.run != caller.run.run_id
-            || claims.audience != self.settings.audience
+            || claims.audience != self.context.settings.audience
             || agent.is_some_and(|agent| agent != acting)
         {
             let detail = "the token was made for another principal, agent, run or audience";
@@ -142,6 +142,6 @@ impl Kernel {
     /// True when a grant was revoked according to the records or the log, or when the log cannot be
     /// read.
     pub(crate) fn is_grant_revoked(&self, grant: &GrantScope<'_>) -> bool {
-        self.runs.read_log(self.ledger.as_ref()).is_err() || self.revocations.is_revoked(grant)
+        self.recorder.read_log().is_err() || self.revocations.is_revoked(grant)
     }
 }

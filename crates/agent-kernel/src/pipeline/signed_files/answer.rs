@@ -30,7 +30,7 @@ impl Kernel {
                 id,
                 &Batch::new(Durability::Disk),
                 |open, state| {
-                    let moment = approval_limits::receipt_time(&policy, self.now());
+                    let moment = approval_limits::receipt_time(&policy, self.context.now());
                     let basis = policy.basis();
                     let request = &open.request;
                     // A request of another policy accepts no votes; they go to its successor.
@@ -47,10 +47,13 @@ impl Kernel {
                         .with("key", json!(signed.envelope.key()))
                         .with("said", json!(resolution.verdict))
                         .with("said_at", json!(resolution.at))
-                        .with("words", json!(error_text(&self.firewall, &resolution.reason)))
+                        .with(
+                            "words",
+                            json!(error_text(&self.context.firewall, &resolution.reason)),
+                        )
                         .with("agreed", json!(state.votes().keys().collect::<Vec<_>>()))
                         .with("needed", json!(open.request.authority.quorum.max(1)))
-                        .into_event(kind, self.now(), &open.request.run, None)
+                        .into_event(kind, self.context.now(), &open.request.run, None)
                 },
             )
             .await?;

@@ -32,12 +32,17 @@ impl Kernel {
         let statement = &signed.operator_word;
         // Somebody who confirms the clock dates the statement by the clock that is not trusted yet.
         let now = match statement.word {
-            OperatorAction::ConfirmClock { .. } => self.clock.now().max(self.now()),
-            _ => self.now(),
+            OperatorAction::ConfirmClock { .. } => {
+                self.context.clock.unguarded().now().max(self.context.now())
+            }
+            _ => self.context.now(),
         };
         let is_used = |digest: &Digest| {
             // An unreadable record counts as seen, so that a statement is never applied twice.
-            self.ledger.read(&self.statement_key(digest)).map_or(true, |record| record.is_some())
+            self.context
+                .ledger
+                .read(&self.statement_key(digest))
+                .map_or(true, |record| record.is_some())
         };
         let moment = approval_limits::receipt_time(&policy, now);
         let digest = verify_operator_statement(keys, &self.log_id, signed, moment, is_used)?;
@@ -65,7 +70,7 @@ impl Kernel {
                     let problem = "its class is no name, or its confidence is above 1000";
                     return Err(Rejection::Malformed { problem: problem.to_owned() }.into());
                 };
-                self.count_outcome(by, outcome, &sample, &extra).await?;
+                self.recorder.count_outcome(by, outcome, &sample, &extra).await?;
                 Ok(SignedFileOutcome::OutcomeRecorded { class: outcome.class.clone() })
             }
             _ => Err(SignedFileError::Failed("this build does not know such words".to_owned())),
@@ -73,7 +78,7 @@ impl Kernel {
     }
 
     fn statement_key(&self, digest: &Digest) -> RecordKey {
-        RecordKey::new(self.settings.tenant.clone(), Namespace::Received, digest.to_hex())
+        RecordKey::new(self.context.settings.tenant.clone(), Namespace::Received, digest.to_hex())
     }
 
     async fn confirm_clock(
@@ -82,17 +87,17 @@ impl Kernel {
         until: Timestamp,
         extra: Batch,
     ) -> Result<SignedFileOutcome, SignedFileError> {
-        let wall = self.clock.now();
+        let wall = self.context.clock.unguarded().now();
         let event = EventPayload::new()
             .with("by", json!(statement.approver))
             .with("until", json!(until))
             .with("wall", json!(wall))
-            .into_global_event(EventKind::ClockConfirmed, self.now())
+            .into_global_event(EventKind::ClockConfirmed, self.context.now())
             .ok_or_else(unrecordable_statement)?;
         let mut batch = extra.with_event(event);
         batch.put.push(put_confirmed_until(self, until));
         self.commit_statement(batch).await?;
-        self.clock_guard.confirm(until);
+        self.context.clock.confirm(until);
         Ok(SignedFileOutcome::ClockConfirmed { until })
     }
 
@@ -102,15 +107,15 @@ impl Kernel {
         by: &str,
         extra: Batch,
     ) -> Result<SignedFileOutcome, SignedFileError> {
-        let now = self.now();
+        let now = self.context.now();
         let subject = RevocationSubject::Run(run.clone());
         // The revocation is in force from here on, even if it cannot be recorded.
-        let put = self.revocations.revoke(&self.settings.tenant, &subject, now);
+        let put = self.revocations.revoke(&self.context.settings.tenant, &subject, now);
         let event = |kind, key| {
             EventPayload::new()
                 .with_optional("decision_key", key)
                 .with("by", json!(by))
-                .with("tenant", json!(self.settings.tenant))
+                .with("tenant", json!(self.context.settings.tenant))
                 .with("subject", json!(subject.record_id()))
                 .into_global_event(kind, now)
                 .map(|event| NewEvent { run: Some(run.clone()), ..event })
@@ -155,7 +160,7 @@ impl Kernel {
     }
 
     async fn commit_statement(&self, batch: Batch) -> Result<(), SignedFileError> {
-        match self.ledger.commit(batch).await {
+        match self.context.ledger.commit(batch).await {
             Ok(_) => Ok(()),
             Err(LedgerError::Conflict { .. }) => Err(Rejection::Replayed.into()),
             Err(error) => Err(error.into()),
@@ -186,7 +191,7 @@ impl Kernel {
 /// The record of the confirmed clock.
 fn put_confirmed_until(kernel: &Kernel, until: Timestamp) -> RecordWrite {
     RecordWrite {
-        key: crate::clock_guard::key(&kernel.settings.tenant),
+        key: crate::clock_guard::key(&kernel.context.settings.tenant),
         value: until.micros().to_string().into_bytes(),
         expires_at: None,
     }

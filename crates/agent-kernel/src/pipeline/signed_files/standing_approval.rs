@@ -20,7 +20,7 @@ impl Kernel {
         let policy = self.policy();
         let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
         let keys = policy.keys().ok_or_else(unknown)?;
-        let now = self.now();
+        let now = self.context.now();
         let moment = approval_limits::receipt_time(&policy, now);
         let state = verify_standing_approval(
             keys,
@@ -35,8 +35,9 @@ impl Kernel {
             return Err(Rejection::Replayed.into());
         }
         // The log is asked too: a record can be removed to replay the file, a log entry cannot.
-        let proof = LoggedApprovals::read_for_standing(self.ledger.as_ref(), standing.opened_at)
-            .map_err(|error| SignedFileError::Failed(error.to_string()))?;
+        let proof =
+            LoggedApprovals::read_for_standing(self.context.ledger.as_ref(), standing.opened_at)
+                .map_err(|error| SignedFileError::Failed(error.to_string()))?;
         if proof.has_seen(standing) {
             return Err(Rejection::Replayed.into());
         }
@@ -47,7 +48,8 @@ impl Kernel {
         }
         let form =
             || SignedFileError::Failed("the standing approval has no recordable form".to_owned());
-        let put = standing_approvals::put(&self.settings.tenant, &state).ok_or_else(form)?;
+        let put =
+            standing_approvals::put(&self.context.settings.tenant, &state).ok_or_else(form)?;
         let signers: Vec<Value> = signed.envelopes.iter().map(|e| json!(e.key())).collect();
         let conditions = serde_json::to_string(&standing.arguments).unwrap_or_default();
         let event = EventPayload::new()
@@ -56,7 +58,7 @@ impl Kernel {
             .with("capability", json!(standing.capability))
             .with("principals", json!(standing.principals))
             .with("agents", json!(standing.agents))
-            .with("arguments", json!(error_text(&self.firewall, &conditions)))
+            .with("arguments", json!(error_text(&self.context.firewall, &conditions)))
             .with("uses", json!(standing.uses))
             .with("expires", json!(standing.expires))
             .with("keys", Value::Array(signers))
@@ -65,7 +67,7 @@ impl Kernel {
         let batch = Batch::new(Durability::Disk)
             .create(put.key, put.value, put.expires_at)
             .with_event(event);
-        match self.ledger.commit(batch).await {
+        match self.context.ledger.commit(batch).await {
             Ok(_) => {
                 self.standing_approvals.apply_committed(StandingRecord { version: 1, state });
                 Ok(SignedFileOutcome::StandingAccepted { standing: id })
@@ -88,12 +90,13 @@ impl Kernel {
             state.revoke(by);
             let form =
                 || SignedFileError::Failed("the revocation has no recordable form".to_owned());
-            let put = standing_approvals::put(&self.settings.tenant, &state).ok_or_else(form)?;
+            let put =
+                standing_approvals::put(&self.context.settings.tenant, &state).ok_or_else(form)?;
             let event = EventPayload::new()
                 .with("standing", json!(id))
                 .with("by", json!(by))
                 .with("used", json!(state.use_count()))
-                .into_global_event(EventKind::StandingRevoked, self.now())
+                .into_global_event(EventKind::StandingRevoked, self.context.now())
                 .ok_or_else(form)?;
             let mut batch = Batch::new(Durability::Disk).with_event(event);
             batch.expect.push(weaver_types::ledger::VersionGuard {
@@ -101,14 +104,14 @@ impl Kernel {
                 version: Some(record.version),
             });
             batch.put.push(put);
-            match self.ledger.commit(batch.join(extra.clone())).await {
+            match self.context.ledger.commit(batch.join(extra.clone())).await {
                 Ok(_) => {
                     let version = record.version.saturating_add(1);
                     self.standing_approvals.apply_committed(StandingRecord { version, state });
                     return Ok(());
                 }
                 Err(LedgerError::Conflict { key })
-                    if key == standing_approvals::key(&self.settings.tenant, id) =>
+                    if key == standing_approvals::key(&self.context.settings.tenant, id) =>
                 {
                     self.reload_standing_approval(id)
                         .map_err(|error| SignedFileError::Failed(error.to_string()))?;

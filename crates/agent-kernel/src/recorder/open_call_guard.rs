@@ -1,72 +1,21 @@
-//! Calls whose end is not recorded: the guard that watches them, and how they are closed when
-//! nobody saw their end.
+//! The guard of a call whose end is not recorded.
 
 use std::time::Duration;
 
-use serde_json::json;
-use weaver_types::ledger::{Batch, Durability, Namespace, RecordKey, VersionGuard};
 use weaver_types::{CallId, Effects, Label, Millicents, Operation};
 
+use super::RunRecorder;
 use super::signal::CallSummary;
+use super::unrecorded_ends::EarlyEnd;
 use crate::budget_reservation::{BudgetReservation, SpentAmounts, micros};
 use crate::cached_run::RunSlot;
-use crate::event_payload::EventPayload;
-use crate::kernel::Kernel;
 use crate::open_call::OpenCall;
-use crate::run_state::RunDelta;
-use crate::unrecorded_ends::EarlyEnd;
-
-impl Kernel {
-    /// The batch that closes an open call: it applies only while the call is open, so that each
-    /// call has one end.
-    pub(crate) fn close_call_batch(&self, call: &CallId, durability: Durability) -> Batch {
-        let tenant = self.settings.tenant.clone();
-        let key = RecordKey::new(tenant, Namespace::OpenCall, call);
-        let mut batch = Batch::new(durability);
-        batch.expect.push(VersionGuard { key: key.clone(), version: Some(1) });
-        batch.delete.push(key);
-        batch
-    }
-
-    /// The batch that closes a call whose end nobody saw. `None` when it has no recordable form.
-    pub(crate) fn unknown_end_batch(
-        &self,
-        call: &CallId,
-        open: &OpenCall,
-    ) -> Option<(RunDelta, Batch)> {
-        self.early_end_batch(call, open, EarlyEnd::UNKNOWN)
-    }
-
-    pub(super) fn early_end_batch(
-        &self,
-        call: &CallId,
-        open: &OpenCall,
-        EarlyEnd { kind, reason }: EarlyEnd,
-    ) -> Option<(RunDelta, Batch)> {
-        let delta = RunDelta {
-            label: Some(open.worst.clone()),
-            prompt_tokens: open.tokens,
-            latency_us: open.latency_us,
-            cost: Millicents(open.cost),
-            ..RunDelta::default()
-        };
-        let event = EventPayload::new()
-            .with("principal", json!(open.principal))
-            .with("capability", json!(open.capability))
-            .with_tags(self.known_capability(&open.capability).as_deref())
-            .with("success", json!(false))
-            .with("reason", json!(reason))
-            .with_run_delta(&delta)
-            .into_event(kind, self.now(), &open.run, Some(call))?;
-        Some((delta, self.close_call_batch(call, Durability::Disk).with_event(event)))
-    }
-}
 
 /// Guards a call from its intent to its recorded end. A call that is abandoned in between, because
 /// its future is dropped or something panics, is recorded as "outcome unknown". Boxed: it moves
 /// through every later stage.
 pub(crate) struct OpenCallGuard<'k> {
-    pub(crate) kernel: &'k Kernel,
+    pub(crate) recorder: &'k RunRecorder,
     pub(crate) slot: RunSlot,
     pub(crate) call: CallId,
     pub(crate) open: OpenCall,
@@ -101,13 +50,13 @@ impl OpenCallGuard<'_> {
 
     /// Starts measuring an attempt.
     pub(crate) fn start_attempt(&mut self) {
-        self.attempt_started = Some(self.kernel.clock.monotonic());
+        self.attempt_started = Some(self.recorder.context.clock.monotonic());
     }
 
     /// Adds the time of the current attempt, or the limit at which it was cut off.
     pub(crate) fn end_attempt(&mut self, cut: Option<Duration>) {
         let Some(begun) = self.attempt_started.take() else { return };
-        let measured = self.kernel.clock.monotonic().saturating_sub(begun);
+        let measured = self.recorder.context.clock.monotonic().saturating_sub(begun);
         self.execution_time = self.execution_time.saturating_add(cut.unwrap_or(measured));
     }
 
@@ -126,7 +75,7 @@ impl OpenCallGuard<'_> {
             label: label.unwrap_or(&clean),
             operation: Operation::Invoke,
         };
-        self.kernel.notify_signal_sources(&self.slot, &summary);
+        self.recorder.notify_signal_sources(&self.slot, &summary);
     }
 }
 
@@ -140,6 +89,6 @@ impl Drop for OpenCallGuard<'_> {
         self.end_attempt(None);
         self.open.latency_us = micros(self.execution_time);
         let end = if self.is_cancellable { EarlyEnd::CANCELLED } else { EarlyEnd::UNKNOWN };
-        self.kernel.submit_without_waiting(&self.slot, &self.call, &self.open, end);
+        self.recorder.submit_without_waiting(&self.slot, &self.call, &self.open, end);
     }
 }

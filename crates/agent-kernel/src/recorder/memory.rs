@@ -6,12 +6,11 @@ use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{DecisionKey, EventKind, Label, hex};
 
+use super::RunRecorder;
 use super::host_events::unrecordable_event;
-use super::run_update::{RunUpdate, RunUpdateError};
 use crate::caller::Caller;
 use crate::error::KernelError;
 use crate::event_payload::{EventPayload, error_text};
-use crate::kernel::Kernel;
 use crate::run_state::RunDelta;
 
 /// How memory is accessed.
@@ -40,15 +39,9 @@ pub struct MemoryOperation<'a> {
     pub label: &'a Label,
 }
 
-impl Kernel {
-    /// Records that a host writes to memory or reads from it for a run, under the decision key
-    /// `kernel.memory.put` or `kernel.memory.get`. The log gets the redacted ids and a salted
-    /// commitment to the value. The label of what is read joins the label of the run, as a result's
-    /// would. A dry run records nothing.
-    ///
-    /// # Errors
-    /// [`KernelError`], when it could not be recorded; it must then not happen.
-    pub async fn record_memory(
+impl RunRecorder {
+    /// Records that a host writes to memory or reads from it for a run.
+    pub(crate) async fn record_memory(
         &self,
         caller: Caller<'_>,
         note: MemoryOperation<'_>,
@@ -57,7 +50,7 @@ impl Kernel {
             return Ok(());
         }
         let run = &caller.run.run_id;
-        let slot = self.runs.slot(run, self.ledger.as_ref())?;
+        let slot = self.slot(run)?;
         let (kind, key, read_label) = match note.access {
             MemoryAccess::Put => (EventKind::MemoryPut, DecisionKey::MemoryPut, None),
             MemoryAccess::Get => (EventKind::MemoryGet, DecisionKey::MemoryGet, Some(note.label)),
@@ -65,26 +58,22 @@ impl Kernel {
         let bytes =
             canonical::to_bytes(note.value, Profile::Foreign).map_err(|_| unrecordable_event())?;
         let mut salt = [0_u8; 16];
-        self.random.fill(&mut salt)?;
+        self.context.random.fill(&mut salt)?;
         let delta = RunDelta { label: read_label.cloned(), ..RunDelta::default() };
         let event = EventPayload::new()
             .with_decision_key(key)
-            .with_caller(caller, &self.firewall)
-            .with("entry", json!(error_text(&self.firewall, note.entry)))
+            .with_caller(caller, &self.context.firewall)
+            .with("entry", json!(error_text(&self.context.firewall, note.entry)))
             .with("tier", json!(note.tier))
-            .with("source", json!(error_text(&self.firewall, note.source)))
+            .with("source", json!(error_text(&self.context.firewall, note.source)))
             .with("label", json!(note.label))
             .with("bytes", json!(bytes.len()))
             .with("salt", json!(hex(&salt)))
             .with("commit", json!(Digest::of_parts(DomainTag::MEMORY_COMMIT, &[&salt, &bytes])))
             .with_run_delta(&delta)
-            .into_event(kind, self.now(), run, None)
+            .into_event(kind, self.context.now(), run, None)
             .ok_or_else(unrecordable_event)?;
         let batch = Batch::new(Durability::Os).with_event(event);
-        match self.commit_run_update(RunUpdate::new(caller, &slot, delta, batch)).await {
-            Ok(()) => Ok(()),
-            Err(RunUpdateError::Ledger(error)) => Err(error.into()),
-            Err(RunUpdateError::Budget(_)) => Err(unrecordable_event()),
-        }
+        self.commit_host_event(caller, &slot, delta, batch).await
     }
 }

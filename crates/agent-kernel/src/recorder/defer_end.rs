@@ -8,23 +8,20 @@
 //! it shows a mask for the first time, when more of the result can still be asked for, when parts
 //! were shown before, or when tokens are limited.
 
-use weaver_types::{CallId, ResponseMode};
+use weaver_types::CallId;
 
-use super::authorized_invocation::AuthorizedInvocation;
-use super::call_end::CallEnd;
+use super::RunRecorder;
+use super::deferred_ends::DeferredEnd;
+use super::open_call_guard::OpenCallGuard;
 use super::run_update::{RunUpdate, RunUpdateError, SubmittedUpdate};
-use super::unfinished_calls::OpenCallGuard;
+use super::unrecorded_ends::{EarlyEnd, UnrecordedEnd};
 use crate::cached_run::{RunSlot, lock_run};
-use crate::deferred_ends::DeferredEnd;
-use crate::kernel::Kernel;
 use crate::open_call::OpenCall;
-use crate::run_masks;
-use crate::unrecorded_ends::{EarlyEnd, UnrecordedEnd};
 
-impl Kernel {
+impl RunRecorder {
     /// Submits the end of a call. Returns once it is committed, or once only a ledger failure can
     /// still prevent the commit.
-    pub(super) async fn defer_end(
+    pub(crate) async fn defer_end(
         &self,
         mut update: RunUpdate<'_>,
         guard: &OpenCallGuard<'_>,
@@ -81,23 +78,4 @@ impl Kernel {
         }
         self.unrecorded_ends.add(UnrecordedEnd { call: call.clone(), open: open.clone(), end });
     }
-}
-
-/// Whether the end of a call may be recorded after its caller has the answer.
-pub(super) fn is_deferrable(
-    invocation: &AuthorizedInvocation<'_>,
-    call_end: &CallEnd,
-    update: &RunUpdate<'_>,
-) -> bool {
-    let is_whole = call_end
-        .result
-        .data
-        .as_ref()
-        .is_none_or(|frame| frame.mode == ResponseMode::Auto && frame.next.is_none());
-    let budget = &invocation.caller.run.settings.budget;
-    !run_masks::writes_mask_record(&update.batch)
-        && is_whole
-        && invocation.stream_outlet.is_none()
-        && !call_end.counts_tokens
-        && budget.max_prompt_tokens.is_none()
 }

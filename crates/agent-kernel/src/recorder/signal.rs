@@ -10,11 +10,11 @@ use weaver_policy::signal::{
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{CallId, Capability, CapabilityId, Effects, EventKind, Label, Operation, RunId};
 
+use super::RunRecorder;
 use super::run_update::RunUpdate;
 use crate::cached_run::{RunSlot, lock_run};
 use crate::caller::Caller;
 use crate::event_payload::{EventPayload, error_text};
-use crate::kernel::Kernel;
 use crate::run_state::RunDelta;
 
 /// The source name under which a failure of the monitor itself is reported.
@@ -30,7 +30,7 @@ pub(crate) struct CallSummary<'a> {
     pub(crate) operation: Operation,
 }
 
-impl Kernel {
+impl RunRecorder {
     /// What the signal sources report about a proposed call.
     pub(crate) fn signal_report(
         &self,
@@ -39,12 +39,12 @@ impl Kernel {
         operation: Operation,
         finished: u64,
     ) -> SignalReport {
-        if self.ports.signals.is_idle() {
+        if self.signals.is_idle() {
             return SignalReport::none();
         }
         let declaration = BeliefDeclaration::default();
         let call = ProposedCall { run, capability, operation, finished, declaration: &declaration };
-        catch_unwind(AssertUnwindSafe(|| self.ports.signals.report(&call))).unwrap_or_else(|_| {
+        catch_unwind(AssertUnwindSafe(|| self.signals.report(&call))).unwrap_or_else(|_| {
             let error = SignalError::Unavailable("a source panicked".to_owned());
             SignalReport::none().with_failure(MONITOR_SOURCE, &error)
         })
@@ -52,7 +52,7 @@ impl Kernel {
 
     /// Notifies the signal sources of a finished call.
     pub(crate) fn notify_signal_sources(&self, slot: &RunSlot, summary: &CallSummary<'_>) {
-        if self.ports.signals.is_idle() {
+        if self.signals.is_idle() {
             return;
         }
         let Some(finished) = lock_run(slot).map(|mut run| run.count_finished_call()) else {
@@ -68,7 +68,7 @@ impl Kernel {
             finished,
         };
         // If a source panics here its state is poisoned, and every later report says so.
-        let _ = catch_unwind(AssertUnwindSafe(|| self.ports.signals.observe(&finished_call)));
+        let _ = catch_unwind(AssertUnwindSafe(|| self.signals.observe(&finished_call)));
     }
 
     /// Records the signals, but only when a kind appears that was not in the last report. Repeated
@@ -80,7 +80,7 @@ impl Kernel {
         slot: Option<&RunSlot>,
         report: &SignalReport,
     ) {
-        if self.ports.signals.is_idle() {
+        if self.signals.is_idle() {
             return;
         }
         let Some(slot) = slot.filter(|_| !caller.run.dry_run) else { return };
@@ -96,17 +96,22 @@ impl Kernel {
             .failures()
             .iter()
             .map(|failure| {
-                let message = error_text(&self.firewall, &failure.message);
+                let message = error_text(&self.context.firewall, &failure.message);
                 json!({ "source": failure.source, "code": failure.code, "message": message })
             })
             .collect();
         let event = EventPayload::new()
-            .with_caller(caller, &self.firewall)
+            .with_caller(caller, &self.context.firewall)
             .with("signals", to_json(report.signals()))
             .with("aside", to_json(report.unrelated_signals()))
             .with("failed", Value::Array(failed))
             .with("more", json!(report.dropped_count()))
-            .into_event(EventKind::SignalRaised, self.now(), &caller.run.run_id, Some(call));
+            .into_event(
+                EventKind::SignalRaised,
+                self.context.now(),
+                &caller.run.run_id,
+                Some(call),
+            );
         if let Some(event) = event {
             let batch = Batch::new(Durability::Os).with_event(event);
             // The decision names the signals too, and a ledger that accepts nothing denies the call
@@ -133,7 +138,7 @@ impl Kernel {
             "kind": signal.kind.as_str(),
             "severity": signal.severity.as_str(),
             "subject": subject,
-            "detail": error_text(&self.firewall, &signal.detail),
+            "detail": error_text(&self.context.firewall, &signal.detail),
         })
     }
 }

@@ -1,15 +1,14 @@
 //! The end of a run, as a host sees it.
 
-use weaver_types::ledger::{Batch, Durability, LedgerError};
+use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{DecisionKey, EventKind};
 
+use super::RunRecorder;
 use super::host_events::unrecordable_event;
-use super::run_update::{RunUpdate, RunUpdateError};
 use crate::cached_run::lock_run;
 use crate::caller::Caller;
 use crate::error::KernelError;
 use crate::event_payload::EventPayload;
-use crate::kernel::Kernel;
 use crate::run_state::RunDelta;
 
 /// Why a run is over.
@@ -35,45 +34,32 @@ impl RunEndReason {
     }
 }
 
-impl Kernel {
-    /// Records that a run is over, and why, under the decision key `kernel.run.finished`; `extra`
-    /// is committed with it. For a run that never started only `extra` is committed. Nothing is
-    /// revoked: a host may still continue the run.
-    ///
-    /// # Errors
-    /// [`KernelError`], when it could not be recorded.
-    pub async fn record_run_end(
+impl RunRecorder {
+    /// Records that a run is over, and why; `extra` is committed with it. For a run that never
+    /// started only `extra` is committed.
+    pub(crate) async fn record_run_end(
         &self,
         caller: Caller<'_>,
         end: RunEndReason,
         extra: Batch,
     ) -> Result<(), KernelError> {
         let run = &caller.run.run_id;
-        let slot = self.runs.slot(run, self.ledger.as_ref())?;
+        let slot = self.slot(run)?;
         let has_started = lock_run(&slot).is_some_and(|run| !run.is_unstarted());
         if !has_started || caller.run.dry_run {
             if extra != Batch::new(extra.durability) {
-                self.ledger.commit(extra).await?;
+                self.context.ledger.commit(extra).await?;
             }
             return Ok(());
         }
         let event = EventPayload::new()
             .with_decision_key(DecisionKey::RunFinished)
-            .with_caller(caller, &self.firewall)
+            .with_caller(caller, &self.context.firewall)
             .with("end", end.as_str())
             .with_run_delta(&RunDelta::default())
-            .into_event(EventKind::RunFinished, self.now(), run, None)
+            .into_event(EventKind::RunFinished, self.context.now(), run, None)
             .ok_or_else(unrecordable_event)?;
         let batch = extra.join(Batch::new(Durability::Os).with_event(event));
-        match self
-            .commit_run_update(RunUpdate::new(caller, &slot, RunDelta::default(), batch))
-            .await
-        {
-            Ok(()) => Ok(()),
-            Err(RunUpdateError::Ledger(error)) => Err(error.into()),
-            Err(RunUpdateError::Budget(cap)) => {
-                Err(LedgerError::Malformed(format!("the cap `{cap}` is used up")).into())
-            }
-        }
+        self.commit_host_event(caller, &slot, RunDelta::default(), batch).await
     }
 }

@@ -13,8 +13,9 @@ use weaver_types::{DecisionKey, EventKind, LocaleCode, RunBudget, RunId};
 use crate::cached_run::{RunSlot, lock_run};
 use crate::caller::Caller;
 use crate::event_payload::{EventPayload, HostFields, error_text, redacted_metadata};
-use crate::kernel::Kernel;
 use crate::run_state::{RunDelta, state_key};
+
+use super::RunRecorder;
 
 /// How often an update is tried when other updates of the same run keep winning the race.
 const MAX_TRIES: usize = 256;
@@ -36,9 +37,9 @@ pub(crate) struct RunUpdate<'a> {
 }
 
 /// An update that was handed to the ledger, by its number in the run.
-pub(super) struct SubmittedUpdate {
-    pub(super) id: u64,
-    pub(super) ticket: CommitTicket,
+pub(crate) struct SubmittedUpdate {
+    pub(crate) id: u64,
+    pub(crate) ticket: CommitTicket,
 }
 
 /// Why an update was not applied. Nothing of it was applied.
@@ -102,7 +103,7 @@ impl<'a> RunUpdate<'a> {
     }
 }
 
-impl Kernel {
+impl RunRecorder {
     /// Submits an update and waits until it is committed.
     pub(crate) async fn commit_run_update(
         &self,
@@ -136,7 +137,7 @@ impl Kernel {
                 Err(LedgerError::Conflict { key }) if key == self.record_key_of(&update) => {
                     update.detach_run_record();
                     if cached.is_in_flight(id) {
-                        let stored = self.ledger.read(&key)?;
+                        let stored = self.context.ledger.read(&key)?;
                         cached
                             .reset(stored.as_ref())
                             .map_err(|error| ledger_failure(&error.to_string()))?;
@@ -160,7 +161,7 @@ impl Kernel {
     }
 
     fn record_key_of(&self, update: &RunUpdate<'_>) -> RecordKey {
-        state_key(&self.settings.tenant, update.run)
+        state_key(&self.context.settings.tenant, update.run)
     }
 
     /// Submits an update to the ledger once; returns its number in the run and the ticket.
@@ -168,11 +169,11 @@ impl Kernel {
         &self,
         update: &mut RunUpdate<'_>,
     ) -> Result<SubmittedUpdate, RunUpdateError> {
-        let tenant = &self.settings.tenant;
+        let tenant = &self.context.settings.tenant;
         let malformed = || LedgerError::Malformed("the run's state has no canonical form".into());
         let mut cached = lock_run(update.slot).ok_or_else(poisoned_run_error)?;
         if cached.is_backlogged() {
-            let stored = self.ledger.read(&self.record_key_of(update))?;
+            let stored = self.context.ledger.read(&self.record_key_of(update))?;
             cached.reset(stored.as_ref()).map_err(|error| ledger_failure(&error.to_string()))?;
         }
         // The decision checked the budget already. It is checked again here, under the run's lock,
@@ -188,13 +189,14 @@ impl Kernel {
             .map(|caller| self.run_started_event(caller).ok_or_else(malformed))
             .transpose()?;
         update.attach_run_record(replace, started);
-        let ticket = self.ledger.submit(Arc::clone(&update.batch));
+        let ticket = self.context.ledger.submit(Arc::clone(&update.batch));
         Ok(SubmittedUpdate { id: cached.enqueue(update.delta.clone(), next), ticket })
     }
 
     fn run_started_event(&self, caller: Caller<'_>) -> Option<NewEvent> {
         let run = caller.run;
-        let host = HostFields::of(run, &self.firewall);
+        let firewall = &self.context.firewall;
+        let host = HostFields::of(run, firewall);
         EventPayload::new()
             .with_decision_key(DecisionKey::RunStarted)
             .with_principal(caller.principal)
@@ -205,11 +207,11 @@ impl Kernel {
             )
             .with_optional("session_id", host.session_id)
             .with_optional("user_sid", host.user_sid)
-            .with_optional("metadata", redacted_metadata(run, &self.firewall))
-            .with("intent", error_text(&self.firewall, &run.settings.intent))
+            .with_optional("metadata", redacted_metadata(run, firewall))
+            .with("intent", error_text(firewall, &run.settings.intent))
             .with("safety_mode", run.settings.safety_mode)
             .with("trace_id", &run.trace_id)
-            .into_event(EventKind::RunStarted, self.now(), &run.run_id, None)
+            .into_event(EventKind::RunStarted, self.context.now(), &run.run_id, None)
     }
 }
 

@@ -10,10 +10,10 @@ use weaver_types::ledger::{
 };
 use weaver_types::{EventKind, PrincipalId, Tenant};
 
+use super::RunRecorder;
 use super::host_events::unrecordable_event;
 use crate::error::KernelError;
 use crate::event_payload::EventPayload;
-use crate::kernel::Kernel;
 
 /// How often a count is tried when others update the same class.
 const MAX_TRIES: usize = 64;
@@ -26,16 +26,9 @@ struct ClassRecord {
     v: u64,
 }
 
-impl Kernel {
-    /// Records how a belief turned out: one event, and the sums of its class, which outlast the
-    /// process. A signal source made with
-    /// [`SignalMonitor::with_calibration`](weaver_policy::signal::SignalMonitor::with_calibration)
-    /// uses these sums.
-    ///
-    /// # Errors
-    /// [`KernelError`], when the class is no name, the confidence is above 1,000, or it could not
-    /// be recorded.
-    pub async fn record_outcome(
+impl RunRecorder {
+    /// Records how a belief turned out: one event, and the sums of its class.
+    pub(crate) async fn record_outcome(
         &self,
         by: &PrincipalId,
         outcome: &BeliefOutcome,
@@ -46,16 +39,13 @@ impl Kernel {
     }
 
     /// The recorded outcomes of every class, in the order of the class names.
-    ///
-    /// # Errors
-    /// [`KernelError`], when they cannot be read.
-    pub fn outcomes(&self) -> Result<Vec<(BeliefClass, ClassOutcomes)>, KernelError> {
-        stored_outcomes(&self.settings.tenant, self.ledger.as_ref())
+    pub(crate) fn outcomes(&self) -> Result<Vec<(BeliefClass, ClassOutcomes)>, KernelError> {
+        stored_outcomes(&self.context.settings.tenant, self.context.ledger.as_ref())
     }
 
     /// Restores the recorded outcomes into the calibration source.
     pub(crate) fn restore_outcomes(&self) -> Result<(), KernelError> {
-        let Some(calibration) = self.ports.signals.calibration() else { return Ok(()) };
+        let Some(calibration) = self.signals.calibration() else { return Ok(()) };
         for (class, outcomes) in self.outcomes()? {
             calibration
                 .restore(class, outcomes)
@@ -65,7 +55,7 @@ impl Kernel {
     }
 
     /// Counts an outcome in one commit with everything in `extra`.
-    pub(super) async fn count_outcome(
+    pub(crate) async fn count_outcome(
         &self,
         by: &str,
         outcome: &BeliefOutcome,
@@ -73,10 +63,10 @@ impl Kernel {
         extra: &Batch,
     ) -> Result<(), LedgerError> {
         let malformed = || LedgerError::Malformed("the outcome has no recordable form".to_owned());
-        let tenant = self.settings.tenant.clone();
+        let tenant = self.context.settings.tenant.clone();
         let key = RecordKey::new(tenant, Namespace::Calibration, sample.class.as_str());
         for _ in 0..MAX_TRIES {
-            let record = self.ledger.read(&key)?;
+            let record = self.context.ledger.read(&key)?;
             let mut outcomes = match &record {
                 Some(record) => {
                     read(record).map_err(|error| LedgerError::Damaged(error.to_string()))?
@@ -95,14 +85,14 @@ impl Kernel {
                 .with("class", sample.class.as_str())
                 .with("confidence", sample.confidence.as_thousandths())
                 .with("correct", sample.correct)
-                .into_global_event(EventKind::CalibrationRecorded, self.now())
+                .into_global_event(EventKind::CalibrationRecorded, self.context.now())
                 .ok_or_else(malformed)?;
             event.call.clone_from(&outcome.call);
             let mut batch = extra.clone().with_event(event);
             batch.replace.push(GuardedWrite { put, version: record.map(|record| record.version) });
-            match self.ledger.commit(batch).await {
+            match self.context.ledger.commit(batch).await {
                 Ok(_) => {
-                    if let Some(calibration) = self.ports.signals.calibration() {
+                    if let Some(calibration) = self.signals.calibration() {
                         // If the source's state is poisoned, every later report says so.
                         let _ = calibration.record(sample);
                     }
