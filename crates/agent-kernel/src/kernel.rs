@@ -7,10 +7,9 @@ use weaver_firewall::handle::HandleStore;
 use weaver_firewall::{Firewall, Session, ValueSource};
 use weaver_policy::PolicySet;
 use weaver_types::ledger::{Batch, BlobStore, Durability, Ledger};
-use weaver_types::{
-    CallId, Clock, LogId, Principal, Random, RunContext, RunError, RunSettings, Timer,
-};
+use weaver_types::{CallId, Clock, Principal, Random, RunContext, RunError, RunSettings, Timer};
 
+use crate::approval::ApprovalRequests;
 use crate::approval::standing_approvals::StandingApprovals;
 use crate::approval::table::HoldTable;
 use crate::cached_run::{RunCache, RunSlot, lock_run};
@@ -25,9 +24,9 @@ use crate::ports::Ports;
 use crate::rate_counters::RateCounters;
 use crate::recorder::RunRecorder;
 use crate::registry::Registry;
-use crate::rejected_files::RejectedFiles;
 use crate::revocation::{RevocableLifetimes, Revocations};
 use crate::settings::Settings;
+use crate::signed_files::{SignedFileOutcome, SignedFileReceiver};
 use crate::token::KeyRing;
 
 /// What a kernel is made of.
@@ -76,14 +75,11 @@ pub struct Kernel {
     pub(crate) handles: HandleStore,
     pub(crate) revocations: Arc<Revocations>,
     pub(crate) pending_grants: PendingGrants,
-    pub(crate) holds: HoldTable,
-    pub(crate) standing_approvals: StandingApprovals,
+    pub(crate) approvals: Arc<ApprovalRequests>,
+    signed_files: SignedFileReceiver,
     pub(crate) rates: RateCounters,
     /// The approved versions of capabilities that no signed contract pins.
     pub(crate) baselines: RwLock<Baselines>,
-    pub(crate) rejected_files: RejectedFiles,
-    /// The id of the ledger's log.
-    pub(crate) log_id: LogId,
     pub(crate) late_responses: Arc<LateResponseLog>,
 }
 
@@ -115,7 +111,6 @@ impl Kernel {
             last_expiry: handles.latest_expiry()?.max(holds.last_deadline()).unwrap_or(now),
         };
         let revocations = Arc::new(Revocations::load(tenant, ledger, lives)?);
-        let log = ledger.head()?.log;
         let firewall = parts.ports.firewall.clone().unwrap_or_default();
         let session = parts.settings.session.clone();
         let runs = RunCache::new(tenant.clone(), session, Arc::clone(&revocations));
@@ -132,6 +127,8 @@ impl Kernel {
         });
         let signals = Arc::clone(&parts.ports.signals);
         let recorder = Arc::new(RunRecorder::new(Arc::clone(&context), runs, signals));
+        let approvals = Arc::new(ApprovalRequests::new(&recorder, holds, standings)?);
+        let signed_files = SignedFileReceiver::new(&recorder, &approvals, &revocations);
         let kernel = Self {
             context,
             recorder,
@@ -141,16 +138,14 @@ impl Kernel {
             handles,
             revocations,
             pending_grants: PendingGrants::default(),
-            holds,
-            standing_approvals: standings,
+            approvals,
+            signed_files,
             rates,
             baselines,
-            rejected_files: RejectedFiles::default(),
-            log_id: log,
             late_responses: Arc::new(late),
         };
         kernel.recorder.restore_outcomes()?;
-        kernel.void_requests(void)?;
+        kernel.approvals.void_requests(void)?;
         kernel.recorder.close_open_calls()?;
         kernel.remove_expired_results()?;
         Ok(kernel)
@@ -231,6 +226,14 @@ impl Kernel {
     #[must_use]
     pub fn explain(&self, principal: &Principal, call: &CallId) -> Option<Arc<Explanation>> {
         self.recorder.explain(principal, call)
+    }
+
+    /// Receives a signed file: an approver's answer, a standing approval or an operator's
+    /// statement. It is verified under the keys document in force and then recorded; it has no
+    /// effect before that. A rejected file leaves an event, unless the same file was rejected
+    /// before or there are too many; the next event counts the omitted ones.
+    pub async fn receive_signed_file(&self, bytes: &[u8]) -> SignedFileOutcome {
+        self.signed_files.receive(bytes).await
     }
 
     /// Removes expired stored results with their blobs.

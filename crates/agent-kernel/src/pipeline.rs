@@ -14,7 +14,6 @@ mod attempt;
 mod authorized_invocation;
 mod call;
 mod call_end;
-mod change_request;
 mod contracts;
 mod decision_key;
 mod decision_record;
@@ -43,8 +42,6 @@ mod resume;
 mod retry;
 mod revoke;
 mod run_firewall;
-mod signed_files;
-mod standing_release;
 mod stream;
 mod token_allotment;
 mod unmask;
@@ -53,6 +50,5 @@ mod verify_token;
 
 pub use dry_run::DryRun;
 pub use operation_timer::instrument;
-pub use signed_files::SignedFileOutcome;
 
 pub use crate::revocation::RevocationSubject;

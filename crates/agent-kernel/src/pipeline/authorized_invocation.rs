@@ -7,8 +7,8 @@ use weaver_types::{
 
 use super::evaluate::CallTarget;
 use super::progress::ProgressOutlet;
-use super::resume::HoldRelease;
 use super::token_allotment::TokenAllotment;
+use crate::approval::hold_release::HoldRelease;
 use crate::budget_reservation::BudgetReservation;
 use crate::call_stream::StreamOutlet;
 use crate::caller::Caller;

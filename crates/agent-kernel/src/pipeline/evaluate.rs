@@ -13,7 +13,8 @@ use weaver_types::{
 };
 
 use super::preconditions;
-use super::resume::{HeldCall, HoldEnding, HoldState, is_releasable};
+use super::resume::HeldCall;
+use crate::approval::hold_release::{HoldEnding, HoldState, is_releasable};
 
 use super::token_allotment::exhausted_budget_denial;
 use crate::cached_run::{RunSlot, lock_run};

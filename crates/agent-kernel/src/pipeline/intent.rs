@@ -13,8 +13,8 @@ use weaver_types::{
 use super::authorized_invocation::{AuthorizedInvocation, TokenHolder};
 use super::decision_record::DecisionRecord;
 use super::result_label;
-use super::resume::HoldRelease;
-use super::standing_release::ReleaseEffect;
+use crate::approval::ReleaseEffect;
+use crate::approval::hold_release::HoldRelease;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
 use crate::event_payload::{record_arguments, record_event};
@@ -66,7 +66,7 @@ impl Kernel {
             self.pending_grants.remove(&invocation.claims.token_id);
             provenance.apply(slot);
             if let Some(effect) = effect {
-                self.apply_release_effect(*effect);
+                self.approvals.apply_release_effect(*effect);
             }
             return Ok(guard);
         };
@@ -76,7 +76,7 @@ impl Kernel {
             (Some(Namespace::Standing), Some(_)) => IntentFailure::StandingConflict,
             (Some(Namespace::Hold), Some(HoldRelease::Request { hold, .. })) => {
                 // The call that used the request may not have updated the table yet.
-                let _ = self.reload_request(&hold.open.request.id, hold);
+                let _ = self.approvals.reload_request(&hold.open.request.id, hold);
                 refused(release_used_up(invocation))
             }
             _ => refused(intent_denial(invocation, &error)),
@@ -103,7 +103,8 @@ impl Kernel {
         let (open, call) = (self.open_call_record(invocation), invocation.call.clone());
         let used = match release {
             Some(release) => Some(
-                self.release_consumption(release)
+                self.approvals
+                    .release_consumption(release)
                     .ok_or_else(|| refused(release_used_up(invocation)))?,
             ),
             None => None,
@@ -171,7 +172,7 @@ impl Kernel {
         let Some(HoldRelease::Standing { record: used, .. }) = release else {
             return Err(Box::new(release_used_up(invocation)));
         };
-        match self.reload_standing_approval(&used.state.standing_approval().id) {
+        match self.approvals.reload_standing_approval(&used.state.standing_approval().id) {
             Ok(Some(now)) => {
                 **used = now;
                 Ok(())

@@ -17,8 +17,8 @@ use super::grant::{
 use super::operation_timer::OperationTimer;
 use super::progress::ProgressOutlet;
 use super::result_label;
-use super::resume::HoldState;
 use super::token_allotment::TokenAllotment;
+use crate::approval::hold_release::HoldState;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::{RunSlot, lock_run};
 use crate::call_stream::{CallStream, StreamOutlet};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use weaver_policy::PolicySet;
 use weaver_policy::approval::{ApprovalRequest, RequestEnd};
-use weaver_types::{ApprovalRequestId, Operation, ReasonCode, RunBudget, RunContext, RunSettings};
+use weaver_types::{Operation, ReasonCode, RunBudget, RunContext, RunSettings};
 
 use super::evaluate::EvaluationRequest;
-use super::resume::{HoldEnding, KERNEL_ACTOR, is_releasable};
 use crate::approval::hold::OpenHold;
+use crate::approval::hold_release::{HoldEnding, KERNEL_ACTOR, is_releasable};
 use crate::caller::Caller;
 use crate::kernel::Kernel;
 
@@ -30,7 +30,7 @@ impl Kernel {
     pub(crate) async fn reevaluate_stale_requests(&self) -> usize {
         let policy = self.policy();
         let mut ended = 0;
-        for hold in self.holds.all() {
+        for hold in self.approvals.holds.all() {
             let request = &hold.open.request;
             let basis = policy.basis();
             let stale = request.policy != basis.policy || request.contracts != basis.contracts;
@@ -59,7 +59,7 @@ impl Kernel {
             return false;
         }
         // If the successor cannot be opened now, the next call opens it.
-        let _ = self.open_request(successor, None).await;
+        let _ = self.approvals.open_request(successor, None).await;
         true
     }
 
@@ -70,7 +70,10 @@ impl Kernel {
         detail: &str,
     ) -> bool {
         let (id, reason) = (old.id.clone(), ReasonCode::PolicyChanged);
-        self.end_request(HoldEnding { id, end, reason, detail: detail.to_owned() }).await.is_ok()
+        self.approvals
+            .end_request(HoldEnding { id, end, reason, detail: detail.to_owned() })
+            .await
+            .is_ok()
     }
 
     /// Builds the successor: the request of the same call under this policy, if it is still held
@@ -117,14 +120,5 @@ impl Kernel {
             self.build_request(policy, evaluation_request, &evaluation, Some(old.id.clone())).ok()
         })??;
         Some(successor)
-    }
-
-    /// The request that superseded another one, as far as it is still in memory.
-    #[must_use]
-    pub fn approval_successor(&self, id: &ApprovalRequestId) -> Option<ApprovalRequestId> {
-        match self.approval_phase(id)? {
-            weaver_policy::approval::Phase::Superseded { by } => by,
-            _ => None,
-        }
     }
 }

@@ -7,61 +7,16 @@ use weaver_policy::approval::{
     ApprovalRequest, HeldCheck, ObservedPrecondition, Phase, RequestEnd,
 };
 use weaver_policy::{PolicyQuery, PolicySet, ReleaseProof};
-use weaver_types::{
-    ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode, Remedy, Verdict,
-};
+use weaver_types::{ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode};
 
 use super::evaluate::CallTarget;
 use super::preconditions;
 use crate::approval::hold::CallKey;
-use crate::approval::standing_approvals::StandingRecord;
+use crate::approval::hold_release::{HoldEnding, HoldRelease, HoldState, KERNEL_ACTOR, denial};
 use crate::approval::table::{HoldEntry, HoldLookup};
 use crate::caller::Caller;
 use crate::kernel::Kernel;
 use crate::revocation::GrantScope;
-
-/// The name in events when the kernel itself revokes a request.
-pub(crate) const KERNEL_ACTOR: &str = "kernel";
-
-/// Whether a call is held, and what could release it.
-#[derive(Debug, Clone, Default)]
-pub(crate) enum HoldState {
-    /// No hold that a request could release.
-    #[default]
-    Free,
-    /// Held, and a new request can be opened, which may supersede an older one.
-    Openable { supersedes: Option<ApprovalRequestId> },
-    /// Held, and its request is open.
-    Waiting(ApprovalRequestId),
-    /// Was held, and this releases it once.
-    Released(Box<HoldRelease>),
-}
-
-/// What releases a call. It is consumed in the batch that commits the intent.
-#[derive(Debug, Clone)]
-pub(crate) enum HoldRelease {
-    Request { hold: HoldEntry, release: Arc<ReleaseProof> },
-    Standing { record: Box<StandingRecord>, release: Arc<ReleaseProof> },
-}
-
-impl HoldRelease {
-    /// The request, unless a standing approval releases the call.
-    pub(crate) fn request(&self) -> Option<&ApprovalRequestId> {
-        match self {
-            Self::Request { hold, .. } => Some(&hold.open.request.id),
-            Self::Standing { .. } => None,
-        }
-    }
-}
-
-/// A request that ends, with the reason.
-#[derive(Debug, Clone)]
-pub(crate) struct HoldEnding {
-    pub(crate) id: ApprovalRequestId,
-    pub(crate) end: RequestEnd,
-    pub(crate) reason: ReasonCode,
-    pub(crate) detail: String,
-}
 
 /// The result of looking for a release.
 pub(crate) struct ResumeOutcome {
@@ -83,14 +38,6 @@ pub(crate) struct HeldCall<'a, 'q> {
     pub(crate) decide: &'a dyn Fn(&ReleaseProof) -> Decision,
 }
 
-/// True when every obstacle is a hold that people can release.
-pub(crate) fn is_releasable(decision: &Decision) -> bool {
-    decision.verdict() == Verdict::Hold
-        && decision.obstacles().all(|check_result| {
-            check_result.verdict == Verdict::Hold && check_result.discharge == Remedy::Approval
-        })
-}
-
 impl Kernel {
     /// Looks for an approval that releases a held call: the call's own request first, then a
     /// standing approval. A call that was denied is not offered to a standing approval.
@@ -104,7 +51,7 @@ impl Kernel {
             agent: call.caller.principal.agent.clone(),
             capability: call.target.capability.id().clone(),
         };
-        let mut resumed = match self.holds.find(&call_key, arguments, call.query.now) {
+        let mut resumed = match self.approvals.holds.find(&call_key, arguments, call.query.now) {
             None => {
                 let reason = ReasonCode::InternalError;
                 let detail = "internal error: the lock of the held calls is poisoned";
@@ -129,7 +76,8 @@ impl Kernel {
             Some(HoldLookup::Open(hold)) => self.resume_open_request(&call, hold),
         };
         if matches!(resumed.hold_state, HoldState::Openable { .. } | HoldState::Waiting(_))
-            && let Some((decision, hold_release)) = self.release_by_standing_approval(&call)
+            && let Some((decision, hold_release)) =
+                self.approvals.release_by_standing_approval(call.policy, call.query, call.decide)
         {
             resumed.decision = decision;
             resumed.hold_state = HoldState::Released(Box::new(hold_release));
@@ -303,8 +251,4 @@ fn changed_since_request(
 fn more_holds_denial() -> CheckResult {
     let detail = "the call is now held by more than the request names";
     denial(CheckKind::Rule, ReasonCode::ApprovalSuperseded, detail)
-}
-
-pub(super) fn denial(check: CheckKind, reason: ReasonCode, detail: &str) -> CheckResult {
-    CheckResult::new(check, Verdict::Deny, reason, detail)
 }

@@ -34,7 +34,7 @@ impl Kernel {
         let mut batch = Batch::new(Durability::Disk).with_event(event);
         batch.put.push(put);
         self.context.ledger.commit(batch).await?;
-        self.end_requests_of(&subject, by.as_str()).await;
+        self.approvals.end_requests_of(&subject, by.as_str()).await;
         Ok(())
     }
 }

@@ -3,7 +3,10 @@
 
 mod answer;
 mod operator_statement;
+mod rejected_files;
 mod standing_approval;
+
+use std::sync::Arc;
 
 use serde_json::json;
 use weaver_policy::approval::{Rejection, SignedFile};
@@ -11,9 +14,12 @@ use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::ledger::{Batch, Durability, LedgerError};
 use weaver_types::{ApprovalRequestId, EventKind, RunId, StandingApprovalId, Timestamp};
 
-use super::change_request::ChangeError;
+use crate::approval::{ApprovalRequests, ChangeError};
+use crate::context::KernelContext;
 use crate::event_payload::{EventPayload, error_text};
-use crate::kernel::Kernel;
+use crate::recorder::RunRecorder;
+use crate::revocation::Revocations;
+use rejected_files::RejectedFiles;
 
 /// What a signed file led to.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,12 +112,33 @@ impl From<LedgerError> for SignedFileError {
     }
 }
 
-impl Kernel {
-    /// Receives a signed file: an approver's answer, a standing approval or an operator's
-    /// statement. It is verified under the keys document in force and then recorded; it has no
-    /// effect before that. A rejected file leaves an event, unless the same file was rejected
-    /// before or there are too many; the next event counts the omitted ones.
-    pub async fn receive_signed_file(&self, bytes: &[u8]) -> SignedFileOutcome {
+/// Receives signed files.
+pub(crate) struct SignedFileReceiver {
+    context: Arc<KernelContext>,
+    recorder: Arc<RunRecorder>,
+    approvals: Arc<ApprovalRequests>,
+    revocations: Arc<Revocations>,
+    rejected_files: RejectedFiles,
+}
+
+impl SignedFileReceiver {
+    pub(crate) fn new(
+        recorder: &Arc<RunRecorder>,
+        approvals: &Arc<ApprovalRequests>,
+        revocations: &Arc<Revocations>,
+    ) -> Self {
+        Self {
+            context: Arc::clone(&recorder.context),
+            recorder: Arc::clone(recorder),
+            approvals: Arc::clone(approvals),
+            revocations: Arc::clone(revocations),
+            rejected_files: RejectedFiles::default(),
+        }
+    }
+
+    /// Verifies a file under the keys document in force and records it, and only then lets it take
+    /// effect.
+    pub(crate) async fn receive(&self, bytes: &[u8]) -> SignedFileOutcome {
         let outcome = match SignedFile::parse(bytes) {
             Err(rejection) => Err(rejection.into()),
             Ok(SignedFile::Resolution(signed)) => self.receive_answer(&signed).await,

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_policy::approval::Phase;
+use weaver_policy::{PolicyQuery, PolicySet, ReleaseProof};
 use weaver_types::ledger::{Batch, Durability, VersionGuard};
 use weaver_types::{Decision, StandingApprovalId};
 
-use super::resume::{HeldCall, HoldRelease};
-use crate::approval::hold::{EndedHold, StoredHold, hold_key};
-use crate::approval::standing_approvals::{self, StandingRecord};
+use super::ApprovalRequests;
+use super::hold::{EndedHold, StoredHold, hold_key};
+use super::hold_release::HoldRelease;
+use super::standing_approvals::{self, StandingRecord};
 use crate::error::KernelError;
-use crate::kernel::Kernel;
 
 /// What consuming a release changes.
 pub(crate) struct ReleaseConsumption {
@@ -27,19 +28,22 @@ pub(crate) enum ReleaseEffect {
     Standing(Box<StandingRecord>),
 }
 
-impl Kernel {
-    /// The first standing approval under which the whole call is allowed.
+impl ApprovalRequests {
+    /// The first standing approval under which the whole call is allowed. `decide` computes the
+    /// decision with a release.
     pub(crate) fn release_by_standing_approval(
         &self,
-        held: &HeldCall<'_, '_>,
+        policy: &PolicySet,
+        query: &PolicyQuery<'_>,
+        decide: &dyn Fn(&ReleaseProof) -> Decision,
     ) -> Option<(Decision, HoldRelease)> {
-        let keys = held.policy.keys()?;
-        let bounds = &held.policy.approvals().standing;
-        for record in self.standing_approvals.in_force(held.query.now) {
-            let Ok(release) = record.state.release(held.query, &self.log_id, keys, bounds) else {
+        let keys = policy.keys()?;
+        let bounds = &policy.approvals().standing;
+        for record in self.standing_approvals.in_force(query.now) {
+            let Ok(release) = record.state.release(query, &self.log_id, keys, bounds) else {
                 continue;
             };
-            let decision = (held.decide)(&release);
+            let decision = decide(&release);
             if decision.is_allowed() {
                 let record = Box::new(record.as_ref().clone());
                 return Some((

@@ -5,33 +5,32 @@ use weaver_policy::approval::{Rejection, SignedStandingApproval, verify_standing
 use weaver_types::ledger::{Batch, Durability, LedgerError};
 use weaver_types::{EventKind, StandingApprovalId};
 
-use super::{SignedFileError, SignedFileOutcome};
+use super::{SignedFileError, SignedFileOutcome, SignedFileReceiver};
 use crate::approval::logged_approvals::LoggedApprovals;
 use crate::approval::standing_approvals::{self, MAX_STANDING_APPROVALS, StandingRecord};
 use crate::approval_limits;
 use crate::event_payload::{EventPayload, error_text};
-use crate::kernel::Kernel;
 
-impl Kernel {
+impl SignedFileReceiver {
     pub(super) async fn receive_standing_approval(
         &self,
         signed: &SignedStandingApproval,
     ) -> Result<SignedFileOutcome, SignedFileError> {
-        let policy = self.policy();
+        let policy = self.context.policy();
         let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
         let keys = policy.keys().ok_or_else(unknown)?;
         let now = self.context.now();
         let moment = approval_limits::receipt_time(&policy, now);
         let state = verify_standing_approval(
             keys,
-            &self.log_id,
+            &self.approvals.log_id,
             signed,
             &policy.approvals().standing,
             moment,
         )?;
         let standing = state.standing_approval();
         let id = standing.id.clone();
-        if self.standing_approvals.get(&id).is_some() {
+        if self.approvals.standing_approvals.get(&id).is_some() {
             return Err(Rejection::Replayed.into());
         }
         // The log is asked too: a record can be removed to replay the file, a log entry cannot.
@@ -41,7 +40,7 @@ impl Kernel {
         if proof.has_seen(standing) {
             return Err(Rejection::Replayed.into());
         }
-        if self.standing_approvals.len() >= MAX_STANDING_APPROVALS {
+        if self.approvals.standing_approvals.len() >= MAX_STANDING_APPROVALS {
             return Err(SignedFileError::Failed(
                 "too many standing approvals are in force".to_owned(),
             ));
@@ -69,7 +68,9 @@ impl Kernel {
             .with_event(event);
         match self.context.ledger.commit(batch).await {
             Ok(_) => {
-                self.standing_approvals.apply_committed(StandingRecord { version: 1, state });
+                self.approvals
+                    .standing_approvals
+                    .apply_committed(StandingRecord { version: 1, state });
                 Ok(SignedFileOutcome::StandingAccepted { standing: id })
             }
             Err(LedgerError::Conflict { .. }) => Err(Rejection::Replayed.into()),
@@ -85,7 +86,8 @@ impl Kernel {
         extra: &Batch,
     ) -> Result<(), SignedFileError> {
         for _ in 0..64 {
-            let record = self.standing_approvals.get(id).ok_or(Rejection::WrongRequest)?;
+            let record =
+                self.approvals.standing_approvals.get(id).ok_or(Rejection::WrongRequest)?;
             let mut state = record.state.clone();
             state.revoke(by);
             let form =
@@ -107,13 +109,16 @@ impl Kernel {
             match self.context.ledger.commit(batch.join(extra.clone())).await {
                 Ok(_) => {
                     let version = record.version.saturating_add(1);
-                    self.standing_approvals.apply_committed(StandingRecord { version, state });
+                    self.approvals
+                        .standing_approvals
+                        .apply_committed(StandingRecord { version, state });
                     return Ok(());
                 }
                 Err(LedgerError::Conflict { key })
                     if key == standing_approvals::key(&self.context.settings.tenant, id) =>
                 {
-                    self.reload_standing_approval(id)
+                    self.approvals
+                        .reload_standing_approval(id)
                         .map_err(|error| SignedFileError::Failed(error.to_string()))?;
                 }
                 Err(LedgerError::Conflict { .. }) => return Err(Rejection::Replayed.into()),

@@ -6,26 +6,26 @@ use weaver_policy::approval::{
 };
 use weaver_types::ledger::{Batch, Durability};
 
-use super::{SignedFileError, SignedFileOutcome};
+use super::{SignedFileError, SignedFileOutcome, SignedFileReceiver};
+use crate::approval::phase_event_kind;
 use crate::approval_limits;
 use crate::event_payload::error_text;
-use crate::kernel::Kernel;
-use crate::pipeline::change_request::phase_event_kind;
 
-impl Kernel {
+impl SignedFileReceiver {
     pub(super) async fn receive_answer(
         &self,
         signed: &SignedResolution,
     ) -> Result<SignedFileOutcome, SignedFileError> {
-        let policy = self.policy();
+        let policy = self.context.policy();
         let resolution = &signed.resolution;
         let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
         let keys = policy.keys().ok_or_else(unknown)?;
         let id = &resolution.request;
-        if self.holds.get(id).is_none() && self.approval_phase(id).is_none() {
+        if self.approvals.holds.get(id).is_none() && self.approvals.phase(id).is_none() {
             return Err(Rejection::WrongRequest.into());
         }
         let phase = self
+            .approvals
             .change_request(
                 id,
                 &Batch::new(Durability::Disk),
@@ -42,7 +42,8 @@ impl Kernel {
                 },
                 |open, state| {
                     let kind = phase_event_kind(state.phase());
-                    self.request_payload(open)
+                    self.approvals
+                        .request_payload(open)
                         .with("by", json!(resolution.approver))
                         .with("key", json!(signed.envelope.key()))
                         .with("said", json!(resolution.verdict))

@@ -5,12 +5,12 @@ use weaver_policy::approval::{ApprovalState, Phase, Rejection, RequestEnd};
 use weaver_types::ledger::{Batch, Durability, LedgerError, NewEvent, VersionGuard};
 use weaver_types::{ApprovalRequestId, EventKind, ReasonCode};
 
-use super::resume::{HoldEnding, KERNEL_ACTOR};
-use crate::approval::hold::{EndedHold, OpenHold, StoredHold, hold_key};
-use crate::approval::table::HoldEntry;
+use super::ApprovalRequests;
+use super::hold::{EndedHold, OpenHold, StoredHold, hold_key};
+use super::hold_release::{HoldEnding, KERNEL_ACTOR};
+use super::table::HoldEntry;
 use crate::error::KernelError;
 use crate::event_payload::{EventPayload, error_text};
-use crate::kernel::Kernel;
 use crate::wait::block_on;
 
 /// How often a change is tried when others change the same request.
@@ -33,7 +33,7 @@ pub(crate) enum ChangeError {
     Form,
 }
 
-impl Kernel {
+impl ApprovalRequests {
     /// Changes the state of an open request and commits it with its event and everything in
     /// `extra`. `change` and `event` may run again after a conflict.
     pub(crate) async fn change_request(
@@ -92,7 +92,7 @@ impl Kernel {
     }
 
     /// Reads the record of a request again after somebody else has changed it.
-    pub(super) fn reload_request(
+    pub(crate) fn reload_request(
         &self,
         id: &ApprovalRequestId,
         hold: &HoldEntry,

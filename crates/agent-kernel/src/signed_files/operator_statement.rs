@@ -10,23 +10,23 @@ use weaver_types::ledger::{
     Batch, Durability, LedgerError, Namespace, NewEvent, RecordKey, RecordWrite,
 };
 use weaver_types::{
-    ApprovalRequestId, DecisionKey, Digest, EventKind, ReasonCode, RunId, Timestamp,
+    ApprovalRequestId, DecisionKey, Digest, EventKind, ReasonCode, RunId, Tenant, Timestamp,
 };
 
-use super::{SignedFileError, SignedFileOutcome};
+use super::{SignedFileError, SignedFileOutcome, SignedFileReceiver};
+use crate::approval::ChangeError;
+use crate::approval::hold_release::HoldEnding;
 use crate::approval_limits;
+use crate::clock_guard;
 use crate::event_payload::EventPayload;
-use crate::kernel::Kernel;
-use crate::pipeline::change_request::ChangeError;
-use crate::pipeline::resume::HoldEnding;
 use crate::revocation::RevocationSubject;
 
-impl Kernel {
+impl SignedFileReceiver {
     pub(super) async fn receive_operator_statement(
         &self,
         signed: &SignedOperatorStatement,
     ) -> Result<SignedFileOutcome, SignedFileError> {
-        let policy = self.policy();
+        let policy = self.context.policy();
         let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
         let keys = policy.keys().ok_or_else(unknown)?;
         let statement = &signed.operator_word;
@@ -45,7 +45,8 @@ impl Kernel {
                 .map_or(true, |record| record.is_some())
         };
         let moment = approval_limits::receipt_time(&policy, now);
-        let digest = verify_operator_statement(keys, &self.log_id, signed, moment, is_used)?;
+        let digest =
+            verify_operator_statement(keys, &self.approvals.log_id, signed, moment, is_used)?;
         let expires_at = statement.at.after(OPERATOR_STATEMENT_MAX_AGE + MAX_SKEW + MAX_SKEW);
         let extra = Batch::new(Durability::Disk).create(
             self.statement_key(&digest),
@@ -95,7 +96,7 @@ impl Kernel {
             .into_global_event(EventKind::ClockConfirmed, self.context.now())
             .ok_or_else(unrecordable_statement)?;
         let mut batch = extra.with_event(event);
-        batch.put.push(put_confirmed_until(self, until));
+        batch.put.push(put_confirmed_until(&self.context.settings.tenant, until));
         self.commit_statement(batch).await?;
         self.context.clock.confirm(until);
         Ok(SignedFileOutcome::ClockConfirmed { until })
@@ -126,7 +127,7 @@ impl Kernel {
             .with_event(event(EventKind::RunFinished, Some(DecisionKey::RunFinished))?);
         batch.put.push(put);
         self.commit_statement(batch).await?;
-        self.end_requests_of(&subject, by).await;
+        self.approvals.end_requests_of(&subject, by).await;
         Ok(SignedFileOutcome::RunEnded { run: run.clone() })
     }
 
@@ -136,8 +137,8 @@ impl Kernel {
         by: &str,
         extra: &Batch,
     ) -> Result<SignedFileOutcome, SignedFileError> {
-        if self.holds.get(id).is_none() {
-            return Err(match self.approval_phase(id) {
+        if self.approvals.holds.get(id).is_none() {
+            return Err(match self.approvals.phase(id) {
                 Some(_) => Rejection::AlreadyResolved.into(),
                 None => Rejection::WrongRequest.into(),
             });
@@ -150,7 +151,7 @@ impl Kernel {
         };
         // One commit: a statement that counts as used while the request stays open could not be
         // repeated.
-        match self.end_request_with(ending, extra).await {
+        match self.approvals.end_request_with(ending, extra).await {
             Ok(_) => Ok(SignedFileOutcome::RequestRevoked { request: id.clone() }),
             Err(ChangeError::Ledger(LedgerError::Conflict { .. })) => {
                 Err(Rejection::Replayed.into())
@@ -166,32 +167,12 @@ impl Kernel {
             Err(error) => Err(error.into()),
         }
     }
-
-    /// Ends the open requests of a run or a principal.
-    pub(crate) async fn end_requests_of(&self, subject: &RevocationSubject, by: &str) {
-        for hold in self.holds.all() {
-            let request = &hold.open.request;
-            let is_concerned = match subject {
-                RevocationSubject::Run(run) => request.run == *run,
-                RevocationSubject::Principal(who) => request.principal == *who,
-                RevocationSubject::Token(_) => false,
-            };
-            if is_concerned {
-                let detail = format!("{} was revoked", subject.record_id());
-                let end = RequestEnd::Revoked { by: by.to_owned() };
-                let (id, reason) = (request.id.clone(), ReasonCode::ApprovalRevoked);
-                // A request that cannot be ended now is void anyway: it was opened before the
-                // revocation.
-                let _ = self.end_request(HoldEnding { id, end, reason, detail }).await;
-            }
-        }
-    }
 }
 
 /// The record of the confirmed clock.
-fn put_confirmed_until(kernel: &Kernel, until: Timestamp) -> RecordWrite {
+fn put_confirmed_until(tenant: &Tenant, until: Timestamp) -> RecordWrite {
     RecordWrite {
-        key: crate::clock_guard::key(&kernel.context.settings.tenant),
+        key: clock_guard::key(tenant),
         value: until.micros().to_string().into_bytes(),
         expires_at: None,
     }
