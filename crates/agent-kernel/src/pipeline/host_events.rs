@@ -9,7 +9,7 @@ use weaver_types::{
     Verdict,
 };
 
-use super::grant::{early_refusal, placeholder_call_id};
+use super::refuse::refuse_early;
 use crate::caller::Caller;
 use crate::error::KernelError;
 use crate::invocation::Invocation;
@@ -29,18 +29,11 @@ impl Kernel {
         if check_result.verdict == Verdict::Allow {
             check_result.verdict = Verdict::Deny;
         }
-        let decision = Decision::join(vec![check_result], self.policy().basis().clone());
+        let decision = Decision::join(vec![check_result], self.context.policy().basis().clone());
         let Ok(call) = CallId::random(self.context.random.as_ref()) else {
-            return Invocation {
-                call: placeholder_call_id(),
-                decision,
-                result: None,
-                request: None,
-            };
+            return Invocation::unnamed(decision);
         };
-        let evaluation = early_refusal(decision, self.recorder.slot_of(caller));
-        let decision = self.finish_refusal(caller, request, &call, evaluation).await;
-        self.refusal_invocation(caller, request, call, decision)
+        refuse_early(&self.recorder, caller, request, call, decision).await
     }
 
     /// Records the shortlist that a model was shown for a goal. A dry run records nothing.

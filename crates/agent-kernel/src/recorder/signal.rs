@@ -1,14 +1,12 @@
-//! Signals: the sources are notified of each finished call and queried before each decision.
+//! Signals: the sources are notified of each finished call, and new kinds of signals are recorded.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Value, json};
-use weaver_policy::signal::{
-    BeliefDeclaration, FinishedCall, ProposedCall, Signal, SignalError, SignalReport, SignalSubject,
-};
+use weaver_policy::signal::{FinishedCall, Signal, SignalReport, SignalSubject};
 use weaver_types::ledger::{Batch, Durability};
-use weaver_types::{CallId, Capability, CapabilityId, Effects, EventKind, Label, Operation, RunId};
+use weaver_types::{CallId, CapabilityId, Effects, EventKind, Label, Operation, RunId};
 
 use super::RunRecorder;
 use super::run_update::RunUpdate;
@@ -16,9 +14,6 @@ use crate::cached_run::{RunSlot, lock_run};
 use crate::caller::Caller;
 use crate::event_payload::{EventPayload, error_text};
 use crate::run_state::RunDelta;
-
-/// The source name under which a failure of the monitor itself is reported.
-const MONITOR_SOURCE: &str = "watch";
 
 /// A finished call, without its number in the run.
 pub(crate) struct CallSummary<'a> {
@@ -31,25 +26,6 @@ pub(crate) struct CallSummary<'a> {
 }
 
 impl RunRecorder {
-    /// What the signal sources report about a proposed call.
-    pub(crate) fn signal_report(
-        &self,
-        run: &RunId,
-        capability: &Capability,
-        operation: Operation,
-        finished: u64,
-    ) -> SignalReport {
-        if self.signals.is_idle() {
-            return SignalReport::none();
-        }
-        let declaration = BeliefDeclaration::default();
-        let call = ProposedCall { run, capability, operation, finished, declaration: &declaration };
-        catch_unwind(AssertUnwindSafe(|| self.signals.report(&call))).unwrap_or_else(|_| {
-            let error = SignalError::Unavailable("a source panicked".to_owned());
-            SignalReport::none().with_failure(MONITOR_SOURCE, &error)
-        })
-    }
-
     /// Notifies the signal sources of a finished call.
     pub(crate) fn notify_signal_sources(&self, slot: &RunSlot, summary: &CallSummary<'_>) {
         if self.signals.is_idle() {

@@ -6,19 +6,19 @@ use weaver_types::{
     ToolResult,
 };
 
-use super::authorized_invocation::AuthorizedInvocation;
+use super::ResultPipeline;
 use super::call_end::CallEnd;
 use super::result_label;
+use crate::authorized_invocation::AuthorizedInvocation;
 use crate::event_payload::error_text;
-use crate::kernel::Kernel;
 
 /// The name of the result itself in a message.
 const RESULT_PATH: &str = "the result";
 
-impl Kernel {
+impl ResultPipeline {
     /// The first violation of the declared schema; `None` when the result fits, when no schema is
     /// declared, or when the tool reports an error, whose text has no structure.
-    pub(super) fn schema_violation(
+    pub(crate) fn schema_violation(
         &self,
         invocation: &AuthorizedInvocation<'_>,
         raw: &RawResult,
@@ -50,7 +50,7 @@ impl Kernel {
 
     /// The end of a call whose result violates its schema: it was executed, and nothing of the
     /// result is shown or stored.
-    pub(super) fn end_with_schema_violation(
+    pub(crate) fn end_with_schema_violation(
         &self,
         invocation: &AuthorizedInvocation<'_>,
         raw: &RawResult,

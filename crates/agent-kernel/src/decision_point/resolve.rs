@@ -3,16 +3,16 @@
 use weaver_policy::PolicySet;
 use weaver_types::CallId;
 
-use super::evaluate::{Evaluation, EvaluationRequest};
+use super::PolicyDecisionPoint;
+use super::evaluation::{Evaluation, EvaluationRequest};
 use crate::approval::ResolverOutcome;
 use crate::approval::hold_release::is_releasable;
-use crate::kernel::Kernel;
 
 /// Further checks that can only tighten a decision. They run before a hold, so that nobody is asked
 /// to approve a call that is denied anyway.
 pub(crate) type TightenEvaluation<'a> = &'a (dyn Fn(Box<Evaluation>) -> Box<Evaluation> + Sync);
 
-impl Kernel {
+impl PolicyDecisionPoint {
     /// Decides on a call. A held call is put to the resolver, if there is one, and decided again;
     /// the request then carries the time of the second decision.
     pub(crate) async fn decide_and_resolve(
@@ -27,7 +27,7 @@ impl Kernel {
         self.recorder.record_signals(caller, call, slot, &evaluation.signals).await;
         let mut evaluation =
             self.hold_if_needed(policy, *evaluation_request, call, evaluation).await;
-        let (Some(id), Some(port)) = (evaluation.request.clone(), &self.ports.resolver) else {
+        let (Some(id), Some(port)) = (evaluation.request.clone(), &self.resolver) else {
             return evaluation;
         };
         match Box::pin(self.approvals.ask_resolver(policy, &id, port)).await {

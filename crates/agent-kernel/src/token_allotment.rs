@@ -7,37 +7,35 @@ use weaver_types::{
 };
 
 use crate::cached_run::{CachedRun, RunSlot, lock_run};
-use crate::kernel::Kernel;
+use crate::settings::Settings;
 
 /// The token counter when no session defines one: four characters per token.
 const FALLBACK_COUNTER: &str = "chars4";
 /// Tokens of a frame besides its text: field names, handle, label.
 const FRAME_OVERHEAD_TOKENS: u64 = 256;
 
-impl Kernel {
-    /// The most tokens that a frame in this mode may have. A raw frame has no bound but the
-    /// remaining tokens.
-    pub(super) fn max_frame_tokens(&self, slot: &RunSlot, mode: ResponseMode) -> u64 {
-        if mode == ResponseMode::Raw {
-            return u64::from(u32::MAX);
-        }
-        let session =
-            self.bounded_session(slot).flatten().map(|session| session.reservation_tokens());
-        let budget = self.context.settings.frame_budget;
-        let frame_tokens = match mode {
-            ResponseMode::Auto => u64::from(budget.max_tokens),
-            _ => u64::from(budget.max_chars) / 4,
-        };
-        session.map_or_else(|| frame_tokens + FRAME_OVERHEAD_TOKENS, u64::from)
+/// The most tokens that a frame in this mode may have. A raw frame has no bound but the remaining
+/// tokens.
+pub(crate) fn max_frame_tokens(settings: &Settings, slot: &RunSlot, mode: ResponseMode) -> u64 {
+    if mode == ResponseMode::Raw {
+        return u64::from(u32::MAX);
     }
+    let session =
+        bounded_session(settings, slot).flatten().map(|session| session.reservation_tokens());
+    let budget = settings.frame_budget;
+    let frame_tokens = match mode {
+        ResponseMode::Auto => u64::from(budget.max_tokens),
+        _ => u64::from(budget.max_chars) / 4,
+    };
+    session.map_or_else(|| frame_tokens + FRAME_OVERHEAD_TOKENS, u64::from)
+}
 
-    /// The session of a run, if the settings limit tokens. The outer `None` means that the run's
-    /// state is unusable.
-    fn bounded_session(&self, slot: &RunSlot) -> Option<Option<Session>> {
-        match self.context.settings.session {
-            None => Some(None),
-            Some(_) => lock_run(slot).map(|run| run.session().cloned()),
-        }
+/// The session of a run, if the settings limit tokens. The outer `None` means that the run's state
+/// is unusable.
+fn bounded_session(settings: &Settings, slot: &RunSlot) -> Option<Option<Session>> {
+    match settings.session {
+        None => Some(None),
+        Some(_) => lock_run(slot).map(|run| run.session().cloned()),
     }
 }
 
@@ -55,12 +53,12 @@ impl TokenAllotment {
     /// many. Without a session, four characters count as one token.
     pub(crate) fn reserve(
         &mut self,
-        kernel: &Kernel,
+        settings: &Settings,
         slot: &RunSlot,
         requested_mode: ResponseMode,
         cap: Option<u64>,
     ) -> Result<(), Box<CheckResult>> {
-        let Some(session) = kernel.bounded_session(slot) else {
+        let Some(session) = bounded_session(settings, slot) else {
             let detail = "the run's state is unusable";
             let reason = ReasonCode::InternalError;
             return Err(Box::new(CheckResult::new(
@@ -191,8 +189,8 @@ mod tests {
     use weaver_types::RunId;
 
     use super::*;
+    use crate::kernel::Kernel;
     use crate::registry::Registry;
-    use crate::settings::Settings;
 
     fn kernel(session: Option<SessionBudget>) -> Kernel {
         let policy = PolicySet::from_code(Policy::new("p"), Contracts::new("c")).unwrap();
@@ -222,8 +220,16 @@ mod tests {
             (ResponseMode::Summary, 1_000 + 256, 700),
             (ResponseMode::HandleOnly, 1_000 + 256, 700),
         ] {
-            assert_eq!(plain.max_frame_tokens(&slot(&plain), mode), frame_tokens, "{mode:?}");
-            assert_eq!(bounded.max_frame_tokens(&slot(&bounded), mode), with_session, "{mode:?}");
+            assert_eq!(
+                max_frame_tokens(&plain.context.settings, &slot(&plain), mode),
+                frame_tokens,
+                "{mode:?}"
+            );
+            assert_eq!(
+                max_frame_tokens(&bounded.context.settings, &slot(&bounded), mode),
+                with_session,
+                "{mode:?}"
+            );
         }
     }
 
@@ -270,7 +276,8 @@ mod tests {
     fn a_call_has_its_share_of_what_is_there_and_says_when_its_mode_got_stricter() {
         let taken = |kernel: &Kernel, cap| {
             let mut share = TokenAllotment::default();
-            let done = share.reserve(kernel, &slot(kernel), ResponseMode::Table, cap);
+            let done =
+                share.reserve(&kernel.context.settings, &slot(kernel), ResponseMode::Table, cap);
             done.map(|()| {
                 (share.is_bounded(), share.reserved_tokens(), share.min_mode(), share.finding())
             })

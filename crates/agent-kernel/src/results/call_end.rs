@@ -5,9 +5,9 @@ use weaver_types::{
     EventKind, Frame, Label, RawResult, ReasonCode, ResultStatus, ToolErrorCode, ToolResult,
 };
 
-use super::authorized_invocation::AuthorizedInvocation;
-use super::refuse::span_id;
+use crate::authorized_invocation::AuthorizedInvocation;
 use crate::driver::DriverError;
+use crate::invocation::span_id;
 use crate::provenance;
 use crate::recorder::RecordingError;
 
@@ -75,7 +75,7 @@ pub(crate) fn tool_result_of(
 }
 
 /// The end of a call that was executed, and whose end could not be recorded.
-pub(super) fn unrecorded_end(
+pub(crate) fn unrecorded_end(
     invocation: &AuthorizedInvocation<'_>,
     problem: &RecordingError,
 ) -> CallEnd {

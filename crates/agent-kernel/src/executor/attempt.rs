@@ -9,12 +9,12 @@ use weaver_types::{
     Confidentiality, Constraints, Integrity, Label, Millicents, RawResult, ReasonCode, RunBudget,
 };
 
-use super::authorized_invocation::AuthorizedInvocation;
-use super::evaluate::CallTarget;
+use super::CallExecutor;
+use crate::authorized_invocation::AuthorizedInvocation;
 use crate::budget_reservation::AttemptNeeds;
 use crate::cached_run::{RunSlot, lock_run};
+use crate::decision_point::CallTarget;
 use crate::driver::{AuthorizedCall, CallParts, DriverError, HostContext};
-use crate::kernel::Kernel;
 use crate::late_response::CallLateResponses;
 use crate::recorder::OpenCallGuard;
 use crate::wait::{catch_future_panic, with_timeout};
@@ -30,7 +30,7 @@ pub(crate) struct AttemptsResult {
     pub(crate) retry_stopped: Option<ReasonCode>,
 }
 
-impl Kernel {
+impl CallExecutor {
     /// Executes a committed call with its retries. Time and cost are added up in the guard.
     pub(crate) async fn execute_with_retries(
         &self,
@@ -49,7 +49,9 @@ impl Kernel {
             }
             self.context.timer.sleep(self.backoff_delay(retries).max(wait)).await;
             let needs = attempt_needs(invocation);
-            let (checked, spent) = (self.check_still_authorized(invocation), guard.spent_amounts());
+            let (claims, decision) = (invocation.claims, &invocation.decision);
+            let checked = self.decisions.check_still_authorized(claims, decision);
+            let spent = guard.spent_amounts();
             let reservation = checked.and_then(|()| match guard.reservation.as_mut() {
                 Some(reservation) => reservation
                     .renew_for_attempt(spent, needs)

@@ -6,36 +6,29 @@ use std::sync::Arc;
 use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId};
 
+use super::PolicyDecisionPoint;
+use crate::context::KernelContext;
 use crate::contract::{self, BaselineApproval, ContractComparison, KERNEL_TOOL_SURFACE, load};
 use crate::error::KernelError;
-use crate::kernel::Kernel;
 use crate::registry::RegisteredCapability;
 
-impl Kernel {
-    /// How a capability compares with its registered and approved versions; `None` when it is not
-    /// registered or its contract cannot be applied.
-    #[must_use]
-    pub fn compare_contract(&self, id: &CapabilityId) -> Option<ContractComparison> {
-        let (entry, policy) = (self.context.registry.get(id)?, self.policy());
+impl PolicyDecisionPoint {
+    /// How a capability compares with its registered and approved versions.
+    pub(crate) fn compare_contract(&self, id: &CapabilityId) -> Option<ContractComparison> {
+        let (entry, policy) = (self.context.registry.get(id)?, self.context.policy());
         let effective = entry.effective(&policy).ok()?;
         Some(self.compare_with_baseline(&policy, &entry, &effective))
     }
 
     /// Every capability that differs from its registered or approved version, by id.
-    #[must_use]
-    pub fn contract_mismatches(&self) -> BTreeMap<CapabilityId, ContractComparison> {
+    pub(crate) fn contract_mismatches(&self) -> BTreeMap<CapabilityId, ContractComparison> {
         let ids = self.context.registry.list_ids().into_iter();
         let all = ids.filter_map(|id| Some((self.compare_contract(&id)?, id)));
         all.filter(|(contract, _)| contract.is_mismatch()).map(|(one, id)| (id, one)).collect()
     }
 
-    /// Approves the live versions of these capabilities: as the registered versions, and as
-    /// baselines in the ledger under the approver's name. A version pinned by a signed contract
-    /// stays pinned.
-    ///
-    /// # Errors
-    /// [`KernelError`], when one is not registered, or it could not be recorded.
-    pub async fn approve_contracts(
+    /// Approves the live versions of these capabilities.
+    pub(crate) async fn approve_contracts(
         &self,
         ids: &[CapabilityId],
         by: &str,
@@ -44,12 +37,8 @@ impl Kernel {
         self.approve_baselines(&registered, None, by).await
     }
 
-    /// Approves everything that is registered and replaces all earlier approvals; what is
-    /// registered later counts as new. Returns how many capabilities were approved.
-    ///
-    /// # Errors
-    /// [`KernelError`], when it could not be recorded.
-    pub async fn snapshot_contracts(&self, by: &str) -> Result<usize, KernelError> {
+    /// Approves everything that is registered. Returns how many capabilities were approved.
+    pub(crate) async fn snapshot_contracts(&self, by: &str) -> Result<usize, KernelError> {
         let all = self.context.registry.list_all();
         self.approve_baselines(&all, Some(KERNEL_TOOL_SURFACE), by).await?;
         Ok(all.len())
@@ -98,7 +87,7 @@ impl Kernel {
 
     /// Compares the live version with its baseline; `effective` is the live version with its signed
     /// contract applied.
-    pub(crate) fn compare_with_baseline(
+    pub(super) fn compare_with_baseline(
         &self,
         policy: &PolicySet,
         entry: &RegisteredCapability,
@@ -106,7 +95,7 @@ impl Kernel {
     ) -> ContractComparison {
         let older = |id: &CapabilityId| {
             // Rare, and only needed to say what changed: the record is read again.
-            approved_version(self, id).map(|contract| *contract)
+            approved_version(&self.context, id).map(|contract| *contract)
         };
         let baselines = self.baselines.read();
         let baselines = baselines.as_deref().ok();
@@ -114,8 +103,8 @@ impl Kernel {
     }
 }
 
-fn approved_version(kernel: &Kernel, id: &CapabilityId) -> Option<Box<Capability>> {
-    let key = contract::tool_key(&kernel.context.settings.tenant, id);
-    let record = kernel.context.ledger.read(&key).ok()??;
+fn approved_version(context: &KernelContext, id: &CapabilityId) -> Option<Box<Capability>> {
+    let key = contract::tool_key(&context.settings.tenant, id);
+    let record = context.ledger.read(&key).ok()??;
     contract::read_baseline(id.as_str(), &record.value).ok()?.contract
 }

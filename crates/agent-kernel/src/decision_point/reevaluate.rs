@@ -1,34 +1,20 @@
-//! Replaces the policy, and evaluates again what is held under the old one.
-
-use std::sync::Arc;
+//! Evaluates again, under a new policy, what is held under an old one.
 
 use weaver_policy::PolicySet;
 use weaver_policy::approval::{ApprovalRequest, RequestEnd};
 use weaver_types::{Operation, ReasonCode, RunBudget, RunContext, RunSettings};
 
-use super::evaluate::EvaluationRequest;
+use super::PolicyDecisionPoint;
+use super::evaluation::EvaluationRequest;
 use crate::approval::hold::OpenHold;
 use crate::approval::hold_release::{HoldEnding, KERNEL_ACTOR, is_releasable};
 use crate::caller::Caller;
-use crate::kernel::Kernel;
 
-impl Kernel {
-    /// Puts another policy in force. From now on tokens made under the old policy are refused.
-    /// Every open request is evaluated again: one that is still held with the same authority is
-    /// superseded by a linked request, any other is closed.
-    ///
-    /// Before the call, the host commits [`PolicySet::high_water_batch`]. A request that cannot be ended
-    /// now is handled by the next [`Kernel::sweep`]; until then it releases nothing.
-    pub async fn replace_policy(&self, policy: Arc<PolicySet>) {
-        self.context.replace_policy(policy);
-        self.rates.drop_removed_limits(&self.policy());
-        self.reevaluate_stale_requests().await;
-    }
-
+impl PolicyDecisionPoint {
     /// Evaluates every request of an older policy again, if its capability is registered. Returns
     /// how many ended.
     pub(crate) async fn reevaluate_stale_requests(&self) -> usize {
-        let policy = self.policy();
+        let policy = self.context.policy();
         let mut ended = 0;
         for hold in self.approvals.holds.all() {
             let request = &hold.open.request;

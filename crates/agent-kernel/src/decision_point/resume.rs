@@ -9,13 +9,13 @@ use weaver_policy::approval::{
 use weaver_policy::{PolicyQuery, PolicySet, ReleaseProof};
 use weaver_types::{ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode};
 
-use super::evaluate::CallTarget;
+use super::PolicyDecisionPoint;
+use super::evaluation::CallTarget;
 use super::preconditions;
 use crate::approval::hold::CallKey;
 use crate::approval::hold_release::{HoldEnding, HoldRelease, HoldState, KERNEL_ACTOR, denial};
 use crate::approval::table::{HoldEntry, HoldLookup};
 use crate::caller::Caller;
-use crate::kernel::Kernel;
 use crate::revocation::GrantScope;
 
 /// The result of looking for a release.
@@ -38,7 +38,7 @@ pub(crate) struct HeldCall<'a, 'q> {
     pub(crate) decide: &'a dyn Fn(&ReleaseProof) -> Decision,
 }
 
-impl Kernel {
+impl PolicyDecisionPoint {
     /// Looks for an approval that releases a held call: the call's own request first, then a
     /// standing approval. A call that was denied is not offered to a standing approval.
     pub(crate) fn resume(&self, call: HeldCall<'_, '_>) -> ResumeOutcome {

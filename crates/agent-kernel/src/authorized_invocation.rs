@@ -5,14 +5,14 @@ use weaver_types::{
     CallId, CapabilityRequest, Constraints, Decision, Label, ResponseMode, Timestamp, TokenClaims,
 };
 
-use super::evaluate::CallTarget;
-use super::progress::ProgressOutlet;
-use super::token_allotment::TokenAllotment;
 use crate::approval::hold_release::HoldRelease;
 use crate::budget_reservation::BudgetReservation;
 use crate::call_stream::StreamOutlet;
 use crate::caller::Caller;
+use crate::decision_point::CallTarget;
 use crate::masked_arguments::ArgumentMasks;
+use crate::progress::ProgressOutlet;
+use crate::token_allotment::TokenAllotment;
 
 /// A call that passed every check and waits for its commit. Boxed: it moves through every later
 /// stage.

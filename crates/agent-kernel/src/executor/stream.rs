@@ -8,16 +8,16 @@ use serde_json::json;
 use weaver_firewall::{FrameStream, StreamEnd, StreamItem};
 use weaver_types::{EventKind, ResponseMode, Timestamp};
 
+use super::CallExecutor;
 use super::attempt::attempt_needs;
-use super::authorized_invocation::AuthorizedInvocation;
-use super::call_end::{CallEnd, CallFailure, tool_result_of};
-use super::token_allotment::TokenAllotment;
+use crate::authorized_invocation::AuthorizedInvocation;
 use crate::budget_reservation::AttemptNeeds;
 use crate::call_stream::StreamOutlet;
 use crate::driver::{AuthorizedCall, ChunkSource, DriverError, StreamSummary};
 use crate::invocation::Invocation;
-use crate::kernel::Kernel;
 use crate::recorder::OpenCallGuard;
+use crate::results::{CallEnd, CallFailure, tool_result_of};
+use crate::token_allotment::TokenAllotment;
 use crate::wait::{catch_future_panic, with_timeout};
 
 /// How reading a stream ended.
@@ -46,7 +46,7 @@ struct CallDeadline {
     limit: Duration,
 }
 
-impl Kernel {
+impl CallExecutor {
     /// Executes a committed call, shows its result as it arrives, and records its end.
     pub(crate) async fn stream_to_end(
         &self,
@@ -77,8 +77,8 @@ impl Kernel {
         };
         let mut allotment = std::mem::take(&mut invocation.token_allotment);
         let mode = invocation.effective_mode().max(allotment.min_mode());
-        let spec = self.frame_spec(&invocation, mode, self.context.now());
-        let firewall = self.result_firewall(&invocation, None);
+        let spec = self.results.frame_spec(&invocation, mode, self.context.now());
+        let firewall = self.results.result_firewall(&invocation, None);
         let mut stream = FrameStream::new(&firewall, spec, allotment.take_reservation());
         let read_result =
             self.read_and_price(&invocation, &mut guard, source, time, &mut stream, outlet).await;
@@ -161,7 +161,7 @@ impl Kernel {
             .await;
             guard.end_attempt(next.is_none().then_some(left));
             let (stream_end, error) = match next {
-                Some(Some(Some(Ok(chunk)))) if !self.is_revoked(invocation.claims) => {
+                Some(Some(Some(Ok(chunk)))) if !self.decisions.is_revoked(invocation.claims) => {
                     if let Some(part) = stream.push(chunk) {
                         guard.open.tokens = stream.tokens();
                         outlet.put_and_wait(StreamItem::Part(part)).await;
@@ -201,8 +201,11 @@ impl Kernel {
         raw_result.is_error |= summary.is_error;
         raw_result.findings.extend(summary.findings);
         raw_result.findings.extend(allotment.finding());
-        let stored =
-            self.store_result(invocation, &self.frame_spec(invocation, mode, now), &mut raw_result);
+        let stored = self.results.store_result(
+            invocation,
+            &self.results.frame_spec(invocation, mode, now),
+            &mut raw_result,
+        );
         let handle = stored.as_ref().map(|stored| &stored.handle);
         let (frame, reserved) = stream.end(stream_end, &raw_result, handle);
         allotment.put_back_reservation(reserved);
@@ -211,7 +214,7 @@ impl Kernel {
             Some(error) => {
                 // A stream that the kernel cut off was interrupted in the middle of its work.
                 let is_ambiguous = stream_end == StreamEnd::Cancelled || error.is_ambiguous();
-                self.end_with_failure(invocation, CallFailure { error, is_ambiguous })
+                self.results.end_with_failure(invocation, CallFailure { error, is_ambiguous })
             }
             None => {
                 let (result, failure) = tool_result_of(invocation, frame.clone());

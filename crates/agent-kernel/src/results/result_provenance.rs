@@ -4,14 +4,14 @@ use weaver_firewall::handle::HandleRecord;
 use weaver_text::values::ValueToken;
 use weaver_types::{CallId, Frame, Integrity, RunContext};
 
-use super::authorized_invocation::AuthorizedInvocation;
+use super::ResultPipeline;
 use super::call_end::CallEnd;
+use crate::authorized_invocation::AuthorizedInvocation;
 use crate::cached_run::{RunSlot, lock_run};
-use crate::kernel::Kernel;
 use crate::provenance::{self, ProvenanceIndex, Voucher};
 use crate::recorder::{ProvenanceUpdate, RecordingError};
 
-impl Kernel {
+impl ResultPipeline {
     /// Indexes the arguments of a call that untrusted input may have steered, so that no trusted
     /// result vouches for them later. If not all arguments are vouched for, neither the result of
     /// the call nor any later result of a server that it writes to vouches for anything. Calls that
@@ -90,7 +90,7 @@ impl Kernel {
 
     /// Indexes the values that an expansion of a stored trusted result shows. If the call that
     /// stored the result vouches for nothing in its own run, no expansion of it does, in any run.
-    pub(crate) fn expansion_provenance(
+    pub(super) fn expansion_provenance(
         &self,
         run: &RunContext,
         call: &CallId,

@@ -1,16 +1,19 @@
-//! Verifies a token: its MAC, then everything that it is bound to.
+//! Mints and verifies tokens: the MAC, then everything that a token is bound to.
 
 use std::sync::Arc;
 
 use weaver_policy::PolicySet;
-use weaver_types::{ReasonCode, TokenClaims};
+use weaver_types::{
+    CallId, CapabilityRequest, Constraints, Decision, ReasonCode, ResponseMode, TokenClaims,
+};
 
+use super::PolicyDecisionPoint;
+use super::evaluation::{CallTarget, Evaluation, EvaluationRequest};
 use crate::caller::Caller;
 use crate::clock_guard::ClockReading;
-use crate::kernel::Kernel;
 use crate::pending_grants::PendingGrant;
 use crate::revocation::GrantScope;
-use crate::token::{NarrowedToken, Token};
+use crate::token::{NarrowedToken, Token, token_id_of};
 
 /// Why a token is refused: the reason and a message.
 type TokenRefusal = (ReasonCode, &'static str);
@@ -48,7 +51,47 @@ impl TokenWithGrant {
     }
 }
 
-impl Kernel {
+impl PolicyDecisionPoint {
+    /// Mints the token of an allowed request; `None` when none can be made.
+    pub(crate) fn mint_token(
+        &self,
+        evaluation_request: EvaluationRequest<'_>,
+        mode: ResponseMode,
+        target: &CallTarget,
+        evaluation: &Evaluation,
+        call: &CallId,
+    ) -> Option<Token> {
+        // Read again, so that the time the decision took does not shorten the token's life.
+        let latest = self.context.clock_reading().expiry_time;
+        let (decision, keys) = (&evaluation.decision, self.key_ring());
+        let claims = TokenClaims {
+            v: 1,
+            token_id: token_id_of(call)?,
+            key_id: keys.current().clone(),
+            tenant: self.context.settings.tenant.clone(),
+            principal: evaluation_request.caller.principal.id.clone(),
+            capability: target.capability.id().clone(),
+            fingerprint: target.capability.fingerprint(),
+            run: evaluation_request.caller.run.run_id.clone(),
+            arguments: target.arguments.as_ref().map(|a| a.digest),
+            audience: self.context.settings.audience.clone(),
+            policy: decision.basis().policy,
+            constraints: joined_constraints(evaluation_request.request, decision),
+            raw: mode == ResponseMode::Raw,
+            issued_at: evaluation_request.at.now,
+            expires_at: latest.after(self.context.settings.token_ttl),
+        };
+        let token = keys.sign(&claims)?;
+        self.pending_grants.insert(PendingGrant {
+            claims,
+            mac: *token.mac()?,
+            call: call.clone(),
+            request: evaluation_request.request.clone(),
+            preconditions: evaluation.preconditions.clone(),
+        });
+        Some(token)
+    }
+
     /// Verifies a token for this caller at this time.
     ///
     /// The MAC is checked before anything is read from the token. Whether the grant is still
@@ -129,6 +172,35 @@ impl Kernel {
         Some(TokenWithGrant { pending, narrowed: read })
     }
 
+    /// Checks that a retry is still authorised: nothing was revoked, the token has not expired, and
+    /// policy, contracts and capability are those of the decision.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn check_still_authorized(
+        &self,
+        claims: &TokenClaims,
+        decision: &Decision,
+    ) -> Result<(), ReasonCode> {
+        if self.is_revoked(claims) {
+            return Err(ReasonCode::TokenRevoked);
+        }
+        if self.context.clock_reading().expiry_time >= claims.expires_at {
+            return Err(ReasonCode::TokenExpired);
+        }
+        let policy = self.context.policy();
+        let (now, then) = (policy.basis(), decision.basis());
+        if (now.policy, now.contracts) != (then.policy, then.contracts) {
+            return Err(ReasonCode::PolicyChanged);
+        }
+        let entry = self.context.registry.get(&claims.capability).ok_or(ReasonCode::NotFound)?;
+        let capability = entry.effective(&policy).map_err(|_| ReasonCode::NotFound)?;
+        if capability.fingerprint() != claims.fingerprint {
+            return Err(ReasonCode::ContractChanged);
+        }
+        Ok(())
+    }
+
     /// True when the grant behind these claims was revoked.
     pub(crate) fn is_revoked(&self, claims: &TokenClaims) -> bool {
         self.is_grant_revoked(&GrantScope {
@@ -143,5 +215,31 @@ impl Kernel {
     /// read.
     pub(crate) fn is_grant_revoked(&self, grant: &GrantScope<'_>) -> bool {
         self.recorder.read_log().is_err() || self.revocations.is_revoked(grant)
+    }
+}
+
+/// The requester's own constraints joined with the decision's. The result is only ever tighter.
+pub(crate) fn joined_constraints(request: &CapabilityRequest, decision: &Decision) -> Constraints {
+    request.constraints.clone().join(decision.constraints())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_is_asked_for_and_what_is_decided_are_joined_to_the_tighter() {
+        use weaver_policy::{Contracts, Policy, PolicySet};
+        use weaver_types::{
+            CapabilityId, CapabilityRequest, CheckKind, CheckResult, Constraints, Decision,
+            ReasonCode, Verdict,
+        };
+        let limit =
+            |max_rows, max_fields| Constraints { max_rows, max_fields, ..Constraints::default() };
+        let mut request = CapabilityRequest::new(CapabilityId::parse("a.b").unwrap(), "");
+        request.constraints = limit(Some(3), None);
+        let said = CheckResult::new(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow, "");
+        let said = said.with_constraints(limit(Some(9), Some(4)));
+        let policy = PolicySet::from_code(Policy::new("p"), Contracts::new("c")).unwrap();
+        let decision = Decision::join(vec![said], policy.basis().clone());
+        assert_eq!(super::joined_constraints(&request, &decision), limit(Some(3), Some(4)));
     }
 }

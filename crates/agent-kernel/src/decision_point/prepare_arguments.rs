@@ -1,18 +1,79 @@
-//! Replaces the masks in the arguments of a call by their values.
+//! Prepares the arguments of a call before anything is decided: repairs them, and replaces masks
+//! by their values.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use weaver_firewall::ResolvedArguments;
+use weaver_policy::PolicySet;
+use weaver_types::CapabilityRequest;
 
+use super::PolicyDecisionPoint;
 use crate::caller::Caller;
-use crate::kernel::Kernel;
 use crate::masked_arguments::{ArgumentMasks, UnmaskedArguments};
+use crate::repair::{RepairedArguments, Repairs, repaired_arguments};
 
-impl Kernel {
+/// The arguments of a call as they are decided on and sent.
+pub(crate) struct PreparedArguments<'a> {
+    given: Option<&'a Value>,
+    repaired: Option<RepairedArguments>,
+    unmasked: Option<Box<UnmaskedArguments>>,
+}
+
+impl PreparedArguments<'_> {
+    /// The repaired arguments, with values in place of masks.
+    pub(crate) fn value(&self) -> Option<&Value> {
+        match (&self.unmasked, &self.repaired) {
+            (Some(unmasked), _) => Some(&unmasked.arguments),
+            (None, Some(repaired)) => Some(&repaired.arguments),
+            (None, None) => self.given,
+        }
+    }
+
+    /// The masks in the arguments, if there are any.
+    pub(crate) fn masks(&self) -> Option<&ArgumentMasks> {
+        self.unmasked.as_ref().map(|unmasked| &unmasked.masks)
+    }
+
+    /// The repairs that were made, if any.
+    pub(crate) fn repairs(&self) -> Option<&Value> {
+        self.repaired.as_ref().map(|repaired| &repaired.changes)
+    }
+}
+
+impl PolicyDecisionPoint {
+    pub(crate) fn prepare_arguments<'a>(
+        &self,
+        policy: &PolicySet,
+        caller: Caller<'_>,
+        request: &CapabilityRequest,
+        given: Option<&'a Value>,
+    ) -> PreparedArguments<'a> {
+        let repaired = self.repair_arguments(policy, request, given);
+        let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(given);
+        let unmasked = self.unmask_arguments(caller, arguments);
+        PreparedArguments { given, repaired, unmasked }
+    }
+
+    /// The repaired arguments of a call; `None` when they are used unchanged.
+    fn repair_arguments(
+        &self,
+        policy: &PolicySet,
+        request: &CapabilityRequest,
+        arguments: Option<&Value>,
+    ) -> Option<RepairedArguments> {
+        let (repairs, arguments) = (self.context.settings.repairs, arguments?);
+        if repairs == Repairs::none() {
+            return None;
+        }
+        let entry = self.context.registry.get(&request.capability_id)?;
+        let capability = entry.effective(policy).ok()?;
+        repaired_arguments(repairs, &capability, &entry.arguments, arguments)
+    }
+
     /// The arguments of a call with the values in place of their masks; `None` when they contain no
     /// mask, which is the common case. A run that cannot be read knows no masks.
-    pub(crate) fn unmask_arguments(
+    fn unmask_arguments(
         &self,
         caller: Caller<'_>,
         as_written: Option<&Value>,

@@ -10,25 +10,25 @@ use weaver_types::{
     ResponseMode, Verdict,
 };
 
-use super::authorized_invocation::{AuthorizedInvocation, TokenHolder};
-use super::decision_record::DecisionRecord;
-use super::result_label;
+use super::CallExecutor;
 use crate::approval::ReleaseEffect;
 use crate::approval::hold_release::HoldRelease;
+use crate::authorized_invocation::{AuthorizedInvocation, TokenHolder};
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
+use crate::decision_record::DecisionRecord;
 use crate::event_payload::{record_arguments, record_event};
-use crate::kernel::Kernel;
 use crate::open_call::OpenCall;
 use crate::recorder::OpenCallGuard;
 use crate::recorder::ProvenanceUpdate;
 use crate::recorder::{RunUpdate, RunUpdateError};
+use crate::results::result_label;
 use crate::run_state::RunDelta;
 
 /// How often the use of a standing approval is tried when other calls use it too.
 const MAX_TRIES: usize = 1_024;
 
-impl Kernel {
+impl CallExecutor {
     /// Commits the intent. Nothing is executed before that; if the commit fails, the returned
     /// decision is a denial.
     pub(crate) async fn commit_intent(
@@ -63,7 +63,7 @@ impl Kernel {
         let PreparedIntent { run_update, mut guard, provenance, release_effect: effect } =
             self.prepare_intent(invocation, slot, release)?;
         let Err(error) = self.recorder.commit_run_update(run_update).await else {
-            self.pending_grants.remove(&invocation.claims.token_id);
+            self.decisions.pending_grants.remove(&invocation.claims.token_id);
             provenance.apply(slot);
             if let Some(effect) = effect {
                 self.approvals.apply_release_effect(*effect);
@@ -91,7 +91,7 @@ impl Kernel {
     ) -> Result<PreparedIntent<'a, 'k>, IntentFailure> {
         let refused = |decision: Decision| IntentFailure::Denied(Box::new(decision));
         // Verified before, and checked again right before the commit.
-        if self.is_revoked(invocation.claims) {
+        if self.decisions.is_revoked(invocation.claims) {
             let detail = "the grant was revoked".to_owned();
             return Err(refused(with_denial(
                 invocation,
@@ -100,7 +100,7 @@ impl Kernel {
                 detail,
             )));
         }
-        let (open, call) = (self.open_call_record(invocation), invocation.call.clone());
+        let (open, call) = (open_call_record(invocation), invocation.call.clone());
         let used = match release {
             Some(release) => Some(
                 self.approvals
@@ -109,7 +109,7 @@ impl Kernel {
             ),
             None => None,
         };
-        let provenance = self.argument_provenance(invocation, slot).map_err(|error| {
+        let provenance = self.results.argument_provenance(invocation, slot).map_err(|error| {
             let detail = error.to_string();
             refused(with_denial(invocation, CheckKind::System, ReasonCode::InternalError, detail))
         })?;
@@ -185,25 +185,6 @@ impl Kernel {
         }
     }
 
-    fn open_call_record(&self, invocation: &AuthorizedInvocation<'_>) -> OpenCall {
-        let capability = &invocation.target.capability;
-        let (latency_us, cost) =
-            invocation.reservation.as_ref().map(BudgetReservation::worst_case).unwrap_or_default();
-        OpenCall {
-            v: 1,
-            latency_us,
-            cost: cost.0,
-            run: invocation.caller.run.run_id.clone(),
-            principal: invocation.caller.principal.id.clone(),
-            capability: capability.id().clone(),
-            worst: invocation.worst_label.clone(),
-            tokens: invocation
-                .stream_outlet
-                .as_ref()
-                .map_or(0, |_| invocation.token_allotment.reserved_tokens()),
-        }
-    }
-
     fn intent_batch(
         &self,
         invocation: &AuthorizedInvocation<'_>,
@@ -251,6 +232,26 @@ impl Kernel {
         }
         let opened = RecordKey::new(tenant.clone(), Namespace::OpenCall, &invocation.call);
         Some(batch.create(opened, open.to_bytes()?, None).with_event(event))
+    }
+}
+
+/// The record of the call while its end is not recorded.
+fn open_call_record(invocation: &AuthorizedInvocation<'_>) -> OpenCall {
+    let capability = &invocation.target.capability;
+    let (latency_us, cost) =
+        invocation.reservation.as_ref().map(BudgetReservation::worst_case).unwrap_or_default();
+    OpenCall {
+        v: 1,
+        latency_us,
+        cost: cost.0,
+        run: invocation.caller.run.run_id.clone(),
+        principal: invocation.caller.principal.id.clone(),
+        capability: capability.id().clone(),
+        worst: invocation.worst_label.clone(),
+        tokens: invocation
+            .stream_outlet
+            .as_ref()
+            .map_or(0, |_| invocation.token_allotment.reserved_tokens()),
     }
 }
 

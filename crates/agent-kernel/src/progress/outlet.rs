@@ -1,15 +1,12 @@
-//! Reports the progress of a running call to its caller.
+//! Where the progress of one call goes.
 
-use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weaver_firewall::Firewall;
-use weaver_types::{Progress, ProgressSink, ResponseMode};
+use weaver_types::{Progress, ProgressSink};
 
-use super::authorized_invocation::AuthorizedInvocation;
-use crate::kernel::Kernel;
-use crate::progress::{ProgressSlot, ProgressThrottle, ProgressUpdate, append_bounded};
+use super::{ProgressSlot, ProgressUpdate, append_bounded};
 
 /// The longest message that is forwarded, in characters.
 const MAX_MESSAGE_CHARS: usize = 200;
@@ -43,7 +40,7 @@ impl ProgressOutlet {
     }
 
     /// Forwards progress; the message only when there is a firewall to redact it.
-    fn forward(&self, update: ProgressUpdate, firewall: Option<&Firewall>) {
+    pub(crate) fn forward(&self, update: ProgressUpdate, firewall: Option<&Firewall>) {
         let ProgressUpdate { report, skipped } = update;
         let message = report.message.zip(firewall).map(|(text, firewall)| {
             let mut previous =
@@ -57,41 +54,6 @@ impl ProgressOutlet {
             self.has_shown_message.store(true, Ordering::Relaxed);
         }
         (self.sink)(Progress { message, ..report });
-    }
-}
-
-impl Kernel {
-    /// Awaits `work`, which executes the call, and forwards the driver's progress to the caller;
-    /// the last report is forwarded before this returns.
-    ///
-    /// The model sees no raw output (I-01): a message passes through the same redactor and masks as
-    /// the run's frames, with personal data always masked, as in errors. It is cut to one short
-    /// line without hidden characters. In the modes that show no text (`summary`, `handle_only`) it
-    /// is left out. The run has taken on the label of such messages with the intent, before any is
-    /// shown.
-    pub(crate) async fn with_progress<F: Future>(
-        &self,
-        invocation: &AuthorizedInvocation<'_>,
-        work: F,
-    ) -> F::Output {
-        let Some(outlet) = &invocation.progress else { return work.await };
-        // Boxed: few calls report progress, and every call's future would be larger otherwise.
-        Box::pin(self.forward_while(invocation, outlet, work)).await
-    }
-
-    async fn forward_while<F: Future>(
-        &self,
-        invocation: &AuthorizedInvocation<'_>,
-        outlet: &ProgressOutlet,
-        work: F,
-    ) -> F::Output {
-        let firewall = self.result_firewall(invocation, None);
-        let shows_texts = invocation.effective_mode() <= ResponseMode::Table;
-        let redactor = shows_texts.then_some(firewall.as_ref());
-        let show = |update| outlet.forward(update, redactor);
-        ProgressThrottle::default()
-            .forward_while(work, &outlet.slot, show, self.context.timer.as_ref())
-            .await
     }
 }
 

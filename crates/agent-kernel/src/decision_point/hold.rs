@@ -7,23 +7,23 @@ use weaver_policy::approval::{
 };
 use weaver_types::{ApprovalRequestId, CallId, CheckKind, CheckResult, ReasonCode};
 
-use super::evaluate::{Evaluation, EvaluationRequest};
+use super::PolicyDecisionPoint;
+use super::evaluation::{Evaluation, EvaluationRequest};
 use crate::approval::OpeningCall;
 use crate::approval::hold::{HeldMasks, HeldRequest, OpenHold};
 use crate::approval::hold_release::{
     HoldState, boxed_denial, is_releasable, recording_failure_denial,
 };
 use crate::approval_limits;
-use crate::kernel::Kernel;
 
-impl Kernel {
+impl PolicyDecisionPoint {
     /// Ends the requests that the evaluation closed, and gives a held call its open request or a
     /// new one. A dry run changes nothing.
     ///
     /// Old requests end before the new one is committed. If that commit fails, the call is denied
     /// and the next call opens a request; the other order could leave two open requests for one
     /// call.
-    pub(crate) async fn update_hold_requests(
+    pub(super) async fn update_hold_requests(
         &self,
         policy: &PolicySet,
         evaluation_request: EvaluationRequest<'_>,

@@ -9,10 +9,10 @@ use weaver_types::{
     CapabilityId, CheckKind, CheckResult, Precondition, ReasonCode, Remedy, Verdict,
 };
 
-use crate::kernel::Kernel;
+use super::PolicyDecisionPoint;
 use crate::precondition::{MAX_OBSERVATION_BYTES, PreconditionError};
 
-impl Kernel {
+impl PolicyDecisionPoint {
     /// Observes the preconditions of the capability; the error denies the call.
     pub(crate) fn observe_preconditions(
         &self,
@@ -51,7 +51,7 @@ impl Kernel {
             what: precondition.to_string(),
             problem: problem.to_owned(),
         };
-        let Some(checker) = &self.ports.preconditions else {
+        let Some(checker) = &self.preconditions else {
             return Err(unreadable("no checker of preconditions is plugged in"));
         };
         let observe = AssertUnwindSafe(|| checker.observe(precondition, arguments));

@@ -1,13 +1,13 @@
 //! Evaluates a call without making it, for dry runs and explanations.
 
 use weaver_policy::PolicySet;
-use weaver_types::{Operation, ResponseMode};
+use weaver_types::{
+    CheckKind, CheckResult, Decision, Operation, ReasonCode, ResponseMode, Verdict,
+};
 
-use super::evaluate::{Evaluation, EvaluationRequest};
-use super::grant::deny_raw_without_admin;
+use super::PolicyDecisionPoint;
+use super::evaluation::{Evaluation, EvaluationRequest};
 use crate::caller::{Call, Caller};
-use crate::kernel::Kernel;
-use crate::masked_arguments;
 
 /// A call that is evaluated but not made.
 pub(crate) struct HypotheticalCall<'a> {
@@ -18,8 +18,8 @@ pub(crate) struct HypotheticalCall<'a> {
     pub(crate) evaluation: Box<Evaluation>,
 }
 
-impl Kernel {
-    /// Evaluates a call as [`Kernel::execute`] would, in a dry run, and passes the result to
+impl PolicyDecisionPoint {
+    /// Evaluates a call as `Kernel::execute` would, in a dry run, and passes the result to
     /// `inspect`. Nothing is recorded or charged.
     pub(crate) fn evaluate_hypothetically<T>(
         &self,
@@ -27,24 +27,20 @@ impl Kernel {
         call: Call<'_>,
         inspect: impl FnOnce(HypotheticalCall<'_>) -> T,
     ) -> T {
-        let policy = self.policy();
+        let policy = self.context.policy();
         let principal = policy.limit_to_grants(caller.principal);
         let mut run = caller.run.clone();
         run.dry_run = true;
         let caller = Caller { principal: &principal, run: &run };
         let Call { request, arguments, mode } = call;
-        let repaired = self.repair_arguments(&policy, request, arguments);
-        let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
-        let unmasked = self.unmask_arguments(caller, arguments);
-        let (arguments, masks) =
-            masked_arguments::arguments_and_masks(unmasked.as_deref(), arguments);
+        let prepared = self.prepare_arguments(&policy, caller, request, arguments);
         let (operation, at, preconditions) =
             (Operation::Invoke, self.context.clock_reading(), None);
         let evaluation_request = EvaluationRequest {
             caller,
             request,
-            arguments,
-            masks,
+            arguments: prepared.value(),
+            masks: prepared.masks(),
             operation,
             at,
             preconditions,
@@ -54,4 +50,18 @@ impl Kernel {
         evaluation.decision = deny_raw_without_admin(evaluation.decision, caller, mode);
         inspect(HypotheticalCall { policy: &policy, evaluation_request, mode, evaluation })
     }
+}
+
+/// Raw results are for admins, and must be asked for at the grant.
+pub(crate) fn deny_raw_without_admin(
+    decision: Decision,
+    caller: Caller<'_>,
+    mode: ResponseMode,
+) -> Decision {
+    if mode != ResponseMode::Raw || caller.principal.has_role("admin") {
+        return decision;
+    }
+    let detail = "raw results are only for role `admin`";
+    let reason = ReasonCode::MissingRole;
+    decision.joined_with(CheckResult::new(CheckKind::Role, Verdict::Deny, reason, detail))
 }
