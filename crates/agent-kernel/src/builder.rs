@@ -186,15 +186,15 @@ impl Kernel {
         let recorder = Arc::new(RunRecorder::new(Arc::clone(&context), runs, signals));
         let approvals = Arc::new(ApprovalRequests::new(&recorder, holds, standings)?);
         let signed_files = SignedFileReceiver::new(&recorder, &approvals, &revocations);
-        let decisions =
+        let decision_point =
             Arc::new(PolicyDecisionPoint::load(&recorder, &approvals, ports, keys, revocations)?);
         let results = Arc::new(ResultPipeline::new(&recorder, handles, blobs));
-        let executor = CallExecutor::new(&recorder, &approvals, &decisions, &results);
+        let executor = CallExecutor::new(&recorder, &approvals, &decision_point, &results);
         recorder.restore_outcomes()?;
         approvals.void_requests(void)?;
         recorder.close_open_calls()?;
         results.remove_expired_results()?;
-        Ok(Self { context, recorder, approvals, decisions, results, executor, signed_files })
+        Ok(Self { context, recorder, approvals, decision_point, results, executor, signed_files })
     }
 
     /// A builder for a kernel. All parts but these two have defaults.

@@ -27,8 +27,10 @@ use weaver_policy::signal::SignalMonitor;
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{EventKind, PrincipalId};
 
-pub(crate) use evaluation::{CallTarget, Evaluation, EvaluationRequest, denied_decision};
-pub(crate) use hypothetical_call::{HypotheticalCall, deny_raw_without_admin};
+pub(crate) use evaluation::{
+    CallTarget, Evaluation, EvaluationRequest, denied_decision, deny_raw_without_admin,
+};
+pub(crate) use hypothetical_call::HypotheticalCall;
 pub(crate) use tokens::joined_constraints;
 
 use crate::approval::{ApprovalRequests, TimedApprovalResolver};

@@ -29,7 +29,7 @@ pub(crate) struct CallExecutor {
     context: Arc<KernelContext>,
     recorder: Arc<RunRecorder>,
     approvals: Arc<ApprovalRequests>,
-    decisions: Arc<PolicyDecisionPoint>,
+    decision_point: Arc<PolicyDecisionPoint>,
     results: Arc<ResultPipeline>,
     late_responses: Arc<LateResponseLog>,
 }
@@ -38,7 +38,7 @@ impl CallExecutor {
     pub(crate) fn new(
         recorder: &Arc<RunRecorder>,
         approvals: &Arc<ApprovalRequests>,
-        decisions: &Arc<PolicyDecisionPoint>,
+        decision_point: &Arc<PolicyDecisionPoint>,
         results: &Arc<ResultPipeline>,
     ) -> Self {
         let context = Arc::clone(&recorder.context);
@@ -50,7 +50,7 @@ impl CallExecutor {
             context,
             recorder: Arc::clone(recorder),
             approvals: Arc::clone(approvals),
-            decisions: Arc::clone(decisions),
+            decision_point: Arc::clone(decision_point),
             results: Arc::clone(results),
             late_responses,
         }

@@ -46,7 +46,7 @@ pub struct Kernel {
     pub(crate) context: Arc<KernelContext>,
     pub(crate) recorder: Arc<RunRecorder>,
     pub(crate) approvals: Arc<ApprovalRequests>,
-    pub(crate) decisions: Arc<PolicyDecisionPoint>,
+    pub(crate) decision_point: Arc<PolicyDecisionPoint>,
     pub(crate) results: Arc<ResultPipeline>,
     pub(crate) executor: CallExecutor,
     pub(crate) signed_files: SignedFileReceiver,

@@ -56,7 +56,7 @@ pub(crate) struct RunRecorder {
     signals: Arc<SignalMonitor>,
     deferred_ends: DeferredEnds,
     unrecorded_ends: UnrecordedEnds,
-    explanations: RecentExplanations,
+    pub(crate) explanations: RecentExplanations,
 }
 
 impl RunRecorder {
@@ -98,17 +98,8 @@ impl RunRecorder {
             return None;
         }
         let in_log = || logged_explanation::read_from_log(ledger, tenant, call);
-        let explanation = self.recent_explanation(call).or_else(in_log)?;
+        let explanation = self.explanations.of(call).or_else(in_log)?;
         let may_know = explanation.principal == principal.id || principal.has_role("admin");
         may_know.then(|| Arc::new(explanation))
-    }
-
-    /// The explanation of a call, if it is in memory.
-    pub(crate) fn recent_explanation(&self, call: &CallId) -> Option<Explanation> {
-        self.explanations.of(call)
-    }
-
-    pub(crate) fn remember_explanation(&self, explanation: Explanation) {
-        self.explanations.add(explanation);
     }
 }

@@ -8,7 +8,7 @@ use weaver_policy::approval::ObservedPrecondition;
 use weaver_policy::signal::SignalReport;
 use weaver_types::{
     ApprovalRequestId, Capability, CapabilityRequest, CheckKind, CheckResult, Decision, Label,
-    Operation, ReasonCode, Verdict,
+    Operation, ReasonCode, ResponseMode, Verdict,
 };
 
 use crate::approval::hold_release::{HoldEnding, HoldState};
@@ -35,6 +35,20 @@ pub(crate) struct EvaluationRequest<'a> {
     pub(crate) preconditions: Option<&'a [ObservedPrecondition]>,
     /// Whether an earlier approval may release the call.
     pub(crate) may_resume: bool,
+}
+
+impl<'a> EvaluationRequest<'a> {
+    /// A request that is decided for the first time, without arguments.
+    pub(crate) fn new(
+        caller: Caller<'a>,
+        request: &'a CapabilityRequest,
+        operation: Operation,
+        at: ClockReading,
+    ) -> Self {
+        let (arguments, masks, preconditions) = (None, None, None);
+        let may_resume = true;
+        Self { caller, request, arguments, masks, operation, at, preconditions, may_resume }
+    }
 }
 
 /// The result of an evaluation. Boxed where it is passed on: it moves through many stages.
@@ -101,4 +115,18 @@ pub(crate) fn denied_decision(
 ) -> Decision {
     let check_result = CheckResult::new(check, Verdict::Deny, reason, detail);
     Decision::join(vec![check_result], policy.basis().clone())
+}
+
+/// Raw results are for admins, and must be asked for at the grant.
+pub(crate) fn deny_raw_without_admin(
+    decision: Decision,
+    caller: Caller<'_>,
+    mode: ResponseMode,
+) -> Decision {
+    if mode != ResponseMode::Raw || caller.principal.has_role("admin") {
+        return decision;
+    }
+    let detail = "raw results are only for role `admin`";
+    let reason = ReasonCode::MissingRole;
+    decision.joined_with(CheckResult::new(CheckKind::Role, Verdict::Deny, reason, detail))
 }

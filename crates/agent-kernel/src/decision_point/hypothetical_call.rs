@@ -1,12 +1,10 @@
 //! Evaluates a call without making it, for dry runs and explanations.
 
 use weaver_policy::PolicySet;
-use weaver_types::{
-    CheckKind, CheckResult, Decision, Operation, ReasonCode, ResponseMode, Verdict,
-};
+use weaver_types::{Operation, ResponseMode};
 
 use super::PolicyDecisionPoint;
-use super::evaluation::{Evaluation, EvaluationRequest};
+use super::evaluation::{Evaluation, EvaluationRequest, deny_raw_without_admin};
 use crate::caller::{Call, Caller};
 
 /// A call that is evaluated but not made.
@@ -34,34 +32,14 @@ impl PolicyDecisionPoint {
         let caller = Caller { principal: &principal, run: &run };
         let Call { request, arguments, mode } = call;
         let prepared = self.prepare_arguments(&policy, caller, request, arguments);
-        let (operation, at, preconditions) =
-            (Operation::Invoke, self.context.clock_reading(), None);
+        let at = self.context.clock_reading();
         let evaluation_request = EvaluationRequest {
-            caller,
-            request,
             arguments: prepared.value(),
             masks: prepared.masks(),
-            operation,
-            at,
-            preconditions,
-            may_resume: true,
+            ..EvaluationRequest::new(caller, request, Operation::Invoke, at)
         };
         let mut evaluation = self.evaluate(&policy, evaluation_request);
         evaluation.decision = deny_raw_without_admin(evaluation.decision, caller, mode);
         inspect(HypotheticalCall { policy: &policy, evaluation_request, mode, evaluation })
     }
-}
-
-/// Raw results are for admins, and must be asked for at the grant.
-pub(crate) fn deny_raw_without_admin(
-    decision: Decision,
-    caller: Caller<'_>,
-    mode: ResponseMode,
-) -> Decision {
-    if mode != ResponseMode::Raw || caller.principal.has_role("admin") {
-        return decision;
-    }
-    let detail = "raw results are only for role `admin`";
-    let reason = ReasonCode::MissingRole;
-    decision.joined_with(CheckResult::new(CheckKind::Role, Verdict::Deny, reason, detail))
 }

@@ -89,15 +89,13 @@ impl PolicyDecisionPoint {
         .ok()?;
         let run = run.with_run_id(old.run.clone());
         let masks = held_request.masks.as_ref().map(|is_held| is_held.masks());
+        let caller = Caller { run: &run, principal: &principal };
+        let (request, at) = (&held_request.request, self.context.clock_reading());
         let evaluation_request = EvaluationRequest {
-            caller: Caller { run: &run, principal: &principal },
-            request: &held_request.request,
             arguments: Some(&old.arguments),
             masks: masks.as_ref(),
-            operation: Operation::Invoke,
-            at: self.context.clock_reading(),
-            preconditions: None,
             may_resume: false,
+            ..EvaluationRequest::new(caller, request, Operation::Invoke, at)
         };
         let evaluation = self.evaluate(policy, evaluation_request);
         let is_held = is_releasable(&evaluation.decision)

@@ -50,7 +50,7 @@ impl CallExecutor {
             self.context.timer.sleep(self.backoff_delay(retries).max(wait)).await;
             let needs = attempt_needs(invocation);
             let (claims, decision) = (invocation.claims, &invocation.decision);
-            let checked = self.decisions.check_still_authorized(claims, decision);
+            let checked = self.decision_point.check_still_authorized(claims, decision);
             let spent = guard.spent_amounts();
             let reservation = checked.and_then(|()| match guard.reservation.as_mut() {
                 Some(reservation) => reservation

@@ -86,7 +86,7 @@ impl CallExecutor {
                 *call_end = unrecorded_end(&invocation, &problem);
             }
         }
-        self.recorder.remember_explanation(Explanation {
+        self.recorder.explanations.add(Explanation {
             call: invocation.call.clone(),
             principal: invocation.caller.principal.id.clone(),
             capability: invocation.target.capability.id().clone(),

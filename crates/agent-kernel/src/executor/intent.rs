@@ -63,7 +63,7 @@ impl CallExecutor {
         let PreparedIntent { run_update, mut guard, provenance, release_effect: effect } =
             self.prepare_intent(invocation, slot, release)?;
         let Err(error) = self.recorder.commit_run_update(run_update).await else {
-            self.decisions.pending_grants.remove(&invocation.claims.token_id);
+            self.decision_point.pending_grants.remove(&invocation.claims.token_id);
             provenance.apply(slot);
             if let Some(effect) = effect {
                 self.approvals.apply_release_effect(*effect);
@@ -91,7 +91,7 @@ impl CallExecutor {
     ) -> Result<PreparedIntent<'a, 'k>, IntentFailure> {
         let refused = |decision: Decision| IntentFailure::Denied(Box::new(decision));
         // Verified before, and checked again right before the commit.
-        if self.decisions.is_revoked(invocation.claims) {
+        if self.decision_point.is_revoked(invocation.claims) {
             let detail = "the grant was revoked".to_owned();
             return Err(refused(with_denial(
                 invocation,

@@ -161,7 +161,9 @@ impl CallExecutor {
             .await;
             guard.end_attempt(next.is_none().then_some(left));
             let (stream_end, error) = match next {
-                Some(Some(Some(Ok(chunk)))) if !self.decisions.is_revoked(invocation.claims) => {
+                Some(Some(Some(Ok(chunk))))
+                    if !self.decision_point.is_revoked(invocation.claims) =>
+                {
                     if let Some(part) = stream.push(chunk) {
                         guard.open.tokens = stream.tokens();
                         outlet.put_and_wait(StreamItem::Part(part)).await;

@@ -21,32 +21,32 @@ impl Kernel {
     /// Before the call, the host commits [`PolicySet::high_water_batch`]. A request that cannot be ended
     /// now is handled by the next [`Kernel::sweep`]; until then it releases nothing.
     pub async fn replace_policy(&self, policy: Arc<PolicySet>) {
-        self.decisions.replace_policy(policy).await;
+        self.decision_point.replace_policy(policy).await;
     }
 
     /// The token keys in force.
     #[must_use]
     pub fn keys(&self) -> Arc<KeyRing> {
-        Arc::clone(&self.decisions.key_ring())
+        Arc::clone(&self.decision_point.key_ring())
     }
 
     /// Replaces the token keys, to rotate them or to drop retired ones. From now on, tokens of a
     /// key that is gone are refused.
     pub fn replace_keys(&self, keys: KeyRing) {
-        self.decisions.replace_keys(keys);
+        self.decision_point.replace_keys(keys);
     }
 
     /// How a capability compares with its registered and approved versions; `None` when it is not
     /// registered or its contract cannot be applied.
     #[must_use]
     pub fn compare_contract(&self, id: &CapabilityId) -> Option<ContractComparison> {
-        self.decisions.compare_contract(id)
+        self.decision_point.compare_contract(id)
     }
 
     /// Every capability that differs from its registered or approved version, by id.
     #[must_use]
     pub fn contract_mismatches(&self) -> BTreeMap<CapabilityId, ContractComparison> {
-        self.decisions.contract_mismatches()
+        self.decision_point.contract_mismatches()
     }
 
     /// Approves the live versions of these capabilities: as the registered versions, and as
@@ -60,7 +60,7 @@ impl Kernel {
         ids: &[CapabilityId],
         by: &str,
     ) -> Result<(), KernelError> {
-        self.decisions.approve_contracts(ids, by).await
+        self.decision_point.approve_contracts(ids, by).await
     }
 
     /// Approves everything that is registered and replaces all earlier approvals; what is
@@ -69,7 +69,7 @@ impl Kernel {
     /// # Errors
     /// [`KernelError`], when it could not be recorded.
     pub async fn snapshot_contracts(&self, by: &str) -> Result<usize, KernelError> {
-        self.decisions.snapshot_contracts(by).await
+        self.decision_point.snapshot_contracts(by).await
     }
 
     /// Receives a signed file: an approver's answer, a standing approval or an operator's
@@ -90,6 +90,6 @@ impl Kernel {
         subject: RevocationSubject,
         by: &PrincipalId,
     ) -> Result<(), KernelError> {
-        self.decisions.revoke(&subject, by).await
+        self.decision_point.revoke(&subject, by).await
     }
 }

@@ -45,7 +45,7 @@ impl Kernel {
     /// executed, recorded or charged, no request is opened, and no resolver is asked.
     #[must_use]
     pub fn dry_run(&self, caller: Caller<'_>, call: Call<'_>) -> DryRun {
-        self.decisions
+        self.decision_point
             .evaluate_hypothetically(caller, call, |hypothetical| self.dry_run_of(hypothetical))
     }
 

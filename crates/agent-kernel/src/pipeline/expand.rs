@@ -62,18 +62,9 @@ impl Kernel {
             }
         };
         let request = CapabilityRequest::new(record.handle.capability_id.clone(), "");
-        let operation = Operation::View;
-        let evaluation_request = EvaluationRequest {
-            caller,
-            request: &request,
-            arguments: None,
-            masks: None,
-            operation,
-            at: self.context.clock_reading(),
-            preconditions: None,
-            may_resume: true,
-        };
-        let evaluation = self.decisions.evaluate(&policy, evaluation_request);
+        let at = self.context.clock_reading();
+        let evaluation_request = EvaluationRequest::new(caller, &request, Operation::View, at);
+        let evaluation = self.decision_point.evaluate(&policy, evaluation_request);
         let (Some(target), Some(slot), true) =
             (&evaluation.target, &evaluation.slot, evaluation.decision.is_allowed())
         else {
@@ -131,7 +122,7 @@ impl Kernel {
             token: token.as_ref(),
             at: record.handle.created_at,
         };
-        if self.decisions.is_grant_revoked(&granted) {
+        if self.decision_point.is_grant_revoked(&granted) {
             return Err(HandleError::Revoked { id: id.clone() });
         }
         Ok(record)

@@ -18,7 +18,7 @@ impl Kernel {
     /// is executed, recorded or charged. Unknown and hidden capabilities look the same.
     #[must_use]
     pub fn explain_denial(&self, caller: Caller<'_>, call: Call<'_>) -> DenialExplanation {
-        self.decisions.evaluate_hypothetically(caller, call, |hypothetical| {
+        self.decision_point.evaluate_hypothetically(caller, call, |hypothetical| {
             full_explanation(&self.context.settings, &hypothetical)
         })
     }

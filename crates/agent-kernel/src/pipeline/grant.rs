@@ -36,25 +36,19 @@ impl Kernel {
             return Grant { call, decision, token: None, request: None };
         };
         let Call { request, arguments, mode } = call;
-        let prepared = self.decisions.prepare_arguments(&policy, caller, request, arguments);
-        let operation = Operation::Invoke;
-        let (at, preconditions) = (self.context.clock_reading(), None);
+        let prepared = self.decision_point.prepare_arguments(&policy, caller, request, arguments);
+        let at = self.context.clock_reading();
         let mut evaluation_request = EvaluationRequest {
-            caller,
-            request,
             arguments: prepared.value(),
             masks: prepared.masks(),
-            operation,
-            at,
-            preconditions,
-            may_resume: true,
+            ..EvaluationRequest::new(caller, request, Operation::Invoke, at)
         };
         let tighten = |mut evaluation: Box<Evaluation>| {
             evaluation.decision = deny_raw_without_admin(evaluation.decision, caller, mode);
             evaluation
         };
         let mut evaluation = self
-            .decisions
+            .decision_point
             .decide_and_resolve(&policy, &mut evaluation_request, &id, &tighten)
             .await;
         if evaluation.decision.is_allowed()
@@ -62,7 +56,7 @@ impl Kernel {
             && let Some(target) = &evaluation.target
         {
             if let Some(token) =
-                self.decisions.mint_token(evaluation_request, mode, target, &evaluation, &id)
+                self.decision_point.mint_token(evaluation_request, mode, target, &evaluation, &id)
             {
                 let Evaluation { decision, request, .. } = *evaluation;
                 return Grant { call: id, decision, token: Some(token), request };

@@ -16,10 +16,9 @@ use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::{RunSlot, lock_run};
 use crate::call_stream::{CallStream, StreamOutlet};
 use crate::caller::Caller;
-use crate::context::KernelContext;
 use crate::decision_point::{
-    CallTarget, Evaluation, EvaluationRequest, PolicyDecisionPoint, denied_decision,
-    deny_raw_without_admin, joined_constraints,
+    CallTarget, Evaluation, EvaluationRequest, denied_decision, deny_raw_without_admin,
+    joined_constraints,
 };
 use crate::executor::attempt_needs;
 use crate::invocation::Invocation;
@@ -104,7 +103,7 @@ impl Kernel {
         let principal = policy.limit_to_grants(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
         let at = self.context.clock_reading();
-        let verified = match self.decisions.verify_token(&policy, caller, token, at) {
+        let verified = match self.decision_point.verify_token(&policy, caller, token, at) {
             Ok(verified) => verified,
             Err((reason, detail)) => {
                 let decision = denied_decision(&policy, CheckKind::System, reason, detail);
@@ -114,19 +113,15 @@ impl Kernel {
         };
         let (claims, pending) = (verified.claims(), verified.pending());
         timer.set_capability(&claims.capability);
-        let (request, operation) = (&pending.request, Operation::Invoke);
-        let preconditions = Some(pending.preconditions.as_slice());
-        let prepared = self.decisions.prepare_arguments(&policy, caller, request, Some(arguments));
+        let request = &pending.request;
+        let prepared =
+            self.decision_point.prepare_arguments(&policy, caller, request, Some(arguments));
         let (arguments, masks) = (prepared.value().unwrap_or(arguments), prepared.masks());
         let mut evaluation_request = EvaluationRequest {
-            caller,
-            request,
             arguments: Some(arguments),
             masks,
-            operation,
-            at,
-            preconditions,
-            may_resume: true,
+            preconditions: Some(pending.preconditions.as_slice()),
+            ..EvaluationRequest::new(caller, request, Operation::Invoke, at)
         };
         let tighten = |mut evaluation: Box<Evaluation>| {
             evaluation.decision =
@@ -137,7 +132,7 @@ impl Kernel {
         };
         let call = pending.call.clone();
         let mut evaluation = self
-            .decisions
+            .decision_point
             .decide_and_resolve(&policy, &mut evaluation_request, &call, &tighten)
             .await;
         let release = match std::mem::take(&mut evaluation.hold_state) {
@@ -203,10 +198,9 @@ impl Kernel {
         // The checks of the decision may have taken time.
         invocation.counted_at = self.context.now();
         let reserved = reserve_budget(&self.context.settings, &mut invocation, &slot);
-        let decision = match reserved.and_then(|()| {
-            let (decisions, context) = (&self.decisions, &self.context);
-            count_for_rate_limits(decisions, context, policy, &invocation, &slot)
-        }) {
+        let counted =
+            reserved.and_then(|()| self.count_for_rate_limits(policy, &invocation, &slot));
+        let decision = match counted {
             Err(check_result) => invocation.decision.clone().joined_with(*check_result),
             Ok(()) => match self.executor.commit_intent(&invocation, &slot).await {
                 Ok(mut guard) => {
@@ -236,6 +230,33 @@ impl Kernel {
         Box::new(refuse(&self.recorder, caller, request, call, evaluation).await)
     }
 
+    /// Counts the call for the rate limits right before it is made.
+    fn count_for_rate_limits(
+        &self,
+        policy: &PolicySet,
+        invocation: &AuthorizedInvocation<'_>,
+        slot: &RunSlot,
+    ) -> Result<(), Box<CheckResult>> {
+        let label = lock_run(slot).map(|run| run.state().label.clone());
+        let unknown = || Label::new(Confidentiality::Restricted, Integrity::Untrusted);
+        let label = label.unwrap_or_else(unknown);
+        let query = PolicyQuery {
+            arguments: Some(invocation.arguments),
+            mode: invocation.caller.run.settings.safety_mode,
+            label: &label,
+            now: invocation.counted_at,
+            human_channel: self.context.settings.human_channel,
+            origins: Some(&self.context.value_origins(slot)),
+            run: Some(&invocation.caller.run.run_id),
+            ..PolicyQuery::new(
+                &invocation.target.capability,
+                invocation.caller.principal,
+                invocation.request,
+            )
+        };
+        self.decision_point.rates.count(policy, &query)
+    }
+
     async fn refuse_token(
         &self,
         caller: Caller<'_>,
@@ -244,7 +265,7 @@ impl Kernel {
     ) -> Invocation {
         // The claims of a token are used in the record only if its MAC holds.
         let authentic = self
-            .decisions
+            .decision_point
             .key_ring()
             .verify(token)
             .ok()
@@ -274,34 +295,6 @@ fn reserve_budget(
     invocation.token_allotment.reserve(settings, slot, mode, reservation.tokens())?;
     invocation.reservation = Some(reservation);
     Ok(())
-}
-
-/// Counts the call for the rate limits right before it is made.
-fn count_for_rate_limits(
-    decisions: &PolicyDecisionPoint,
-    context: &KernelContext,
-    policy: &PolicySet,
-    invocation: &AuthorizedInvocation<'_>,
-    slot: &RunSlot,
-) -> Result<(), Box<CheckResult>> {
-    let label = lock_run(slot).map(|run| run.state().label.clone());
-    let unknown = || Label::new(Confidentiality::Restricted, Integrity::Untrusted);
-    let label = label.unwrap_or_else(unknown);
-    let query = PolicyQuery {
-        arguments: Some(invocation.arguments),
-        mode: invocation.caller.run.settings.safety_mode,
-        label: &label,
-        now: invocation.counted_at,
-        human_channel: context.settings.human_channel,
-        origins: Some(&context.value_origins(slot)),
-        run: Some(&invocation.caller.run.run_id),
-        ..PolicyQuery::new(
-            &invocation.target.capability,
-            invocation.caller.principal,
-            invocation.request,
-        )
-    };
-    decisions.rates.count(policy, &query)
 }
 
 /// Denies a call that is not the one the token was made for.

@@ -64,6 +64,6 @@ impl Kernel {
         // recorded.
         let _ = self.recorder.flush_unrecorded_ends().await;
         let ended = self.approvals.end_expired(self.context.now()).await;
-        ended + self.decisions.reevaluate_stale_requests().await
+        ended + self.decision_point.reevaluate_stale_requests().await
     }
 }

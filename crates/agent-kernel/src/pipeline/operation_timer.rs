@@ -77,7 +77,7 @@ impl<'a> OperationTimer<'a> {
             _ => verdict_status(done.decision.verdict()),
         };
         let failure = (status == "error")
-            .then(|| self.recorder.recent_explanation(&done.call)?.failure)
+            .then(|| self.recorder.explanations.of(&done.call)?.failure)
             .flatten();
         let reason = failure.map(weaver_types::ReasonCode::as_str);
         self.report(status, Some(&done.decision), Some(done.call.as_str()), reason);

@@ -34,7 +34,7 @@ pub(super) async fn finish_refusal(
             decision = decision.joined_with(denial);
         }
     }
-    recorder.remember_explanation(Explanation {
+    recorder.explanations.add(Explanation {
         call: call.clone(),
         principal: caller.principal.id.clone(),
         capability: request.capability_id.clone(),

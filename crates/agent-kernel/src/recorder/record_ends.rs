@@ -1,4 +1,5 @@
-//! Records ends of calls that the ledger refused when they happened.
+//! Closes calls whose end nobody saw, and records the ends that the ledger refused when they
+//! happened.
 //!
 //! A ledger that was unreachable for a while recovers by itself. A call whose effect happened, and
 //! whose end was refused in the meantime, is then still open in it. Its end, "outcome unknown" with
