@@ -1,6 +1,6 @@
 //! What all parts of a kernel share: its ports, its settings, and the policy in force.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use weaver_firewall::Firewall;
 use weaver_policy::PolicySet;
@@ -28,17 +28,11 @@ pub(crate) struct KernelContext {
 impl KernelContext {
     /// The policy in force. If a thread panics while replacing it, the old policy stays in force.
     pub(crate) fn policy(&self) -> Arc<PolicySet> {
-        match self.policy.read() {
-            Ok(policy) => Arc::clone(&policy),
-            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
-        }
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn replace_policy(&self, policy: Arc<PolicySet>) {
-        match self.policy.write() {
-            Ok(mut slot) => *slot = policy,
-            Err(poisoned) => *poisoned.into_inner() = policy,
-        }
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
     }
 
     /// The capability of this id as it is registered now, with its signed contract applied.

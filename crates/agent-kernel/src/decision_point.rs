@@ -95,10 +95,7 @@ impl PolicyDecisionPoint {
     }
 
     pub(crate) fn replace_keys(&self, keys: KeyRing) {
-        match self.keys.write() {
-            Ok(mut slot) => *slot = Arc::new(keys),
-            Err(poisoned) => *poisoned.into_inner() = Arc::new(keys),
-        }
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
     }
 
     /// Puts another policy in force, and evaluates again what is held under the old one.

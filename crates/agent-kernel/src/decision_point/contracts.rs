@@ -1,7 +1,7 @@
 //! Reports how contracts compare, and approves baselines.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId};
@@ -78,10 +78,7 @@ impl PolicyDecisionPoint {
         // Read again even after an error: earlier batches may be committed although a later one was
         // refused.
         let reloaded = load(tenant, ledger).without_contracts();
-        match self.baselines.write() {
-            Ok(mut slot) => *slot = reloaded,
-            Err(poisoned) => *poisoned.into_inner() = reloaded,
-        }
+        *self.baselines.write().unwrap_or_else(PoisonError::into_inner) = reloaded;
         Ok(committed?)
     }
 

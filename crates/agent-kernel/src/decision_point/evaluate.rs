@@ -36,12 +36,7 @@ impl PolicyDecisionPoint {
             },
             Err(error) => {
                 let detail = format!("the run's state: {error}");
-                let decision = denied_decision(
-                    policy,
-                    CheckKind::System,
-                    ReasonCode::LedgerUnavailable,
-                    &detail,
-                );
+                let decision = denied_decision(policy, ReasonCode::LedgerUnavailable, &detail);
                 Evaluation::new(decision, None)
             }
         }
@@ -57,7 +52,7 @@ impl PolicyDecisionPoint {
         let EvaluationRequest { caller, request, .. } = evaluation_request;
         let unknown = || {
             let detail = "no capability of that name is known here";
-            Box::new(denied_decision(policy, CheckKind::System, ReasonCode::NotFound, detail))
+            Box::new(denied_decision(policy, ReasonCode::NotFound, detail))
         };
         if caller.principal.tenant != self.context.settings.tenant {
             return Err(unknown());
@@ -90,8 +85,7 @@ impl PolicyDecisionPoint {
             (state.label.clone(), exceeded, cached.finished_calls(), spent)
         }) else {
             let detail = "the run's state is unusable";
-            let decision =
-                denied_decision(policy, CheckKind::System, ReasonCode::InternalError, detail);
+            let decision = denied_decision(policy, ReasonCode::InternalError, detail);
             return Evaluation::new(decision, None);
         };
         let run = &caller.run.run_id;

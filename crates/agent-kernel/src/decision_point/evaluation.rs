@@ -107,13 +107,8 @@ pub(crate) struct CallTarget {
 }
 
 /// A denial for a reason outside of the policy's checks.
-pub(crate) fn denied_decision(
-    policy: &PolicySet,
-    check: CheckKind,
-    reason: ReasonCode,
-    detail: &str,
-) -> Decision {
-    let check_result = CheckResult::new(check, Verdict::Deny, reason, detail);
+pub(crate) fn denied_decision(policy: &PolicySet, reason: ReasonCode, detail: &str) -> Decision {
+    let check_result = CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail);
     Decision::join(vec![check_result], policy.basis().clone())
 }
 

@@ -19,9 +19,7 @@ use crate::cached_run::RunSlot;
 use crate::decision_record::DecisionRecord;
 use crate::event_payload::{record_arguments, record_event};
 use crate::open_call::OpenCall;
-use crate::recorder::OpenCallGuard;
-use crate::recorder::ProvenanceUpdate;
-use crate::recorder::{RunUpdate, RunUpdateError};
+use crate::recorder::{OpenCallGuard, ProvenanceUpdate, RunUpdate, RunUpdateError};
 use crate::results::result_label;
 use crate::run_state::RunDelta;
 
@@ -49,9 +47,9 @@ impl CallExecutor {
                 }
             }
         }
-        let detail = "the standing approval changes too fast; try again".to_owned();
+        let detail = "the standing approval changes too fast; try again";
         let reason = ReasonCode::LedgerUnavailable;
-        Err(Box::new(with_denial(invocation, CheckKind::System, reason, detail)))
+        Err(Box::new(system_denial(invocation, reason, detail)))
     }
 
     async fn try_commit_intent(
@@ -92,13 +90,8 @@ impl CallExecutor {
         let refused = |decision: Decision| IntentFailure::Denied(Box::new(decision));
         // Verified before, and checked again right before the commit.
         if self.decision_point.is_revoked(invocation.claims) {
-            let detail = "the grant was revoked".to_owned();
-            return Err(refused(with_denial(
-                invocation,
-                CheckKind::System,
-                ReasonCode::TokenRevoked,
-                detail,
-            )));
+            let detail = "the grant was revoked";
+            return Err(refused(system_denial(invocation, ReasonCode::TokenRevoked, detail)));
         }
         let (open, call) = (open_call_record(invocation), invocation.call.clone());
         let used = match release {
@@ -111,7 +104,7 @@ impl CallExecutor {
         };
         let provenance = self.results.argument_provenance(invocation, slot).map_err(|error| {
             let detail = error.to_string();
-            refused(with_denial(invocation, CheckKind::System, ReasonCode::InternalError, detail))
+            refused(system_denial(invocation, ReasonCode::InternalError, detail))
         })?;
         let delta = RunDelta {
             tool_calls: 1,
@@ -122,13 +115,8 @@ impl CallExecutor {
         let evidence = used.as_ref().map(|used| used.evidence.clone());
         let mut batch =
             self.intent_batch(invocation, &open, &delta, evidence).ok_or_else(|| {
-                let detail = "the intent has no recordable form".to_owned();
-                refused(with_denial(
-                    invocation,
-                    CheckKind::System,
-                    ReasonCode::InternalError,
-                    detail,
-                ))
+                let detail = "the intent has no recordable form";
+                refused(system_denial(invocation, ReasonCode::InternalError, detail))
             })?;
         batch.put.extend(provenance.puts.iter().cloned());
         if invocation.stream_outlet.is_some() || invocation.progress.is_some() {
@@ -179,8 +167,8 @@ impl CallExecutor {
             }
             Ok(None) => Err(Box::new(release_used_up(invocation))),
             Err(error) => {
-                let (check, reason) = (CheckKind::System, ReasonCode::LedgerUnavailable);
-                Err(Box::new(with_denial(invocation, check, reason, error.to_string())))
+                let reason = ReasonCode::LedgerUnavailable;
+                Err(Box::new(system_denial(invocation, reason, error.to_string())))
             }
         }
     }
@@ -304,7 +292,7 @@ fn release_used_up(invocation: &AuthorizedInvocation<'_>) -> Decision {
             let id = release.and_then(HoldRelease::request);
             let id = id.map_or("unknown", |id| id.as_str());
             let detail = format!("the approval `{id}` was used by another call, or has ended");
-            with_denial(invocation, CheckKind::System, ReasonCode::TokenUsed, detail)
+            system_denial(invocation, ReasonCode::TokenUsed, detail)
         }
     }
 }
@@ -312,27 +300,25 @@ fn release_used_up(invocation: &AuthorizedInvocation<'_>) -> Decision {
 fn intent_denial(invocation: &AuthorizedInvocation<'_>, error: &RunUpdateError) -> Decision {
     match error {
         RunUpdateError::Budget(_) => {
-            with_denial(invocation, CheckKind::Limit, ReasonCode::BudgetExceeded, error.to_string())
+            let (limit, reason) = (CheckKind::Limit, ReasonCode::BudgetExceeded);
+            let check_result = CheckResult::new(limit, Verdict::Deny, reason, error.to_string());
+            invocation.decision.clone().joined_with(check_result)
         }
         _ if conflict_namespace(error) == Some(Namespace::TokenUse) => {
-            let detail = "the token was used before".to_owned();
-            with_denial(invocation, CheckKind::System, ReasonCode::TokenUsed, detail)
+            let detail = "the token was used before";
+            system_denial(invocation, ReasonCode::TokenUsed, detail)
         }
-        RunUpdateError::Ledger(error) => with_denial(
-            invocation,
-            CheckKind::System,
-            ReasonCode::LedgerUnavailable,
-            error.to_string(),
-        ),
+        RunUpdateError::Ledger(error) => {
+            system_denial(invocation, ReasonCode::LedgerUnavailable, error.to_string())
+        }
     }
 }
 
-fn with_denial(
+fn system_denial(
     invocation: &AuthorizedInvocation<'_>,
-    check: CheckKind,
     reason: ReasonCode,
-    detail: String,
+    detail: impl AsRef<str>,
 ) -> Decision {
-    let check_result = CheckResult::new(check, Verdict::Deny, reason, detail);
+    let check_result = CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail);
     invocation.decision.clone().joined_with(check_result)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use weaver_types::{
-    CallId, CapabilityId, CapabilityRequest, CheckKind, ProgressSink, ReasonCode, ResponseMode,
+    CallId, CapabilityId, CapabilityRequest, ProgressSink, ReasonCode, ResponseMode,
 };
 
 use super::invoke::InvokeOptions;
@@ -79,7 +79,7 @@ impl Kernel {
         let principal = policy.limit_to_grants(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
         let detail = "no capability of that name is known here";
-        let decision = denied_decision(&policy, CheckKind::System, ReasonCode::NotFound, detail);
+        let decision = denied_decision(&policy, ReasonCode::NotFound, detail);
         let (Ok(unknown), Ok(call)) =
             (CapabilityId::parse(UNKNOWN), CallId::random(self.context.random.as_ref()))
         else {

@@ -49,8 +49,7 @@ impl Kernel {
         let caller = Caller { principal: &principal, ..caller };
         let Ok(call) = CallId::random(self.context.random.as_ref()) else {
             let detail = "no randomness for a call id";
-            let decision =
-                denied_decision(&policy, CheckKind::System, ReasonCode::InternalError, detail);
+            let decision = denied_decision(&policy, ReasonCode::InternalError, detail);
             return Invocation::unnamed(decision);
         };
         let record = match self.find_handle(caller, id, isolated_runs) {

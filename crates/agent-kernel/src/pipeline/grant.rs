@@ -30,8 +30,7 @@ impl Kernel {
         self.recorder.ingest_statements(caller).await;
         let Ok(id) = CallId::random(self.context.random.as_ref()) else {
             let detail = "no randomness for a call id";
-            let decision =
-                denied_decision(&policy, CheckKind::System, ReasonCode::InternalError, detail);
+            let decision = denied_decision(&policy, ReasonCode::InternalError, detail);
             let call = placeholder_call_id();
             return Grant { call, decision, token: None, request: None };
         };

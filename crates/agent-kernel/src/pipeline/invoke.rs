@@ -106,7 +106,7 @@ impl Kernel {
         let verified = match self.decision_point.verify_token(&policy, caller, token, at) {
             Ok(verified) => verified,
             Err((reason, detail)) => {
-                let decision = denied_decision(&policy, CheckKind::System, reason, detail);
+                let decision = denied_decision(&policy, reason, detail);
                 let refused = Box::pin(self.refuse_token(caller, token, decision)).await;
                 return Box::new(refused);
             }
