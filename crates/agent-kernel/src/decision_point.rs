@@ -11,8 +11,10 @@ mod evaluate;
 mod evaluation;
 mod hold;
 mod hypothetical_call;
+mod pending_grants;
 mod preconditions;
 mod prepare_arguments;
+mod rate_counters;
 mod reevaluate;
 mod resolve;
 mod resume;
@@ -38,13 +40,13 @@ use crate::context::KernelContext;
 use crate::contract::{self, Baselines};
 use crate::error::KernelError;
 use crate::event_payload::EventPayload;
-use crate::pending_grants::PendingGrants;
 use crate::ports::Ports;
 use crate::precondition::PreconditionChecker;
-use crate::rate_counters::RateCounters;
 use crate::recorder::RunRecorder;
 use crate::revocation::{RevocationSubject, Revocations};
 use crate::token::KeyRing;
+use pending_grants::PendingGrants;
+use rate_counters::RateCounters;
 
 /// Decides on requests under the policy in force.
 pub(crate) struct PolicyDecisionPoint {

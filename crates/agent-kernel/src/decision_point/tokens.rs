@@ -9,9 +9,9 @@ use weaver_types::{
 
 use super::PolicyDecisionPoint;
 use super::evaluation::{CallTarget, Evaluation, EvaluationRequest};
+use super::pending_grants::PendingGrant;
 use crate::caller::Caller;
 use crate::clock_guard::ClockReading;
-use crate::pending_grants::PendingGrant;
 use crate::revocation::GrantScope;
 use crate::token::{NarrowedToken, Token, token_id_of};
 

@@ -18,8 +18,7 @@ use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
 use crate::decision_record::DecisionRecord;
 use crate::event_payload::{record_arguments, record_event};
-use crate::open_call::OpenCall;
-use crate::recorder::{OpenCallGuard, ProvenanceUpdate, RunUpdate, RunUpdateError};
+use crate::recorder::{OpenCall, OpenCallGuard, ProvenanceUpdate, RunUpdate, RunUpdateError};
 use crate::results::result_label;
 use crate::run_state::RunDelta;
 

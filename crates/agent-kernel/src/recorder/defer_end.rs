@@ -12,11 +12,11 @@ use weaver_types::CallId;
 
 use super::RunRecorder;
 use super::deferred_ends::DeferredEnd;
+use super::open_call::OpenCall;
 use super::open_call_guard::OpenCallGuard;
 use super::run_update::{RunUpdate, RunUpdateError, SubmittedUpdate};
 use super::unrecorded_ends::{EarlyEnd, UnrecordedEnd};
 use crate::cached_run::{RunSlot, lock_run};
-use crate::open_call::OpenCall;
 
 impl RunRecorder {
     /// Submits the end of a call. Returns once it is committed, or once only a ledger failure can

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use weaver_types::CallId;
 use weaver_types::ledger::{CommitReceipt, CommitTicket, LedgerError};
 
+use super::open_call::OpenCall;
 use crate::cached_run::RunSlot;
-use crate::open_call::OpenCall;
 
 /// How many ends may be deferred at once; further ones are waited for.
 const MAX_DEFERRED: usize = 1_024;

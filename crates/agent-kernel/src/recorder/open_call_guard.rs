@@ -5,11 +5,11 @@ use std::time::Duration;
 use weaver_types::{CallId, Effects, Label, Millicents, Operation};
 
 use super::RunRecorder;
+use super::open_call::OpenCall;
 use super::signal::CallSummary;
 use super::unrecorded_ends::EarlyEnd;
 use crate::budget_reservation::{BudgetReservation, SpentAmounts, micros};
 use crate::cached_run::RunSlot;
-use crate::open_call::OpenCall;
 
 /// Guards a call from its intent to its recorded end. A call that is abandoned in between, because
 /// its future is dropped or something panics, is recorded as "outcome unknown". Boxed: it moves

@@ -10,11 +10,11 @@ use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey,
 use weaver_types::{CallId, Millicents};
 
 use super::RunRecorder;
+use super::open_call::OpenCall;
 use super::run_update::{RunUpdate, RunUpdateError};
 use super::unrecorded_ends::{EarlyEnd, UnrecordedEnd};
 use crate::cached_run::lock_run;
 use crate::event_payload::EventPayload;
-use crate::open_call::OpenCall;
 use crate::run_state::RunDelta;
 
 impl RunRecorder {

@@ -4,11 +4,11 @@ use weaver_types::CallId;
 use weaver_types::ledger::{MAX_PAGE, Namespace};
 
 use super::RunRecorder;
+use super::open_call::OpenCall;
 use super::run_update::RunUpdate;
 use super::unrecorded_ends::EarlyEnd;
 use crate::cached_run::lock_run;
 use crate::error::KernelError;
-use crate::open_call::OpenCall;
 use crate::wait::block_on;
 
 impl RunRecorder {

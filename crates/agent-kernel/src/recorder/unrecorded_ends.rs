@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use weaver_types::{CallId, EventKind, ReasonCode};
 
-use crate::open_call::OpenCall;
+use super::open_call::OpenCall;
 
 /// How a call ends that was abandoned before its end.
 #[derive(Debug, Clone, Copy)]
