@@ -1,17 +1,30 @@
 //! Builds a kernel from its parts, with defaults for those that are not given.
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
+use weaver_firewall::handle::HandleStore;
 use weaver_policy::PolicySet;
 use weaver_trace_store::{MemoryBlobs, MemoryLedger};
 use weaver_types::ledger::{BlobStore, Ledger};
 use weaver_types::{Clock, OsRandom, Random, SystemClock, Timer};
 
+use crate::approval::ApprovalRequests;
+use crate::approval::standing_approvals::StandingApprovals;
+use crate::approval::table::HoldTable;
+use crate::cached_run::RunCache;
+use crate::clock_guard::GuardedClock;
+use crate::context::KernelContext;
+use crate::decision_point::PolicyDecisionPoint;
 use crate::error::KernelError;
-use crate::kernel::{Kernel, KernelParts};
+use crate::executor::CallExecutor;
+use crate::kernel::Kernel;
 use crate::ports::Ports;
+use crate::recorder::RunRecorder;
 use crate::registry::Registry;
+use crate::results::ResultPipeline;
+use crate::revocation::{RevocableLifetimes, Revocations};
 use crate::settings::Settings;
+use crate::signed_files::SignedFileReceiver;
 use crate::timer::ThreadTimer;
 use crate::token::KeyRing;
 
@@ -135,22 +148,55 @@ impl KernelBuilder {
             Some(keys) => keys,
             None => KeyRing::generate(random.as_ref())?,
         };
-        Kernel::open(KernelParts {
-            registry,
-            policy,
-            ledger,
+        let clock = Arc::new(GuardedClock::open(&settings.tenant, ledger.as_ref(), clock)?);
+        let firewall = ports.firewall.clone().unwrap_or_default().with_views(ports.views.clone());
+        let policy = RwLock::new(policy);
+        Kernel::open(
+            KernelContext { registry, policy, ledger, clock, random, timer, settings, firewall },
             blobs,
-            clock,
-            random,
-            timer,
             keys,
-            settings,
-            ports,
-        })
+            &ports,
+        )
     }
 }
 
 impl Kernel {
+    /// Opens the components on what is stored, each on those that it uses.
+    fn open(
+        context: KernelContext,
+        blobs: Arc<dyn BlobStore>,
+        keys: KeyRing,
+        ports: &Ports,
+    ) -> Result<Self, KernelError> {
+        let (settings, ledger) = (&context.settings, context.ledger.as_ref());
+        let (tenant, now) = (&settings.tenant, context.now());
+        let (holds, void) = HoldTable::load(tenant, ledger, now)?;
+        let standings = StandingApprovals::load(tenant, ledger, now)?;
+        let handle_key = ports.handle_key.clone();
+        let handles = HandleStore::from_ledger(tenant, ledger, settings.handles, handle_key)?;
+        let lives = RevocableLifetimes {
+            max_lifetime: settings.token_ttl.max(settings.handles.ttl()),
+            last_expiry: handles.latest_expiry()?.max(holds.last_deadline()).unwrap_or(now),
+        };
+        let revocations = Arc::new(Revocations::load(tenant, ledger, lives)?);
+        let session = settings.session.clone();
+        let runs = RunCache::new(tenant.clone(), session, Arc::clone(&revocations));
+        let context = Arc::new(context);
+        let signals = Arc::clone(&ports.signals);
+        let recorder = Arc::new(RunRecorder::new(Arc::clone(&context), runs, signals));
+        let approvals = Arc::new(ApprovalRequests::new(&recorder, holds, standings)?);
+        let signed_files = SignedFileReceiver::new(&recorder, &approvals, &revocations);
+        let decision_point =
+            Arc::new(PolicyDecisionPoint::load(&recorder, &approvals, ports, keys, revocations)?);
+        let results = Arc::new(ResultPipeline::new(&recorder, handles, blobs));
+        let executor = CallExecutor::new(&recorder, &approvals, &decision_point, &results);
+        recorder.restore_outcomes()?;
+        approvals.void_requests(void)?;
+        recorder.close_open_calls()?;
+        results.remove_expired_results()?;
+        Ok(Self { context, recorder, approvals, decision_point, results, executor, signed_files })
+    }
+
     /// A builder for a kernel. All parts but these two have defaults.
     pub fn builder(
         registry: impl Into<Arc<Registry>>,

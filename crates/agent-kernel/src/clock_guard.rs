@@ -6,7 +6,7 @@
 //! time never falls. The guard therefore compares the wall clock with the monotonic clock and,
 //! after a start, with the last event of the log.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use weaver_types::canonical::{self, Profile};
@@ -22,7 +22,49 @@ const MAX_OFFLINE_ADVANCE: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 /// Keeps the time. While a jump is not confirmed, time advances by the monotonic clock from the
 /// last trusted reading, so that correcting a wrong clock leaves no trace.
-pub(crate) struct ClockGuard(Mutex<ClockState>);
+struct ClockGuard(Mutex<ClockState>);
+
+/// The clock of a kernel, read under its guard.
+pub(crate) struct GuardedClock {
+    clock: Arc<dyn Clock>,
+    guard: ClockGuard,
+}
+
+impl GuardedClock {
+    /// Opens the clock of a ledger: time never falls below that of its last event.
+    pub(crate) fn open(
+        tenant: &Tenant,
+        ledger: &dyn Ledger,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, KernelError> {
+        let guard = open(tenant, ledger, clock.as_ref())?;
+        Ok(Self { clock, guard })
+    }
+
+    pub(crate) fn read(&self) -> ClockReading {
+        self.guard.read(self.clock.as_ref())
+    }
+
+    /// The clock without its guard.
+    pub(crate) fn unguarded(&self) -> &dyn Clock {
+        self.clock.as_ref()
+    }
+
+    /// The monotonic time, for durations.
+    pub(crate) fn monotonic(&self) -> Duration {
+        self.clock.monotonic()
+    }
+
+    /// The wall time, if it is rejected now.
+    pub(crate) fn rejected_wall_time(&self) -> Option<Timestamp> {
+        self.guard.rejected_wall_time(self.clock.as_ref())
+    }
+
+    /// Confirms the wall clock up to `until`.
+    pub(crate) fn confirm(&self, until: Timestamp) {
+        self.guard.confirm(until);
+    }
+}
 
 /// A reading of the guarded clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +91,7 @@ struct ClockState {
 
 impl ClockGuard {
     /// `last` is the time of the last event in the log.
-    pub(crate) fn new(clock: &dyn Clock, last: Option<Timestamp>, confirmed: Timestamp) -> Self {
+    fn new(clock: &dyn Clock, last: Option<Timestamp>, confirmed: Timestamp) -> Self {
         let mut inner = ClockState {
             last_reading: None,
             confirmed_until: confirmed,
@@ -68,21 +110,21 @@ impl ClockGuard {
     }
 
     /// Reads the clock.
-    pub(crate) fn read(&self, clock: &dyn Clock) -> ClockReading {
+    fn read(&self, clock: &dyn Clock) -> ClockReading {
         let mut inner = self.lock();
         let now = inner.read_clock(clock);
         ClockReading { now, expiry_time: inner.expiry_time }
     }
 
     /// The wall time, if it is rejected now.
-    pub(crate) fn rejected_wall_time(&self, clock: &dyn Clock) -> Option<Timestamp> {
+    fn rejected_wall_time(&self, clock: &dyn Clock) -> Option<Timestamp> {
         let mut inner = self.lock();
         inner.read_clock(clock);
         inner.rejected_wall_time
     }
 
     /// Confirms the wall clock up to `until`.
-    pub(crate) fn confirm(&self, until: Timestamp) {
+    fn confirm(&self, until: Timestamp) {
         let mut inner = self.lock();
         inner.confirmed_until = inner.confirmed_until.max(until);
     }
@@ -93,8 +135,8 @@ impl ClockGuard {
     }
 }
 
-/// Opens the guard of a ledger: time never falls below that of its last event.
-pub(crate) fn open(
+/// Opens the guard of a ledger.
+fn open(
     tenant: &Tenant,
     ledger: &dyn Ledger,
     clock: &dyn Clock,

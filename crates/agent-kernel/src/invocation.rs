@@ -47,3 +47,53 @@ pub struct Invocation {
     /// arguments goes through, once.
     pub request: Option<ApprovalRequestId>,
 }
+
+impl Invocation {
+    /// What a model may see of the result; `None` when there is none.
+    #[must_use]
+    pub fn frame(&self) -> Option<&Frame> {
+        self.result.as_ref()?.data.as_ref()
+    }
+
+    /// A call that ends with its decision.
+    pub(crate) fn without_result(call: CallId, decision: Decision) -> Self {
+        Self { call, decision, result: None, request: None }
+    }
+
+    /// A call that is denied because no id could be made for it. It is never executed.
+    pub(crate) fn unnamed(decision: Decision) -> Self {
+        Self::without_result(placeholder_call_id(), decision)
+    }
+}
+
+/// A placeholder id for when randomness fails. Such a call is denied and never executed.
+pub(crate) fn placeholder_call_id() -> CallId {
+    #[expect(clippy::expect_used, reason = "a constant that the test below parses")]
+    CallId::parse("call_unnamed").expect("a constant")
+}
+
+/// The span of a call: the first 16 hexadecimal digits of its id.
+pub(crate) fn span_id(call: &CallId) -> String {
+    // `skip(2)`: the prefix `call_` has two hexadecimal digits itself, `c` and `a`.
+    let digits = call.as_str().bytes().filter(u8::is_ascii_hexdigit).skip(2).take(16);
+    let mut out = String::with_capacity(16);
+    out.extend(digits.map(char::from));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stand_in_is_a_call_id() {
+        assert_eq!(placeholder_call_id().as_str(), "call_unnamed");
+    }
+
+    #[test]
+    fn the_span_of_a_call_is_the_first_16_digits_of_its_id() {
+        let span = |id: &str| span_id(&CallId::parse(id).unwrap());
+        assert_eq!(span("call_0123456789abcdef0123456789abcdef"), "0123456789abcdef");
+        assert_eq!(span("call_12"), "12");
+    }
+}

@@ -6,17 +6,16 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::json;
 use weaver_types::ledger::{Batch, Durability, Ledger};
-use weaver_types::{Clock, EventKind, PrincipalId, RawResult};
+use weaver_types::{EventKind, PrincipalId, RawResult};
 
-use crate::clock_guard::ClockGuard;
+use crate::clock_guard::GuardedClock;
 use crate::driver::{CallParts, DriverError};
 use crate::event_payload::EventPayload;
 
 /// Records late responses; shared by all calls of a kernel.
 pub(crate) struct LateResponseLog {
     pub(crate) ledger: Arc<dyn Ledger>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) clock_guard: Arc<ClockGuard>,
+    pub(crate) clock: Arc<GuardedClock>,
 }
 
 /// Records the late responses of one call.
@@ -41,7 +40,7 @@ impl CallLateResponses {
             return;
         }
         let success = result.as_ref().is_ok_and(|raw| !raw.is_error);
-        let LateResponseLog { ledger, clock, clock_guard } = &*self.log;
+        let LateResponseLog { ledger, clock } = &*self.log;
         let event = EventPayload::new()
             .with("principal", json!(self.principal))
             .with("capability", json!(call.capability.id()))
@@ -49,12 +48,7 @@ impl CallLateResponses {
             .with("attempt", json!(attempt))
             .with("success", json!(success))
             .with_optional("error", result.as_ref().err().map(|error| json!(error.code())))
-            .into_event(
-                EventKind::Late,
-                clock_guard.read(clock.as_ref()).now,
-                &call.run,
-                Some(&call.call),
-            );
+            .into_event(EventKind::Late, clock.read().now, &call.run, Some(&call.call));
         if let Some(event) = event {
             // Not waited for: no caller is left, and nothing depends on it.
             drop(ledger.commit(Batch::new(Durability::Os).with_event(event)));

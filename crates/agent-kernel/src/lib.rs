@@ -16,6 +16,7 @@
 
 mod approval;
 mod approval_limits;
+mod authorized_invocation;
 mod budget_reservation;
 mod builder;
 mod cached_run;
@@ -24,32 +25,32 @@ mod caller;
 mod canonical_arguments;
 mod chunk_queue;
 mod clock_guard;
+mod context;
 mod contract;
-mod deferred_ends;
+mod decision_point;
+mod decision_record;
 mod driver;
 mod error;
 mod event_payload;
+mod executor;
 mod fn_driver;
 mod invocation;
 mod kernel;
 mod late_response;
 mod log_tail;
-mod logged_explanation;
 mod masked_arguments;
-mod open_call;
 mod parameter_list;
 mod partial_result_reporter;
-mod pending_grants;
 mod pipeline;
 mod ports;
 mod precondition;
 mod progress;
 mod provenance;
-mod rate_counters;
+mod recorder;
 mod registry;
-mod rejected_files;
 mod repair;
 mod reserved_amounts;
+mod results;
 mod revocation;
 mod row_schema;
 mod run_comparison;
@@ -60,10 +61,12 @@ mod runtime;
 mod schema_check;
 mod schema_cost;
 mod settings;
+mod signed_files;
 mod telemetry;
 mod timer;
 mod token;
-mod unrecorded_ends;
+mod token_allotment;
+mod value_origins;
 mod wait;
 mod worker_pool;
 
@@ -88,17 +91,16 @@ pub use invocation::{Explanation, Grant, Invocation};
 pub use kernel::Kernel;
 pub use parameter_list::parameter_list;
 pub use partial_result_reporter::PartialResultReporter;
-pub use pipeline::{
-    DryRun, EnteredRun, MemoryAccess, MemoryOperation, RevocationSubject, RunEndReason,
-    SignedFileOutcome, instrument,
-};
+pub use pipeline::{DryRun, instrument};
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVATION_BYTES, PreconditionChecker, PreconditionError};
+pub use recorder::{EnteredRun, MemoryAccess, MemoryOperation, RunEndReason};
 pub use registry::{
     LoadError, LoadResult, MAX_CAPABILITIES, NamespaceInfo, RegisteredCapability, Registry,
     suspicions,
 };
 pub use repair::Repairs;
+pub use revocation::RevocationSubject;
 pub use run_comparison::{RunComparison, RunMismatch, compare_runs};
 pub use run_log::RunFault;
 pub use run_state::{RunDelta, RunState};
@@ -106,6 +108,7 @@ pub use runtime::{
     AgentRuntime, Critique, MAX_STEPS, PlanError, PlannedStep, Planner, RunRecord, StepArtifact,
 };
 pub use settings::Settings;
+pub use signed_files::SignedFileOutcome;
 pub use telemetry::OTEL_AVAILABLE;
 pub use timer::ThreadTimer;
 pub use token::{Caveat, KeyRing, MAX_CAVEATS, MAX_KEYS, MAX_TOKEN_CHARS, NarrowedToken, Token};

@@ -28,17 +28,6 @@ pub(crate) struct UnmaskedArguments {
     pub(crate) masks: ArgumentMasks,
 }
 
-/// The arguments on which a call is decided, and their masks, if any.
-pub(crate) fn arguments_and_masks<'a>(
-    unmasked: Option<&'a UnmaskedArguments>,
-    as_written: Option<&'a Value>,
-) -> (Option<&'a Value>, Option<&'a ArgumentMasks>) {
-    match unmasked {
-        Some(unmasked) => (Some(&unmasked.arguments), Some(&unmasked.masks)),
-        None => (as_written, None),
-    }
-}
-
 impl ArgumentMasks {
     /// The masks of a held call that is evaluated again; the values come from its request.
     pub(crate) fn for_held_call(as_written: Value, masked: Vec<MaskedValue>) -> Self {

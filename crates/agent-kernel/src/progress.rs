@@ -6,6 +6,8 @@
 //! flood of reports is therefore neither stored nor redacted nor forwarded, while a call with few
 //! steps shows each of them.
 
+mod outlet;
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +15,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use weaver_types::{BoxFuture, Progress, Timer};
+
+pub(crate) use outlet::ProgressOutlet;
 
 /// The least time between two forwarded reports.
 const MIN_REPORT_INTERVAL: Duration = Duration::from_millis(100);

@@ -9,16 +9,16 @@ use weaver_types::{
     CheckResult, Decision, Millicents, ResponseMode, RunContext, RunMeters, Verdict,
 };
 
-use super::attempt::needs_under;
-use super::evaluate::{Evaluation, EvaluationRequest};
-use super::grant::joined_constraints;
-use super::hypothetical_call::HypotheticalCall;
-use super::token_allotment::TokenAllotment;
-use crate::budget_reservation::BudgetRemaining;
-use crate::budget_reservation::{AttemptNeeds, BudgetReservation, budget_remaining};
+use crate::budget_reservation::{
+    AttemptNeeds, BudgetRemaining, BudgetReservation, budget_remaining,
+};
 use crate::cached_run::{RunSlot, lock_run};
 use crate::caller::{Call, Caller};
+use crate::decision_point::{Evaluation, EvaluationRequest, HypotheticalCall, joined_constraints};
+use crate::executor::needs_under;
 use crate::kernel::Kernel;
+use crate::settings::Settings;
+use crate::token_allotment::{TokenAllotment, max_frame_tokens};
 
 /// What a call would do.
 #[derive(Debug, Clone)]
@@ -45,7 +45,8 @@ impl Kernel {
     /// executed, recorded or charged, no request is opened, and no resolver is asked.
     #[must_use]
     pub fn dry_run(&self, caller: Caller<'_>, call: Call<'_>) -> DryRun {
-        self.evaluate_hypothetically(caller, call, |hypothetical| self.dry_run_of(hypothetical))
+        self.decision_point
+            .evaluate_hypothetically(caller, call, |hypothetical| self.dry_run_of(hypothetical))
     }
 
     fn dry_run_of(&self, hypothetical: HypotheticalCall<'_>) -> DryRun {
@@ -56,7 +57,7 @@ impl Kernel {
         let mut shown_mode = limits.mode.map_or(mode, |least| least.max(mode));
         if let (Some(slot), Some(target), true) = (&slot, &target, decision.is_allowed()) {
             let needs = needs_under(target, &limits);
-            match self.least_fitting_mode(slot, caller, shown_mode, needs) {
+            match least_fitting_mode(&self.context.settings, slot, caller, shown_mode, needs) {
                 Ok(least) => shown_mode = shown_mode.max(least),
                 Err(check_result) => decision = decision.joined_with(*check_result),
             }
@@ -85,36 +86,19 @@ impl Kernel {
     /// What a run has used so far. `None` when it cannot be read.
     #[must_use]
     pub fn run_meters(&self, run: &RunContext) -> Option<RunMeters> {
-        let slot = self.runs.slot(&run.run_id, self.ledger.as_ref()).ok()?;
+        let slot = self.recorder.slot(&run.run_id).ok()?;
         Some(lock_run(&slot)?.state().meters)
     }
 
     /// What remains of the budgets of a run. `None` when the run cannot be read.
     #[must_use]
     pub fn budget_remaining(&self, run: &RunContext) -> Option<BudgetRemaining> {
-        let slot = self.runs.slot(&run.run_id, self.ledger.as_ref()).ok()?;
+        let slot = self.recorder.slot(&run.run_id).ok()?;
         let run_state = lock_run(&slot)?;
         let session_tokens = run_state.session().map(Session::remaining);
         let budget = &run.settings.budget;
         let tool_calls = run_state.state().meters.remaining_tool_calls(budget);
         Some(BudgetRemaining { tool_calls, session_tokens, ..budget_remaining(&run_state, budget) })
-    }
-
-    /// Reserves what the call would need and releases it at once. Returns the least strict mode
-    /// that the session allows.
-    fn least_fitting_mode(
-        &self,
-        slot: &RunSlot,
-        caller: Caller<'_>,
-        mode: ResponseMode,
-        needs: AttemptNeeds,
-    ) -> Result<ResponseMode, Box<CheckResult>> {
-        let tokens = self.max_frame_tokens(slot, mode);
-        let reservation =
-            BudgetReservation::for_first_attempt(slot, &caller.run.settings.budget, tokens, needs)?;
-        let mut allotment = TokenAllotment::default();
-        allotment.reserve(self, slot, mode, reservation.tokens())?;
-        Ok(allotment.min_mode().max(mode))
     }
 }
 
@@ -124,4 +108,21 @@ impl DryRun {
     pub fn verdict(&self) -> Verdict {
         self.decision.verdict()
     }
+}
+
+/// Reserves what the call would need and releases it at once. Returns the least strict mode
+/// that the session allows.
+fn least_fitting_mode(
+    settings: &Settings,
+    slot: &RunSlot,
+    caller: Caller<'_>,
+    mode: ResponseMode,
+    needs: AttemptNeeds,
+) -> Result<ResponseMode, Box<CheckResult>> {
+    let tokens = max_frame_tokens(settings, slot, mode);
+    let reservation =
+        BudgetReservation::for_first_attempt(slot, &caller.run.settings.budget, tokens, needs)?;
+    let mut allotment = TokenAllotment::default();
+    allotment.reserve(settings, slot, mode, reservation.tokens())?;
+    Ok(allotment.min_mode().max(mode))
 }

@@ -7,10 +7,10 @@ use weaver_types::{
     CapabilityId, CheckKind, CheckResult, Decision, PrincipalId, ReasonCode, Remedy,
 };
 
-use super::evaluate::{Evaluation, EvaluationRequest};
-use super::hypothetical_call::HypotheticalCall;
 use crate::caller::{Call, Caller};
+use crate::decision_point::{Evaluation, EvaluationRequest, HypotheticalCall};
 use crate::kernel::Kernel;
+use crate::settings::Settings;
 
 impl Kernel {
     /// Explains why a call would be denied, held or need clarification: the conditions of the
@@ -18,74 +18,72 @@ impl Kernel {
     /// is executed, recorded or charged. Unknown and hidden capabilities look the same.
     #[must_use]
     pub fn explain_denial(&self, caller: Caller<'_>, call: Call<'_>) -> DenialExplanation {
-        self.evaluate_hypothetically(caller, call, |hypothetical| {
-            self.full_explanation(&hypothetical)
+        self.decision_point.evaluate_hypothetically(caller, call, |hypothetical| {
+            full_explanation(&self.context.settings, &hypothetical)
         })
     }
+}
 
-    fn full_explanation(&self, hypothetical: &HypotheticalCall<'_>) -> DenialExplanation {
-        let HypotheticalCall { policy, evaluation_request, evaluation, .. } = hypothetical;
-        let mut explanation = self.policy_explanation(policy, *evaluation_request, evaluation);
-        if evaluation.decision.is_allowed() {
-            return explanation;
-        }
-        let decision = &evaluation.decision;
-        // Only the kernel knows where a value came from, so its own flow check overrides the one
-        // without origins.
-        explanation.failed_conditions.retain(|failed| {
-            failed.check != CheckKind::Flow
-                || decision.obstacles().any(|check_result| is_about(failed, check_result))
-        });
-        let kernel_conditions: Vec<FailedCondition> = decision
-            .obstacles()
-            .filter(|check_result| {
-                !explanation.failed_conditions.iter().any(|failed| is_about(failed, check_result))
-            })
-            .map(kernel_condition)
-            .collect();
-        explanation.failed_conditions.extend(kernel_conditions);
-        let EvaluationRequest { caller, request, .. } = evaluation_request;
-        with_summary(explanation, decision, &request.capability_id, &caller.principal.id)
+fn full_explanation(settings: &Settings, hypothetical: &HypotheticalCall<'_>) -> DenialExplanation {
+    let HypotheticalCall { policy, evaluation_request, evaluation, .. } = hypothetical;
+    let mut explanation = policy_explanation(settings, policy, *evaluation_request, evaluation);
+    if evaluation.decision.is_allowed() {
+        return explanation;
     }
+    let decision = &evaluation.decision;
+    // Only the kernel knows where a value came from, so its own flow check overrides the one
+    // without origins.
+    explanation.failed_conditions.retain(|failed| {
+        failed.check != CheckKind::Flow
+            || decision.obstacles().any(|check_result| is_about(failed, check_result))
+    });
+    let kernel_conditions: Vec<FailedCondition> = decision
+        .obstacles()
+        .filter(|check_result| {
+            !explanation.failed_conditions.iter().any(|failed| is_about(failed, check_result))
+        })
+        .map(kernel_condition)
+        .collect();
+    explanation.failed_conditions.extend(kernel_conditions);
+    let EvaluationRequest { caller, request, .. } = evaluation_request;
+    with_summary(explanation, decision, &request.capability_id, &caller.principal.id)
+}
 
-    /// The explanation of the policy alone.
-    fn policy_explanation(
-        &self,
-        policy: &PolicySet,
-        evaluation_request: EvaluationRequest<'_>,
-        evaluation: &Evaluation,
-    ) -> DenialExplanation {
-        let EvaluationRequest { caller, request, arguments, masks, operation, .. } =
-            evaluation_request;
-        let Some(target) = &evaluation.target else {
-            return DenialExplanation {
-                denied: true,
-                rule_name: "not-found".to_owned(),
-                failed_conditions: Vec::new(),
-                remediation: Vec::new(),
-                narrative: String::new(),
-                reason_code: None,
-            };
+/// The explanation of the policy alone.
+fn policy_explanation(
+    settings: &Settings,
+    policy: &PolicySet,
+    evaluation_request: EvaluationRequest<'_>,
+    evaluation: &Evaluation,
+) -> DenialExplanation {
+    let EvaluationRequest { caller, request, arguments, masks, operation, .. } = evaluation_request;
+    let Some(target) = &evaluation.target else {
+        return DenialExplanation {
+            denied: true,
+            rule_name: "not-found".to_owned(),
+            failed_conditions: Vec::new(),
+            remediation: Vec::new(),
+            narrative: String::new(),
+            reason_code: None,
         };
-        let settings = &caller.run.settings;
-        let origin = target.entry.origin.as_ref();
-        explain_denial(
-            policy,
-            &PolicyQuery {
-                arguments,
-                masked: masks.map_or(&[], |masks| &masks.values),
-                origin: Some(origin),
-                operation,
-                mode: settings.safety_mode,
-                label: &evaluation.label,
-                now: evaluation_request.at.now,
-                human_channel: self.settings.human_channel,
-                run: Some(&caller.run.run_id),
-                signals: &evaluation.signals,
-                ..PolicyQuery::new(&target.capability, caller.principal, request)
-            },
-        )
-    }
+    };
+    let origin = target.entry.origin.as_ref();
+    explain_denial(
+        policy,
+        &PolicyQuery {
+            arguments,
+            masked: masks.map_or(&[], |masks| &masks.values),
+            origin: Some(origin),
+            operation,
+            mode: caller.run.settings.safety_mode,
+            label: &evaluation.label,
+            now: evaluation_request.at.now,
+            human_channel: settings.human_channel,
+            run: Some(&caller.run.run_id),
+            signals: &evaluation.signals,
+            ..PolicyQuery::new(&target.capability, caller.principal, request)
+        },
+    )
 }
 
 fn is_about(failed: &FailedCondition, check_result: &CheckResult) -> bool {

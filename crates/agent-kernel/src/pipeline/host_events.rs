@@ -1,35 +1,20 @@
-//! Records events other than calls: shortlists, early rejections, ends of runs, and the host's own
-//! events.
+//! What a host records besides its calls.
 
-use serde_json::{Map, Value, json};
-use weaver_types::ledger::{Batch, Durability, LedgerError};
+use serde_json::{Map, Value};
+use weaver_policy::approval::BeliefOutcome;
+use weaver_policy::signal::{BeliefClass, ClassOutcomes};
+use weaver_types::ledger::{Batch, NewEvent};
 use weaver_types::{
-    CallId, CapabilityId, CapabilityRequest, CheckResult, Decision, DecisionKey, EventKind,
-    ReasonCode, Verdict,
+    CallId, CapabilityId, CapabilityRequest, CheckResult, Decision, EventKind, PrincipalId, RunId,
+    Verdict,
 };
 
-use super::grant::{early_refusal, placeholder_call_id};
-use super::run_update::{RunUpdate, RunUpdateError};
+use super::refuse::refuse_early;
 use crate::caller::Caller;
 use crate::error::KernelError;
-use crate::event_payload::{EventPayload, error_text};
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
-use crate::run_state::RunDelta;
-
-/// How many capabilities of a shortlist are recorded.
-const MAX_SHORTLIST: usize = 64;
-
-/// The summary of a finished run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RunSummary {
-    /// How many steps it had.
-    pub(crate) steps: usize,
-    /// How many of them failed.
-    pub(crate) failed: usize,
-    /// Whether its critique passed it.
-    pub(crate) passed: bool,
-}
+use crate::recorder::{EnteredRun, MemoryOperation, RunEndReason};
 
 impl Kernel {
     /// Refuses a call that the host rejects before the kernel sees it, for example for malformed
@@ -44,18 +29,11 @@ impl Kernel {
         if check_result.verdict == Verdict::Allow {
             check_result.verdict = Verdict::Deny;
         }
-        let decision = Decision::join(vec![check_result], self.policy().basis().clone());
-        let Ok(call) = CallId::random(self.random.as_ref()) else {
-            return Invocation {
-                call: placeholder_call_id(),
-                decision,
-                result: None,
-                request: None,
-            };
+        let decision = Decision::join(vec![check_result], self.context.policy().basis().clone());
+        let Ok(call) = CallId::random(self.context.random.as_ref()) else {
+            return Invocation::unnamed(decision);
         };
-        let evaluation = early_refusal(decision, self.slot_of(caller));
-        let decision = self.finish_refusal(caller, request, &call, evaluation).await;
-        self.refusal_invocation(caller, request, call, decision)
+        refuse_early(&self.recorder, caller, request, call, decision).await
     }
 
     /// Records the shortlist that a model was shown for a goal. A dry run records nothing.
@@ -68,50 +46,7 @@ impl Kernel {
         goal: &str,
         shortlist: &[CapabilityId],
     ) -> Result<(), KernelError> {
-        if caller.run.dry_run {
-            return Ok(());
-        }
-        let run = &caller.run.run_id;
-        let slot = self.runs.slot(run, self.ledger.as_ref())?;
-        let shown: Vec<&CapabilityId> = shortlist.iter().take(MAX_SHORTLIST).collect();
-        let event = EventPayload::new()
-            .with_caller(caller, &self.firewall)
-            .with("goal", json!(error_text(&self.firewall, goal)))
-            .with("shortlist", json!(shown))
-            .with_run_delta(&RunDelta::default())
-            .into_event(EventKind::Routed, self.now(), &caller.run.run_id, None)
-            .ok_or_else(unrecordable_event)?;
-        let batch = Batch::new(Durability::Os).with_event(event);
-        match self
-            .commit_run_update(RunUpdate::new(caller, &slot, RunDelta::default(), batch))
-            .await
-        {
-            Ok(()) => Ok(()),
-            Err(RunUpdateError::Ledger(error)) => Err(error.into()),
-            Err(RunUpdateError::Budget(_)) => Err(unrecordable_event()),
-        }
-    }
-
-    /// Records the end of a run.
-    pub(crate) async fn finish_run(
-        &self,
-        caller: Caller<'_>,
-        RunSummary { steps, failed, passed }: RunSummary,
-    ) -> Result<(), RunUpdateError> {
-        let run = &caller.run.run_id;
-        let unreadable = |error: KernelError| LedgerError::Failed(error.to_string());
-        let slot = self.runs.slot(run, self.ledger.as_ref()).map_err(unreadable)?;
-        let event = EventPayload::new()
-            .with_decision_key(DecisionKey::RunFinished)
-            .with_caller(caller, &self.firewall)
-            .with("steps", json!(steps))
-            .with("failed", json!(failed))
-            .with("passed", json!(passed))
-            .with_run_delta(&RunDelta::default())
-            .into_event(EventKind::RunFinished, self.now(), run, None)
-            .ok_or_else(|| LedgerError::Malformed("the end has no recordable form".to_owned()))?;
-        let batch = Batch::new(Durability::Os).with_event(event);
-        self.commit_run_update(RunUpdate::new(caller, &slot, RunDelta::default(), batch)).await
+        self.recorder.record_shortlist(caller, goal, shortlist).await
     }
 
     /// Records an event of the host that belongs to no call. The fields are redacted; numbers
@@ -124,19 +59,88 @@ impl Kernel {
         kind: EventKind,
         fields: Map<String, Value>,
     ) -> Result<(), KernelError> {
-        let (fields, _) = self.firewall.redact_value(&Value::Object(fields));
-        let event = EventPayload::new()
-            .with("fields", fields)
-            .into_global_event(kind, self.now())
-            .ok_or_else(unrecordable_event)?;
-        self.ledger.commit(Batch::new(Durability::Os).with_event(event)).await?;
-        Ok(())
+        self.recorder.record_host_event(kind, fields).await
     }
-}
 
-pub(super) fn unrecordable_event() -> KernelError {
-    KernelError::Stored {
-        what: "an event",
-        problem: format!("{}: it has no canonical form", ReasonCode::InternalError),
+    /// Records that a host writes to memory or reads from it for a run, under the decision key
+    /// `kernel.memory.put` or `kernel.memory.get`. The log gets the redacted ids and a salted
+    /// commitment to the value. The label of what is read joins the label of the run, as a result's
+    /// would. A dry run records nothing.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it could not be recorded; it must then not happen.
+    pub async fn record_memory(
+        &self,
+        caller: Caller<'_>,
+        note: MemoryOperation<'_>,
+    ) -> Result<(), KernelError> {
+        self.recorder.record_memory(caller, note).await
+    }
+
+    /// Records that a run is over, and why, under the decision key `kernel.run.finished`; `extra`
+    /// is committed with it. For a run that never started only `extra` is committed. Nothing is
+    /// revoked: a host may still continue the run.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it could not be recorded.
+    pub async fn record_run_end(
+        &self,
+        caller: Caller<'_>,
+        end: RunEndReason,
+        extra: Batch,
+    ) -> Result<(), KernelError> {
+        self.recorder.record_run_end(caller, end, extra).await
+    }
+
+    /// The event that says that a client of the host works in a run from now on. A host commits it
+    /// with its own record of that; [`Kernel::entered_run`] then detects a record that was removed
+    /// or changed. `client` is a name that no other client of the tenant ever has.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it has no recordable form.
+    pub fn run_entry_event(&self, client: &str, run: &RunId) -> Result<NewEvent, KernelError> {
+        self.recorder.run_entry_event(client, run)
+    }
+
+    /// The run that a client entered last, according to the last 200,000 events of the log; `None`
+    /// when they contain no entry or the end of that run.
+    ///
+    /// # Errors
+    /// [`KernelError`], when the log cannot be read.
+    pub fn entered_run(&self, client: &str) -> Result<Option<EnteredRun>, KernelError> {
+        self.recorder.entered_run(client)
+    }
+
+    /// Records how a belief turned out: one event, and the sums of its class, which outlast the
+    /// process. A signal source made with
+    /// [`SignalMonitor::with_calibration`](weaver_policy::signal::SignalMonitor::with_calibration)
+    /// uses these sums.
+    ///
+    /// # Errors
+    /// [`KernelError`], when the class is no name, the confidence is above 1,000, or it could not
+    /// be recorded.
+    pub async fn record_outcome(
+        &self,
+        by: &PrincipalId,
+        outcome: &BeliefOutcome,
+    ) -> Result<(), KernelError> {
+        self.recorder.record_outcome(by, outcome).await
+    }
+
+    /// The recorded outcomes of every class, in the order of the class names.
+    ///
+    /// # Errors
+    /// [`KernelError`], when they cannot be read.
+    pub fn outcomes(&self) -> Result<Vec<(BeliefClass, ClassOutcomes)>, KernelError> {
+        self.recorder.outcomes()
+    }
+
+    /// Indexes the user's new statements, with one event for each. A statement that cannot be
+    /// recorded does not count. A dry run records nothing.
+    ///
+    /// Every grant starts with this. A host may call it as soon as the user speaks, so that no
+    /// decision waits while a long text is read.
+    pub async fn ingest_statements(&self, caller: Caller<'_>) {
+        self.recorder.ingest_statements(caller).await;
     }
 }

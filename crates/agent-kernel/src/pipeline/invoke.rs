@@ -8,34 +8,34 @@ use weaver_types::{
     Integrity, Label, Operation, ProgressSink, ReasonCode, ResponseMode, TokenClaims, Verdict,
 };
 
-use super::attempt::attempt_needs;
-use super::authorized_invocation::{AuthorizedInvocation, TokenHolder};
-use super::evaluate::{CallTarget, Evaluation, EvaluationRequest, denied_decision};
-use super::grant::{
-    deny_raw_without_admin, early_refusal, joined_constraints, placeholder_call_id,
-};
 use super::operation_timer::OperationTimer;
-use super::progress::ProgressOutlet;
-use super::result_label;
-use super::resume::HoldState;
-use super::token_allotment::TokenAllotment;
+use super::refuse::{refuse, refuse_early};
+use crate::approval::hold_release::HoldState;
+use crate::authorized_invocation::{AuthorizedInvocation, TokenHolder};
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::{RunSlot, lock_run};
 use crate::call_stream::{CallStream, StreamOutlet};
-use crate::caller::{Call, Caller};
-use crate::invocation::Grant;
+use crate::caller::Caller;
+use crate::decision_point::{
+    CallTarget, Evaluation, EvaluationRequest, denied_decision, deny_raw_without_admin,
+    joined_constraints,
+};
+use crate::executor::attempt_needs;
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
-use crate::masked_arguments;
+use crate::progress::ProgressOutlet;
+use crate::results::result_label;
+use crate::settings::Settings;
 use crate::telemetry;
 use crate::token::Token;
+use crate::token_allotment::{TokenAllotment, max_frame_tokens};
 
 /// Options of an invocation: who holds the token, and what is shown before the end.
 #[derive(Default)]
-struct InvokeOptions {
-    token_holder: TokenHolder,
-    stream: Option<StreamOutlet>,
-    progress: Option<ProgressSink>,
+pub(super) struct InvokeOptions {
+    pub(super) token_holder: TokenHolder,
+    pub(super) stream: Option<StreamOutlet>,
+    pub(super) progress: Option<ProgressSink>,
 }
 
 impl Kernel {
@@ -72,7 +72,7 @@ impl Kernel {
         CallStream::new(work, outlet)
     }
 
-    async fn invoke_with_options(
+    pub(super) async fn invoke_with_options(
         &self,
         caller: Caller<'_>,
         token: &Token,
@@ -80,7 +80,8 @@ impl Kernel {
         mode: ResponseMode,
         options: InvokeOptions,
     ) -> Invocation {
-        let mut timer = OperationTimer::begin(self, telemetry::Operation::Invoke, caller, mode);
+        let mut timer =
+            OperationTimer::begin(&self.recorder, telemetry::Operation::Invoke, caller, mode);
         // Boxed: a future is as large as its longest branch, and it is moved.
         let work =
             Box::pin(self.invoke_unmeasured(caller, &mut timer, token, arguments, mode, options));
@@ -98,37 +99,29 @@ impl Kernel {
         mode: ResponseMode,
         options: InvokeOptions,
     ) -> Box<Invocation> {
-        let policy = self.policy();
+        let policy = self.context.policy();
         let principal = policy.limit_to_grants(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
-        let at = self.clock_reading();
-        let verified = match self.verify_token(&policy, caller, token, at) {
+        let at = self.context.clock_reading();
+        let verified = match self.decision_point.verify_token(&policy, caller, token, at) {
             Ok(verified) => verified,
             Err((reason, detail)) => {
-                let decision = denied_decision(&policy, CheckKind::System, reason, detail);
+                let decision = denied_decision(&policy, reason, detail);
                 let refused = Box::pin(self.refuse_token(caller, token, decision)).await;
                 return Box::new(refused);
             }
         };
         let (claims, pending) = (verified.claims(), verified.pending());
         timer.set_capability(&claims.capability);
-        let (request, operation) = (&pending.request, Operation::Invoke);
-        let preconditions = Some(pending.preconditions.as_slice());
-        let repaired = self.repair_arguments(&policy, request, Some(arguments));
-        let arguments = repaired.as_ref().map_or(arguments, |repaired| &repaired.arguments);
-        let unmasked = self.unmask_arguments(caller, Some(arguments));
-        let (real, masks) =
-            masked_arguments::arguments_and_masks(unmasked.as_deref(), Some(arguments));
-        let arguments = real.unwrap_or(arguments);
+        let request = &pending.request;
+        let prepared =
+            self.decision_point.prepare_arguments(&policy, caller, request, Some(arguments));
+        let (arguments, masks) = (prepared.value().unwrap_or(arguments), prepared.masks());
         let mut evaluation_request = EvaluationRequest {
-            caller,
-            request,
             arguments: Some(arguments),
             masks,
-            operation,
-            at,
-            preconditions,
-            may_resume: true,
+            preconditions: Some(pending.preconditions.as_slice()),
+            ..EvaluationRequest::new(caller, request, Operation::Invoke, at)
         };
         let tighten = |mut evaluation: Box<Evaluation>| {
             evaluation.decision =
@@ -138,8 +131,10 @@ impl Kernel {
             evaluation
         };
         let call = pending.call.clone();
-        let mut evaluation =
-            self.decide_and_resolve(&policy, &mut evaluation_request, &call, &tighten).await;
+        let mut evaluation = self
+            .decision_point
+            .decide_and_resolve(&policy, &mut evaluation_request, &call, &tighten)
+            .await;
         let release = match std::mem::take(&mut evaluation.hold_state) {
             HoldState::Released(release) => Some(release),
             _ => None,
@@ -165,7 +160,7 @@ impl Kernel {
                     mode,
                     arguments,
                     masks,
-                    repairs: repaired.as_ref().map(|repaired| &repaired.changes),
+                    repairs: prepared.repairs(),
                     release,
                     token_allotment: TokenAllotment::default(),
                     counted_at: evaluation_request.at.now,
@@ -182,8 +177,7 @@ impl Kernel {
             (target, slot) => {
                 (evaluation.target, evaluation.slot) = (target, slot);
                 let open_request = evaluation.request.clone();
-                let decision = self.finish_refusal(caller, request, &call, evaluation).await;
-                let refused = self.refusal_invocation(caller, request, call, decision);
+                let refused = refuse(&self.recorder, caller, request, call, evaluation).await;
                 Box::new(Invocation { request: open_request, ..refused })
             }
         }
@@ -199,57 +193,41 @@ impl Kernel {
         let AuthorizedInvocation { caller, request, .. } = *invocation;
         if caller.run.dry_run {
             let AuthorizedInvocation { call, decision, .. } = *invocation;
-            return Box::new(Invocation { call, decision, result: None, request: None });
+            return Box::new(Invocation::without_result(call, decision));
         }
         // The checks of the decision may have taken time.
-        invocation.counted_at = self.now();
-        let reserved = self.reserve_budget(&mut invocation, &slot);
-        let decision =
-            match reserved.and_then(|()| self.count_for_rate_limits(policy, &invocation, &slot)) {
-                Err(check_result) => invocation.decision.clone().joined_with(*check_result),
-                Ok(()) => match self.commit_intent(&invocation, &slot).await {
-                    Ok(mut guard) => {
-                        if let Some(masks) = invocation.masks {
-                            masks.mark_values_disclosed();
-                        }
-                        guard.reservation = invocation.reservation.take();
-                        return match invocation.stream_outlet.take() {
-                            Some(outlet) => {
-                                Box::pin(self.stream_to_end(invocation, guard, &outlet)).await
-                            }
-                            None => Box::pin(self.run_to_end(invocation, guard)).await,
-                        };
+        invocation.counted_at = self.context.now();
+        let reserved = reserve_budget(&self.context.settings, &mut invocation, &slot);
+        let counted =
+            reserved.and_then(|()| self.count_for_rate_limits(policy, &invocation, &slot));
+        let decision = match counted {
+            Err(check_result) => invocation.decision.clone().joined_with(*check_result),
+            Ok(()) => match self.executor.commit_intent(&invocation, &slot).await {
+                Ok(mut guard) => {
+                    if let Some(masks) = invocation.masks {
+                        masks.mark_values_disclosed();
                     }
-                    Err(decision) => *decision,
-                },
-            };
+                    guard.reservation = invocation.reservation.take();
+                    return match invocation.stream_outlet.take() {
+                        Some(outlet) => {
+                            Box::pin(self.executor.stream_to_end(invocation, guard, &outlet)).await
+                        }
+                        None => Box::pin(self.executor.run_to_end(invocation, guard)).await,
+                    };
+                }
+                Err(decision) => *decision,
+            },
+        };
         // The loser of a race for the token is refused under a new call id: the original id belongs
         // to the winner.
         let new_call = (decision.primary_reason() == ReasonCode::TokenUsed)
-            .then(|| CallId::random(self.random.as_ref()).ok())
+            .then(|| CallId::random(self.context.random.as_ref()).ok())
             .flatten();
         let call = new_call.unwrap_or(invocation.call);
         let mut evaluation = Evaluation::new(decision, Some(slot));
         evaluation.masked_arguments = invocation.masks.map(|masks| masks.as_written.clone());
         evaluation.target = Some(invocation.target);
-        let decision = self.finish_refusal(caller, request, &call, evaluation).await;
-        Box::new(self.refusal_invocation(caller, request, call, decision))
-    }
-
-    /// Reserves what the call may use of the run's budget and of the session.
-    fn reserve_budget(
-        &self,
-        invocation: &mut AuthorizedInvocation<'_>,
-        slot: &RunSlot,
-    ) -> Result<(), Box<CheckResult>> {
-        let budget = &invocation.caller.run.settings.budget;
-        let mode = invocation.effective_mode();
-        let tokens = self.max_frame_tokens(slot, mode);
-        let reservation =
-            BudgetReservation::for_first_attempt(slot, budget, tokens, attempt_needs(invocation))?;
-        invocation.token_allotment.reserve(self, slot, mode, reservation.tokens())?;
-        invocation.reservation = Some(reservation);
-        Ok(())
+        Box::new(refuse(&self.recorder, caller, request, call, evaluation).await)
     }
 
     /// Counts the call for the rate limits right before it is made.
@@ -267,8 +245,8 @@ impl Kernel {
             mode: invocation.caller.run.settings.safety_mode,
             label: &label,
             now: invocation.counted_at,
-            human_channel: self.settings.human_channel,
-            origins: Some(&self.value_origins(slot)),
+            human_channel: self.context.settings.human_channel,
+            origins: Some(&self.context.value_origins(slot)),
             run: Some(&invocation.caller.run.run_id),
             ..PolicyQuery::new(
                 &invocation.target.capability,
@@ -276,52 +254,7 @@ impl Kernel {
                 invocation.request,
             )
         };
-        self.rates.count(policy, &query)
-    }
-
-    /// Grant and invoke in one.
-    pub async fn execute(&self, caller: Caller<'_>, call: Call<'_>) -> Invocation {
-        self.execute_reporting(caller, call, None).await
-    }
-
-    /// Grant and invoke in one. While the call runs, `progress` receives its progress if the driver
-    /// reports any: at most ten times a second and 1,000 times in all, in growing numbers, the last
-    /// one before this returns. Messages are redacted like results and cut to one line of at most
-    /// 200 characters; the modes `summary` and `handle_only` get none. The run takes on the label
-    /// of the result with the intent, since messages are shown before the end is recorded.
-    pub async fn execute_with_progress(
-        &self,
-        caller: Caller<'_>,
-        call: Call<'_>,
-        progress: ProgressSink,
-    ) -> Invocation {
-        self.execute_reporting(caller, call, Some(progress)).await
-    }
-
-    async fn execute_reporting(
-        &self,
-        caller: Caller<'_>,
-        call: Call<'_>,
-        progress: Option<ProgressSink>,
-    ) -> Invocation {
-        let nothing = Value::Object(serde_json::Map::new());
-        let arguments = call.arguments.unwrap_or(&nothing);
-        let grant = self.grant(caller, Call { arguments: Some(arguments), ..call }).await;
-        match &grant.token {
-            Some(token) => {
-                let options =
-                    InvokeOptions { token_holder: TokenHolder::Kernel, stream: None, progress };
-                self.invoke_with_options(caller, token, arguments, call.mode, options).await
-            }
-            None if grant.decision.is_allowed() => {
-                let Grant { call, decision, request, .. } = grant;
-                Invocation { call, decision, result: None, request }
-            }
-            None => Invocation {
-                request: grant.request,
-                ..self.refusal_invocation(caller, call.request, grant.call, grant.decision)
-            },
-        }
+        self.decision_point.rates.count(policy, &query)
     }
 
     async fn refuse_token(
@@ -331,30 +264,37 @@ impl Kernel {
         decision: Decision,
     ) -> Invocation {
         // The claims of a token are used in the record only if its MAC holds.
-        let authentic =
-            self.key_ring().verify(token).ok().map(|authentic| authentic.claims.capability);
+        let authentic = self
+            .decision_point
+            .key_ring()
+            .verify(token)
+            .ok()
+            .map(|authentic| authentic.claims.capability);
         let capability = authentic.or_else(|| CapabilityId::parse("unknown").ok());
-        let (Some(capability), Ok(call)) = (capability, CallId::random(self.random.as_ref()))
+        let (Some(capability), Ok(call)) =
+            (capability, CallId::random(self.context.random.as_ref()))
         else {
-            return Invocation {
-                call: placeholder_call_id(),
-                decision,
-                result: None,
-                request: None,
-            };
+            return Invocation::unnamed(decision);
         };
         let request = CapabilityRequest::new(capability, "");
-        let slot = self.slot_of(caller);
-        let decision =
-            self.finish_refusal(caller, &request, &call, early_refusal(decision, slot)).await;
-        self.refusal_invocation(caller, &request, call, decision)
+        refuse_early(&self.recorder, caller, &request, call, decision).await
     }
+}
 
-    /// The run's slot, if its state can be read.
-    pub(crate) fn slot_of(&self, caller: Caller<'_>) -> Option<RunSlot> {
-        let run = &caller.run.run_id;
-        self.runs.slot(run, self.ledger.as_ref()).ok()
-    }
+/// Reserves what the call may use of the run's budget and of the session.
+fn reserve_budget(
+    settings: &Settings,
+    invocation: &mut AuthorizedInvocation<'_>,
+    slot: &RunSlot,
+) -> Result<(), Box<CheckResult>> {
+    let budget = &invocation.caller.run.settings.budget;
+    let mode = invocation.effective_mode();
+    let tokens = max_frame_tokens(settings, slot, mode);
+    let reservation =
+        BudgetReservation::for_first_attempt(slot, budget, tokens, attempt_needs(invocation))?;
+    invocation.token_allotment.reserve(settings, slot, mode, reservation.tokens())?;
+    invocation.reservation = Some(reservation);
+    Ok(())
 }
 
 /// Denies a call that is not the one the token was made for.

@@ -1,50 +1,12 @@
-//! Lists open requests, waits for their resolution, and ends the expired ones.
+//! Open approval requests, as a host sees them.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use weaver_policy::approval::{Phase, RequestEnd};
-use weaver_types::{ApprovalRequestId, ReasonCode};
+use weaver_policy::approval::Phase;
+use weaver_types::ApprovalRequestId;
 
-use super::resume::HoldEnding;
-use crate::approval::hold::{PendingApproval, StoredHold, hold_key};
-use crate::approval::waiters::Waiter;
+use crate::approval::PendingApproval;
 use crate::kernel::Kernel;
-use crate::wait::with_timeout;
-
-/// Completes when a request no longer waits for people.
-struct ResolutionFuture<'k> {
-    kernel: &'k Kernel,
-    id: &'k ApprovalRequestId,
-    waiter_id: Option<u64>,
-}
-
-impl Future for ResolutionFuture<'_> {
-    type Output = Option<Phase>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut number = self.waiter_id;
-        let phase = self
-            .kernel
-            .holds
-            .phase(self.id, Some(Waiter { id: &mut number, waker: context.waker() }));
-        self.waiter_id = number;
-        match phase {
-            Some(Phase::Requested) => Poll::Pending,
-            phase => Poll::Ready(phase),
-        }
-    }
-}
-
-impl Drop for ResolutionFuture<'_> {
-    fn drop(&mut self) {
-        if let Some(number) = self.waiter_id {
-            self.kernel.holds.remove_waiter(self.id, number);
-        }
-    }
-}
 
 impl Kernel {
     /// Waits until a request is resolved, at most `timeout` and never past its deadline, and
@@ -57,32 +19,21 @@ impl Kernel {
         id: &ApprovalRequestId,
         timeout: Duration,
     ) -> Option<Phase> {
-        let deadline = self.holds.get(id).map(|hold| hold.open.request.deadline);
-        let left = deadline.map_or(Duration::ZERO, |deadline| deadline.since(self.now()));
-        let waiting = ResolutionFuture { kernel: self, id, waiter_id: None };
-        if let Some(Some(phase)) =
-            with_timeout(waiting, timeout.min(left), self.timer.as_ref()).await
-        {
-            return Some(phase);
-        }
-        if deadline.is_some_and(|deadline| self.now() >= deadline) {
-            // If the expiry cannot be recorded, the next sweep tries again.
-            let _ = self.expire(id.clone()).await;
-        }
-        self.approval_phase(id)
+        self.approvals.wait_resolution(id, timeout).await
     }
 
     /// The phase of a request. `None` for a request that this ledger does not know.
     #[must_use]
     pub fn approval_phase(&self, id: &ApprovalRequestId) -> Option<Phase> {
-        if let Some(phase) = self.holds.phase(id, None) {
-            return Some(phase);
-        }
-        let record = self.ledger.read(&hold_key(&self.settings.tenant, id)).ok()??;
-        match StoredHold::read(id.as_str(), &record).ok()? {
-            StoredHold::Ended(ended) => Some(ended.phase),
-            // Open in the ledger but not in memory: it has just ended, or is about to be opened.
-            StoredHold::Open(open) => Some(open.state.phase().clone()),
+        self.approvals.phase(id)
+    }
+
+    /// The request that superseded another one, as far as it is still in memory.
+    #[must_use]
+    pub fn approval_successor(&self, id: &ApprovalRequestId) -> Option<ApprovalRequestId> {
+        match self.approval_phase(id)? {
+            Phase::Superseded { by } => by,
+            _ => None,
         }
     }
 
@@ -90,19 +41,19 @@ impl Kernel {
     /// first.
     #[must_use]
     pub fn pending_approvals(&self) -> Vec<PendingApproval> {
-        self.holds.all().iter().map(|hold| PendingApproval::of(&hold.open)).collect()
+        self.approvals.pending()
     }
 
     /// The pending request of this id.
     #[must_use]
     pub fn pending_approval(&self, id: &ApprovalRequestId) -> Option<PendingApproval> {
-        self.holds.get(id).map(|hold| PendingApproval::of(&hold.open))
+        self.approvals.holds.get(id).map(|hold| PendingApproval::of(&hold.open))
     }
 
     /// The ids of all open requests.
     #[must_use]
     pub fn open_requests(&self) -> Vec<ApprovalRequestId> {
-        self.holds.open_requests()
+        self.approvals.holds.open_requests()
     }
 
     /// Ends expired requests, evaluates requests of an older policy again, and records the ends of
@@ -111,22 +62,8 @@ impl Kernel {
     pub async fn sweep(&self) -> usize {
         // An end that the ledger refuses now stays queued, and nothing is executed before it is
         // recorded.
-        let _ = self.flush_unrecorded_ends().await;
-        let now = self.now();
-        let mut ended = 0;
-        for hold in self.holds.all() {
-            let request = &hold.open.request;
-            if now >= request.deadline && self.expire(request.id.clone()).await {
-                ended += 1;
-            }
-        }
-        self.holds.evict_expired_denials(now);
-        self.standing_approvals.evict_expired(now);
-        ended + self.reevaluate_stale_requests().await
-    }
-
-    async fn expire(&self, id: ApprovalRequestId) -> bool {
-        let (reason, detail) = (ReasonCode::ApprovalExpired, "the request expired".to_owned());
-        self.end_request(HoldEnding { id, end: RequestEnd::Expired, reason, detail }).await.is_ok()
+        let _ = self.recorder.flush_unrecorded_ends().await;
+        let ended = self.approvals.end_expired(self.context.now()).await;
+        ended + self.decision_point.reevaluate_stale_requests().await
     }
 }

@@ -7,6 +7,7 @@ use weaver_types::{CapabilityId, Decision, ResponseMode, Timestamp, Verdict};
 use crate::caller::Caller;
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
+use crate::recorder::RunRecorder;
 use crate::telemetry::{Operation, OperationReport};
 
 /// Makes a kernel report to the global OpenTelemetry providers as they are now. True when reporting
@@ -26,12 +27,12 @@ use crate::telemetry::{Operation, OperationReport};
 /// the run's. A dry run reports nothing. What a capability says with `emit_trace` and `emit_metric`
 /// is kept to. Arguments, results and goals never appear.
 pub fn instrument(kernel: &Kernel) -> bool {
-    kernel.telemetry.enable()
+    kernel.recorder.telemetry.enable()
 }
 
 /// Measures an operation from its start. Dropping it before its end reports it as abandoned.
 pub(crate) struct OperationTimer<'a> {
-    kernel: &'a Kernel,
+    recorder: &'a RunRecorder,
     operation: Operation,
     caller: Caller<'a>,
     mode: ResponseMode,
@@ -41,14 +42,14 @@ pub(crate) struct OperationTimer<'a> {
 
 impl<'a> OperationTimer<'a> {
     pub(crate) fn begin(
-        kernel: &'a Kernel,
+        recorder: &'a RunRecorder,
         operation: Operation,
         caller: Caller<'a>,
         mode: ResponseMode,
     ) -> Self {
-        let measured = kernel.telemetry.is_on() && !caller.run.dry_run;
-        let begun = measured.then(|| (kernel.now(), kernel.clock.monotonic()));
-        Self { kernel, operation, caller, mode, started_at: begun, capability: None }
+        let measured = recorder.telemetry.is_on() && !caller.run.dry_run;
+        let begun = measured.then(|| (recorder.context.now(), recorder.context.clock.monotonic()));
+        Self { recorder, operation, caller, mode, started_at: begun, capability: None }
     }
 
     /// Sets the capability as soon as it is known.
@@ -76,7 +77,7 @@ impl<'a> OperationTimer<'a> {
             _ => verdict_status(done.decision.verdict()),
         };
         let failure = (status == "error")
-            .then(|| self.kernel.explanation_in_memory(&done.call)?.failure)
+            .then(|| self.recorder.explanations.of(&done.call)?.failure)
             .flatten();
         let reason = failure.map(weaver_types::ReasonCode::as_str);
         self.report(status, Some(&done.decision), Some(done.call.as_str()), reason);
@@ -91,9 +92,9 @@ impl<'a> OperationTimer<'a> {
     ) {
         let Some((started_at, begun)) = self.started_at.take() else { return };
         let Some(capability) = self.capability.take() else { return };
-        let known = self.kernel.registry.get(&capability);
+        let known = self.recorder.context.registry.get(&capability);
         let emit = known.map(|entry| entry.capability().spec().emit);
-        self.kernel.telemetry.report(&OperationReport {
+        self.recorder.telemetry.report(&OperationReport {
             operation: self.operation,
             caller: self.caller,
             capability: &capability,
@@ -103,7 +104,7 @@ impl<'a> OperationTimer<'a> {
             reason: reason.or_else(|| decision.map(|decision| decision.primary_reason().as_str())),
             denied: decision.is_some_and(|decision| !decision.is_allowed()),
             started_at,
-            duration: self.kernel.clock.monotonic().saturating_sub(begun),
+            duration: self.recorder.context.clock.monotonic().saturating_sub(begun),
             emit: emit.unwrap_or(weaver_types::TelemetrySettings { trace: true, metric: true }),
         });
     }

@@ -7,102 +7,113 @@ use weaver_types::{
     ToolErrorCode, ToolResult, Verdict,
 };
 
-use super::decision_record::DecisionRecord;
-use super::evaluate::Evaluation;
-use super::run_update::{RecordingError, RunUpdate};
 use crate::caller::Caller;
+use crate::decision_point::Evaluation;
+use crate::decision_record::DecisionRecord;
 use crate::event_payload::{record_arguments, record_event};
-use crate::invocation::{Explanation, Invocation};
-use crate::kernel::Kernel;
+use crate::invocation::{Explanation, Invocation, span_id};
+use crate::recorder::{RecordingError, RunRecorder, RunUpdate};
 use crate::run_state::RunDelta;
 
-impl Kernel {
-    /// Records a refusal. If that fails, the call is still refused, and the decision says so. A dry
-    /// run records nothing.
-    pub(crate) async fn finish_refusal(
-        &self,
-        caller: Caller<'_>,
-        request: &CapabilityRequest,
-        call: &CallId,
-        evaluation: Box<Evaluation>,
-    ) -> Decision {
-        let mut decision = evaluation.decision.clone();
-        if !caller.run.dry_run {
-            let recorded = Box::pin(self.record_refusal(caller, request, call, evaluation)).await;
-            if let Err(problem) = recorded {
-                let detail = format!("the refusal could not be recorded: {problem}");
-                let reason = ReasonCode::LedgerUnavailable;
-                let denial = CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail);
-                decision = decision.joined_with(denial);
-            }
+/// Records a refusal. If that fails, the call is still refused, and the decision says so. A dry
+/// run records nothing.
+pub(super) async fn finish_refusal(
+    recorder: &RunRecorder,
+    caller: Caller<'_>,
+    request: &CapabilityRequest,
+    call: &CallId,
+    evaluation: Box<Evaluation>,
+) -> Decision {
+    let mut decision = evaluation.decision.clone();
+    if !caller.run.dry_run {
+        let recorded = Box::pin(record_refusal(recorder, caller, request, call, evaluation)).await;
+        if let Err(problem) = recorded {
+            let detail = format!("the refusal could not be recorded: {problem}");
+            let reason = ReasonCode::LedgerUnavailable;
+            let denial = CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail);
+            decision = decision.joined_with(denial);
         }
-        self.remember_explanation(Explanation {
-            call: call.clone(),
-            principal: caller.principal.id.clone(),
-            capability: request.capability_id.clone(),
-            decision: decision.clone(),
-            failure: None,
-        });
-        decision
     }
-
-    async fn record_refusal(
-        &self,
-        caller: Caller<'_>,
-        request: &CapabilityRequest,
-        call: &CallId,
-        evaluation: Box<Evaluation>,
-    ) -> Result<(), RecordingError> {
-        let Evaluation { decision, target, slot, request: open_request, masked_arguments, .. } =
-            *evaluation;
-        let slot = slot.ok_or(RecordingError::RunState)?;
-        let delta = RunDelta { denials: 1, ..RunDelta::default() };
-        let mut record = DecisionRecord::new(caller, request, &decision, &delta, &self.firewall);
-        record.request = open_request;
-        if let Some(target) = &target {
-            record.describe_capability(&target.capability, &target.contract);
-            if let Some(read) = &target.arguments {
-                // A replay needs the arguments to decide the call again.
-                let value: Value = serde_json::from_slice(&read.bytes)
-                    .map_err(|_| RecordingError::Form("the arguments"))?;
-                let (firewall, random) = (&self.firewall, self.random.as_ref());
-                record.arguments =
-                    record_arguments(&value, masked_arguments.as_ref(), read, firewall, random);
-            }
-        }
-        let run = &caller.run.run_id;
-        let event = record_event(&record, EventKind::Refused, self.now(), run, Some(call))
-            .ok_or(RecordingError::Form("it"))?;
-        let batch = Batch::new(Durability::Os).with_event(event);
-        let update = RunUpdate::new(caller, &slot, delta, batch);
-        Ok(self.commit_run_update(update).await?)
-    }
-
-    /// The invocation that a refused call returns.
-    pub(crate) fn refusal_invocation(
-        &self,
-        caller: Caller<'_>,
-        request: &CapabilityRequest,
-        call: CallId,
-        decision: Decision,
-    ) -> Invocation {
-        let code = error_code(decision.primary_reason());
-        let message = format!("{}: {}", decision.primary_reason(), decision.detail());
-        let mut result =
-            ToolResult::error(call.clone(), request.capability_id.clone(), code, message);
-        result.trace_id = caller.run.trace_id.clone();
-        result.span_id = span_id(&call);
-        Invocation { call, decision, result: Some(result), request: None }
-    }
+    recorder.explanations.add(Explanation {
+        call: call.clone(),
+        principal: caller.principal.id.clone(),
+        capability: request.capability_id.clone(),
+        decision: decision.clone(),
+        failure: None,
+    });
+    decision
 }
 
-/// The span of a call: the first 16 hexadecimal digits of its id.
-pub(crate) fn span_id(call: &CallId) -> String {
-    // `skip(2)`: the prefix `call_` has two hexadecimal digits itself, `c` and `a`.
-    let digits = call.as_str().bytes().filter(u8::is_ascii_hexdigit).skip(2).take(16);
-    let mut out = String::with_capacity(16);
-    out.extend(digits.map(char::from));
-    out
+async fn record_refusal(
+    recorder: &RunRecorder,
+    caller: Caller<'_>,
+    request: &CapabilityRequest,
+    call: &CallId,
+    evaluation: Box<Evaluation>,
+) -> Result<(), RecordingError> {
+    let Evaluation { decision, target, slot, request: open_request, masked_arguments, .. } =
+        *evaluation;
+    let slot = slot.ok_or(RecordingError::RunState)?;
+    let delta = RunDelta { denials: 1, ..RunDelta::default() };
+    let mut record =
+        DecisionRecord::new(caller, request, &decision, &delta, &recorder.context.firewall);
+    record.request = open_request;
+    if let Some(target) = &target {
+        record.describe_capability(&target.capability, &target.contract);
+        if let Some(read) = &target.arguments {
+            // A replay needs the arguments to decide the call again.
+            let value: Value = serde_json::from_slice(&read.bytes)
+                .map_err(|_| RecordingError::Form("the arguments"))?;
+            let (firewall, random) = (&recorder.context.firewall, recorder.context.random.as_ref());
+            record.arguments =
+                record_arguments(&value, masked_arguments.as_ref(), read, firewall, random);
+        }
+    }
+    let run = &caller.run.run_id;
+    let event = record_event(&record, EventKind::Refused, recorder.context.now(), run, Some(call))
+        .ok_or(RecordingError::Form("it"))?;
+    let batch = Batch::new(Durability::Os).with_event(event);
+    let update = RunUpdate::new(caller, &slot, delta, batch);
+    Ok(recorder.commit_run_update(update).await?)
+}
+
+/// The invocation that a refused call returns.
+pub(super) fn refusal_invocation(
+    caller: Caller<'_>,
+    request: &CapabilityRequest,
+    call: CallId,
+    decision: Decision,
+) -> Invocation {
+    let code = error_code(decision.primary_reason());
+    let message = format!("{}: {}", decision.primary_reason(), decision.detail());
+    let mut result = ToolResult::error(call.clone(), request.capability_id.clone(), code, message);
+    result.trace_id = caller.run.trace_id.clone();
+    result.span_id = span_id(&call);
+    Invocation { result: Some(result), ..Invocation::without_result(call, decision) }
+}
+
+/// Refuses a call: records the refusal, and answers with it.
+pub(super) async fn refuse(
+    recorder: &RunRecorder,
+    caller: Caller<'_>,
+    request: &CapabilityRequest,
+    call: CallId,
+    evaluation: Box<Evaluation>,
+) -> Invocation {
+    let decision = finish_refusal(recorder, caller, request, &call, evaluation).await;
+    refusal_invocation(caller, request, call, decision)
+}
+
+/// Refuses a call before anything was evaluated.
+pub(super) async fn refuse_early(
+    recorder: &RunRecorder,
+    caller: Caller<'_>,
+    request: &CapabilityRequest,
+    call: CallId,
+    decision: Decision,
+) -> Invocation {
+    let evaluation = Evaluation::new(decision, recorder.slot_of(caller));
+    refuse(recorder, caller, request, call, evaluation).await
 }
 
 /// Maps a reason to one of the eight error codes of the SecondBrain kernel.
@@ -160,12 +171,5 @@ mod tests {
         let denied = of(ToolErrorCode::PermissionDenied);
         assert!(denied.contains(&"missing_role") && denied.contains(&"handle_revoked"));
         assert_eq!(denied.len(), ReasonCode::ALL.len() - 16);
-    }
-
-    #[test]
-    fn the_span_of_a_call_is_the_first_16_digits_of_its_id() {
-        let span = |id: &str| span_id(&CallId::parse(id).unwrap());
-        assert_eq!(span("call_0123456789abcdef0123456789abcdef"), "0123456789abcdef");
-        assert_eq!(span("call_12"), "12");
     }
 }

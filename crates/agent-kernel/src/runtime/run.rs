@@ -15,7 +15,7 @@ use crate::caller::{Call, Caller};
 use crate::event_payload::error_text;
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
-use crate::pipeline::RunSummary;
+use crate::recorder::RunSummary;
 use crate::wait::catch_future_panic;
 
 /// The most steps of a plan.
@@ -104,7 +104,7 @@ impl<'k> AgentRuntime<'k> {
 
     /// Runs a goal. Errors are reported in the record.
     pub async fn run(&self, caller: Caller<'_>, goal: &str) -> RunRecord {
-        let started_at = self.kernel.now();
+        let started_at = self.kernel.context.now();
         let planned = match self.missing_pack(caller) {
             Some(missing) => Err(missing),
             None => self.make_plan(caller, goal).await,
@@ -256,7 +256,8 @@ impl<'k> AgentRuntime<'k> {
     ) -> RunRecord {
         let failed = steps.iter().filter(|step| !step.ok).count();
         let summary = RunSummary { steps: steps.len(), failed, passed: critique.passed };
-        let recorded = !caller.run.dry_run && self.kernel.finish_run(caller, summary).await.is_ok();
+        let recorded =
+            !caller.run.dry_run && self.kernel.recorder.finish_run(caller, summary).await.is_ok();
         RunRecord {
             run: caller.run.run_id.clone(),
             goal: goal.to_owned(),
@@ -267,7 +268,7 @@ impl<'k> AgentRuntime<'k> {
             critique,
             meters: self.kernel.run_meters(caller.run),
             started_at,
-            finished_at: self.kernel.now(),
+            finished_at: self.kernel.context.now(),
             recorded,
         }
     }

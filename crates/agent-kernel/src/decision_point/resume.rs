@@ -1,0 +1,254 @@
+//! Decides whether a held call may resume: whether it was released, and whether everything is still
+//! as it was when its request was opened.
+
+use std::sync::Arc;
+
+use weaver_policy::approval::{
+    ApprovalRequest, HeldCheck, ObservedPrecondition, Phase, RequestEnd,
+};
+use weaver_policy::{PolicyQuery, PolicySet, ReleaseProof};
+use weaver_types::{ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode};
+
+use super::PolicyDecisionPoint;
+use super::evaluation::CallTarget;
+use super::preconditions;
+use crate::approval::hold::CallKey;
+use crate::approval::hold_release::{HoldEnding, HoldRelease, HoldState, KERNEL_ACTOR, denial};
+use crate::approval::table::{HoldEntry, HoldLookup};
+use crate::caller::Caller;
+use crate::revocation::GrantScope;
+
+/// The result of looking for a release.
+pub(crate) struct ResumeOutcome {
+    pub(crate) decision: Decision,
+    pub(crate) hold_state: HoldState,
+    pub(crate) hold_endings: Vec<HoldEnding>,
+}
+
+/// A held call and what its decision depends on.
+pub(crate) struct HeldCall<'a, 'q> {
+    pub(crate) policy: &'a PolicySet,
+    pub(crate) caller: Caller<'a>,
+    pub(crate) query: &'a PolicyQuery<'q>,
+    pub(crate) target: &'a CallTarget,
+    pub(crate) preconditions: &'a [ObservedPrecondition],
+    /// The decision without any release.
+    pub(crate) decision: Decision,
+    /// Computes the decision with a release.
+    pub(crate) decide: &'a dyn Fn(&ReleaseProof) -> Decision,
+}
+
+impl PolicyDecisionPoint {
+    /// Looks for an approval that releases a held call: the call's own request first, then a
+    /// standing approval. A call that was denied is not offered to a standing approval.
+    pub(crate) fn resume(&self, call: HeldCall<'_, '_>) -> ResumeOutcome {
+        let Some(arguments) = &call.target.arguments else {
+            return ResumeOutcome::new(call.decision, HoldState::Free);
+        };
+        let call_key = CallKey {
+            run: call.caller.run.run_id.clone(),
+            principal: call.caller.principal.id.clone(),
+            agent: call.caller.principal.agent.clone(),
+            capability: call.target.capability.id().clone(),
+        };
+        let mut resumed = match self.approvals.holds.find(&call_key, arguments, call.query.now) {
+            None => {
+                let reason = ReasonCode::InternalError;
+                let detail = "internal error: the lock of the held calls is poisoned";
+                return ResumeOutcome::with_denial(
+                    call.decision,
+                    CheckKind::System,
+                    reason,
+                    detail,
+                );
+            }
+            Some(HoldLookup::Denied(ended)) => {
+                let detail = format!(
+                    "request `{}` for this very call was denied; it can be requested again from {}",
+                    ended.id, ended.deadline
+                );
+                let reason = ReasonCode::ApprovalDenied;
+                return ResumeOutcome::with_denial(call.decision, CheckKind::Rule, reason, &detail);
+            }
+            Some(HoldLookup::NotFound) => {
+                ResumeOutcome::new(call.decision.clone(), HoldState::Openable { supersedes: None })
+            }
+            Some(HoldLookup::Open(hold)) => self.resume_open_request(&call, hold),
+        };
+        if matches!(resumed.hold_state, HoldState::Openable { .. } | HoldState::Waiting(_))
+            && let Some((decision, hold_release)) =
+                self.approvals.release_by_standing_approval(call.policy, call.query, call.decide)
+        {
+            resumed.decision = decision;
+            resumed.hold_state = HoldState::Released(Box::new(hold_release));
+        }
+        resumed
+    }
+
+    /// Decides what the open request of a call means for it.
+    ///
+    /// The order matters. An expired or revoked request must not release anything, so both are
+    /// checked first. Then everything that the approvers saw is compared with the present; a
+    /// granted call that differs is refused, and an unanswered request is superseded by a new one.
+    /// Only then do the votes count, each checked against the keys in force now.
+    fn resume_open_request(&self, call: &HeldCall<'_, '_>, hold: HoldEntry) -> ResumeOutcome {
+        let request = &hold.open.request;
+        let id = request.id.clone();
+        if call.query.now >= request.deadline {
+            let mut resumed =
+                ResumeOutcome::new(call.decision.clone(), HoldState::Openable { supersedes: None });
+            let detail = "the request expired";
+            resumed.add_ending(&id, RequestEnd::Expired, ReasonCode::ApprovalExpired, detail);
+            return resumed;
+        }
+        let granted =
+            hold.granted_in_process.is_some() || *hold.open.state.phase() == Phase::Granted;
+        let granted_to = GrantScope {
+            principal: &request.principal,
+            run: &request.run,
+            token: None,
+            at: request.opened_at,
+        };
+        if self.is_grant_revoked(&granted_to) {
+            let mut resumed =
+                ResumeOutcome::new(call.decision.clone(), HoldState::Openable { supersedes: None });
+            let (end, reason) =
+                (RequestEnd::Revoked { by: KERNEL_ACTOR.to_owned() }, ReasonCode::ApprovalRevoked);
+            resumed.add_ending(&id, end, reason, "the run or principal was revoked");
+            return resumed;
+        }
+        if let Some(check_result) = changed_since_request(call, request) {
+            return if granted {
+                ResumeOutcome::refused_grant(call, &id, check_result)
+            } else {
+                superseded_outcome(call, id, &check_result)
+            };
+        }
+        if !granted {
+            let holds = HeldCheck::from_decision(&call.decision);
+            if holds.iter().all(|hold| request.holds.contains(hold)) {
+                return ResumeOutcome::new(call.decision.clone(), HoldState::Waiting(id));
+            }
+            return superseded_outcome(call, id, &more_holds_denial());
+        }
+        let now = call.query.now;
+        let release = match (&hold.granted_in_process, call.policy.keys()) {
+            (Some(people), keys) => ReleaseProof::vouched_by_host(request, keys, people, now),
+            (None, Some(keys)) => hold.open.state.release(request, keys, now),
+            (None, None) => {
+                let detail = "no keys document is in force, so no signature counts";
+                let check_result = denial(CheckKind::System, ReasonCode::ApprovalRevoked, detail);
+                return ResumeOutcome::refused_grant(call, &id, check_result);
+            }
+        };
+        match release {
+            Err(rejection) => {
+                let detail = format!("the approval is no longer valid: {rejection}");
+                let check_result = denial(CheckKind::System, ReasonCode::ApprovalRevoked, &detail);
+                ResumeOutcome::refused_grant(call, &id, check_result)
+            }
+            Ok(release) => {
+                let decision = (call.decide)(&release);
+                if !decision.is_allowed() {
+                    return superseded_outcome(call, id, &more_holds_denial());
+                }
+                let hold_release = HoldRelease::Request { hold, release: Arc::new(release) };
+                ResumeOutcome::new(decision, HoldState::Released(Box::new(hold_release)))
+            }
+        }
+    }
+}
+
+impl ResumeOutcome {
+    fn new(decision: Decision, hold_state: HoldState) -> Self {
+        Self { decision, hold_state, hold_endings: Vec::new() }
+    }
+
+    fn with_denial(decision: Decision, check: CheckKind, reason: ReasonCode, detail: &str) -> Self {
+        Self::new(decision.joined_with(denial(check, reason, detail)), HoldState::Free)
+    }
+
+    /// Refuses a granted call that is no longer the call that was granted, and ends its request.
+    fn refused_grant(
+        call: &HeldCall<'_, '_>,
+        id: &ApprovalRequestId,
+        check_result: CheckResult,
+    ) -> Self {
+        let (reason, detail) = (check_result.reason, check_result.detail.clone());
+        let mut resumed =
+            Self::new(call.decision.clone().joined_with(check_result), HoldState::Free);
+        resumed.add_ending(
+            id,
+            RequestEnd::Revoked { by: KERNEL_ACTOR.to_owned() },
+            reason,
+            &detail,
+        );
+        resumed
+    }
+
+    fn add_ending(
+        &mut self,
+        id: &ApprovalRequestId,
+        end: RequestEnd,
+        reason: ReasonCode,
+        detail: &str,
+    ) {
+        let detail = detail.to_owned();
+        self.hold_endings.push(HoldEnding { id: id.clone(), end, reason, detail });
+    }
+}
+
+/// Supersedes an unanswered request that no longer describes the call. It ends when the new request
+/// is opened.
+fn superseded_outcome(
+    call: &HeldCall<'_, '_>,
+    id: ApprovalRequestId,
+    check_result: &CheckResult,
+) -> ResumeOutcome {
+    let mut resumed = ResumeOutcome::new(
+        call.decision.clone(),
+        HoldState::Openable { supersedes: Some(id.clone()) },
+    );
+    resumed.add_ending(
+        &id,
+        RequestEnd::Superseded { by: None },
+        check_result.reason,
+        &check_result.detail,
+    );
+    resumed
+}
+
+/// The denial for the first thing that changed since the request was opened.
+fn changed_since_request(
+    call: &HeldCall<'_, '_>,
+    request: &ApprovalRequest,
+) -> Option<CheckResult> {
+    let basis = call.policy.basis();
+    if call.target.capability.fingerprint() != request.fingerprint {
+        let detail = format!(
+            "the capability is now {}; the request is about {}",
+            call.target.capability.fingerprint(),
+            request.fingerprint
+        );
+        return Some(denial(CheckKind::Contract, ReasonCode::ContractChanged, &detail));
+    }
+    if basis.policy != request.policy || basis.contracts != request.contracts {
+        let detail = "the policy has changed since the call was held; ask again";
+        return Some(denial(CheckKind::System, ReasonCode::PolicyChanged, detail));
+    }
+    let (now, then) = (call.query.label, &request.label);
+    if now.integrity > then.integrity || !now.taints.is_subset(&then.taints) {
+        let detail = "the run has taken in untrusted data since the call was held";
+        return Some(denial(CheckKind::Flow, ReasonCode::UntrustedInfluence, detail));
+    }
+    if now.confidentiality > then.confidentiality {
+        let detail = "the run holds more confidential data than when the call was held";
+        return Some(denial(CheckKind::Flow, ReasonCode::ClearanceExceeded, detail));
+    }
+    preconditions::changed_precondition_denial(&request.preconditions, call.preconditions)
+}
+
+fn more_holds_denial() -> CheckResult {
+    let detail = "the call is now held by more than the request names";
+    denial(CheckKind::Rule, ReasonCode::ApprovalSuperseded, detail)
+}

@@ -1,0 +1,323 @@
+//! Commits the intent: decision, token use, charge and intent event in one batch before the effect
+//! (write-ahead logging).
+
+use std::time::Duration;
+
+use serde_json::Value;
+use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey};
+use weaver_types::{
+    CheckKind, CheckResult, Decision, DecisionKey, EventKind, Label, Millicents, ReasonCode,
+    ResponseMode, Verdict,
+};
+
+use super::CallExecutor;
+use crate::approval::ReleaseEffect;
+use crate::approval::hold_release::HoldRelease;
+use crate::authorized_invocation::{AuthorizedInvocation, TokenHolder};
+use crate::budget_reservation::BudgetReservation;
+use crate::cached_run::RunSlot;
+use crate::decision_record::DecisionRecord;
+use crate::event_payload::{record_arguments, record_event};
+use crate::recorder::{OpenCall, OpenCallGuard, ProvenanceUpdate, RunUpdate, RunUpdateError};
+use crate::results::result_label;
+use crate::run_state::RunDelta;
+
+/// How often the use of a standing approval is tried when other calls use it too.
+const MAX_TRIES: usize = 1_024;
+
+impl CallExecutor {
+    /// Commits the intent. Nothing is executed before that; if the commit fails, the returned
+    /// decision is a denial.
+    pub(crate) async fn commit_intent(
+        &self,
+        invocation: &AuthorizedInvocation<'_>,
+        slot: &RunSlot,
+    ) -> Result<Box<OpenCallGuard<'_>>, Box<Decision>> {
+        if let Err(error) = self.recorder.flush_unrecorded_ends().await {
+            return Err(Box::new(intent_denial(invocation, &error)));
+        }
+        let mut release = invocation.release.clone();
+        for _ in 0..MAX_TRIES {
+            match self.try_commit_intent(invocation, slot, release.as_deref()).await {
+                Ok(guard) => return Ok(guard),
+                Err(IntentFailure::Denied(decision)) => return Err(decision),
+                Err(IntentFailure::StandingConflict) => {
+                    self.reload_standing_release(invocation, release.as_deref_mut())?;
+                }
+            }
+        }
+        let detail = "the standing approval changes too fast; try again";
+        let reason = ReasonCode::LedgerUnavailable;
+        Err(Box::new(system_denial(invocation, reason, detail)))
+    }
+
+    async fn try_commit_intent(
+        &self,
+        invocation: &AuthorizedInvocation<'_>,
+        slot: &RunSlot,
+        release: Option<&HoldRelease>,
+    ) -> Result<Box<OpenCallGuard<'_>>, IntentFailure> {
+        let PreparedIntent { run_update, mut guard, provenance, release_effect: effect } =
+            self.prepare_intent(invocation, slot, release)?;
+        let Err(error) = self.recorder.commit_run_update(run_update).await else {
+            self.decision_point.pending_grants.remove(&invocation.claims.token_id);
+            provenance.apply(slot);
+            if let Some(effect) = effect {
+                self.approvals.apply_release_effect(*effect);
+            }
+            return Ok(guard);
+        };
+        guard.is_recorded = true;
+        let refused = |decision: Decision| IntentFailure::Denied(Box::new(decision));
+        Err(match (conflict_namespace(&error), release) {
+            (Some(Namespace::Standing), Some(_)) => IntentFailure::StandingConflict,
+            (Some(Namespace::Hold), Some(HoldRelease::Request { hold, .. })) => {
+                // The call that used the request may not have updated the table yet.
+                let _ = self.approvals.reload_request(&hold.open.request.id, hold);
+                refused(release_used_up(invocation))
+            }
+            _ => refused(intent_denial(invocation, &error)),
+        })
+    }
+
+    fn prepare_intent<'a, 'k>(
+        &'k self,
+        invocation: &'a AuthorizedInvocation<'_>,
+        slot: &'a RunSlot,
+        release: Option<&HoldRelease>,
+    ) -> Result<PreparedIntent<'a, 'k>, IntentFailure> {
+        let refused = |decision: Decision| IntentFailure::Denied(Box::new(decision));
+        // Verified before, and checked again right before the commit.
+        if self.decision_point.is_revoked(invocation.claims) {
+            let detail = "the grant was revoked";
+            return Err(refused(system_denial(invocation, ReasonCode::TokenRevoked, detail)));
+        }
+        let (open, call) = (open_call_record(invocation), invocation.call.clone());
+        let used = match release {
+            Some(release) => Some(
+                self.approvals
+                    .release_consumption(release)
+                    .ok_or_else(|| refused(release_used_up(invocation)))?,
+            ),
+            None => None,
+        };
+        let provenance = self.results.argument_provenance(invocation, slot).map_err(|error| {
+            let detail = error.to_string();
+            refused(system_denial(invocation, ReasonCode::InternalError, detail))
+        })?;
+        let delta = RunDelta {
+            tool_calls: 1,
+            label: early_label(invocation),
+            provenance: provenance.digests(),
+            ..RunDelta::default()
+        };
+        let evidence = used.as_ref().map(|used| used.evidence.clone());
+        let mut batch =
+            self.intent_batch(invocation, &open, &delta, evidence).ok_or_else(|| {
+                let detail = "the intent has no recordable form";
+                refused(system_denial(invocation, ReasonCode::InternalError, detail))
+            })?;
+        batch.put.extend(provenance.puts.iter().cloned());
+        if invocation.stream_outlet.is_some() || invocation.progress.is_some() {
+            // Parts are shown before the end is recorded, so the mask table is recorded now.
+            batch
+                .put
+                .extend(slot.masks().put_unless_recorded(&self.context.settings.tenant, &open.run));
+        }
+        let mut effect = None;
+        if let Some(used) = used {
+            batch = batch.join(used.batch);
+            effect = Some(Box::new(used.effect));
+        }
+        let guard = Box::new(OpenCallGuard {
+            recorder: &self.recorder,
+            slot: slot.clone(),
+            call,
+            open,
+            effects: invocation.target.capability.spec().effects,
+            is_recorded: false,
+            sources_notified: false,
+            is_cancellable: false,
+            reservation: None,
+            execution_time: Duration::ZERO,
+            cost: Millicents(0),
+            attempt_started: None,
+        });
+        let budget = Some(&invocation.caller.run.settings.budget);
+        let run_update =
+            RunUpdate { budget, ..RunUpdate::new(invocation.caller, slot, delta, batch) };
+        Ok(PreparedIntent { run_update, guard, provenance, release_effect: effect })
+    }
+
+    /// Reads a standing approval again that another call has used, to count from its remaining
+    /// uses.
+    fn reload_standing_release(
+        &self,
+        invocation: &AuthorizedInvocation<'_>,
+        release: Option<&mut HoldRelease>,
+    ) -> Result<(), Box<Decision>> {
+        let Some(HoldRelease::Standing { record: used, .. }) = release else {
+            return Err(Box::new(release_used_up(invocation)));
+        };
+        match self.approvals.reload_standing_approval(&used.state.standing_approval().id) {
+            Ok(Some(now)) => {
+                **used = now;
+                Ok(())
+            }
+            Ok(None) => Err(Box::new(release_used_up(invocation))),
+            Err(error) => {
+                let reason = ReasonCode::LedgerUnavailable;
+                Err(Box::new(system_denial(invocation, reason, error.to_string())))
+            }
+        }
+    }
+
+    fn intent_batch(
+        &self,
+        invocation: &AuthorizedInvocation<'_>,
+        open: &OpenCall,
+        delta: &RunDelta,
+        release: Option<Value>,
+    ) -> Option<Batch> {
+        let tenant = &self.context.settings.tenant;
+        let capability = &invocation.target.capability;
+        let writes = capability.spec().effects.writes();
+        let durability = if writes { Durability::Disk } else { Durability::Os };
+        let args = match &invocation.target.arguments {
+            Some(args) => {
+                let as_written = invocation.masks.map(|masks| &masks.as_written);
+                let (value, random) = (invocation.arguments, self.context.random.as_ref());
+                Some(record_arguments(value, as_written, args, &self.context.firewall, random)?)
+            }
+            None => None,
+        };
+        let (request, decision) = (invocation.request, &invocation.decision);
+        let mut record = DecisionRecord::new(
+            invocation.caller, request, decision, delta, &self.context.firewall,
+        );
+        record.describe_capability(capability, &invocation.target.contract);
+        record.decision_key = DecisionKey::ToolDispatch;
+        record.token = Some(&invocation.claims.token_id);
+        record.driver = Some(invocation.target.entry.driver.name());
+        record.mode = Some(invocation.effective_mode());
+        record.worst_label = Some(&open.worst);
+        record.arguments = args;
+        record.repaired = invocation.repairs;
+        record.released_by = release;
+        let event = record_event(
+            &record,
+            EventKind::Intent,
+            invocation.counted_at,
+            &open.run,
+            Some(&invocation.call),
+        )?;
+        let mut batch = Batch::new(durability);
+        if invocation.token_holder == TokenHolder::Host {
+            let token = &invocation.claims.token_id;
+            let used = RecordKey::new(tenant.clone(), Namespace::TokenUse, token);
+            batch = batch.create(used, b"1".to_vec(), Some(invocation.claims.expires_at));
+        }
+        let opened = RecordKey::new(tenant.clone(), Namespace::OpenCall, &invocation.call);
+        Some(batch.create(opened, open.to_bytes()?, None).with_event(event))
+    }
+}
+
+/// The record of the call while its end is not recorded.
+fn open_call_record(invocation: &AuthorizedInvocation<'_>) -> OpenCall {
+    let capability = &invocation.target.capability;
+    let (latency_us, cost) =
+        invocation.reservation.as_ref().map(BudgetReservation::worst_case).unwrap_or_default();
+    OpenCall {
+        v: 1,
+        latency_us,
+        cost: cost.0,
+        run: invocation.caller.run.run_id.clone(),
+        principal: invocation.caller.principal.id.clone(),
+        capability: capability.id().clone(),
+        worst: invocation.worst_label.clone(),
+        tokens: invocation
+            .stream_outlet
+            .as_ref()
+            .map_or(0, |_| invocation.token_allotment.reserved_tokens()),
+    }
+}
+
+/// Parts of a stream and progress messages are shown before the outcome is recorded, so the run
+/// takes on their label with the intent.
+fn early_label(invocation: &AuthorizedInvocation<'_>) -> Option<Label> {
+    let mode = invocation.effective_mode();
+    let outlets = invocation.stream_outlet.is_some() || invocation.progress.is_some();
+    let early = outlets && mode <= ResponseMode::Table;
+    early.then(|| {
+        result_label::frame_label(&invocation.target.capability, mode, &invocation.worst_label)
+    })
+}
+
+/// An intent before its commit.
+struct PreparedIntent<'a, 'k> {
+    run_update: RunUpdate<'a>,
+    guard: Box<OpenCallGuard<'k>>,
+    /// The provenance update of the run, applied after the commit.
+    provenance: ProvenanceUpdate,
+    /// The effect of the consumed release, applied after the commit.
+    release_effect: Option<Box<ReleaseEffect>>,
+}
+
+/// Why an intent was not committed.
+enum IntentFailure {
+    Denied(Box<Decision>),
+    /// Another call used the same standing approval first.
+    StandingConflict,
+}
+
+fn conflict_namespace(error: &RunUpdateError) -> Option<Namespace> {
+    match error {
+        RunUpdateError::Ledger(LedgerError::Conflict { key }) => Some(key.namespace),
+        _ => None,
+    }
+}
+
+/// The decision when another call has consumed the release.
+fn release_used_up(invocation: &AuthorizedInvocation<'_>) -> Decision {
+    match invocation.release.as_deref() {
+        Some(HoldRelease::Standing { record: used, .. }) => {
+            let id = &used.state.standing_approval().id;
+            let detail = format!("the standing approval `{id}` has no use left; ask again");
+            let reason = ReasonCode::ApprovalRequired;
+            let check_result = CheckResult::new(CheckKind::Rule, Verdict::Hold, reason, detail);
+            invocation.decision.clone().joined_with(check_result)
+        }
+        release => {
+            let id = release.and_then(HoldRelease::request);
+            let id = id.map_or("unknown", |id| id.as_str());
+            let detail = format!("the approval `{id}` was used by another call, or has ended");
+            system_denial(invocation, ReasonCode::TokenUsed, detail)
+        }
+    }
+}
+
+fn intent_denial(invocation: &AuthorizedInvocation<'_>, error: &RunUpdateError) -> Decision {
+    match error {
+        RunUpdateError::Budget(_) => {
+            let (limit, reason) = (CheckKind::Limit, ReasonCode::BudgetExceeded);
+            let check_result = CheckResult::new(limit, Verdict::Deny, reason, error.to_string());
+            invocation.decision.clone().joined_with(check_result)
+        }
+        _ if conflict_namespace(error) == Some(Namespace::TokenUse) => {
+            let detail = "the token was used before";
+            system_denial(invocation, ReasonCode::TokenUsed, detail)
+        }
+        RunUpdateError::Ledger(error) => {
+            system_denial(invocation, ReasonCode::LedgerUnavailable, error.to_string())
+        }
+    }
+}
+
+fn system_denial(
+    invocation: &AuthorizedInvocation<'_>,
+    reason: ReasonCode,
+    detail: impl AsRef<str>,
+) -> Decision {
+    let check_result = CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail);
+    invocation.decision.clone().joined_with(check_result)
+}

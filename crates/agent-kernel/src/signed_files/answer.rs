@@ -1,0 +1,68 @@
+//! An approver's answer to a request.
+
+use serde_json::json;
+use weaver_policy::approval::{
+    Phase, Rejection, ResolutionVerdict, SignedResolution, verify_resolution,
+};
+use weaver_types::ledger::{Batch, Durability};
+
+use super::{SignedFileError, SignedFileOutcome, SignedFileReceiver};
+use crate::approval::phase_event_kind;
+use crate::approval_limits;
+use crate::event_payload::error_text;
+
+impl SignedFileReceiver {
+    pub(super) async fn receive_answer(
+        &self,
+        signed: &SignedResolution,
+    ) -> Result<SignedFileOutcome, SignedFileError> {
+        let policy = self.context.policy();
+        let resolution = &signed.resolution;
+        let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
+        let keys = policy.keys().ok_or_else(unknown)?;
+        let id = &resolution.request;
+        if self.approvals.holds.get(id).is_none() && self.approvals.phase(id).is_none() {
+            return Err(Rejection::WrongRequest.into());
+        }
+        let phase = self
+            .approvals
+            .change_request(
+                id,
+                &Batch::new(Durability::Disk),
+                |open, state| {
+                    let moment = approval_limits::receipt_time(&policy, self.context.now());
+                    let basis = policy.basis();
+                    let request = &open.request;
+                    // A request of another policy accepts no votes; they go to its successor.
+                    if request.policy != basis.policy || request.contracts != basis.contracts {
+                        return Err(Rejection::RequestChanged);
+                    }
+                    let vote = verify_resolution(keys, request, state, signed, moment)?;
+                    state.record(request, vote).map(|_| ())
+                },
+                |open, state| {
+                    let kind = phase_event_kind(state.phase());
+                    self.approvals
+                        .request_payload(open)
+                        .with("by", json!(resolution.approver))
+                        .with("key", json!(signed.envelope.key()))
+                        .with("said", json!(resolution.verdict))
+                        .with("said_at", json!(resolution.at))
+                        .with(
+                            "words",
+                            json!(error_text(&self.context.firewall, &resolution.reason)),
+                        )
+                        .with("agreed", json!(state.votes().keys().collect::<Vec<_>>()))
+                        .with("needed", json!(open.request.authority.quorum.max(1)))
+                        .into_event(kind, self.context.now(), &open.request.run, None)
+                },
+            )
+            .await?;
+        let request = id.clone();
+        Ok(match (phase, resolution.verdict) {
+            (_, ResolutionVerdict::Denied) => SignedFileOutcome::Denied { request },
+            (Phase::Granted, _) => SignedFileOutcome::Granted { request },
+            _ => SignedFileOutcome::Endorsed { request },
+        })
+    }
+}
