@@ -17,6 +17,9 @@ const MAX_LINES_BELOW: usize = 12;
 const MAX_BYTES_ABOVE: usize = 960;
 /// The longest heading, in bytes.
 const MAX_HEADING_BYTES: usize = 40;
+/// The most blanks and quotation marks between a cell and its separator: tables for people are
+/// padded to the width of their widest cell.
+const MAX_PADDING_BYTES: usize = 64;
 /// The cell separators.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -173,9 +176,11 @@ fn is_heading(cell: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> bool {
 /// end of the line.
 fn separator(bytes: &[u8], cell: &Range<usize>) -> Option<u8> {
     let blank = |byte: &&u8| matches!(byte, b' ' | b'"' | b'+' | b'(');
-    let before = bytes.get(cell.start.saturating_sub(4)..cell.start).unwrap_or_default();
+    let before =
+        bytes.get(cell.start.saturating_sub(MAX_PADDING_BYTES)..cell.start).unwrap_or_default();
     let before = before.iter().rev().find(|byte| !blank(byte)).copied().unwrap_or(b'\n');
-    let after = bytes.get(cell.end..bytes.len().min(cell.end + 4)).unwrap_or_default();
+    let after =
+        bytes.get(cell.end..bytes.len().min(cell.end + MAX_PADDING_BYTES)).unwrap_or_default();
     let after = after.iter().find(|byte| !blank(byte)).copied().unwrap_or(b'\n');
     let is_end = |byte: u8| matches!(byte, b'\n' | b'\r');
     let is_separator = |byte: u8| SEPARATORS.contains(&byte);

@@ -57,6 +57,7 @@ fn a_cell_stands_between_two_separators_or_one_and_an_end() {
         ("a\n[1];b", Some(b';')),
         ("1,\" +[1]\" ),2", None),
         ("1, \"+[1]\" (,2", Some(b',')),
+        ("| [1]            | 2", Some(b'|')),
         (",[1];", None),
         ("x[1],", None),
         (",[1]x", None),

@@ -10,6 +10,9 @@ use crate::redact::work_meter;
 
 /// The longest heading, in bytes.
 const MAX_HEADING_BYTES: usize = 32;
+/// The most blanks and quotation marks before a heading: tables for people center their headings, as
+/// `psql` does.
+const MAX_PADDING_BYTES: usize = 64;
 /// How far before a heading its line may begin, in bytes.
 const MAX_LINE_BYTES: usize = 256;
 /// How many lines below a heading are read. A mask changes the length of lines but not their
@@ -81,7 +84,8 @@ pub(super) fn scan_below_heading(
 
 /// A cell that names a password.
 fn password_heading(bytes: &[u8], at: usize, separator: u8) -> Option<Range<usize>> {
-    let run = slice(bytes, at + 1..(at + 3 + MAX_HEADING_BYTES).min(bytes.len()));
+    let run =
+        slice(bytes, at + 1..(at + 1 + MAX_PADDING_BYTES + MAX_HEADING_BYTES).min(bytes.len()));
     let blanks = run.iter().take_while(|byte| matches!(byte, b' ' | b'"')).count();
     let first = *run.get(blanks)?;
     // Program text is indented with tabs.
@@ -90,13 +94,14 @@ fn password_heading(bytes: &[u8], at: usize, separator: u8) -> Option<Range<usiz
     {
         return None;
     }
-    // Quick exit: most commas precede a blank or a number.
-    if blanks > 2 || first.is_ascii_digit() || blanks > 0 && separator != b'|' {
+    if blanks > MAX_PADDING_BYTES || first.is_ascii_digit() {
         return None;
     }
     let ends = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"') || *byte == separator;
-    let len = run.iter().position(ends)?;
-    let name = slice(run, blanks..len).trim_ascii_end();
+    let name = slice(run, blanks..(blanks + MAX_HEADING_BYTES + 2).min(run.len()));
+    let name = slice(name, 0..name.iter().position(ends)?);
+    let len = blanks + name.len();
+    let name = name.trim_ascii_end();
     let named = !name.is_empty() && !name.contains(&b'=') && !name.contains(&b':');
     (named && secret_name::is_password_heading(name)).then(|| at + 1 + blanks..at + 1 + len)
 }
@@ -150,8 +155,10 @@ mod tests {
             (";Passwort\r\n", 0, Some(1..9)),
             ("|password|", 0, Some(1..9)),
             ("|  password |", 0, Some(3..12)),
-            ("|   password|", 0, None),
-            (", password\n", 0, None),
+            ("|   password|", 0, Some(4..12)),
+            ("|    password    |", 0, Some(5..17)),
+            (", password\n", 0, Some(2..10)),
+            (",\"password\",", 0, Some(2..10)),
             ("a\tpassword\n", 1, Some(2..10)),
             ("\tpassword\n", 0, None),
             ("\n\tpassword\n", 1, None),
@@ -244,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_is_no_longer_than_32_bytes_and_its_blanks() {
+    fn a_heading_is_no_longer_than_33_bytes_behind_64_blanks() {
         let found = |name: &str, before: &str| {
             let text = format!("|{before}{name}|");
             password_heading(text.as_bytes(), 0, b'|')
@@ -253,7 +260,9 @@ mod tests {
         assert_eq!(long(33).len(), 33);
         assert_eq!(found(&long(33), ""), Some(1..34));
         assert_eq!(found(&long(34), ""), None);
-        assert_eq!(found(&long(31), "  "), Some(3..34));
-        assert_eq!(found(&long(32), "  "), None);
+        assert_eq!(found(&long(33), "  "), Some(3..36));
+        assert_eq!(found(&long(34), "  "), None);
+        assert_eq!(found("password", &" ".repeat(64)), Some(65..73));
+        assert_eq!(found("password", &" ".repeat(65)), None);
     }
 }

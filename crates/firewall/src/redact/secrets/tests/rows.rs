@@ -79,7 +79,12 @@ fn a_column_of_passwords_has_a_heading() {
             "u,password,a password,b password\nx,q8Vn2Lm,q8Vn2Lx,q8Vn2Lz",
             "password-assignment=q8Vn2Lm | password-assignment=q8Vn2Lx | password-assignment=q8Vn2Lz",
         ),
-        ("user,  password\nbob,q8Vn2Lm", ""),
+        ("user,  password\nbob,q8Vn2Lm", "password-assignment=q8Vn2Lm"),
+        ("\"user\",\"password\"\n\"bob\",\"q8Vn2Lm\"", "password-assignment=q8Vn2Lm"),
+        (
+            " user |   password   | n\n------+--------------+---\n bob  | q8Vn2Lm      | 1",
+            "password-assignment=q8Vn2Lm",
+        ),
         ("user,1password\nbob,q8Vn2Lm", ""),
         ("user,a:password\nbob,q8Vn2Lm", ""),
         ("user|  password\nbob|q8Vn2Lm", "password-assignment=q8Vn2Lm"),
