@@ -168,7 +168,7 @@ impl KernelError {
 /// Why a token could not be attenuated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum TokenError {
+pub enum AttenuationError {
     /// It is not a token of this version.
     #[error("this is not a token that this version knows; ask for a new grant")]
     Malformed,
@@ -189,7 +189,7 @@ pub enum TokenError {
     Arguments(String),
 }
 
-impl TokenError {
+impl AttenuationError {
     /// The stable code of this error.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -85,7 +85,7 @@ pub use contract::{
     ContractComparison, ContractState, KERNEL_TOOL_SURFACE, MAX_BASELINES,
 };
 pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
-pub use error::{KernelError, KeyRingError, RegistryError, TokenError};
+pub use error::{AttenuationError, KernelError, KeyRingError, RegistryError};
 pub use fn_driver::FnDriver;
 pub use invocation::{Explanation, Grant, Invocation};
 pub use kernel::Kernel;

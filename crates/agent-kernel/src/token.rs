@@ -21,7 +21,7 @@ pub use caveat::{Caveat, MAX_CAVEATS, NarrowedToken};
 pub(crate) use key_ring::TokenMac;
 pub use key_ring::{KeyRing, MAX_KEYS};
 
-use crate::error::TokenError;
+use crate::error::AttenuationError;
 
 /// The longest token that is accepted, in characters of its text.
 pub const MAX_TOKEN_CHARS: usize = 16 * 1024;
@@ -54,9 +54,9 @@ impl Token {
     /// once; revoking the token revokes them all.
     ///
     /// ```
-    /// # use weaver_agent_kernel::{Caveat, Token, TokenError};
+    /// # use weaver_agent_kernel::{Caveat, Token, AttenuationError};
     /// # use serde_json::json;
-    /// # fn hand_on(token: &Token) -> Result<(), TokenError> {
+    /// # fn hand_on(token: &Token) -> Result<(), AttenuationError> {
     /// let only_this = Caveat::arguments(&json!({ "path": "notes.txt" }))?;
     /// let child = token.attenuate(&only_this)?;
     /// # Ok(()) }
@@ -64,9 +64,9 @@ impl Token {
     /// ```
     ///
     /// # Errors
-    /// [`TokenError`], when this is no token, has [`MAX_CAVEATS`] caveats, or would be longer than
+    /// [`AttenuationError`], when this is no token, has [`MAX_CAVEATS`] caveats, or would be longer than
     /// [`MAX_TOKEN_CHARS`]. Whether the token is genuine is only found out when it is used.
-    pub fn attenuate(&self, caveat: &Caveat) -> Result<Self, TokenError> {
+    pub fn attenuate(&self, caveat: &Caveat) -> Result<Self, AttenuationError> {
         wire_format::add_caveat(&self.0, caveat).map(Self)
     }
 

@@ -41,11 +41,10 @@ type CallResult = Result<RawResult, DriverError>;
 /// # Errors
 /// [`RegistryError`], if one of the ids is taken.
 pub fn register(registry: &Registry, memory: &Memory) -> Result<(), RegistryError> {
-    let operations: [fn(&Memory, &AuthorizedCall) -> CallResult; 4] = [put, get, recall, delete];
-    for (capability, body) in capability::memory_capabilities().into_iter().zip(operations) {
+    for (capability, function) in capability::memory_capabilities() {
         let memory = memory.clone();
         let driver: Arc<dyn Driver> =
-            Arc::new(FnDriver::blocking(move |call| body(&memory, &call)));
+            Arc::new(FnDriver::blocking(move |call| function(&memory, &call)));
         registry.register(capability, driver)?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! What the log says about approvals, to detect records that were tampered with.
 //!
 //! Whoever can write to the store can edit a record, plant one, or restore an older one. The log is
-//! a hash chain, so it cannot be changed without notice. A request that is open according to its
+//! a Merkle tree (RFC 9162), so it cannot be changed without notice. A request that is open according to its
 //! record is therefore void unless the log says that exactly this request was opened and has not
 //! ended.
 

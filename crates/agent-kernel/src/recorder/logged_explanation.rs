@@ -26,7 +26,7 @@ pub(crate) fn read_from_log(
 ) -> Option<Explanation> {
     let size = ledger.head().ok()?.size;
     let last = size.saturating_sub(MAX_TAIL_EVENTS);
-    let (mut end, mut ending) = (size, None);
+    let (mut end, mut call_end) = (size, None);
     while end > last {
         let from = end.saturating_sub(EVENTS_PER_PAGE).max(last);
         let page = ledger.events(from, usize::try_from(end - from).ok()?).ok()?;
@@ -36,16 +36,25 @@ pub(crate) fn read_from_log(
                 ledger.read(&run_state::state_key(tenant, call_event.run.as_ref()?)).ok()??;
                 let failure = match call_event.kind {
                     // A call without an end cannot be explained yet.
-                    Some(EventKind::Intent) => ending?,
+                    Some(EventKind::Intent) => match call_end? {
+                        CallEnd::Succeeded => None,
+                        CallEnd::Failed(reason) => Some(reason),
+                    },
                     _ => None,
                 };
                 return Some(Explanation { failure, ..explanation });
             }
-            ending = ending.or(call_event.failure());
+            call_end = call_end.or(call_event.end());
         }
         end = from;
     }
     None
+}
+
+/// How a call ended.
+enum CallEnd {
+    Succeeded,
+    Failed(ReasonCode),
 }
 
 /// One event of the call.
@@ -76,15 +85,18 @@ impl CallEvent {
         serde_json::from_value(self.payload.get(key)?.clone()).ok()
     }
 
-    /// If this event ends a call: its failure, or `None` for success.
-    fn failure(&self) -> Option<Option<ReasonCode>> {
-        match self.kind {
-            Some(EventKind::Outcome) => Some(self.field("reason")),
-            Some(EventKind::OutcomeUnknown) => {
-                Some(Some(self.field("reason").unwrap_or(ReasonCode::OutcomeUnknown)))
-            }
-            _ => None,
-        }
+    /// How the call ended, if this event ends it. A reason that only a later version knows is a
+    /// failure all the same.
+    fn end(&self) -> Option<CallEnd> {
+        let unknown = match self.kind? {
+            EventKind::Outcome => match self.payload.get("reason") {
+                None | Some(Value::Null) => return Some(CallEnd::Succeeded),
+                Some(_) => ReasonCode::ExecutionFailed,
+            },
+            EventKind::OutcomeUnknown => ReasonCode::OutcomeUnknown,
+            _ => return None,
+        };
+        Some(CallEnd::Failed(self.field("reason").unwrap_or(unknown)))
     }
 
     /// The explanation, if this event has a decision.
@@ -111,5 +123,31 @@ impl CallEvent {
             decision,
             failure: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_fails_also_for_a_reason_that_this_version_does_not_know() {
+        let failure = |kind, payload| {
+            let event = CallEvent { kind: Some(kind), run: None, payload };
+            match event.end().unwrap() {
+                CallEnd::Succeeded => None,
+                CallEnd::Failed(reason) => Some(reason),
+            }
+        };
+        assert_eq!(failure(EventKind::Outcome, json!({})), None);
+        assert_eq!(failure(EventKind::Outcome, json!({ "reason": null })), None);
+        let timeout = failure(EventKind::Outcome, json!({ "reason": "timeout" }));
+        assert_eq!(timeout, Some(ReasonCode::Timeout));
+        let later = failure(EventKind::Outcome, json!({ "reason": "of_a_later_version" }));
+        assert_eq!(later, Some(ReasonCode::ExecutionFailed));
+        let unknown = failure(EventKind::OutcomeUnknown, json!({}));
+        assert_eq!(unknown, Some(ReasonCode::OutcomeUnknown));
     }
 }

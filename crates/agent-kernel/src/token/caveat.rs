@@ -9,7 +9,7 @@ use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::{AgentId, Timestamp, TokenClaims};
 
-use crate::error::TokenError;
+use crate::error::AttenuationError;
 
 /// How many caveats a token may have.
 pub const MAX_CAVEATS: usize = 8;
@@ -31,10 +31,10 @@ impl Caveat {
     /// Only with exactly these arguments.
     ///
     /// # Errors
-    /// [`TokenError::Arguments`], when they have no canonical bytes.
-    pub fn arguments(value: &Value) -> Result<Self, TokenError> {
+    /// [`AttenuationError::Arguments`], when they have no canonical bytes.
+    pub fn arguments(value: &Value) -> Result<Self, AttenuationError> {
         let bytes = canonical::to_bytes(value, Profile::Foreign)
-            .map_err(|error| TokenError::Arguments(error.to_string()))?;
+            .map_err(|error| AttenuationError::Arguments(error.to_string()))?;
         Ok(Self::Arguments(Digest::of(DomainTag::ARGS, &bytes)))
     }
 }

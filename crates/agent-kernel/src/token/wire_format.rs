@@ -27,7 +27,7 @@ use weaver_types::{
 };
 
 use super::{Caveat, MAX_CAVEATS, MAX_TOKEN_BYTES};
-use crate::error::TokenError;
+use crate::error::AttenuationError;
 
 /// The newest version of the format, and the one that is written.
 pub(super) const VERSION: u8 = 1;
@@ -90,17 +90,19 @@ pub(super) fn chained_mac(mac: &[u8], caveat: &[u8]) -> Option<Hmac<Sha256>> {
 }
 
 /// Adds a caveat to a token.
-pub(super) fn add_caveat(token: &[u8], caveat: &Caveat) -> Result<Vec<u8>, TokenError> {
-    let parts = split(token).ok_or(TokenError::Malformed)?;
-    let before = split_caveats(parts.caveats).ok_or(TokenError::Malformed)?.len();
+pub(super) fn add_caveat(token: &[u8], caveat: &Caveat) -> Result<Vec<u8>, AttenuationError> {
+    let parts = split(token).ok_or(AttenuationError::Malformed)?;
+    let before = split_caveats(parts.caveats).ok_or(AttenuationError::Malformed)?.len();
     if before >= MAX_CAVEATS {
-        return Err(TokenError::Depth { limit: MAX_CAVEATS });
+        return Err(AttenuationError::Depth { limit: MAX_CAVEATS });
     }
-    let added = encode_caveat(caveat).ok_or(TokenError::TooLarge { limit: MAX_TOKEN_BYTES })?;
-    let mac = chained_mac(parts.mac, &added).ok_or(TokenError::Malformed)?.finalize().into_bytes();
+    let added =
+        encode_caveat(caveat).ok_or(AttenuationError::TooLarge { limit: MAX_TOKEN_BYTES })?;
+    let mac =
+        chained_mac(parts.mac, &added).ok_or(AttenuationError::Malformed)?.finalize().into_bytes();
     let out = [parts.head, parts.caveats, &added, &mac].concat();
     if out.len() > MAX_TOKEN_BYTES {
-        return Err(TokenError::TooLarge { limit: MAX_TOKEN_BYTES });
+        return Err(AttenuationError::TooLarge { limit: MAX_TOKEN_BYTES });
     }
     Ok(out)
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use weaver_agent_kernel::{
-    ApprovalResolverError, DriverError, KernelError, KeyRingError, PlanError, PreconditionError,
-    RegistryError, TokenError,
+    ApprovalResolverError, AttenuationError, DriverError, KernelError, KeyRingError, PlanError,
+    PreconditionError, RegistryError,
 };
 use weaver_types::ledger::LedgerError;
 use weaver_types::{AgentId, CapabilityId, Digest, RandomError};
@@ -77,10 +77,10 @@ fn every_other_error_has_its_code() {
         (KernelError::from(LedgerError::Closed).code(), LedgerError::Closed.code()),
         (KernelError::from(RandomError).code(), "random.failed"),
         (KernelError::Stored { what: "a run", problem: said() }.code(), "kernel.stored"),
-        (TokenError::Malformed.code(), "token.malformed"),
-        (TokenError::Depth { limit: 8 }.code(), "token.depth"),
-        (TokenError::TooLarge { limit: 8 }.code(), "token.too_large"),
-        (TokenError::Arguments(said()).code(), "token.arguments"),
+        (AttenuationError::Malformed.code(), "token.malformed"),
+        (AttenuationError::Depth { limit: 8 }.code(), "token.depth"),
+        (AttenuationError::TooLarge { limit: 8 }.code(), "token.too_large"),
+        (AttenuationError::Arguments(said()).code(), "token.arguments"),
         (KeyRingError::Malformed { problem: said() }.code(), "token_keys.malformed"),
         (KeyRingError::Newer { found: 2, known: 1 }.code(), "token_keys.newer"),
         (PlanError::NoWay(said()).code(), "plan.no_way"),

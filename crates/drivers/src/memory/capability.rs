@@ -1,16 +1,24 @@
 //! The definitions of the four memory capabilities.
 
+use contextweaver::memory::Memory;
 use serde_json::{Value, json};
+use weaver_agent_kernel::AuthorizedCall;
 use weaver_types::{
     AllowedAgents, Capability, CapabilityDraft, CapabilityId, Confidentiality, Effects, Impact,
     Integrity, Label, SensitivityTag, SinkKind,
 };
 
+use super::CallResult;
+
 /// The longest lifetime of an entry, a century: an entry without one lasts as long as the memory.
 const MAX_TTL_SECONDS: u64 = 100 * 366 * 24 * 3_600;
 
+/// What a memory capability does.
+pub(super) type MemoryFunction = fn(&Memory, &AuthorizedCall) -> CallResult;
+
 /// One memory capability with its argument schema.
 struct MemoryTool {
+    function: MemoryFunction,
     id: &'static str,
     description: &'static str,
     effects: Effects,
@@ -18,8 +26,8 @@ struct MemoryTool {
     required: Value,
 }
 
-/// Put, get, recall, delete.
-pub(super) fn memory_capabilities() -> Vec<Capability> {
+/// Put, get, recall, delete, each with what it does.
+pub(super) fn memory_capabilities() -> Vec<(Capability, MemoryFunction)> {
     let key = json!({ "type": "string", "minLength": 1, "maxLength": 256 });
     let kind = json!({ "enum": ["value", "fact", "episode"] });
     let text_schema = |most: u32| json!({ "type": "string", "maxLength": most });
@@ -30,6 +38,7 @@ pub(super) fn memory_capabilities() -> Vec<Capability> {
     let key_and_kind = json!({ "key": key, "kind": kind });
     let tools = [
         MemoryTool {
+            function: super::put,
             id: "kernel.memory.put",
             description: "Remember a value, a fact or an episode under a key, for later sessions",
             effects: Effects::WRITE_LOCAL,
@@ -37,6 +46,7 @@ pub(super) fn memory_capabilities() -> Vec<Capability> {
             required: json!(["value"]),
         },
         MemoryTool {
+            function: super::get,
             id: "kernel.memory.get",
             description: "Return what is remembered under a key",
             effects: Effects::READ_LOCAL,
@@ -44,6 +54,7 @@ pub(super) fn memory_capabilities() -> Vec<Capability> {
             required: json!(["key"]),
         },
         MemoryTool {
+            function: super::recall,
             id: "kernel.memory.recall",
             description: "Return the facts and episodes that are relevant to a query",
             effects: Effects::READ_LOCAL,
@@ -51,6 +62,7 @@ pub(super) fn memory_capabilities() -> Vec<Capability> {
             required: json!(["query"]),
         },
         MemoryTool {
+            function: super::delete,
             id: "kernel.memory.delete",
             description: "Forget what is remembered under a key, for good",
             effects: Effects::DESTROY_LOCAL,
@@ -58,18 +70,18 @@ pub(super) fn memory_capabilities() -> Vec<Capability> {
             required: json!(["key"]),
         },
     ];
-    tools.into_iter().filter_map(build).collect()
+    tools.into_iter().filter_map(|tool| Some((build(&tool)?, tool.function))).collect()
 }
 
 /// Constants that always build; a test ensures that all four do.
-fn build(tool: MemoryTool) -> Option<Capability> {
-    let MemoryTool { id, description, effects, properties, required } = tool;
+fn build(tool: &MemoryTool) -> Option<Capability> {
+    let MemoryTool { id, description, effects, properties, required, .. } = tool;
     let schema = json!({
         "type": "object", "properties": properties, "required": required,
         "additionalProperties": false,
     });
     let draft = CapabilityDraft {
-        description: description.to_owned(),
+        description: (*description).to_owned(),
         sink: Some(if effects.impact == Impact::Destroy {
             SinkKind::Destructive
         } else {
@@ -80,7 +92,7 @@ fn build(tool: MemoryTool) -> Option<Capability> {
         tags: ["memory".to_owned()].into_iter().collect(),
         // Each result brings the label of its entries, which makes this stricter.
         output_label: Label::new(Confidentiality::Internal, Integrity::Trusted),
-        ..CapabilityDraft::new(CapabilityId::parse(id).ok()?, id, effects, AllowedAgents::Any)
+        ..CapabilityDraft::new(CapabilityId::parse(id).ok()?, *id, *effects, AllowedAgents::Any)
     };
     draft.build().ok()
 }
