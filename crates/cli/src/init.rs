@@ -100,7 +100,7 @@ fn apply_answers(
 /// Parses the name of a posture.
 fn parse_posture(word: &str) -> Result<Posture, Failure> {
     Posture::parse(word).ok_or_else(|| {
-        let message = format!("`{}` is no posture", weaver_text::escape::line(word));
+        let message = format!("`{}` is not a posture", weaver_text::escape::line(word));
         Failure::new(Exit::Usage, "init.posture", message)
             .with_next_step("write observe, careful or locked")
     })

@@ -173,9 +173,9 @@ fn unreadable_scenarios(name: &str, error: &io::Error) -> Failure {
 
 fn invalid_scenarios(invalid_lines: u64) -> Failure {
     let what = if invalid_lines == 1 {
-        "1 line is no scenario".to_owned()
+        "1 line is not a scenario".to_owned()
     } else {
-        format!("{invalid_lines} lines are no scenarios")
+        format!("{invalid_lines} lines are not scenarios")
     };
     Failure::new(Exit::Invalid, "replay.scenarios", format!("{what} that can be replayed"))
         .with_next_step("see `error` in their answers, and `weaver replay --help` for the form")

@@ -98,7 +98,7 @@ fn answer_json(
 
 fn parse_query(path: &Path, number: usize, line: &str) -> Result<Query, Failure> {
     serde_json::from_str(line).map_err(|error| {
-        let message = format!("{}:{number}: this is no query: {error}", path.display());
+        let message = format!("{}:{number}: this is not a query: {error}", path.display());
         Failure::new(Exit::Invalid, "route.query", message)
             .with_next_step("write {\"id\", \"query\"} in one object a line")
     })

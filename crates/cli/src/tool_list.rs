@@ -27,7 +27,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Value>, Failure> {
         return Err(invalid(format!("it has more than {MAX_LIST_BYTES} bytes")));
     }
     let value: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| invalid(format!("it is no JSON: {error}")))?;
+        .map_err(|error| invalid(format!("it is not JSON: {error}")))?;
     let inner = value.get("result").unwrap_or(&value);
     let list = inner.get("tools").unwrap_or(inner).as_array();
     let list = list.ok_or_else(|| invalid("there is no list of tools in it".to_owned()))?;

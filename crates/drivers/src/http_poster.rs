@@ -123,7 +123,7 @@ impl HttpPoster {
 
 fn parse_address(url: &str) -> Result<Url, PostError> {
     let bad = |why: &str| PostError::Address(why.to_owned());
-    let url = Url::parse(url).map_err(|_| bad("it is no url"))?;
+    let url = Url::parse(url).map_err(|_| bad("it is not a URL"))?;
     url.host_str().ok_or_else(|| bad("it names no host"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(bad("it holds a name or a password"));

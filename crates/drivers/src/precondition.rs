@@ -92,7 +92,7 @@ impl LocalPreconditions {
                 .ok_or_else(|| PreconditionError::Argument { pointer: at.as_str().to_owned() })?,
         };
         if text.is_empty() || text.contains('\0') {
-            return Err(unreadable(Path::new(text), "it is no path"));
+            return Err(unreadable(Path::new(text), "it is not a path"));
         }
         Ok(self.base.join(text))
     }

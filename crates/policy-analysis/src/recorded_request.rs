@@ -179,7 +179,10 @@ impl RecordedRequest {
             None => now,
             Some(text) => Timestamp::parse_rfc3339(text).ok_or_else(|| {
                 let text = weaver_text::escape::line(text).chars().take(80).collect::<String>();
-                invalid("request.time", format!("`at` is no time as RFC 3339 writes it: `{text}`"))
+                invalid(
+                    "request.time",
+                    format!("`at` is not a time as RFC 3339 writes it: `{text}`"),
+                )
             })?,
         };
         Ok(Self::from_request_json(form, at))

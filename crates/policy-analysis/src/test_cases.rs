@@ -158,7 +158,7 @@ fn syntax_error(text: &str, error: &toml::de::Error) -> TestCaseError {
 fn parse_case(case: toml::Value, n: usize, now: Timestamp) -> Result<TestCase, TestCaseError> {
     let plain = || format!("case {n}");
     let toml::Value::Table(mut case) = case else {
-        return Err(TestCaseError::new(plain(), "cases.form", "it is no table"));
+        return Err(TestCaseError::new(plain(), "cases.form", "it is not a table"));
     };
     let Some(toml::Value::String(name)) = case.remove("name") else {
         return Err(TestCaseError::new(plain(), "cases.form", "it needs a `name`, a text"));

@@ -248,7 +248,7 @@ impl ArgumentPredicate {
             return Some("a folder holds `..`, a backslash or a hidden character");
         }
         if !self.domains.iter().all(|domain| host::is_domain_entry(domain)) {
-            return Some("an entry of `domains` is no host name in lower-case ASCII");
+            return Some("an entry of `domains` is not a host name in lower-case ASCII");
         }
         let is_inverted =
             |min: &Number, max: &Number| !number::is_at_most(&Value::Number(min.clone()), max);

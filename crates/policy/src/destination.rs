@@ -37,7 +37,7 @@ pub struct TrustedDestination {
 #[non_exhaustive]
 pub enum DestinationError {
     /// It is not a host.
-    #[error("`{text}` is no host")]
+    #[error("`{text}` is not a host")]
     NotAHost {
         /// The text, truncated.
         text: String,

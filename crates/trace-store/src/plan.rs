@@ -168,7 +168,7 @@ fn parse_counter(value: &[u8], key: &RecordKey) -> Result<i64, LedgerError> {
     str::from_utf8(value)
         .ok()
         .and_then(|text| text.parse::<i64>().ok())
-        .ok_or_else(|| LedgerError::Malformed(format!("record {key} is no counter")))
+        .ok_or_else(|| LedgerError::Malformed(format!("record {key} is not a counter")))
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub fn list_mutants(sh: &Shell, name: &str) -> Result<Vec<Mutant>> {
     let package = format!("weaver-{name}");
     let list = process::cargo(sh).args(["mutants", "--list", "--json", "--package", &package]);
     let list: Value = serde_json::from_str(&list.read()?).context("the list of mutants")?;
-    let list = list.as_array().context("the list of mutants is no list")?;
+    let list = list.as_array().context("the list of mutants is not a list")?;
     list.iter().enumerate().map(|(at, mutant)| parse_mutant(at + 1, mutant)).collect()
 }
 

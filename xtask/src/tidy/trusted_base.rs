@@ -51,7 +51,7 @@ impl TrustedBaseRow<'_> {
             }
         }
         let Ok(stated) = self.stated.replace(',', "").parse::<usize>() else {
-            let message = format!("`{}` is no number of lines", self.stated);
+            let message = format!("`{}` is not a number of lines", self.stated);
             return error(message, "write the number of lines of code");
         };
         let files = tree.rust().filter(|(file, _)| !file.ends_with("/tests.rs"));
@@ -116,7 +116,7 @@ mod tests {
         );
         assert_eq!(
             messages("| it | `crates/a/src/b.rs` | many |", 5),
-            ["`many` is no number of lines"]
+            ["`many` is not a number of lines"]
         );
     }
 }

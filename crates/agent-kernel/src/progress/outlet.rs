@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(redacted_message(&Firewall::new(), "password: ", "hunter2!"), "[REDACTED]");
         let line =
             redacted_message(&Firewall::new(), "one for jane.roe@corp.example.com\n", "two\n");
-        assert_eq!(line, "two", "a line is no piece of the one before it");
+        assert_eq!(line, "two", "a line is not a piece of the one before it");
         assert_eq!(redacted_message(&Firewall::new(), "step 1 of 3", "step 2 of 3"), "step 2 of 3");
         assert_eq!(
             redacted_message(&Firewall::new(), "", "a\u{1b}[2J\tb\u{202e}"),

@@ -144,7 +144,7 @@ fn add_record(index: &mut ProvenanceIndex, name: &str, value: &[u8]) -> Result<(
         u64::from_str_radix(digits, 16).ok()
     });
     let entries: Option<Vec<u64>> = entries.collect();
-    let entries = entries.ok_or_else(|| stored("an entry is no number".to_owned()))?;
+    let entries = entries.ok_or_else(|| stored("an entry is not a number".to_owned()))?;
     index.add(&IndexEntries { voucher: kind, entries, overflowed: read.full });
     Ok(())
 }

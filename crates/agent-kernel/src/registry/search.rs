@@ -138,7 +138,7 @@ mod tests {
         let weights = entries.each_ref().map(|entry| entry.bag_of_words().weights["alpha"]);
         assert_eq!(weights, [1.0, 2.0, 3.0, 4.0]);
         let lengths = entries.each_ref().map(|entry| entry.bag_of_words().length);
-        assert_eq!(lengths, [5.0, 5.0, 6.0, 5.0], "every word that is no stop word, each time");
+        assert_eq!(lengths, [5.0, 5.0, 6.0, 5.0], "every word that is not a stop word, each time");
         let order = ["dog.alpha", "cow.box", "bee.box", "ant.box"];
         assert_eq!(found(&entries.each_ref(), "alpha"), order);
         let often = entry("egg.alpha", "alpha", "alpha alpha the", &["alpha"]);

@@ -66,7 +66,7 @@ impl SignedFileReceiver {
             }
             OperatorAction::Outcome(outcome) => {
                 let Some(sample) = outcome.to_calibration_sample() else {
-                    let problem = "its class is no name, or its confidence is above 1000";
+                    let problem = "its class is not a name, or its confidence is above 1000";
                     return Err(Rejection::Malformed { problem: problem.to_owned() }.into());
                 };
                 self.recorder.count_outcome(by, outcome, &sample, &extra).await?;

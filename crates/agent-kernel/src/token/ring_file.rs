@@ -63,7 +63,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(KeyId, NamedSecrets), KeyRingError> 
         Some(found) if found > VERSION => {
             return Err(KeyRingError::Newer { found, known: VERSION });
         }
-        _ => return Err(malformed("`v` is no version")),
+        _ => return Err(malformed("`v` is not a version")),
     }
     // A parser's own message could quote a secret.
     let wire: KeyRingFile =

@@ -125,7 +125,7 @@ fn the_id_of_the_record_that_the_user_named_is_vouched_for() {
     assert_eq!(shared(&world, &run, "13"), Verdict::Hold, "the user named another file");
     call(&world, &run, "cal.find", json!({ "query": "meeting" }));
     assert_eq!(shared(&world, &run, "24"), Verdict::Allow);
-    assert_eq!(shared(&world, &run, "25"), Verdict::Hold, "a description is no name");
+    assert_eq!(shared(&world, &run, "25"), Verdict::Hold, "a description is not a name");
 }
 
 #[test]

@@ -91,7 +91,8 @@ fn record_outcome(args: &Record) -> Result<Exit, Failure> {
         },
     };
     if outcome.to_calibration_sample().is_none() {
-        let message = format!("`{}` is no class", terminal_text::escape_line(&outcome.class, 160));
+        let message =
+            format!("`{}` is not a class", terminal_text::escape_line(&outcome.class, 160));
         return Err(Failure::new(Exit::Usage, "feedback.class", message)
             .with_next_step("write the id of a tool: no blanks, nothing invisible"));
     }

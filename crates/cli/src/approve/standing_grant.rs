@@ -107,7 +107,7 @@ fn read(path: &Path) -> Result<SignedStandingApproval, Failure> {
         .map_err(|error| invalid(error.to_string()))?;
     match SignedFile::parse(&bytes) {
         Ok(SignedFile::Standing(signed)) => Ok(signed),
-        Ok(_) => Err(invalid("it is no standing approval".to_owned())),
+        Ok(_) => Err(invalid("it is not a standing approval".to_owned())),
         Err(rejection) => Err(invalid(rejection.to_string())),
     }
 }

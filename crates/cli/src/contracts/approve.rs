@@ -68,7 +68,7 @@ fn approve_in_document(
     for tool in tools {
         let digest = tool.spec().upstream_digest.ok_or_else(|| {
             let message =
-                format!("`{}` is no tool of a server, so nothing of it is pinned", tool.id());
+                format!("`{}` is not a tool of a server, so nothing of it is pinned", tool.id());
             Failure::new(Exit::Invalid, "contracts.no_digest", message)
                 .with_next_step("approve the tools of a server: `weaver contracts approve SURFACE`")
         })?;

@@ -10,7 +10,7 @@ use crate::{Exit, Failure, output};
 pub(super) fn parse(word: Option<&str>) -> Result<Option<SecretLocation>, Failure> {
     let Some(word) = word else { return Ok(None) };
     let place = SecretLocation::parse(word).ok_or_else(|| {
-        let message = format!("`{}` is no place for secrets", weaver_text::escape::line(word));
+        let message = format!("`{}` is not a place for secrets", weaver_text::escape::line(word));
         Failure::new(Exit::Usage, "init.secrets", message).with_next_step("write env or keychain")
     })?;
     Ok(Some(place))

@@ -111,7 +111,7 @@ pub(super) fn load_folder_or_policy(
         }
         (false, Some(contracts)) => load_files(path, contracts, None, now),
         (false, None) => {
-            let message = format!("{}: this is no folder with documents", path.display());
+            let message = format!("{}: this is not a folder with documents", path.display());
             let failure = Failure::new(Exit::Usage, "policy.no_contracts", message);
             Err(failure.with_next_step("name a folder, or the contracts with --contracts FILE"))
         }

@@ -42,7 +42,7 @@ pub(super) fn run(args: &Explain) -> Result<Exit, Failure> {
 fn read_recorded(path: &std::path::Path) -> Result<Value, Failure> {
     let text = documents::read_file(path, MAX_RECORDED_BYTES)?;
     canonical::parse(text.as_bytes(), canonical::Profile::Foreign).map_err(|error| {
-        let message = format!("{}: this is no decision: {error}", path.display());
+        let message = format!("{}: this is not a decision: {error}", path.display());
         Failure::new(Exit::Invalid, "policy.recorded", message)
             .with_next_step("give the `decision` of a record, one JSON object")
     })

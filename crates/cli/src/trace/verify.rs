@@ -70,7 +70,7 @@ fn read_head(path: &Path) -> Result<TreeHead, Failure> {
         .map_err(|error| unreadable("trace.head_unreadable", error.to_string()))?;
     serde_json::from_slice::<PrintedHead>(&bytes)
         .map(TreeHead::from)
-        .map_err(|error| unreadable("trace.head_malformed", format!("this is no head: {error}")))
+        .map_err(|error| unreadable("trace.head_malformed", format!("this is not a head: {error}")))
 }
 
 fn print(

@@ -92,7 +92,7 @@ const FILES: [Broken; 74] = [
     broken(CONFIG, Server, "[profiles.\"A\"]\nmode = \"proxy\"", 8, "`A` cannot name a profile"),
     broken(CONFIG, Server, "[profiles.a]\nservers = [\"b\"]", 9, "there is no server `b`"),
     broken(CONFIG, Server, "[profiles.a]\nmode = \"x\"", 9, "`x` is not known here"),
-    broken(CONFIG, Server, "[http]\nlisten = \"nowhere\"", 9, "`nowhere` is no address"),
+    broken(CONFIG, Server, "[http]\nlisten = \"nowhere\"", 9, "`nowhere` is not an address"),
     broken(CONFIG, Server, "[http]\ncert = \"x\"", 8, "`listen` is missing"),
     broken(CONFIG, Server, "[store]\npath = 1", 9, "this is a whole number, not text"),
     broken(CONFIG, Server, "[memory]\nfoo = 1", 9, "unknown key `foo`"),
@@ -144,7 +144,7 @@ const FILES: [Broken; 74] = [
         3,
         "this is a whole number",
     ),
-    broken(POLICY, Head, "expires = \"soon\"", 5, "this is no point in time"),
+    broken(POLICY, Head, "expires = \"soon\"", 5, "this is not a point in time"),
     broken(
         POLICY,
         Head,
@@ -263,7 +263,7 @@ const FILES: [Broken; 74] = [
         Head,
         "[capabilities.\"a.b\"]\ncritical_arguments = [\"to\"]",
         6,
-        "`to` is no JSON pointer: it must be empty or begin with `/`",
+        "`to` is not JSON pointer: it must be empty or begin with `/`",
     ),
     broken(
         CONTRACTS,

@@ -153,7 +153,7 @@ fn what_leads_elsewhere_or_looks_like_another_is_no_tool() {
     let left_out = ready.1["fields"]["left_out"].to_string();
     println!("{left_out}");
     for words in
-        ["`../x` is no name of a tool", "`tools/call` is no name", "send-mail", "send_mail"]
+        ["`../x` is not a name of a tool", "`tools/call` is not a name", "send-mail", "send_mail"]
     {
         assert!(left_out.contains(words), "{words}: {left_out}");
     }

@@ -133,7 +133,7 @@ fn a_line_that_is_no_scenario_is_said_and_the_others_go_on() {
     );
     assert_eq!(lines[1]["verdict"], "allow");
     assert_eq!(lines[2]["error"]["code"], "id.malformed");
-    assert!(run.err.contains("2 lines are no scenarios"), "{run:?}");
+    assert!(run.err.contains("2 lines are not scenarios"), "{run:?}");
 }
 
 #[test]

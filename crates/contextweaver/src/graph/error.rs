@@ -94,7 +94,7 @@ impl GraphError {
 #[non_exhaustive]
 pub enum PathError {
     /// The text is not a valid path.
-    #[error("`{path}` is no path: {problem}")]
+    #[error("`{path}` is not a path: {problem}")]
     Invalid {
         /// The path, escaped and shortened.
         path: String,

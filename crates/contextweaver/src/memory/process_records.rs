@@ -41,7 +41,7 @@ impl StagedBatch<'_> {
             Some(record) => std::str::from_utf8(&record.value)
                 .ok()
                 .and_then(|text| text.parse::<i64>().ok())
-                .ok_or_else(|| LedgerError::Damaged(format!("{key} is no counter")))?,
+                .ok_or_else(|| LedgerError::Damaged(format!("{key} is not a counter")))?,
         };
         match number.checked_add(delta) {
             Some(next) if bounds.contains(&next) => {

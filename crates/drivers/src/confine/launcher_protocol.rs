@@ -191,7 +191,7 @@ pub(crate) fn read_report(
         return Err(ConfineError::from_report(&code, message));
     }
     let named = |names: BTreeSet<String>| -> Result<BTreeSet<Protection>, ConfineError> {
-        let unknown = |name: &str| wrong(format!("`{name}` is no protection"));
+        let unknown = |name: &str| wrong(format!("`{name}` is not a protection"));
         names.iter().map(|name| Protection::parse(name).ok_or_else(|| unknown(name))).collect()
     };
     Ok(EnforcedConfinement {

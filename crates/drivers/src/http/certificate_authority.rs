@@ -29,7 +29,7 @@ impl CertificateAuthority {
         let refused = |why| OperationError::CertificateAuthority { why };
         let mut read = Vec::new();
         for one in CertificateDer::pem_slice_iter(pem) {
-            let one = one.map_err(|_| refused("it is no PEM"))?;
+            let one = one.map_err(|_| refused("it is not PEM"))?;
             let root = RootCertStore::empty().add(one.clone());
             root.map_err(|_| refused("a certificate in it cannot be read"))?;
             read.push(one.to_vec());

@@ -20,7 +20,7 @@ pub enum OperationError {
     },
     /// A placeholder is malformed.
     #[error(
-        "`{text}` is no placeholder; write {{name}} in a path, {{name}} or {{name?}} as a whole value, {{name...}} for several"
+        "`{text}` is not a placeholder; write {{name}} in a path, {{name}} or {{name?}} as a whole value, {{name...}} for several"
     )]
     Placeholder {
         /// The part of the template.
@@ -50,13 +50,13 @@ pub enum OperationError {
     #[error("one argument is the whole url, and no host is allowed; name the hosts")]
     NoHosts,
     /// The text is not a host rule.
-    #[error("`{text}` is no host; write `api.example.com`, `*.example.com` or `host:port`")]
+    #[error("`{text}` is not a host; write `api.example.com`, `*.example.com` or `host:port`")]
     Host {
         /// The text.
         text: String,
     },
     /// The text is not an address range.
-    #[error("`{text}` is no address and no range of them; write `10.1.0.0/16`")]
+    #[error("`{text}` is not an address and no range of them; write `10.1.0.0/16`")]
     AddressRange {
         /// The text.
         text: String,
@@ -65,7 +65,7 @@ pub enum OperationError {
     #[error("a secret goes to https, or to this machine; use https")]
     PlainSecret,
     /// The text is not a media type.
-    #[error("`{text}` is no media type; write `application/json` or `text/*`")]
+    #[error("`{text}` is not a media type; write `application/json` or `text/*`")]
     Content {
         /// The text.
         text: String,
@@ -144,7 +144,7 @@ pub(crate) enum Refusal {
     Encoding,
     #[error("the answer is not of a declared type")]
     Content,
-    #[error("the answer is no json: {0}")]
+    #[error("the answer is not JSON: {0}")]
     Json(MessageFault),
     #[error("status {status}{said}")]
     Status { status: u16, said: String, wait: Option<Duration> },

@@ -111,7 +111,8 @@ impl EtagObserver {
     ) -> Result<(Url, HostAccess), EtagError> {
         let template = UrlTemplate::parse(template)?;
         let host = template.host().ok_or(EtagError::OpenHost)?;
-        let arguments = arguments.as_object().ok_or_else(|| invalid_argument("/", "is no object"));
+        let arguments =
+            arguments.as_object().ok_or_else(|| invalid_argument("/", "is not an object"));
         let filled = arguments.and_then(|given| template.fill(given, &mut BTreeSet::new()));
         let url = filled.map_err(EtagError::Arguments)?;
         let configured = self.hosts.iter().find(|way| way.host.admits(&url)).cloned();

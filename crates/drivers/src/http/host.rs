@@ -132,7 +132,7 @@ pub(super) fn parse_url(text: &str) -> Result<Url, Refusal> {
     if rest.starts_with('/') {
         return Err(Refusal::Url("it has no host"));
     }
-    let url = Url::parse(text).map_err(|_| Refusal::Url("it is no url"))?;
+    let url = Url::parse(text).map_err(|_| Refusal::Url("it is not a URL"))?;
     normalized_url(url)
 }
 

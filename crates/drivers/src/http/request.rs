@@ -158,7 +158,7 @@ impl ParsedOperation {
         }
         if let Some(name) = &self.idempotency {
             let value =
-                HeaderValue::from_str(key).map_err(|_| invalid_argument(key, "is no key"))?;
+                HeaderValue::from_str(key).map_err(|_| invalid_argument(key, "is not a key"))?;
             headers.insert(name, value);
         }
         let body = self.body(arguments, &mut used)?;
@@ -308,7 +308,7 @@ fn header_value<'a>(
     if !printable || given.len() > MAX_HEADER_BYTES || given.trim() != given {
         return Err(invalid_argument(
             &placeholder.name,
-            "is no line of printable ascii, which a header needs",
+            "is not a line of printable ascii, which a header needs",
         ));
     }
     HeaderValue::from_str(&given)

@@ -237,7 +237,7 @@ fn follow_redirect(
     to: HeaderValue,
 ) -> Result<HttpRequest, Refusal> {
     let refused = |why| Refusal::Redirect { status, why };
-    let to = to.to_str().map_err(|_| refused("the address is no text"))?;
+    let to = to.to_str().map_err(|_| refused("the address is not text"))?;
     if to.len() > host::MAX_URL || to.contains(|c: char| c.is_control() || c == '\\') {
         return Err(refused("the address is too long, or holds controls or backslashes"));
     }

@@ -84,7 +84,7 @@ pub enum SecretError {
     #[error("the secret has fewer than {MIN_SECRET_BYTES} characters; use a longer one")]
     Short,
     /// The secret cannot be a header value.
-    #[error("the secret is no line of printable ascii; check where it comes from")]
+    #[error("the secret is not a line of printable ascii; check where it comes from")]
     Form,
     /// A provider of the embedding program failed.
     #[error("the secret's provider failed: {problem}")]
@@ -206,7 +206,7 @@ fn read_secret_file(path: &Path, readers: FileReaders) -> Result<Zeroizing<Strin
         |problem: std::io::Error| SecretError::File { problem: problem.kind().to_string() };
     // Opening a pipe would block.
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(SecretError::File { problem: "it is no plain file".to_owned() });
+        return Err(SecretError::File { problem: "it is not a plain file".to_owned() });
     }
     let file = std::fs::File::open(path).map_err(failed)?;
     #[cfg(unix)]

@@ -105,7 +105,7 @@ impl UrlTemplate {
             return Ok(Self::WholeUrl(name));
         }
         let bad = |why: &'static str| OperationError::Url { why };
-        let (scheme, rest) = text.split_once("://").ok_or(bad("it is no http or https url"))?;
+        let (scheme, rest) = text.split_once("://").ok_or(bad("it is not an http or https url"))?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at_checked(end).unwrap_or((rest, ""));
         if authority.contains(['{', '}']) {
@@ -184,7 +184,7 @@ impl UrlTemplate {
             Self::WholeUrl(name) => {
                 used.insert(name);
                 let value = arguments.get(name).ok_or_else(|| missing_argument(name))?;
-                let text = value.as_str().ok_or_else(|| invalid_argument(name, "is no text"))?;
+                let text = value.as_str().ok_or_else(|| invalid_argument(name, "is not text"))?;
                 return host::parse_url(text);
             }
             Self::FixedHost { origin, path, query } => (origin, path, query),
@@ -204,7 +204,7 @@ impl UrlTemplate {
         if text.len() > MAX_URL {
             return Err(Refusal::Url("it is too long"));
         }
-        let url = Url::parse(&text).map_err(|_| Refusal::Url("it is no url"))?;
+        let url = Url::parse(&text).map_err(|_| Refusal::Url("it is not a URL"))?;
         let is_unchanged = url.as_str().starts_with(&format!("{origin}/"))
             && url.path() == path_text
             && url.query().unwrap_or_default() == query_text

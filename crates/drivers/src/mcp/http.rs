@@ -76,7 +76,7 @@ impl HttpTransport {
     ) -> Result<Self, McpError> {
         let bad =
             |reason: String| McpError::Config { upstream: inbox.upstream().to_owned(), reason };
-        let url = Url::parse(&config.url).map_err(|_| bad("`url` is not a url".to_owned()))?;
+        let url = Url::parse(&config.url).map_err(|_| bad("`url` is not a URL".to_owned()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(bad("`url` must be http or https and name a host".to_owned()));
         }

@@ -191,7 +191,7 @@ impl OAuthClient {
 
     fn server_url(&self) -> Result<Url, OAuthError> {
         let refused = |reason| OAuthError::Address { what: "the server", reason };
-        Url::parse(&self.server).map_err(|_| refused("it is no url"))
+        Url::parse(&self.server).map_err(|_| refused("it is not a URL"))
     }
 
     /// Uses the refresh token, unless another task or process did so first. The new tokens are

@@ -62,7 +62,7 @@ impl DpopKey {
 
     fn signing_key(&self) -> Result<SigningKey, OAuthError> {
         let der = STANDARD.decode(self.0.as_bytes()).map(Zeroizing::new);
-        let der = der.map_err(|_| key_error("it is no base64"))?;
+        let der = der.map_err(|_| key_error("it is not base64"))?;
         SigningKey::from_pkcs8(&der).map_err(|error| key_error(&error.to_string()))
     }
 

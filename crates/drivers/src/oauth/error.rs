@@ -6,7 +6,7 @@
 #[non_exhaustive]
 pub enum OAuthError {
     /// The address must not be requested.
-    #[error("`{what}` is no address that may be asked: {reason}")]
+    #[error("`{what}` is not an address that may be asked: {reason}")]
     Address {
         /// Which one.
         what: &'static str,

@@ -124,7 +124,7 @@ impl TokenEndpoint<'_> {
     }
 
     fn proof(&self, key: &DpopKey) -> Result<HeaderValue, OAuthError> {
-        let refused = |_| OAuthError::Address { what: TOKEN, reason: "it is no url" };
+        let refused = |_| OAuthError::Address { what: TOKEN, reason: "it is not a URL" };
         let url = Url::parse(self.url).map_err(refused)?;
         let nonce = self.proofs.issuer_nonce.get();
         let request = ProvenRequest {
@@ -166,7 +166,9 @@ fn parse_tokens(value: &Value, bound: bool) -> Result<IssuedTokens, OAuthError> 
         let legal = !text.is_empty()
             && text.len() <= MAX_TOKEN_BYTES
             && text.bytes().all(|b| b.is_ascii_graphic());
-        legal.then(|| Some(Zeroizing::new(text.to_owned()))).ok_or_else(|| wrong("it is no token"))
+        legal
+            .then(|| Some(Zeroizing::new(text.to_owned())))
+            .ok_or_else(|| wrong("it is not a token"))
     };
     let kind = text_field(value, "token_type").unwrap_or_default();
     let expected = if bound { "dpop" } else { "bearer" };

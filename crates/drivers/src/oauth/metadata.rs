@@ -143,8 +143,10 @@ impl AuthorizationServer {
     /// [`OAuthError`], when there is none that can be used.
     pub async fn discover(http_client: &OAuthHttpClient, issuer: &str) -> Result<Self, OAuthError> {
         let wrong = |reason| OAuthError::Document { what: SERVER_METADATA, reason };
-        let issuer_url = Url::parse(issuer)
-            .map_err(|_| OAuthError::Address { what: SERVER_METADATA, reason: "it is no url" })?;
+        let issuer_url = Url::parse(issuer).map_err(|_| OAuthError::Address {
+            what: SERVER_METADATA,
+            reason: "it is not a URL",
+        })?;
         if issuer_url.query().is_some() || issuer_url.fragment().is_some() {
             return Err(wrong("its issuer has a query or a fragment"));
         }

@@ -212,7 +212,7 @@ impl OAuthHttpClient {
         if url.len() > MAX_URL {
             return Err(refused("it is too long"));
         }
-        let url = Url::parse(url).map_err(|_| refused("it is no url"))?;
+        let url = Url::parse(url).map_err(|_| refused("it is not a URL"))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(refused("it has a user"));
         }

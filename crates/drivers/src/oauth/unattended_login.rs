@@ -125,7 +125,7 @@ impl OAuthClient {
             return Err(wrong("it is of another type than was asked for (`id-jag`)"));
         }
         let assertion = field("access_token").filter(|text| is_signed_jwt(text));
-        let assertion = assertion.ok_or_else(|| wrong("it is no token"))?;
+        let assertion = assertion.ok_or_else(|| wrong("it is not a token"))?;
         Ok(Zeroizing::new(assertion.to_owned()))
     }
 }

@@ -54,7 +54,7 @@ impl GitFolders {
         } else if folder.join("HEAD").is_file() && folder.join("objects").is_dir() {
             folder.to_owned()
         } else {
-            return Err(unreadable(folder, "it is no git repository"));
+            return Err(unreadable(folder, "it is not a git repository"));
         };
         if worktree_dir.join("reftable").is_dir() {
             return Err(unreadable(folder, "its refs are kept as a reftable, which is not read"));
@@ -109,7 +109,7 @@ fn parse_commit(path: &Path, text: &str) -> Result<String, PreconditionError> {
 fn read_file(path: &Path) -> Result<Option<String>, PreconditionError> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => return Ok(None),
-        Ok(found) if !found.is_file() => return Err(unreadable(path, "it is no plain file")),
+        Ok(found) if !found.is_file() => return Err(unreadable(path, "it is not a plain file")),
         Ok(_) => {}
         Err(error) if is_absent(error.kind()) => return Ok(None),
         Err(error) => return Err(unreadable(path, error)),

@@ -143,7 +143,7 @@ fn placeholder_values<'v>(
             Err(invalid_argument(name, "has too many entries"))
         }
         (Some(Value::Array(list)), PlaceholderKind::Spread) => Ok(list.iter().collect()),
-        (Some(_), PlaceholderKind::Spread) => Err(invalid_argument(name, "is no list")),
+        (Some(_), PlaceholderKind::Spread) => Err(invalid_argument(name, "is not a list")),
         (Some(value), _) => Ok(vec![value]),
     }
 }

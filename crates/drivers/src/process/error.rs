@@ -9,7 +9,7 @@ pub enum TemplateError {
     NoProgram,
     /// A placeholder is malformed.
     #[error(
-        "`{item}` is no placeholder; write {{name}}, {{name?}} or {{name...}} as a whole item, and {{{{ for a brace"
+        "`{item}` is not a placeholder; write {{name}}, {{name?}} or {{name...}} as a whole item, and {{{{ for a brace"
     )]
     Placeholder {
         /// The item.

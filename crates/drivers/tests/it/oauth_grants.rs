@@ -98,7 +98,7 @@ async fn the_token_of_a_workload_is_read_anew_for_each_token() {
     }
     assert_eq!(code(upstream.call(say()).await.unwrap_err()), "oauth.refused");
     assert_eq!(trial.asked("/token").len(), 3);
-    std::fs::write(&path, "this is no token").unwrap();
+    std::fs::write(&path, "this is not a token").unwrap();
     assert_eq!(code(upstream.call(say()).await.unwrap_err()), "oauth.unavailable");
     assert_eq!(trial.asked("/token").len(), 3);
     assert!(trial.asked("/authorize").is_empty());

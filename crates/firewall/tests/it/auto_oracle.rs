@@ -102,7 +102,7 @@ fn check_text(shown: &str, redacted: &str, notes: &[String]) -> Result<(), TestC
     };
     let by_lines = mark.contains("lines cut");
     let tail = if by_lines { tail.strip_prefix('\n').unwrap_or(tail) } else { tail };
-    prop_assert!(redacted.starts_with(head), "the head is no head");
+    prop_assert!(redacted.starts_with(head), "the head is not a head");
     prop_assert!(redacted.ends_with(tail), "the tail is no tail");
     let missing = chars(redacted) - chars(head) - chars(tail);
     let said = numbers(mark);

@@ -135,7 +135,11 @@ fn an_open_result_shows_no_reader_what_another_may_see() {
     let opened = world.opened(&stored).unwrap();
     let undeclared = draft(&[]).build().unwrap();
     let declared = CapabilityDraft { mask_personal: false, ..draft(&[]) }.build().unwrap();
-    assert_eq!(declared.fingerprint(), undeclared.fingerprint(), "the contract is no part of it");
+    assert_eq!(
+        declared.fingerprint(),
+        undeclared.fingerprint(),
+        "the contract is not a part of it"
+    );
     for (capability, expected) in
         [(&undeclared, &masked), (&declared, &rows), (&undeclared, &masked)]
     {

@@ -89,7 +89,7 @@ impl From<&str> for UnusableEntry {
 }
 
 fn try_read(entry: &Value, project: Option<&Path>) -> Result<EntryReading, UnusableEntry> {
-    let Some(members) = entry.as_object() else { return Err("its entry is no table".into()) };
+    let Some(members) = entry.as_object() else { return Err("its entry is not a table".into()) };
     // goose nests some entries one level deeper.
     let inner = entry.get("config").filter(|inner| inner.get("type").is_some());
     let get = |name: &str| inner.and_then(|inner| inner.get(name)).or_else(|| members.get(name));
@@ -152,12 +152,12 @@ fn program<'v>(
             let path = table.get("path").and_then(Value::as_str);
             vec![path.ok_or("its command has no path")?.to_owned()]
         }
-        _ => return Err("its command is no text".into()),
+        _ => return Err("its command is not text".into()),
     };
     match get("args") {
         None | Some(Value::Null) => {}
         Some(Value::Array(more)) => words.extend(texts(more, "args")?),
-        Some(_) => return Err("`args` is no list".into()),
+        Some(_) => return Err("`args` is not a list".into()),
     }
     let words: Vec<String> =
         words.iter().map(|word| context.convert(word)).collect::<Result<_, _>>()?;
@@ -173,7 +173,7 @@ fn program<'v>(
             let path = context.convert(path)?;
             Some(context.project.map_or_else(|| path.clone().into(), |project| project.join(&path)))
         }
-        Some(_) => return Err("`cwd` is no text".into()),
+        Some(_) => return Err("`cwd` is not text".into()),
     };
     Ok(ServerTransport::Program { command: command.clone(), args: args.to_vec(), env, cwd })
 }
@@ -204,7 +204,7 @@ fn address<'v>(
     get: &dyn Fn(&str) -> Option<&'v Value>,
     context: &variables::EntryContext<'_>,
 ) -> Result<ServerTransport, UnusableEntry> {
-    let url = url.as_str().ok_or("its address is no text")?;
+    let url = url.as_str().ok_or("its address is not text")?;
     let url = context.convert(url)?;
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Err("its address begins with neither http:// nor https://".into());
@@ -233,7 +233,7 @@ fn names(value: Option<&Value>, key: &str) -> Result<Vec<String>, UnusableEntry>
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => texts(items, key),
-        Some(_) => Err(UnusableEntry(format!("`{key}` is no list"))),
+        Some(_) => Err(UnusableEntry(format!("`{key}` is not a list"))),
     }
 }
 
@@ -245,13 +245,13 @@ fn text_map(
     let members = match value {
         None | Some(Value::Null) => return Ok(BTreeMap::new()),
         Some(Value::Object(members)) => members,
-        Some(_) => return Err(UnusableEntry(format!("`{key}` is no table"))),
+        Some(_) => return Err(UnusableEntry(format!("`{key}` is not a table"))),
     };
     let one = |(name, value): (&String, &Value)| {
         let text = match value {
             Value::String(text) => context.convert(text)?,
             Value::Number(_) | Value::Bool(_) => value.to_string(),
-            _ => return Err(UnusableEntry(format!("`{key}.{name}` is no text"))),
+            _ => return Err(UnusableEntry(format!("`{key}.{name}` is not text"))),
         };
         Ok((name.clone(), text))
     };

@@ -95,8 +95,10 @@ pub(super) fn apply(
         Syntax::Toml => toml_edit::apply(text, change)?,
         Syntax::Yaml => yaml_edit::apply(text, change)?,
     };
-    let wanted = changed_tree(before, change)
-        .ok_or_else(|| SyntaxFault { offset: 0, message: "the servers are no table".to_owned() })?;
+    let wanted = changed_tree(before, change).ok_or_else(|| SyntaxFault {
+        offset: 0,
+        message: "the servers are not a table".to_owned(),
+    })?;
     match parse(syntax, &edited) {
         Ok(found) if without_empty(&found, change.keys) == without_empty(&wanted, change.keys) => {
             Ok(edited)

@@ -80,7 +80,7 @@ fn user(node: &Node, findings: &mut Vec<DocumentFinding>) -> Option<String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.:$".contains(c);
     let is_root = text.split(':').any(|part| part == "0") || text == "root";
     if text.is_empty() || text.starts_with('-') || !text.chars().all(allowed) || is_root {
-        let message = format!("`{text}` is no user that a server can run as");
+        let message = format!("`{text}` is not a user that a server can run as");
         let remedy = "write the name of a user, `uid` or `uid:gid`, and not root";
         findings.push(node.finding("config.user", message, remedy));
         return None;

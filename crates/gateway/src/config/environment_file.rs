@@ -75,12 +75,12 @@ fn parse_variables(
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         if !legal {
-            return Err(fault("what is before the `=` is no name of a variable"));
+            return Err(fault("what is before the `=` is not a name of a variable"));
         }
         let value = match value.starts_with('"') {
             false => value.to_owned(),
             true => serde_json::from_str(value)
-                .map_err(|_| fault("the value begins with a quote and is no JSON text"))?,
+                .map_err(|_| fault("the value begins with a quote and is not JSON text"))?,
         };
         if out.insert(name.to_owned(), value).is_some() {
             return Err(fault("this variable appears twice here"));

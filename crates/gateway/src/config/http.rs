@@ -76,7 +76,7 @@ pub(super) fn read(
     let http = match listen_address(listen.text()?) {
         Ok(address) => HttpSettings::at(address),
         Err(remedy) => {
-            let message = format!("`{}` is no address", excerpt(listen.text()?));
+            let message = format!("`{}` is not an address", excerpt(listen.text()?));
             findings.push(listen.finding("config.http_address", message, remedy.to_string()));
             return None;
         }
@@ -111,7 +111,7 @@ fn check_names(section: &Node, findings: &mut Vec<DocumentFinding>) {
             url.is_some_and(|url| url.host_str() == Some(&*text.to_ascii_lowercase()))
         };
         if let Some(text) = host.text().filter(|text| !is_name(text)) {
-            let message = format!("`{}` is no name of a host", excerpt(text));
+            let message = format!("`{}` is not a name of a host", excerpt(text));
             let remedy =
                 "write the name alone, without scheme, port and path: `weaver.example.org`";
             findings.push(host.finding("config.http_host", message, remedy));
@@ -123,7 +123,7 @@ fn check_names(section: &Node, findings: &mut Vec<DocumentFinding>) {
             url.is_some_and(|url| url.origin().ascii_serialization().eq_ignore_ascii_case(text))
         };
         if let Some(text) = origin.text().filter(|text| !is_origin(text)) {
-            let message = format!("`{}` is no origin of a web page", excerpt(text));
+            let message = format!("`{}` is not an origin of a web page", excerpt(text));
             let remedy = "write scheme and host, and the port where it is not the usual one: \
                           `https://app.example.org`";
             findings.push(origin.finding("config.http_origin", message, remedy));

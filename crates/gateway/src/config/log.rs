@@ -276,7 +276,7 @@ fn read_retention_rule(node: &Node, findings: &mut Vec<DocumentFinding>) -> Opti
     for node in node.get("kinds").map(Node::list).unwrap_or_default() {
         let text = node.text()?;
         let Some(kind) = EventKind::parse(text) else {
-            let message = format!("`{}` is no kind of event", excerpt(text));
+            let message = format!("`{}` is not a kind of event", excerpt(text));
             findings.push(node.finding(
                 "config.word",
                 message,

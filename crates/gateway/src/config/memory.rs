@@ -42,7 +42,7 @@ pub(super) fn read(
     let text = named.text()?;
     let file = base.join(text);
     if text.trim().is_empty() || text.contains('\0') || Some(file.as_path()) == store {
-        let message = "this is no file for memory";
+        let message = "this is not a file for memory";
         let remedy = "write a path of its own, or remove it for the one beside the ledger";
         findings.push(named.finding("config.path", message, remedy));
         return None;

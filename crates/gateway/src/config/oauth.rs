@@ -63,7 +63,11 @@ pub(super) fn read(
         let resource = expand_text(node, context, findings)?;
         if !is_address(&resource) || resource.contains(['#', '?', '"']) {
             let remedy = "write the address under which clients reach `/mcp`: https:// and a host";
-            findings.push(node.finding("config.url", "this is no address of this gateway", remedy));
+            findings.push(node.finding(
+                "config.url",
+                "this is not an address of this gateway",
+                remedy,
+            ));
         }
         read.resource = Some(resource);
     }

@@ -37,7 +37,7 @@ pub(super) fn read(
         && document.as_ref().is_some_and(|url| !url.starts_with("https://"))
     {
         let remedy = "write the https:// address of a public document";
-        findings.push(node.finding("config.url", "this is no address of a document", remedy));
+        findings.push(node.finding("config.url", "this is not an address of a document", remedy));
     }
     check_issuer(node, issuer.as_deref(), findings);
     check_client(node, grant, findings);
@@ -68,7 +68,7 @@ fn check_issuer(section: &Node, issuer: Option<&str>, findings: &mut Vec<Documen
         && issuer.is_some_and(|url| !client.is_allowed(url))
     {
         let remedy = "write the https:// address by which it calls itself";
-        findings.push(node.finding("config.url", "this is no address of an issuer", remedy));
+        findings.push(node.finding("config.url", "this is not an address of an issuer", remedy));
     }
 }
 

@@ -267,7 +267,7 @@ fn read_body(node: &Node, findings: &mut Vec<DocumentFinding>) -> Option<Body> {
         Some(("json", name)) if !name.is_empty() => Some(Body::Argument(name.to_owned())),
         Some(("text", name)) if !name.is_empty() => Some(Body::Text(name.to_owned())),
         _ => {
-            let message = format!("`{}` is no body", excerpt(text));
+            let message = format!("`{}` is not a body", excerpt(text));
             let remedy = "write \"none\", \"rest\", \"json:NAME\" or \"text:NAME\"";
             findings.push(node.finding("config.word", message, remedy));
             None

@@ -211,7 +211,7 @@ mod tests {
         std::os::unix::fs::symlink(root.path(), &path).unwrap();
         assert!(
             matches!(folder.prepare(), Err(DaemonError::ForeignFolder { .. })),
-            "a link is no folder"
+            "a link is not a folder"
         );
         assert!(matches!(folder.check(), Err(DaemonError::ForeignFolder { .. })));
     }

@@ -106,9 +106,9 @@ fn read_config(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
         |path: &Path| bounded_file::read_bytes(path, MAX_FILE_BYTES).map_err(|e| failed(path, &e));
     let (cert, key) = (text(&files.cert)?, zeroize::Zeroizing::new(text(&files.key)?));
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&cert).collect();
-    let chain = chain.map_err(|_| failed(&files.cert, &"it is no certificate in PEM"))?;
+    let chain = chain.map_err(|_| failed(&files.cert, &"it is not a certificate in PEM"))?;
     let key = PrivateKeyDer::from_pem_slice(&key)
-        .map_err(|_| failed(&files.key, &"it is no private key in PEM, or is encrypted"))?;
+        .map_err(|_| failed(&files.key, &"it is not a private key in PEM, or is encrypted"))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| failed(&files.cert, &error))?

@@ -49,7 +49,7 @@ impl ExpectedClaims<'_> {
         }
         let expires = match claims.get("exp") {
             Some(exp) => parse_numeric_date(exp)
-                .ok_or(TokenError::Malformed("its end is no time"))?
+                .ok_or(TokenError::Malformed("its end is not a time"))?
                 .after(self.leeway),
             None => default_expiry.ok_or(TokenError::Invalid("it has no end"))?,
         };
@@ -59,7 +59,7 @@ impl ExpectedClaims<'_> {
         for name in ["nbf", "iat"] {
             let Some(value) = claims.get(name) else { continue };
             let from = parse_numeric_date(value)
-                .ok_or(TokenError::Malformed("its beginning is no time"))?;
+                .ok_or(TokenError::Malformed("its beginning is not a time"))?;
             if from > self.now.after(self.leeway) {
                 return Err(TokenError::Invalid("it does not count yet"));
             }

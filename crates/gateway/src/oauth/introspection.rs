@@ -125,7 +125,7 @@ impl Introspector<'_> {
                     status,
                     "no token is introspected"
                 );
-                return Err(failed(format!("the answer has status {status}, or is no object")));
+                return Err(failed(format!("the answer has status {status}, or is not an object")));
             }
         };
         if claims.get("active") != Some(&Value::Bool(true)) {
@@ -137,7 +137,7 @@ impl Introspector<'_> {
         }
         let bearer = |kind: &Value| kind.as_str().is_some_and(|k| k.eq_ignore_ascii_case("bearer"));
         if !claims.get("token_type").is_none_or(bearer) {
-            return Err(TokenError::Invalid("it is no bearer token"));
+            return Err(TokenError::Invalid("it is not a bearer token"));
         }
         // A token without an expiry is accepted for as long as the answer is cached.
         expected.check(claims, Some(expected.now.after(CACHE_LIFETIME)))

@@ -210,7 +210,7 @@ impl Jwk {
 }
 
 fn decode_base64url(part: &str) -> Result<Vec<u8>, TokenError> {
-    URL_SAFE_NO_PAD.decode(part).map_err(|_| TokenError::Malformed("a part of it is no base64url"))
+    URL_SAFE_NO_PAD.decode(part).map_err(|_| TokenError::Malformed("a part of it is not base64url"))
 }
 
 /// Decodes a part that is a JSON object without duplicate keys. Duplicates are refused because
@@ -218,7 +218,7 @@ fn decode_base64url(part: &str) -> Result<Vec<u8>, TokenError> {
 fn decode_object(part: &str) -> Result<Map<String, Value>, TokenError> {
     match canonical::parse(&decode_base64url(part)?, Profile::Foreign) {
         Ok(Value::Object(object)) => Ok(object),
-        _ => Err(TokenError::Malformed("a part of it is no JSON object, or has a key twice")),
+        _ => Err(TokenError::Malformed("a part of it is not JSON object, or has a key twice")),
     }
 }
 

@@ -146,7 +146,7 @@ async fn fetch_keys(
         return Err(OAuthError::Unavailable { what: DOCUMENT_NAME, reason });
     }
     let keys = document.value.get("keys").and_then(Value::as_array);
-    let keys = keys.ok_or_else(|| invalid("it is no set of keys"))?;
+    let keys = keys.ok_or_else(|| invalid("it is not a set of keys"))?;
     if keys.len() > MAX_KEYS {
         return Err(invalid("it has more than 100 keys"));
     }

@@ -176,8 +176,9 @@ impl SealedLogin {
         let text =
             bounded_file::read_text(&path, 1024).map_err(|error| store_error(&path, &error))?;
         let bytes = STANDARD.decode(text.trim()).map(Zeroizing::new);
-        let bytes = bytes.map_err(|_| store_error(&path, &"it is no key"))?;
-        XChaCha20Poly1305::new_from_slice(&bytes).map_err(|_| store_error(&path, &"it is no key"))
+        let bytes = bytes.map_err(|_| store_error(&path, &"it is not a key"))?;
+        XChaCha20Poly1305::new_from_slice(&bytes)
+            .map_err(|_| store_error(&path, &"it is not a key"))
     }
 
     fn decrypt(&self, text: &str) -> Result<Login, OAuthError> {

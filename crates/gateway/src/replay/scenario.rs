@@ -84,7 +84,7 @@ impl Scenario {
         let scenario: Self = serde_json::from_slice(line).map_err(|error| {
             let problem = match error.classify() {
                 serde_json::error::Category::Data => error.to_string(),
-                _ => format!("it is no JSON object (column {})", error.column()),
+                _ => format!("it is not JSON object (column {})", error.column()),
             };
             ScenarioError::Malformed { problem }
         })?;

@@ -31,7 +31,7 @@ pub enum SecretError {
         source: io::Error,
     },
     /// The text is not a key file.
-    #[error("this is no key file: {reason}; make one with `weaver keys new`")]
+    #[error("this is not a key file: {reason}; make one with `weaver keys new`")]
     Malformed {
         /// What is wrong with it.
         reason: String,

@@ -164,7 +164,7 @@ impl KeyFile {
             Some(found) if found > VERSION => {
                 return Err(SecretError::Newer { found, known: VERSION });
             }
-            _ => return Err(malformed("`v` is no version")),
+            _ => return Err(malformed("`v` is not a version")),
         }
         let json: KeyFileJson =
             serde_json::from_value(value).map_err(|error| malformed(&error.to_string()))?;

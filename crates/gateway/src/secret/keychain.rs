@@ -237,7 +237,7 @@ mod system {
     fn keychain_error(error: &Error) -> KeychainError {
         match error {
             Error::NoStorageAccess(_) => KeychainError::NoAccess { reason: error_excerpt(error) },
-            Error::BadEncoding(_) => KeychainError::Unusable { reason: "it is no text" },
+            Error::BadEncoding(_) => KeychainError::Unusable { reason: "it is not text" },
             Error::BadDataFormat(..) | Error::BadStoreFormat(_) => {
                 KeychainError::Unusable { reason: "it is not of the form that is known" }
             }

@@ -16,7 +16,7 @@ pub(crate) enum FormError {
     #[error("`{0}` is missing")]
     Missing(String),
     /// A value for a field that the form does not have.
-    #[error("`{0}` is no field of the form")]
+    #[error("`{0}` is not a field of the form")]
     Unknown(String),
     /// A value of the wrong type, or beyond its bounds.
     #[error("`{0}` does not fit its field")]

@@ -237,7 +237,7 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         fs::create_dir(folder.path().join("c.json")).unwrap();
         let found = poll(folder.path(), &BTreeSet::new()).unwrap();
-        assert_eq!(found.len(), 2, "a folder is no file");
+        assert_eq!(found.len(), 2, "a folder is not a file");
         assert!(found.iter().all(|dropped| dropped.bytes.is_err()), "{found:?}");
     }
 }

@@ -75,7 +75,7 @@ pub enum NotAllowable {
     )]
     Tainted,
     /// Another check stopped it.
-    #[error("what stopped it is no matter of rules: {0}")]
+    #[error("what stopped it is not a matter of rules: {0}")]
     OtherCheck(String),
     /// The log does not contain its exact arguments.
     #[error(

@@ -65,7 +65,7 @@ fn decimal(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Number> {
     match node.json(reader)? {
         Value::Number(number) => Some(number),
         _ => {
-            node.report(reader, "policy.type", "this is no number", "write a number");
+            node.report(reader, "policy.type", "this is not a number", "write a number");
             None
         }
     }

@@ -80,6 +80,6 @@ fn address(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<String> {
         return Some(text.to_owned());
     }
     let remedy = "write https:// and a host, without a user, a query or a fragment";
-    node.report(reader, "policy.value", "this is no address of an issuer", remedy);
+    node.report(reader, "policy.value", "this is not an address of an issuer", remedy);
     None
 }

@@ -121,7 +121,7 @@ fn minute_of_day(reader: &mut DocumentReader<'_>, node: &Node<'_>, last: u16) ->
         (minute < 60).then_some(hour * 60 + minute).filter(|all| *all <= last)
     });
     if read.is_none() {
-        let message = "this is no time of day";
+        let message = "this is not a time of day";
         node.report(reader, "policy.time", message, "write hours and minutes in UTC, as \"09:30\"");
     }
     read

@@ -270,7 +270,7 @@ impl<'t> Node<'t> {
         };
         let time = text.as_deref().and_then(Timestamp::parse_rfc3339);
         if time.is_none() {
-            let message = "this is no point in time";
+            let message = "this is not a point in time";
             self.report(reader, "policy.time", message, "write it as 2027-01-31T00:00:00Z");
         }
         time

@@ -60,7 +60,7 @@ fn url_template(reader: &mut DocumentReader<'_>, section: &Section<'_>) -> Optio
     let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     if host.is_empty() || host.contains(['{', '}', '@', '\\']) || url.contains(char::is_whitespace)
     {
-        let message = "this is no http or https address with a fixed host";
+        let message = "this is not an http or https address with a fixed host";
         node.report(reader, "policy.value", message, "write `https://host/path/{argument}`");
         return None;
     }

@@ -108,9 +108,11 @@ impl Checkpoint {
         else {
             return bad("it has fewer than three lines");
         };
-        let Ok(origin) = LogId::parse(origin) else { return bad("its origin is no id of a log") };
+        let Ok(origin) = LogId::parse(origin) else {
+            return bad("its origin is not an id of a log");
+        };
         let Some(size) = number(size).filter(|size| *size <= MAX_LOG_SIZE) else {
-            return bad("its size is no plain decimal number up to 2^53");
+            return bad("its size is not a plain decimal number up to 2^53");
         };
         let root = STANDARD.decode(root).ok().and_then(|root| <[u8; 32]>::try_from(root).ok());
         let Some(root) = root else { return bad("its root is not base64 of 32 bytes") };

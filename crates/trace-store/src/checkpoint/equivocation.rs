@@ -145,7 +145,7 @@ impl EquivocationProof {
                 let root = prefix.get("root").and_then(Value::as_str).unwrap_or_default();
                 Some((Digest::from_bytes(parse_hash(&EQUIVOCATION_FORMAT, root)?), path))
             }
-            Some(_) => return Err(EQUIVOCATION_FORMAT.malformed("`prefix` is no object")),
+            Some(_) => return Err(EQUIVOCATION_FORMAT.malformed("`prefix` is not an object")),
         };
         let value = Value::Object(map);
         let note =

@@ -8,13 +8,13 @@ use weaver_types::signature::SignatureError;
 #[non_exhaustive]
 pub enum CheckpointError {
     /// The bytes are no signed note.
-    #[error("this is no signed note: {0}")]
+    #[error("this is not a signed note: {0}")]
     Note(&'static str),
     /// The text of a note is not a checkpoint.
-    #[error("the text of the note is no checkpoint: {0}")]
+    #[error("the text of the note is not a checkpoint: {0}")]
     Body(&'static str),
     /// A text is not a verifier key.
-    #[error("this is no verifier key (name+id+base64): {0}")]
+    #[error("this is not a verifier key (name+id+base64): {0}")]
     Key(&'static str),
     /// A signature by a known key does not verify.
     #[error("the signature by `{name}` does not fit the checkpoint: it was changed")]
@@ -136,13 +136,13 @@ impl CheckpointError {
 #[non_exhaustive]
 pub enum KeyEventError {
     /// The payload is no JSON object.
-    #[error("its payload is no JSON object")]
+    #[error("its payload is not JSON object")]
     Payload,
     /// The payload has another version.
     #[error("its version is not 1")]
     Version,
     /// A text in it is not a verifier key.
-    #[error("a key in it is no verifier key")]
+    #[error("a key in it is not a verifier key")]
     VerifierKey,
     /// It has a previous key without a signature, or a signature without a previous key.
     #[error("previous key and signature do not stand together")]

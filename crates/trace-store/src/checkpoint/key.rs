@@ -135,7 +135,8 @@ impl FromStr for VerifierKey {
         };
         let public = bytes.get(1..).and_then(|rest| <[u8; 32]>::try_from(rest).ok());
         let public = public.ok_or(bad("its key has not 32 bytes"))?;
-        let public = PublicKey::from_bytes(public).map_err(|_| bad("its key is no good point"))?;
+        let public =
+            PublicKey::from_bytes(public).map_err(|_| bad("its key is not a good point"))?;
         let key = Self::new(name, usage, public)?;
         if format!("{:08x}", u32::from_be_bytes(key.id())) != id {
             return Err(bad("its id is not that of name and key"));

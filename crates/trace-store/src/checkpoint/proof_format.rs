@@ -51,7 +51,7 @@ pub(super) fn decode_proof(
     let value =
         canonical::parse(bytes, Profile::Record).map_err(|e| form.malformed(e.to_string()))?;
     let written = canonical::to_bytes(&value, Profile::Record);
-    let Value::Object(map) = value else { return Err(form.malformed("it is no JSON object")) };
+    let Value::Object(map) = value else { return Err(form.malformed("it is not JSON object")) };
     if map.get("kind").and_then(Value::as_str) != Some(form.kind) {
         return Err(form.malformed(format!("its `kind` is not `{}`", form.kind)));
     }
@@ -111,7 +111,7 @@ pub(super) fn parse_hashes(
         Some(list) if list.len() <= 64 => {
             list.iter().map(|value| parse_hash(form, value.as_str().unwrap_or_default())).collect()
         }
-        _ => Err(form.malformed("a proof is no list of at most 64 hashes")),
+        _ => Err(form.malformed("a proof is not a list of at most 64 hashes")),
     }
 }
 

@@ -246,14 +246,16 @@ impl CallReceipt {
                 events.iter().map(event_from_value).collect::<Result<Vec<_>, _>>()?
             }
             _ => {
-                return Err(RECEIPT_FORMAT.malformed("`events` is no list of at most 1,024 events"));
+                return Err(
+                    RECEIPT_FORMAT.malformed("`events` is not a list of at most 1,024 events")
+                );
             }
         };
         let value = Value::Object(map);
         let checkpoint =
             SignedNote::parse(text_field(&RECEIPT_FORMAT, &value, "checkpoint")?.as_bytes())?;
         let call = CallId::parse(text_field(&RECEIPT_FORMAT, &value, "call")?);
-        let call = call.map_err(|_| RECEIPT_FORMAT.malformed("`call` is no id of a call"))?;
+        let call = call.map_err(|_| RECEIPT_FORMAT.malformed("`call` is not an id of a call"))?;
         Ok(Self { checkpoint, call, events })
     }
 }
@@ -276,7 +278,7 @@ fn event_to_value(event: &ReceiptEvent) -> Result<Value, CheckpointError> {
 
 fn event_from_value(value: &Value) -> Result<ReceiptEvent, CheckpointError> {
     let Value::Object(map) = value else {
-        return Err(RECEIPT_FORMAT.malformed("an event is no object"));
+        return Err(RECEIPT_FORMAT.malformed("an event is not an object"));
     };
     refuse_unknown_fields(&RECEIPT_FORMAT, map, &["header", "path", "salt", "payload"])?;
     let disclosed = match (map.contains_key("salt"), map.contains_key("payload")) {

@@ -179,7 +179,7 @@ impl Witness {
 fn parse_state(bytes: &[u8]) -> Result<BTreeMap<String, (u64, Digest)>, CheckpointError> {
     let map = decode_proof(&STATE_FORMAT, bytes, &["logs"])?;
     let Some(Value::Object(logs)) = map.get("logs") else {
-        return Err(STATE_FORMAT.malformed("`logs` is no object"));
+        return Err(STATE_FORMAT.malformed("`logs` is not an object"));
     };
     logs.iter()
         .map(|(origin, value)| {

@@ -62,7 +62,7 @@ pub(super) fn canonical(ledger: &dyn Ledger) -> CheckOutcome {
     }
     let mut bytes = event("{}");
     bytes.payload = vec![b'"', 0xff, b'"'].into();
-    refused_one(ledger, "bytes that are no text", batch().with_event(bytes))?;
+    refused_one(ledger, "bytes that are not text", batch().with_event(bytes))?;
     for good in ["{}", "null", "[1,-2,\"x\"]", "{\"a\":2,\"b\":1}", "\"\u{e9}\""] {
         commit(ledger, batch().with_event(event(good)))?;
     }

@@ -70,7 +70,7 @@ pub(crate) fn check(
             return refuse_pruning(seq, "it is an intent of the last hour, which limits count");
         }
         let payload = canonical::parse(payload, Profile::Record)
-            .map_err(|_| LedgerError::Damaged(format!("the payload of event {seq} is no JSON")))?;
+            .map_err(|_| LedgerError::Damaged(format!("the payload of event {seq} is not JSON")))?;
         for (namespace, id) in protecting_records(&header, &payload) {
             if written_records.contains(&(namespace, id)) || store.has_record(namespace, id)? {
                 return refuse_pruning(

@@ -17,7 +17,7 @@ pub enum QueryError {
         known: String,
     },
     /// A field without a value, or with one that it never has.
-    #[error("`{value}` is no value of `{field}`; {expected}")]
+    #[error("`{value}` is not a value of `{field}`; {expected}")]
     Value {
         /// The field.
         field: &'static str,

@@ -23,7 +23,7 @@ pub(super) fn key(retention: &Retention) -> Result<RecordKey, LedgerError> {
 /// The first event that must still be examined; all before it are done.
 pub(super) fn read(ledger: &dyn Ledger, key: &RecordKey) -> Result<u64, LedgerError> {
     let Some(record) = ledger.read(key)? else { return Ok(0) };
-    let bad = || LedgerError::Damaged(format!("record {key} is no position of a sweep"));
+    let bad = || LedgerError::Damaged(format!("record {key} is not a position of a sweep"));
     let value = canonical::parse(&record.value, Profile::Record).map_err(|_| bad())?;
     let number = |name| value.get(name).and_then(Value::as_u64);
     match number("v") {

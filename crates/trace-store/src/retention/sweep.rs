@@ -201,7 +201,7 @@ impl RetentionSweep {
     ) -> Result<(), RetentionError> {
         let Some(bytes) = &event.payload else { return Ok(()) };
         let payload = canonical::parse(bytes, Profile::Record)
-            .map_err(|_| damaged(event.seq, "its payload is no JSON"))?;
+            .map_err(|_| damaged(event.seq, "its payload is not JSON"))?;
         match self.retention.verdict(header, &payload, self.now) {
             RetentionVerdict::Keep => {}
             RetentionVerdict::NotYet => self.revisit_from(event.seq),

@@ -63,7 +63,7 @@ fn times_are_read_as_moments_days_and_spans() {
     for text in ["", "h", "2w", "-2h", "2.5h", "18446744073709551615d", "1970-13-01", "soon"] {
         let said = refused(&format!("since:{text}"));
         let expected = "write RFC 3339, a day such as 2027-01-31, or a span such as 2h";
-        assert_eq!(said, format!("`{text}` is no value of `since`; {expected}"));
+        assert_eq!(said, format!("`{text}` is not a value of `since`; {expected}"));
         assert!(refused(&format!("until:{text}")).contains("of `until`"));
     }
 }
@@ -146,35 +146,41 @@ fn the_order_in_which_terms_are_written_does_not_matter() {
 #[test]
 fn what_no_field_has_is_refused_with_what_it_may_be() {
     for (terms, said) in [
-        ("verdict:denied", "`denied` is no value of `verdict`; it may be allow, ask, hold, deny"),
+        (
+            "verdict:denied",
+            "`denied` is not a value of `verdict`; it may be allow, ask, hold, deny",
+        ),
         (
             "outcome:ok",
-            "`ok` is no value of `outcome`; it may be success, failure, partial, unknown",
+            "`ok` is not a value of `outcome`; it may be success, failure, partial, unknown",
         ),
         (
             "label:secret",
             "`secret` is no value of `label`; it may be public, internal, confidential, restricted, \
              trusted, untrusted",
         ),
-        ("run:", "`` is no value of `run`; write what it is to be, such as `files.*`"),
+        ("run:", "`` is not a value of `run`; write what it is to be, such as `files.*`"),
         (
             "event:nonsense",
-            "`nonsense` is no value of `event`; `weaver reasons` and the guide list what there is",
+            "`nonsense` is not a value of `event`; `weaver reasons` and the guide list what there is",
         ),
-        ("event:", "`` is no value of `event`; `weaver reasons` and the guide list what there is"),
+        (
+            "event:",
+            "`` is not a value of `event`; `weaver reasons` and the guide list what there is",
+        ),
         (
             "event:upstrea",
-            "`upstrea` is no value of `event`; it may be upstream.ready, upstream.lost",
+            "`upstrea` is not a value of `event`; it may be upstream.ready, upstream.lost",
         ),
         (
             "event:upstreams",
-            "`upstreams` is no value of `event`; it may be upstream.ready, upstream.lost",
+            "`upstreams` is not a value of `event`; it may be upstream.ready, upstream.lost",
         ),
-        ("event:la", "`la` is no value of `event`; it may be call.late"),
-        ("event:my.late", "`my.late` is no value of `event`; it may be call.late"),
-        ("reason:rated", "`rated` is no value of `reason`; it may be rate_limited"),
-        ("text:...", "`...` is no value of `text`; it looks for words of letters and digits"),
-        ("text:", "`` is no value of `text`; it looks for words of letters and digits"),
+        ("event:la", "`la` is not a value of `event`; it may be call.late"),
+        ("event:my.late", "`my.late` is not a value of `event`; it may be call.late"),
+        ("reason:rated", "`rated` is not a value of `reason`; it may be rate_limited"),
+        ("text:...", "`...` is not a value of `text`; it looks for words of letters and digits"),
+        ("text:", "`` is not a value of `text`; it looks for words of letters and digits"),
     ] {
         assert_eq!(refused(terms), said);
     }

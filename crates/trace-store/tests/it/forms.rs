@@ -32,7 +32,7 @@ fn a_note_has_its_largest_size() {
     let note = SignedNote::parse(most.as_bytes()).unwrap();
     assert_eq!(note.to_string(), most);
     let said = why(SignedNote::parse(sized(MAX_NOTE_BYTES + 1).as_bytes()));
-    assert_eq!(said, "this is no signed note: it is larger than 64 KiB");
+    assert_eq!(said, "this is not a signed note: it is larger than 64 KiB");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn what_is_no_note_is_told() {
         (b"a\n\n\xe2\x80\x94 k+ AAAAAAA=\n".to_vec(), "a signature line is malformed"),
         (format!("a\n\n{line}{line}").into_bytes(), "two signatures are of one key"),
     ] {
-        let said = format!("this is no signed note: {wanted}");
+        let said = format!("this is not a signed note: {wanted}");
         assert_eq!(why(SignedNote::parse(&bytes)), said, "{}", String::from_utf8_lossy(&bytes));
     }
     // The same name with another key is another signer.
@@ -81,12 +81,12 @@ fn what_is_no_checkpoint_is_told() {
     assert_eq!(Checkpoint::parse(&format!("log_1\n0\n{EMPTY}\n")).unwrap().size, 0);
     let more = Checkpoint::parse(&format!("log_1\n3\n{ROOT}\na\nb\n")).unwrap();
     assert_eq!(more.extensions, ["a", "b"]);
-    let number = "its size is no plain decimal number up to 2^53";
+    let number = "its size is not a plain decimal number up to 2^53";
     for (text, wanted) in [
         (String::new(), "its last line has no end"),
         (format!("log_1\n3\n{ROOT}"), "its last line has no end"),
         ("log_1\n3\n".to_owned(), "it has fewer than three lines"),
-        (format!("log 1\n3\n{ROOT}\n"), "its origin is no id of a log"),
+        (format!("log 1\n3\n{ROOT}\n"), "its origin is not an id of a log"),
         (of("9007199254740993"), number),
         (of("03"), number),
         (of("+3"), number),
@@ -98,7 +98,7 @@ fn what_is_no_checkpoint_is_told() {
         (format!("log_1\n3\n{ROOT}\n\n"), "it has an empty line"),
         (format!("log_1\n3\n{ROOT}\na\n\nb\n"), "it has an empty line"),
     ] {
-        let said = format!("the text of the note is no checkpoint: {wanted}");
+        let said = format!("the text of the note is not a checkpoint: {wanted}");
         assert_eq!(why(Checkpoint::parse(&text)), said, "{text}");
     }
 }
@@ -126,7 +126,7 @@ fn a_key_has_a_name_of_some_length_and_an_id_that_fits() {
         (format!("k+00000000+{rest}"), "its id is not that of name and key"),
         (format!("l+{id}+{rest}"), "its id is not that of name and key"),
     ] {
-        let said = format!("this is no verifier key (name+id+base64): {wanted}");
+        let said = format!("this is not a verifier key (name+id+base64): {wanted}");
         assert_eq!(why(read(&text)), said, "{text}");
     }
 }
@@ -280,8 +280,8 @@ fn a_receipt_as_bytes_has_so_many_events_and_hashes_and_no_other_fields() {
         value["events"] = vec![one; count].into();
     }
     let malformed = |why: &str| Err(format!("the receipt is malformed: {why}"));
-    let list = malformed("`events` is no list of at most 1,024 events");
-    let path = malformed("a proof is no list of at most 64 hashes");
+    let list = malformed("`events` is not a list of at most 1,024 events");
+    let path = malformed("a proof is not a list of at most 64 hashes");
     let rows: [(Edit<Value>, Result<(), String>); 19] = [
         (|v| events(v, 1_024), Ok(())),
         (|v| events(v, 1_025), list.clone()),
@@ -297,7 +297,7 @@ fn a_receipt_as_bytes_has_so_many_events_and_hashes_and_no_other_fields() {
             |v| v["events"][0]["path"] = json!([7]),
             malformed("a hash is not canonical base64 of 32 bytes"),
         ),
-        (|v| v["events"][0] = json!(7), malformed("an event is no object")),
+        (|v| v["events"][0] = json!(7), malformed("an event is not an object")),
         (|v| v["events"][0]["more"] = json!(7), malformed("field `more` is unknown")),
         (
             |v| drop(v["events"][0].as_object_mut().unwrap().remove("salt")),
@@ -309,7 +309,7 @@ fn a_receipt_as_bytes_has_so_many_events_and_hashes_and_no_other_fields() {
         ),
         (|v| v["events"][0]["salt"] = json!("?"), malformed("a value is not canonical base64")),
         (|v| v["events"][0]["header"] = json!(7), malformed("`header` is missing or no text")),
-        (|v| v["call"] = json!("call 1"), malformed("`call` is no id of a call")),
+        (|v| v["call"] = json!("call 1"), malformed("`call` is not an id of a call")),
         (|v| v["more"] = json!(7), malformed("field `more` is unknown")),
         (|v| v["kind"] = json!("weaver-other"), malformed("its `kind` is not `weaver-receipt`")),
         (|v| v["v"] = json!(0), malformed("it has no version")),
@@ -326,7 +326,7 @@ fn a_receipt_as_bytes_has_so_many_events_and_hashes_and_no_other_fields() {
     let spaced = [b"{ ", &written[1..]].concat();
     let said = "the receipt is malformed: it is not canonical JSON";
     assert_eq!(why(CallReceipt::parse(&spaced)), said);
-    assert_eq!(why(CallReceipt::parse(b"[]")), "the receipt is malformed: it is no JSON object");
+    assert_eq!(why(CallReceipt::parse(b"[]")), "the receipt is malformed: it is not JSON object");
     let said = "the receipt is malformed: it is larger than 16 MiB";
     assert_eq!(why(CallReceipt::parse(&vec![b' '; MAX_PROOF_BYTES + 1])), said);
     assert_ne!(why(CallReceipt::parse(&vec![b' '; MAX_PROOF_BYTES])), said);

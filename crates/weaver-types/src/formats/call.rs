@@ -76,7 +76,7 @@ impl ToolSet {
     pub fn read_all(&self, items: &str) -> Result<Vec<Result<ToolCall, CallError>>, CallError> {
         let items = parse_message(items)?;
         let Some(items) = items.as_array() else {
-            return Err(shape("", "this is no list of items"));
+            return Err(shape("", "this is not a list of items"));
         };
         let calls = items.iter().filter(|item| is_call(self.format, item));
         Ok(calls.map(|item| self.read_value(item)).collect())
@@ -175,7 +175,7 @@ fn provider_call(format: ToolFormat, call: &Value) -> Result<ProviderCall<'_>, C
         return Err(shape("", "it has no id to answer to"));
     }
     if !is_call(format, call) {
-        return Err(shape(&reference, "this is no call of a tool"));
+        return Err(shape(&reference, "this is not a call of a tool"));
     }
     let Some(name) = inner.and_then(|inner| inner.get("name")).and_then(Value::as_str) else {
         return Err(shape(&reference, "it names no tool"));
@@ -188,7 +188,7 @@ fn provider_call(format: ToolFormat, call: &Value) -> Result<ProviderCall<'_>, C
     };
     let arguments = inner.and_then(|inner| inner.get(key));
     if arguments_are_text && arguments.is_some_and(|arguments| !arguments.is_string()) {
-        return Err(shape(&reference, "its `arguments` are no text"));
+        return Err(shape(&reference, "its `arguments` are not text"));
     }
     Ok(ProviderCall { reference, name, arguments, arguments_are_text })
 }

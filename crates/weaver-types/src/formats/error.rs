@@ -129,7 +129,7 @@ impl CallError {
 #[non_exhaustive]
 pub enum ImportError {
     /// The entry has no name, or the name is not a string.
-    #[error("entry {at} is no tool definition: {problem}")]
+    #[error("entry {at} is not a tool definition: {problem}")]
     Shape {
         /// Its index in the list, from 0.
         at: usize,

@@ -22,10 +22,10 @@ impl Pins {
     }
 
     fn parse(package: &str, requirements: &str) -> Result<Self> {
-        let package: Value = serde_json::from_str(package).context("package.json is no JSON")?;
+        let package: Value = serde_json::from_str(package).context("package.json is not JSON")?;
         let mut pins = BTreeMap::new();
         for (name, version) in package["dependencies"].as_object().into_iter().flatten() {
-            let version = version.as_str().context("a version in package.json is no text")?;
+            let version = version.as_str().context("a version in package.json is not text")?;
             pins.insert(name.clone(), version.to_owned());
         }
         for line in requirements.lines() {

@@ -63,7 +63,7 @@ pub struct Args {
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let Some(data) = &args.data else { bail!("{CORPUS_HELP}") };
     if !data.is_dir() {
-        bail!("{} is no folder: {CORPUS_HELP}", data.display());
+        bail!("{} is not a folder: {CORPUS_HELP}", data.display());
     }
     let corpus = Corpus::read(data, args.suite.as_deref()).context(CORPUS_HELP)?;
     if corpus.suites.is_empty() {

@@ -93,7 +93,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 
 fn read_corpus(data: &Path, args: &Args) -> Result<Corpus> {
     if !data.is_dir() {
-        bail!("{} is no folder: {CORPUS_HELP}", data.display());
+        bail!("{} is not a folder: {CORPUS_HELP}", data.display());
     }
     let corpus = Corpus::read(data, args.split.as_deref())?;
     if corpus.cases.is_empty() {

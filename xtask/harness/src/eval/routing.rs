@@ -45,7 +45,7 @@ pub struct Args {
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let Some(data) = &args.data else { bail!("{CORPUS_HELP}") };
     if !data.is_dir() {
-        bail!("{} is no folder: {CORPUS_HELP}", data.display());
+        bail!("{} is not a folder: {CORPUS_HELP}", data.display());
     }
     let program = build_routing_program(sh)?;
     let sets = args.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]);

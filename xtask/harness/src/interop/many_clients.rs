@@ -284,7 +284,7 @@ fn count_runs(cache: &Cache, weaver: &Path, folder: &Path) -> Result<usize> {
         }
         let page = child::run(&mut list, "", TIMEOUT)?.succeeded("weaver trace list")?;
         let events: Result<Vec<Value>, _> = page.lines().map(serde_json::from_str).collect();
-        let events = events.context("a line of the list is no JSON")?;
+        let events = events.context("a line of the list is not JSON")?;
         seen.extend(events.iter().filter_map(|event| event["run"].as_str().map(str::to_owned)));
         match events.last() {
             Some(last) => after = last["cursor"].as_str().map(str::to_owned),

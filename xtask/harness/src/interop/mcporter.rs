@@ -85,7 +85,7 @@ impl Mcporter {
 /// The result of the one tool call in a recording.
 fn recorded_result(recording: &str) -> Result<Value> {
     let messages: Result<Vec<Value>, _> = recording.lines().map(serde_json::from_str).collect();
-    let messages = messages.context("a line of the recording is no JSON")?;
+    let messages = messages.context("a line of the recording is not JSON")?;
     let call = messages.iter().find(|message| message["method"] == "tools/call");
     let id = call.map(|call| &call["id"]).context("it sent no tool call")?;
     let answers = |message: &&Value| message["_meta"]["dir"] == "recv" && message["id"] == *id;

@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum TableError {
     /// The file is not in the safetensors format.
-    #[error("the table is no safetensors file: {problem}")]
+    #[error("the table is not a safetensors file: {problem}")]
     Malformed {
         /// What is wrong.
         problem: String,

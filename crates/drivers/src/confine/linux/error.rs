@@ -96,7 +96,7 @@ pub(super) enum ProtectionError {
     #[error("no filter for system calls: {0}")]
     FilterInstallation(#[from] seccompiler::Error),
     /// The text is not a user.
-    #[error("`{text}` is no user; write a name, `uid` or `uid:gid`")]
+    #[error("`{text}` is not a user; write a name, `uid` or `uid:gid`")]
     UserForm {
         /// The text.
         text: String,

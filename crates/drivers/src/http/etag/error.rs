@@ -40,7 +40,7 @@ pub(super) enum EtagError {
     #[error("it has no entity tag, or several")]
     Count,
     /// The tag is not text.
-    #[error("its entity tag is no text")]
+    #[error("its entity tag is not text")]
     Bytes,
     /// The tag is not quoted as RFC 9110 demands, or too long.
     #[error("its entity tag has not the form of one")]

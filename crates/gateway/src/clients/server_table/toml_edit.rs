@@ -14,7 +14,7 @@ pub(super) fn entries(text: &str, keys: &[String]) -> Result<Vec<LocatedEntry>, 
     let Some(table) = at_keys(&tree, keys) else { return Ok(Vec::new()) };
     let offset = statements.iter().find(|one| one.path.starts_with(keys));
     let offset = offset.map_or(0, |one| one.span.start);
-    let no_table = || SyntaxFault { offset, message: "this is no table".to_owned() };
+    let no_table = || SyntaxFault { offset, message: "this is not a table".to_owned() };
     let table = table.as_object().ok_or_else(no_table)?;
     let mut out: Vec<LocatedEntry> = Vec::new();
     for statement in &statements {

@@ -17,7 +17,7 @@ pub(super) fn entries(text: &str, keys: &[String]) -> Result<Vec<LocatedEntry>, 
     };
     let lines = yaml_text::mapping(text, key)?;
     let offset = lines.as_ref().map_or(0, |lines| lines.start);
-    let no_table = || SyntaxFault { offset, message: "this is no mapping".to_owned() };
+    let no_table = || SyntaxFault { offset, message: "this is not a mapping".to_owned() };
     let table = found.as_object().ok_or_else(no_table)?;
     let lines = lines.map(|lines| lines.entries).unwrap_or_default();
     let entries = lines.iter().filter_map(|entry| {

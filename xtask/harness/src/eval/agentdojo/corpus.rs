@@ -222,7 +222,7 @@ fn read_text(path: &Path) -> Result<String> {
 
 fn read_json(path: &Path) -> Result<Value> {
     serde_json::from_str(&read_text(path)?)
-        .with_context(|| format!("{} is no JSON", path.display()))
+        .with_context(|| format!("{} is not JSON", path.display()))
 }
 
 /// The JSON values of a file, one a line, each with its position.
@@ -231,7 +231,7 @@ fn read_json_lines(path: &Path) -> Result<Vec<(String, Value)>> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let read = lines.map(|(number, line)| {
         let place = format!("{} line {number}", path.display());
-        let value = serde_json::from_str(line).with_context(|| format!("{place} is no JSON"))?;
+        let value = serde_json::from_str(line).with_context(|| format!("{place} is not JSON"))?;
         Ok((place, value))
     });
     read.collect()

@@ -240,7 +240,7 @@ impl Drop for Weaver {
 }
 
 fn parse_answer(line: &str) -> Result<(String, Answer)> {
-    let value: Value = serde_json::from_str(line).context("an answer is no JSON")?;
+    let value: Value = serde_json::from_str(line).context("an answer is not JSON")?;
     let word = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
     if let Some(error) = value.get("error") {
         bail!("a scenario was refused: {error}");

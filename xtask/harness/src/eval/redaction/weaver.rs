@@ -90,7 +90,7 @@ impl Drop for Weaver {
 }
 
 fn parse_answer(line: &str) -> Result<Answer> {
-    let value: Value = serde_json::from_str(line).context("an answer is no JSON")?;
+    let value: Value = serde_json::from_str(line).context("an answer is not JSON")?;
     let text = value["text"].as_str().context("an answer has no text")?.to_owned();
     let spans = value["spans"].as_array().context("an answer has no spans")?;
     let spans = spans.iter().map(|span| {

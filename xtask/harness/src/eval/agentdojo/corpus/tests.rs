@@ -70,7 +70,7 @@ fn what_is_missing_or_empty_is_named() {
     }
     let folder = good();
     write(&folder, "tools.json", "");
-    assert!(refused(&folder).contains("tools.json is no JSON"), "{}", refused(&folder));
+    assert!(refused(&folder).contains("tools.json is not JSON"), "{}", refused(&folder));
     write(&folder, "tools.json", "{}");
     assert!(refused(&folder).contains("no list of tools"));
     let folder = good();
@@ -83,7 +83,7 @@ fn what_is_missing_or_empty_is_named() {
 fn a_broken_line_is_named_by_file_and_number() {
     for name in ["user_tasks.jsonl", "injection_tasks.jsonl", "pairs.jsonl"] {
         for (line, problem) in [
-            ("{\"suite\": \"bank\",", "is no JSON"),
+            ("{\"suite\": \"bank\",", "is not JSON"),
             ("[1]", "no text"),
             ("{\"suite\": \"bank\", \"id\": 7, \"user_task\": 7}", "no text"),
         ] {
