@@ -10,7 +10,7 @@ pub const MAX_POINTER_BYTES: usize = 512;
 
 /// Why a text is not a JSON pointer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not JSON pointer: {problem}")]
+#[error("`{text}` is not a JSON pointer: {problem}")]
 pub struct JsonPointerError {
     /// The text, escaped and cut to 80 characters.
     pub text: String,

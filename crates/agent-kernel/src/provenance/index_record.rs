@@ -297,11 +297,15 @@ mod tests {
             ("call_1", text("{\"kind\":\"user\",\"v\":1}"), None),
             ("call_1", text("{\"kind\":\"nobody\",\"v\":1}"), Some("no kind")),
             ("call_1", text("{\"v\":1}"), Some("no kind")),
-            ("call_1", text("{\"entries\":\"ff\",\"kind\":\"user\",\"v\":1}"), Some("no number")),
+            (
+                "call_1",
+                text("{\"entries\":\"ff\",\"kind\":\"user\",\"v\":1}"),
+                Some("not a number"),
+            ),
             (
                 "call_1",
                 text("{\"entries\":\"000000000000000g\",\"kind\":\"user\",\"v\":1}"),
-                Some("no number"),
+                Some("not a number"),
             ),
             ("call_1", text("{\"kind\":\"user\",\"more\":1,\"v\":1}"), Some("more")),
         ] {

@@ -45,7 +45,7 @@ impl Answers {
         let value: Value = serde_json::from_str(&text)
             .map_err(|error| invalid_answers(path, format!("not JSON: {error}")))?;
         if !value.is_object() {
-            return Err(invalid_answers(path, "this is not JSON object"));
+            return Err(invalid_answers(path, "this is not a JSON object"));
         }
         let file: AnswersFile =
             serde_json::from_value(value).map_err(|error| invalid_answers(path, error))?;

@@ -48,7 +48,7 @@ enum RecordError {
     TooLong,
     #[error("it has no string `text` (column {column}); {FORMAT_HINT}")]
     NoText { column: usize },
-    #[error("it is not JSON object (column {column}); {FORMAT_HINT}")]
+    #[error("it is not a JSON object (column {column}); {FORMAT_HINT}")]
     NoObject { column: usize },
 }
 

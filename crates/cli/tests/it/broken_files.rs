@@ -263,7 +263,7 @@ const FILES: [Broken; 74] = [
         Head,
         "[capabilities.\"a.b\"]\ncritical_arguments = [\"to\"]",
         6,
-        "`to` is not JSON pointer: it must be empty or begin with `/`",
+        "`to` is not a JSON pointer: it must be empty or begin with `/`",
     ),
     broken(
         CONTRACTS,

@@ -183,7 +183,7 @@ fn the_caps_of_the_section_hold() {
 #[test]
 fn the_section_is_checked_and_its_file_kept_from_servers() {
     for (settings, part) in [
-        ("[memory]\nfile = \".weaver/ledger.db\"\n", "no file for memory"),
+        ("[memory]\nfile = \".weaver/ledger.db\"\n", "not a file for memory"),
         ("[memory]\nvalues = 0\n", "out of range"),
         ("[memory]\nepisodes = 1001\n", "out of range"),
         ("[memory]\nfiles = \"x\"\n", "files"),

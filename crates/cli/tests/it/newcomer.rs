@@ -285,8 +285,8 @@ fn answers_and_postures_decide_what_is_allowed() {
 fn wrong_answers_are_told_and_nothing_is_written() {
     for (answers, part) in [
         ("{", "EOF"),
-        ("[]", "no JSON object"),
-        (r#"{"posture": "lax"}"#, "no posture"),
+        ("[]", "not a JSON object"),
+        (r#"{"posture": "lax"}"#, "not a posture"),
         (r#"{"toolz": {}}"#, "unknown field"),
         (r#"{"tools": {"good-files.echo": "maybe"}}"#, "none of allow, ask, deny"),
         (r#"{"tools": {"nobody.echo": "allow"}}"#, "no server lists"),

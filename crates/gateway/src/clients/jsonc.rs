@@ -210,7 +210,7 @@ impl Parser<'_> {
         let length = self.rest().find(ends).unwrap_or(self.rest().len());
         let word = self.rest().get(..length).unwrap_or_default();
         let read = serde_json::from_str(word);
-        let value = read.map_err(|_| self.fault("this is not JSON value"))?;
+        let value = read.map_err(|_| self.fault("this is not a JSON value"))?;
         self.offset += length;
         Ok(value)
     }

@@ -150,7 +150,7 @@ mod tests {
         std::fs::write(table.join("a.safetensors"), "no tensors").unwrap();
         assert!(problem(base.path()).contains("neither vocab.txt nor tokenizer.json"));
         std::fs::write(table.join("vocab.txt"), "a\n").unwrap();
-        assert!(problem(base.path()).contains("no safetensors file"));
+        assert!(problem(base.path()).contains("not a safetensors file"));
         std::fs::write(table.join("vocab.txt"), [0xff]).unwrap();
         assert!(problem(base.path()).contains("vocab.txt"));
         std::fs::write(table.join("b.safetensors"), "").unwrap();

@@ -218,7 +218,7 @@ fn decode_base64url(part: &str) -> Result<Vec<u8>, TokenError> {
 fn decode_object(part: &str) -> Result<Map<String, Value>, TokenError> {
     match canonical::parse(&decode_base64url(part)?, Profile::Foreign) {
         Ok(Value::Object(object)) => Ok(object),
-        _ => Err(TokenError::Malformed("a part of it is not JSON object, or has a key twice")),
+        _ => Err(TokenError::Malformed("a part of it is not a JSON object, or has a key twice")),
     }
 }
 

@@ -84,7 +84,7 @@ impl Scenario {
         let scenario: Self = serde_json::from_slice(line).map_err(|error| {
             let problem = match error.classify() {
                 serde_json::error::Category::Data => error.to_string(),
-                _ => format!("it is not JSON object (column {})", error.column()),
+                _ => format!("it is not a JSON object (column {})", error.column()),
             };
             ScenarioError::Malformed { problem }
         })?;
@@ -108,7 +108,7 @@ mod tests {
             (r#"{"id":1}"#, "missing field `steps`"),
             (r#"{"id":1,"steps":[{}]}"#, "missing field `tool`"),
             (r#"{"id":1,"steps":[{"tool":"t","args":[]}]}"#, "expected a map"),
-            ("[", "no JSON object"),
+            ("[", "not a JSON object"),
         ] {
             let said = Scenario::parse(line.as_bytes()).unwrap_err().to_string();
             assert!(said.contains(problem), "{said}");

@@ -22,7 +22,7 @@ const MAX_NAME: usize = 128;
 pub enum ProposalError {
     /// The name is a path, or looks like a protocol method.
     #[error(
-        "`{shown}` is no name of a tool: a name has 1 to {MAX_NAME} letters, digits, `_`, `-` and \
+        "`{shown}` is not a name of a tool: a name has 1 to {MAX_NAME} letters, digits, `_`, `-` and \
          `.` between others; the server has to rename it"
     )]
     Name {

@@ -136,7 +136,7 @@ impl CheckpointError {
 #[non_exhaustive]
 pub enum KeyEventError {
     /// The payload is no JSON object.
-    #[error("its payload is not JSON object")]
+    #[error("its payload is not a JSON object")]
     Payload,
     /// The payload has another version.
     #[error("its version is not 1")]

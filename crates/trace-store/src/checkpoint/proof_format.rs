@@ -51,7 +51,7 @@ pub(super) fn decode_proof(
     let value =
         canonical::parse(bytes, Profile::Record).map_err(|e| form.malformed(e.to_string()))?;
     let written = canonical::to_bytes(&value, Profile::Record);
-    let Value::Object(map) = value else { return Err(form.malformed("it is not JSON object")) };
+    let Value::Object(map) = value else { return Err(form.malformed("it is not a JSON object")) };
     if map.get("kind").and_then(Value::as_str) != Some(form.kind) {
         return Err(form.malformed(format!("its `kind` is not `{}`", form.kind)));
     }

@@ -156,7 +156,7 @@ fn what_no_field_has_is_refused_with_what_it_may_be() {
         ),
         (
             "label:secret",
-            "`secret` is no value of `label`; it may be public, internal, confidential, restricted, \
+            "`secret` is not a value of `label`; it may be public, internal, confidential, restricted, \
              trusted, untrusted",
         ),
         ("run:", "`` is not a value of `run`; write what it is to be, such as `files.*`"),

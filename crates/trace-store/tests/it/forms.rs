@@ -108,7 +108,7 @@ fn a_key_has_a_name_of_some_length_and_an_id_that_fits() {
     let named = |name: &str| VerifierKey::new(name, KeyUse::Log, signer(1).public());
     assert!(named(&"k".repeat(128)).is_ok());
     for bad in ["", "a b", "a+b", "a\u{a0}b", "a\u{7f}", &"k".repeat(129)] {
-        let said = "this is no verifier key (name+id+base64): a name has 1 to 128 bytes without blanks \
+        let said = "this is not a verifier key (name+id+base64): a name has 1 to 128 bytes without blanks \
                     and plus signs";
         assert_eq!(why(named(bad)), said, "{bad:?}");
     }
@@ -326,7 +326,7 @@ fn a_receipt_as_bytes_has_so_many_events_and_hashes_and_no_other_fields() {
     let spaced = [b"{ ", &written[1..]].concat();
     let said = "the receipt is malformed: it is not canonical JSON";
     assert_eq!(why(CallReceipt::parse(&spaced)), said);
-    assert_eq!(why(CallReceipt::parse(b"[]")), "the receipt is malformed: it is not JSON object");
+    assert_eq!(why(CallReceipt::parse(b"[]")), "the receipt is malformed: it is not a JSON object");
     let said = "the receipt is malformed: it is larger than 16 MiB";
     assert_eq!(why(CallReceipt::parse(&vec![b' '; MAX_PROOF_BYTES + 1])), said);
     assert_ne!(why(CallReceipt::parse(&vec![b' '; MAX_PROOF_BYTES])), said);

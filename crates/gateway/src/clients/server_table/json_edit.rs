@@ -37,7 +37,7 @@ fn table<'n>(root: &'n Node, keys: &[String]) -> Result<Option<&'n Node>, Syntax
 }
 
 fn no_object(node: &Node) -> SyntaxFault {
-    SyntaxFault { offset: node.span.start, message: "this is not JSON object".to_owned() }
+    SyntaxFault { offset: node.span.start, message: "this is not a JSON object".to_owned() }
 }
 
 pub(super) fn apply(text: &str, change: &TableChange<'_>) -> Result<String, SyntaxFault> {
