@@ -565,10 +565,11 @@ proptest! {
         prop_assert_eq!(streamed_by(&redactor, &text, &sizes), whole);
     }
 
+    // Of letters that form no word such as `id`, which says that a number is something else.
     #[test]
     fn an_example_between_blanks_is_always_masked(
-        before in "[a-z ]{0,20}",
-        after in "[a-z ]{0,20}",
+        before in "[x-z ]{0,20}",
+        after in "[x-z ]{0,20}",
         n in any::<prop::sample::Index>(),
     ) {
         let (text, value) = n.get(&EXAMPLES);

@@ -64,7 +64,7 @@ const CLIENT_FILES: [Broken; 38] = [
     broken("goose", "extensions:\n  a: [1\nb: 2", 3, "not YAML"),
     broken("goose", "a: 1\na: 2", 2, "not YAML"),
     broken("goose", "a: 1\nextensions: {x: {cmd: y}}", 2, "on one line"),
-    broken("goose", "a: 1\nextensions:\n- x\n", 3, "no mapping"),
+    broken("goose", "a: 1\nextensions:\n- x\n", 3, "not a mapping"),
 ];
 
 fn read(dir: &Path, broken: &Broken) -> Result<ClientFile, ClientFileError> {
