@@ -11,10 +11,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use weaver_text::glob::Kind;
-use weaver_types::SensitivityTag;
 
-use crate::match_conditions::{MatchConditions, SensitivityCondition};
-use crate::name_condition::NameCondition;
+use crate::applicability::QueryValues;
+use crate::field_condition::FieldCondition;
+use crate::match_conditions::{MatchConditions, MatchField, keyword_bits};
 use crate::name_hash::NameMap;
 use crate::query::PolicyQuery;
 use crate::rule::Rule;
@@ -42,13 +42,11 @@ struct CompiledMatch {
     not: Vec<CompiledMatch>,
 }
 
-/// The conditions on properties with few values, one bit per value.
+/// The conditions on fields with few values, one bit per value.
 #[derive(Debug, Clone, Copy)]
 struct BitFilter {
-    /// The values that the conditions rule out. A query with one of them does not match.
-    excluded_values: u32,
-    /// The kinds of sensitive data, one of which is required; 0 for no condition.
-    sensitivity: u8,
+    /// The keywords that the conditions admit, in the lane of their field.
+    admitted: u64,
     /// Whether there are conditions that bits cannot express.
     needs_evaluation: bool,
     roles_any: u64,
@@ -74,9 +72,56 @@ struct RoleBits {
 /// The properties of a query as bits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueryBits {
-    values: u32,
-    sensitivity: u8,
+    /// The keywords that the query meets, in the lane of their field.
+    keywords: u64,
     roles: u64,
+}
+
+/// The fields that list keywords, side by side in one word.
+///
+/// Each has a lane with one bit per keyword and a guard bit above them. Adding a lane full of ones
+/// carries into the guard exactly if the lane was not empty, so a single addition finds out whether
+/// every lane has a bit (Knuth, *The Art of Computer Programming*, 7.1.3, on broadword computing).
+struct KeywordLanes {
+    /// All bits for keywords.
+    full: u64,
+    /// The guard bits.
+    guards: u64,
+}
+
+const LANES: KeywordLanes = KeywordLanes::new(MatchConditions::FIELDS);
+
+impl KeywordLanes {
+    /// Does not compile once the lanes need more than one word.
+    const fn new(mut fields: &[MatchField]) -> Self {
+        let (mut full, mut guards, mut offset) = (0, 0, 0);
+        while let [field, rest @ ..] = fields {
+            if field.keyword_count > 0 {
+                full |= ((1 << field.keyword_count) - 1) << offset;
+                guards |= 1 << (offset + field.keyword_count);
+                offset += field.keyword_count + 1;
+            }
+            fields = rest;
+        }
+        Self { full, guards }
+    }
+
+    /// Puts the bits of each field, in the order of [`MatchConditions::FIELDS`], into its lane.
+    fn pack(bits: impl Iterator<Item = u64>) -> u64 {
+        let (mut out, mut offset) = (0, 0);
+        for (field, bits) in MatchConditions::FIELDS.iter().zip(bits) {
+            if field.keyword_count > 0 {
+                out |= bits << offset;
+                offset += field.keyword_count + 1;
+            }
+        }
+        out
+    }
+
+    /// Whether no lane is empty.
+    fn all_have_a_bit(word: u64) -> bool {
+        (word + LANES.full) & LANES.guards == LANES.guards
+    }
 }
 
 impl CompiledRules {
@@ -109,10 +154,8 @@ impl CompiledRules {
     fn bit_filter(&mut self, matches: &MatchConditions, name: NameComparison) -> BitFilter {
         let any = self.role_bits(&matches.roles.any);
         let all = self.role_bits(&matches.roles.all);
-        let sensitivity = matches.sensitivity.iter().map(|one| 1 << (*one as u8));
         BitFilter {
-            excluded_values: excluded_values(matches),
-            sensitivity: sensitivity.fold(0, |all, one: u8| all | one),
+            admitted: admitted_keywords(matches),
             needs_evaluation: name == NameComparison::Pending
                 || has_conditions_beyond_bits(matches)
                 || any.partial
@@ -145,9 +188,9 @@ impl CompiledRules {
 
     pub(crate) fn query_bits(&self, query: &PolicyQuery<'_>) -> QueryBits {
         let roles = query.principal.roles.iter().filter_map(|role| self.roles.get(role));
+        let values = QueryValues::of(query);
         QueryBits {
-            values: query_values(query),
-            sensitivity: query_sensitivity(query),
+            keywords: KeywordLanes::pack(keyword_bits(&values.capability, &values.call)),
             roles: roles.fold(0, |all, bit_offset| all | 1 << bit_offset),
         }
     }
@@ -181,8 +224,7 @@ impl CompiledMatch {
 
 impl BitFilter {
     fn evaluate(&self, bits: QueryBits) -> Truth {
-        let out = self.excluded_values & bits.values != 0
-            || (self.sensitivity != 0 && self.sensitivity & bits.sensitivity == 0)
+        let out = !KeywordLanes::all_have_a_bit(self.admitted & bits.keywords)
             || (self.roles_any != 0 && self.roles_any & bits.roles == 0)
             || self.roles_all & bits.roles != self.roles_all;
         match (out, self.needs_evaluation) {
@@ -193,107 +235,33 @@ impl BitFilter {
     }
 }
 
+/// The keywords that the top-level conditions admit. An empty condition admits every keyword.
+fn admitted_keywords(matches: &MatchConditions) -> u64 {
+    let admitted = matches.fields().map(|(field, condition)| match condition {
+        FieldCondition::Keywords(0) => (1 << field.keyword_count) - 1,
+        FieldCondition::Keywords(keywords) => keywords,
+        _ => 0,
+    });
+    KeywordLanes::pack(admitted)
+}
+
+/// Whether the top-level conditions include any that bits cannot express, apart from the
+/// capability's id and the roles.
+fn has_conditions_beyond_bits(matches: &MatchConditions) -> bool {
+    let beyond_bits = |(field, condition): (MatchField, FieldCondition<'_>)| {
+        field.keyword_count == 0
+            && !matches!(field.name, "capability" | "roles")
+            && !condition.is_empty()
+    };
+    matches.fields().any(beyond_bits) || !matches.arguments.is_empty()
+}
+
 fn rule_description(rule: &Rule) -> String {
     if rule.reason.is_empty() {
         format!("rule `{}`", rule.name)
     } else {
         format!("rule `{}`: {}", rule.name, rule.reason)
     }
-}
-
-/// The first bit of each property. The widths are the numbers of enum variants, so a new variant
-/// must move the offsets that follow.
-mod bit_offset {
-    pub(super) const IMPACT: u32 = 0;
-    pub(super) const WORLD: u32 = 3;
-    pub(super) const CLASS: u32 = 5;
-    pub(super) const RUNG: u32 = 9;
-    pub(super) const SINK: u32 = 15;
-    pub(super) const MODE: u32 = 20;
-    pub(super) const CONFIDENTIALITY: u32 = 23;
-    pub(super) const INTEGRITY: u32 = 27;
-    pub(super) const OPERATION: u32 = 29;
-    pub(super) const END: u32 = 31;
-}
-
-/// The values that the conditions rule out, over all properties with few values.
-fn excluded_values(matches: &MatchConditions) -> u32 {
-    // An empty set rules nothing out; otherwise everything that is not listed is ruled out.
-    fn complement(bits: impl Iterator<Item = u32>, from: u32, to: u32) -> u32 {
-        let listed = bits.fold(0_u32, |all, bit| all | 1 << bit);
-        let kind = (1_u32 << to) - (1_u32 << from);
-        if listed == 0 { 0 } else { kind & !(listed << from) }
-    }
-    complement(matches.impact.iter().map(|v| *v as u32), bit_offset::IMPACT, bit_offset::WORLD)
-        | complement(matches.world.iter().map(|v| *v as u32), bit_offset::WORLD, bit_offset::CLASS)
-        | complement(matches.class.iter().map(|v| *v as u32), bit_offset::CLASS, bit_offset::RUNG)
-        | complement(matches.rung.iter().map(|v| *v as u32), bit_offset::RUNG, bit_offset::SINK)
-        | complement(matches.sink.iter().map(|v| *v as u32), bit_offset::SINK, bit_offset::MODE)
-        | complement(
-            matches.mode.iter().map(|v| *v as u32),
-            bit_offset::MODE,
-            bit_offset::CONFIDENTIALITY,
-        )
-        | complement(
-            matches.confidentiality.iter().map(|v| *v as u32),
-            bit_offset::CONFIDENTIALITY,
-            bit_offset::INTEGRITY,
-        )
-        | complement(
-            matches.integrity.iter().map(|v| *v as u32),
-            bit_offset::INTEGRITY,
-            bit_offset::OPERATION,
-        )
-        | complement(
-            matches.operation.iter().map(|v| *v as u32),
-            bit_offset::OPERATION,
-            bit_offset::END,
-        )
-}
-
-/// The values of a query, one bit per property.
-fn query_values(query: &PolicyQuery<'_>) -> u32 {
-    let capability = query.capability;
-    let effects = capability.spec().effects;
-    1 << (bit_offset::IMPACT + effects.impact as u32)
-        | 1 << (bit_offset::WORLD + effects.world as u32)
-        | 1 << (bit_offset::CLASS + capability.class() as u32)
-        | 1 << (bit_offset::RUNG + capability.rung() as u32)
-        | 1 << (bit_offset::SINK + capability.sink() as u32)
-        | 1 << (bit_offset::MODE + query.mode as u32)
-        | 1 << (bit_offset::CONFIDENTIALITY + query.label.confidentiality as u32)
-        | 1 << (bit_offset::INTEGRITY + query.label.integrity as u32)
-        | 1 << (bit_offset::OPERATION + query.operation as u32)
-}
-
-fn query_sensitivity(query: &PolicyQuery<'_>) -> u8 {
-    let tags = &query.capability.spec().sensitivity;
-    if tags.is_empty() {
-        return 1 << (SensitivityCondition::None as u8);
-    }
-    let bit = |tag: &SensitivityTag| {
-        let kind = match tag {
-            SensitivityTag::Memory => SensitivityCondition::Memory,
-            SensitivityTag::Pii => SensitivityCondition::Pii,
-            SensitivityTag::Pci => SensitivityCondition::Pci,
-            SensitivityTag::Secrets => SensitivityCondition::Secrets,
-        };
-        1 << (kind as u8)
-    };
-    tags.iter().map(bit).fold(0, |all, one: u8| all | one)
-}
-
-/// Whether the top-level conditions include any, apart from the capability's id, that bits cannot
-/// express.
-fn has_conditions_beyond_bits(matches: &MatchConditions) -> bool {
-    matches.tags != NameCondition::default()
-        || !matches.intent.is_empty()
-        || !matches.scope.is_empty()
-        || !matches.principal.is_empty()
-        || !matches.attributes.is_empty()
-        || !matches.agent.is_empty()
-        || matches.time.is_some()
-        || !matches.arguments.is_empty()
 }
 
 #[cfg(test)]

@@ -57,9 +57,11 @@ mod document;
 mod document_schema;
 mod enforcement;
 mod error;
+mod field_condition;
 mod high_water;
 mod issuer;
 mod keys;
+mod keyword;
 mod match_conditions;
 mod name_condition;
 mod name_hash;
@@ -74,6 +76,7 @@ mod rate_limit_check;
 mod rate_limit_windows;
 mod rule;
 mod rule_index;
+mod sensitivity_condition;
 mod time_window;
 mod tool_policy_presets;
 mod truth;
@@ -94,9 +97,10 @@ pub use document::{
 pub use document_schema::document_schema;
 pub use enforcement::RuleEnforcement;
 pub use error::{ContractError, DocumentFinding, LoadError, MAX_FINDINGS};
+pub use field_condition::FieldCondition;
 pub use issuer::{IdentityError, TokenIdentity, TrustedIssuer};
 pub use keys::{Approver, DocumentSigner, Keys, TimedKey};
-pub use match_conditions::{MatchConditions, SensitivityCondition};
+pub use match_conditions::{MatchConditions, MatchField};
 pub use name_condition::NameCondition;
 pub use pattern::Pattern;
 pub use policy::Policy;
@@ -109,6 +113,7 @@ pub use rate_limit_windows::{MAX_LIMIT_GROUPS, MAX_REMEMBERED_CALLS, RateLimitWi
 pub use rule::{
     DENY_RULE_CODES, Effect, JustificationRequirement, MIN_JUSTIFICATION_CHARS, Requirements, Rule,
 };
+pub use sensitivity_condition::SensitivityCondition;
 pub use time_window::{TimeWindow, Weekday};
 pub use tool_policy_presets::ToolPolicyPresets;
 pub use truth::Truth;

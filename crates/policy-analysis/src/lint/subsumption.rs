@@ -6,9 +6,10 @@
 //! as propositional implication), so *yes* is a proof and *no* is not. It also holds in
 //! three-valued logic: the wide conditions are never less true than the narrow ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
 use weaver_policy::{
-    JustificationRequirement, MatchConditions, NameCondition, Pattern, Requirements,
+    FieldCondition, JustificationRequirement, MatchConditions, NameCondition, Pattern, Requirements,
 };
 
 /// A character that stands for "anything". No pattern in a document contains it.
@@ -30,10 +31,6 @@ fn patterns_subsume(wide: &[Pattern], narrow: &[Pattern]) -> bool {
             && narrow.iter().all(|n| wide.iter().any(|w| pattern_subsumes(w, n))))
 }
 
-fn set_subsumes<T: Ord>(wide: &BTreeSet<T>, narrow: &BTreeSet<T>) -> bool {
-    wide.is_empty() || (!narrow.is_empty() && narrow.is_subset(wide))
-}
-
 fn attributes_subsume(
     wide: &BTreeMap<String, Pattern>,
     narrow: &BTreeMap<String, Pattern>,
@@ -43,37 +40,31 @@ fn attributes_subsume(
 
 /// Also used for tags, which have the same form as roles.
 fn name_condition_subsumes(wide: &NameCondition, narrow: &NameCondition) -> bool {
-    let any = set_subsumes(&wide.any, &narrow.any) || !wide.any.is_disjoint(&narrow.all);
+    let any = wide.any.is_empty()
+        || (!narrow.any.is_empty() && narrow.any.is_subset(&wide.any))
+        || !wide.any.is_disjoint(&narrow.all);
     any && wide.all.is_subset(&narrow.all)
+}
+
+/// Whether the wide condition on a field subsumes the narrow one on the same field.
+fn condition_subsumes(wide: FieldCondition<'_>, narrow: FieldCondition<'_>) -> bool {
+    use FieldCondition::{Keywords, NamedPatterns, Names, Patterns, Time};
+    match (wide, narrow) {
+        (Keywords(wide), Keywords(narrow)) => wide == 0 || (narrow != 0 && narrow & !wide == 0),
+        (Patterns(wide), Patterns(narrow)) => patterns_subsume(wide, narrow),
+        (Names(wide), Names(narrow)) => name_condition_subsumes(wide, narrow),
+        (NamedPatterns(wide), NamedPatterns(narrow)) => attributes_subsume(wide, narrow),
+        (Time(wide), Time(narrow)) => wide.is_none() || wide == narrow,
+        _ => false,
+    }
 }
 
 /// Whether `wide` subsumes `narrow`.
 pub(super) fn subsumes(wide: &MatchConditions, narrow: &MatchConditions) -> bool {
-    patterns_subsume(&wide.capability, &narrow.capability)
-        && set_subsumes(&wide.impact, &narrow.impact)
-        && set_subsumes(&wide.world, &narrow.world)
-        && set_subsumes(&wide.class, &narrow.class)
-        && set_subsumes(&wide.rung, &narrow.rung)
-        && set_subsumes(&wide.sink, &narrow.sink)
-        && name_condition_subsumes(&wide.tags, &narrow.tags)
-        && set_subsumes(&wide.sensitivity, &narrow.sensitivity)
-        && set_subsumes(&wide.mode, &narrow.mode)
-        && set_subsumes(&wide.confidentiality, &narrow.confidentiality)
-        && set_subsumes(&wide.integrity, &narrow.integrity)
-        && set_subsumes(&wide.operation, &narrow.operation)
-        && subsumes_request(wide, narrow)
-        && subsumes_nested(wide, narrow)
-}
-
-fn subsumes_request(wide: &MatchConditions, narrow: &MatchConditions) -> bool {
-    patterns_subsume(&wide.principal, &narrow.principal)
-        && patterns_subsume(&wide.agent, &narrow.agent)
-        && patterns_subsume(&wide.intent, &narrow.intent)
-        && name_condition_subsumes(&wide.roles, &narrow.roles)
-        && attributes_subsume(&wide.attributes, &narrow.attributes)
-        && attributes_subsume(&wide.scope, &narrow.scope)
-        && (wide.time.is_none() || wide.time == narrow.time)
+    let mut fields = wide.fields().zip(narrow.fields());
+    fields.all(|((_, wide), (_, narrow))| condition_subsumes(wide, narrow))
         && wide.arguments.iter().all(|one| narrow.arguments.contains(one))
+        && subsumes_nested(wide, narrow)
 }
 
 fn subsumes_nested(wide: &MatchConditions, narrow: &MatchConditions) -> bool {

@@ -5,9 +5,12 @@
 //! for every answer of *unreachable*. A missing check would be detected by the property tests,
 //! which compare answers with decisions on random requests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use weaver_policy::{Effect, MatchConditions, NameCondition, Pattern, PolicySet, Rule, Truth};
+use weaver_policy::{
+    Effect, FieldCondition, MatchConditions, MatchField, NameCondition, Pattern, PolicySet, Rule,
+    Truth,
+};
 use weaver_types::{
     AllowedAgents, Capability, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind,
     Verdict,
@@ -15,7 +18,7 @@ use weaver_types::{
 
 use super::search_space::SearchSpace;
 use super::truth_set::TruthSet;
-use super::variables::Assignment;
+use super::variables::{Assignment, FieldVariables};
 
 /// Evaluates the documents for one capability under partial assignments.
 #[derive(Debug)]
@@ -43,26 +46,22 @@ pub(super) struct Obstacle {
     pub(super) applies: TruthSet,
 }
 
-fn is_empty_or_matches(patterns: &[Pattern], name: Option<&str>) -> bool {
-    patterns.is_empty() || name.is_some_and(|name| patterns.iter().any(|p| p.matches(name)))
-}
-
-fn is_empty_or_contains<T: Ord>(set: &BTreeSet<T>, value: &T) -> bool {
-    set.is_empty() || set.contains(value)
-}
-
 const YES: TruthSet = TruthSet::YES;
 const NO: TruthSet = TruthSet::NO;
 
 impl PartialEvaluator<'_> {
-    fn roles_met(&self, roles: &NameCondition, assignment: &Assignment) -> TruthSet {
-        let variables = &self.space.variables;
-        let held = |role: &String| variables.flag(variables.roles.get(role), assignment);
-        let any = match roles.any.is_empty() {
+    fn names_met(
+        &self,
+        names: &NameCondition,
+        variables: &BTreeMap<String, usize>,
+        assignment: &Assignment,
+    ) -> TruthSet {
+        let is_held = |name: &String| self.space.variables.flag(variables.get(name), assignment);
+        let any = match names.any.is_empty() {
             true => YES,
-            false => roles.any.iter().map(held).fold(NO, TruthSet::or),
+            false => names.any.iter().map(is_held).fold(NO, TruthSet::or),
         };
-        roles.all.iter().map(held).fold(any, TruthSet::and)
+        names.all.iter().map(is_held).fold(any, TruthSet::and)
     }
 
     fn values_match(
@@ -84,13 +83,14 @@ impl PartialEvaluator<'_> {
         matches: &MatchConditions,
         assignment: &Assignment,
     ) -> TruthSet {
-        let own = matches.matches_capability(self.capability);
-        if !own || !is_empty_or_contains(&matches.operation, &self.operation) {
+        if !matches.matches_capability(self.capability) {
             return NO;
         }
-        let mut out = self
-            .caller_conditions_apply(matches, assignment)
-            .and(self.run_conditions_apply(matches, assignment));
+        let mut out = matches
+            .fields()
+            .filter(|(field, condition)| !field.of_capability && !condition.is_empty())
+            .map(|(field, condition)| self.condition_holds(field, condition, assignment))
+            .fold(YES, TruthSet::and);
         for predicate in &matches.arguments {
             let known = self.space.predicates.iter().find(|known| known.predicate == predicate);
             let variables = &self.space.variables;
@@ -106,36 +106,33 @@ impl PartialEvaluator<'_> {
         out
     }
 
-    /// The fields about the principal and its request.
-    fn caller_conditions_apply(
+    /// Whether a non-empty condition on a field of the call holds.
+    fn condition_holds(
         &self,
-        matches: &MatchConditions,
+        field: MatchField,
+        condition: FieldCondition<'_>,
         assignment: &Assignment,
     ) -> TruthSet {
         let variables = &self.space.variables;
-        let text = |variable: usize, patterns: &[Pattern]| {
-            variables.text(variable, assignment, |name| is_empty_or_matches(patterns, name))
-        };
-        self.roles_met(&matches.roles, assignment)
-            .and(text(variables.principal, &matches.principal))
-            .and(text(variables.agent, &matches.agent))
-            .and(self.values_match(&matches.attributes, &variables.attributes, assignment))
-            .and(text(variables.intent, &matches.intent))
-            .and(self.values_match(&matches.scope, &variables.scope, assignment))
-    }
-
-    /// The fields about the run and the time.
-    fn run_conditions_apply(&self, matches: &MatchConditions, assignment: &Assignment) -> TruthSet {
-        let variables = &self.space.variables;
-        let run = variables
-            .mode(assignment, |mode| is_empty_or_contains(&matches.mode, &mode))
-            .and(variables.confidentiality(assignment, |c| {
-                is_empty_or_contains(&matches.confidentiality, &c)
-            }))
-            .and(variables.integrity(assignment, |i| is_empty_or_contains(&matches.integrity, &i)));
-        match &matches.time {
-            Some(window) => run.and(variables.time(assignment, |at| window.contains(at))),
-            None => run,
+        match (condition, variables.of_field(field.name)) {
+            (FieldCondition::Keywords(admitted), Some(FieldVariables::One(at))) => {
+                variables.keyword(at, assignment, admitted)
+            }
+            (FieldCondition::Patterns(patterns), Some(FieldVariables::One(at))) => {
+                variables.text(at, assignment, |name| {
+                    name.is_some_and(|name| patterns.iter().any(|one| one.matches(name)))
+                })
+            }
+            (FieldCondition::Time(Some(window)), Some(FieldVariables::One(_))) => {
+                variables.time(assignment, |at| window.contains(at))
+            }
+            (FieldCondition::Names(names), Some(FieldVariables::ByName(variables))) => {
+                self.names_met(names, variables, assignment)
+            }
+            (FieldCondition::NamedPatterns(required), Some(FieldVariables::ByName(variables))) => {
+                self.values_match(required, variables, assignment)
+            }
+            _ => NO,
         }
     }
 
@@ -149,9 +146,10 @@ impl PartialEvaluator<'_> {
             .map(|(rule, applies)| {
                 let require = &rule.require;
                 let permissions = require.permissions.iter();
+                let roles = self.names_met(&require.roles, &variables.roles, assignment);
                 let access = permissions
                     .map(|name| variables.flag(variables.permissions.get(name), assignment))
-                    .fold(self.roles_met(&require.roles, assignment), TruthSet::and)
+                    .fold(roles, TruthSet::and)
                     .and(self.values_match(&require.attributes, &variables.attributes, assignment));
                 let justified = match &require.justification {
                     Some(need) if self.operation == Operation::Invoke => {

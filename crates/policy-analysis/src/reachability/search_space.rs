@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weaver_policy::{
-    AgentCapabilities, ArgumentPredicate, MIN_JUSTIFICATION_CHARS, MatchConditions, NameCondition,
+    AgentCapabilities, ArgumentPredicate, FieldCondition, MIN_JUSTIFICATION_CHARS, MatchConditions,
     Pattern, PolicySet, Requirements, Rule, TimeWindow, Truth,
 };
 use weaver_types::{
@@ -22,38 +22,54 @@ use super::variables::{Domain, JustificationShape, Variables};
 use super::{ReachabilityQuery, representative_times};
 use crate::representative_names;
 
-/// Everything that is mentioned in the rules about one capability.
+/// Everything that is mentioned in the rules about one capability; what conditions mention, by the
+/// name of their field.
 #[derive(Debug, Default)]
 struct MentionedValues<'s> {
-    principal: Vec<&'s Pattern>,
-    agent: Vec<&'s Pattern>,
-    intent: Vec<&'s Pattern>,
-    roles: BTreeSet<&'s str>,
+    patterns: BTreeMap<&'static str, Vec<&'s Pattern>>,
+    names: BTreeMap<&'static str, BTreeSet<&'s str>>,
+    named_patterns: BTreeMap<&'static str, BTreeMap<&'s str, Vec<&'s Pattern>>>,
     permissions: BTreeSet<&'s str>,
-    attributes: BTreeMap<&'s str, Vec<&'s Pattern>>,
-    scope: BTreeMap<&'s str, Vec<&'s Pattern>>,
     windows: Vec<&'s TimeWindow>,
     predicates: Vec<&'s ArgumentPredicate>,
     lengths: BTreeSet<u32>,
 }
 
 impl<'s> MentionedValues<'s> {
-    fn add_roles(&mut self, roles: &'s NameCondition) {
-        self.roles.extend(roles.any.iter().chain(&roles.all).map(String::as_str));
+    fn patterns(&self, field: &str) -> &[&'s Pattern] {
+        self.patterns.get(field).map_or(&[], Vec::as_slice)
+    }
+
+    fn add_patterns(&mut self, field: &'static str, patterns: &'s [Pattern]) {
+        self.patterns.entry(field).or_default().extend(patterns);
+    }
+
+    fn add_names(&mut self, field: &'static str, names: impl Iterator<Item = &'s String>) {
+        self.names.entry(field).or_default().extend(names.map(String::as_str));
+    }
+
+    fn add_named_patterns(&mut self, field: &'static str, required: &'s BTreeMap<String, Pattern>) {
+        let named = self.named_patterns.entry(field).or_default();
+        for (name, pattern) in required {
+            named.entry(name).or_default().push(pattern);
+        }
     }
 
     fn add_conditions(&mut self, matches: &'s MatchConditions) {
-        self.principal.extend(&matches.principal);
-        self.agent.extend(&matches.agent);
-        self.intent.extend(&matches.intent);
-        self.add_roles(&matches.roles);
-        for (name, pattern) in &matches.attributes {
-            self.attributes.entry(name).or_default().push(pattern);
+        for (field, condition) in matches.fields().filter(|(field, _)| !field.of_capability) {
+            match condition {
+                FieldCondition::Patterns(patterns) => self.add_patterns(field.name, patterns),
+                FieldCondition::Names(names) => {
+                    self.add_names(field.name, names.any.iter().chain(&names.all));
+                }
+                FieldCondition::NamedPatterns(required) => {
+                    self.add_named_patterns(field.name, required);
+                }
+                FieldCondition::Time(window) => self.windows.extend(window),
+                // All keywords are tried.
+                _ => {}
+            }
         }
-        for (name, pattern) in &matches.scope {
-            self.scope.entry(name).or_default().push(pattern);
-        }
-        self.windows.extend(&matches.time);
         for predicate in &matches.arguments {
             if !self.predicates.contains(&predicate) {
                 self.predicates.push(predicate);
@@ -65,11 +81,9 @@ impl<'s> MentionedValues<'s> {
     }
 
     fn add_requirements(&mut self, require: &'s Requirements) {
-        self.add_roles(&require.roles);
+        self.add_names("roles", require.roles.any.iter().chain(&require.roles.all));
         self.permissions.extend(require.permissions.iter().map(String::as_str));
-        for (name, pattern) in &require.attributes {
-            self.attributes.entry(name).or_default().push(pattern);
-        }
+        self.add_named_patterns("attributes", &require.attributes);
         self.lengths.extend(require.justification.iter().map(|need| need.min_chars));
     }
 }
@@ -111,9 +125,9 @@ impl<'s> SearchSpace<'s> {
             mentioned.add_requirements(&rule.require);
         }
         for entry in &set.contracts().visible {
-            mentioned.principal.extend(&entry.principals);
-            mentioned.agent.extend(&entry.agents);
-            mentioned.roles.extend(entry.roles.iter().map(String::as_str));
+            mentioned.add_patterns("principal", &entry.principals);
+            mentioned.add_patterns("agent", &entry.agents);
+            mentioned.add_names("roles", entry.roles.iter());
         }
         let spec = capability.spec();
         mentioned.permissions.extend(spec.permissions.iter().map(String::as_str));
@@ -171,7 +185,8 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
         let principals: Vec<_> = match self.fixed_principal {
             Some(known) => vec![known.id.as_str().to_owned()],
             None => {
-                let patterns: Vec<_> = mentioned.principal.iter().copied().chain(asked).collect();
+                let named = mentioned.patterns("principal").iter().copied();
+                let patterns: Vec<_> = named.chain(asked).collect();
                 let names = self.representative_names_of(&patterns, "principals");
                 names.into_iter().filter(|name| PrincipalId::parse(name).is_ok()).collect()
             }
@@ -181,7 +196,7 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
         self.space.variables.principal = self.add_variable(Domain::Text(principals));
         let mut acting: Vec<_> = match self.fixed_principal {
             Some(known) => vec![known.agent.as_ref().map(|agent| agent.as_str().to_owned())],
-            None => self.optional_texts(&mentioned.agent, "agents"),
+            None => self.optional_texts(mentioned.patterns("agent"), "agents"),
         };
         if self.fixed_principal.is_none() {
             acting.extend(agents.iter().map(|agent| Some(agent.as_str().to_owned())));
@@ -192,7 +207,8 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
     }
 
     fn add_grant_variables(&mut self, mentioned: &MentionedValues<'s>) {
-        let mut roles: BTreeSet<String> = mentioned.roles.iter().map(|r| (*r).to_owned()).collect();
+        let named = mentioned.names.get("roles").into_iter().flatten();
+        let mut roles: BTreeSet<String> = named.map(|role| (*role).to_owned()).collect();
         roles.extend(self.query.with_roles.iter().cloned());
         for role in roles {
             let mut may = match self.fixed_principal {
@@ -212,7 +228,7 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
             let at = self.add_variable(Domain::Flag(may));
             self.space.variables.permissions.insert((*permission).to_owned(), at);
         }
-        for (name, patterns) in &mentioned.attributes {
+        for (name, patterns) in mentioned.named_patterns.get("attributes").into_iter().flatten() {
             let values = match self.fixed_principal {
                 Some(known) => vec![known.attributes.get(*name).cloned()],
                 None => self.optional_texts(patterns, "attributes"),
@@ -227,12 +243,12 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
         mentioned: &MentionedValues<'s>,
         declared: &BTreeMap<AgentId, AgentCapabilities>,
     ) {
-        let mut intents = self.optional_texts(&mentioned.intent, "intents");
+        let mut intents = self.optional_texts(mentioned.patterns("intent"), "intents");
         let keys: BTreeSet<&String> =
             declared.values().flat_map(|agent| &agent.decision_keys).collect();
         intents.extend(keys.into_iter().map(|key| Some(key.clone())));
         self.space.variables.intent = self.add_variable(Domain::Text(intents));
-        for (name, patterns) in &mentioned.scope {
+        for (name, patterns) in mentioned.named_patterns.get("scope").into_iter().flatten() {
             let values = self.optional_texts(patterns, "scopes");
             let at = self.add_variable(Domain::Text(values));
             self.space.variables.scope.insert((*name).to_owned(), at);
@@ -280,6 +296,7 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
         self.space.variables.confidentiality = self.add_variable(Domain::Confidentiality(levels));
         let trust = restrict(&[Integrity::Trusted, Integrity::Untrusted], &q.integrity);
         self.space.variables.integrity = self.add_variable(Domain::Integrity(trust));
+        self.space.variables.operation = self.add_variable(Domain::Operation(vec![q.operation]));
         let times = representative_times::representative_times(&mentioned.windows, ends, q.now);
         if !times.complete {
             self.record_gap(SearchGap::Times);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use weaver_policy::Truth;
-use weaver_types::{Confidentiality, Integrity, JustificationSource, SafetyMode, Timestamp};
+use weaver_types::{
+    Confidentiality, Integrity, JustificationSource, Operation, SafetyMode, Timestamp,
+};
 
 use super::truth_set::TruthSet;
 
@@ -25,6 +27,7 @@ pub(super) enum Domain {
     Mode(Vec<SafetyMode>),
     Confidentiality(Vec<Confidentiality>),
     Integrity(Vec<Integrity>),
+    Operation(Vec<Operation>),
     Time(Vec<Timestamp>),
     Justification(Vec<Option<JustificationShape>>),
     /// The truth value of a condition on arguments.
@@ -39,11 +42,37 @@ impl Domain {
             Self::Mode(all) => all.len(),
             Self::Confidentiality(all) => all.len(),
             Self::Integrity(all) => all.len(),
+            Self::Operation(all) => all.len(),
             Self::Time(all) => all.len(),
             Self::Justification(all) => all.len(),
             Self::Predicate(all) => all.len(),
         }
     }
+
+    /// The bit of a keyword, as in [`FieldCondition::Keywords`](weaver_policy::FieldCondition).
+    fn keyword_bit(&self, place: usize) -> Option<u64> {
+        let variant = match self {
+            Self::Mode(all) => *all.get(place)? as u32,
+            Self::Confidentiality(all) => *all.get(place)? as u32,
+            Self::Integrity(all) => *all.get(place)? as u32,
+            Self::Operation(all) => *all.get(place)? as u32,
+            Self::Text(_)
+            | Self::Flag(_)
+            | Self::Time(_)
+            | Self::Justification(_)
+            | Self::Predicate(_) => return None,
+        };
+        Some(1 << variant)
+    }
+}
+
+/// The variables that conditions on one field are compared with.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FieldVariables<'v> {
+    /// The variable of the field's value.
+    One(usize),
+    /// The variables of a set of names, or of named values.
+    ByName(&'v BTreeMap<String, usize>),
 }
 
 /// For each variable, the index of its value in the domain; `None` while unassigned.
@@ -59,6 +88,7 @@ pub(super) struct Variables {
     pub(super) mode: usize,
     pub(super) confidentiality: usize,
     pub(super) integrity: usize,
+    pub(super) operation: usize,
     pub(super) time: usize,
     pub(super) arguments: usize,
     pub(super) justification: usize,
@@ -79,12 +109,43 @@ impl Variables {
         self.domains.len() - 1
     }
 
+    /// The variables of a field of match conditions that does not concern the capability alone.
+    pub(super) fn of_field(&self, name: &str) -> Option<FieldVariables<'_>> {
+        use FieldVariables::{ByName, One};
+        Some(match name {
+            "intent" => One(self.intent),
+            "scope" => ByName(&self.scope),
+            "mode" => One(self.mode),
+            "confidentiality" => One(self.confidentiality),
+            "integrity" => One(self.integrity),
+            "principal" => One(self.principal),
+            "roles" => ByName(&self.roles),
+            "attributes" => ByName(&self.attributes),
+            "agent" => One(self.agent),
+            "time" => One(self.time),
+            "operation" => One(self.operation),
+            _ => return None,
+        })
+    }
+
     /// The indexes of the values that are still possible.
     fn candidates(&self, at: usize, assignment: &Assignment) -> std::ops::Range<usize> {
         match assignment.get(at).copied().flatten() {
             Some(place) => place..place + 1,
             None => 0..self.domains.get(at).map_or(0, Domain::len),
         }
+    }
+
+    /// Whether the test holds for the value of the variable, which is one of `all`.
+    fn holds<T>(
+        &self,
+        at: usize,
+        assignment: &Assignment,
+        all: &[T],
+        test: impl Fn(&T) -> bool,
+    ) -> TruthSet {
+        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
+        TruthSet::any_of(values.map(|value| Truth::from(test(value))), at)
     }
 
     /// Whether the test holds for the text.
@@ -95,8 +156,7 @@ impl Variables {
         test: impl Fn(Option<&str>) -> bool,
     ) -> TruthSet {
         let Some(Domain::Text(all)) = self.domains.get(at) else { return TruthSet::NO };
-        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
-        TruthSet::any_of(values.map(|value| Truth::from(test(value.as_deref()))), at)
+        self.holds(at, assignment, all, |value| test(value.as_deref()))
     }
 
     /// Whether the flag is set; a name without a variable is never set.
@@ -105,8 +165,14 @@ impl Variables {
         else {
             return TruthSet::NO;
         };
-        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
-        TruthSet::any_of(values.map(|value| Truth::from(*value)), at)
+        self.holds(at, assignment, all, |value| *value)
+    }
+
+    /// Whether the keyword is one of these bits.
+    pub(super) fn keyword(&self, at: usize, assignment: &Assignment, admitted: u64) -> TruthSet {
+        let Some(domain) = self.domains.get(at) else { return TruthSet::NO };
+        let bits = self.candidates(at, assignment).filter_map(|place| domain.keyword_bit(place));
+        TruthSet::any_of(bits.map(|bit| Truth::from(bit & admitted != 0)), at)
     }
 
     pub(super) fn mode(
@@ -115,8 +181,7 @@ impl Variables {
         test: impl Fn(SafetyMode) -> bool,
     ) -> TruthSet {
         let Some(Domain::Mode(all)) = self.domains.get(self.mode) else { return TruthSet::NO };
-        let values = self.candidates(self.mode, assignment).filter_map(|place| all.get(place));
-        TruthSet::any_of(values.map(|value| Truth::from(test(*value))), self.mode)
+        self.holds(self.mode, assignment, all, |value| test(*value))
     }
 
     pub(super) fn confidentiality(
@@ -126,8 +191,7 @@ impl Variables {
     ) -> TruthSet {
         let at = self.confidentiality;
         let Some(Domain::Confidentiality(all)) = self.domains.get(at) else { return TruthSet::NO };
-        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
-        TruthSet::any_of(values.map(|value| Truth::from(test(*value))), at)
+        self.holds(at, assignment, all, |value| test(*value))
     }
 
     pub(super) fn integrity(
@@ -137,8 +201,7 @@ impl Variables {
     ) -> TruthSet {
         let at = self.integrity;
         let Some(Domain::Integrity(all)) = self.domains.get(at) else { return TruthSet::NO };
-        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
-        TruthSet::any_of(values.map(|value| Truth::from(test(*value))), at)
+        self.holds(at, assignment, all, |value| test(*value))
     }
 
     pub(super) fn time(
@@ -147,8 +210,7 @@ impl Variables {
         test: impl Fn(Timestamp) -> bool,
     ) -> TruthSet {
         let Some(Domain::Time(all)) = self.domains.get(self.time) else { return TruthSet::NO };
-        let values = self.candidates(self.time, assignment).filter_map(|place| all.get(place));
-        TruthSet::any_of(values.map(|value| Truth::from(test(*value))), self.time)
+        self.holds(self.time, assignment, all, |value| test(*value))
     }
 
     pub(super) fn justification(
@@ -158,9 +220,7 @@ impl Variables {
     ) -> TruthSet {
         let at = self.justification;
         let Some(Domain::Justification(all)) = self.domains.get(at) else { return TruthSet::NO };
-        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
-        let holds = |value: &Option<JustificationShape>| Truth::from(value.is_some_and(&test));
-        TruthSet::any_of(values.map(holds), at)
+        self.holds(at, assignment, all, |value| value.is_some_and(&test))
     }
 
     /// The possible truth values of a condition on arguments; unknown without arguments.
@@ -201,5 +261,21 @@ impl Variables {
     /// The index of the assigned value, or of the simplest one.
     pub(super) fn value_index(&self, at: usize, assignment: &Assignment) -> usize {
         self.candidates(at, assignment).start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weaver_policy::MatchConditions;
+
+    use super::*;
+
+    #[test]
+    fn every_field_of_a_call_has_variables() {
+        let (conditions, variables) = (MatchConditions::default(), Variables::default());
+        for (field, _) in conditions.fields() {
+            let known = variables.of_field(field.name).is_some();
+            assert_eq!(known, !field.of_capability, "{}", field.name);
+        }
     }
 }

@@ -4,13 +4,15 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use weaver_types::{
     AllowedAgents, CapabilityDraft, CapabilityId, CapabilityRequest, Effects, Impact, Operation,
-    Principal, PrincipalId, SafetyMode, ToolSpec,
+    Principal, PrincipalId, SafetyMode, SensitivityTag, ToolSpec,
 };
 
 use super::*;
+use crate::name_condition::NameCondition;
 use crate::pattern::Pattern;
 use crate::policy::Policy;
 use crate::rule::Effect;
+use crate::sensitivity_condition::SensitivityCondition;
 
 fn roles() -> impl Strategy<Value = BTreeSet<String>> {
     btree_set(select(vec!["a".to_owned(), "b".to_owned(), "c".to_owned()]), 0..3)

@@ -1,21 +1,71 @@
-//! The keywords of the document language, for messages that list them.
+//! The keywords of the document language, and reading them.
 
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use weaver_text::suggest::nearest;
 use weaver_types::{
     Confidentiality, Impact, Integrity, JustificationSource, Operation, ResponseMode, Rung,
     SafetyClass, SafetyMode, SensitivityTag, SinkKind, World,
 };
 
+use super::node::Node;
+use super::reader::{DocumentReader, excerpt};
 use crate::enforcement::RuleEnforcement;
-use crate::match_conditions::SensitivityCondition;
+use crate::field_condition::KeywordSet;
+use crate::keyword::Keywords;
 use crate::policy_settings::ContractEnforcement;
 use crate::provenance::ValueOrigin;
 use crate::rate_limit::LimitKey;
+use crate::sensitivity_condition::SensitivityCondition;
 use crate::time_window::Weekday;
 
-/// A type that documents write as one of a few keywords.
-pub(super) trait Keywords {
-    /// The keywords.
-    const KEYWORDS: &'static [&'static str];
+impl Node<'_> {
+    /// A keyword of the type.
+    pub(super) fn keyword<T: Keywords + DeserializeOwned>(
+        &self,
+        reader: &mut DocumentReader<'_>,
+    ) -> Option<T> {
+        self.known_text(reader, T::KEYWORDS, |text| {
+            serde_json::from_value(Value::String(text.to_owned())).ok()
+        })
+    }
+
+    /// What `read` makes of the text, which is one of `known`.
+    fn known_text<T>(
+        &self,
+        reader: &mut DocumentReader<'_>,
+        known: &[&str],
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(reader)?;
+        let found = read(text);
+        if found.is_none() {
+            let remedy = match nearest(text, known.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("write one of {}", known.join(", ")),
+            };
+            self.report(reader, "policy.word", format!("unknown word `{}`", excerpt(text)), remedy);
+        }
+        found
+    }
+
+    /// Adds one keyword or a list of keywords to the set.
+    pub(super) fn read_keywords(&self, reader: &mut DocumentReader<'_>, set: &mut dyn KeywordSet) {
+        for node in self.one_or_many(reader) {
+            let known = set.known_keywords();
+            node.known_text(reader, known, |text| set.insert_keyword(text).then_some(()));
+        }
+    }
+
+    /// One keyword or a list of keywords.
+    pub(super) fn keywords<T: Keywords + DeserializeOwned + Ord>(
+        &self,
+        reader: &mut DocumentReader<'_>,
+    ) -> BTreeSet<T> {
+        self.one_or_many(reader).iter().filter_map(|node| node.keyword(reader)).collect()
+    }
 }
 
 macro_rules! words {

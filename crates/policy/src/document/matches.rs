@@ -5,24 +5,20 @@ use std::collections::BTreeMap;
 use super::arguments;
 use super::node::{Node, Section};
 use super::reader::DocumentReader;
-use crate::match_conditions::MatchConditions;
+use crate::field_condition::FieldConditionMut;
+use crate::match_conditions::{MatchConditions, MatchField};
 use crate::name_condition::NameCondition;
 use crate::pattern::Pattern;
 use crate::time_window::{END_OF_DAY, TimeWindow};
 
-const MATCH: [&str; 21] = [
-    "capability", "effects", "class", "rung", "sink", "tags", "sensitivity", "intent", "scope",
-    "mode", "label", "principal", "roles", "attributes", "agent", "time", "operation", "arguments",
-    "any", "not", "unless",
-];
+/// The keys beside those of [`MatchConditions::FIELDS`].
+const OTHER_KEYS: [&str; 4] = ["arguments", "any", "not", "unless"];
 
 /// Reads match conditions. Whatever cannot be read is reported and left out.
 pub(super) fn matches(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> MatchConditions {
     let mut out = MatchConditions::default();
-    let Some(section) = node.section(reader, &MATCH) else { return out };
-    read_capability_conditions(reader, &section, &mut out);
-    read_caller_conditions(reader, &section, &mut out);
-    read_run_conditions(reader, &section, &mut out);
+    let Some(section) = node.section(reader, &known_keys()) else { return out };
+    read_fields(reader, &section, &mut out);
     if let Some(node) = section.get("arguments") {
         out.arguments = arguments::predicates(reader, &node);
     }
@@ -42,56 +38,54 @@ fn nested_match(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> MatchCondit
     matches(reader, node)
 }
 
-fn read_capability_conditions(
-    reader: &mut DocumentReader<'_>,
-    section: &Section<'_>,
-    out: &mut MatchConditions,
-) {
-    if let Some(node) = section.get("capability") {
-        out.capability = node.patterns(reader);
-    }
-    if let Some(node) = section.get("effects")
-        && let Some(inner) = nonempty_section(reader, &node, &["impact", "world"])
-    {
-        out.impact = inner.get("impact").map(|n| n.keywords(reader)).unwrap_or_default();
-        out.world = inner.get("world").map(|n| n.keywords(reader)).unwrap_or_default();
-    }
-    out.class = section.get("class").map(|n| n.keywords(reader)).unwrap_or_default();
-    out.rung = section.get("rung").map(|n| n.keywords(reader)).unwrap_or_default();
-    out.sink = section.get("sink").map(|n| n.keywords(reader)).unwrap_or_default();
-    out.tags = section.get("tags").map(|n| name_condition(reader, &n)).unwrap_or_default();
-    out.sensitivity = section.get("sensitivity").map(|n| n.keywords(reader)).unwrap_or_default();
+/// The keys of a match. Fields that share a table, such as `effects`, have one key together.
+fn known_keys() -> Vec<&'static str> {
+    let mut keys: Vec<_> = MatchConditions::FIELDS.iter().map(|field| split_key(field).0).collect();
+    keys.extend(OTHER_KEYS);
+    keys.dedup();
+    keys
 }
 
-fn read_caller_conditions(
-    reader: &mut DocumentReader<'_>,
-    section: &Section<'_>,
-    out: &mut MatchConditions,
-) {
-    out.principal = section.get("principal").map(|n| n.patterns(reader)).unwrap_or_default();
-    out.roles = section.get("roles").map(|n| name_condition(reader, &n)).unwrap_or_default();
-    out.attributes =
-        section.get("attributes").map(|n| attribute_patterns(reader, &n)).unwrap_or_default();
-    out.agent = section.get("agent").map(|n| n.patterns(reader)).unwrap_or_default();
-    out.intent = section.get("intent").map(|n| n.patterns(reader)).unwrap_or_default();
-    out.scope = section.get("scope").map(|n| attribute_patterns(reader, &n)).unwrap_or_default();
-    out.operation = section.get("operation").map(|n| n.keywords(reader)).unwrap_or_default();
+/// The key of a field in a match, and its key in the table below, if it is in one.
+fn split_key(field: &MatchField) -> (&'static str, Option<&'static str>) {
+    match field.key.split_once('.') {
+        Some((table, key)) => (table, Some(key)),
+        None => (field.key, None),
+    }
 }
 
-fn read_run_conditions(
-    reader: &mut DocumentReader<'_>,
-    section: &Section<'_>,
-    out: &mut MatchConditions,
-) {
-    out.mode = section.get("mode").map(|n| n.keywords(reader)).unwrap_or_default();
-    if let Some(node) = section.get("label")
-        && let Some(inner) = nonempty_section(reader, &node, &["confidentiality", "integrity"])
-    {
-        let node = inner.get("confidentiality");
-        out.confidentiality = node.map(|n| n.keywords(reader)).unwrap_or_default();
-        out.integrity = inner.get("integrity").map(|n| n.keywords(reader)).unwrap_or_default();
+fn read_fields(reader: &mut DocumentReader<'_>, section: &Section<'_>, out: &mut MatchConditions) {
+    let mut tables = BTreeMap::new();
+    for (field, condition) in out.fields_mut() {
+        let (key, inner) = split_key(&field);
+        let Some(node) = section.get(key) else { continue };
+        let Some(inner) = inner else {
+            read_condition(reader, &node, condition);
+            continue;
+        };
+        let table = tables.entry(key).or_insert_with(|| {
+            let inner = MatchConditions::FIELDS.iter().map(split_key);
+            let inner = inner.filter(|(table, _)| *table == key).filter_map(|(_, inner)| inner);
+            nonempty_section(reader, &node, &inner.collect::<Vec<_>>())
+        });
+        if let Some(node) = table.as_ref().and_then(|table| table.get(inner)) {
+            read_condition(reader, &node, condition);
+        }
     }
-    out.time = section.get("time").and_then(|node| time_window(reader, &node));
+}
+
+fn read_condition(
+    reader: &mut DocumentReader<'_>,
+    node: &Node<'_>,
+    condition: FieldConditionMut<'_>,
+) {
+    match condition {
+        FieldConditionMut::Keywords(keywords) => node.read_keywords(reader, keywords),
+        FieldConditionMut::Patterns(patterns) => *patterns = node.patterns(reader),
+        FieldConditionMut::Names(names) => *names = name_condition(reader, node),
+        FieldConditionMut::NamedPatterns(required) => *required = attribute_patterns(reader, node),
+        FieldConditionMut::Time(window) => *window = time_window(reader, node),
+    }
 }
 
 fn time_window(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<TimeWindow> {

@@ -4,13 +4,11 @@
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 use weaver_text::suggest::nearest;
 use weaver_types::Timestamp;
 
-use super::keywords::Keywords;
 use super::reader::{DocumentReader, excerpt};
 use super::{MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_ENTRIES, canonical};
 use crate::pattern::Pattern;
@@ -274,31 +272,6 @@ impl<'t> Node<'t> {
             self.report(reader, "policy.time", message, "write it as 2027-01-31T00:00:00Z");
         }
         time
-    }
-
-    /// A keyword of the type.
-    pub(super) fn keyword<T: Keywords + DeserializeOwned>(
-        &self,
-        reader: &mut DocumentReader<'_>,
-    ) -> Option<T> {
-        let text = self.text(reader)?;
-        let found = serde_json::from_value(Value::String(text.to_owned())).ok();
-        if found.is_none() {
-            let remedy = match nearest(text, T::KEYWORDS.iter().copied()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("write one of {}", T::KEYWORDS.join(", ")),
-            };
-            self.report(reader, "policy.word", format!("unknown word `{}`", excerpt(text)), remedy);
-        }
-        found
-    }
-
-    /// One keyword or a list of keywords.
-    pub(super) fn keywords<T: Keywords + DeserializeOwned + Ord>(
-        &self,
-        reader: &mut DocumentReader<'_>,
-    ) -> BTreeSet<T> {
-        self.one_or_many(reader).iter().filter_map(|node| node.keyword(reader)).collect()
     }
 
     /// A pattern.
