@@ -8,6 +8,7 @@
 mod arguments;
 mod partial_evaluator;
 mod representative_times;
+mod request_builder;
 mod search;
 mod search_gap;
 mod search_space;

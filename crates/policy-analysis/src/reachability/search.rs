@@ -12,22 +12,17 @@
 //! completion, so an exhausted search proves that there is no such request. Anything that breaks
 //! one of these premises is recorded as a [`SearchGap`], and the answer is then *undecided*.
 
-use std::collections::BTreeSet;
-
 use weaver_policy::{PolicySet, Rule, Truth};
-use weaver_types::{
-    AgentId, Capability, CapabilityRequest, Confidentiality, Integrity, Label, Principal,
-    PrincipalId, SafetyMode, Timestamp, Verdict,
-};
+use weaver_types::{Capability, Principal, Verdict};
 
-use super::arguments::{self, PredicateOutcome, Synthesis};
+use super::arguments::{self, Synthesis};
 use super::partial_evaluator::{AllowRuleOutcome, Obstacle, PartialEvaluator};
+use super::request_builder::RequestBuilder;
 use super::search_gap::SearchGap;
 use super::search_space::SearchSpace;
 use super::truth_set::TruthSet;
 use super::variables::{Assignment, Domain};
 use super::{ReachabilityQuery, Witness};
-use crate::recorded_request::RecordedRequest;
 
 /// The cost of synthesising arguments for one condition, in evaluated rules.
 const CONDITION_COST: usize = 16;
@@ -65,9 +60,7 @@ enum Certainty {
 pub(super) struct Search<'s> {
     documents: PartialEvaluator<'s>,
     verdict: Verdict,
-    /// The principal to search for; `None` to search over all.
-    fixed_principal: Option<Principal>,
-    with_roles: BTreeSet<String>,
+    request: RequestBuilder,
 }
 
 impl<'s> Search<'s> {
@@ -85,8 +78,10 @@ impl<'s> Search<'s> {
         Self {
             documents: PartialEvaluator { set, capability, operation, rules, space },
             verdict: query.verdict,
-            fixed_principal: fixed_principal.cloned(),
-            with_roles: query.with_roles.clone(),
+            request: RequestBuilder {
+                fixed_principal: fixed_principal.cloned(),
+                with_roles: query.with_roles.clone(),
+            },
         }
     }
 
@@ -163,7 +158,7 @@ impl<'s> Search<'s> {
     }
 
     fn next_step(&self, assignment: &Assignment) -> SearchStep {
-        let outcomes = self.predicate_outcomes(assignment);
+        let outcomes = self.space().predicate_outcomes(assignment);
         if matches!(arguments::synthesize(&outcomes), Synthesis::Impossible) {
             return SearchStep::Prune;
         }
@@ -220,25 +215,9 @@ impl<'s> Search<'s> {
         branch.or_else(restricting).or(human.filter(|_| !rules.is_empty()))
     }
 
-    /// The truth values that the assignment requires of the conditions on arguments.
-    fn predicate_outcomes(&self, assignment: &Assignment) -> Vec<PredicateOutcome<'s>> {
-        let space = self.space();
-        let truth = |variable: usize| match (
-            space.variables.domains.get(variable),
-            assignment.get(variable),
-        ) {
-            (Some(Domain::Predicate(all)), Some(Some(place))) => all.get(*place).copied(),
-            _ => None,
-        };
-        let outcomes = space.predicates.iter().filter_map(|one| {
-            Some(PredicateOutcome { predicate: one.predicate, truth: truth(one.variable)? })
-        });
-        outcomes.collect()
-    }
-
     /// The request that the assignment describes, if the real decision gives it the verdict.
     fn witness(&self, assignment: &Assignment) -> Result<Option<Witness>, SearchGap> {
-        let request = self.request(assignment)?;
+        let request = self.request.build(&self.documents, assignment)?;
         let decision = self.documents.set.decide(&request.query(self.documents.capability));
         Ok((decision.verdict() == self.verdict).then(|| Witness {
             request: request.to_json(),
@@ -246,129 +225,12 @@ impl<'s> Search<'s> {
             primary: decision.primary_reason(),
         }))
     }
-
-    fn request(&self, assignment: &Assignment) -> Result<RecordedRequest, SearchGap> {
-        let variables = &self.space().variables;
-        let given = variables.flag(Some(&variables.arguments), assignment);
-        let arguments = if given.contains(Truth::Yes) {
-            match arguments::synthesize(&self.predicate_outcomes(assignment)) {
-                Synthesis::Found(value) => Some(value),
-                Synthesis::Impossible | Synthesis::NotFound => return Err(SearchGap::Arguments),
-            }
-        } else {
-            None
-        };
-        let justification = match variables.domains.get(variables.justification) {
-            Some(Domain::Justification(all)) => {
-                let place = variables.value_index(variables.justification, assignment);
-                all.get(place).copied().flatten()
-            }
-            _ => None,
-        };
-        let mut request = CapabilityRequest::new(self.documents.capability.id().clone(), "");
-        request.intent = variables.assigned_text(variables.intent, assignment).map(str::to_owned);
-        let scope = variables.scope.iter();
-        request.scope = scope
-            .filter_map(|(name, variable)| {
-                Some((name.clone(), variables.assigned_text(*variable, assignment)?.to_owned()))
-            })
-            .collect();
-        if let Some(shape) = justification {
-            request = request.justified(justification_text(shape.length), shape.source);
-        }
-        let run = self.run_settings(assignment);
-        Ok(RecordedRequest {
-            id: "witness".to_owned(),
-            principal: self.principal(assignment)?,
-            request,
-            arguments,
-            operation: self.documents.operation,
-            mode: run.mode,
-            label: run.label,
-            run: None,
-            at: run.at,
-            human_channel: variables.value_index(variables.human, assignment) == 0,
-        })
-    }
-
-    fn principal(&self, assignment: &Assignment) -> Result<Principal, SearchGap> {
-        if let Some(fixed) = &self.fixed_principal {
-            return Ok(fixed.clone());
-        }
-        let variables = &self.space().variables;
-        let name = variables.assigned_text(variables.principal, assignment).unwrap_or("someone");
-        let id = PrincipalId::parse(name)?;
-        let agent = variables.assigned_text(variables.agent, assignment).map(AgentId::parse);
-        let attributes = variables.attributes.iter();
-        let roles = variables.names_of_set_flags(&variables.roles, assignment);
-        Ok(Principal {
-            roles: roles.into_iter().chain(self.with_roles.iter().cloned()).collect(),
-            permissions: variables
-                .names_of_set_flags(&variables.permissions, assignment)
-                .into_iter()
-                .collect(),
-            attributes: attributes
-                .filter_map(|(name, variable)| {
-                    Some((name.clone(), variables.assigned_text(*variable, assignment)?.to_owned()))
-                })
-                .collect(),
-            agent: agent.transpose()?,
-            ..Principal::new(id)
-        })
-    }
-
-    fn run_settings(&self, assignment: &Assignment) -> RunSettings {
-        let variables = &self.space().variables;
-        let place = |variable: usize| variables.value_index(variable, assignment);
-        let mode = match variables.domains.get(variables.mode) {
-            Some(Domain::Mode(all)) => all.get(place(variables.mode)).copied(),
-            _ => None,
-        };
-        let confidentiality = match variables.domains.get(variables.confidentiality) {
-            Some(Domain::Confidentiality(all)) => {
-                all.get(place(variables.confidentiality)).copied()
-            }
-            _ => None,
-        };
-        let integrity = match variables.domains.get(variables.integrity) {
-            Some(Domain::Integrity(all)) => all.get(place(variables.integrity)).copied(),
-            _ => None,
-        };
-        let at = match variables.domains.get(variables.time) {
-            Some(Domain::Time(all)) => all.get(place(variables.time)).copied(),
-            _ => None,
-        };
-        let label = Label::new(
-            confidentiality.unwrap_or(Confidentiality::Public),
-            integrity.unwrap_or(Integrity::Trusted),
-        );
-        RunSettings { mode: mode.unwrap_or_default(), label, at: at.unwrap_or_default() }
-    }
-}
-
-/// The run settings of a request.
-struct RunSettings {
-    mode: SafetyMode,
-    label: Label,
-    at: Timestamp,
 }
 
 fn set_value(assignment: &mut Assignment, variable: usize, place: Option<usize>) {
     if let Some(slot) = assignment.get_mut(variable) {
         *slot = place;
     }
-}
-
-/// A justification of exactly `length` characters that trimming does not shorten.
-fn justification_text(length: u32) -> String {
-    let words = "because it has been asked for and is needed now ";
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let mut out: String = words.chars().cycle().take(length).collect();
-    if out.ends_with(' ') {
-        out.pop();
-        out.push('.');
-    }
-    out
 }
 
 /// The combined outcome of the allow rules.
@@ -392,19 +254,6 @@ impl AllowRulesOutcome {
             certain: possible.iter().any(|one| one.is_exactly(Truth::Yes)),
             possible: !possible.is_empty(),
             branch: possible.iter().find_map(|one| one.branch),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_justification_has_the_length_that_counts() {
-        for length in 1..200 {
-            let text = justification_text(length);
-            assert_eq!(text.trim().chars().count(), usize::try_from(length).unwrap());
         }
     }
 }

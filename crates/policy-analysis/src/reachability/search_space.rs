@@ -17,8 +17,9 @@ use weaver_types::{
     PrincipalId, SafetyMode, Timestamp,
 };
 
+use super::arguments::PredicateOutcome;
 use super::search_gap::SearchGap;
-use super::variables::{Domain, JustificationShape, Variables};
+use super::variables::{Assignment, Domain, JustificationShape, Variables};
 use super::{ReachabilityQuery, representative_times};
 use crate::representative_names;
 
@@ -143,6 +144,21 @@ impl<'s> SearchSpace<'s> {
         let ends = [set.policy().expires, set.contracts().expires];
         builder.add_run_variables(&mentioned, &ends.into_iter().flatten().collect::<Vec<_>>());
         builder.space
+    }
+
+    /// The truth values that the assignment requires of the conditions on arguments.
+    pub(super) fn predicate_outcomes(&self, assignment: &Assignment) -> Vec<PredicateOutcome<'s>> {
+        let truth = |variable: usize| match (
+            self.variables.domains.get(variable),
+            assignment.get(variable),
+        ) {
+            (Some(Domain::Predicate(all)), Some(Some(place))) => all.get(*place).copied(),
+            _ => None,
+        };
+        let outcomes = self.predicates.iter().filter_map(|one| {
+            Some(PredicateOutcome { predicate: one.predicate, truth: truth(one.variable)? })
+        });
+        outcomes.collect()
     }
 }
 
