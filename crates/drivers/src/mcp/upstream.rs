@@ -1,33 +1,23 @@
 //! An upstream server that is connected on demand, with longer pauses after repeated failures.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::Instant;
 use weaver_types::{OsRandom, Random};
 
 use super::call::{CallOutcome, CallRequest};
 use super::config::UpstreamConfig;
 use super::connection::Connection;
+use super::connection_preferences::{self, ConnectionPreferences};
 use super::error::McpError;
 use super::fault::HttpFault;
 use super::listing::ListedTool;
 use super::notification::LogLevel;
+use super::reconnect_backoff::ReconnectBackoff;
 use super::server_list::ServerList;
 use super::token_bucket::TokenBucket;
 use crate::confine::EnforcedConfinement;
-
-/// How long no connection is attempted after 1, 2, 3, 4, and 5 or more consecutive failures.
-const RETRY_PAUSES: [Duration; 5] = [
-    Duration::ZERO,
-    Duration::from_millis(100),
-    Duration::from_millis(500),
-    Duration::from_secs(2),
-    Duration::from_secs(10),
-];
 
 /// The generation of the next connection. It is unique in the process, so that a call bound to the connection whose
 /// tools were compared never goes to another one, not even if another [`Upstream`] has replaced this one.
@@ -52,13 +42,8 @@ pub struct Upstream {
 struct State {
     connection: Option<Arc<Connection>>,
     was_connected: bool,
-    failures: usize,
-    not_before: Option<Instant>,
-    last_failure_code: &'static str,
-    /// The resources to subscribe to on every connection.
-    subscribed: BTreeSet<String>,
-    /// The log level to set on every connection.
-    log_level: Option<LogLevel>,
+    backoff: ReconnectBackoff,
+    preferences: ConnectionPreferences,
 }
 
 impl Upstream {
@@ -122,11 +107,11 @@ impl Upstream {
                 let connection = Arc::new(connection.with_generation(generation));
                 state.was_connected = true;
                 state.connection = Some(Arc::clone(&connection));
-                state.restore(&connection);
+                state.preferences.apply(&connection);
                 Ok(connection)
             }
             Err(error) => {
-                state.record_failure(error.code(), self.random.as_ref());
+                state.backoff.record_failure(error.code(), self.random.as_ref());
                 Err(error)
             }
         }
@@ -141,13 +126,13 @@ impl Upstream {
         let mut state = self.state();
         let ended = state.connection.take().and_then(|connection| connection.close_reason());
         if let Some(reason) = ended {
-            state.record_failure(reason.code(), self.random.as_ref());
+            state.backoff.record_failure(reason.code(), self.random.as_ref());
         }
-        let now = Instant::now();
-        match state.not_before.filter(|at| *at > now) {
-            Some(at) => {
-                let (upstream, retry_in) = (self.config.name.clone(), at.duration_since(now));
-                Err(McpError::Backoff { upstream, retry_in, last: state.last_failure_code })
+        match state.backoff.remaining_pause() {
+            Some(retry_in) => {
+                let (upstream, last) =
+                    (self.config.name.clone(), state.backoff.last_failure_code());
+                Err(McpError::Backoff { upstream, retry_in, last })
             }
             None => Ok(()),
         }
@@ -181,7 +166,7 @@ impl Upstream {
             listed = connection.list_tools().await;
         }
         if listed.is_ok() {
-            self.reset_failures();
+            self.state().backoff.reset();
         }
         Ok((connection, listed?))
     }
@@ -202,7 +187,7 @@ impl Upstream {
             outcome = connection.call_to_completion(request).await;
         }
         if outcome.is_ok() {
-            self.reset_failures();
+            self.state().backoff.reset();
         }
         outcome
     }
@@ -220,7 +205,7 @@ impl Upstream {
         }
         let outcome = connection.call_to_completion(request).await;
         if !self.drop_lost_session(&connection, outcome.as_ref().err()) && outcome.is_ok() {
-            self.reset_failures();
+            self.state().backoff.reset();
         }
         Some(outcome)
     }
@@ -233,10 +218,10 @@ impl Upstream {
     pub async fn subscribe(&self, uri: &str) -> Result<(), McpError> {
         let connection = self.connection().await?;
         // Recorded first, so that a connection made in the meantime subscribes too.
-        self.state().subscribed.insert(uri.to_owned());
+        self.state().preferences.subscribed.insert(uri.to_owned());
         let outcome = connection.subscribe(uri).await;
         if matches!(outcome, Err(McpError::Refused { .. })) {
-            self.state().subscribed.remove(uri);
+            self.state().preferences.subscribed.remove(uri);
         }
         outcome
     }
@@ -247,7 +232,7 @@ impl Upstream {
     ///
     /// [`McpError`], when the server refuses.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), McpError> {
-        self.state().subscribed.remove(uri);
+        self.state().preferences.subscribed.remove(uri);
         match self.live_connection() {
             Some(live) => live.unsubscribe(uri).await,
             None => Ok(()),
@@ -261,8 +246,8 @@ impl Upstream {
     ///
     /// [`McpError`], when the server refuses.
     pub async fn set_log_level(&self, level: LogLevel) -> Result<(), McpError> {
-        self.state().log_level = Some(level);
-        match self.live_connection().filter(|live| has_log(live)) {
+        self.state().preferences.log_level = Some(level);
+        match self.live_connection().filter(|live| connection_preferences::has_log(live)) {
             Some(live) => live.set_log_level(level).await,
             None => Ok(()),
         }
@@ -343,12 +328,6 @@ impl Upstream {
         })
     }
 
-    /// The server has answered, so earlier failures no longer count.
-    fn reset_failures(&self) {
-        let mut state = self.state();
-        (state.failures, state.not_before) = (0, None);
-    }
-
     /// Discards a connection whose HTTP session the server no longer knows. This is not a failure.
     fn drop_lost_session(&self, connection: &Arc<Connection>, error: Option<&McpError>) -> bool {
         let Some(error @ McpError::Http { fault: HttpFault::SessionGone, .. }) = error else {
@@ -360,71 +339,5 @@ impl Upstream {
             state.connection = None;
         }
         true
-    }
-}
-
-impl State {
-    /// Restores subscriptions and log level on a new connection. It runs in the background, so that users of the
-    /// connection do not wait for it.
-    fn restore(&self, connection: &Arc<Connection>) {
-        let (watched, level) = (self.subscribed.clone(), self.log_level);
-        if watched.is_empty() && level.is_none() {
-            return;
-        }
-        let connection = Arc::clone(connection);
-        tokio::spawn(async move {
-            if let Some(level) = level.filter(|_| has_log(&connection)) {
-                let _ = connection.set_log_level(level).await;
-            }
-            for uri in watched {
-                let _ = connection.subscribe(&uri).await;
-            }
-        });
-    }
-
-    fn record_failure(&mut self, code: &'static str, random: &dyn Random) {
-        self.failures = self.failures.saturating_add(1);
-        let pause = RETRY_PAUSES.get(self.failures.saturating_sub(1)).or(RETRY_PAUSES.last());
-        let pause = with_jitter(pause.copied().unwrap_or_default(), random);
-        self.not_before = Instant::now().checked_add(pause);
-        self.last_failure_code = code;
-    }
-}
-
-/// Whether the server declares logging.
-fn has_log(connection: &Connection) -> bool {
-    connection.server().capability("logging").is_some()
-}
-
-/// Makes half of a pause random, so that clients that lost the same server do not all reconnect at once. Without
-/// randomness the pause is unchanged.
-fn with_jitter(pause: Duration, random: &dyn Random) -> Duration {
-    let mut random_bytes = [0_u8; 4];
-    if random.fill(&mut random_bytes).is_err() {
-        return pause;
-    }
-    let fraction = f64::from(u32::from_le_bytes(random_bytes)) / f64::from(u32::MAX);
-    pause.div_f64(2.0) + pause.div_f64(2.0).mul_f64(fraction)
-}
-
-#[cfg(test)]
-mod tests {
-    use weaver_types::SeededRandom;
-
-    use super::*;
-
-    #[test]
-    fn pauses_are_bounded_and_spread_by_chance() {
-        let pauses = |seed| -> Vec<Duration> {
-            let random = SeededRandom::new(seed);
-            RETRY_PAUSES.iter().map(|pause| with_jitter(*pause, &random)).collect()
-        };
-        for seed in 1..50 {
-            for (pause, whole) in pauses(seed).iter().zip(RETRY_PAUSES) {
-                assert!(*pause >= whole / 2 && *pause <= whole, "{pause:?} {whole:?}");
-            }
-        }
-        assert_ne!(pauses(1), pauses(2));
-        assert_eq!(pauses(1), pauses(1));
     }
 }
