@@ -9,10 +9,13 @@
 mod caller;
 mod client_registry;
 mod event_buffer;
+mod event_stream;
 mod guard;
+mod json_response;
 mod mcp;
 mod metrics;
 mod modern;
+mod request_body;
 mod sessions;
 mod tls;
 mod write_timeout;

@@ -1,34 +1,26 @@
 //! `/mcp`: Streamable HTTP of 2025-03-26 to 2025-11-25 with sessions, and of 2026-07-28 with
 //! self-contained requests.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Extension;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use futures_util::{StreamExt as _, stream};
-use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use serde_json::Value;
 
 use super::HttpGateway;
 use super::caller::Caller;
+use super::event_stream::{
+    AnswerForm, answer_event, answer_response, event_stream, events_after, notices_after,
+};
+use super::json_response::{always_ok, error_response, json_response};
 use super::modern;
-use super::sessions::{AnswerStream, HttpSession, SessionRefusal};
+use super::request_body::read_body;
+use super::sessions::{HttpSession, SessionRefusal};
 use crate::serve::{ClientMessage, ResponseStreaming};
-
-/// The largest message.
-const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
-/// Time limit for a body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// After this time without an answer the response becomes a stream with heartbeats.
-const STREAM_AFTER: Duration = Duration::from_secs(5);
-/// The interval of heartbeats: proxies commonly close connections that are silent for a minute.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 
 const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -41,16 +33,6 @@ pub(super) const MODERN_VERSION: &str = "2026-07-28";
 const FIRST_PRIMED_VERSION: &str = "2025-11-25";
 
 type GatewayState = State<Arc<HttpGateway>>;
-
-/// The form of the response to a request.
-enum AnswerForm {
-    /// Only the answer, because the client accepts no stream.
-    Single,
-    /// A stream that ends with its connection, if there is more than the answer.
-    Stream,
-    /// The same, but the stream can be resumed.
-    ResumableStream { session: Arc<HttpSession>, primed: bool },
-}
 
 /// Handles a message of a client.
 pub(super) async fn post(
@@ -128,26 +110,6 @@ pub(super) async fn post(
     response
 }
 
-/// The whole body of a request, bounded in size and time.
-pub(super) async fn read_body(body: Body) -> Result<Vec<u8>, Box<Response>> {
-    let timed_out = (StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
-    let read =
-        tokio::time::timeout(BODY_TIMEOUT, read_bounded(body)).await.unwrap_or(Err(timed_out));
-    read.map_err(|(status, problem)| Box::new(error_response(status, -32600, problem)))
-}
-
-async fn read_bounded(body: Body) -> Result<Vec<u8>, (StatusCode, &'static str)> {
-    let (mut chunks, mut whole) = (body.into_data_stream(), Vec::new());
-    while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| (StatusCode::BAD_REQUEST, "the body broke off"))?;
-        if whole.len().saturating_add(chunk.len()) > MAX_BODY_BYTES {
-            return Err((StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 16 MiB"));
-        }
-        whole.extend_from_slice(&chunk);
-    }
-    Ok(whole)
-}
-
 /// The session of a message, and its id if the message opens it.
 fn resolve_session(
     gateway: &Arc<HttpGateway>,
@@ -201,105 +163,6 @@ fn no_session_response(reason: SessionRefusal) -> Box<Response> {
     })
 }
 
-/// The response to a request: the answer alone if it comes at once, otherwise a stream that ends
-/// with it.
-async fn answer_response(
-    mut answers: mpsc::Receiver<Vec<u8>>,
-    form: AnswerForm,
-    status: fn(&[u8]) -> StatusCode,
-) -> Response {
-    let streams = !matches!(form, AnswerForm::Single);
-    let first = tokio::time::timeout(STREAM_AFTER, answers.recv()).await;
-    let mut early = None;
-    match first {
-        Ok(None) => return error_response(StatusCode::OK, -32603, "the request was cancelled"),
-        Ok(Some(line)) if is_answer(&line) || !streams => {
-            let mut line = line;
-            while !is_answer(&line) {
-                match answers.recv().await {
-                    Some(next) => line = next,
-                    None => {
-                        return error_response(StatusCode::OK, -32603, "the request was cancelled");
-                    }
-                }
-            }
-            return json_response(status, line);
-        }
-        Ok(Some(line)) => early = Some(line),
-        Err(_) if !streams => {
-            while let Some(line) = answers.recv().await {
-                if is_answer(&line) {
-                    return json_response(status, line);
-                }
-            }
-            return error_response(StatusCode::OK, -32603, "the request was cancelled");
-        }
-        Err(_) => {}
-    }
-    if let AnswerForm::ResumableStream { session, primed } = form {
-        return resumable_stream(&session, early, answers, primed);
-    }
-    let events = stream::unfold((early, answers), |(mut early, mut answers)| async move {
-        if let Some(line) = early.take() {
-            return Some((event(None, &line), (early, answers)));
-        }
-        let bytes = match tokio::time::timeout(HEARTBEAT, answers.recv()).await {
-            Ok(Some(line)) => event(None, &line),
-            Ok(None) => return None,
-            Err(_) => Ok(Bytes::from_static(b": waiting\n\n")),
-        };
-        Some((bytes, (early, answers)))
-    });
-    event_stream(Body::from_stream(events))
-}
-
-/// A stream that can be resumed after its connection breaks off. Its events are collected whether
-/// or not the client reads them.
-fn resumable_stream(
-    session: &HttpSession,
-    early: Option<Vec<u8>>,
-    mut answers: mpsc::Receiver<Vec<u8>>,
-    primed: bool,
-) -> Response {
-    let stream = session.open_answer_stream();
-    let collected = Arc::clone(&stream.events);
-    early.into_iter().for_each(|line| collected.push(line));
-    tokio::spawn(async move {
-        while let Some(line) = answers.recv().await {
-            collected.push(line);
-        }
-        collected.end();
-    });
-    // An event without data gives the client an id to resume from before the first message.
-    let first = format!("id: {}-0\ndata:\n\n", stream.number);
-    let first = primed.then(|| Ok::<_, Infallible>(Bytes::from(first)));
-    let events = stream::iter(first).chain(events_after(stream, 0));
-    event_stream(Body::from_stream(events))
-}
-
-/// The events of a stream after `seen`, to its end.
-fn events_after(
-    stream: AnswerStream,
-    seen: u64,
-) -> impl stream::Stream<Item = Result<Bytes, Infallible>> {
-    stream::unfold((stream, seen), |(stream, seen)| async move {
-        match tokio::time::timeout(HEARTBEAT, stream.events.next_after(seen)).await {
-            Ok(next) => {
-                let (number, line) = next?;
-                let id = format!("{}-{number}", stream.number);
-                Some((event(Some(&id), &line), (stream, number)))
-            }
-            Err(_) => Some((Ok(Bytes::from_static(b": waiting\n\n")), (stream, seen))),
-        }
-    })
-}
-
-/// The stream and event numbers in an event id.
-fn answer_event(id: &str) -> Option<(u64, u64)> {
-    let (stream, event) = id.split_once('-')?;
-    Some((stream.parse().ok()?, event.parse().ok()?))
-}
-
 /// Opens the stream of messages that are not answers to requests.
 pub(super) async fn get(
     State(gateway): GatewayState,
@@ -341,33 +204,6 @@ pub(super) async fn get(
     event_stream(Body::from_stream(notices_after(&session, seen)))
 }
 
-/// The session's messages after `seen` that are not answers, until the session ends or the client
-/// opens another stream, so that each message is sent on one stream only.
-fn notices_after(
-    session: &Arc<HttpSession>,
-    seen: u64,
-) -> impl stream::Stream<Item = Result<Bytes, Infallible>> + use<> {
-    session.stream.send_modify(|number| *number += 1);
-    let (listener, newer_stream) = (session.messages.add_listener(), session.stream.subscribe());
-    let state = (Arc::downgrade(session), listener, newer_stream, seen);
-    stream::unfold(state, |(session, listener, mut newer_stream, seen)| async move {
-        let open = session.upgrade()?;
-        let next = tokio::select! {
-            biased;
-            _ = newer_stream.changed() => return None,
-            next = tokio::time::timeout(HEARTBEAT, open.notices.next_after(seen)) => next,
-        };
-        let (line, seen) = match next {
-            Ok(next) => {
-                let (number, line) = next?;
-                (event(Some(&number.to_string()), &line), number)
-            }
-            Err(_) => (Ok(Bytes::from_static(b": waiting\n\n")), seen),
-        };
-        Some((line, (session, listener, newer_stream, seen)))
-    })
-}
-
 /// Ends a session.
 pub(super) async fn delete(
     State(gateway): GatewayState,
@@ -382,15 +218,6 @@ pub(super) async fn delete(
         }
         None => error_response(StatusCode::NOT_FOUND, -32001, "there is no such session"),
     }
-}
-
-fn json_response(status: fn(&[u8]) -> StatusCode, line: Vec<u8>) -> Response {
-    (status(&line), [(CONTENT_TYPE, "application/json")], line).into_response()
-}
-
-/// Revisions with sessions report protocol errors only in the body.
-fn always_ok(_: &[u8]) -> StatusCode {
-    StatusCode::OK
 }
 
 /// The protocol version is not supported.
@@ -419,36 +246,4 @@ fn accepts_stream(headers: &HeaderMap) -> bool {
             "text/event-stream" | "*/*" | "text/*"
         )
     })
-}
-
-fn is_answer(line: &[u8]) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Kind {
-        method: Option<serde::de::IgnoredAny>,
-    }
-    serde_json::from_slice::<Kind>(line).is_ok_and(|kind| kind.method.is_none())
-}
-
-/// One event of a stream (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). A
-/// message of ours is one line, so its data is too.
-fn event(id: Option<&str>, line: &[u8]) -> Result<Bytes, Infallible> {
-    let mut out = Vec::with_capacity(line.len() + 64);
-    if let Some(id) = id {
-        out.extend_from_slice(format!("id: {id}\n").as_bytes());
-    }
-    out.extend_from_slice(b"event: message\ndata: ");
-    out.extend_from_slice(line.trim_ascii_end());
-    out.extend_from_slice(b"\n\n");
-    Ok(Bytes::from(out))
-}
-
-fn event_stream(body: Body) -> Response {
-    let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")];
-    (headers, body).into_response()
-}
-
-fn error_response(status: StatusCode, code: i64, problem: &str) -> Response {
-    let body =
-        json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": problem } });
-    (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }

@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(600);
 /// A connection to a gateway that reads bodies as `/mcp` does, and answers what is asked for.
 fn connected(buffer: usize) -> DuplexStream {
     let whole = |request: Request| async {
-        match mcp::read_body(request.into_body()).await {
+        match request_body::read_body(request.into_body()).await {
             Ok(body) => body.len().to_string().into_response(),
             Err(response) => *response,
         }
