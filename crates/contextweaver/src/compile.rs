@@ -6,7 +6,6 @@
 //! for every candidate.
 
 mod accounting;
-mod build_plan;
 mod cached_counter;
 mod candidate;
 mod closure;
@@ -29,6 +28,7 @@ mod native_calls;
 mod phase;
 mod previous_build;
 mod rank;
+mod ranked_candidates;
 mod redaction_hook;
 mod render;
 mod render_cache;

@@ -1,8 +1,8 @@
 //! Accounts for every candidate of a build: its outcome, and the statistics.
 
-use crate::compile::build_plan::BuildPlan;
 use crate::compile::dropped_items::DroppedItems;
 use crate::compile::item_outcome::ItemOutcome;
+use crate::compile::ranked_candidates::RankedCandidates;
 use crate::compile::request::OverflowAction;
 use crate::compile::select::SelectedContext;
 use crate::compile::selected_groups::SelectedGroups;
@@ -15,7 +15,7 @@ use crate::error::BuildError;
 #[derive(Clone, Copy)]
 pub(super) struct OutcomeResolver<'a> {
     pub(super) log: &'a ContextLog,
-    pub(super) plan: &'a BuildPlan,
+    pub(super) ranked: &'a RankedCandidates,
     pub(super) budget: usize,
     pub(super) selected: &'a SelectedGroups,
     /// Groups that would fit by themselves but whose parent was not selected, sorted.
@@ -25,16 +25,18 @@ pub(super) struct OutcomeResolver<'a> {
 impl OutcomeResolver<'_> {
     /// The outcome of one item.
     pub(super) fn outcome(&self, index: usize) -> ItemOutcome {
-        let outcome = self.plan.outcomes.get(index).copied().unwrap_or(ItemOutcome::Absent);
-        let Some(group) = self.plan.groups.group_of(index).filter(|_| outcome == ItemOutcome::Kept)
+        let outcome = self.ranked.outcomes.get(index).copied().unwrap_or(ItemOutcome::Absent);
+        let Some(group) =
+            self.ranked.groups.group_of(index).filter(|_| outcome == ItemOutcome::Kept)
         else {
             return outcome;
         };
-        if self.selected.contains(&self.plan.groups, group) {
+        if self.selected.contains(&self.ranked.groups, group) {
             return outcome;
         }
         let tokens = self.log.analysis(index).map_or(0, |a| a.tokens as usize);
-        let longest_member = self.plan.groups.get(group).map_or(0, |found| found.longest as usize);
+        let longest_member =
+            self.ranked.groups.get(group).map_or(0, |found| found.longest as usize);
         // In a group with a member that exceeds the budget by itself, only such members are dropped
         // for the budget; the others are dropped because of their group.
         let is_budget = match longest_member > self.budget {
@@ -49,7 +51,7 @@ impl OutcomeResolver<'_> {
 /// The statistics of a build.
 pub(super) fn build_stats(
     log: &ContextLog,
-    plan: &BuildPlan,
+    ranked: &RankedCandidates,
     choice: &SelectedContext,
     dropped: DroppedItems,
     request: &CompileRequest<'_>,
@@ -57,8 +59,8 @@ pub(super) fn build_stats(
     let mut stats = BuildStats {
         phase: request.phase.name.clone().into_owned(),
         budget: request.phase.budget,
-        total_candidates: plan.total_candidates,
-        dependency_closures: plan.closure_count,
+        total_candidates: ranked.total_candidates,
+        dependency_closures: ranked.closure_count,
         included_count: choice.rendered.items.len(),
         redacted_count: choice.rendered.totals.redacted_count(),
         tokens_per_section: choice.rendered.totals.tokens_by_kind().collect(),

@@ -6,11 +6,11 @@ use serde_json::Value;
 use weaver_types::{Confidentiality, Label};
 
 use crate::compile::accounting::OutcomeResolver;
-use crate::compile::build_plan::BuildPlan;
 use crate::compile::explain::{self, Explanation};
 use crate::compile::log::LogId;
 use crate::compile::phase::Priorities;
 use crate::compile::previous_build::{self, PreviousBuild};
+use crate::compile::ranked_candidates::RankedCandidates;
 use crate::compile::render::RenderedContext;
 use crate::compile::rendered_item::RenderedItem;
 use crate::compile::stats::BuildStats;
@@ -51,14 +51,14 @@ pub struct Compiler {
 /// The state of the last build, with the request that it was for.
 #[derive(Debug)]
 struct CachedBuild {
-    key: PlanKey,
-    plan: BuildPlan,
+    key: CandidatesKey,
+    ranked: RankedCandidates,
     previous: PreviousBuild,
 }
 
-/// The inputs of a build plan; a plan is reused only for an equal key.
+/// The inputs of ranked candidates, which are reused only for an equal key.
 #[derive(Debug, PartialEq, Eq)]
-struct PlanKey {
+struct CandidatesKey {
     log: LogId,
     priorities: Priorities,
     query: String,
@@ -87,9 +87,9 @@ impl Compiler {
         if let SensitivityAction::Redact(_) = request.sensitivity_action {
             return CachedBuild::new(log, request).build(log, request);
         }
-        let key = PlanKey::of(log, request);
+        let key = CandidatesKey::of(log, request);
         let cached = self.cached.take().filter(|cached| cached.key == key);
-        let cached = cached.filter(|cached| cached.plan.len() <= log.len());
+        let cached = cached.filter(|cached| cached.ranked.len() <= log.len());
         let cached = cached.and_then(|cached| cached.extended(log, request));
         let mut build = cached.unwrap_or_else(|| CachedBuild::new(log, request));
         let pack = build.build(log, request);
@@ -98,7 +98,7 @@ impl Compiler {
     }
 }
 
-impl PlanKey {
+impl CandidatesKey {
     fn of(log: &ContextLog, request: &CompileRequest<'_>) -> Self {
         Self {
             log: log.id(),
@@ -112,13 +112,13 @@ impl PlanKey {
 
 impl CachedBuild {
     fn new(log: &ContextLog, request: &CompileRequest<'_>) -> Self {
-        let (key, plan) = (PlanKey::of(log, request), BuildPlan::new(log, request));
-        Self { key, plan, previous: PreviousBuild::default() }
+        let (key, ranked) = (CandidatesKey::of(log, request), RankedCandidates::new(log, request));
+        Self { key, ranked, previous: PreviousBuild::default() }
     }
 
     fn extended(self, log: &ContextLog, request: &CompileRequest<'_>) -> Option<Self> {
-        let Self { key, plan, previous: kept } = self;
-        Some(Self { key, plan: plan.extended(log, request)?, previous: kept })
+        let Self { key, ranked, previous: kept } = self;
+        Some(Self { key, ranked: ranked.extended(log, request)?, previous: kept })
     }
 
     fn build(
@@ -126,18 +126,19 @@ impl CachedBuild {
         log: &ContextLog,
         request: &CompileRequest<'_>,
     ) -> Result<ContextPack, BuildError> {
-        let Self { plan, previous: kept, .. } = self;
-        let selection = select::select(log, plan, request, &mut kept.rendering);
+        let Self { ranked, previous: kept, .. } = self;
+        let selection = select::select(log, ranked, request, &mut kept.rendering);
         let budget = request.phase.budget;
         let selected = &selection.selected;
         let blocked = previous_build::blocked_by_parent(
-            plan,
+            ranked,
             selected,
             budget.saturating_sub(selection.tokens),
         );
-        let outcomes = OutcomeResolver { log, plan, budget, selected, blocked_by_parent: &blocked };
+        let outcomes =
+            OutcomeResolver { log, ranked, budget, selected, blocked_by_parent: &blocked };
         let dropped = kept.update_dropped(&outcomes);
-        let mut stats = accounting::build_stats(log, plan, &selection, dropped, request);
+        let mut stats = accounting::build_stats(log, ranked, &selection, dropped, request);
         let explanations = match request.explain {
             true => explain::explain(&outcomes, &selection, request),
             false => Vec::new(),

@@ -79,9 +79,9 @@ pub(super) fn explain(
     choice: &SelectedContext,
     request: &CompileRequest<'_>,
 ) -> Vec<Explanation> {
-    let OutcomeResolver { log, plan, .. } = *outcomes;
+    let OutcomeResolver { log, ranked, .. } = *outcomes;
     let query_stems = QueryStems::from_request(log, request);
-    let confidentiality = sensitivity::effective_confidentiality(log, &plan.outcomes);
+    let confidentiality = sensitivity::effective_confidentiality(log, &ranked.outcomes);
     let id = |index: usize| log.item_at(index).map(|item| item.shared_id());
     let newest = log.len().saturating_sub(1);
     let explanation = |index: usize| {
@@ -92,7 +92,7 @@ pub(super) fn explain(
         };
         let analysis = log.analysis(index)?;
         let base_score = score::base_score(log, index, &query_stems, request);
-        let group = plan.groups.group_of(index).and_then(|group| plan.groups.get(group));
+        let group = ranked.groups.group_of(index).and_then(|group| ranked.groups.get(group));
         let is_compressed = choice.shortened_blocks.contains_key(&index);
         Some(Explanation {
             item_id: id(index)?,
@@ -110,7 +110,7 @@ pub(super) fn explain(
             match_points: base_score.match_points,
             kind_points: base_score.kind_points,
             brevity_points: base_score.brevity_points,
-            is_redacted: plan.blocks.contains_key(&index),
+            is_redacted: ranked.blocks.contains_key(&index),
             is_compressed,
         })
     };

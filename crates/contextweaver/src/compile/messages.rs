@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::compile::build_plan::BuildPlan;
 use crate::compile::native_calls::{MessagePart, NativeCalls};
+use crate::compile::ranked_candidates::RankedCandidates;
 use crate::compile::rendered_item::RenderedItem;
 use crate::compile::{CallStyle, ContextItemKind, ContextLog, PromptFormat};
 
@@ -175,7 +175,7 @@ fn gemini(system: Option<String>, turns: &[Turn<'_>]) -> (Value, Vec<usize>) {
 /// The token costs of groups in a format.
 pub(super) struct GroupCosts<'a> {
     log: &'a ContextLog,
-    plan: &'a BuildPlan,
+    ranked: &'a RankedCandidates,
     format: PromptFormat,
     style: CallStyle,
     cache: BTreeMap<usize, Option<usize>>,
@@ -184,17 +184,17 @@ pub(super) struct GroupCosts<'a> {
 impl<'a> GroupCosts<'a> {
     pub(super) fn new(
         log: &'a ContextLog,
-        plan: &'a BuildPlan,
+        ranked: &'a RankedCandidates,
         format: PromptFormat,
         style: CallStyle,
     ) -> Self {
-        Self { log, plan, format, style, cache: BTreeMap::new() }
+        Self { log, ranked, format, style, cache: BTreeMap::new() }
     }
 
     /// The tokens of a group. In a text, these were counted when its items were added; for messages,
     /// the group is rendered by itself and counted. `None` if they cannot be counted.
     pub(super) fn tokens(&mut self, group: usize) -> Option<usize> {
-        let found = self.plan.groups.get(group)?;
+        let found = self.ranked.groups.get(group)?;
         if self.format == PromptFormat::Text {
             return usize::try_from(found.tokens).ok();
         }
@@ -207,10 +207,10 @@ impl<'a> GroupCosts<'a> {
     }
 
     fn message_tokens(&self, group: usize, kind: ContextItemKind) -> Option<usize> {
-        let mut indices: Vec<usize> = self.plan.groups.members(group).collect();
+        let mut indices: Vec<usize> = self.ranked.groups.members(group).collect();
         indices.sort_unstable();
         let section =
-            |index: &usize| RenderedItem::render(self.log, *index, self.plan.blocks.get(index));
+            |index: &usize| RenderedItem::render(self.log, *index, self.ranked.blocks.get(index));
         let items: Vec<RenderedItem> = indices.iter().filter_map(section).collect();
         let head = if kind.is_head() { items.len() } else { 0 };
         let (messages, _) = render_messages(self.log, &items, head, self.format, self.style);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::compile::ContextLog;
 use crate::compile::accounting::OutcomeResolver;
-use crate::compile::build_plan::BuildPlan;
 use crate::compile::dropped_items::{DroppedChunk, DroppedItems, ITEMS_PER_CHUNK};
 use crate::compile::item_outcome::ItemOutcome;
+use crate::compile::ranked_candidates::RankedCandidates;
 use crate::compile::render_cache::RenderCache;
 use crate::compile::selected_groups::SelectedGroups;
 
@@ -28,7 +28,7 @@ pub(super) struct PreviousBuild {
 impl PreviousBuild {
     /// The dropped items of this build. Only chunks in which something changed are rebuilt.
     pub(super) fn update_dropped(&mut self, outcomes: &OutcomeResolver<'_>) -> DroppedItems {
-        let OutcomeResolver { log, plan, budget, selected, blocked_by_parent } = *outcomes;
+        let OutcomeResolver { log, ranked, budget, selected, blocked_by_parent } = *outcomes;
         if self.budget != budget {
             self.chunks.clear();
             self.covered_items = 0;
@@ -40,13 +40,15 @@ impl PreviousBuild {
                 *entry = true;
             }
         };
-        plan.changed.iter().copied().for_each(&mut mark_stale);
+        ranked.changed.iter().copied().for_each(&mut mark_stale);
         let blocked_changes = symmetric_difference(&self.blocked_by_parent, blocked_by_parent)
             .map(|group| group as usize);
-        for group in
-            selected.changed_since(&self.selected, &plan.groups).into_iter().chain(blocked_changes)
+        for group in selected
+            .changed_since(&self.selected, &ranked.groups)
+            .into_iter()
+            .chain(blocked_changes)
         {
-            plan.groups.members(group).for_each(&mut mark_stale);
+            ranked.groups.members(group).for_each(&mut mark_stale);
         }
         (self.covered_items..log.len()).for_each(&mut mark_stale);
         self.chunks.resize_with(count, Arc::default);
@@ -85,16 +87,16 @@ fn symmetric_difference<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = 
 
 /// The groups that would fit by themselves but whose parent was not selected, sorted.
 pub(super) fn blocked_by_parent(
-    plan: &BuildPlan,
+    ranked: &RankedCandidates,
     selected: &SelectedGroups,
     left: usize,
 ) -> Vec<u32> {
     if selected.is_all() {
         return Vec::new();
     }
-    let is_selected = |group| selected.contains(&plan.groups, group);
+    let is_selected = |group| selected.contains(&ranked.groups, group);
     let is_blocked = |at: &u32| {
-        plan.groups.get(*at as usize).is_some_and(|found| {
+        ranked.groups.get(*at as usize).is_some_and(|found| {
             let is_parent_out = found.parent().is_some_and(|needs| !is_selected(needs));
             found.is_active
                 && is_parent_out
@@ -103,7 +105,7 @@ pub(super) fn blocked_by_parent(
         })
     };
     let mut blocked_by_parent: Vec<u32> =
-        plan.groups.dependents_up_to(left).filter(is_blocked).collect();
+        ranked.groups.dependents_up_to(left).filter(is_blocked).collect();
     blocked_by_parent.sort_unstable();
     blocked_by_parent.dedup();
     blocked_by_parent

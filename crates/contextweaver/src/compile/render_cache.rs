@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::compile::ContextLog;
-use crate::compile::build_plan::BuildPlan;
+use crate::compile::ranked_candidates::RankedCandidates;
 use crate::compile::rendered_item::ReplacementBlock;
 use crate::compile::rendered_item::{RenderKey, RenderedItem, Rendition};
 use crate::compile::rendered_totals::{Change, RenderedTotals};
@@ -25,7 +25,7 @@ pub(super) struct RenderCache {
 #[derive(Clone, Copy)]
 pub(super) struct RenderTarget<'a> {
     pub(super) log: &'a ContextLog,
-    pub(super) plan: &'a BuildPlan,
+    pub(super) ranked: &'a RankedCandidates,
     pub(super) selected: &'a SelectedGroups,
     pub(super) shortened_blocks: &'a BTreeMap<usize, ReplacementBlock>,
 }
@@ -69,14 +69,18 @@ impl RenderCache {
 
     /// The keys of items that may have been added, removed or given another text, sorted.
     fn changed_keys(&self, target: &RenderTarget<'_>) -> Vec<RenderKey> {
-        let groups = &target.plan.groups;
+        let groups = &target.ranked.groups;
         let mut changed_keys = Vec::new();
         for group in target.selected.changed_since(&self.selected, groups) {
             let Some(kind) = groups.get(group).map(|found| found.kind) else { continue };
             changed_keys.extend(groups.members(group).map(|index| RenderKey::of(kind, index)));
         }
-        let single =
-            target.plan.changed.iter().chain(&self.shortened).chain(target.shortened_blocks.keys());
+        let single = target
+            .ranked
+            .changed
+            .iter()
+            .chain(&self.shortened)
+            .chain(target.shortened_blocks.keys());
         changed_keys.extend(single.filter_map(|index| {
             let group = groups.group_of(*index).and_then(|group| groups.get(group))?;
             Some(RenderKey::of(group.kind, *index))
@@ -109,10 +113,10 @@ impl RenderTarget<'_> {
 
     /// The rendered item, if it is selected. Reuses the old one if its text is still the original.
     fn rendered_item(&self, index: usize, old_item: Option<RenderedItem>) -> Option<RenderedItem> {
-        let groups = &self.plan.groups;
+        let groups = &self.ranked.groups;
         groups.group_of(index).filter(|group| self.selected.contains(groups, *group))?;
         let replacement =
-            self.shortened_blocks.get(&index).or_else(|| self.plan.blocks.get(&index));
+            self.shortened_blocks.get(&index).or_else(|| self.ranked.blocks.get(&index));
         let unchanged = old_item
             .filter(|section| section.rendition == Rendition::Original && replacement.is_none());
         unchanged.or_else(|| RenderedItem::render(self.log, index, replacement))

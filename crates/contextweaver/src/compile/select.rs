@@ -10,8 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compile::build_plan::BuildPlan;
 use crate::compile::messages::GroupCosts;
+use crate::compile::ranked_candidates::RankedCandidates;
 use crate::compile::render::RenderedContext;
 use crate::compile::render_cache::{RenderCache, RenderTarget};
 use crate::compile::rendered_item::ReplacementBlock;
@@ -36,12 +36,12 @@ pub(super) struct SelectedContext {
 
 pub(super) fn select(
     log: &ContextLog,
-    plan: &BuildPlan,
+    ranked: &RankedCandidates,
     request: &CompileRequest<'_>,
     shown: &mut RenderCache,
 ) -> SelectedContext {
     let budget = request.phase.budget;
-    let mut picker = GroupPicker::new(log, plan, request, shown);
+    let mut picker = GroupPicker::new(log, ranked, request, shown);
     if picker.may_select_all(budget) {
         picker.selected = SelectedGroups::all();
         let all = picker.render_and_count();
@@ -89,7 +89,7 @@ struct MeasuredRendering {
 /// The state of the greedy selection.
 struct GroupPicker<'a> {
     log: &'a ContextLog,
-    plan: &'a BuildPlan,
+    ranked: &'a RankedCandidates,
     request: &'a CompileRequest<'a>,
     shown: &'a mut RenderCache,
     costs: GroupCosts<'a>,
@@ -106,16 +106,16 @@ struct GroupPicker<'a> {
 impl<'a> GroupPicker<'a> {
     fn new(
         log: &'a ContextLog,
-        plan: &'a BuildPlan,
+        ranked: &'a RankedCandidates,
         request: &'a CompileRequest<'a>,
         shown: &'a mut RenderCache,
     ) -> Self {
         Self {
             log,
-            plan,
+            ranked,
             request,
             shown,
-            costs: GroupCosts::new(log, plan, request.format, request.call_style),
+            costs: GroupCosts::new(log, ranked, request.format, request.call_style),
             shortener: Shortener::new(log, request),
             selected: SelectedGroups::default(),
             rejected: BTreeSet::new(),
@@ -128,12 +128,12 @@ impl<'a> GroupPicker<'a> {
     /// Whether all active groups fit by their own counts, and these add up.
     fn may_select_all(&self, room: usize) -> bool {
         let is_sum = self.request.format == PromptFormat::Text && self.log.counter().is_additive();
-        is_sum && self.plan.groups.active_tokens() <= room as u64
+        is_sum && self.ranked.groups.active_tokens() <= room as u64
     }
 
     /// Starts with an empty selection.
     fn start_empty(&mut self) {
-        let groups = self.plan.groups.all().len();
+        let groups = self.ranked.groups.all().len();
         self.selected = SelectedGroups::empty(groups);
         self.max_chain_tokens = vec![0; groups];
     }
@@ -158,8 +158,8 @@ impl<'a> GroupPicker<'a> {
     /// is.
     fn select_best(&mut self, mut room: usize) -> usize {
         let newest = self.log.len().saturating_sub(1);
-        let plan = self.plan;
-        if let Some(group) = plan.last_turn(self.log)
+        let ranked = self.ranked;
+        if let Some(group) = ranked.last_turn(self.log)
             && !self.selected.is_listed(group)
             && !self.rejected.contains(&group)
             && let Some(cost) = self.try_select(group, room)
@@ -170,7 +170,7 @@ impl<'a> GroupPicker<'a> {
         let fits = |picker: &Self, tokens: u64, room: usize| {
             tokens <= room as u64 || picker.shortener.may_shorten(tokens)
         };
-        let mut candidates = plan.ranks.best_first(newest, |tokens| fits(self, tokens, room));
+        let mut candidates = ranked.ranks.best_first(newest, |tokens| fits(self, tokens, room));
         while let Some(group) = candidates.next(|tokens| fits(self, tokens, room)) {
             if self.selected.is_listed(group) || self.rejected.contains(&group) {
                 continue;
@@ -184,7 +184,7 @@ impl<'a> GroupPicker<'a> {
 
     /// Selects a group with its ancestors if there is room for all of them. Returns their tokens.
     fn try_select(&mut self, group: usize, room: usize) -> Option<usize> {
-        let candidate = self.plan.groups.get(group)?;
+        let candidate = self.ranked.groups.get(group)?;
         // A lower bound that needs no walk up the tree: of the group and its ancestors, selected
         // groups of the same tree cover at most the longest selected chain.
         let covered = self.max_chain_tokens.get(candidate.root as usize).copied().unwrap_or(0);
@@ -204,14 +204,14 @@ impl<'a> GroupPicker<'a> {
                 return None;
             }
             chain.push(at);
-            next = self.plan.groups.get(at)?.parent();
+            next = self.ranked.groups.get(at)?.parent();
         }
         let left = room - ancestor_tokens;
         let own_tokens = self.costs.tokens(group).filter(|own_tokens| *own_tokens <= left);
         let own_tokens = match own_tokens {
             Some(own_tokens) => own_tokens,
             None => {
-                let (blocks, cost) = self.shortener.shorten_longest(self.plan, group, left)?;
+                let (blocks, cost) = self.shortener.shorten_longest(self.ranked, group, left)?;
                 self.shortened_blocks.extend(blocks);
                 cost
             }
@@ -224,7 +224,7 @@ impl<'a> GroupPicker<'a> {
 
     fn mark_selected(&mut self, group: usize) {
         self.selected.push(group);
-        if let Some(entry) = self.plan.groups.get(group)
+        if let Some(entry) = self.ranked.groups.get(group)
             && let Some(longest) = self.max_chain_tokens.get_mut(entry.root as usize)
         {
             *longest = (*longest).max(entry.tokens_with_ancestors);
@@ -246,7 +246,7 @@ impl<'a> GroupPicker<'a> {
     /// it, because ancestors are selected first.
     fn drop_last(&mut self) -> Option<usize> {
         let group = self.selected.pop()?;
-        for index in self.plan.groups.members(group) {
+        for index in self.ranked.groups.members(group) {
             self.shortened_blocks.remove(&index);
         }
         Some(self.costs.tokens(group).unwrap_or(0))
@@ -263,10 +263,10 @@ impl<'a> GroupPicker<'a> {
     }
 
     fn render_and_count(&mut self) -> MeasuredRendering {
-        let (log, plan) = (self.log, self.plan);
+        let (log, ranked) = (self.log, self.ranked);
         self.shown.update(&RenderTarget {
             log,
-            plan,
+            ranked,
             selected: &self.selected,
             shortened_blocks: &self.shortened_blocks,
         });

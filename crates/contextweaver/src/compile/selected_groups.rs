@@ -36,7 +36,7 @@ impl SelectedGroups {
 
     /// The groups that were added to or removed from the selection. If all active groups were and
     /// are selected, the result is empty: only groups that changed themselves can differ, and the
-    /// plan lists those.
+    /// ranked candidates list those.
     pub(super) fn changed_since(&self, before: &Self, groups: &Groups) -> Vec<usize> {
         match (before.is_all, self.is_all) {
             (true, true) => Vec::new(),

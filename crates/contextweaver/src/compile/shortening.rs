@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use weaver_text::token::TokenCounter;
 
-use crate::compile::build_plan::BuildPlan;
+use crate::compile::ranked_candidates::RankedCandidates;
 use crate::compile::rendered_item::Rendition;
 use crate::compile::rendered_item::ReplacementBlock;
 use crate::compile::request::Summariser;
@@ -64,22 +64,22 @@ impl<'a> Shortener<'a> {
     /// tokens of the group.
     pub(super) fn shorten_longest(
         &self,
-        plan: &BuildPlan,
+        ranked: &RankedCandidates,
         group: usize,
         room: usize,
     ) -> Option<(Vec<(usize, ReplacementBlock)>, usize)> {
         let summariser = self.summariser.filter(|_| self.attempts.get() < MAX_ATTEMPTS)?;
-        let tokens = |index: usize| match plan.blocks.get(&index) {
+        let tokens = |index: usize| match ranked.blocks.get(&index) {
             Some(block) => block.tokens as usize,
             None => self.log.analysis(index).map_or(usize::MAX, |a| a.tokens as usize),
         };
-        let longest = plan.groups.members(group).max_by_key(|index| tokens(*index))?;
+        let longest = ranked.groups.members(group).max_by_key(|index| tokens(*index))?;
         let max_tokens = self.budget / BUDGET_SHARE;
-        if tokens(longest) <= max_tokens || plan.blocks.contains_key(&longest) {
+        if tokens(longest) <= max_tokens || ranked.blocks.contains_key(&longest) {
             return None;
         }
         let others: usize =
-            plan.groups.members(group).filter(|index| *index != longest).map(tokens).sum();
+            ranked.groups.members(group).filter(|index| *index != longest).map(tokens).sum();
         let target = room.checked_sub(others)?.min(max_tokens);
         let item = self.log.item_at(longest)?;
         let counter = self.log.counter();

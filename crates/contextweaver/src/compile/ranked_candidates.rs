@@ -1,9 +1,9 @@
 //! The results of all stages before the selection, for one log and one request.
 //!
-//! A plan is extended when the log grows. Extension only ever adds candidates and drops items that
+//! They are extended when the log grows. Extension only ever adds candidates and drops items that
 //! have become redundant. If new items would bring back something that was dropped, or change groups
-//! that others depend on, [`BuildPlan::extended`] gives up and the plan is made from scratch, so an
-//! extended plan always equals a new one.
+//! that others depend on, [`RankedCandidates::extended`] gives up and all is made from scratch, so
+//! that extended candidates always equal new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use crate::compile::{CompileRequest, ContextItemKind, ContextLog, closure, dedup
 
 /// The outcome of each item, and the ranked groups, before groups are selected.
 #[derive(Debug, Clone)]
-pub(super) struct BuildPlan {
+pub(super) struct RankedCandidates {
     pub(super) outcomes: Vec<ItemOutcome>,
     /// The replacement blocks of redacted items, by index.
     pub(super) blocks: BTreeMap<usize, ReplacementBlock>,
@@ -41,7 +41,7 @@ pub(super) struct BuildPlan {
     late_parents: usize,
 }
 
-impl BuildPlan {
+impl RankedCandidates {
     /// Runs all stages from scratch.
     pub(super) fn new(log: &ContextLog, request: &CompileRequest<'_>) -> Self {
         let mut outcomes = candidate::initial_outcomes(log, &request.phase);
@@ -78,7 +78,7 @@ impl BuildPlan {
         }
     }
 
-    /// How many items of the log the plan covers.
+    /// How many items of the log are covered.
     pub(super) fn len(&self) -> usize {
         self.outcomes.len()
     }
@@ -93,8 +93,8 @@ impl BuildPlan {
         self.groups.get(group).filter(|found| found.is_active).map(|_| group)
     }
 
-    /// Extends the plan by the items that were added since. Returns `None` if that would bring back
-    /// something that was dropped, so that a new plan is needed.
+    /// Adds the items that were logged since. Returns `None` if that would bring back something that
+    /// was dropped, so that all must be made from scratch.
     pub(super) fn extended(
         mut self,
         log: &ContextLog,
@@ -322,7 +322,7 @@ mod tests {
         let parent = item.id().to_owned();
         log.push(item).unwrap();
         let request = CompileRequest::new(Phase::Answer);
-        let plan = BuildPlan::new(&log, &request);
+        let ranked = RankedCandidates::new(&log, &request);
         let results = 500;
         for number in 0..results {
             let output = ToolOutput {
@@ -334,7 +334,7 @@ mod tests {
             };
             log.push(item_from_output(output, None)).unwrap();
         }
-        let plan = plan.extended(&log, &request).unwrap();
-        assert!(plan.changed.len() <= 3 * results, "{} changes", plan.changed.len());
+        let ranked = ranked.extended(&log, &request).unwrap();
+        assert!(ranked.changed.len() <= 3 * results, "{} changes", ranked.changed.len());
     }
 }
