@@ -27,7 +27,7 @@ pub use bounds::{
 };
 pub use bundle::{BundleParts, MemoryBundle};
 pub use consolidate::{ConsolidatedFact, RecurrenceCriteria, consolidate};
-pub use entry::{Confidence, EntryKind, MemoryEntry, Origin, Tier};
+pub use entry::{Confidence, EntryKind, EntryOrigin, MemoryEntry, Tier};
 pub use episode::EpisodicStore;
 pub use error::{MemoryError, MemoryLogError};
 pub use fact::{Claim, Fact, FactStore};

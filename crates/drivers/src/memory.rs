@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contextweaver::memory::{
-    Access, EntryKind, EpisodicStore, FactStore, Memory, MemoryAuditHook, MemoryEntry, MemoryError,
-    MemoryLogError, Origin, PutOptions,
+    Access, EntryKind, EntryOrigin, EpisodicStore, FactStore, Memory, MemoryAuditHook, MemoryEntry,
+    MemoryError, MemoryLogError, PutOptions,
 };
 use serde_json::{Map, Value};
 use weaver_agent_kernel::{
@@ -136,11 +136,11 @@ fn put_options(call: &AuthorizedCall) -> PutOptions {
     let arguments = call.arguments();
     let source = text(arguments, "source").unwrap_or_default();
     let ttl = arguments.get("ttl_s").and_then(Value::as_f64);
-    let origin = Origin {
+    let origin = EntryOrigin {
         principal: Some(call.principal().clone()),
         run: Some(call.run_id().clone()),
         call: Some(call.call_id().clone()),
-        ..Origin::default()
+        ..EntryOrigin::default()
     };
     PutOptions {
         ttl: ttl.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),

@@ -125,7 +125,7 @@ impl Default for Confidence {
 /// Where an entry was written. Unknown parts are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Origin {
+pub struct EntryOrigin {
     /// The session.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session: String,
@@ -165,7 +165,7 @@ pub struct MemoryEntry {
     /// The label, which stays with the entry in every later session.
     pub label: Label,
     /// The session, run and call in which it was written.
-    pub origin: Origin,
+    pub origin: EntryOrigin,
 }
 
 impl MemoryEntry {

@@ -8,7 +8,7 @@ use weaver_types::canonical::{self, Profile};
 use weaver_types::{Label, Timestamp};
 
 use super::bounds::printable;
-use super::entry::{self, Confidence, EntryKind, MemoryEntry, Origin, Tier};
+use super::entry::{self, Confidence, EntryKind, EntryOrigin, MemoryEntry, Tier};
 use super::error::MemoryError;
 use super::put::PutOptions;
 
@@ -39,7 +39,7 @@ pub(super) struct StoredClaim {
     pub(super) ttl_us: Option<u64>,
     pub(super) label: Label,
     #[serde(default)]
-    pub(super) origin: Origin,
+    pub(super) origin: EntryOrigin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) superseded: Option<Supersession>,
 }

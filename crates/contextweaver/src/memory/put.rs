@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weaver_types::{Label, RunId};
 
-use super::entry::{Confidence, Origin};
+use super::entry::{Confidence, EntryOrigin};
 
 /// The options of a write: source, time to live, confidence, label and origin.
 ///
@@ -20,7 +20,7 @@ pub struct PutOptions {
     /// The label: the join of the labels of everything that the value was made from.
     pub label: Label,
     /// Where the entry is written. An empty session or trace is replaced by that of the bundle.
-    pub origin: Origin,
+    pub origin: EntryOrigin,
 }
 
 impl PutOptions {
@@ -31,7 +31,7 @@ impl PutOptions {
             ttl: None,
             confidence: Confidence::CERTAIN,
             label: Label::undeclared_output(),
-            origin: Origin::default(),
+            origin: EntryOrigin::default(),
         }
     }
 

@@ -11,7 +11,7 @@ use weaver_types::ledger::{Durability, RecordStore};
 
 use super::bounds::{MAX_PAGE, check_key};
 use super::bundle::BundleParts;
-use super::entry::{EntryKind, MemoryEntry, Origin, Tier};
+use super::entry::{EntryKind, EntryOrigin, MemoryEntry, Tier};
 use super::error::{MemoryError, MemoryLogError};
 use super::memory_record::{MemoryRecord, StoredClaim};
 use super::process_records::ProcessRecords;
@@ -48,7 +48,7 @@ pub struct EntryPage<T> {
 #[derive(Clone)]
 pub struct Memory {
     pub(super) store: Arc<TierStore>,
-    origin: Arc<Origin>,
+    origin: Arc<EntryOrigin>,
     audit_hook: Option<MemoryAuditHook>,
 }
 
@@ -68,10 +68,10 @@ impl Memory {
             cursor: Mutex::default(),
             candidate_caches: Mutex::default(),
         };
-        let origin = Origin {
+        let origin = EntryOrigin {
             session: parts.session_id.clone(),
             trace: parts.trace_id.clone(),
-            ..Origin::default()
+            ..EntryOrigin::default()
         };
         let log = parts.event_log.clone().filter(|_| tier != Tier::Working);
         Self { store: Arc::new(tier_store), origin: Arc::new(origin), audit_hook: log }
@@ -187,7 +187,7 @@ impl Memory {
     pub(super) fn with_defaults(&self, put: &PutOptions) -> PutOptions {
         let mut put = put.clone();
         put.label.confidentiality = put.label.confidentiality.max(Confidentiality::Internal);
-        let Origin { session, trace, .. } = &mut put.origin;
+        let EntryOrigin { session, trace, .. } = &mut put.origin;
         for (field, default) in [(session, &self.origin.session), (trace, &self.origin.trace)] {
             if field.is_empty() {
                 field.clone_from(default);
