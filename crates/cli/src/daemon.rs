@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum as _};
 use serde_json::json;
 use weaver_gateway::config::{self, Config, DEFAULT_FILE_NAME, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
-    self, DaemonCommand, DaemonEnd, DaemonError, DaemonOptions, DaemonStatus, StoreClaim,
+    self, DaemonCommand, DaemonError, DaemonExitReason, DaemonOptions, DaemonStatus, StoreClaim,
 };
 use weaver_gateway::secret::Passphrase;
 use weaver_gateway::serve::{AfterShutdown, ServeError, ServeOptions};
@@ -124,8 +124,8 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
         let tell_ready = || ready.take().into_iter().for_each(|ready| ready());
         let result = daemon::run(config, options, daemon_options, claimed, tell_ready);
         match result.map_err(|error| daemon_failure(&store, error))? {
-            DaemonEnd::Finished => return Ok(Exit::Ok),
-            DaemonEnd::Reconfigured => {}
+            DaemonExitReason::Finished => return Ok(Exit::Ok),
+            DaemonExitReason::Reconfigured => {}
         }
     }
 }

@@ -119,7 +119,7 @@ impl StoreClaim {
 
 /// Why a daemon has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DaemonEnd {
+pub enum DaemonExitReason {
     /// It was stopped, was not needed, or another daemon replaces it.
     Finished,
     /// Its configuration has changed, and its host must start the next daemon.
@@ -137,7 +137,7 @@ pub fn run(
     daemon: DaemonOptions,
     claim: &StoreClaim,
     ready: impl FnOnce(),
-) -> Result<DaemonEnd, DaemonError> {
+) -> Result<DaemonExitReason, DaemonError> {
     let folder = &claim.folder;
     let inherited = claim.inherited.as_ref().map(StdListener::try_clone).transpose();
     let inherited = inherited.map_err(DaemonError::connection)?;
@@ -224,7 +224,7 @@ fn wait_for_daemon_lock(
 struct DrainPlan {
     farewell: AfterShutdown,
     timeout: Duration,
-    end: DaemonEnd,
+    end: DaemonExitReason,
 }
 
 /// Binds a socket under a temporary name and renames it onto the address, so that no connection is
@@ -281,11 +281,11 @@ async fn accept_connections(
     idle_check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut hung_up = signal(SignalKind::hangup()).map_err(DaemonError::connection)?;
     let finished =
-        |farewell, timeout| Ok(DrainPlan { farewell, timeout, end: DaemonEnd::Finished });
+        |farewell, timeout| Ok(DrainPlan { farewell, timeout, end: DaemonExitReason::Finished });
     // A client-started daemon is replaced when the next client connects.
     let reconfigured = match idle_exit {
-        Some(_) => DaemonEnd::Finished,
-        None => DaemonEnd::Reconfigured,
+        Some(_) => DaemonExitReason::Finished,
+        None => DaemonExitReason::Reconfigured,
     };
     let reconfigured_end = DrainPlan {
         farewell: AfterShutdown::Restarting,
