@@ -17,7 +17,6 @@
 //! - A tool whose current description differs from the approved one is never listed.
 //! - Lines, requests in flight, their bytes and queued answers are bounded.
 
-mod active_clients;
 mod approvals;
 mod browse;
 mod call;
@@ -31,6 +30,7 @@ mod client_process;
 mod clock;
 mod completion;
 mod confinement_signal;
+mod connected_clients;
 mod current_run;
 mod dispatch;
 mod era;

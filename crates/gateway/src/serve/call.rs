@@ -204,8 +204,9 @@ async fn execute_once(
     let upstreams = &client.gateway.upstreams;
     let server = upstreams.for_capability(call.request.capability_id.as_str());
     // Requests that the server sends during the call go to this client.
-    let _calling = server
-        .map(|server| upstreams.active_clients.begin_call(&server.name, client_call, &run.run_id));
+    let _calling = server.map(|server| {
+        upstreams.connected_clients.begin_call(&server.name, client_call, &run.run_id)
+    });
     if let Some(server) = server {
         server.restart_abandoned_primary(&client.gateway.runs, &run.run_id).await;
     }

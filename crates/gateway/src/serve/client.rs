@@ -102,7 +102,7 @@ impl Client {
         let (principal, folder) = (self.principal()?.id.clone(), self.folder.clone());
         self.gateway
             .upstreams
-            .active_clients
+            .connected_clients
             .run_clients
             .insert(run, RunClient { principal, folder });
         Ok(())

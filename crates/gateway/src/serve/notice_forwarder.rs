@@ -9,9 +9,9 @@ use tokio::task::JoinHandle;
 use weaver_drivers::mcp::ServerList;
 use weaver_text::escape;
 
-use super::active_clients::ClientRegistration;
 use super::client::Client;
 use super::client_link::{ClientLink, ResourceUpdateTarget};
+use super::connected_clients::ClientRegistration;
 use super::gateway::Gateway;
 use super::lines::Outbox;
 use super::message;
@@ -44,7 +44,8 @@ impl NoticeForwarder {
         let task = tokio::spawn(async move {
             tokio::join!(notices_forwarded, tool_changes_forwarded);
         });
-        let connected = gateway.upstreams.active_clients.register(&link, client.weak_principal());
+        let connected =
+            gateway.upstreams.connected_clients.register(&link, client.weak_principal());
         Self { gateway, link, task, _connected: connected }
     }
 

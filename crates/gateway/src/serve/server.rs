@@ -370,9 +370,9 @@ async fn watch_runs(gateway: Arc<Gateway>) {
         if let Err(error) = gateway.runs.end_gone_clients(&gateway.kernel).await {
             tracing::warn!(%error, "the ends of runs whose clients are gone were not recorded");
         }
-        let noted = gateway.upstreams.active_clients.run_clients.run_ids();
+        let noted = gateway.upstreams.connected_clients.run_clients.run_ids();
         let runs = gateway.runs.current_run_ids().await;
-        let runs = gateway.upstreams.active_clients.run_clients.retain_current(&noted, runs);
+        let runs = gateway.upstreams.connected_clients.run_clients.retain_current(&noted, runs);
         gateway.upstreams.close_unused_instances(&runs).await;
     }
 }

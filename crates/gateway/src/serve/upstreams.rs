@@ -12,8 +12,8 @@ use weaver_firewall::Firewall;
 use weaver_policy::PolicySet;
 use weaver_types::{CapabilityId, PrincipalId, RunId, UpstreamName};
 
-use super::active_clients::ActiveClients;
 use super::client_link::ClientLink;
+use super::connected_clients::ConnectedClients;
 use super::feature_snapshot::{FeatureSnapshot, PromptNames};
 use super::instance_key::InstanceKey;
 use super::listed_definition::ListedDefinition;
@@ -34,7 +34,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// All upstreams, and the operator's own tools.
 pub(crate) struct Upstreams {
     pub(crate) events: ServerEvents,
-    pub(crate) active_clients: ActiveClients,
+    pub(crate) connected_clients: ConnectedClients,
     pub(crate) subscription_counts: SubscriptionCounts,
     pub(crate) relays: Arc<PendingRelays>,
     features: ArcSwap<FeatureSnapshot>,
@@ -56,7 +56,8 @@ impl Upstreams {
     ) -> Self {
         let events = ServerEvents::new(policy);
         let closing = watch::Sender::new(false);
-        let (active_clients, relays) = (ActiveClients::default(), Arc::<PendingRelays>::default());
+        let (connected_clients, relays) =
+            (ConnectedClients::default(), Arc::<PendingRelays>::default());
         let context = ManagedServerContext {
             gateway_config: config,
             redactor,
@@ -64,7 +65,7 @@ impl Upstreams {
             closing: &closing.subscribe(),
             events: &events,
             relays: &relays,
-            clients: &active_clients.run_clients,
+            clients: &connected_clients.run_clients,
         };
         let server = |upstream| Arc::new(ManagedServer::new(upstream, &context));
         let servers = config.upstreams.iter().map(server).collect();
@@ -73,7 +74,7 @@ impl Upstreams {
         let (own_tools, features) = (own_tools::definitions(config), ArcSwap::default());
         Self {
             events,
-            active_clients,
+            connected_clients,
             subscription_counts: SubscriptionCounts::default(),
             relays,
             features,
@@ -154,7 +155,7 @@ impl Upstreams {
 
     /// Whether a change at an instance concerns a client.
     pub(crate) fn is_for_client(&self, source: &InstanceRef, client: &Arc<ClientLink>) -> bool {
-        let run = self.active_clients.run_of(client);
+        let run = self.connected_clients.run_of(client);
         let serves = |server: &Arc<ManagedServer>| {
             server.instances.serves(source.instance.as_ref(), run.as_ref())
         };
@@ -197,7 +198,7 @@ impl Upstreams {
         instance: Option<InstanceKey>,
     ) -> Option<TargetClient> {
         let owner = || self.by_name(server)?.instances.primary_owner();
-        self.active_clients.request_target(server, instance.or_else(owner).as_ref())
+        self.connected_clients.request_target(server, instance.or_else(owner).as_ref())
     }
 
     /// Closes the dedicated instances whose clients are gone, given the runs that continue.

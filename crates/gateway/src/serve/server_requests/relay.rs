@@ -52,7 +52,7 @@ pub(super) async fn relay(
     let (asking, kernel) = (Arc::clone(&target), &gateway.kernel);
     let client = gateway
         .upstreams
-        .active_clients
+        .connected_clients
         .principal_of(target.link())
         .ok_or(RelayRefusal::Unanswered)?;
     let id = kind.id(server.as_str()).ok_or(RelayRefusal::Policy)?;

@@ -15,14 +15,14 @@ use super::target_client::TargetClient;
 
 /// The connected clients and their calls.
 #[derive(Clone, Default)]
-pub(crate) struct ActiveClients {
-    table: Arc<Mutex<ActiveClientTable>>,
+pub(crate) struct ConnectedClients {
+    table: Arc<Mutex<ConnectedClientTable>>,
     /// The same clients by run: the principal each acts as, and its folder.
     pub(crate) run_clients: RunClients,
 }
 
 #[derive(Default)]
-struct ActiveClientTable {
+struct ConnectedClientTable {
     connected: Vec<ActiveClient>,
     /// The calls in flight at each server, each with its client.
     calls: BTreeMap<UpstreamName, Vec<ActiveClient>>,
@@ -38,7 +38,7 @@ struct ActiveClient {
     principal: Weak<ClientPrincipal>,
 }
 
-impl ActiveClients {
+impl ConnectedClients {
     /// Registers a client as connected until the returned guard is dropped.
     pub(crate) fn register(
         &self,
@@ -47,7 +47,7 @@ impl ActiveClients {
     ) -> ClientRegistration {
         let connected = ActiveClient { link: Arc::clone(link), run: None, call: None, principal };
         self.lock().connected.push(connected);
-        ClientRegistration { active_clients: self.clone(), client: Arc::clone(link) }
+        ClientRegistration { connected_clients: self.clone(), client: Arc::clone(link) }
     }
 
     /// Registers a call in flight until the returned guard is dropped.
@@ -68,7 +68,7 @@ impl ActiveClients {
         let active = ActiveClient { link, run, call: made, principal };
         table.calls.entry(server.clone()).or_default().push(active);
         ActiveCallGuard {
-            active_clients: self.clone(),
+            connected_clients: self.clone(),
             server: server.clone(),
             call: Arc::clone(call),
         }
@@ -120,20 +120,20 @@ impl ActiveClients {
         connected.and_then(|one| one.run.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, ActiveClientTable> {
+    fn lock(&self) -> MutexGuard<'_, ConnectedClientTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Keeps a client registered as connected.
 pub(crate) struct ClientRegistration {
-    active_clients: ActiveClients,
+    connected_clients: ConnectedClients,
     client: Arc<ClientLink>,
 }
 
 impl Drop for ClientRegistration {
     fn drop(&mut self) {
-        let connected = &mut self.active_clients.lock().connected;
+        let connected = &mut self.connected_clients.lock().connected;
         if let Some(index) = connected.iter().position(|one| Arc::ptr_eq(&one.link, &self.client)) {
             connected.swap_remove(index);
         }
@@ -142,14 +142,14 @@ impl Drop for ClientRegistration {
 
 /// Keeps a call registered as in flight.
 pub(crate) struct ActiveCallGuard {
-    active_clients: ActiveClients,
+    connected_clients: ConnectedClients,
     server: UpstreamName,
     call: Arc<ClientCall>,
 }
 
 impl Drop for ActiveCallGuard {
     fn drop(&mut self) {
-        let mut table = self.active_clients.lock();
+        let mut table = self.connected_clients.lock();
         if let Some(calls) = table.calls.get_mut(&self.server) {
             let is_it = |one: &ActiveClient| {
                 one.call.as_ref().is_some_and(|call| Arc::ptr_eq(call, &self.call))
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_server_means_the_client_that_calls_it_and_nobody_where_it_could_be_two() {
-        let active_clients = ActiveClients::default();
+        let connected_clients = ConnectedClients::default();
         let (one, other) = (Arc::<ClientLink>::default(), Arc::<ClientLink>::default());
         let [a, b] = ["a", "b"].map(|name| UpstreamName::parse(name).unwrap());
         let [run, another] = ["run_1", "run_2"].map(|run| RunId::parse(run).unwrap());
@@ -175,28 +175,28 @@ mod tests {
             meant.is_some_and(|meant| Arc::ptr_eq(meant.link(), client))
         };
         let means = |server: &UpstreamName, client: &Arc<ClientLink>| {
-            is(active_clients.request_target(server, None), client)
+            is(connected_clients.request_target(server, None), client)
         };
         let call =
             |client: &Arc<ClientLink>| ClientCall::open(client, None, CallChannels::default()).0;
-        assert!(active_clients.request_target(&a, None).is_none());
-        let first = active_clients.register(&one, Weak::new());
+        assert!(connected_clients.request_target(&a, None).is_none());
+        let first = connected_clients.register(&one, Weak::new());
         assert!(means(&a, &one), "it is the only one");
-        let _second = active_clients.register(&other, Weak::new());
-        assert!(active_clients.request_target(&a, None).is_none());
+        let _second = connected_clients.register(&other, Weak::new());
+        assert!(connected_clients.request_target(&a, None).is_none());
         let (first_call, again) = (
-            active_clients.begin_call(&a, &call(&one), &run),
-            active_clients.begin_call(&a, &call(&one), &run),
+            connected_clients.begin_call(&a, &call(&one), &run),
+            connected_clients.begin_call(&a, &call(&one), &run),
         );
-        assert!(means(&a, &one) && active_clients.request_target(&b, None).is_none());
-        let both = active_clients.begin_call(&a, &call(&other), &another);
-        assert!(active_clients.request_target(&a, None).is_none());
+        assert!(means(&a, &one) && connected_clients.request_target(&b, None).is_none());
+        let both = connected_clients.begin_call(&a, &call(&other), &another);
+        assert!(connected_clients.request_target(&a, None).is_none());
         let own = InstanceKey::Run(another.clone());
-        assert!(is(active_clients.request_target(&a, Some(&own)), &other));
-        assert!(is(active_clients.request_target(&b, Some(&own)), &other));
+        assert!(is(connected_clients.request_target(&a, Some(&own)), &other));
+        assert!(is(connected_clients.request_target(&b, Some(&own)), &other));
         let nobody = InstanceKey::Run(RunId::parse("run_3").unwrap());
         assert!(
-            active_clients.request_target(&a, Some(&nobody)).is_none(),
+            connected_clients.request_target(&a, Some(&nobody)).is_none(),
             "it serves nobody else"
         );
         drop((first_call, again));
