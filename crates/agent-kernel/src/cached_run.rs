@@ -279,7 +279,7 @@ impl RunCache {
 }
 
 fn poisoned_run_error() -> KernelError {
-    KernelError::Stored {
+    KernelError::StoredRecord {
         what: "a run",
         problem: "internal error: its lock is poisoned".to_owned(),
     }

@@ -145,8 +145,10 @@ fn open(
     let Some(last) = ledger.head()?.size.checked_sub(1) else {
         return Ok(ClockGuard::new(clock, None, confirmed));
     };
-    let wrong =
-        |problem: &str| KernelError::Stored { what: "the last event", problem: problem.to_owned() };
+    let wrong = |problem: &str| KernelError::StoredRecord {
+        what: "the last event",
+        problem: problem.to_owned(),
+    };
     let event = ledger.events(last, 1)?.pop().ok_or_else(|| wrong("it is missing"))?;
     let at = canonical::parse(&event.header, Profile::Record)
         .ok()
@@ -169,10 +171,11 @@ impl StoredConfirmation {
             return Ok(Self { until: Timestamp::default(), version: None });
         };
         let micros = std::str::from_utf8(&record.value).ok().and_then(|text| text.parse().ok());
-        let until = micros.map(Timestamp::from_micros).ok_or_else(|| KernelError::Stored {
-            what: "the confirmed clock",
-            problem: "it has no time".to_owned(),
-        })?;
+        let until =
+            micros.map(Timestamp::from_micros).ok_or_else(|| KernelError::StoredRecord {
+                what: "the confirmed clock",
+                problem: "it has no time".to_owned(),
+            })?;
         Ok(Self { until, version: Some(record.version) })
     }
 

@@ -37,7 +37,7 @@ pub(crate) use tokens::joined_constraints;
 
 use crate::approval::{ApprovalRequests, TimedApprovalResolver};
 use crate::context::KernelContext;
-use crate::contract::{self, Baselines};
+use crate::contract_check::{self, Baselines};
 use crate::error::KernelError;
 use crate::event_payload::EventPayload;
 use crate::ports::Ports;
@@ -75,7 +75,7 @@ impl PolicyDecisionPoint {
         let context = Arc::clone(&recorder.context);
         let (tenant, ledger) = (&context.settings.tenant, context.ledger.as_ref());
         let rates = RateCounters::load(tenant, ledger, context.now())?;
-        let baselines = RwLock::new(contract::load(tenant, ledger).without_contracts());
+        let baselines = RwLock::new(contract_check::load(tenant, ledger).without_contracts());
         Ok(Self {
             context,
             recorder: Arc::clone(recorder),
@@ -120,7 +120,7 @@ impl PolicyDecisionPoint {
             .with("subject", json!(subject.record_id()))
             .with("principal", json!(by))
             .into_global_event(EventKind::Revoked, now)
-            .ok_or_else(|| KernelError::Stored {
+            .ok_or_else(|| KernelError::StoredRecord {
                 what: "a revocation",
                 problem: "it has no recordable form".to_owned(),
             })?;

@@ -144,7 +144,7 @@ pub enum KernelError {
     Handle(#[from] HandleError),
     /// A record cannot be read or written.
     #[error("{what} in the ledger cannot be read: {problem}")]
-    Stored {
+    StoredRecord {
         /// Which form.
         what: &'static str,
         /// What is wrong.
@@ -160,7 +160,7 @@ impl KernelError {
             Self::Ledger(error) => error.code(),
             Self::Random(_) => "random.failed",
             Self::Handle(error) => error.code(),
-            Self::Stored { .. } => "kernel.stored",
+            Self::StoredRecord { .. } => "kernel.stored",
         }
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn scan_backwards(
 }
 
 fn read_event(event: &StoredEvent) -> Result<LogEvent<'_>, KernelError> {
-    let stored = |problem: &str| KernelError::Stored {
+    let stored = |problem: &str| KernelError::StoredRecord {
         what: "an event",
         problem: format!("number {}: {problem}", event.seq),
     };

@@ -264,7 +264,7 @@ impl Revocations {
 
 fn unreadable_revocation(id: &str) -> KernelError {
     let problem = format!("`{id}` is not a revocation, or has no time");
-    KernelError::Stored { what: "a revocation", problem }
+    KernelError::StoredRecord { what: "a revocation", problem }
 }
 
 #[cfg(test)]

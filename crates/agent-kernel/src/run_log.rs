@@ -75,7 +75,7 @@ impl RunLog {
         let events = self.read_run_events(run, ledger, before)?;
         match events.fault(&state, self.indexed_from) {
             None => Ok(VerifiedRun { state, version, provenance: events.provenance() }),
-            Some(fault) => Err(KernelError::Stored {
+            Some(fault) => Err(KernelError::StoredRecord {
                 what: "a run",
                 problem: format!(
                     "{fault}; begin another run, and look at the ledger with `weaver trace verify`"
@@ -333,7 +333,7 @@ pub(crate) fn run_of(event: &StoredEvent) -> Result<Option<Cow<'_, str>>, Kernel
 
 pub(crate) fn unreadable_event(event: &StoredEvent) -> KernelError {
     let problem = format!("number {} has no readable header", event.seq);
-    KernelError::Stored { what: "an event", problem }
+    KernelError::StoredRecord { what: "an event", problem }
 }
 
 #[cfg(test)]

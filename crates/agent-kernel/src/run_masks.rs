@@ -88,7 +88,8 @@ fn key(tenant: &Tenant, run: &RunId) -> RecordKey {
 }
 
 fn parse_table_count(value: &[u8]) -> Result<u32, KernelError> {
-    let stored = |problem: String| KernelError::Stored { what: "the masks of a run", problem };
+    let stored =
+        |problem: String| KernelError::StoredRecord { what: "the masks of a run", problem };
     let value = canonical::parse(value, Profile::Record).map_err(|e| stored(e.to_string()))?;
     let version = value.get("v").and_then(serde_json::Value::as_u64);
     if version != Some(VERSION.into()) {

@@ -152,7 +152,7 @@ pub(crate) fn state_key(tenant: &Tenant, run: &RunId) -> RecordKey {
 
 /// Reads a stored state.
 pub(crate) fn parse_state(bytes: &[u8]) -> Result<RunState, KernelError> {
-    let stored = |problem: String| KernelError::Stored { what: "a run", problem };
+    let stored = |problem: String| KernelError::StoredRecord { what: "a run", problem };
     let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
     let version = value.get("v").and_then(serde_json::Value::as_u64);
     if version != Some(1) {

@@ -157,7 +157,7 @@ impl ApprovalRequests {
                 reason: ReasonCode::ApprovalRevoked,
                 detail: "its record does not match the log".to_owned(),
             };
-            block_on(self.end_request(ending)).map_err(|error| KernelError::Stored {
+            block_on(self.end_request(ending)).map_err(|error| KernelError::StoredRecord {
                 what: "a held call",
                 problem: error.to_string(),
             })?;

@@ -166,7 +166,7 @@ impl StoredHold {
     }
 
     pub(crate) fn read(id: &str, record: &Record) -> Result<Self, KernelError> {
-        let stored = |problem: String| KernelError::Stored {
+        let stored = |problem: String| KernelError::StoredRecord {
             what: "a held call",
             problem: format!("`{id}`: {problem}"),
         };

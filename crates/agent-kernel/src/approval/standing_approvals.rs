@@ -127,7 +127,7 @@ pub(crate) fn put(tenant: &Tenant, state: &StandingApprovalState) -> Option<Reco
 }
 
 pub(crate) fn read(id: &str, record: &Record) -> Result<StandingRecord, KernelError> {
-    let stored = |problem: String| KernelError::Stored {
+    let stored = |problem: String| KernelError::StoredRecord {
         what: "a standing approval",
         problem: format!("`{id}`: {problem}"),
     };

@@ -69,7 +69,7 @@ impl StoredApproval {
     /// Reads the record of the request `id`.
     ///
     /// # Errors
-    /// [`KernelError::Stored`], when it is damaged, names another request, or has a newer form.
+    /// [`KernelError::StoredRecord`], when it is damaged, names another request, or has a newer form.
     pub fn read(id: &str, record: &Record) -> Result<Self, KernelError> {
         Ok(match StoredHold::read(id, record)? {
             StoredHold::Open(open) => {

@@ -335,7 +335,7 @@ impl HoldEntry {
 
 impl HoldTableState {
     fn insert_stored(&mut self, open: OpenHold, version: u64) -> Result<(), KernelError> {
-        let hold = HoldEntry::new(open, version).ok_or_else(|| KernelError::Stored {
+        let hold = HoldEntry::new(open, version).ok_or_else(|| KernelError::StoredRecord {
             what: "a held call",
             problem: "its arguments have no canonical form".to_owned(),
         })?;

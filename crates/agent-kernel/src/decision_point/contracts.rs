@@ -8,7 +8,9 @@ use weaver_types::{Capability, CapabilityId};
 
 use super::PolicyDecisionPoint;
 use crate::context::KernelContext;
-use crate::contract::{self, BaselineApproval, ContractComparison, KERNEL_TOOL_SURFACE, load};
+use crate::contract_check::{
+    self, BaselineApproval, ContractComparison, KERNEL_TOOL_SURFACE, load,
+};
 use crate::error::KernelError;
 use crate::registry::RegisteredCapability;
 
@@ -45,7 +47,7 @@ impl PolicyDecisionPoint {
     }
 
     fn registered(&self, id: &CapabilityId) -> Result<Arc<RegisteredCapability>, KernelError> {
-        self.context.registry.get(id).ok_or_else(|| KernelError::Stored {
+        self.context.registry.get(id).ok_or_else(|| KernelError::StoredRecord {
             what: "an approval",
             problem: format!("capability `{id}` is not registered"),
         })
@@ -63,7 +65,7 @@ impl PolicyDecisionPoint {
         let approval =
             BaselineApproval { tenant, tool_surface: surface, by, at: self.context.now() };
         let batches = baselines.approval_batches(&tools, approval).map_err(|error| {
-            KernelError::Stored { what: "an approval", problem: error.to_string() }
+            KernelError::StoredRecord { what: "an approval", problem: error.to_string() }
         })?;
         let mut committed = Ok(());
         for batch in batches {
@@ -96,12 +98,12 @@ impl PolicyDecisionPoint {
         };
         let baselines = self.baselines.read();
         let baselines = baselines.as_deref().ok();
-        contract::compare_contract(policy, baselines, entry, effective, &older)
+        contract_check::compare_contract(policy, baselines, entry, effective, &older)
     }
 }
 
 fn approved_version(context: &KernelContext, id: &CapabilityId) -> Option<Box<Capability>> {
-    let key = contract::tool_key(&context.settings.tenant, id);
+    let key = contract_check::tool_key(&context.settings.tenant, id);
     let record = context.ledger.read(&key).ok()??;
-    contract::read_baseline(id.as_str(), &record.value).ok()?.contract
+    contract_check::read_baseline(id.as_str(), &record.value).ok()?.contract
 }

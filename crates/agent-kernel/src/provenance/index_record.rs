@@ -118,7 +118,8 @@ pub(crate) fn read_index(
 }
 
 fn add_record(index: &mut ProvenanceIndex, name: &str, value: &[u8]) -> Result<(), KernelError> {
-    let stored = |problem: String| KernelError::Stored { what: "the origins of a run", problem };
+    let stored =
+        |problem: String| KernelError::StoredRecord { what: "the origins of a run", problem };
     let value = canonical::parse(value, Profile::Record).map_err(|e| stored(e.to_string()))?;
     let version = value.get("v").and_then(serde_json::Value::as_u64);
     if version != Some(VERSION.into()) {

@@ -148,5 +148,5 @@ fn read(record: &Record) -> Result<ClassOutcomes, StoredOutcomesError> {
 }
 
 fn damaged_outcomes(problem: String) -> KernelError {
-    KernelError::Stored { what: "the outcomes of a class", problem }
+    KernelError::StoredRecord { what: "the outcomes of a class", problem }
 }

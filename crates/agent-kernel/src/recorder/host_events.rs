@@ -106,7 +106,7 @@ impl RunRecorder {
 }
 
 pub(crate) fn unrecordable_event() -> KernelError {
-    KernelError::Stored {
+    KernelError::StoredRecord {
         what: "an event",
         problem: format!("{}: it has no canonical form", ReasonCode::InternalError),
     }

@@ -39,7 +39,7 @@ impl OpenCall {
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, KernelError> {
-        let stored = |problem: String| KernelError::Stored { what: "an open call", problem };
+        let stored = |problem: String| KernelError::StoredRecord { what: "an open call", problem };
         let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
         let version = value.get("v").and_then(serde_json::Value::as_u64);
         if version != Some(1) {

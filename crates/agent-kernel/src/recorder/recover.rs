@@ -27,7 +27,7 @@ impl RunRecorder {
     }
 
     fn close_open_call(&self, id: &str, value: &[u8]) -> Result<(), KernelError> {
-        let stored = |problem: String| KernelError::Stored { what: "an open call", problem };
+        let stored = |problem: String| KernelError::StoredRecord { what: "an open call", problem };
         let call = CallId::parse(id).map_err(|error| stored(error.to_string()))?;
         let open = OpenCall::parse(value)?;
         let slot = self.slot(&open.run)?;

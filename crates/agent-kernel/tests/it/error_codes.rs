@@ -76,7 +76,7 @@ fn every_other_error_has_its_code() {
     for (found, code) in [
         (KernelError::from(LedgerError::Closed).code(), LedgerError::Closed.code()),
         (KernelError::from(RandomError).code(), "random.failed"),
-        (KernelError::Stored { what: "a run", problem: said() }.code(), "kernel.stored"),
+        (KernelError::StoredRecord { what: "a run", problem: said() }.code(), "kernel.stored"),
         (AttenuationError::Malformed.code(), "token.malformed"),
         (AttenuationError::Depth { limit: 8 }.code(), "token.depth"),
         (AttenuationError::TooLarge { limit: 8 }.code(), "token.too_large"),
