@@ -13,7 +13,7 @@ use weaver_types::{
 use crate::caller::Caller;
 use crate::contract::{ContractComparison, ContractState};
 use crate::event_payload::{
-    CapabilityTags, HostFields, JustificationRecord, RecordedArguments, RecordedChecks,
+    ArgumentsRecord, CapabilityTags, HostFields, JustificationRecord, RecordedChecks,
     WouldHaveRecord, decision_version, redacted_metadata, refusal_decision_key, request_text,
 };
 use crate::run_state::RunDelta;
@@ -25,7 +25,7 @@ pub(crate) struct DecisionRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<&'a AgentId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) arguments: Option<RecordedArguments<'a>>,
+    pub(crate) arguments: Option<ArgumentsRecord<'a>>,
     capability: &'a CapabilityId,
     checks: RecordedChecks<'a>,
     checks_total: usize,

@@ -235,7 +235,7 @@ fn first_chars(text: &str, max_chars: usize) -> &str {
 
 /// Arguments as the log contains them: redacted text, and a salted commitment to the exact bytes.
 #[derive(Debug, Serialize)]
-pub(crate) struct RecordedArguments<'a> {
+pub(crate) struct ArgumentsRecord<'a> {
     bytes: usize,
     commit: Digest,
     salt: String,
@@ -250,7 +250,7 @@ pub(crate) fn record_arguments<'a>(
     arguments: &'a CanonicalArguments,
     firewall: &Firewall,
     random: &dyn Random,
-) -> Option<RecordedArguments<'a>> {
+) -> Option<ArgumentsRecord<'a>> {
     let (redacted, _) = firewall.redact_value(as_written.unwrap_or(value));
     let text = if as_written.is_none() && redacted == *value {
         str::from_utf8(&arguments.bytes).ok().map(Cow::Borrowed)
@@ -262,7 +262,7 @@ pub(crate) fn record_arguments<'a>(
     let mut salt = [0_u8; 16];
     random.fill(&mut salt).ok()?;
     let commit = Digest::of_parts(DomainTag::ARGS_COMMIT, &[&salt, &arguments.bytes]);
-    Some(RecordedArguments { text, bytes: arguments.bytes.len(), salt: hex(&salt), commit })
+    Some(ArgumentsRecord { text, bytes: arguments.bytes.len(), salt: hex(&salt), commit })
 }
 
 /// The decision key of a refusal.
