@@ -11,7 +11,7 @@ use weaver_types::{
 };
 
 use crate::caller::Caller;
-use crate::contract::{ContractComparison, ContractState};
+use crate::contract_check::{ContractComparison, ContractState};
 use crate::event_payload::{
     ArgumentsRecord, CapabilityTags, HostFields, JustificationRecord, RecordedChecks,
     WouldHaveRecord, decision_version, redacted_metadata, refusal_decision_key, request_text,

@@ -26,7 +26,7 @@ mod canonical_arguments;
 mod chunk_queue;
 mod clock_guard;
 mod context;
-mod contract;
+mod contract_check;
 mod decision_point;
 mod decision_record;
 mod driver;
@@ -80,7 +80,7 @@ pub use call_stream::CallStream;
 pub use caller::{Call, Caller};
 pub use canonical_arguments::MAX_ARGUMENTS;
 pub use chunk_queue::ChunkSender;
-pub use contract::{
+pub use contract_check::{
     Baseline, BaselineApproval, BaselineError, BaselineReadError, BaselineState, Baselines,
     ContractComparison, ContractState, KERNEL_TOOL_SURFACE, MAX_BASELINES,
 };

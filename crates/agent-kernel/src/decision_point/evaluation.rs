@@ -16,7 +16,7 @@ use crate::cached_run::RunSlot;
 use crate::caller::Caller;
 use crate::canonical_arguments::CanonicalArguments;
 use crate::clock_guard::ClockReading;
-use crate::contract::ContractComparison;
+use crate::contract_check::ContractComparison;
 use crate::masked_arguments::ArgumentMasks;
 use crate::registry::RegisteredCapability;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weaver_policy::PolicySet;
 use weaver_types::{CapabilityId, PrincipalId};
 
-use crate::contract::ContractComparison;
+use crate::contract_check::ContractComparison;
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 use crate::revocation::RevocationSubject;

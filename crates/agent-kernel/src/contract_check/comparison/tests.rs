@@ -5,7 +5,7 @@ use weaver_types::ledger::Record;
 use weaver_types::{AllowedAgents, CapabilityDraft, RawResult, Tenant, Timestamp};
 
 use super::*;
-use crate::contract::BaselineApproval;
+use crate::contract_check::BaselineApproval;
 use crate::fn_driver::FnDriver;
 use crate::registry::Registry;
 
