@@ -16,7 +16,7 @@ use weaver_types::{
     RunId, Rung, SafetyClass, SafetyMode, Timestamp, Verdict,
 };
 
-pub(crate) use arguments::MaskedValue;
+pub(crate) use arguments::MaskedArgument;
 pub use arguments::RecordedArguments;
 pub use call_history::{CallHistory, HistoryEvent};
 

@@ -50,14 +50,14 @@ impl RecordedArguments {
 
 /// A value that is masked, at least in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MaskedValue {
+pub(crate) struct MaskedArgument {
     /// Its JSON pointer.
     pub(crate) at: String,
     /// The name of its field, or of the field of its list.
     name: String,
 }
 
-impl MaskedValue {
+impl MaskedArgument {
     /// Whether it is text for people, which does not decide where a call goes.
     pub(crate) fn is_prose(&self) -> bool {
         critical::argument_role(&self.name) == ArgumentRole::Text
@@ -68,7 +68,7 @@ impl MaskedValue {
 
 impl RecordedArguments {
     /// The values that redaction changed; all others are exact. `None` if that is not known.
-    pub(crate) fn masked_values(&self) -> Option<Vec<MaskedValue>> {
+    pub(crate) fn masked_values(&self) -> Option<Vec<MaskedArgument>> {
         let mut masked = Vec::new();
         match self {
             Self::Exact(_) => Some(masked),
@@ -82,16 +82,21 @@ impl RecordedArguments {
 
     /// Whether all values that decide where the call goes are exact.
     pub(crate) fn has_exact_destination(&self) -> bool {
-        self.masked_values().is_some_and(|masked| masked.iter().all(MaskedValue::is_prose))
+        self.masked_values().is_some_and(|masked| masked.iter().all(MaskedArgument::is_prose))
     }
 }
 
 /// Collects the masked values inside a value. False if the name of a field is masked.
-fn collect_masked_values(at: &str, name: &str, value: &Value, out: &mut Vec<MaskedValue>) -> bool {
+fn collect_masked_values(
+    at: &str,
+    name: &str,
+    value: &Value,
+    out: &mut Vec<MaskedArgument>,
+) -> bool {
     match value {
         Value::String(text) => {
             if contains_mask(text) {
-                out.push(MaskedValue { at: at.to_owned(), name: name.to_owned() });
+                out.push(MaskedArgument { at: at.to_owned(), name: name.to_owned() });
             }
             true
         }

@@ -10,7 +10,7 @@ use weaver_types::{
     Decision, Effects, Label, Principal, ReasonCode, Remedy, Rung, SafetyClass, Verdict,
 };
 
-use crate::history::{MaskedValue, RecordedCall};
+use crate::history::{MaskedArgument, RecordedCall};
 use crate::recorded_request::proposed_capability;
 
 /// Why a recorded call cannot be judged under a draft.
@@ -244,7 +244,7 @@ fn is_denied_only_without_rule(decision: &Decision) -> bool {
 
 /// Whether a condition depends on a masked value. A condition on paths alone does not depend on
 /// text for people.
-fn reads_masked_value(condition: &ArgumentPredicate, masked: &MaskedValue) -> bool {
+fn reads_masked_value(condition: &ArgumentPredicate, masked: &MaskedArgument) -> bool {
     let at = condition.at.as_str();
     let within = |outer: &str, inner: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
