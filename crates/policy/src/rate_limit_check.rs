@@ -13,7 +13,7 @@ use weaver_types::{CheckKind, CheckResult, Operation, ReasonCode, Remedy, Verdic
 
 use crate::query::PolicyQuery;
 use crate::rate_limit::{LimitKey, RateLimit};
-use crate::rate_limit_windows::{CountedCall, FreeSpace, GroupRef, RateLimitWindows};
+use crate::rate_limit_windows::{CountedCall, FreeSpace, GroupKey, RateLimitWindows};
 use crate::truth::Truth;
 
 impl RateLimitWindows {
@@ -88,7 +88,7 @@ impl RateLimitWindows {
     }
 }
 
-impl<'a> GroupRef<'a> {
+impl<'a> GroupKey<'a> {
     fn for_query(limit: &'a RateLimit, query: &PolicyQuery<'a>) -> Self {
         let by = |counted| limit.by.contains(&counted);
         let principal = query.principal;
@@ -110,7 +110,7 @@ fn counted_calls<'a>(
 ) -> impl Iterator<Item = CountedCall<'a>> {
     let invoked = query.operation == Operation::Invoke;
     let counting = limits.iter().filter(move |limit| invoked && may_apply(limit, query));
-    counting.map(|limit| CountedCall { limit, group: GroupRef::for_query(limit, query) })
+    counting.map(|limit| CountedCall { limit, group: GroupKey::for_query(limit, query) })
 }
 
 /// An unknown condition counts as met, because a limit only tightens.

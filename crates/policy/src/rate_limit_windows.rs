@@ -10,7 +10,7 @@ use weaver_types::Timestamp;
 use crate::rate_limit::RateLimit;
 use call_groups::CallTimesByGroup;
 
-pub(crate) use call_groups::GroupRef;
+pub(crate) use call_groups::GroupKey;
 
 /// The maximum number of groups of calls.
 pub const MAX_LIMIT_GROUPS: usize = 100_000;
@@ -23,7 +23,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CountedCall<'l> {
     pub(crate) limit: &'l RateLimit,
-    pub(crate) group: GroupRef<'l>,
+    pub(crate) group: GroupKey<'l>,
 }
 
 /// How many more calls, and calls of new groups, can be remembered.
@@ -81,7 +81,7 @@ impl RateLimitWindows {
     pub(crate) fn take_space(
         &self,
         space: &mut FreeSpace,
-        group: GroupRef<'_>,
+        group: GroupKey<'_>,
         now: Timestamp,
     ) -> bool {
         let new_groups = usize::from(!self.is_known(group, now));
@@ -103,7 +103,7 @@ impl RateLimitWindows {
     }
 
     /// Whether a call of the group is remembered that is not expired.
-    fn is_known(&self, group: GroupRef<'_>, now: Timestamp) -> bool {
+    fn is_known(&self, group: GroupKey<'_>, now: Timestamp) -> bool {
         self.groups.get(group).is_some_and(|times| times.unexpired_count(now) > 0)
     }
 

@@ -187,7 +187,7 @@ fn no_more_calls_are_remembered_than_the_bound_says() {
     let filled = |windows: &RateLimitWindows, count: usize| {
         let mut windows = windows.clone();
         let query = world.at(0);
-        windows.groups.update(GroupRef::for_query(&limits[0], &query), |times| {
+        windows.groups.update(GroupKey::for_query(&limits[0], &query), |times| {
             times.calls = std::iter::repeat_n(query.now, count).collect();
         });
         windows.remembered_calls = count;
@@ -216,12 +216,12 @@ fn a_call_goes_on_only_if_each_of_its_limits_can_count_it() {
     let mut windows = RateLimitWindows::new();
     let query = world.at(0);
     windows.record(&query, &limits);
-    windows.groups.update(GroupRef::for_query(&limits[0], &query), |times| {
+    windows.groups.update(GroupKey::for_query(&limits[0], &query), |times| {
         times.calls = std::iter::repeat_n(query.now, MAX_REMEMBERED_CALLS - 3).collect();
     });
     windows.remembered_calls = MAX_REMEMBERED_CALLS - 2;
     let counted = |windows: &RateLimitWindows, limit: &RateLimit| {
-        windows.groups.get(GroupRef::for_query(limit, &query)).map_or(0, |times| times.calls.len())
+        windows.groups.get(GroupKey::for_query(limit, &query)).map_or(0, |times| times.calls.len())
     };
     assert_eq!(waits(&windows, &world.at(1), &limits), None, "there is space for two");
     assert!(windows.clone().try_record(&world.at(1), &limits).is_ok());

@@ -9,7 +9,7 @@ use weaver_types::{AgentId, CapabilityId, PrincipalId, RunId, Tenant, Timestamp}
 
 /// The key of a group of calls, borrowed from a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct GroupRef<'a> {
+pub(crate) struct GroupKey<'a> {
     pub(crate) limit: &'a str,
     pub(crate) tenant: &'a Tenant,
     pub(crate) principal: Option<&'a PrincipalId>,
@@ -18,9 +18,9 @@ pub(crate) struct GroupRef<'a> {
     pub(crate) agent: Option<&'a AgentId>,
 }
 
-impl GroupRef<'_> {
-    fn to_group(self) -> Group {
-        Group {
+impl GroupKey<'_> {
+    fn to_owned_key(self) -> OwnedGroupKey {
+        OwnedGroupKey {
             limit: self.limit.to_owned(),
             tenant: self.tenant.clone(),
             principal: self.principal.cloned(),
@@ -31,9 +31,10 @@ impl GroupRef<'_> {
     }
 }
 
-/// The key of a group of calls, owned.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Group {
+/// The key of a group of calls, owned. Its fields are those of [`GroupKey`] in the same order, so
+/// that both are ordered alike.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct OwnedGroupKey {
     limit: String,
     tenant: Tenant,
     principal: Option<PrincipalId>,
@@ -44,13 +45,13 @@ struct Group {
 
 /// The key of a group, owned or borrowed. Through this trait object, the map with owned keys can be
 /// searched with a borrowed key, so a lookup copies nothing.
-trait AsGroupRef {
-    fn as_group_ref(&self) -> GroupRef<'_>;
+trait AsGroupKey {
+    fn as_group_key(&self) -> GroupKey<'_>;
 }
 
-impl AsGroupRef for Group {
-    fn as_group_ref(&self) -> GroupRef<'_> {
-        GroupRef {
+impl AsGroupKey for OwnedGroupKey {
+    fn as_group_key(&self) -> GroupKey<'_> {
+        GroupKey {
             limit: &self.limit,
             tenant: &self.tenant,
             principal: self.principal.as_ref(),
@@ -61,47 +62,35 @@ impl AsGroupRef for Group {
     }
 }
 
-impl AsGroupRef for GroupRef<'_> {
-    fn as_group_ref(&self) -> GroupRef<'_> {
+impl AsGroupKey for GroupKey<'_> {
+    fn as_group_key(&self) -> GroupKey<'_> {
         *self
     }
 }
 
-impl<'a> Borrow<dyn AsGroupRef + 'a> for Group {
-    fn borrow(&self) -> &(dyn AsGroupRef + 'a) {
+impl<'a> Borrow<dyn AsGroupKey + 'a> for OwnedGroupKey {
+    fn borrow(&self) -> &(dyn AsGroupKey + 'a) {
         self
     }
 }
 
-impl PartialEq for dyn AsGroupRef + '_ {
+impl PartialEq for dyn AsGroupKey + '_ {
     fn eq(&self, other: &Self) -> bool {
-        self.as_group_ref() == other.as_group_ref()
+        self.as_group_key() == other.as_group_key()
     }
 }
 
-impl Eq for dyn AsGroupRef + '_ {}
+impl Eq for dyn AsGroupKey + '_ {}
 
-impl PartialOrd for dyn AsGroupRef + '_ {
+impl PartialOrd for dyn AsGroupKey + '_ {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for dyn AsGroupRef + '_ {
+impl Ord for dyn AsGroupKey + '_ {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.as_group_ref().cmp(&other.as_group_ref())
-    }
-}
-
-impl PartialOrd for Group {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Group {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.as_group_ref().cmp(&other.as_group_ref())
+        self.as_group_key().cmp(&other.as_group_key())
     }
 }
 
@@ -127,25 +116,25 @@ impl CallTimes {
 /// The call times of all groups, in an ordered map. Keys usually differ in their first characters,
 /// so a search compares less than a keyed hash would read, and no choice of names can make it slow.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CallTimesByGroup(BTreeMap<Group, CallTimes>);
+pub(crate) struct CallTimesByGroup(BTreeMap<OwnedGroupKey, CallTimes>);
 
 impl CallTimesByGroup {
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(crate) fn get(&self, group: GroupRef<'_>) -> Option<&CallTimes> {
-        self.0.get(&group as &dyn AsGroupRef)
+    pub(crate) fn get(&self, group: GroupKey<'_>) -> Option<&CallTimes> {
+        self.0.get(&group as &dyn AsGroupKey)
     }
 
     /// Updates the call times of a group. A new group starts empty; only then is its key copied.
-    pub(crate) fn update(&mut self, group: GroupRef<'_>, change: impl FnOnce(&mut CallTimes)) {
-        match self.0.get_mut(&group as &dyn AsGroupRef) {
+    pub(crate) fn update(&mut self, group: GroupKey<'_>, change: impl FnOnce(&mut CallTimes)) {
+        match self.0.get_mut(&group as &dyn AsGroupKey) {
             Some(times) => change(times),
             None => {
                 let mut times = CallTimes::default();
                 change(&mut times);
-                self.0.insert(group.to_group(), times);
+                self.0.insert(group.to_owned_key(), times);
             }
         }
     }
@@ -168,7 +157,7 @@ mod tests {
     fn a_group_is_found_by_the_view_of_it_and_by_no_other() {
         let (tenant, other_tenant) = (Tenant::default(), Tenant::parse("other").unwrap());
         let principal = PrincipalId::parse("ana").unwrap();
-        let view = GroupRef {
+        let view = GroupKey {
             limit: "l",
             tenant: &tenant,
             principal: Some(&principal),
@@ -176,17 +165,17 @@ mod tests {
             run: None,
             agent: None,
         };
-        let group = view.to_group();
-        let name: &dyn AsGroupRef = &group;
-        let equal = |other: GroupRef<'_>| {
-            let order = name.partial_cmp(&other as &dyn AsGroupRef);
-            assert_eq!(order, Some(name.cmp(&other as &dyn AsGroupRef)));
-            assert_eq!(group.partial_cmp(&other.to_group()), order);
-            *name == *(&other as &dyn AsGroupRef)
+        let group = view.to_owned_key();
+        let name: &dyn AsGroupKey = &group;
+        let equal = |other: GroupKey<'_>| {
+            let order = name.partial_cmp(&other as &dyn AsGroupKey);
+            assert_eq!(order, Some(name.cmp(&other as &dyn AsGroupKey)));
+            assert_eq!(group.partial_cmp(&other.to_owned_key()), order);
+            *name == *(&other as &dyn AsGroupKey)
         };
         assert!(equal(view));
-        assert!(!equal(GroupRef { limit: "m", ..view }));
-        assert!(!equal(GroupRef { tenant: &other_tenant, ..view }));
-        assert!(!equal(GroupRef { principal: None, ..view }));
+        assert!(!equal(GroupKey { limit: "m", ..view }));
+        assert!(!equal(GroupKey { tenant: &other_tenant, ..view }));
+        assert!(!equal(GroupKey { principal: None, ..view }));
     }
 }
