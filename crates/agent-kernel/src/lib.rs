@@ -67,6 +67,7 @@ mod timer;
 mod token;
 mod token_allotment;
 mod value_origins;
+mod versioned_record;
 mod wait;
 mod worker_pool;
 

@@ -14,6 +14,7 @@ use weaver_types::ledger::{Batch, Ledger, Namespace, RecordKey, RecordWrite};
 use weaver_types::{RunId, Tenant};
 
 use crate::error::KernelError;
+use crate::versioned_record::parse_versioned;
 
 /// The version of the stored form.
 const VERSION: u8 = 1;
@@ -90,13 +91,8 @@ fn key(tenant: &Tenant, run: &RunId) -> RecordKey {
 fn parse_table_count(value: &[u8]) -> Result<u32, KernelError> {
     let stored =
         |problem: String| KernelError::StoredRecord { what: "the masks of a run", problem };
-    let value = canonical::parse(value, Profile::Record).map_err(|e| stored(e.to_string()))?;
-    let version = value.get("v").and_then(serde_json::Value::as_u64);
-    if version != Some(VERSION.into()) {
-        let problem = format!("its version is {version:?}, this build knows 1; use a newer build");
-        return Err(stored(problem));
-    }
-    let read: RunMasksRecord = serde_json::from_value(value).map_err(|e| stored(e.to_string()))?;
+    let read: RunMasksRecord =
+        parse_versioned(value, Profile::Record, 1..=VERSION.into()).map_err(stored)?;
     Ok(read.tables)
 }
 

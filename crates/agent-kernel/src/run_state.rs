@@ -10,6 +10,7 @@ use weaver_types::ledger::{Namespace, RecordKey, RecordWrite};
 use weaver_types::{Digest, Label, Millicents, RunId, RunMeters, Tenant};
 
 use crate::error::KernelError;
+use crate::versioned_record::parse_versioned;
 
 /// The largest number in a record: the largest integer that JSON readers represent exactly.
 const MAX_RECORD_NUMBER: u64 = 1 << 53;
@@ -153,14 +154,7 @@ pub(crate) fn state_key(tenant: &Tenant, run: &RunId) -> RecordKey {
 /// Reads a stored state.
 pub(crate) fn parse_state(bytes: &[u8]) -> Result<RunState, KernelError> {
     let stored = |problem: String| KernelError::StoredRecord { what: "a run", problem };
-    let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
-    let version = value.get("v").and_then(serde_json::Value::as_u64);
-    if version != Some(1) {
-        return Err(stored(format!(
-            "its version is {version:?}, this build knows 1; use a newer build"
-        )));
-    }
-    serde_json::from_value(value).map_err(|e| stored(e.to_string()))
+    parse_versioned(bytes, Profile::Record, 1..=1).map_err(stored)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use weaver_types::{
 
 use crate::error::KernelError;
 use crate::masked_arguments::ArgumentMasks;
+use crate::versioned_record::parse_versioned;
 
 /// The newest version of the stored form, the first one with masks.
 const VERSION: u8 = 2;
@@ -170,17 +171,8 @@ impl StoredHold {
             what: "a held call",
             problem: format!("`{id}`: {problem}"),
         };
-        let value = canonical::parse(&record.value, Profile::Foreign)
-            .map_err(|error| stored(error.to_string()))?;
-        let version = value.get("v").and_then(serde_json::Value::as_u64);
-        if !version.is_some_and(|version| (1..=VERSION.into()).contains(&version)) {
-            let problem = format!(
-                "its version is {version:?}, this build knows {VERSION}; use a newer build"
-            );
-            return Err(stored(problem));
-        }
         let form: VersionedHold =
-            serde_json::from_value(value).map_err(|error| stored(error.to_string()))?;
+            parse_versioned(&record.value, Profile::Foreign, 1..=VERSION.into()).map_err(stored)?;
         if form.hold.id().as_str() != id {
             return Err(stored("it names another request".to_owned()));
         }

@@ -10,6 +10,7 @@ use weaver_types::{StandingApprovalId, Tenant, Timestamp};
 
 use super::logged_approvals::LoggedApprovals;
 use crate::error::KernelError;
+use crate::versioned_record::parse_versioned;
 
 /// The most standing approvals that are kept. Ended ones count until they expire.
 pub(crate) const MAX_STANDING_APPROVALS: usize = 1_024;
@@ -131,15 +132,8 @@ pub(crate) fn read(id: &str, record: &Record) -> Result<StandingRecord, KernelEr
         what: "a standing approval",
         problem: format!("`{id}`: {problem}"),
     };
-    let value = canonical::parse(&record.value, Profile::Foreign)
-        .map_err(|error| stored(error.to_string()))?;
-    let version = value.get("v").and_then(serde_json::Value::as_u64);
-    if version != Some(1) {
-        let problem = format!("its version is {version:?}, this build knows 1; use a newer build");
-        return Err(stored(problem));
-    }
     let state: StandingApprovalState =
-        serde_json::from_value(value).map_err(|error| stored(error.to_string()))?;
+        parse_versioned(&record.value, Profile::Foreign, 1..=1).map_err(stored)?;
     if state.standing_approval().id.as_str() != id {
         return Err(stored("it names another one".to_owned()));
     }

@@ -13,6 +13,7 @@ use super::index::{
     IndexEntries, KEY_BYTES, MAX_OTHER_ENTRIES, MAX_USER_ENTRIES, ProvenanceIndex, Voucher,
 };
 use crate::error::KernelError;
+use crate::versioned_record::parse_versioned;
 
 /// The version of the stored form.
 const VERSION: u8 = 1;
@@ -120,14 +121,8 @@ pub(crate) fn read_index(
 fn add_record(index: &mut ProvenanceIndex, name: &str, value: &[u8]) -> Result<(), KernelError> {
     let stored =
         |problem: String| KernelError::StoredRecord { what: "the origins of a run", problem };
-    let value = canonical::parse(value, Profile::Record).map_err(|e| stored(e.to_string()))?;
-    let version = value.get("v").and_then(serde_json::Value::as_u64);
-    if version != Some(VERSION.into()) {
-        let problem = format!("its version is {version:?}, this build knows 1; use a newer build");
-        return Err(stored(problem));
-    }
     let read: ProvenanceRecord =
-        serde_json::from_value(value).map_err(|e| stored(e.to_string()))?;
+        parse_versioned(value, Profile::Record, 1..=VERSION.into()).map_err(stored)?;
     if name == KEY_RECORD {
         let key = read
             .key

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weaver_policy::approval::BeliefOutcome;
 use weaver_policy::signal::{BeliefClass, CalibrationSample, ClassOutcomes};
-use weaver_types::canonical::{self, CanonicalError, Profile};
+use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{
     Batch, Durability, GuardedWrite, Ledger, LedgerError, MAX_PAGE, Namespace, Record, RecordKey,
     RecordWrite,
@@ -14,6 +14,7 @@ use super::RunRecorder;
 use super::host_events::unrecordable_event;
 use crate::error::KernelError;
 use crate::event_payload::EventPayload;
+use crate::versioned_record::parse_versioned;
 
 /// How often a count is tried when others update the same class.
 const MAX_TRIES: usize = 64;
@@ -68,9 +69,7 @@ impl RunRecorder {
         for _ in 0..MAX_TRIES {
             let record = self.context.ledger.read(&key)?;
             let mut outcomes = match &record {
-                Some(record) => {
-                    read(record).map_err(|error| LedgerError::Damaged(error.to_string()))?
-                }
+                Some(record) => read(record).map_err(LedgerError::Damaged)?,
                 None => ClassOutcomes::default(),
             };
             outcomes.add(sample);
@@ -120,30 +119,14 @@ fn stored_outcomes(
         for (id, record) in &page {
             let class =
                 BeliefClass::parse(id).map_err(|error| damaged_outcomes(error.to_string()))?;
-            let outcomes = read(record).map_err(|error| damaged_outcomes(error.to_string()))?;
+            let outcomes = read(record).map_err(damaged_outcomes)?;
             classes.push((class, outcomes));
         }
     }
 }
 
-/// Why the outcomes of a class cannot be read.
-#[derive(Debug, thiserror::Error)]
-enum StoredOutcomesError {
-    #[error(transparent)]
-    Canonical(#[from] CanonicalError),
-    #[error("its version is {0:?}, this build knows 1; use a newer build")]
-    Version(Option<u64>),
-    #[error(transparent)]
-    Form(#[from] serde_json::Error),
-}
-
-fn read(record: &Record) -> Result<ClassOutcomes, StoredOutcomesError> {
-    let value = canonical::parse(&record.value, Profile::Record)?;
-    match value.get("v").and_then(serde_json::Value::as_u64) {
-        Some(1) => {}
-        version => return Err(StoredOutcomesError::Version(version)),
-    }
-    let stored: ClassRecord = serde_json::from_value(value)?;
+fn read(record: &Record) -> Result<ClassOutcomes, String> {
+    let stored: ClassRecord = parse_versioned(&record.value, Profile::Record, 1..=1)?;
     Ok(stored.outcomes)
 }
 

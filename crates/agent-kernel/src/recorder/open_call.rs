@@ -5,6 +5,7 @@ use weaver_types::canonical::{self, Profile};
 use weaver_types::{CapabilityId, Label, PrincipalId, RunId};
 
 use crate::error::KernelError;
+use crate::versioned_record::parse_versioned;
 
 /// The ledger's record of a call without a recorded end. The fields stand in the order in which
 /// they are written.
@@ -40,14 +41,7 @@ impl OpenCall {
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, KernelError> {
         let stored = |problem: String| KernelError::StoredRecord { what: "an open call", problem };
-        let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
-        let version = value.get("v").and_then(serde_json::Value::as_u64);
-        if version != Some(1) {
-            let problem =
-                format!("its version is {version:?}, this build knows 1; use a newer build");
-            return Err(stored(problem));
-        }
-        serde_json::from_value(value).map_err(|e| stored(e.to_string()))
+        parse_versioned(bytes, Profile::Record, 1..=1).map_err(stored)
     }
 }
 
