@@ -24,6 +24,7 @@ pub mod http;
 mod interruption;
 pub mod listing;
 pub mod oauth;
+mod private_file;
 pub mod publish;
 pub mod replay;
 pub mod secret;

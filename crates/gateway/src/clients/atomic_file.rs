@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use weaver_types::{OsRandom, random_text};
 
 use crate::interruption;
+use crate::private_file;
 
 /// Replaces or creates a file: a temporary file next to it is written and synced, then renamed. An
 /// existing file keeps its permissions; a new one is accessible to this user only. A symbolic link
@@ -134,15 +135,11 @@ fn write_synced(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn create_new(path: &Path, permissions: FilePermissions) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if permissions == FilePermissions::OwnerOnly {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    #[cfg(not(unix))]
-    let _ = permissions;
-    options.open(path)
+    let mut options = match permissions {
+        FilePermissions::OwnerOnly => private_file::file_options(),
+        FilePermissions::Default => OpenOptions::new(),
+    };
+    options.write(true).create_new(true).open(path)
 }
 
 /// Separates the file name from the id of the writing process in temporary names.

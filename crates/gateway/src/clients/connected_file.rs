@@ -18,6 +18,7 @@ use super::error::ClientFileError;
 use super::file::ClientFile;
 use super::server_table::NewEntry;
 use super::{Client, replace_file};
+use crate::private_file;
 use connection_record::{ConnectionRecord, text_digest};
 
 /// The gateway's name in a client's configuration.
@@ -190,7 +191,7 @@ impl ConnectedFiles {
             let remedy = "make the folder writable for this user, then run the command again";
             ClientFileError::new(path, "clients.unwritable", message, remedy)
         };
-        create_private_folder(&self.folder).map_err(|error| failed(&self.folder, &error))?;
+        private_file::create_folders(&self.folder).map_err(|error| failed(&self.folder, &error))?;
         let record = ConnectionRecord::new(plan, now);
         for (path, text) in [
             (record.backup(&self.folder), plan.original.clone().unwrap_or_default()),
@@ -210,15 +211,6 @@ impl ConnectedFiles {
         }
         Ok(())
     }
-}
-
-/// Creates a folder that only this user can access.
-fn create_private_folder(path: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 impl ConnectedFile {

@@ -3,14 +3,15 @@
 //! The address depends on the store's path alone, not on the environment, which differs between a
 //! terminal, a desktop and a service; so one store never gets two daemons.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 use super::error::DaemonError;
+use crate::private_file;
 
 /// The longest socket path that every Unix accepts: macOS allows 104 bytes including the
 /// terminator.
@@ -116,9 +117,12 @@ impl DaemonFolder {
         if fs::metadata(&path).is_ok_and(|about| Self::is_log_large(about.len())) {
             let _ = fs::rename(&path, self.folder.join("daemon.log.1"));
         }
-        let mut options = OpenOptions::new();
-        options.append(true).create(true).mode(0o600);
-        options.open(&path).map_err(|error| DaemonError::folder(&path, &error))
+        let mut options = private_file::file_options();
+        options
+            .append(true)
+            .create(true)
+            .open(&path)
+            .map_err(|error| DaemonError::folder(&path, &error))
     }
 }
 
@@ -136,11 +140,9 @@ fn short_folder(store: &Path) -> PathBuf {
 fn create_private_folder(folder: &Path) -> Result<(), DaemonError> {
     let failed = |error: &io::Error| DaemonError::folder(folder, error);
     if let Some(above) = folder.parent() {
-        let mut make = fs::DirBuilder::new();
-        make.recursive(true).mode(0o700);
-        make.create(above).map_err(|error| failed(&error))?;
+        private_file::create_folders(above).map_err(|error| failed(&error))?;
     }
-    match fs::DirBuilder::new().mode(0o700).create(folder) {
+    match private_file::create_folder(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(&error)),
         _ => {}
     }
@@ -165,8 +167,8 @@ fn check_private(folder: &Path) -> io::Result<Result<(), DaemonError>> {
 
 fn try_lock(path: &Path) -> Result<Option<File>, DaemonError> {
     let failed = |error: &io::Error| DaemonError::folder(path, error);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let mut options = private_file::file_options();
+    options.read(true).write(true).create(true).truncate(false);
     let file = options.open(path).map_err(|error| failed(&error))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),

@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use weaver_types::{OsRandom, PrincipalId, Timestamp, random_text};
 
 use crate::bounded_file;
+use crate::private_file;
 
 /// The prefix of every token, by which tools can recognise leaked ones.
 pub(super) const TOKEN_PREFIX: &str = "weaver_";
@@ -249,13 +250,9 @@ impl ClientRegistry {
     /// same private mode.
     fn lock(&self) -> Result<File, ClientsError> {
         if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            let mut builder = fs::DirBuilder::new();
-            builder.recursive(true);
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(folder).map_err(|error| self.file_error(error))?;
+            private_file::create_folders(folder).map_err(|error| self.file_error(error))?;
         }
-        let lock = private_file(&self.path.with_extension("json.lock"));
+        let lock = create_empty(&self.path.with_extension("json.lock"));
         let lock = lock.and_then(|file| file.lock().map(|()| file));
         lock.map_err(|error| self.file_error(error))
     }
@@ -265,7 +262,7 @@ impl ClientRegistry {
         let text = serde_json::to_string_pretty(&ClientFile { v: VERSION, clients })
             .map_err(|error| self.file_error(error))?;
         let new_file = self.path.with_extension("json.new");
-        let written = private_file(&new_file).and_then(|mut file| {
+        let written = create_empty(&new_file).and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()
         });
@@ -280,12 +277,8 @@ impl ClientRegistry {
 }
 
 /// Creates an empty file that only this user can read.
-fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+fn create_empty(path: &Path) -> io::Result<File> {
+    private_file::file_options().write(true).create(true).truncate(true).open(path)
 }
 
 fn token_digest(token: &str) -> String {

@@ -6,7 +6,7 @@
 //! key file in the same folder, so the folder is accessible to this user only and denied to every
 //! server.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,7 @@ use weaver_types::{BoxFuture, OsRandom, PrincipalId, Random as _, UpstreamName, 
 use zeroize::Zeroizing;
 
 use crate::bounded_file;
+use crate::private_file;
 
 const VERSION: u64 = 1;
 const KEY_FILE_NAME: &str = "key";
@@ -224,11 +225,8 @@ impl SealedLogin {
     /// Creates the folder and its key if they do not exist. The key is created under a lock, so
     /// that two processes never create different keys.
     fn ensure_folder_and_key(&self) -> Result<(), OAuthError> {
-        let mut make = DirBuilder::new();
-        make.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
-        make.create(&self.folder).map_err(|error| store_error(&self.folder, &error))?;
+        private_file::create_folders(&self.folder)
+            .map_err(|error| store_error(&self.folder, &error))?;
         let path = self.folder.join(KEY_FILE_NAME);
         if path.exists() {
             return Ok(());
@@ -327,10 +325,8 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn private_options() -> OpenOptions {
-    let mut options = OpenOptions::new();
+    let mut options = private_file::file_options();
     options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 

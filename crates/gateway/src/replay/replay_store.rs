@@ -8,6 +8,7 @@ use weaver_types::ledger::Ledger;
 use weaver_types::{Clock, LogId, Random};
 
 use super::ReplayError;
+use crate::private_file;
 
 /// The id of a log in memory.
 const LOG_ID: &str = "weaver-replay";
@@ -25,10 +26,8 @@ impl ReplayStore {
         random.fill(&mut name)?;
         let (process, name) = (std::process::id(), u64::from_be_bytes(name));
         let folder = std::env::temp_dir().join(format!("weaver-replay-{process}-{name:016x}"));
-        let mut builder = std::fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&folder).map_err(|error| ReplayError::Ledger(error.to_string()))?;
+        private_file::create_folder(&folder)
+            .map_err(|error| ReplayError::Ledger(error.to_string()))?;
         Ok(Self::Disk(folder))
     }
 

@@ -23,6 +23,7 @@ use super::own_tools;
 use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, redaction, sentinel};
+use crate::private_file;
 use crate::publish::{CheckpointPublisher, PublisherSettings, ReceiptClient};
 use crate::telemetry::{Exporter, Telemetry};
 
@@ -159,11 +160,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
 fn make_folders(config: &Config) -> Result<(), ServeError> {
     let store = config.store_path.parent().filter(|folder| !folder.as_os_str().is_empty());
     for folder in store.into_iter().chain([config.inbox.as_path()]) {
-        let mut make = std::fs::DirBuilder::new();
-        make.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
-        make.create(folder).map_err(|error| ServeError::Folder {
+        private_file::create_folders(folder).map_err(|error| ServeError::Folder {
             path: folder.to_path_buf(),
             problem: error.to_string(),
         })?;

@@ -15,6 +15,7 @@ use super::selection::Selection;
 use crate::clients::write_new_file;
 use crate::config::{self, Config};
 use crate::interruption;
+use crate::private_file;
 use crate::secret::{KeyFile, Passphrase};
 
 /// The name of the folder until it is complete. If an interrupted setup leaves it behind, the next
@@ -78,7 +79,7 @@ impl SetupFolder {
         let folder = Self { target, staging };
         for name in ["", "policy", ".weaver", ".weaver/inbox", ".weaver/keys"] {
             let path = folder.staging.join(name);
-            create_private_folder(&path).map_err(io_error("make", &path))?;
+            private_file::create_folder(&path).map_err(io_error("make", &path))?;
         }
         Ok(folder)
     }
@@ -167,14 +168,6 @@ fn move_into_place(staging: &Path, target: &Path) -> Result<(), SetupError> {
         synced.map_err(io_error("sync", parent))?;
     }
     Ok(())
-}
-
-/// Creates a folder that only this user can access.
-fn create_private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 /// Writes documents with their signatures.

@@ -1,0 +1,30 @@
+//! Files and folders that only this user can access, on systems with permissions.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Options that create a file for this user alone. What else they do is up to the caller.
+pub(crate) fn file_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Creates a folder for this user alone. Fails if it exists.
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    folder_builder().create(path)
+}
+
+/// Creates a folder and those above it for this user alone, unless they exist.
+pub(crate) fn create_folders(path: &Path) -> io::Result<()> {
+    folder_builder().recursive(true).create(path)
+}
+
+fn folder_builder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
