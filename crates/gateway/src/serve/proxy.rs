@@ -248,10 +248,6 @@ async fn reject_unknown(client: &Client, name: &str) -> Result<Reply, RpcError> 
     }
     let near = name_suggestion::exported_name_hint(client, name);
     let mut problem = format!("no tool `{}` here. {near}", excerpt(name));
-    let missing = client.gateway.upstreams.unavailable_servers();
-    let away: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
-    if !away.is_empty() {
-        problem.push_str(&format!(" (unavailable: {})", away.join(", ")));
-    }
+    problem.push_str(&client.gateway.upstreams.unavailable_note());
     Err(RpcError::new(code::INVALID_PARAMS, problem))
 }

@@ -223,6 +223,17 @@ impl Upstreams {
         self.servers.iter().filter_map(|server| server.unavailability()).collect()
     }
 
+    /// What is added to the answer about something that does not exist here: it may be at a server
+    /// that is unavailable. Empty if none is.
+    pub(crate) fn unavailable_note(&self) -> String {
+        let missing = self.unavailable_servers();
+        if missing.is_empty() {
+            return String::new();
+        }
+        let names: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
+        format!(" (unavailable: {})", names.join(", "))
+    }
+
     /// Ends all waits for servers.
     pub(crate) fn stop_waiting(&self) {
         self.closing.send_replace(true);
