@@ -23,8 +23,7 @@ pub(super) fn make(args: &Prove, id: &str) -> Result<Exit, Failure> {
     let store = args.store.as_deref().unwrap_or(Path::new("ledger.db"));
     let failed = |error| checkpoint_failure(Some(store), error);
     let (log, call) = find_call(store, id)?;
-    drop(log);
-    let (log, note, checkpoint, trust) = covering_checkpoint(args, store)?;
+    let (log, note, checkpoint, trust) = covering_checkpoint(args, store, log)?;
     let positions = events_of_call(&log, &call, checkpoint.size).map_err(failed)?;
     if !has_event_of(&log, store, &positions, &call)? {
         let message =
@@ -89,15 +88,17 @@ fn find_call(store: &Path, id: &str) -> Result<(Reader, CallId), Failure> {
     }
 }
 
-/// The given checkpoint, or a newly signed one; and the trust policy, if a key was given.
+/// The given checkpoint, or a newly signed one; and the trust policy, if a key was given. A new one
+/// comes with the log as it was opened for signing.
 fn covering_checkpoint(
     args: &Prove,
     store: &Path,
+    log: Reader,
 ) -> Result<(Reader, SignedNote, Checkpoint, Option<TrustPolicy>), Failure> {
     if let Some(path) = &args.checkpoint {
         let (note, checkpoint) = trust_files::read_checkpoint(path)?;
         let trust = trust_files::trust_policy(&args.believed, &checkpoint.origin)?;
-        return Ok((open_ledger(store)?, note, checkpoint, trust));
+        return Ok((log, note, checkpoint, trust));
     }
     let TrustArgs { key, until, witness, .. } = &args.believed;
     let key = key.as_deref().ok_or_else(no_key_failure)?;
@@ -106,6 +107,7 @@ fn covering_checkpoint(
         return Err(Failure::new(Exit::Usage, "trace.no_checkpoint", message)
             .with_next_step("give --checkpoint FILE, or leave them out"));
     }
+    drop(log);
     let (note, checkpoint, key, log) =
         super::checkpoint::sign(store, Path::new(key), &args.passphrase)?;
     Ok((log, note, checkpoint, Some(TrustPolicy::new(key))))
