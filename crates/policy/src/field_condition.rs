@@ -239,8 +239,8 @@ impl Condition for Vec<Pattern> {
 impl Condition for NameCondition {
     type Value<'q> = &'q BTreeSet<String>;
 
-    fn is_met_by(&self, held: &BTreeSet<String>) -> bool {
-        NameCondition::is_met_by(self, held)
+    fn is_met_by(&self, names: &BTreeSet<String>) -> bool {
+        NameCondition::is_met_by(self, names)
     }
 
     fn form(&self) -> FieldCondition<'_> {

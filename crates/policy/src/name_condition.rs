@@ -29,9 +29,9 @@ impl NameCondition {
         self.any.is_empty() && self.all.is_empty()
     }
 
-    /// Whether the names in `held` meet the condition.
+    /// Whether these names meet the condition.
     #[must_use]
-    pub fn is_met_by(&self, held: &BTreeSet<String>) -> bool {
-        (self.any.is_empty() || !self.any.is_disjoint(held)) && self.all.is_subset(held)
+    pub fn is_met_by(&self, names: &BTreeSet<String>) -> bool {
+        (self.any.is_empty() || !self.any.is_disjoint(names)) && self.all.is_subset(names)
     }
 }

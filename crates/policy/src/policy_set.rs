@@ -185,13 +185,13 @@ impl PolicySet {
         let Some(named) = self.policy.principals.get(&brought.id) else {
             return Cow::Borrowed(brought);
         };
-        let held = brought.roles.is_subset(&named.roles)
+        let is_granted = brought.roles.is_subset(&named.roles)
             && brought.permissions.is_subset(&named.permissions)
             && brought
                 .attributes
                 .iter()
                 .all(|(name, value)| named.attributes.get(name) == Some(value));
-        if held {
+        if is_granted {
             return Cow::Borrowed(brought);
         }
         let mut kept = brought.clone();

@@ -96,9 +96,9 @@ pub(super) fn find_all(
 ) -> Result<Vec<ApprovalRecord>, Failure> {
     let mut all = Vec::new();
     store.for_each_record(Namespace::Hold, |id, record| {
-        let held = parse_record(id, StoredApproval::read(id, record));
-        if selects(&held) {
-            all.push(held);
+        let found = parse_record(id, StoredApproval::read(id, record));
+        if selects(&found) {
+            all.push(found);
         }
     })?;
     all.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
@@ -148,9 +148,9 @@ pub(super) fn find_open(
 }
 
 /// A request as JSON, for `list` and `watch`.
-pub(super) fn summary(held: &ApprovalRecord, now: Timestamp) -> Value {
-    let status = held.status(now);
-    match held {
+pub(super) fn summary(record: &ApprovalRecord, now: Timestamp) -> Value {
+    let status = record.status(now);
+    match record {
         ApprovalRecord::Open(open) => {
             let request = &open.request;
             json!({

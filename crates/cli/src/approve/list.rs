@@ -17,15 +17,16 @@ const MAX_CHARS: usize = 120;
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let store = ApprovalStore::open(&args.from)?;
     let now = now();
-    let mut records = approval_records::find_all(&store, |held| args.all || held.is_pending(now))?;
+    let mut records =
+        approval_records::find_all(&store, |record| args.all || record.is_pending(now))?;
     // Requests that wait for somebody come before those that are granted already.
-    records.sort_by_key(|held| held.status(now) == "granted");
+    records.sort_by_key(|record| record.status(now) == "granted");
     let differing = DifferingArguments::among(&records);
-    for held in &records {
+    for record in &records {
         if args.output.json {
-            output::line(&terminal_text::escape_json(&approval_records::summary(held, now)))?;
+            output::line(&terminal_text::escape_json(&approval_records::summary(record, now)))?;
         } else {
-            output::text(&request_lines(held, &differing, now))?;
+            output::text(&request_lines(record, &differing, now))?;
         }
     }
     if records.is_empty() && !args.output.json {
@@ -37,12 +38,12 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
 /// A request in up to three lines: what, for whom and until when; its arguments; the reason and the
 /// authority it needs.
 pub(super) fn request_lines(
-    held: &ApprovalRecord,
+    record: &ApprovalRecord,
     differing: &DifferingArguments<'_>,
     now: Timestamp,
 ) -> String {
-    let status = held.status(now);
-    match held {
+    let status = record.status(now);
+    match record {
         ApprovalRecord::Open(open) => {
             let request = &open.request;
             let (capability, principal) = (&request.capability, &request.principal);

@@ -29,14 +29,14 @@ pub(super) fn revoke_request(args: &Revoke) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, "approve.standing", message)
             .with_next_step("`weaver approve standing revoke` takes it back"));
     }
-    let held = approval_records::find(&store, &args.id)?;
-    let request = match &held {
+    let record = approval_records::find(&store, &args.id)?;
+    let request = match &record {
         ApprovalRecord::Open(open) => open.request.id.clone(),
         ApprovalRecord::Ended(_) => return Err(rejection_failure(&Rejection::AlreadyResolved)),
         ApprovalRecord::Unreadable { id, .. } => weaver_types::ApprovalRequestId::parse(id)
             .map_err(|_| not_found_failure("request", id))?,
     };
-    let shown = list::request_lines(&held, &DifferingArguments::default(), now());
+    let shown = list::request_lines(&record, &DifferingArguments::default(), now());
     sign_and_submit(
         &store,
         &args.sign,

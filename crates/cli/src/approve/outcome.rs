@@ -50,8 +50,8 @@ pub(super) fn wait_until_accepted(
 }
 
 /// Whether the record of the request contains this answer.
-fn is_recorded(held: &ApprovalRecord, resolution: &Resolution) -> bool {
-    match held {
+fn is_recorded(record: &ApprovalRecord, resolution: &Resolution) -> bool {
+    match record {
         ApprovalRecord::Open(open) => {
             let vote = open.state.votes().get(&resolution.approver);
             vote.is_some_and(|vote| vote.resolution() == resolution)

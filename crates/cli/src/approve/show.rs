@@ -38,16 +38,16 @@ impl ShownRequest {
 pub(super) fn run(args: &Show) -> Result<Exit, Failure> {
     let store = ApprovalStore::open(&args.from)?;
     let now = now();
-    let held = approval_records::find(&store, &args.id)?;
+    let record = approval_records::find(&store, &args.id)?;
     if args.output.json {
-        let value = request_json(&store, &held, now)?;
+        let value = request_json(&store, &record, now)?;
         output::line(&terminal_text::escape_json(&value))?;
         return Ok(Exit::Ok);
     }
-    match &held {
+    match &record {
         ApprovalRecord::Open(open) => output::text(&ShownRequest::of(&store, open, now)?.text)?,
         ApprovalRecord::Ended(ended) => {
-            let text = list::request_lines(&held, &DifferingArguments::default(), now);
+            let text = list::request_lines(&record, &DifferingArguments::default(), now);
             let run = terminal_text::escape_line(ended.run.as_str(), 160);
             output::text(&format!(
                 "{text}run: {run}\ndigest: {}\nIts arguments were erased when it ended.\n",
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Show) -> Result<Exit, Failure> {
             ))?;
         }
         ApprovalRecord::Unreadable { .. } => {
-            output::text(&list::request_lines(&held, &DifferingArguments::default(), now))?
+            output::text(&list::request_lines(&record, &DifferingArguments::default(), now))?
         }
     }
     Ok(Exit::Ok)
@@ -63,11 +63,11 @@ pub(super) fn run(args: &Show) -> Result<Exit, Failure> {
 
 fn request_json(
     store: &ApprovalStore,
-    held: &ApprovalRecord,
+    record: &ApprovalRecord,
     now: Timestamp,
 ) -> Result<Value, Failure> {
-    let mut value = approval_records::summary(held, now);
-    if let (ApprovalRecord::Open(open), Value::Object(fields)) = (held, &mut value) {
+    let mut value = approval_records::summary(record, now);
+    if let (ApprovalRecord::Open(open), Value::Object(fields)) = (record, &mut value) {
         let shown = ShownRequest::of(store, open, now)?;
         fields.insert("request".to_owned(), json!(open.request));
         fields.insert("shown".to_owned(), json!(shown.text));

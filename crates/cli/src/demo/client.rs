@@ -57,7 +57,7 @@ impl GatewayClient {
         };
         let outcome =
             self.runtime.block_on(self.connection.call(CallRequest::new(tool, arguments)));
-        let failed = |reason: String| DemoError::Serve { asked: format!("`{tool}`"), reason };
+        let failed = |reason: String| DemoError::Serve { request: format!("`{tool}`"), reason };
         match outcome.map_err(|error| no_answer(tool, &error))? {
             CallOutcome::Complete(reply) => ToolAnswer::read(reply.value()).ok_or_else(|| {
                 failed(format!("the result is not one of Weaver's: {}", excerpt(reply.raw())))
@@ -77,8 +77,8 @@ impl GatewayClient {
     }
 }
 
-fn no_answer(asked: &str, error: &McpError) -> DemoError {
-    DemoError::Serve { asked: format!("`{asked}`"), reason: error.to_string() }
+fn no_answer(request: &str, error: &McpError) -> DemoError {
+    DemoError::Serve { request: format!("`{request}`"), reason: error.to_string() }
 }
 
 /// The start of a long text, for an error message.

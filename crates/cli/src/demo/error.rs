@@ -35,10 +35,10 @@ pub(crate) enum DemoError {
         reason: String,
     },
     /// `weaver serve` could not be started, did not answer, or answered with a protocol error.
-    #[error("no answer from `weaver serve` to {asked}: {reason}")]
+    #[error("no answer from `weaver serve` to {request}: {reason}")]
     Serve {
         /// What was asked.
-        asked: String,
+        request: String,
         /// Why there is no answer.
         reason: String,
     },

@@ -47,8 +47,8 @@ impl Source {
     }
 
     /// The requested format, or the one of the first line.
-    pub(super) fn form(&mut self, asked: Option<InputFormat>) -> Result<InputFormat, Failure> {
-        match asked {
+    pub(super) fn form(&mut self, requested: Option<InputFormat>) -> Result<InputFormat, Failure> {
+        match requested {
             Some(form) => Ok(form),
             None => self.detect_format().map_err(|error| self.unreadable(&error)),
         }

@@ -33,17 +33,17 @@ struct HashBitSet(Box<[u64; BUCKETS / 64]>);
 impl HashBitSet {
     fn new(hashes: impl Iterator<Item = usize>) -> Self {
         let mut bits = Box::new([0; BUCKETS / 64]);
-        for place in hashes {
-            if let Some(word) = bits.get_mut(place / 64) {
-                *word |= 1 << (place % 64);
+        for hash in hashes {
+            if let Some(word) = bits.get_mut(hash / 64) {
+                *word |= 1 << (hash % 64);
             }
         }
         Self(bits)
     }
 
     #[inline]
-    fn contains(&self, place: usize) -> bool {
-        self.0.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    fn contains(&self, hash: usize) -> bool {
+        self.0.get(hash / 64).is_some_and(|word| word >> (hash % 64) & 1 == 1)
     }
 }
 
@@ -94,7 +94,7 @@ impl AnchorMatcher {
         }
         threes.sort_unstable();
         threes.dedup();
-        let starts = |place: usize| threes.partition_point(|pair| pair.0 < place);
+        let starts = |hash: usize| threes.partition_point(|pair| pair.0 < hash);
         let bucket_starts =
             (0..=BUCKETS).map(|p| u32::try_from(starts(p)).unwrap_or(u32::MAX)).collect();
         Self {
@@ -111,18 +111,18 @@ impl AnchorMatcher {
     #[inline]
     pub(crate) fn for_each_match(&self, text: &[u8], mut found: impl FnMut(usize, usize)) {
         for (at, bytes) in text.array_windows::<4>().enumerate() {
-            let place = hash_three(*bytes);
-            if self.three_byte_hashes.contains(place)
+            let hash = hash_three(*bytes);
+            if self.three_byte_hashes.contains(hash)
                 && self.four_byte_hashes.contains(hash_four(*bytes))
             {
-                self.report_matches(text, at, place, &mut found);
+                self.report_matches(text, at, hash, &mut found);
             }
         }
         // The last three bytes have no fourth; shorter texts contain no literal.
         if let Some([a, b, c]) = text.last_chunk() {
-            let place = hash_three([*a, *b, *c, 0]);
-            if self.three_byte_hashes.contains(place) {
-                self.report_matches(text, text.len() - MIN_LITERAL_BYTES, place, &mut found);
+            let hash = hash_three([*a, *b, *c, 0]);
+            if self.three_byte_hashes.contains(hash) {
+                self.report_matches(text, text.len() - MIN_LITERAL_BYTES, hash, &mut found);
             }
         }
     }
@@ -140,11 +140,11 @@ impl AnchorMatcher {
         &self,
         text: &[u8],
         at: usize,
-        place: usize,
+        hash: usize,
         found: &mut impl FnMut(usize, usize),
     ) {
-        let end = |place: usize| self.bucket_starts.get(place).map_or(0, |end| *end as usize);
-        let numbers = self.bucket_literals.get(end(place)..end(place + 1));
+        let end = |hash: usize| self.bucket_starts.get(hash).map_or(0, |end| *end as usize);
+        let numbers = self.bucket_literals.get(end(hash)..end(hash + 1));
         for number in numbers.unwrap_or_default() {
             let number = *number as usize;
             let literal = self.literals.get(number).map_or(&[][..], Vec::as_slice);

@@ -40,8 +40,8 @@ pub(super) struct Classification {
 }
 
 impl Classification {
-    fn new(action: ToolAction, word: &str, place: &str) -> Self {
-        let why = format!("{place} `{}`", weaver_text::escape::line(word));
+    fn new(action: ToolAction, word: &str, source: &str) -> Self {
+        let why = format!("{source} `{}`", weaver_text::escape::line(word));
         Self { action, vague: false, why }
     }
 
@@ -174,7 +174,7 @@ fn apply_hints(words: Classification, hints: ToolHints) -> Classification {
 
 /// A verb in the name, with its sense there.
 struct NameVerb<'p> {
-    place: usize,
+    position: usize,
     word: &'p str,
     sense: Sense,
     joined: bool,
@@ -182,11 +182,11 @@ struct NameVerb<'p> {
 
 fn name_verbs(words: &[String]) -> Vec<NameVerb<'_>> {
     let mut found = Vec::new();
-    for (place, word) in words.iter().enumerate() {
-        let before = place.checked_sub(1).and_then(|at| words.get(at)).map(String::as_str);
+    for (position, word) in words.iter().enumerate() {
+        let before = position.checked_sub(1).and_then(|at| words.get(at)).map(String::as_str);
         let joined = matches!(before, Some("and" | "or" | "then"));
-        if let Some(sense) = verb::name_sense(word, words.get(place.saturating_add(1))) {
-            found.push(NameVerb { place, word, sense, joined });
+        if let Some(sense) = verb::name_sense(word, words.get(position.saturating_add(1))) {
+            found.push(NameVerb { position, word, sense, joined });
         }
     }
     found
@@ -217,7 +217,7 @@ fn classify_name(
         match &head {
             None if plain => head = Some(next),
             Some(found) if next.action > found.action => {
-                let beside = plain && found.is_read_only() && (one.place == last || !reading);
+                let beside = plain && found.is_read_only() && (one.position == last || !reading);
                 if one.joined || beside {
                     head = Some(next);
                 }
@@ -245,14 +245,14 @@ fn classify_ambiguous_name(
         _ => None,
     });
     let view = text.name.iter().rev().find(|word| verb::is_read_noun(word));
-    let commands = either.as_ref().is_some_and(|(one, _)| one.place == 0);
+    let commands = either.as_ref().is_some_and(|(one, _)| one.position == 0);
     if let Some(view) = view.filter(|_| reading || !commands) {
         return Some(Classification::new(ToolAction::Read, view, "name"));
     }
     let (one, action) = either?;
     // After a vague verb, the word is its object: `trigger_request`.
     let vague = |before: &NameVerb<'_>| matches!(before.sense, Sense::VagueVerb(_));
-    let object = all.first().is_some_and(|first| first.place < one.place && vague(first));
+    let object = all.first().is_some_and(|first| first.position < one.position && vague(first));
     let stands = commands || !reading && !object;
     stands.then(|| Classification::new(refine_action(action, text), one.word, "name"))
 }
@@ -299,16 +299,17 @@ fn classify_first_sentence(text: &ToolText) -> Option<Classification> {
 fn classify_later_sentences(text: &ToolText) -> Option<Classification> {
     let mut out: Option<Classification> = None;
     for sentence in &text.sentences {
-        for (place, word) in sentence.iter().enumerate() {
-            let before = place.checked_sub(1).and_then(|at| sentence.get(at)).map(String::as_str);
-            let next = sentence.get(place.saturating_add(1));
+        for (position, word) in sentence.iter().enumerate() {
+            let before =
+                position.checked_sub(1).and_then(|at| sentence.get(at)).map(String::as_str);
+            let next = sentence.get(position.saturating_add(1));
             let active = || match verb::description_sense(word, next)? {
-                Sense::Verb(action) if !verb::is_noun(sentence, place) => Some(action),
+                Sense::Verb(action) if !verb::is_noun(sentence, position) => Some(action),
                 Sense::VerbOrNoun(action) if verb::takes_object(next) => Some(action),
                 _ => None,
             };
             let active = verb::introduces_verb(before).then(active).flatten();
-            let action = active.or_else(|| verb::passive_action(sentence, place));
+            let action = active.or_else(|| verb::passive_action(sentence, position));
             let Some(action) = action else { continue };
             if action > ToolAction::Read {
                 let next = Classification::new(refine_action(action, text), word, "description");

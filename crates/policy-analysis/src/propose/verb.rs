@@ -82,9 +82,9 @@ pub(super) fn is_read_noun(word: &str) -> bool {
 
 /// Whether the word at this place continues a list of nouns: `news and updates`. It is a verb if
 /// an object follows (`gets and resets the counter`) or after a verb (`gets and updates`).
-pub(super) fn is_noun(sentence: &[String], place: usize) -> bool {
-    let Some(word) = sentence.get(place) else { return false };
-    let before = |count| word_before(sentence, place, count);
+pub(super) fn is_noun(sentence: &[String], position: usize) -> bool {
+    let Some(word) = sentence.get(position) else { return false };
+    let before = |count| word_before(sentence, position, count);
     let joins_verb = before(2).is_some_and(|joined| {
         let is_verb = matches!(description_sense(joined, None), Some(Sense::Verb(_)));
         is_verb && is_unambiguous_third_person(joined) && introduces_verb(before(3))
@@ -93,20 +93,20 @@ pub(super) fn is_noun(sentence: &[String], place: usize) -> bool {
         && word.ends_with('s')
         && !is_unambiguous_third_person(word)
         && !joins_verb
-        && !takes_object(sentence.get(place.saturating_add(1)))
+        && !takes_object(sentence.get(position.saturating_add(1)))
 }
 
 /// What the participle at this place says is done: `messages are deleted after that`. What is said
 /// about the things that are read (`changes that are staged`), about a condition (`whether it is
 /// locked`) or in the negative (`no file is changed`) is not done by the tool.
-pub(super) fn passive_action(sentence: &[String], place: usize) -> Option<ToolAction> {
+pub(super) fn passive_action(sentence: &[String], position: usize) -> Option<ToolAction> {
     const OTHER_CLAUSES: [&str; 14] = [
         "that", "which", "who", "what", "if", "when", "where", "until", "unless", "once", "no",
         "not", "nothing", "never",
     ];
     // Tools that read say this of what they return: `long lines are truncated`.
     const OF_READS: [&str; 4] = ["applied", "followed", "resolved", "truncated"];
-    let before = |count| word_before(sentence, place, count);
+    let before = |count| word_before(sentence, position, count);
     let is_adverb = |word: &str| word.ends_with("ly") || matches!(word, "then" | "also");
     let auxiliary = if before(1).is_some_and(is_adverb) { 2 } else { 1 };
     let is_passive = match before(auxiliary)? {
@@ -118,14 +118,14 @@ pub(super) fn passive_action(sentence: &[String], place: usize) -> Option<ToolAc
     if !is_passive {
         return None;
     }
-    let start = place.saturating_sub(auxiliary);
+    let start = position.saturating_sub(auxiliary);
     let mut near = sentence.iter().take(start).skip(start.saturating_sub(3));
     let is_other = near.any(|word| OTHER_CLAUSES.contains(&word.as_str()))
         || sentence.iter().take(start).any(|word| word == "whether");
     if is_other {
         return None;
     }
-    let word = sentence.get(place).filter(|word| !OF_READS.contains(&word.as_str()))?;
+    let word = sentence.get(position).filter(|word| !OF_READS.contains(&word.as_str()))?;
     base_forms(word).into_iter().find_map(|form| match name_sense(&form, None) {
         Some(Sense::Verb(action)) => Some(action),
         _ => None,
@@ -150,8 +150,8 @@ fn base_forms(word: &str) -> Vec<String> {
 }
 
 /// The word so many places before a place.
-fn word_before(sentence: &[String], place: usize, count: usize) -> Option<&str> {
-    sentence.get(place.checked_sub(count)?).map(String::as_str)
+fn word_before(sentence: &[String], position: usize, count: usize) -> Option<&str> {
+    sentence.get(position.checked_sub(count)?).map(String::as_str)
 }
 
 /// Whether the next word starts an object, so the word before it is a verb.

@@ -41,8 +41,8 @@ impl RequestBuilder {
         };
         let justification = match variables.domains.get(variables.justification) {
             Some(Domain::Justification(all)) => {
-                let place = variables.value_index(variables.justification, assignment);
-                all.get(place).copied().flatten()
+                let index = variables.value_index(variables.justification, assignment);
+                all.get(index).copied().flatten()
             }
             _ => None,
         };
@@ -110,21 +110,21 @@ struct RunSettings {
 }
 
 fn run_settings(variables: &Variables, assignment: &Assignment) -> RunSettings {
-    let place = |variable: usize| variables.value_index(variable, assignment);
+    let index = |variable: usize| variables.value_index(variable, assignment);
     let mode = match variables.domains.get(variables.mode) {
-        Some(Domain::Mode(all)) => all.get(place(variables.mode)).copied(),
+        Some(Domain::Mode(all)) => all.get(index(variables.mode)).copied(),
         _ => None,
     };
     let confidentiality = match variables.domains.get(variables.confidentiality) {
-        Some(Domain::Confidentiality(all)) => all.get(place(variables.confidentiality)).copied(),
+        Some(Domain::Confidentiality(all)) => all.get(index(variables.confidentiality)).copied(),
         _ => None,
     };
     let integrity = match variables.domains.get(variables.integrity) {
-        Some(Domain::Integrity(all)) => all.get(place(variables.integrity)).copied(),
+        Some(Domain::Integrity(all)) => all.get(index(variables.integrity)).copied(),
         _ => None,
     };
     let at = match variables.domains.get(variables.time) {
-        Some(Domain::Time(all)) => all.get(place(variables.time)).copied(),
+        Some(Domain::Time(all)) => all.get(index(variables.time)).copied(),
         _ => None,
     };
     let label = Label::new(

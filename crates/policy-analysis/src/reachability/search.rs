@@ -146,7 +146,7 @@ impl<'s> Search<'s> {
     /// Advances the last variable that has another value; false if there is none.
     fn backtrack(&self, assignment: &mut Assignment, path: &mut Vec<usize>) -> bool {
         while let Some(variable) = path.last().copied() {
-            let next = assignment.get(variable).copied().flatten().map_or(0, |place| place + 1);
+            let next = assignment.get(variable).copied().flatten().map_or(0, |index| index + 1);
             if next < self.space().variables.domains.get(variable).map_or(0, Domain::len) {
                 set_value(assignment, variable, Some(next));
                 return true;
@@ -227,9 +227,9 @@ impl<'s> Search<'s> {
     }
 }
 
-fn set_value(assignment: &mut Assignment, variable: usize, place: Option<usize>) {
+fn set_value(assignment: &mut Assignment, variable: usize, index: Option<usize>) {
     if let Some(slot) = assignment.get_mut(variable) {
-        *slot = place;
+        *slot = index;
     }
 }
 

@@ -152,7 +152,7 @@ impl<'s> SearchSpace<'s> {
             self.variables.domains.get(variable),
             assignment.get(variable),
         ) {
-            (Some(Domain::Predicate(all)), Some(Some(place))) => all.get(*place).copied(),
+            (Some(Domain::Predicate(all)), Some(Some(index))) => all.get(*index).copied(),
             _ => None,
         };
         let outcomes = self.predicates.iter().filter_map(|one| {
@@ -197,17 +197,17 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
         mentioned: &MentionedValues<'s>,
         agents: &BTreeSet<&AgentId>,
     ) {
-        let asked = &self.query.principal;
+        let wanted = &self.query.principal;
         let principals: Vec<_> = match self.fixed_principal {
             Some(known) => vec![known.id.as_str().to_owned()],
             None => {
                 let named = mentioned.patterns("principal").iter().copied();
-                let patterns: Vec<_> = named.chain(asked).collect();
+                let patterns: Vec<_> = named.chain(wanted).collect();
                 let names = self.representative_names_of(&patterns, "principals");
                 names.into_iter().filter(|name| PrincipalId::parse(name).is_ok()).collect()
             }
         };
-        let fits = |name: &str| asked.is_empty() || asked.iter().any(|p| p.matches(name));
+        let fits = |name: &str| wanted.is_empty() || wanted.iter().any(|p| p.matches(name));
         let principals = principals.into_iter().filter(|name| fits(name)).map(Some).collect();
         self.space.variables.principal = self.add_variable(Domain::Text(principals));
         let mut acting: Vec<_> = match self.fixed_principal {
@@ -231,8 +231,8 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
                 Some(known) => vec![known.roles.contains(&role)],
                 None => vec![false, true],
             };
-            may.retain(|held| *held || !self.query.with_roles.contains(&role));
-            may.retain(|held| !*held || !self.query.without_roles.contains(&role));
+            may.retain(|has_role| *has_role || !self.query.with_roles.contains(&role));
+            may.retain(|has_role| !*has_role || !self.query.without_roles.contains(&role));
             let at = self.add_variable(Domain::Flag(may));
             self.space.variables.roles.insert(role, at);
         }

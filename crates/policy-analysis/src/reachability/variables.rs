@@ -50,12 +50,12 @@ impl Domain {
     }
 
     /// The bit of a keyword, as in [`FieldCondition::Keywords`](weaver_policy::FieldCondition).
-    fn keyword_bit(&self, place: usize) -> Option<u64> {
+    fn keyword_bit(&self, index: usize) -> Option<u64> {
         let variant = match self {
-            Self::Mode(all) => *all.get(place)? as u32,
-            Self::Confidentiality(all) => *all.get(place)? as u32,
-            Self::Integrity(all) => *all.get(place)? as u32,
-            Self::Operation(all) => *all.get(place)? as u32,
+            Self::Mode(all) => *all.get(index)? as u32,
+            Self::Confidentiality(all) => *all.get(index)? as u32,
+            Self::Integrity(all) => *all.get(index)? as u32,
+            Self::Operation(all) => *all.get(index)? as u32,
             Self::Text(_)
             | Self::Flag(_)
             | Self::Time(_)
@@ -131,7 +131,7 @@ impl Variables {
     /// The indexes of the values that are still possible.
     fn candidates(&self, at: usize, assignment: &Assignment) -> std::ops::Range<usize> {
         match assignment.get(at).copied().flatten() {
-            Some(place) => place..place + 1,
+            Some(index) => index..index + 1,
             None => 0..self.domains.get(at).map_or(0, Domain::len),
         }
     }
@@ -144,7 +144,7 @@ impl Variables {
         all: &[T],
         test: impl Fn(&T) -> bool,
     ) -> TruthSet {
-        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
+        let values = self.candidates(at, assignment).filter_map(|index| all.get(index));
         TruthSet::any_of(values.map(|value| Truth::from(test(value))), at)
     }
 
@@ -171,7 +171,7 @@ impl Variables {
     /// Whether the keyword is one of these bits.
     pub(super) fn keyword(&self, at: usize, assignment: &Assignment, admitted: u64) -> TruthSet {
         let Some(domain) = self.domains.get(at) else { return TruthSet::NO };
-        let bits = self.candidates(at, assignment).filter_map(|place| domain.keyword_bit(place));
+        let bits = self.candidates(at, assignment).filter_map(|index| domain.keyword_bit(index));
         TruthSet::any_of(bits.map(|bit| Truth::from(bit & admitted != 0)), at)
     }
 
@@ -227,7 +227,7 @@ impl Variables {
     pub(super) fn predicate(&self, at: usize, assignment: &Assignment) -> TruthSet {
         let given = self.flag(Some(&self.arguments), assignment);
         let Some(Domain::Predicate(all)) = self.domains.get(at) else { return TruthSet::NO };
-        let values = self.candidates(at, assignment).filter_map(|place| all.get(place)).copied();
+        let values = self.candidates(at, assignment).filter_map(|index| all.get(index)).copied();
         if given.is_exactly(Truth::No) {
             return TruthSet::exactly(Truth::Unknown);
         }

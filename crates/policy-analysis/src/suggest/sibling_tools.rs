@@ -295,9 +295,9 @@ fn approval_rule(
     used: &BTreeMap<&str, usize>,
     uncalled: BTreeMap<(&str, Option<LocalEffect>), Vec<Capability>>,
 ) -> Option<SuggestedRule> {
-    let asked = uncalled.into_iter().filter(|((_, effect), _)| effect.is_none());
+    let consequential = uncalled.into_iter().filter(|((_, effect), _)| effect.is_none());
     let (mut ids, mut calls) = (BTreeSet::new(), 0);
-    for ((server, _), tools) in asked {
+    for ((server, _), tools) in consequential {
         calls += used.get(server).copied().unwrap_or_default();
         ids.extend(tools.iter().map(|one| one.id().clone()));
     }

@@ -40,9 +40,9 @@ pub(super) fn check_visibility(
 /// Requires all permissions that the capability itself demands.
 pub(super) fn check_permissions(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     let needed = &query.capability.spec().permissions;
-    let held = &query.principal.permissions;
-    if !needed.is_subset(held) {
-        let missing: Vec<_> = needed.difference(held).cloned().collect();
+    let granted = &query.principal.permissions;
+    if !needed.is_subset(granted) {
+        let missing: Vec<_> = needed.difference(granted).cloned().collect();
         let detail = format!("the capability requires the permissions {}", missing.join(", "));
         let reason = ReasonCode::MissingPermission;
         out.push(CheckResult::new(CheckKind::Permission, Verdict::Deny, reason, detail));

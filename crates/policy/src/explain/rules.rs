@@ -83,8 +83,8 @@ fn unmet_requirements(
         out.push(failed_condition(result, "permissions", required, actual, suggestion));
     }
     for (name, pattern) in &require.attributes {
-        let held = who.attributes.get(name);
-        if held.is_none_or(|value| !pattern.matches(value)) {
+        let value = who.attributes.get(name);
+        if value.is_none_or(|value| !pattern.matches(value)) {
             out.push(attribute_condition(name, pattern.as_str(), query, result));
         }
     }
@@ -109,12 +109,12 @@ fn role_condition(
     query: &PolicyQuery<'_>,
     result: &CheckResult,
 ) -> FailedCondition {
-    let (id, held) = (&query.principal.id, &query.principal.roles);
+    let (id, actual) = (&query.principal.id, &query.principal.roles);
     let quoted = |names: Vec<&String>, joint: &str| {
         names.into_iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(joint)
     };
-    let all: Vec<_> = wanted.all.difference(held).collect();
-    let any = !wanted.any.is_empty() && wanted.any.is_disjoint(held);
+    let all: Vec<_> = wanted.all.difference(actual).collect();
+    let any = !wanted.any.is_empty() && wanted.any.is_disjoint(actual);
     let mut parts = Vec::new();
     if any {
         parts.push(quoted(wanted.any.iter().collect(), " or "));
@@ -128,7 +128,7 @@ fn role_condition(
         (false, false) => json!({ "any": wanted.any, "all": wanted.all }),
     };
     let suggestion = format!("Add {} role to principal '{id}'", parts.join(" and "));
-    failed_condition(result, "roles", required, json!(held), suggestion)
+    failed_condition(result, "roles", required, json!(actual), suggestion)
 }
 
 fn attribute_condition(
@@ -138,9 +138,9 @@ fn attribute_condition(
     result: &CheckResult,
 ) -> FailedCondition {
     let id = &query.principal.id;
-    let held = query.principal.attributes.get(name);
+    let value = query.principal.attributes.get(name);
     let condition = format!("{name}_attribute");
-    let actual = held.map_or(json!("absent"), |value| json!(value));
+    let actual = value.map_or(json!("absent"), |value| json!(value));
     if pattern == "*" {
         let suggestion = format!("Add '{name}' attribute to principal '{id}'");
         failed_condition(result, &condition, json!("present"), actual, suggestion)
@@ -201,8 +201,8 @@ fn denial_conditions(
             out.push(role_condition(&matches.roles, query, result));
         }
         for (name, pattern) in &matches.attributes {
-            let held = query.principal.attributes.get(name);
-            if held.is_none_or(|value| !pattern.matches(value)) {
+            let value = query.principal.attributes.get(name);
+            if value.is_none_or(|value| !pattern.matches(value)) {
                 out.push(attribute_condition(name, pattern.as_str(), query, result));
             }
         }

@@ -8,18 +8,18 @@ pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, path: &[Hash], root:
     if index >= size {
         return false;
     }
-    let (mut place, mut last, mut hash) = (index, size - 1, *leaf);
+    let (mut node, mut last, mut hash) = (index, size - 1, *leaf);
     for sibling in path {
         if last == 0 {
             return false;
         }
-        if place & 1 == 1 || place == last {
+        if node & 1 == 1 || node == last {
             hash = node_hash(sibling, &hash);
-            (place, last) = skip_to_right_child(place, last);
+            (node, last) = skip_to_right_child(node, last);
         } else {
             hash = node_hash(&hash, sibling);
         }
-        (place, last) = (place >> 1, last >> 1);
+        (node, last) = (node >> 1, last >> 1);
     }
     last == 0 && hash == *root
 }
@@ -46,29 +46,29 @@ pub fn verify_consistency(
         None => return false,
     };
     let ones = (old - 1).trailing_ones();
-    let (mut place, mut last) = ((old - 1) >> ones, (new - 1) >> ones);
+    let (mut node, mut last) = ((old - 1) >> ones, (new - 1) >> ones);
     let (mut from_old, mut from_new) = (*first, *first);
     for sibling in rest {
         if last == 0 {
             return false;
         }
-        if place & 1 == 1 || place == last {
+        if node & 1 == 1 || node == last {
             from_old = node_hash(sibling, &from_old);
             from_new = node_hash(sibling, &from_new);
-            (place, last) = skip_to_right_child(place, last);
+            (node, last) = skip_to_right_child(node, last);
         } else {
             from_new = node_hash(&from_new, sibling);
         }
-        (place, last) = (place >> 1, last >> 1);
+        (node, last) = (node >> 1, last >> 1);
     }
     last == 0 && from_old == *old_root && from_new == *new_root
 }
 
 /// Ascends while the node is the last of its level and has no sibling there.
-fn skip_to_right_child(mut place: u64, mut last: u64) -> (u64, u64) {
-    while place & 1 == 0 && place != 0 {
-        place >>= 1;
+fn skip_to_right_child(mut node: u64, mut last: u64) -> (u64, u64) {
+    while node & 1 == 0 && node != 0 {
+        node >>= 1;
         last >>= 1;
     }
-    (place, last)
+    (node, last)
 }

@@ -38,13 +38,13 @@ impl Tile {
 
 /// Where an interior hash is stored: level and index of its tile, and the slot in it. `level` is
 /// that of the subtree, from 1.
-pub(crate) fn tile_slot(level: u32, place: u64) -> (u32, u64, usize) {
+pub(crate) fn tile_slot(level: u32, node: u64) -> (u32, u64, usize) {
     let row = level.saturating_sub(1);
     let depth = TILE_HEIGHT - 1 - row % TILE_HEIGHT;
     let first = 1_u64 << depth;
     // Below 255.
-    let slot = usize::try_from(first - 1 + (place & (first - 1))).unwrap_or(0);
-    (row / TILE_HEIGHT, place >> depth, slot)
+    let slot = usize::try_from(first - 1 + (node & (first - 1))).unwrap_or(0);
+    (row / TILE_HEIGHT, node >> depth, slot)
 }
 
 /// The hash in a slot of a tile.
@@ -80,26 +80,26 @@ impl PartialTiles {
         let base = size - size % TILE_WIDTH;
         let mut frontier = Frontier::default();
         for leaf in leaves {
-            frontier.push_with(*leaf, &mut |level, place, hash| {
-                growing.put(level, place + (base >> level), hash);
+            frontier.push_with(*leaf, &mut |level, node, hash| {
+                growing.put(level, node + (base >> level), hash);
             });
         }
         growing
     }
 
     /// Adds a complete subtree. Leaf hashes are not stored in tiles.
-    pub(crate) fn put(&mut self, level: u32, place: u64, hash: Hash) {
+    pub(crate) fn put(&mut self, level: u32, node: u64, hash: Hash) {
         if level == 0 {
             return;
         }
-        let (tile_level, index, slot) = tile_slot(level, place);
+        let (tile_level, index, slot) = tile_slot(level, node);
         let at = usize::try_from(tile_level).unwrap_or(usize::MAX);
         if self.open.len() == at {
             self.open.push(PartialTile { tile: Tile::empty(tile_level, index), changed: false });
         }
         let Some(open) = self.open.get_mut(at) else { return };
-        if let Some(place) = open.tile.nodes.as_chunks_mut::<32>().0.get_mut(slot) {
-            *place = hash;
+        if let Some(node) = open.tile.nodes.as_chunks_mut::<32>().0.get_mut(slot) {
+            *node = hash;
         }
         open.changed = true;
         if slot == 0 {
@@ -140,10 +140,10 @@ mod tests {
     fn every_slot_of_a_tile_is_used_once() {
         let mut seen = [false; 255];
         for level in 1..=8_u32 {
-            for place in 0..(256_u64 >> level) {
-                let (tile, index, slot) = tile_slot(level, place);
+            for node in 0..(256_u64 >> level) {
+                let (tile, index, slot) = tile_slot(level, node);
                 assert_eq!((tile, index), (0, 0));
-                assert!(!std::mem::replace(&mut seen[slot], true), "{level} {place}");
+                assert!(!std::mem::replace(&mut seen[slot], true), "{level} {node}");
             }
         }
         assert!(seen.iter().all(|seen| *seen));
@@ -159,7 +159,7 @@ mod tests {
             (PartialTiles::default(), Frontier::default(), MerkleTree::default());
         let mut stored = std::collections::BTreeMap::new();
         for (size, leaf) in (1_u64..).zip(&leaves) {
-            frontier.push_with(*leaf, &mut |level, place, hash| growing.put(level, place, hash));
+            frontier.push_with(*leaf, &mut |level, node, hash| growing.put(level, node, hash));
             tree.push(*leaf);
             for tile in growing.take_changed() {
                 stored.insert((tile.level, tile.index), tile.nodes);
@@ -173,17 +173,17 @@ mod tests {
                 for leaf in &leaves[..600] {
                     let mut sinks = Vec::new();
                     other.push_with(*leaf, &mut |l, p, h| sinks.push((l, p, h)));
-                    for (level, place, hash) in sinks {
-                        one.put(level, place, hash);
-                        resumed.put(level, place, hash);
+                    for (level, node, hash) in sinks {
+                        one.put(level, node, hash);
+                        resumed.put(level, node, hash);
                     }
                 }
                 assert_eq!(one.take_changed(), resumed.take_changed(), "size {size}");
             }
         }
         assert_eq!(stored.len(), 5 + 1);
-        let of = |level: u32, place: u64| {
-            let (tile, index, slot) = tile_slot(level, place);
+        let of = |level: u32, node: u64| {
+            let (tile, index, slot) = tile_slot(level, node);
             slot_hash(&stored[&(tile, index)], slot)
         };
         for (size, level) in [(2_u64, 1), (8, 3), (256, 8), (512, 9), (1024, 10)] {

@@ -80,7 +80,7 @@ PRAGMA cell_size_check = ON;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SqliteRecords {
-    place: FileLocation,
+    location: FileLocation,
     clock: Arc<dyn Clock>,
     /// Closed before the writing connection, which can then fold everything into one file, unless
     /// another process has it open.
@@ -127,18 +127,18 @@ impl SqliteRecords {
         let path = open::resolve(path.as_ref())?;
         aliases::refuse_aliases(&path)?;
         open::create_file(&path)?;
-        let place = FileLocation { path, patience: options.patience };
-        let db = connect(&place)?;
-        let snapshots = SnapshotReader::open(&place.path)?;
-        let watch = FileWatch::records(&place.path)?;
+        let location = FileLocation { path, patience: options.patience };
+        let db = connect(&location)?;
+        let snapshots = SnapshotReader::open(&location.path)?;
+        let watch = FileWatch::records(&location.path)?;
         let writing = Mutex::new(OpenRecordFile { db, watch, failed: None });
-        Ok(Self { place, clock: options.clock, snapshots, writing })
+        Ok(Self { location, clock: options.clock, snapshots, writing })
     }
 
     /// Where it lies, with links resolved.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.place.path
+        &self.location.path
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, OpenRecordFile>, LedgerError> {
@@ -150,8 +150,8 @@ impl SqliteRecords {
             Durability::Os => "NORMAL",
             Durability::Disk => "FULL",
         };
-        self.place.retry_while_busy(|| db.pragma_update(None, "synchronous", level))?;
-        let transaction = self.place.begin(db)?;
+        self.location.retry_while_busy(|| db.pragma_update(None, "synchronous", level))?;
+        let transaction = self.location.begin(db)?;
         let mut seen = RecordCache::new(&transaction);
         let writes = plan(batch, &mut seen)?;
         if writes.is_empty() && batch.durability == Durability::Os {
@@ -272,29 +272,29 @@ fn is_busy(error: &Error) -> bool {
     matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-fn connect(place: &FileLocation) -> Result<Connection, LedgerError> {
-    let path = &place.path;
+fn connect(location: &FileLocation) -> Result<Connection, LedgerError> {
+    let path = &location.path;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags).map_err(|error| from_sql(&error))?;
     db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
     // Change nothing in a file that is something else.
-    let new = place.retry_while_busy(|| FileIdentity::read(&db)).and_then(is_new)?;
+    let new = location.retry_while_busy(|| FileIdentity::read(&db)).and_then(is_new)?;
     if !new {
-        db.busy_timeout(place.patience).map_err(|error| from_sql(&error))?;
+        db.busy_timeout(location.patience).map_err(|error| from_sql(&error))?;
         foreign_objects::refuse_foreign(foreign_objects::find(&db, &[&[TABLES]])?)?;
         db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
     }
     db.execute_batch(SETTINGS).map_err(|error| from_sql(&error))?;
     let wal = || db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
-    let mode: String = place.retry_while_busy(wal)?;
+    let mode: String = location.retry_while_busy(wal)?;
     if !mode.eq_ignore_ascii_case("wal") {
-        let place = path.display();
+        let location = path.display();
         return Err(LedgerError::Failed(format!(
-            "{place} cannot have a write-ahead log (SQLite says `{mode}`); put it on a local disk"
+            "{location} cannot have a write-ahead log (SQLite says `{mode}`); put it on a local disk"
         )));
     }
     if new {
-        create(&mut db, place)?;
+        create(&mut db, location)?;
         open::sync_folder(path)?;
     }
     db.set_prepared_statement_cache_capacity(32);
@@ -322,9 +322,9 @@ fn is_new(file: FileIdentity) -> Result<bool, LedgerError> {
 }
 
 /// Creates the tables, unless another process has done so meanwhile.
-fn create(db: &mut Connection, place: &FileLocation) -> Result<(), LedgerError> {
+fn create(db: &mut Connection, location: &FileLocation) -> Result<(), LedgerError> {
     let sql = |error: Error| from_sql(&error);
-    let transaction = place.begin(db)?;
+    let transaction = location.begin(db)?;
     if !is_new(FileIdentity::read(&transaction).map_err(sql)?)? {
         return Ok(());
     }

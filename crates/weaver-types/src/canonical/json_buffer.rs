@@ -68,9 +68,9 @@ impl JsonBuffer {
     /// Reserves the next `count` bytes; `None` when they do not fit into the current allocation.
     #[inline(always)]
     fn reserve_within_capacity(&mut self, count: usize) -> Option<&mut [u8]> {
-        let place = self.bytes.get_mut(self.len..)?.get_mut(..count)?;
+        let target = self.bytes.get_mut(self.len..)?.get_mut(..count)?;
         self.len += count;
-        Some(place)
+        Some(target)
     }
 
     /// As above, but grows the allocation when needed.
@@ -90,8 +90,8 @@ impl JsonBuffer {
 
     /// Appends one byte.
     pub fn push(&mut self, byte: u8) {
-        if let [place] = self.reserve(1) {
-            *place = byte;
+        if let [target] = self.reserve(1) {
+            *target = byte;
         }
     }
 
@@ -122,9 +122,9 @@ impl JsonBuffer {
     #[inline(always)]
     pub fn write_string(&mut self, text: &str) {
         let (text, start) = (text.as_bytes(), self.len);
-        if let Some([open, place @ .., close]) = self.reserve_within_capacity(text.len() + 2) {
+        if let Some([open, target @ .., close]) = self.reserve_within_capacity(text.len() + 2) {
             (*open, *close) = (b'"', b'"');
-            if copy_plain_ascii(text, place).is_some() {
+            if copy_plain_ascii(text, target).is_some() {
                 return;
             }
         }
@@ -170,13 +170,13 @@ impl JsonBuffer {
     /// `None` when a byte of the name may need an escape or the buffer must grow.
     #[inline(always)]
     pub(super) fn write_plain_member_name(&mut self, lead: u8, name: &[u8]) -> Option<u64> {
-        let [first, open, place @ .., close, colon] =
+        let [first, open, target @ .., close, colon] =
             self.reserve_within_capacity(name.len() + 4)?
         else {
             return None;
         };
         (*first, *open, *close, *colon) = (lead, b'"', b'"', b':');
-        copy_plain_ascii(name, place)
+        copy_plain_ascii(name, target)
     }
 
     /// Sorts the members that make up everything written from `start` on. `parts` gives them in the
@@ -190,17 +190,17 @@ impl JsonBuffer {
         self.reserve(end - start);
         self.len = end;
         let (written, room) = self.bytes.split_at_mut_checked(end)?;
-        let mut place = written.get_mut(start..)?;
-        let copy = room.get_mut(..place.len())?;
-        copy.copy_from_slice(place);
+        let mut target = written.get_mut(start..)?;
+        let copy = room.get_mut(..target.len())?;
+        copy.copy_from_slice(target);
         let mut lead = b'{';
         for part in parts {
             let part = copy.get(part.start - start..part.end - start)?;
-            let [before, rest @ ..] = place else { return None };
+            let [before, rest @ ..] = target else { return None };
             *before = lead;
             let (this, after) = rest.split_at_mut_checked(part.len())?;
             this.copy_from_slice(part);
-            (place, lead) = (after, b',');
+            (target, lead) = (after, b',');
         }
         Some(())
     }
@@ -223,8 +223,8 @@ fn write_short_escapes<'t>(mut text: &'t [u8], mut places: &mut [u8]) -> (&'t [u
     while !text.is_empty() {
         let word = text.first_chunk().copied().unwrap_or_else(|| pad_to_word(text));
         // The whole word is written; bytes after its plain prefix are overwritten later.
-        let Some(place) = places.first_chunk_mut() else { break };
-        *place = word;
+        let Some(target) = places.first_chunk_mut() else { break };
+        *target = word;
         let plain = plain_prefix_len(word).min(text.len());
         text = text.get(plain..).unwrap_or_default();
         places = std::mem::take(&mut places).get_mut(plain..).unwrap_or_default();
@@ -233,10 +233,10 @@ fn write_short_escapes<'t>(mut text: &'t [u8], mut places: &mut [u8]) -> (&'t [u
         }
         let Some((byte, rest)) = text.split_first() else { break };
         let Some(escape_letter) = escape_letter(*byte) else { break };
-        let Some((place, left)) = std::mem::take(&mut places).split_first_chunk_mut() else {
+        let Some((target, left)) = std::mem::take(&mut places).split_first_chunk_mut() else {
             break;
         };
-        *place = [b'\\', escape_letter];
+        *target = [b'\\', escape_letter];
         (text, places) = (rest, left);
     }
     (text, places.len())
@@ -245,7 +245,7 @@ fn write_short_escapes<'t>(mut text: &'t [u8], mut places: &mut [u8]) -> (&'t [u
 /// Up to seven bytes, padded with spaces to a word.
 fn pad_to_word(bytes: &[u8]) -> [u8; WORD] {
     let mut word = [b' '; WORD];
-    word.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    word.iter_mut().zip(bytes).for_each(|(target, byte)| *target = *byte);
     word
 }
 

@@ -59,25 +59,25 @@ pub(super) fn sort_prefix(text: &[u8]) -> u64 {
 /// Copies a text into a slice of its length and returns its [`sort_prefix`], if every byte is ASCII
 /// that needs no escape. `None` means that the text needs a closer look.
 #[inline(always)]
-pub(super) fn copy_plain_ascii(text: &[u8], place: &mut [u8]) -> Option<u64> {
+pub(super) fn copy_plain_ascii(text: &[u8], target: &mut [u8]) -> Option<u64> {
     let length = text.len();
     let (first, last) = match length {
-        16.. => return copy_blocks(text, place),
+        16.. => return copy_blocks(text, target),
         8.. => {
-            let (first, last) = copy_ends(text, place)?;
+            let (first, last) = copy_ends(text, target)?;
             let (first, last) = (u64::from_be_bytes(first), u64::from_be_bytes(last));
             return (non_plain_bits(first) | non_plain_bits(last) == 0).then_some(first);
         }
         4.. => {
-            let (first, last) = copy_ends(text, place)?;
+            let (first, last) = copy_ends(text, target)?;
             (u64::from(u32::from_be_bytes(first)) << 32, u64::from(u32::from_be_bytes(last)))
         }
         2.. => {
-            let (first, last) = copy_ends(text, place)?;
+            let (first, last) = copy_ends(text, target)?;
             (u64::from(u16::from_be_bytes(first)) << 48, u64::from(u16::from_be_bytes(last)))
         }
         1 => {
-            let ([first], [last]) = copy_ends(text, place)?;
+            let ([first], [last]) = copy_ends(text, target)?;
             (u64::from(first) << 56, u64::from(last))
         }
         0 => return Some(0),
@@ -88,24 +88,24 @@ pub(super) fn copy_plain_ascii(text: &[u8], place: &mut [u8]) -> Option<u64> {
 }
 
 /// Copies the first and the last `N` bytes of a text; the two may overlap.
-fn copy_ends<const N: usize>(text: &[u8], place: &mut [u8]) -> Option<([u8; N], [u8; N])> {
+fn copy_ends<const N: usize>(text: &[u8], target: &mut [u8]) -> Option<([u8; N], [u8; N])> {
     let (first, last) = (*text.first_chunk()?, *text.last_chunk()?);
-    *place.first_chunk_mut()? = first;
-    *place.last_chunk_mut()? = last;
+    *target.first_chunk_mut()? = first;
+    *target.last_chunk_mut()? = last;
     Some((first, last))
 }
 
 #[inline(always)]
-fn copy_blocks(text: &[u8], place: &mut [u8]) -> Option<u64> {
-    let (blocks, places) = (text.as_chunks().0, place.as_chunks_mut().0);
-    for (block, place) in blocks.iter().zip(places) {
-        *place = *block;
+fn copy_blocks(text: &[u8], target: &mut [u8]) -> Option<u64> {
+    let (blocks, places) = (text.as_chunks().0, target.as_chunks_mut().0);
+    for (block, target) in blocks.iter().zip(places) {
+        *target = *block;
         if has_non_plain(block) {
             return None;
         }
     }
     let last = text.last_chunk()?;
-    *place.last_chunk_mut()? = *last;
+    *target.last_chunk_mut()? = *last;
     (!has_non_plain(last)).then_some(u64::from_be_bytes(*text.first_chunk()?))
 }
 
@@ -148,29 +148,29 @@ mod tests {
     #[test]
     fn every_byte_that_ends_a_plain_stretch_is_seen_wherever_it_stands() {
         for byte in 0..=255_u8 {
-            for place in 0..20 {
+            for target in 0..20 {
                 for around in [b'a', b' ', b'#', b'!', b'[', b']', 0x7f, 0x80, 0xff] {
                     let mut text = [around; 20];
-                    text[place] = byte;
-                    let wanted = matches!(byte, b'"' | b'\\' | 0..=0x1f).then_some(place);
-                    assert_eq!(find_special(&text), wanted, "{byte} at {place} among {around}");
+                    text[target] = byte;
+                    let wanted = matches!(byte, b'"' | b'\\' | 0..=0x1f).then_some(target);
+                    assert_eq!(find_special(&text), wanted, "{byte} at {target} among {around}");
                 }
             }
         }
         assert_eq!(find_special(&[1; 9]), Some(0));
         for length in 0..40 {
-            for place in 0..length {
+            for target in 0..length {
                 let mut text = vec![b'a'; length];
-                text[place] = b'"';
-                assert_eq!(find_special(&text), Some(place), "{place} of {length}");
-                assert!(!is_plain_name(&text), "{place} of {length}");
-                text[place] = 0xf0;
+                text[target] = b'"';
+                assert_eq!(find_special(&text), Some(target), "{target} of {length}");
+                assert!(!is_plain_name(&text), "{target} of {length}");
+                text[target] = 0xf0;
                 assert!(
                     find_special(&text).is_none() && !is_plain_name(&text),
-                    "{place} of {length}"
+                    "{target} of {length}"
                 );
-                text[place] = 0xc3;
-                assert!(is_plain_name(&text), "{place} of {length}");
+                text[target] = 0xc3;
+                assert!(is_plain_name(&text), "{target} of {length}");
             }
         }
         assert_eq!(find_special(b""), None);
@@ -179,18 +179,18 @@ mod tests {
     fn a_text_is_copied_and_what_does_not_stand_for_itself_is_seen() {
         for length in 0..40 {
             for byte in 0..=255_u8 {
-                for place in 0..length {
+                for target in 0..length {
                     let mut text = vec![b'!'; length];
-                    text[place] = byte;
+                    text[target] = byte;
                     let mut copied = vec![0; length];
                     let plain = byte.is_ascii() && !is_special(byte);
                     let wanted = plain.then(|| sort_prefix(&text));
                     assert_eq!(
                         copy_plain_ascii(&text, &mut copied),
                         wanted,
-                        "{byte} at {place} of {length}"
+                        "{byte} at {target} of {length}"
                     );
-                    assert!(!plain || copied == text, "{byte} at {place} of {length}");
+                    assert!(!plain || copied == text, "{byte} at {target} of {length}");
                 }
             }
         }
@@ -207,13 +207,13 @@ mod tests {
     #[test]
     fn the_plain_bytes_of_a_word_are_those_before_the_first_that_is_not() {
         for byte in 0..=255_u8 {
-            for place in 0..8 {
+            for target in 0..8 {
                 for after in [b'!', b'#', b']', b'"', 0x7f, 0xff] {
                     let mut word = [b'\xc3'; 8];
-                    word[place..].fill(after);
-                    word[place] = byte;
+                    word[target..].fill(after);
+                    word[target] = byte;
                     let wanted = word.iter().position(|byte| is_special(*byte)).unwrap_or(8);
-                    assert_eq!(plain_prefix_len(word), wanted, "{byte} at {place} before {after}");
+                    assert_eq!(plain_prefix_len(word), wanted, "{byte} at {target} before {after}");
                 }
             }
         }

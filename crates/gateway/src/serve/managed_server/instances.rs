@@ -345,8 +345,8 @@ impl InstanceTable {
 /// Whether anyone besides the table holds a reference. Calls in flight do, through
 /// `ServerInstance::guarded`, and so do lists being read. While the table holds the only one, only
 /// the holder of its lock can clone it, so an unused entry stays unused under the lock.
-fn is_in_use<T>(held: &Arc<T>) -> bool {
-    Arc::strong_count(held) > 1
+fn is_in_use<T>(shared: &Arc<T>) -> bool {
+    Arc::strong_count(shared) > 1
 }
 
 impl InstanceSource for ItemInstanceSource {

@@ -67,38 +67,38 @@ fn compare_authority(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift
 
 /// How additions to a set and removals from it are reported.
 struct SetChangeLabels {
-    place: &'static str,
+    path: &'static str,
     added: (&'static str, DriftClass),
     removed: (&'static str, DriftClass),
 }
 
 const PERMISSIONS: SetChangeLabels = SetChangeLabels {
-    place: "permissions",
+    path: "permissions",
     added: ("permission added", Breaking),
     removed: ("permission no longer needed", AuthorityWidening),
 };
 const SCOPES: SetChangeLabels = SetChangeLabels {
-    place: "identity_scopes",
+    path: "identity_scopes",
     added: ("identity scope added", AuthorityWidening),
     removed: ("identity scope no longer needed", Compatible),
 };
 const TAGS: SetChangeLabels = SetChangeLabels {
-    place: "tags",
+    path: "tags",
     added: ("tag added", AuthorityWidening),
     removed: ("tag removed", AuthorityWidening),
 };
 const SENSITIVITY: SetChangeLabels = SetChangeLabels {
-    place: "sensitivity",
+    path: "sensitivity",
     added: ("sensitive data added", Breaking),
     removed: ("sensitive data no longer declared", AuthorityWidening),
 };
 const AGENTS: SetChangeLabels = SetChangeLabels {
-    place: "agents",
+    path: "agents",
     added: ("agent added", AuthorityWidening),
     removed: ("agent removed", Breaking),
 };
 const FIELDS: SetChangeLabels = SetChangeLabels {
-    place: "allowed_fields",
+    path: "allowed_fields",
     added: ("shown field added", AuthorityWidening),
     removed: ("shown field removed", Breaking),
 };
@@ -109,9 +109,9 @@ fn compare_sets<T: Ord>(
     b: &BTreeSet<T>,
     drift: &mut Drift,
 ) {
-    let SetChangeLabels { place, added, removed } = change;
-    b.difference(a).for_each(|_| drift.add(place, added.0, added.1));
-    a.difference(b).for_each(|_| drift.add(place, removed.0, removed.1));
+    let SetChangeLabels { path, added, removed } = change;
+    b.difference(a).for_each(|_| drift.add(path, added.0, added.1));
+    a.difference(b).for_each(|_| drift.add(path, removed.0, removed.1));
 }
 
 fn compare_input(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
@@ -132,8 +132,8 @@ fn report_new_critical_arguments(before: &Value, after: &Value, drift: &mut Drif
     let found = |schema| critical::arguments(Some(schema), SinkKind::ExternalSend);
     let (before, after) = (found(before), found(after));
     for pointer in after.difference(&before) {
-        let place = format!("input{pointer}");
-        drift.add(&place, "critical argument added", AuthorityWidening);
+        let path = format!("input{pointer}");
+        drift.add(&path, "critical argument added", AuthorityWidening);
     }
 }
 

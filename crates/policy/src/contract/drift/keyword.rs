@@ -31,46 +31,46 @@ pub(super) fn compare(
     out: &mut SchemaComparison<'_>,
     key: &str,
     OldAndNew { old, new }: OldAndNew<Option<&Value>>,
-    place: &str,
+    path: &str,
 ) {
     match key {
         "description" | "title" | "examples" | "$comment" | "deprecated" => {
             let what = ["text of the input schema changed", "text of the output schema changed"];
-            out.report(place, what, DriftClass::Documentation);
+            out.report(path, what, DriftClass::Documentation);
         }
-        "default" => out.report(place, ["default changed"; 2], DriftClass::Breaking),
+        "default" => out.report(path, ["default changed"; 2], DriftClass::Breaking),
         "type" => match (accepted_types(old), accepted_types(new)) {
             (Some(old), Some(new)) => {
-                compare_sets(out, ChangedAspect::Type, OldAndNew { old: &old, new: &new }, place)
+                compare_sets(out, ChangedAspect::Type, OldAndNew { old: &old, new: &new }, path)
             }
-            _ => out.report_unrecognized(place),
+            _ => out.report_unrecognized(path),
         },
         "enum" => match (accepted_values(old), accepted_values(new)) {
-            (Some(old), Some(new)) => compare_enums(out, OldAndNew { old, new }, place),
-            _ => out.report_unrecognized(place),
+            (Some(old), Some(new)) => compare_enums(out, OldAndNew { old, new }, path),
+            _ => out.report_unrecognized(path),
         },
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
-            compare_bound(out, OldAndNew { old, new }, Ordering::Greater, place);
+            compare_bound(out, OldAndNew { old, new }, Ordering::Greater, path);
         }
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
-            compare_bound(out, OldAndNew { old, new }, Ordering::Less, place);
+            compare_bound(out, OldAndNew { old, new }, Ordering::Less, path);
         }
         "const" | "multipleOf" | "pattern" | "format" => match (old, new) {
-            (None, Some(_)) => out.report_change(Direction::Tighter, ChangedAspect::Format, place),
-            (Some(_), None) => out.report_change(Direction::Looser, ChangedAspect::Format, place),
-            _ => out.report_unrecognized(place),
+            (None, Some(_)) => out.report_change(Direction::Tighter, ChangedAspect::Format, path),
+            (Some(_), None) => out.report_change(Direction::Looser, ChangedAspect::Format, path),
+            _ => out.report_unrecognized(path),
         },
         "uniqueItems" => match (flag_or_false(old), flag_or_false(new)) {
             (Some(false), Some(true)) => {
-                out.report_change(Direction::Tighter, ChangedAspect::Bound, place)
+                out.report_change(Direction::Tighter, ChangedAspect::Bound, path)
             }
             (Some(true), Some(false)) => {
-                out.report_change(Direction::Looser, ChangedAspect::Bound, place)
+                out.report_change(Direction::Looser, ChangedAspect::Bound, path)
             }
             (Some(_), Some(_)) => {}
-            _ => out.report_unrecognized(place),
+            _ => out.report_unrecognized(path),
         },
-        _ => out.report_unrecognized(place),
+        _ => out.report_unrecognized(path),
     }
 }
 
@@ -80,7 +80,7 @@ fn compare_bound(
     out: &mut SchemaComparison<'_>,
     OldAndNew { old, new }: OldAndNew<Option<&Value>>,
     tighter: Ordering,
-    place: &str,
+    path: &str,
 ) {
     let direction = match (old, new) {
         (None, Some(_)) => Direction::Tighter,
@@ -94,12 +94,12 @@ fn compare_bound(
                     return;
                 }
                 // Not a number, or a difference that doubles cannot represent.
-                _ => return out.report_unrecognized(place),
+                _ => return out.report_unrecognized(path),
             }
         }
         (None, None) => return,
     };
-    out.report_change(direction, ChangedAspect::Bound, place);
+    out.report_change(direction, ChangedAspect::Bound, path);
 }
 
 /// The accepted types. Every integer is a number, so `number` includes `integer`.
@@ -131,14 +131,14 @@ fn accepted_values(value: Option<&Value>) -> Option<AcceptedValues> {
 fn compare_enums(
     out: &mut SchemaComparison<'_>,
     OldAndNew { old, new }: OldAndNew<AcceptedValues>,
-    place: &str,
+    path: &str,
 ) {
     use AcceptedValues::{All, Listed};
     match (old, new) {
-        (All, Listed(_)) => out.report_change(Direction::Tighter, ChangedAspect::Enum, place),
-        (Listed(_), All) => out.report_change(Direction::Looser, ChangedAspect::Enum, place),
+        (All, Listed(_)) => out.report_change(Direction::Tighter, ChangedAspect::Enum, path),
+        (Listed(_), All) => out.report_change(Direction::Looser, ChangedAspect::Enum, path),
         (Listed(old), Listed(new)) => {
-            compare_sets(out, ChangedAspect::Enum, OldAndNew { old: &old, new: &new }, place)
+            compare_sets(out, ChangedAspect::Enum, OldAndNew { old: &old, new: &new }, path)
         }
         (All, All) => {}
     }
@@ -148,13 +148,13 @@ fn compare_sets(
     out: &mut SchemaComparison<'_>,
     aspect: ChangedAspect,
     OldAndNew { old, new }: OldAndNew<&BTreeSet<String>>,
-    place: &str,
+    path: &str,
 ) {
     if !old.is_subset(new) {
-        out.report_change(Direction::Tighter, aspect, place);
+        out.report_change(Direction::Tighter, aspect, path);
     }
     if !new.is_subset(old) {
-        out.report_change(Direction::Looser, aspect, place);
+        out.report_change(Direction::Looser, aspect, path);
     }
 }
 

@@ -40,12 +40,12 @@ pub(super) enum ChangedAspect {
 }
 
 pub(super) fn compare(before: &Value, after: &Value, side: SchemaSide, drift: &mut Drift) {
-    let place = match side {
+    let path = match side {
         SchemaSide::Input => "input",
         SchemaSide::Output => "output",
     };
     let has_negated_part = has_negation(before, 0) || has_negation(after, 0);
-    SchemaComparison { side, has_negated_part, drift }.compare_schemas(before, after, place, 0);
+    SchemaComparison { side, has_negated_part, drift }.compare_schemas(before, after, path, 0);
 }
 
 pub(super) struct SchemaComparison<'d> {
@@ -78,27 +78,27 @@ impl SchemaComparison<'_> {
         &mut self,
         before: &Value,
         after: &Value,
-        place: &str,
+        path: &str,
         depth: usize,
     ) {
         if before == after {
             return;
         }
         if depth > MAX_DEPTH {
-            return self.report_unrecognized(place);
+            return self.report_unrecognized(path);
         }
         let empty = Map::new();
         match (before, after) {
             (Value::Bool(false), _) => {
-                self.report_change(Direction::Looser, ChangedAspect::AdditionalProperties, place)
+                self.report_change(Direction::Looser, ChangedAspect::AdditionalProperties, path)
             }
             (_, Value::Bool(false)) => {
-                self.report_change(Direction::Tighter, ChangedAspect::AdditionalProperties, place)
+                self.report_change(Direction::Tighter, ChangedAspect::AdditionalProperties, path)
             }
-            (Value::Object(a), Value::Object(b)) => self.compare_objects(a, b, place, depth),
-            (Value::Bool(true), Value::Object(b)) => self.compare_objects(&empty, b, place, depth),
-            (Value::Object(a), Value::Bool(true)) => self.compare_objects(a, &empty, place, depth),
-            _ => self.report_unrecognized(place),
+            (Value::Object(a), Value::Object(b)) => self.compare_objects(a, b, path, depth),
+            (Value::Bool(true), Value::Object(b)) => self.compare_objects(&empty, b, path, depth),
+            (Value::Object(a), Value::Bool(true)) => self.compare_objects(a, &empty, path, depth),
+            _ => self.report_unrecognized(path),
         }
     }
 
@@ -106,7 +106,7 @@ impl SchemaComparison<'_> {
         &mut self,
         a: &Map<String, Value>,
         b: &Map<String, Value>,
-        place: &str,
+        path: &str,
         depth: usize,
     ) {
         let mut keys: Vec<&String> = a.keys().chain(b.keys()).collect();
@@ -114,7 +114,7 @@ impl SchemaComparison<'_> {
         keys.dedup();
         for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
             let versions = OldAndNew { old: a.get(key), new: b.get(key) };
-            let here = format!("{place}/{key}");
+            let here = format!("{path}/{key}");
             match key.as_str() {
                 "properties" => self.compare_properties(OldAndNew { old: a, new: b }, &here, depth),
                 "required" => self.compare_required(OldAndNew { old: a, new: b }, versions, &here),
@@ -133,7 +133,7 @@ impl SchemaComparison<'_> {
     fn compare_properties(
         &mut self,
         OldAndNew { old: a, new: b }: OldAndNew<&Map<String, Value>>,
-        place: &str,
+        path: &str,
         depth: usize,
     ) {
         let empty = Map::new();
@@ -141,10 +141,10 @@ impl SchemaComparison<'_> {
             object_or_empty(a.get("properties"), &empty),
             object_or_empty(b.get("properties"), &empty),
         ) else {
-            return self.report_unrecognized(place);
+            return self.report_unrecognized(path);
         };
         for (name, before) in old {
-            let here = format!("{place}/{name}");
+            let here = format!("{path}/{name}");
             match new.get(name) {
                 Some(after) => self.compare_schemas(before, after, &here, depth + 1),
                 None => {
@@ -156,7 +156,7 @@ impl SchemaComparison<'_> {
             // A required property is reported by `compare_required`.
             if !is_required(b, name) || is_required(a, name) {
                 let what = ["optional argument added", "field added"];
-                self.report(&format!("{place}/{name}"), what, DriftClass::Compatible);
+                self.report(&format!("{path}/{name}"), what, DriftClass::Compatible);
             }
         }
     }
@@ -165,10 +165,10 @@ impl SchemaComparison<'_> {
         &mut self,
         OldAndNew { old: a, new: b }: OldAndNew<&Map<String, Value>>,
         OldAndNew { old, new }: OldAndNew<Option<&Value>>,
-        place: &str,
+        path: &str,
     ) {
         let (Some(old), Some(new)) = (name_set(old), name_set(new)) else {
-            return self.report_unrecognized(place);
+            return self.report_unrecognized(path);
         };
         let declared_in_both = |name: &str| has_property(a, name) && has_property(b, name);
         let [tighter, looser] = match self.side {
@@ -180,11 +180,11 @@ impl SchemaComparison<'_> {
                 true => ["argument made required", "field made certain"],
                 false => ["required argument added", "certain field added"],
             };
-            self.report(&format!("{place}/{name}"), what, tighter);
+            self.report(&format!("{path}/{name}"), what, tighter);
         }
         for name in old.iter().filter(|name| !new.contains(*name)) {
             let what = ["argument no longer required", "field no longer certain"];
-            self.report(&format!("{place}/{name}"), what, looser);
+            self.report(&format!("{path}/{name}"), what, looser);
         }
     }
 
@@ -192,19 +192,19 @@ impl SchemaComparison<'_> {
     fn compare_definitions(
         &mut self,
         OldAndNew { old, new }: OldAndNew<Option<&Value>>,
-        place: &str,
+        path: &str,
         depth: usize,
     ) {
         let empty = Map::new();
         let (Some(old), Some(new)) = (object_or_empty(old, &empty), object_or_empty(new, &empty))
         else {
-            return self.report_unrecognized(place);
+            return self.report_unrecognized(path);
         };
         // Added or removed definitions matter only where they are referenced, which is reported
         // there.
         for (name, before) in old {
             let Some(after) = new.get(name) else { continue };
-            let here = format!("{place}/{name}");
+            let here = format!("{path}/{name}");
             let from = self.drift.changes.len();
             self.compare_schemas(before, after, &here, depth + 1);
             let matters = self.drift.changes.iter().skip(from);
@@ -220,32 +220,32 @@ impl SchemaComparison<'_> {
         &mut self,
         key: &str,
         OldAndNew { old, new }: OldAndNew<Option<&Value>>,
-        place: &str,
+        path: &str,
         depth: usize,
     ) {
         let (a, b) = (old.and_then(Value::as_array), new.and_then(Value::as_array));
         let any = key == "anyOf";
         match (a, b) {
             (None, Some(_)) if old.is_none() => {
-                self.report_change(Direction::Tighter, ChangedAspect::Type, place)
+                self.report_change(Direction::Tighter, ChangedAspect::Type, path)
             }
             (Some(_), None) if new.is_none() => {
-                self.report_change(Direction::Looser, ChangedAspect::Type, place)
+                self.report_change(Direction::Looser, ChangedAspect::Type, path)
             }
             (Some(a), Some(b)) if a.len() == b.len() => {
                 for (n, (old, new)) in a.iter().zip(b).enumerate() {
-                    self.compare_schemas(old, new, &format!("{place}/{n}"), depth + 1);
+                    self.compare_schemas(old, new, &format!("{path}/{n}"), depth + 1);
                 }
             }
             (Some(a), Some(b)) if b.starts_with(a) => {
                 let direction = if any { Direction::Looser } else { Direction::Tighter };
-                self.report_change(direction, ChangedAspect::Type, place);
+                self.report_change(direction, ChangedAspect::Type, path);
             }
             (Some(a), Some(b)) if a.starts_with(b) => {
                 let direction = if any { Direction::Tighter } else { Direction::Looser };
-                self.report_change(direction, ChangedAspect::Type, place);
+                self.report_change(direction, ChangedAspect::Type, path);
             }
-            _ => self.report_unrecognized(place),
+            _ => self.report_unrecognized(path),
         }
     }
 
@@ -254,7 +254,7 @@ impl SchemaComparison<'_> {
         &mut self,
         direction: Direction,
         aspect: ChangedAspect,
-        place: &str,
+        path: &str,
     ) {
         let (tighter, looser) = match self.side {
             SchemaSide::Input => (DriftClass::Breaking, DriftClass::AuthorityWidening),
@@ -262,29 +262,29 @@ impl SchemaComparison<'_> {
         };
         let [narrowed, widened] = aspect.descriptions();
         match direction {
-            Direction::Tighter => self.drift.add(place, narrowed, tighter),
-            Direction::Looser => self.drift.add(place, widened, looser),
+            Direction::Tighter => self.drift.add(path, narrowed, tighter),
+            Direction::Looser => self.drift.add(path, widened, looser),
         }
     }
 
     /// Reports a change of unknown meaning, with the most serious class.
-    pub(super) fn report_unrecognized(&mut self, place: &str) {
+    pub(super) fn report_unrecognized(&mut self, path: &str) {
         let class = match self.side {
             SchemaSide::Input => DriftClass::AuthorityWidening,
             SchemaSide::Output => DriftClass::Breaking,
         };
-        self.drift.add(place, ChangedAspect::Unrecognized.descriptions()[0], class);
+        self.drift.add(path, ChangedAspect::Unrecognized.descriptions()[0], class);
     }
 
     /// Reports a change that has different descriptions for inputs and for outputs.
     pub(super) fn report(
         &mut self,
-        place: &str,
+        path: &str,
         [input, output]: [&'static str; 2],
         class: DriftClass,
     ) {
         let what = if self.side == SchemaSide::Input { input } else { output };
-        self.drift.add(place, what, class);
+        self.drift.add(path, what, class);
     }
 }
 
