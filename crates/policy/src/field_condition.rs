@@ -7,15 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use weaver_types::{
     Confidentiality, Impact, Integrity, Operation, Rung, SafetyClass, SafetyMode, SensitivityTag,
     SinkKind, Timestamp, World,
 };
 
-use crate::keyword::Keywords;
 use crate::name_condition::NameCondition;
 use crate::pattern::Pattern;
-use crate::sensitivity_condition::SensitivityCondition;
 use crate::time_window::TimeWindow;
 
 /// The condition on one field of a match, by its form. An empty one imposes no condition.
@@ -67,6 +66,12 @@ impl FieldConditionMut<'_> {
             Self::Time(window) => *window = None,
         }
     }
+}
+
+/// A type that documents write as one of a few keywords.
+pub(crate) trait Keywords {
+    /// The keywords.
+    const KEYWORDS: &'static [&'static str];
 }
 
 /// A set of keywords of one type, whichever that is.
@@ -183,6 +188,34 @@ single_valued! {
     Confidentiality: Public Internal Confidential Restricted;
     Integrity: Trusted Untrusted;
     Operation: Invoke View;
+}
+
+/// A condition on the sensitivity of a capability: a kind of sensitive data, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SensitivityCondition {
+    /// The capability has no sensitivity tag.
+    None,
+    /// The agent's memory.
+    Memory,
+    /// Personal data.
+    Pii,
+    /// Payment card data.
+    Pci,
+    /// Credentials and keys.
+    Secrets,
+}
+
+impl SensitivityCondition {
+    /// The condition that a capability with this tag meets.
+    pub(crate) fn of_tag(tag: SensitivityTag) -> Self {
+        match tag {
+            SensitivityTag::Memory => Self::Memory,
+            SensitivityTag::Pii => Self::Pii,
+            SensitivityTag::Pci => Self::Pci,
+            SensitivityTag::Secrets => Self::Secrets,
+        }
+    }
 }
 
 impl MatchKeyword for SensitivityCondition {

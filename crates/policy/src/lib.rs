@@ -61,7 +61,6 @@ mod field_condition;
 mod high_water;
 mod issuer;
 mod keys;
-mod keyword;
 mod match_conditions;
 mod name_condition;
 mod name_hash;
@@ -76,7 +75,6 @@ mod rate_limit_check;
 mod rate_limit_windows;
 mod rule;
 mod rule_index;
-mod sensitivity_condition;
 mod time_window;
 mod tool_policy_presets;
 mod truth;
@@ -97,7 +95,7 @@ pub use document::{
 pub use document_schema::document_schema;
 pub use enforcement::RuleEnforcement;
 pub use error::{ContractError, DocumentFinding, LoadError, MAX_FINDINGS};
-pub use field_condition::FieldCondition;
+pub use field_condition::{FieldCondition, SensitivityCondition};
 pub use issuer::{IdentityError, TokenIdentity, TrustedIssuer};
 pub use keys::{Approver, DocumentSigner, Keys, TimedKey};
 pub use match_conditions::{MatchConditions, MatchField};
@@ -113,7 +111,6 @@ pub use rate_limit_windows::{MAX_LIMIT_GROUPS, MAX_REMEMBERED_CALLS, RateLimitWi
 pub use rule::{
     DENY_RULE_CODES, Effect, JustificationRequirement, MIN_JUSTIFICATION_CHARS, Requirements, Rule,
 };
-pub use sensitivity_condition::SensitivityCondition;
 pub use time_window::{TimeWindow, Weekday};
 pub use tool_policy_presets::ToolPolicyPresets;
 pub use truth::Truth;

@@ -8,10 +8,9 @@ use weaver_types::{
 };
 
 use crate::argument::ArgumentPredicate;
-use crate::field_condition::{Condition, FieldCondition, FieldConditionMut};
+use crate::field_condition::{Condition, FieldCondition, FieldConditionMut, SensitivityCondition};
 use crate::name_condition::NameCondition;
 use crate::pattern::Pattern;
-use crate::sensitivity_condition::SensitivityCondition;
 use crate::time_window::TimeWindow;
 
 /// A field of match conditions, apart from its condition.

@@ -8,11 +8,11 @@ use weaver_types::{
 };
 
 use super::*;
+use crate::field_condition::SensitivityCondition;
 use crate::name_condition::NameCondition;
 use crate::pattern::Pattern;
 use crate::policy::Policy;
 use crate::rule::Effect;
-use crate::sensitivity_condition::SensitivityCondition;
 
 fn roles() -> impl Strategy<Value = BTreeSet<String>> {
     btree_set(select(vec!["a".to_owned(), "b".to_owned(), "c".to_owned()]), 0..3)

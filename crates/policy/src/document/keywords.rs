@@ -13,12 +13,10 @@ use weaver_types::{
 use super::node::Node;
 use super::reader::{DocumentReader, excerpt};
 use crate::enforcement::RuleEnforcement;
-use crate::field_condition::KeywordSet;
-use crate::keyword::Keywords;
+use crate::field_condition::{KeywordSet, Keywords, SensitivityCondition};
 use crate::policy_settings::ContractEnforcement;
 use crate::provenance::ValueOrigin;
 use crate::rate_limit::LimitKey;
-use crate::sensitivity_condition::SensitivityCondition;
 use crate::time_window::Weekday;
 
 impl Node<'_> {
