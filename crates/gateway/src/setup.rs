@@ -23,7 +23,7 @@ mod secrets;
 mod selection;
 mod update;
 
-pub use documents::{GatewayDraft, SEARCH_PROFILE, ServerSection};
+pub use documents::{GatewayDraft, SEARCH_PROFILE, ServerSection, owner_key_file, root_key_file};
 pub use error::SetupError;
 pub use folder::{GatewayKeys, SetupFolder};
 pub use permission::Permission;
