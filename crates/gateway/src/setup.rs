@@ -31,7 +31,7 @@ pub use posture::Posture;
 pub use review::{Review, ReviewError, ReviewRow};
 pub use revision::PolicyRevision;
 pub use secret_location::SecretLocation;
-pub use secrets::ExtractedSecret;
+pub use secrets::{ExtractedSecret, private_values};
 pub use selection::{
     HostEnvironment, SelectedServer, Selection, ServerFolders, ServerOrigin, SkippedServer,
     UNKNOWN_VALUE, UsedNames, matching_server,
