@@ -63,8 +63,8 @@ fn is_inherited(name: &str, value: &[u8]) -> bool {
     };
     // A shell function exported under one of these names is not passed on.
     let is_function = value.starts_with(b"()");
-    let is_proxy = || PROXIES.iter().any(|known| is_name(&known)) && !value.contains(&b'@');
-    !is_function && (INHERITED.iter().any(|known| is_name(&known)) || is_proxy())
+    let is_proxy = || PROXIES.iter().any(is_name) && !value.contains(&b'@');
+    !is_function && (INHERITED.iter().any(is_name) || is_proxy())
 }
 
 /// Starts the program, without a shell, in a process group of its own.

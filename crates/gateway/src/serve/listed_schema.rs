@@ -12,9 +12,7 @@ use serde_json::{Map, Value, json};
 pub(super) fn as_object(schema: Option<&Value>) -> Value {
     let mut fields = schema.and_then(Value::as_object).cloned().unwrap_or_default();
     fields.insert("type".to_owned(), json!("object"));
-    if let Some(properties) = fields.remove("properties")
-        && let Value::Object(properties) = properties
-    {
+    if let Some(Value::Object(properties)) = fields.remove("properties") {
         let properties: Map<String, Value> =
             properties.into_iter().map(|(name, schema)| (name, property(schema))).collect();
         fields.insert("properties".to_owned(), Value::Object(properties));
