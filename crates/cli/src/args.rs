@@ -248,9 +248,9 @@ pub(super) struct Sign {
     /// The documents
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
-    /// The key file of the root key
+    /// The key file of the root key, if not where `weaver init` put it
     #[arg(long, value_name = "FILE")]
-    pub(super) key: PathBuf,
+    pub(super) key: Option<PathBuf>,
     #[command(flatten)]
     pub(super) passphrase: PassphraseArgs,
     #[command(flatten)]

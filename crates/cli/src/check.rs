@@ -44,8 +44,11 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     if let Some(memory) = &config.memory {
         text.push_str(&format!("{:<10} {}\n", "memory", memory.file.display()));
     }
-    for child in &children {
-        text.push_str(&format!("{:<10} {}: {}\n", "confined", child.name, child.line()));
+    // Most processes are confined alike.
+    for alike in children.chunk_by(|a, b| a.line() == b.line()) {
+        let names: Vec<&str> = alike.iter().map(|child| child.name.as_str()).collect();
+        let line = alike.first().map_or_else(String::new, ProbedProcess::line);
+        text.push_str(&format!("{:<10} {}: {line}\n", "confined", names.join(", ")));
     }
     let denied = confinement::denied_paths(&config);
     if !children.is_empty() {

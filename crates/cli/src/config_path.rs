@@ -33,6 +33,11 @@ pub(crate) fn parse_store_argument(text: &str) -> Result<PathBuf, StoreArgumentE
     configured_store(&file).map_err(|_| StoreArgumentError::NotNamed)
 }
 
+/// The ledger of the default configuration.
+pub(crate) fn default_store() -> Result<PathBuf, Failure> {
+    Ok(configured_store(&resolve(None)?)?)
+}
+
 /// The ledger that a configuration names.
 pub(crate) fn configured_store(file: &Path) -> Result<PathBuf, ConfigErrors> {
     Ok(load_ignoring_unset_variables(file)?.store_path)

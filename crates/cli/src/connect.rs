@@ -7,12 +7,13 @@ mod status;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use weaver_firewall::Firewall;
 use weaver_gateway::clients::{
     Client, ClientFile, ClientFolders, ConfigLocation, ConnectedFile, ConnectedFiles,
-    ConnectionPlan, ListedServer, Scope, ServerTransport, UndoAction, unified_diff,
+    ConnectionPlan, ListedServer, Scope, UndoAction, unified_diff,
 };
 use weaver_gateway::config::{self, Config};
-use weaver_gateway::setup::{SEARCH_PROFILE, UNKNOWN_VALUE, matching_server};
+use weaver_gateway::setup::{SEARCH_PROFILE, UNKNOWN_VALUE, matching_server, private_values};
 use weaver_text::{escape, suggest};
 use weaver_types::{Clock as _, SystemClock};
 
@@ -154,23 +155,20 @@ fn selected_files(
     Ok(files)
 }
 
-/// The secrets in a file, which a diff must not show. Short values and paths are no secrets.
-fn secrets(file: &ClientFile) -> Vec<String> {
-    let mut all = Vec::new();
-    for (_, entry) in file.usable_servers() {
-        match &entry.transport {
-            ServerTransport::Program { env, .. } => all.extend(env.values().cloned()),
-            ServerTransport::Address { headers, .. } => all.extend(headers.values().cloned()),
-        }
-    }
-    all.retain(|value| value.chars().count() >= 8 && !value.starts_with(['/', '$']));
-    all
+/// The change of a client's file, without the secrets of either text.
+fn shown_difference(file: &ClientFile, old: &str, new: &str) -> String {
+    let texts = [old, new].map(|text| file.with_text(text));
+    let servers = texts.iter().flatten().flat_map(ClientFile::usable_servers);
+    let secrets: Vec<String> = servers.flat_map(|(_, entry)| private_values(entry)).collect();
+    let difference = unified_diff(&file.path.display().to_string(), old, new, &secrets);
+    // Servers that the gateway cannot take over have secrets too.
+    Firewall::new().redact_text(&difference).text
 }
 
 fn print_connection(plan: &ConnectionPlan, args: &Connect) -> Result<(), Failure> {
     let file = &plan.file;
     let path = file.path.display().to_string();
-    let text = unified_diff(&path, plan.old_text(), &plan.text, &secrets(file));
+    let text = shown_difference(file, plan.old_text(), &plan.text);
     if args.output.json {
         output::json(&json!({
             "client": file.client, "file": path, "replaced": plan.replaced, "left": plan.kept,
@@ -260,8 +258,7 @@ fn print_disconnection(
     }
     let mut out = String::new();
     if let Some(new) = new.filter(|_| args.dry_run) {
-        let old = file.text();
-        out.push_str(&unified_diff(&path, old, new, &secrets(file)));
+        out.push_str(&shown_difference(file, file.text(), new));
     }
     out.push_str(&format!("{}: {path} {how}\n", output::bold(&file.client_name)));
     output::text(&out)?;

@@ -78,6 +78,11 @@ pub(crate) fn failure(failure: &Failure, format: OutputFormat) {
     stderr(&text);
 }
 
+/// A number of things, as in `1 tool` and `2 tools`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Styles a word for success: bold green.
 pub(crate) fn good(word: &str) -> String {
     word.green().bold().to_string()

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use weaver_gateway::bounded_file;
+use weaver_gateway::config::DEFAULT_FILE_NAME;
 use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::setup;
 use weaver_policy::{
     DocumentFinding, DocumentSource, MAX_DOCUMENT_BYTES, document_kind, signing_key_id,
 };
@@ -27,10 +29,14 @@ struct DocumentToSign<'a> {
 
 pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
     let documents = read_documents(&args.files)?;
-    let key_file = KeyFile::read(&args.key)?;
+    let key_path = match &args.key {
+        Some(path) => path.clone(),
+        None => default_key(&args.files)?,
+    };
+    let key_file = KeyFile::read(&key_path)?;
     let passphrase = match args.passphrase.passphrase_fd {
         Some(fd) => Passphrase::from_descriptor(fd)?,
-        None => Passphrase::ask(&format!("Passphrase of {}: ", args.key.display()))?,
+        None => Passphrase::ask(&format!("Passphrase of {}: ", key_path.display()))?,
     };
     let key = key_file.open(&passphrase)?;
     let id = signing_key_id(&key.public())
@@ -51,6 +57,19 @@ pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
         print_signature(document, &envelope, &path, args.output.format())?;
     }
     Ok(Exit::Ok)
+}
+
+/// The root key that `weaver init` made for the gateway of the first document.
+fn default_key(files: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let document = files.first().and_then(|file| std::path::absolute(file).ok());
+    let folders = document.iter().flat_map(|file| file.ancestors());
+    let mut keys =
+        folders.filter(|folder| folder.join(DEFAULT_FILE_NAME).is_file()).map(setup::root_key_file);
+    keys.next().filter(|key| key.is_file()).ok_or_else(|| {
+        let message = "no key file is named, and `weaver init` made none for these documents";
+        Failure::new(Exit::Usage, "sign.no_key", message)
+            .with_next_step("name the key file of the root key: `--key FILE`")
+    })
 }
 
 /// Reads every document, or says what is wrong in each of them.

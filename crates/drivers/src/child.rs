@@ -14,10 +14,19 @@ use crate::confine::{
 };
 use crate::escape::escape;
 
-/// Environment variables that a child inherits. All others come from its configuration.
-const INHERITED: [&str; 16] = [
+/// Environment variables that a child inherits, apart from [`PROXIES`]. All others come from its
+/// configuration. Without the files of certificates, a server cannot reach anything, and `npx` and
+/// `uvx` cannot install one, in a network whose own authority signs what passes.
+const INHERITED: [&str; 27] = [
     "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
-    "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA", "USERPROFILE",
+    "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "PROGRAMFILES",
+    "APPDATA", "LOCALAPPDATA", "USERPROFILE", "USERNAME", "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+];
+/// Variables that name a proxy. A child inherits one that contains no password.
+const PROXIES: [&str; 8] = [
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy",
+    "no_proxy",
 ];
 
 /// Why a child could not be started.
@@ -37,15 +46,25 @@ pub(crate) enum SpawnError {
 /// Sets the child's environment: the few inherited variables and those of its configuration.
 fn set_environment(command: &mut std::process::Command, configured: &BTreeMap<String, String>) {
     command.env_clear();
-    for name in INHERITED {
-        // A shell function exported under one of these names is not passed on.
-        if let Some(value) = std::env::var_os(name)
-            && !value.as_encoded_bytes().starts_with(b"()")
-        {
+    for (name, value) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| is_inherited(name, value.as_encoded_bytes())) {
             command.env(name, value);
         }
     }
     command.envs(configured);
+}
+
+/// Whether a child inherits this variable.
+fn is_inherited(name: &str, value: &[u8]) -> bool {
+    // Windows does not distinguish the case of names.
+    let is_name = |known: &&str| match cfg!(windows) {
+        true => known.eq_ignore_ascii_case(name),
+        false => *known == name,
+    };
+    // A shell function exported under one of these names is not passed on.
+    let is_function = value.starts_with(b"()");
+    let is_proxy = || PROXIES.iter().any(is_name) && !value.contains(&b'@');
+    !is_function && (INHERITED.iter().any(is_name) || is_proxy())
 }
 
 /// Starts the program, without a shell, in a process group of its own.
@@ -251,6 +270,24 @@ mod tests {
         tail.push("é".repeat(1000).as_bytes());
         let shown = tail.last_lines();
         assert!(shown.len() <= 600 && shown.ends_with("éé"), "{shown}");
+    }
+
+    #[test]
+    fn a_child_inherits_where_certificates_and_proxies_are_and_no_password() {
+        for (name, value, inherited) in [
+            ("PATH", "/bin", true),
+            ("SSL_CERT_FILE", "/etc/ssl/corp.pem", true),
+            ("NODE_EXTRA_CA_CERTS", "/etc/ssl/corp.pem", true),
+            ("HTTPS_PROXY", "http://proxy.corp.example:3128", true),
+            ("no_proxy", "localhost,.corp.example", true),
+            ("HTTPS_PROXY", "http://ann:word@proxy.corp.example:3128", false),
+            ("AWS_SECRET_ACCESS_KEY", "word", false),
+            ("LD_PRELOAD", "/tmp/x.so", false),
+            ("PATH", "() { :; }", false),
+            ("no_proxy", "() { :; }", false),
+        ] {
+            assert_eq!(is_inherited(name, value.as_bytes()), inherited, "{name}={value}");
+        }
     }
 
     #[test]

@@ -52,6 +52,7 @@ mod justification;
 mod lines;
 mod list_page;
 mod listed_definition;
+mod listed_schema;
 mod managed_server;
 mod measured_call;
 mod memory;

@@ -23,7 +23,7 @@ mod secrets;
 mod selection;
 mod update;
 
-pub use documents::{GatewayDraft, SEARCH_PROFILE, ServerSection};
+pub use documents::{GatewayDraft, SEARCH_PROFILE, ServerSection, owner_key_file, root_key_file};
 pub use error::SetupError;
 pub use folder::{GatewayKeys, SetupFolder};
 pub use permission::Permission;
@@ -31,7 +31,7 @@ pub use posture::Posture;
 pub use review::{Review, ReviewError, ReviewRow};
 pub use revision::PolicyRevision;
 pub use secret_location::SecretLocation;
-pub use secrets::ExtractedSecret;
+pub use secrets::{ExtractedSecret, private_values};
 pub use selection::{
     HostEnvironment, SelectedServer, Selection, ServerFolders, ServerOrigin, SkippedServer,
     UNKNOWN_VALUE, UsedNames, matching_server,

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use weaver_policy::approval::{Phase, RequestEnd};
-use weaver_types::{ApprovalRequestId, LogId, ReasonCode, Timestamp};
+use weaver_types::{ApprovalRequestId, LogId, ReasonCode, RunId, Timestamp};
 
 use super::hold::{PendingApproval, StoredHold, hold_key};
 use super::hold_release::HoldEnding;
@@ -97,8 +97,26 @@ impl ApprovalRequests {
     }
 
     async fn expire(&self, id: ApprovalRequestId) -> bool {
-        let (reason, detail) = (ReasonCode::ApprovalExpired, "the request expired".to_owned());
+        self.expire_because(id, "the request expired").await
+    }
+
+    async fn expire_because(&self, id: ApprovalRequestId, detail: &str) -> bool {
+        let (reason, detail) = (ReasonCode::ApprovalExpired, detail.to_owned());
         self.end_request(HoldEnding { id, end: RequestEnd::Expired, reason, detail }).await.is_ok()
+    }
+
+    /// Ends the open requests of a run in which nobody can make their calls any more. Returns how
+    /// many ended.
+    pub(crate) async fn expire_requests_of_run(&self, run: &RunId) -> usize {
+        let mut ended = 0;
+        for hold in self.holds.all() {
+            let request = &hold.open.request;
+            let detail = "the run is over, and its call cannot be made again";
+            if request.run == *run && self.expire_because(request.id.clone(), detail).await {
+                ended += 1;
+            }
+        }
+        ended
     }
 
     /// Ends the open requests of a run or a principal.

@@ -7,6 +7,7 @@ use weaver_policy::approval::{
     ApprovalRequest, HeldCheck, ObservedPrecondition, Phase, RequestEnd,
 };
 use weaver_policy::{PolicyQuery, PolicySet, ReleaseProof};
+use weaver_text::escape;
 use weaver_types::{ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode};
 
 use super::PolicyDecisionPoint;
@@ -17,6 +18,9 @@ use crate::approval::hold_release::{HoldEnding, HoldRelease, HoldState, KERNEL_A
 use crate::approval::table::{HoldEntry, HoldLookup};
 use crate::caller::Caller;
 use crate::revocation::GrantScope;
+
+/// How much of a denier's reason the agent reads, in characters.
+const MAX_DENIER_CHARS: usize = 300;
 
 /// The result of looking for a release.
 pub(crate) struct ResumeOutcome {
@@ -64,8 +68,10 @@ impl PolicyDecisionPoint {
             }
             Some(HoldLookup::Denied(ended)) => {
                 let detail = format!(
-                    "request `{}` for this very call was denied; it can be requested again from {}",
-                    ended.id, ended.deadline
+                    "request `{}` for this very call was denied{}; it can be requested again from {}",
+                    ended.id,
+                    denier_words(&ended.phase),
+                    ended.deadline
                 );
                 let reason = ReasonCode::ApprovalDenied;
                 return ResumeOutcome::with_denial(call.decision, CheckKind::Rule, reason, &detail);
@@ -246,6 +252,17 @@ fn changed_since_request(
         return Some(denial(CheckKind::Flow, ReasonCode::ClearanceExceeded, detail));
     }
     preconditions::changed_precondition_denial(&request.preconditions, call.preconditions)
+}
+
+/// What the person who denied a request said, for the agent. It was signed with the denial.
+fn denier_words(phase: &Phase) -> String {
+    match phase {
+        Phase::Denied { reason, .. } if !reason.trim().is_empty() => {
+            let words = escape::truncate(reason.trim(), MAX_DENIER_CHARS);
+            format!(": \"{}\"", escape::line(words))
+        }
+        _ => String::new(),
+    }
 }
 
 fn more_holds_denial() -> CheckResult {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weaver_policy::approval::Phase;
-use weaver_types::ApprovalRequestId;
+use weaver_types::{ApprovalRequestId, RunId};
 
 use crate::approval::PendingApproval;
 use crate::kernel::Kernel;
@@ -54,6 +54,13 @@ impl Kernel {
     #[must_use]
     pub fn open_requests(&self) -> Vec<ApprovalRequestId> {
         self.approvals.holds.open_requests()
+    }
+
+    /// Ends the open requests of a run that no client continues: their calls cannot be made again,
+    /// so no person should be asked about them. A request that cannot be ended now ends at its
+    /// deadline. Returns how many ended.
+    pub async fn expire_requests_of_run(&self, run: &RunId) -> usize {
+        self.approvals.expire_requests_of_run(run).await
     }
 
     /// Ends expired requests, evaluates requests of an older policy again, and records the ends of

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use weaver_agent_kernel::{EndedApproval, KernelError, OpenApproval, StoredApproval};
 use weaver_policy::approval::{Phase, Rejection};
+use weaver_text::escape;
 use weaver_types::ledger::Namespace;
 use weaver_types::{ApprovalRequestId, Timestamp};
 
@@ -113,15 +114,27 @@ fn parse_record(id: &str, found: Result<StoredApproval, KernelError>) -> Approva
     }
 }
 
-/// The request with this id.
+/// The shortest beginning of an id that names a request: `apr_` and four digits.
+const MIN_PREFIX_BYTES: usize = 8;
+
+/// The request with this id, or the only one whose id begins so.
 pub(super) fn find(store: &ApprovalStore, id: &str) -> Result<ApprovalRecord, Failure> {
-    let mut one = None;
-    store.for_each_record(Namespace::Hold, |found, record| {
-        if found == id {
-            one = Some(parse_record(id, StoredApproval::read(id, record)));
+    let mut found = Vec::new();
+    store.for_each_record(Namespace::Hold, |own, record| {
+        if own == id || (id.len() >= MIN_PREFIX_BYTES && own.starts_with(id)) {
+            found.push(parse_record(own, StoredApproval::read(own, record)));
         }
     })?;
-    one.ok_or_else(|| not_found_failure("request", id))
+    let exact = found.iter().position(|record| record.id() == id);
+    match (exact, found.len()) {
+        (Some(index), _) => Ok(found.swap_remove(index)),
+        (None, 0 | 1) => found.pop().ok_or_else(|| not_found_failure("request", id)),
+        (None, many) => {
+            let message = format!("{many} requests begin with `{}`", escape::line(id));
+            Err(Failure::new(Exit::NotFound, "approve.ambiguous", message)
+                .with_next_step("write more of the id; `weaver approve list --all` shows it"))
+        }
+    }
 }
 
 /// The request with this id, if it is readable and may still be answered.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use weaver_gateway::config::{self, Config};
+use weaver_gateway::setup::owner_key_file;
 use weaver_policy::approval::ReceiptTime;
 use weaver_policy::{Keys, PolicySet};
 use weaver_trace_store::Reader;
@@ -19,6 +20,8 @@ use crate::{Exit, Failure};
 pub(super) struct ApprovalStore {
     path: PathBuf,
     inbox: Option<PathBuf>,
+    /// The key that `weaver init` made for the approver, if it is there.
+    owner_key: Option<PathBuf>,
     reader: Reader,
     documents: Option<PolicySet>,
     pub(super) principal: Option<PrincipalId>,
@@ -38,6 +41,7 @@ impl ApprovalStore {
             reader: open(store)?,
             path: store.clone(),
             inbox: from.inbox.clone(),
+            owner_key: None,
             documents: None,
             principal: None,
             tenant: Tenant::default(),
@@ -54,11 +58,17 @@ impl ApprovalStore {
             reader: open(&config.store_path)?,
             path: config.store_path.clone(),
             inbox: Some(config.inbox.clone()),
+            owner_key: Some(owner_key_file(&config.base())).filter(|path| path.is_file()),
             documents: load_documents(&config, &mut notes),
             principal: Some(config.principal),
             tenant: Tenant::default(),
             notes,
         })
+    }
+
+    /// The key file of the approver that `weaver init` made.
+    pub(super) fn owner_key(&self) -> Option<&Path> {
+        self.owner_key.as_deref()
     }
 
     /// The keys document in force, if it can be read.

@@ -48,7 +48,8 @@ const DENY: &str = "\
 Example:
   weaver approve deny apr_0123… --key alice.key --reason \"not this branch\"
 
-A denial ends the request, also one that was granted and not used yet. The reason is recorded.";
+A denial ends the request, also one that was granted and not used yet. The reason is recorded, and
+the agent reads it when it makes the call again.";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
@@ -94,9 +95,9 @@ pub(crate) struct ApprovalSource {
 /// Who signs, and how.
 #[derive(Debug, Args)]
 pub(crate) struct SignWith {
-    /// The key file of the person who signs
+    /// The key file of the person who signs, if not the one that `weaver init` made
     #[arg(long, value_name = "FILE")]
-    pub(super) key: PathBuf,
+    pub(super) key: Option<PathBuf>,
     /// The person, as the keys document names them; needed only when that cannot be read
     #[arg(long = "as", value_name = "PERSON")]
     pub(super) person: Option<String>,

@@ -29,8 +29,16 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
             output::text(&request_lines(record, &differing, now))?;
         }
     }
-    if records.is_empty() && !args.output.json {
-        output::line("nothing waits for an approval")?;
+    if args.output.json {
+        return Ok(Exit::Ok);
+    }
+    match records.iter().find(|held| held.status(now) == "requested") {
+        Some(held) => output::stderr(&format!(
+            "next: weaver approve grant {}   shows all of it and asks; `deny` refuses it\n",
+            terminal_text::escape_line(held.id(), MAX_CHARS)
+        )),
+        None if records.is_empty() => output::line("nothing waits for an approval")?,
+        None => {}
     }
     Ok(Exit::Ok)
 }

@@ -1,5 +1,7 @@
 //! Finds the person who signs: the owner of the key file, as the keys document names them.
 
+use std::path::{Path, PathBuf};
+
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_policy::approval::Rejection;
 use weaver_policy::{Approver, Keys};
@@ -14,6 +16,7 @@ use crate::{Exit, Failure};
 /// A person, and their key file, which is not decrypted yet.
 pub(super) struct Signer {
     pub(super) name: String,
+    path: PathBuf,
     file: KeyFile,
 }
 
@@ -24,7 +27,13 @@ impl Signer {
         store: &ApprovalStore,
         now: Timestamp,
     ) -> Result<Self, Failure> {
-        let file = KeyFile::read(&args.key)?;
+        let path = args.key.clone().or_else(|| store.owner_key().map(Path::to_owned));
+        let path = path.ok_or_else(|| {
+            let message = "no key file is named, and `weaver init` made none for this gateway";
+            Failure::new(Exit::Usage, "approve.no_key", message)
+                .with_next_step("name the key file of the person who signs: `--key FILE`")
+        })?;
+        let file = KeyFile::read(&path)?;
         let name = match store.keys() {
             Some(keys) => key_owner(keys, file.public(), args.person.as_deref(), now)?.to_owned(),
             None => args.person.clone().ok_or_else(|| {
@@ -34,7 +43,7 @@ impl Signer {
                     .with_next_step("say who you are, as the keys document does: `--as PERSON`")
             })?,
         };
-        Ok(Self { name, file })
+        Ok(Self { name, path, file })
     }
 
     /// The person's entry in the keys document.
@@ -46,7 +55,7 @@ impl Signer {
     pub(super) fn unlock(&self, args: &SignWith) -> Result<SigningKey, Failure> {
         let passphrase = match args.passphrase.passphrase_fd {
             Some(fd) => Passphrase::from_descriptor(fd)?,
-            None => Passphrase::ask(&format!("Passphrase of {}: ", args.key.display()))?,
+            None => Passphrase::ask(&format!("Passphrase of {}: ", self.path.display()))?,
         };
         Ok(self.file.open(&passphrase)?)
     }

@@ -1,6 +1,7 @@
 //! `weaver contracts approve`.
 
 use serde_json::json;
+use weaver_gateway::setup::root_key_file;
 use weaver_types::{Capability, CapabilityId, Clock as _, Digest, SystemClock};
 
 use super::args::Approve;
@@ -81,7 +82,8 @@ fn approve_in_document(
     }
     edit.write()?;
     let path = edit.path.display().to_string();
-    let next = format!("weaver sign {path} --key KEYFILE");
+    let has_default_key = root_key_file(&live.config.base()).is_file();
+    let next = format!("weaver sign {path}{}", if has_default_key { "" } else { " --key KEYFILE" });
     if args.output.json {
         let pins: Vec<_> =
             pins.iter().map(|(id, digest)| json!({ "id": id, "digest": digest })).collect();
@@ -94,9 +96,9 @@ fn approve_in_document(
         }))?;
     } else {
         let good = output::good("written");
-        let (count, version) = (pins.len(), edit.version);
+        let (tools, version) = (output::counted(pins.len(), "tool"), edit.version);
         let text = format!(
-            "{good}: {count} tools pinned in {path}, version {version}\n  next: {next}\n  until then the old signature fits no more: a gateway that runs keeps the old documents\n"
+            "{good}: {tools} pinned in {path}, version {version}\n  next: {next}\n  until then the signature does not fit the document: a gateway that runs keeps the old documents\n"
         );
         output::text(&text)?;
     }

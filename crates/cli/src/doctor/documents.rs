@@ -25,7 +25,11 @@ pub(super) fn load_failure(subject: &str, errors: &ConfigErrors) -> HealthCheck 
         more => format!(" (and {more} more)"),
     };
     let found = format!("{}{more}", escape::line(&first));
-    HealthCheck::bad(subject, found, "`weaver check` lists everything that is wrong")
+    let next = match findings {
+        [only] if !only.remedy.is_empty() => only.remedy.as_str(),
+        _ => "`weaver check` lists everything that is wrong",
+    };
+    HealthCheck::bad(subject, found, next)
 }
 
 pub(super) fn checks(context: &CheckContext) -> Vec<HealthCheck> {

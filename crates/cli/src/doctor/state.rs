@@ -14,6 +14,7 @@ use weaver_types::ledger::LedgerError;
 use super::CheckContext;
 use super::health_check::HealthCheck;
 use crate::connect::{self, GatewayConnections};
+use crate::output;
 
 /// The largest log, in events, that is verified while the user waits.
 const MAX_EVENTS_TO_VERIFY: u64 = 100_000;
@@ -173,7 +174,8 @@ fn running_gateway_checks(context: &CheckContext, status: &DaemonStatus) -> Vec<
         let problem = server.problem.as_deref().map(escape::line);
         found.push(match problem {
             None if server.changed_tools > 0 => {
-                let finding = format!("{} of its tools are not as approved", server.changed_tools);
+                let tools = output::counted(server.changed_tools, "tool");
+                let finding = format!("not as approved: {tools}");
                 HealthCheck::notable(
                     &subject,
                     finding,

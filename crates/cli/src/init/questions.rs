@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use weaver_gateway::setup::{Permission, Posture, Review, Selection};
+use weaver_text::escape;
 
 use super::table;
 use crate::{Exit, Failure, output};
@@ -68,8 +69,9 @@ pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), F
             "t" => output::stderr(&table::review_table(review, selection)),
             words => {
                 for word in words.split([' ', ',']).filter(|word| !word.is_empty()) {
-                    if let Err(problem) = change(review, word) {
-                        output::stderr(&format!("{problem}\n"));
+                    match change(review, word) {
+                        Ok(changed) => output::stderr(&changed),
+                        Err(problem) => output::stderr(&format!("{problem}\n")),
                     }
                 }
                 output::stderr(&format!("{}\n", table::summary(review)));
@@ -78,8 +80,8 @@ pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), F
     }
 }
 
-/// Applies a change such as `3a` or `3-5h`.
-fn change(review: &mut Review, word: &str) -> Result<(), UnclearAnswer> {
+/// Applies a change such as `3a` or `3-5h`, and names the tools that it changed.
+fn change(review: &mut Review, word: &str) -> Result<String, UnclearAnswer> {
     let unclear = || UnclearAnswer(format!("`{word}` is not a number with a, h or d"));
     let letter = word.chars().last().ok_or_else(unclear)?;
     let permission = match letter {
@@ -95,10 +97,12 @@ fn change(review: &mut Review, word: &str) -> Result<(), UnclearAnswer> {
     let rows = review.rows().get(first - 1..last);
     let rows = rows.ok_or_else(|| UnclearAnswer(format!("there is no tool {last}")))?;
     let ids: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
+    let mut changed = String::new();
     for id in ids {
         review.set_permission(&id, permission).map_err(|error| UnclearAnswer(error.to_string()))?;
+        changed.push_str(&format!("{}: {}\n", permission.as_str(), escape::line(&id)));
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// An answer that could not be understood.

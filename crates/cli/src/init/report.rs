@@ -127,7 +127,7 @@ fn review_value(review: &Review, selection: &Selection) -> Value {
         .rows()
         .iter()
         .map(|row| {
-            json!({ "id": row.id, "permission": row.permission.as_str(), "effect": table::effect(row),
+            json!({ "id": row.id, "permission": row.permission.as_str(), "effect": table::effect(&row.proposal),
                 "doubt": row.doubt, "reason": row.proposal.reasons.get("effects") })
         })
         .collect();

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use weaver_gateway::setup::{Permission, Review, ReviewRow, Selection};
+use weaver_policy_analysis::propose::ContractProposal;
 use weaver_text::escape;
 use weaver_types::{Impact, SinkKind, World};
 
@@ -29,7 +30,7 @@ pub(super) fn review_table(review: &Review, selection: &Selection) -> String {
             let _ = writeln!(out, "\n{}{}", output::bold(server), output::dim(&from));
         }
         let mark = if row.doubt.is_some() { "?" } else { " " };
-        let why = row.doubt.clone().unwrap_or_else(|| effect(row).to_owned());
+        let why = row.doubt.clone().unwrap_or_else(|| effect(&row.proposal).to_owned());
         let why = escape::shorten(&why, MAX_REASON_CHARS);
         let permission = permission_text(row.permission);
         let _ = writeln!(
@@ -56,9 +57,8 @@ fn permission_text(permission: Permission) -> String {
     }
 }
 
-/// What the tool does, in a few words.
-pub(super) fn effect(row: &ReviewRow) -> &'static str {
-    let proposal = &row.proposal;
+/// What a tool with this contract does, in a few words.
+pub(super) fn effect(proposal: &ContractProposal) -> &'static str {
     match proposal.effective_sink() {
         SinkKind::Payment => return "moves or commits money",
         SinkKind::Credential if proposal.sink.is_some() => return "gives or changes access",

@@ -10,7 +10,7 @@ use weaver_types::{Clock as _, SystemClock};
 
 use super::answers::Answers;
 use super::args::{Init, Update as Args};
-use super::{found_servers, list_within, questions, secrets};
+use super::{found_servers, list_within, questions, secrets, table};
 use crate::output::OutputFormat;
 use crate::policy::signing::with_key_hint;
 use crate::shared_args::{JsonFlag, PassphraseArgs};
@@ -105,6 +105,10 @@ fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, 
     report.print(args.output.format())
 }
 
+/// A client still starts a new server itself.
+const CONNECT_AGAIN: &str =
+    "next: weaver connect   puts new servers of clients behind it; until then clients start them\n";
+
 /// What an update found.
 struct UpdateReport<'a> {
     config: &'a Path,
@@ -123,7 +127,8 @@ impl UpdateReport<'_> {
         for (id, proposal) in &self.changes.new_tools {
             let why = proposal.reasons.get("effects").map_or("", String::as_str);
             let why = output::dim(&escape::shorten(why, 90));
-            out.push_str(&format!("{} tool {id}  {why}\n", output::good("new")));
+            let effect = table::effect(proposal);
+            out.push_str(&format!("{} tool {id}  {effect}  {why}\n", output::good("new")));
         }
         for id in &self.changes.changed_tools {
             let more = match self.changes.raised_effects.contains(id) {
@@ -181,8 +186,10 @@ impl UpdateReport<'_> {
         let text = match (servers, tools) {
             (0, 0) => format!("{good}: nothing new\n"),
             (servers, tools) => format!(
-                "{good}: {servers} new servers and {tools} new tools, signed; a running gateway takes new \
-                 tools in by itself, new servers when its client starts it again\n"
+                "{good}: {} and {}, signed; a running gateway takes them in by itself\n{}",
+                output::counted(servers, "new server"),
+                output::counted(tools, "new tool"),
+                if servers == 0 { "" } else { CONNECT_AGAIN },
             ),
         };
         output::text(&text)?;

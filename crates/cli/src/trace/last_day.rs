@@ -21,6 +21,12 @@ const MAX_LINES: usize = 40;
 const MAX_PAGES: usize = 40;
 /// The longest argument or reason in a line, in characters.
 const MAX_TEXT_CHARS: usize = 70;
+/// The widest column of tools; a longer name moves the rest of its line.
+const MAX_TOOL_WIDTH: usize = 40;
+/// How a refused look into a stored result names its subject.
+const HANDLE_PREFIX: &str = "handle:";
+/// The reason of a query that cannot be read: its caller can correct it.
+const MALFORMED: &str = "invalid_constraint";
 
 /// What happened in the last 24 hours.
 pub(crate) struct LastDay {
@@ -149,15 +155,18 @@ impl LastDay {
                 self.number(hidden)
             )));
         }
+        let shown = || self.calls.iter().skip(hidden);
+        let tool_width = shown().map(|call| call.shown_tool().chars().count()).max();
+        let tool_width = tool_width.unwrap_or_default().min(MAX_TOOL_WIDTH);
         let mut day = None;
-        for call in self.calls.iter().skip(hidden) {
+        for call in shown() {
             let date = call.at.map(|at| self.locale.date(at));
             if date.is_some() && date != day {
                 let heading = format!("{}, UTC\n", date.as_deref().unwrap_or_default());
                 out.push_str(&output::dim(&heading));
                 day = date;
             }
-            out.push_str(&call.line());
+            out.push_str(&call.line(tool_width));
         }
         out.push_str(&format!("{}\n", self.summary()));
         if let Some(call) = self.calls.iter().rev().find(|call| call.status >= CallStatus::Asked) {
@@ -176,6 +185,8 @@ impl Call {
             self.at = facts.at();
         }
         if let Some(tool) = facts.capability() {
+            // A refused look into a stored result names its handle.
+            let tool = if tool.starts_with(HANDLE_PREFIX) { "tool_view" } else { tool };
             tool.clone_into(&mut self.tool);
         }
         if let Some((verdict, reason)) = facts.not_enforced() {
@@ -192,6 +203,7 @@ impl Call {
                 self.status = match facts.verdict() {
                     Some("ask") => CallStatus::Asked,
                     Some("hold") => CallStatus::Held,
+                    _ if facts.reason() == Some(MALFORMED) => CallStatus::Asked,
                     _ => CallStatus::Denied,
                 };
                 facts.reason().unwrap_or_default().clone_into(&mut self.why);
@@ -211,7 +223,11 @@ impl Call {
         }
     }
 
-    fn line(&self) -> String {
+    fn shown_tool(&self) -> String {
+        escape::shorten(&escape::line(&self.tool), MAX_TEXT_CHARS).into_owned()
+    }
+
+    fn line(&self, tool_width: usize) -> String {
         let time = self.at.map(|at| at.rfc3339()).unwrap_or_default();
         let time = time.get(11..19).unwrap_or_default();
         let word = format!("{:<9}", self.status.word());
@@ -220,15 +236,17 @@ impl Call {
             CallStatus::Failed | CallStatus::Denied => output::bad(&word),
             CallStatus::Held | CallStatus::Asked | CallStatus::Running => output::bold(&word),
         };
-        let tool = escape::shorten(&escape::line(&self.tool), MAX_TEXT_CHARS).into_owned();
+        let tool = self.shown_tool();
         let why = match (&self.would_have, self.why.as_str()) {
             (None, why) => why.to_owned(),
             (Some(would), "") => would.clone(),
             (Some(would), why) => format!("{why}; {would}"),
         };
         let why = why.replace('_', " ");
-        let why = output::dim(&escape::shorten(&escape::line(&why), MAX_TEXT_CHARS));
-        format!("{time}  {word}  {tool}  {why}  {}\n", output::dim(&escape::line(&self.id)))
+        let why = escape::shorten(&escape::line(&why), MAX_TEXT_CHARS).into_owned();
+        let why = if why.is_empty() { why } else { output::dim(&format!("  {why}")) };
+        let id = output::dim(&escape::line(&self.id));
+        format!("{time}  {word}  {tool:<tool_width$}  {id}{why}\n")
     }
 
     fn json(&self) -> Value {

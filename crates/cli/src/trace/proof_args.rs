@@ -138,7 +138,7 @@ they have two sizes, --store names the log of the larger one. It ends with 1 whe
 pub(crate) struct Prove {
     /// The call, or the number of an event: make a receipt for it
     #[arg(value_name = "CALL|EVENT", required_unless_present_any = ["check", "conflict"],
-        conflicts_with_all = ["check", "conflict"], requires = "store")]
+        conflicts_with_all = ["check", "conflict"])]
     pub(super) id: Option<String>,
     /// Check a receipt, or a proof of two histories; nothing but the key is needed
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with_all = ["conflict", "store"])]
@@ -147,7 +147,7 @@ pub(crate) struct Prove {
     #[arg(long, num_args = 2, value_names = ["A", "B"], requires = "key")]
     pub(super) conflict: Option<Vec<PathBuf>>,
     /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::config_path::parse_store_argument)]
     pub(super) store: Option<PathBuf>,
     /// A checkpoint that covers the call; without it one is signed now, with the key file of --key
     #[arg(long, value_name = "FILE", requires = "id")]

@@ -17,10 +17,14 @@ use super::proof_args::{Prove, TrustArgs};
 use super::prove::{no_key_failure, write_proof};
 use super::trust_files::{self, checkpoint_failure};
 use super::{open_ledger, why};
-use crate::{Exit, Failure, output};
+use crate::{Exit, Failure, config_path, output};
 
 pub(super) fn make(args: &Prove, id: &str) -> Result<Exit, Failure> {
-    let store = args.store.as_deref().unwrap_or(Path::new("ledger.db"));
+    let store = match &args.store {
+        Some(store) => store.clone(),
+        None => config_path::default_store()?,
+    };
+    let store = store.as_path();
     let failed = |error| checkpoint_failure(Some(store), error);
     let (log, call) = find_call(store, id)?;
     let (log, note, checkpoint, trust) = covering_checkpoint(args, store, log)?;

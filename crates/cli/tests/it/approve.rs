@@ -8,6 +8,7 @@ mod operator;
 mod standing;
 mod watch;
 
+use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,6 +138,34 @@ fn a_wrong_passphrase_writes_nothing() {
     let run = weaver_with(&[&args[..], &["--passphrase-fd", "0"]].concat(), PASSPHRASE);
     assert_eq!((run.code, desk.inbox().len()), (0, 1), "{run:?}");
     assert!(run.out.contains("digest: sha256:") && run.out.contains("granted by alice"), "{run:?}");
+}
+
+#[test]
+fn the_key_that_init_made_signs_where_none_is_named() {
+    let desk = Desk::new();
+    let request = desk.push();
+    let config = desk.folder.arg("weaver.toml");
+    let args = [
+        "approve", "grant", &request, "--config", &config, "--yes", "--passphrase-fd", "0",
+        "--json",
+    ];
+    assert_eq!(failed(&weaver_with(&args, PASSPHRASE)), (2, "approve.no_key".to_owned()));
+    fs::create_dir_all(desk.folder.path(".weaver/keys")).unwrap();
+    fs::copy(desk.folder.path("alice.key"), desk.folder.path(".weaver/keys/owner.key")).unwrap();
+    let run = weaver_with(&args, PASSPHRASE);
+    assert_eq!((run.code, &run.json()["approver"]), (0, &json!("alice")), "{run:?}");
+}
+
+#[test]
+fn the_beginning_of_an_id_names_its_request() {
+    let desk = Desk::new();
+    let request = desk.push();
+    let shown = desk.approve(&["show", &request[..12], "--json"]).json();
+    assert_eq!(shown["id"], json!(request), "{shown}");
+    let run = desk.signed("alice", &["grant", &request[..12]]);
+    assert_eq!((run.code, &run.json()["request"]), (0, &json!(request)), "{run:?}");
+    let run = desk.approve(&["show", "apr_", "--json"]);
+    assert_eq!(failed(&run), (7, "approve.unknown".to_owned()));
 }
 
 #[test]

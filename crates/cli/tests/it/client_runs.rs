@@ -14,7 +14,7 @@ use weaver_types::{EventKind, LogId, OsRandom, RunId, Tenant, Timestamp};
 
 use crate::approvals::{alice, drop_in, granted, held, hold, keys, message, now, taken, until};
 use crate::client::{Client, folder, initialize};
-use crate::support::Folder;
+use crate::support::{Folder, weaver};
 
 /// A tool whose text taints the run, and a sink that only a tainted run is kept from.
 const TAINT: &str = "[capabilities.\"good.send\"]\neffects = \"write_open\"\nrung = \"L1\"\nlower_rung = true\n\
@@ -175,6 +175,24 @@ fn a_hold_is_of_the_client_that_made_the_call() {
     let mut client = Client::open(&folder);
     let (is_error, body) = client.execute("good.send", message("hello"));
     assert!(!is_error, "{body}");
+    client.finish();
+}
+
+#[test]
+fn nobody_is_asked_about_a_call_of_a_client_that_is_gone() {
+    let folder = held("");
+    let mut client = another_client(&folder);
+    let gone = hold(&mut client, "hello");
+    client.finish();
+    let mut client = Client::open(&folder);
+    let own = hold(&mut client, "hello");
+    let run =
+        weaver(&["approve", "list", "--json", "--all", "--config", &folder.arg("weaver.toml")]);
+    let listed: Vec<Value> =
+        run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let status: Vec<_> = listed.iter().map(|one| (&one["id"], &one["status"])).collect();
+    assert!(status.contains(&(&json!(gone), &json!("expired"))), "{run:?}");
+    assert!(status.contains(&(&json!(own), &json!("requested"))), "{run:?}");
     client.finish();
 }
 

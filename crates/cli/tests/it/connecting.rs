@@ -40,3 +40,22 @@ fn a_script_that_disconnects_is_told_what_happened_also_where_nothing_was_connec
     let done = home.ok(&["disconnect", "--json"]).json();
     assert_eq!((&done["client"], &done["undo"]), (&json!("cursor"), &json!("exact")), "{done}");
 }
+
+#[test]
+fn a_dry_run_shows_no_secret() {
+    let home = Home::new();
+    let mut good = server("good", json!({ "SOME_TOKEN": "secret-in-env" }));
+    let more = ["postgres://ann:secret-in-url@host/db", "API_KEY=secret-in-option"];
+    good["args"].as_array_mut().unwrap().extend(more.map(Value::from));
+    // It stays in the client, and so its line stands beside the change.
+    let legacy = json!({ "type": "sse", "url": "https://x.example/sse",
+        "headers": { "Authorization": "Bearer secret-in-header" } });
+    let user = json!({ "mcpServers": { "a": good, "b": legacy } });
+    home.write(".cursor/mcp.json", &serde_json::to_string_pretty(&user).unwrap());
+    home.ok(&["init", "--yes"]);
+    let shown = home.ok(&["connect", "--dry-run"]).out;
+    assert!(shown.contains("-      \"command\"") && !shown.contains("secret-in-"), "{shown}");
+    home.ok(&["connect"]);
+    let shown = home.ok(&["disconnect", "--dry-run"]).out;
+    assert!(shown.contains("+      \"command\"") && !shown.contains("secret-in-"), "{shown}");
+}

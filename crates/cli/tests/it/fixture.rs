@@ -166,6 +166,18 @@ pub(crate) fn tools(behaviour: &str) -> Vec<Value> {
             properties["region"] = json!({"type": "string", "x-mcp-header": "Region"});
             all.push(tool("route", "Says the text in a region.", properties));
         }
+        "sloppy" => {
+            let schemas = [
+                json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
+                json!({"type": ["object", "null"], "properties": {"text": true}}),
+            ];
+            for (name, schema) in ["untyped", "half_typed"].into_iter().zip(schemas) {
+                all.push(
+                    json!({"name": name, "description": "Says the text.", "inputSchema": schema}),
+                );
+            }
+            all[5]["outputSchema"] = json!({"type": "object", "properties": {"any": true}});
+        }
         "counting" => all.push(tool("count", "Counts the calls of this server.", json!({}))),
         "good" => all.extend(content_tools()),
         "steps" => {

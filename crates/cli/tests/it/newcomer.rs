@@ -202,6 +202,12 @@ fn three_commands_lead_to_a_governed_call_and_one_leads_back() {
     assert!(started.elapsed() < LONG);
     let today = home.ok(&["trace"]);
     assert!(today.out.contains("good-files.note") && today.out.contains("held"), "{today:?}");
+    let calls = today.out.lines().filter(|line| line.contains("call_") && !line.contains("next:"));
+    let columns: Vec<_> = calls.map(|line| line.find("call_")).collect();
+    assert!(columns.len() == 2 && columns[0] == columns[1], "the ids are in one column: {today:?}");
+    let call = status["first_call"]["call"].as_str().unwrap();
+    let proof = home.weaver(&["trace", "prove", call, "--key", "none.key"]);
+    assert!(proof.err.contains("none.key: there is no such file"), "{proof:?}");
     let alone = home.ok(&[]);
     for part in ["good-files, steps", "Cursor", "1 for a person", "weaver approve list", "verified"]
     {

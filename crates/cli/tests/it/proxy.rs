@@ -82,6 +82,27 @@ fn a_long_list_comes_in_pages_that_cover_it_once() {
     client.finish();
 }
 
+/// The TypeScript SDK refuses a whole list in which one schema is not that of an object.
+#[test]
+fn a_schema_that_clients_refuse_takes_no_tool_away() {
+    let folder = folder(&[("s", "sloppy"), ("t", "good")], PROXY, "");
+    let mut client = Client::open(&folder);
+    let tools = client.tools();
+    listed(&tools, "s.untyped");
+    listed(&tools, "t.many_rows");
+    for tool in &tools {
+        for schema in [Some(&tool["inputSchema"]), tool.get("outputSchema")].into_iter().flatten() {
+            assert_eq!(schema["type"], "object", "{tool}");
+            let mut properties = schema["properties"].as_object().into_iter().flatten();
+            assert!(properties.all(|(_, property)| property.is_object()), "{tool}");
+        }
+    }
+    let arguments = json!({ "text": "hello", "_justification": "to see that it works" });
+    let (is_error, body) = client.call("s__half_typed", arguments);
+    assert!(!is_error, "{body}");
+    client.finish();
+}
+
 #[test]
 fn without_a_prefix_names_are_the_servers_own() {
     let folder = folder(&[("s", "names")], UNPREFIXED, "");

@@ -21,7 +21,7 @@ pub enum AggregateFunction {
     Min,
     /// The greatest value.
     Max,
-    /// The sum of the numbers.
+    /// The sum of the numbers; null where there are values and none is a number.
     Sum,
     /// The mean of the numbers; null if there are none.
     Avg,
@@ -146,12 +146,18 @@ struct NeumaierSum {
     compensation: f64,
     is_integer: bool,
     count: u32,
+    /// Whether there was a value that is no number.
+    has_others: bool,
 }
 
 impl NeumaierSum {
     fn of<'c>(cells: impl Iterator<Item = &'c Cell>) -> Self {
         let mut total = Self { is_integer: true, ..Self::default() };
-        for number in cells.filter_map(Cell::number) {
+        for cell in cells {
+            let Some(number) = cell.number() else {
+                total.has_others = true;
+                continue;
+            };
             total.count = total.count.saturating_add(1);
             match integer_value(number) {
                 Some(number) => total.integer_sum = total.integer_sum.saturating_add(number),
@@ -179,6 +185,9 @@ impl NeumaierSum {
     }
 
     fn sum(&self) -> Value {
+        if self.count == 0 && self.has_others {
+            return Value::Null;
+        }
         let exact = i64::try_from(self.integer_sum).map(Number::from);
         let exact = exact.or_else(|_| u64::try_from(self.integer_sum).map(Number::from));
         match exact {
@@ -211,7 +220,7 @@ mod tests {
     fn a_sum_is_exact_while_all_numbers_are_whole() {
         for (values, sum, mean) in [
             (json!([]), json!(0), json!(null)),
-            (json!(["a", null, true]), json!(0), json!(null)),
+            (json!(["a", true]), json!(null), json!(null)),
             (json!([1, 2, "3"]), json!(3), json!(1.5)),
             (json!([-5, 2]), json!(-3), json!(-1.5)),
             (

@@ -6,6 +6,8 @@ use serde_json::{Number, Value};
 
 /// The most items of a list that can be compared; a longer list counts as nested.
 const MAX_ITEMS: usize = 50;
+/// The longest text that can be a number.
+const MAX_DECIMAL_BYTES: usize = 40;
 
 /// A shown value. The order is total: null, false, true, numbers, texts by code point, lists,
 /// nested values.
@@ -15,6 +17,9 @@ pub(super) enum Cell {
     Null,
     Bool(bool),
     Number(Number),
+    /// A number that the result has as a text, as databases send exact numbers. It counts as the
+    /// number and is shown as the text.
+    Decimal(Number, String),
     Text(String),
     /// A short list of scalars.
     List(Vec<Cell>),
@@ -42,7 +47,7 @@ impl Cell {
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(*value),
             Self::Number(number) => Value::Number(number.clone()),
-            Self::Text(text) => Value::String(text.clone()),
+            Self::Decimal(_, text) | Self::Text(text) => Value::String(text.clone()),
             Self::List(items) => Value::Array(items.iter().map(Self::to_value).collect()),
             Self::Nested => Value::String("(nested)".to_owned()),
         }
@@ -51,23 +56,41 @@ impl Cell {
     /// The order of two numbers or two texts; `None` for other pairs.
     pub(super) fn partial_compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
-            (Self::Number(_), Self::Number(_)) | (Self::Text(_), Self::Text(_)) => {
-                Some(self.cmp(other))
-            }
+            (Self::Decimal(..), Self::Text(text)) => Some(self.cmp(&Self::decimal(text)?)),
+            (Self::Number(_) | Self::Decimal(..), Self::Number(_))
+            | (Self::Text(_), Self::Text(_)) => Some(self.cmp(other)),
             _ => None,
         }
     }
 
     /// True for equal values; a nested value equals nothing.
     pub(super) fn equals(&self, other: &Self) -> bool {
-        !matches!(self, Self::Nested) && self.cmp(other) == Ordering::Equal
+        match (self, other) {
+            (Self::Nested, _) => false,
+            (Self::Decimal(_, own), Self::Text(text)) => own == text,
+            _ => self.cmp(other) == Ordering::Equal,
+        }
+    }
+
+    /// The number that a text writes in full: no sign but `-`, no leading zero, no exponent. A
+    /// whole number that does not fit 64 bits is none.
+    pub(super) fn decimal(text: &str) -> Option<Self> {
+        let is_plain = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-'));
+        if !is_plain || text.len() > MAX_DECIMAL_BYTES {
+            return None;
+        }
+        let number: Number = serde_json::from_str(text).ok()?;
+        let is_exact = number.is_i64() || number.is_u64() || text.contains('.');
+        is_exact.then(|| Self::Decimal(number, text.to_owned()))
     }
 
     /// True for a text that contains the other text, and for a list that has the other value as an
     /// item.
     pub(super) fn contains(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Text(text), Self::Text(part)) => text.contains(part.as_str()),
+            (Self::Decimal(_, text) | Self::Text(text), Self::Text(part)) => {
+                text.contains(part.as_str())
+            }
             (Self::List(items), part) => items.iter().any(|item| item.equals(part)),
             _ => false,
         }
@@ -75,7 +98,7 @@ impl Cell {
 
     pub(super) fn number(&self) -> Option<&Number> {
         match self {
-            Self::Number(number) => Some(number),
+            Self::Number(number) | Self::Decimal(number, _) => Some(number),
             _ => None,
         }
     }
@@ -84,7 +107,7 @@ impl Cell {
         match self {
             Self::Null => 0,
             Self::Bool(_) => 1,
-            Self::Number(_) => 2,
+            Self::Number(_) | Self::Decimal(..) => 2,
             Self::Text(_) => 3,
             Self::List(_) => 4,
             Self::Nested => 5,
@@ -109,7 +132,12 @@ impl Ord for Cell {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
-            (Self::Number(a), Self::Number(b)) => compare_numbers(a, b),
+            (Self::Decimal(a, one), Self::Decimal(b, other)) => {
+                compare_numbers(a, b).then_with(|| one.cmp(other))
+            }
+            (Self::Number(a) | Self::Decimal(a, _), Self::Number(b) | Self::Decimal(b, _)) => {
+                compare_numbers(a, b)
+            }
             (Self::Text(a), Self::Text(b)) => a.cmp(b),
             (Self::List(a), Self::List(b)) => a.cmp(b),
             _ => self.rank().cmp(&other.rank()),
@@ -176,6 +204,34 @@ mod tests {
         assert!(cell(json!(1)).equals(&cell(json!(1.0))));
         assert!(!cell(json!(1)).equals(&cell(json!(true))));
         assert!(!cell(json!({})).equals(&cell(json!({}))));
+    }
+
+    #[test]
+    fn a_text_is_a_number_only_where_it_writes_one_in_full() {
+        for text in ["0", "-1", "633.00", "12345678901234567890", "0.1", "1234567890123.0000000001"]
+        {
+            assert!(Cell::decimal(text).is_some(), "{text}");
+        }
+        for text in
+            ["", "-", "007", "+1", "1.", ".5", "1e3", "1,5", " 1", "NaN", "123456789012345678901"]
+        {
+            assert_eq!(Cell::decimal(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_in_a_text_counts_as_the_number() {
+        let cell = Cell::decimal("633.00").unwrap();
+        let other = |value: Value| Cell::from_value(&value);
+        assert_eq!(cell.to_value(), json!("633.00"));
+        assert!(cell.equals(&other(json!(633))) && cell.equals(&other(json!("633.00"))));
+        assert!(!cell.equals(&other(json!("633"))) && cell.contains(&other(json!("33."))));
+        let order = |value: Value| cell.partial_compare(&other(value));
+        assert_eq!(order(json!(70)), Some(Ordering::Greater));
+        assert_eq!(order(json!("70")), Some(Ordering::Greater));
+        assert_eq!((order(json!("seven")), order(json!(true))), (None, None));
+        let [small, large] = ["70.0", "70.00"].map(|text| Cell::decimal(text).unwrap());
+        assert!(small < cell && small < large, "texts that differ are different values");
     }
 
     #[test]

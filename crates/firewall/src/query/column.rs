@@ -30,14 +30,30 @@ pub(crate) struct Column {
 impl Column {
     /// A field of rows that contain only what may be seen.
     pub(super) fn from_visible_rows(rows: &[Value], field: &str) -> Self {
-        let mut column =
-            Self { codes: Vec::with_capacity(rows.len()), dictionary: vec![Cell::Null] };
+        let (mut codes, mut dictionary) = (Vec::with_capacity(rows.len()), vec![Cell::Null]);
         for row in rows {
-            let cell = row.get(field).map_or(Cell::Null, Cell::from_value);
-            column.codes.push(u32::try_from(column.dictionary.len()).unwrap_or(u32::MAX));
-            column.dictionary.push(cell);
+            codes.push(u32::try_from(dictionary.len()).unwrap_or(u32::MAX));
+            dictionary.push(row.get(field).map_or(Cell::Null, Cell::from_value));
         }
-        column
+        Self::new(codes, dictionary)
+    }
+
+    /// Texts become numbers where each of them writes one. A single other text shows that the
+    /// texts are names or numbers of things.
+    fn new(codes: Vec<u32>, mut dictionary: Vec<Cell>) -> Self {
+        let decimals = dictionary.iter().filter_map(|cell| match cell {
+            Cell::Text(text) => Some(Cell::decimal(text)),
+            _ => None,
+        });
+        if let Some(decimals) = decimals.collect::<Option<Vec<Cell>>>() {
+            let mut decimals = decimals.into_iter();
+            for cell in dictionary.iter_mut().filter(|cell| matches!(cell, Cell::Text(_))) {
+                if let Some(decimal) = decimals.next() {
+                    *cell = decimal;
+                }
+            }
+        }
+        Self { codes, dictionary }
     }
 
     /// The dictionary index of a row's value.
@@ -170,7 +186,7 @@ impl<'v, 'a> ColumnBuilder<'v, 'a> {
 
     fn build(mut self, rows: Rows<'a>) -> Column {
         for_rows!(rows, |row, keep| self.add(row, keep));
-        Column { codes: self.codes, dictionary: self.cells }
+        Column::new(self.codes, self.cells)
     }
 
     /// Adds the value of one row. `keep` makes a text live as long as the column is built.

@@ -55,12 +55,12 @@ fn from_first_row(text: &str) -> Vec<String> {
                 }
                 open.pop();
             }
-            b'"' => {
-                let end = crate::redact::json_text::scalar_end(bytes, at);
+            // Python's `repr` quotes texts with `'`, which JSON has only within texts.
+            b'"' | b'\'' => {
+                let end = text_end(bytes, at, *byte);
                 let is_name = crate::redact::json_text::next_is_colon(bytes, end);
                 if is_name && row == Some(open.len()) && names.len() < MAX_NAMES {
-                    let name = text.get(at..end).and_then(|name| serde_json::from_str(name).ok());
-                    names.extend(name);
+                    names.extend(text.get(at..end).and_then(unquote));
                 }
                 at = end;
                 continue;
@@ -71,6 +71,28 @@ fn from_first_row(text: &str) -> Vec<String> {
     }
     // A row that is cut off yields only its first names.
     names
+}
+
+/// The position after the closing quotation mark of a text, or the end.
+fn text_end(bytes: &[u8], start: usize, quote: u8) -> usize {
+    let mut is_escaped = false;
+    let is_end = |byte: &u8| {
+        let is_end = *byte == quote && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_end
+    };
+    let length = bytes.iter().skip(start + 1).position(is_end);
+    length.map_or(bytes.len(), |length| start + length + 2)
+}
+
+/// The value of a quoted text. A name with an escape that only Python has is none.
+fn unquote(text: &str) -> Option<String> {
+    match text.strip_prefix('\'') {
+        Some(rest) => {
+            rest.strip_suffix('\'').filter(|name| !name.contains('\\')).map(str::to_owned)
+        }
+        None => serde_json::from_str(text).ok(),
+    }
 }
 
 #[cfg(test)]
@@ -85,6 +107,7 @@ mod tests {
             ("{\"z\": 1, \"a\": {\"y\": 2}}\n{\"z\": 3}\n", "z a"),
             ("{\"meta\": {\"k\": 1}, \"rows\": [{\"z\": [{\"q\": 1}], \"\\u0061\": 2}]}", "z a"),
             ("[{\"b\": \"}\\\"{\", \"a\": 1}]", "b a"),
+            ("[{'z': 'it', \"a'\": \"}'{\", 'c': '\\'}'}, {'d': 1}]", "z a' c"),
             ("{\"z\": 1, \"a\": 2}", ""),
             ("plain words", ""),
             ("", ""),

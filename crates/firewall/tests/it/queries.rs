@@ -97,6 +97,39 @@ fn rows_are_sorted_by_several_keys_and_stay_in_order_where_equal() {
     assert_eq!(ids(&answer(&mixed, json!({"sort": "-v"}))), [8, 1, 7, 2, 5, 4, 3, 6]);
 }
 
+/// Databases send exact numbers as texts.
+#[test]
+fn a_column_of_numbers_in_texts_counts_as_numbers() {
+    let rows: Vec<Value> = [("a", "633.00"), ("b", "70.50"), ("a", "1249.00"), ("b", "-3.25")]
+        .iter()
+        .enumerate()
+        .map(|(id, (kind, amount))| json!({ "id": id, "kind": kind, "amount": amount }))
+        .collect();
+    let raw = RawResult::json(json!(rows));
+    let found = |query: Value| ids(&answer(&raw, query));
+    assert_eq!(found(json!({"sort": "-amount"})), [2, 0, 1, 3]);
+    assert_eq!(found(json!({"filter": {"amount": {"gte": 600}}})), [0, 2]);
+    assert_eq!(found(json!({"filter": {"amount": {"gt": "600"}}})), [0, 2]);
+    assert_eq!(found(json!({"filter": {"amount": "70.50"}})), [1]);
+    let query =
+        json!({"group_by": "kind", "aggregate": ["sum(amount)", "max(amount)", "sum(kind)"]});
+    let table = json!([
+        { "kind": "a", "sum(amount)": 1882.0, "max(amount)": "1249.00", "sum(kind)": null },
+        { "kind": "b", "sum(amount)": 67.25, "max(amount)": "70.50", "sum(kind)": null },
+    ]);
+    assert_eq!(json!(answer(&raw, query).table), table);
+    // One other text, and they are names.
+    let mut named = rows;
+    named.push(json!({ "id": 4, "kind": "a", "amount": "none" }));
+    let named = RawResult::json(json!(named));
+    assert_eq!(
+        ids(&answer(&named, json!({"filter": {"amount": {"gte": 600}}}))),
+        Vec::<i64>::new()
+    );
+    let sum = answer(&named, json!({"aggregate": ["sum(amount)"]}));
+    assert_eq!(json!(sum.table), json!([{ "sum(amount)": null }]));
+}
+
 #[test]
 fn aggregates_come_in_one_row_or_one_for_each_group() {
     let query = json!({"aggregate": [

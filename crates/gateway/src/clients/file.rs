@@ -160,7 +160,10 @@ impl ClientFile {
     }
 
     /// The same file with another text.
-    pub(super) fn with_text(&self, text: &str) -> Result<Self, ClientFileError> {
+    ///
+    /// # Errors
+    /// [`ClientFileError`] where the text cannot be read.
+    pub fn with_text(&self, text: &str) -> Result<Self, ClientFileError> {
         let mut file = Self { text: text.to_owned(), servers: Vec::new(), ..self.clone() };
         file.parse_servers(None)?;
         Ok(file)

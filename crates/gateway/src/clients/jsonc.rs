@@ -125,6 +125,7 @@ impl Parser<'_> {
     }
 
     fn object(&mut self, depth: usize) -> Result<NodeContent, SyntaxFault> {
+        let open = self.offset;
         self.offset += 1;
         let mut members: Vec<Member> = Vec::new();
         let mut names = std::collections::BTreeSet::new();
@@ -134,6 +135,7 @@ impl Parser<'_> {
                 self.offset += 1;
                 return Ok(NodeContent::Object(members));
             }
+            self.check_goes_on(open, "this `{` has no `}`")?;
             if members.last().is_some_and(|last| last.comma.is_none()) {
                 return Err(self.fault("a comma is missing between two members"));
             }
@@ -160,21 +162,32 @@ impl Parser<'_> {
     }
 
     fn array(&mut self, depth: usize) -> Result<NodeContent, SyntaxFault> {
+        let open = self.offset;
         self.offset += 1;
         let mut items = Vec::new();
-        let mut open = true;
+        let mut has_comma = true;
         loop {
             self.skip_trivia()?;
             if self.peek() == Some(b']') {
                 self.offset += 1;
                 return Ok(NodeContent::Array(items));
             }
-            if !open {
+            self.check_goes_on(open, "this `[` has no `]`")?;
+            if !has_comma {
                 return Err(self.fault("a comma is missing between two items of a list"));
             }
             items.push(self.value(depth + 1)?);
-            open = self.comma()?.is_some();
+            has_comma = self.comma()?.is_some();
         }
+    }
+
+    /// Fails at the bracket that stands at `open` if the text ends here.
+    fn check_goes_on(&mut self, open: usize, message: &str) -> Result<(), SyntaxFault> {
+        if self.peek().is_some() {
+            return Ok(());
+        }
+        self.offset = open;
+        Err(self.fault(message))
     }
 
     /// Skips whitespace and an optional comma; returns the comma's offset.

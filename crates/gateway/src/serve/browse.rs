@@ -150,10 +150,12 @@ fn footer(client: &Client, query: &str, tool_count: usize, shown: PagePosition) 
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }
     for ((server, reason), tool_count) in client.tools_awaiting_approval() {
-        let tool_count =
-            if tool_count == 1 { "1 tool".to_owned() } else { format!("{tool_count} tools") };
+        let waiting = match tool_count {
+            1 => format!("1 tool of server `{server}` waits"),
+            _ => format!("{tool_count} tools of server `{server}` wait"),
+        };
         out.push_str(&format!(
-            "\n({tool_count} of server `{server}` wait for the operator, who sees them with `weaver contracts list`: {reason})"
+            "\n({waiting} for the operator, who sees them with `weaver contracts list`: {reason})"
         ));
     }
     out.trim_start().to_owned()

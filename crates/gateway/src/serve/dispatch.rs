@@ -270,8 +270,8 @@ fn instructions(client: &Client) -> String {
         ExecuteTools::Single => base.to_owned(),
         // Each line of a list names its tool.
         ExecuteTools::ByClass => base.replace(
-            "tool_execute runs one",
-            "the tool_execute tools run one, each those of its class,",
+            "tool_execute runs one and gives its result as it is,",
+            "the three tool_execute tools each run those of their class and give the result as it is,",
         ),
     };
     if client.gateway.config.memory.is_some() {

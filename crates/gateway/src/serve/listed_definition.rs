@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use weaver_drivers::mcp::ParameterHeaders;
 
-use super::justification;
+use super::{justification, listed_schema};
 
 /// A definition, and the facts about it that every call needs.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,13 +39,12 @@ pub(crate) enum TaskSupport {
 
 impl ListedDefinition {
     pub(crate) fn new(definition: &Value) -> Self {
-        // A schema that is no object is listed as an empty object schema.
-        let input = definition.get("inputSchema").filter(|schema| schema.is_object());
+        let input = listed_schema::as_object(definition.get("inputSchema"));
         let support = definition.pointer("/execution/taskSupport").and_then(Value::as_str);
         Self {
             text: definition.to_string().into(),
             has_output_schema: definition.get("outputSchema").is_some(),
-            takes_justification: input.is_none_or(justification::can_be_added),
+            takes_justification: justification::can_be_added(&input),
             task_support: match support {
                 Some("optional") => TaskSupport::Optional,
                 Some("required") => TaskSupport::Required,

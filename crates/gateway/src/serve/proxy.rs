@@ -16,8 +16,8 @@ use super::listed_definition::TaskSupport;
 use super::message::{RpcError, code, excerpt};
 use super::render::{self, Reply};
 use super::{
-    justification, meta_tool_definitions, meta_tools, name_suggestion, output_schema,
-    sanitised_description,
+    justification, listed_schema, meta_tool_definitions, meta_tools, name_suggestion,
+    output_schema, sanitised_description,
 };
 use crate::config::ToolListMode;
 
@@ -51,12 +51,9 @@ pub(crate) async fn list(
 
 fn tool_definition(client: &Client, name: &str, id: &CapabilityId, listed: &Value) -> Value {
     let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
-    let schema = listed.get("inputSchema").filter(|schema| schema.is_object());
     let firewall = client.gateway.kernel.firewall();
-    let mut input = schema.map_or_else(
-        || json!({ "type": "object" }),
-        |schema| sanitised_description::schema(firewall, schema),
-    );
+    let schema = listed_schema::as_object(listed.get("inputSchema"));
+    let mut input = sanitised_description::schema(firewall, &schema);
     if justification::can_be_added(&input) {
         justification::add_to_schema(&mut input);
     }
@@ -75,6 +72,7 @@ fn tool_definition(client: &Client, name: &str, id: &CapabilityId, listed: &Valu
     if let Some(schema) = listed.get("outputSchema") {
         match output_schema::allowing_masks(&sanitised_description::schema(firewall, schema)) {
             Some(schema) => {
+                let schema = listed_schema::as_object(Some(&schema));
                 fields.insert("outputSchema".to_owned(), schema);
             }
             None => {

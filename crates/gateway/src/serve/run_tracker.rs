@@ -258,7 +258,8 @@ impl RunTracker {
     }
 }
 
-/// Records the end of a run together with other writes. If the end cannot be recorded, the other
+/// Records the end of a run together with other writes, and ends its requests first: no later call
+/// is made in it. If the end cannot be recorded, the other
 /// writes are still made, so that the client can continue.
 pub(crate) async fn record_end(
     kernel: &Kernel,
@@ -266,6 +267,7 @@ pub(crate) async fn record_end(
     end: RunEndReason,
     other_writes: Batch,
 ) -> Result<(), ServeError> {
+    kernel.expire_requests_of_run(&caller.run.run_id).await;
     if let Err(error) = kernel.record_run_end(caller, end, other_writes.clone()).await {
         tracing::warn!(run = %caller.run.run_id, %error, "the end of the run was not recorded");
         kernel.ledger().commit(other_writes).await?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use weaver_policy_analysis::propose::{ContractProposal, contracts_document};
 use weaver_types::CapabilityId;
@@ -19,6 +20,18 @@ pub(super) const SECRETS_FILE: &str = ".weaver/secrets.env";
 /// The private keys, relative to the gateway's folder.
 pub(super) const ROOT_KEY: &str = ".weaver/keys/root.key";
 pub(super) const OWNER_KEY: &str = ".weaver/keys/owner.key";
+
+/// Where `weaver init` puts the root key, beside the configuration in `folder`.
+#[must_use]
+pub fn root_key_file(folder: &Path) -> PathBuf {
+    folder.join(ROOT_KEY)
+}
+
+/// Where `weaver init` puts the key of the approver, beside the configuration in `folder`.
+#[must_use]
+pub fn owner_key_file(folder: &Path) -> PathBuf {
+    folder.join(OWNER_KEY)
+}
 /// Up to this many tools, clients see each tool under its own name.
 const MAX_PROXY_TOOLS: usize = 40;
 
@@ -175,7 +188,6 @@ pub(super) fn toml_string(text: &str) -> String {
 fn policy(posture: Posture, rules: &str) -> String {
     let head = posture.policy_head();
     let head = include_str!("templates/policy.toml")
-        .replace("{root_key}", &format!("../{ROOT_KEY}"))
         .replace("{format}", &head.format.to_string())
         .replace("{enforcement}", head.enforcement_line)
         .replace("{trusted_destinations}", posture.trusted_destinations());
@@ -188,9 +200,7 @@ pub(super) fn contracts(proposals: &BTreeMap<CapabilityId, ContractProposal>) ->
 }
 
 fn keys_document(owner: &PublicKey) -> String {
-    include_str!("templates/keys.toml")
-        .replace("{owner_key}", OWNER_KEY)
-        .replace("{owner}", &owner.to_string())
+    include_str!("templates/keys.toml").replace("{owner}", &owner.to_string())
 }
 
 /// The contents of a rule about tools.

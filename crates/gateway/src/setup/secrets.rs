@@ -63,6 +63,32 @@ fn looks_secret(value: &str) -> bool {
             .is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, word)| !word.is_empty()))
 }
 
+/// The parts of `--token=VALUE`, `TOKEN=VALUE` or a parameter of an address, whose value is a
+/// secret.
+fn assignment(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.split_once('=')?;
+    let word = name.trim_start_matches('-');
+    let is_name = !word.is_empty()
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    (is_name && is_secret(word, value)).then_some((name, value))
+}
+
+/// Every value of an entry that nobody else should read: its secrets, and all of its variables and
+/// headers, except paths and short words.
+#[must_use]
+pub fn private_values(entry: &ServerEntry) -> Vec<String> {
+    let mut values: Vec<String> = match &entry.transport {
+        ServerTransport::Program { env, .. } => env.values().cloned().collect(),
+        ServerTransport::Address { headers, .. } => headers.values().cloned().collect(),
+    };
+    values.retain(|value| {
+        value.chars().count() >= MIN_SECRET_CHARS && !value.starts_with(['/', '$'])
+    });
+    let secrets = extract("", &mut entry.clone(), &mut BTreeMap::new());
+    values.extend(secrets.into_iter().map(|secret| secret.value));
+    values
+}
+
 /// Replaces the secrets in an entry by variables. `used_variables` holds the variables of all
 /// servers, so that no two secrets share one.
 pub(super) fn extract(
@@ -94,12 +120,28 @@ pub(super) fn extract(
                 if named || (looks_secret(arg) && !arg.contains("${")) {
                     let name = if named { option } else { "argument".to_owned() };
                     store(&name, arg, used_variables);
+                } else if let Some((option, value)) = assignment(arg) {
+                    let (option, mut value) = (option.to_owned(), value.to_owned());
+                    store(option.trim_start_matches('-'), &mut value, used_variables);
+                    *arg = format!("{option}={value}");
                 }
             }
         }
-        ServerTransport::Address { headers, .. } => {
+        ServerTransport::Address { url, headers } => {
             for (name, value) in headers.iter_mut().filter(|(name, value)| is_secret(name, value)) {
                 store(name, value, used_variables);
+            }
+            if let Some((address, query)) = url.split_once('?') {
+                let parameter = |parameter: &str| match assignment(parameter) {
+                    Some((name, value)) => {
+                        let mut value = value.to_owned();
+                        store(name, &mut value, used_variables);
+                        format!("{name}={value}")
+                    }
+                    None => parameter.to_owned(),
+                };
+                let parameters: Vec<String> = query.split('&').map(parameter).collect();
+                *url = format!("{address}?{}", parameters.join("&"));
             }
         }
     }
@@ -200,5 +242,47 @@ mod tests {
         assert_eq!(names, ["TOKEN", "A_TOKEN", "B_TOKEN", "B_TOKEN_2"]);
         assert!(!format!("{found:?}{one:?}").contains("secret-"));
         assert!(file_text(&found).contains("\nTOKEN=secret-one\n"));
+    }
+
+    fn entry(transport: ServerTransport) -> ServerEntry {
+        ServerEntry { transport, disabled: false, timeout_ms: None }
+    }
+
+    #[test]
+    fn a_secret_that_is_assigned_in_an_argument_is_replaced() {
+        let args = [
+            "--api-key=0123456789",
+            "-e",
+            "TOKEN=abcdefgh12",
+            "--region=eu-central-1",
+            "a b=0123456789",
+            "--key=/home/ann/key.pem",
+        ];
+        let mut program = entry(ServerTransport::Program {
+            command: "x".to_owned(),
+            args: args.map(str::to_owned).to_vec(),
+            env: BTreeMap::new(),
+            cwd: None,
+        });
+        let found = extract("s", &mut program, &mut BTreeMap::new());
+        let values: Vec<&str> = found.iter().map(|one| one.value.as_str()).collect();
+        assert_eq!(values, ["0123456789", "abcdefgh12"]);
+        let ServerTransport::Program { args, .. } = program.transport else { unreachable!() };
+        assert_eq!(args[..3], ["--api-key=${API_KEY}", "-e", "TOKEN=${TOKEN}"]);
+        assert_eq!(
+            args[3..],
+            ["--region=eu-central-1", "a b=0123456789", "--key=/home/ann/key.pem"]
+        );
+    }
+
+    #[test]
+    fn a_secret_in_an_address_is_replaced() {
+        let url = "https://mcp.example.com/mcp?profile=ann&api_key=0123456789&x";
+        let address = ServerTransport::Address { url: url.to_owned(), headers: BTreeMap::new() };
+        let mut address = entry(address);
+        assert_eq!(private_values(&address), ["0123456789"]);
+        extract("s", &mut address, &mut BTreeMap::new());
+        let ServerTransport::Address { url, .. } = address.transport else { unreachable!() };
+        assert_eq!(url, "https://mcp.example.com/mcp?profile=ann&api_key=${API_KEY}&x");
     }
 }

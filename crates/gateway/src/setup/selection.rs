@@ -252,6 +252,16 @@ pub fn matching_server<'c>(
     config.upstreams.iter().find(|one| is_same_server(&entry.transport, &one.transport))
 }
 
+/// True for a value that the configuration has, as far as it is known here.
+fn is_same_value(value: &str, own: &str) -> bool {
+    let known_parts_match = |(before, after): (&str, &str)| {
+        value.len() >= before.len() + after.len()
+            && value.starts_with(before)
+            && value.ends_with(after)
+    };
+    value == own || own.split_once(UNKNOWN_VALUE).is_some_and(known_parts_match)
+}
+
 fn is_same_server(entry: &ServerTransport, upstream: &TransportSettings) -> bool {
     match (entry, upstream) {
         (
@@ -265,7 +275,9 @@ fn is_same_server(entry: &ServerTransport, upstream: &TransportSettings) -> bool
             // A variable's value is known only where the gateway runs.
             let mut plain = env.iter().filter(|(_, value)| !value.contains("${"));
             let same_env = plain.all(|(name, value)| own_env.get(name) == Some(value));
-            name == program && args == *own && same_env
+            let same_args = args.len() == own.len()
+                && args.iter().zip(own).all(|(arg, own)| is_same_value(arg, own));
+            name == program && same_args && same_env
         }
         (
             ServerTransport::Address { url, headers },
@@ -275,9 +287,9 @@ fn is_same_server(entry: &ServerTransport, upstream: &TransportSettings) -> bool
             let mut plain = headers.iter().filter(|(_, value)| !value.contains("${"));
             let same_headers = plain.all(|(name, value)| {
                 let mut same = own_headers.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
-                same.any(|(_, own)| own == value || own.contains(UNKNOWN_VALUE))
+                same.any(|(_, own)| is_same_value(value, own))
             });
-            url == own && same_headers
+            is_same_value(url, own) && same_headers
         }
         _ => false,
     }
@@ -304,5 +316,22 @@ mod tests {
         assert!(same(&[("Authorization", "Bearer ${TOKEN}")], &work));
         assert!(same(&work, &[("Authorization", "Bearer unset")]), "what it holds is not known");
         assert!(!same(&[("Authorization", "Bearer personal")], &work) && !same(&work, &[]));
+    }
+
+    #[test]
+    fn a_value_is_the_same_as_far_as_it_is_known() {
+        for (value, own, is_same) in [
+            ("--key=abc", "--key=abc", true),
+            ("--key=abc", "--key=unset", true),
+            ("abc", "unset", true),
+            ("https://x.example/?k=abc&p=1", "https://x.example/?k=unset&p=1", true),
+            ("https://x.example/?k=abc&p=2", "https://x.example/?k=unset&p=1", false),
+            ("--other=abc", "--key=unset", false),
+            ("--key=abc", "--key=abd", false),
+            ("aa", "aunseta", true),
+            ("a", "aunseta", false),
+        ] {
+            assert_eq!(is_same_value(value, own), is_same, "{value} {own}");
+        }
     }
 }

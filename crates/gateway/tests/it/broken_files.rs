@@ -26,15 +26,21 @@ const fn broken(
     Broken { client, text, line, cause }
 }
 
-const CLIENT_FILES: [Broken; 38] = [
-    broken("cursor", "{", 1, "`}`, is expected"),
+const CLIENT_FILES: [Broken; 39] = [
+    broken("cursor", "{", 1, "this `{` has no `}`"),
     broken("cursor", "{\n\"mcpServers\"", 2, "colon is missing"),
     broken("cursor", "{\n\"mcpServers\":", 2, "the file ends"),
-    broken("cursor", "{\n\"mcpServers\": {},\n", 3, "is expected"),
+    broken("cursor", "{\n\"mcpServers\": {},\n", 1, "this `{` has no `}`"),
+    broken(
+        "cursor",
+        "{\n\"mcpServers\": {\n\"x\": {\"command\": \"a\",}\n",
+        2,
+        "this `{` has no `}`",
+    ),
     broken("cursor", "{\"a\": 1}\n{}", 2, "after the end"),
     broken("cursor", "{\"a\": 1 \"b\": 2}", 1, "comma is missing"),
     broken("cursor", "{\"a\": [1 2]}", 1, "comma is missing"),
-    broken("cursor", "{\"a\": [1,\n2", 2, "comma is missing"),
+    broken("cursor", "{\"a\": [1,\n2", 1, "this `[` has no `]`"),
     broken("cursor", "{\"a\": \"x}\n", 1, "no closing quote"),
     broken("cursor", "{\"a\": \"x\ny\"}", 1, "no closing quote"),
     broken("cursor", "{\"a\": \"\\q\"}", 1, "escape"),

@@ -46,8 +46,8 @@ impl ExclusionReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tainted => "that information flow spoke against",
-            Self::Denied => "that were denied",
-            Self::Held => "that a rule or signal held",
+            Self::Denied => "denied by a rule or a person, or of a tool that does not exist",
+            Self::Held => "held by a rule or signal, or sent back",
             Self::OnceAfterUntrusted => "that wrote after untrusted data, in one run alone",
             Self::NotSuccessful => "that did not succeed",
             Self::ArgumentsUnknown => "of which the log does not hold the exact arguments",

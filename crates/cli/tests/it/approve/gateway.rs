@@ -65,6 +65,8 @@ fn a_call_is_released_beside_a_running_gateway() {
     assert_eq!(run.code, 0, "{run:?}");
     let (_, body) = client.execute("good.send", message("once more"));
     assert_eq!(reason(&body).1, "approval_denied", "{body}");
+    let message = body["message"].as_str().unwrap();
+    assert!(message.contains("was denied: \"once is enough\"; it can be requested"), "{body}");
     client.finish();
 }
 
