@@ -276,6 +276,18 @@ impl RunCache {
         runs.insert(run.clone(), Arc::clone(&slot));
         Ok(slot)
     }
+
+    /// A slot with the record of a run as it is stored, not compared with the log. Nothing may be
+    /// decided by it, so it is not cached.
+    pub(crate) fn unproven_slot(
+        &self,
+        run: &RunId,
+        ledger: &dyn Ledger,
+    ) -> Result<RunSlot, KernelError> {
+        let mut cached = CachedRun::default();
+        cached.reset(ledger.read(&state_key(&self.tenant, run))?.as_ref())?;
+        Ok(Arc::new(RunSlotInner { run: Mutex::new(cached), ..RunSlotInner::default() }))
+    }
 }
 
 fn poisoned_run_error() -> KernelError {
