@@ -70,8 +70,9 @@ pub struct ArgumentPredicate {
     /// The value contains paths, and each of them is inside one of these folders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths_inside: Vec<String>,
-    /// The value contains a path that matches one of these patterns. Values that are nested too
-    /// deeply to be searched count as matching.
+    /// The value contains a path that matches one of these patterns, as it is written or with its
+    /// `.` and `..` resolved, without regard to case. Paths that may lead anywhere and values that
+    /// are nested too deeply to be searched count as matching.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub any_path: Vec<Pattern>,
     /// The text is a host name that matches one of these, or a URL whose host does; `*.` before a
