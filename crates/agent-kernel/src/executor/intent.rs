@@ -93,6 +93,10 @@ impl CallExecutor {
             return Err(refused(system_denial(invocation, ReasonCode::TokenRevoked, detail)));
         }
         let (open, call) = (open_call_record(invocation), invocation.call.clone());
+        if !self.decision_point.is_policy_unchanged(&invocation.decision) {
+            let detail = "the policy has changed since the decision; ask again";
+            return Err(refused(system_denial(invocation, ReasonCode::PolicyChanged, detail)));
+        }
         let used = match release {
             Some(release) => Some(
                 self.approvals

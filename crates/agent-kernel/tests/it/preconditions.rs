@@ -1,7 +1,8 @@
 //! Preconditions: what was true when a call was decided is true when it is made.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Caller, Ports, PreconditionChecker, PreconditionError, block_on};
