@@ -59,3 +59,7 @@ fn many_refusals_at_one_place_refuse_the_rest() {
     desk.world.clock.advance(15 * MINUTE + Duration::from_secs(1));
     assert_eq!(desk.call(&numbered(99)).decision.verdict(), Verdict::Hold);
 }
+    let said = other.decision.detail();
+    assert!(said.contains("too many calls") && !said.contains("very call"), "{said}");
+    let same = desk.call(&numbered(3));
+    assert!(same.decision.detail().contains("for this very call was denied"), "{same:?}");
