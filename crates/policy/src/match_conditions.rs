@@ -151,6 +151,19 @@ impl MatchConditions {
         self.restricted_to_logged_fields(roles_are_known) == *self
     }
 
+    /// Whether these conditions ask for more of the capability than its id.
+    pub(crate) fn read_capability(&self) -> bool {
+        let Self { impact, world, class, rung, sink, tags, sensitivity, .. } = self;
+        let own = impact.is_empty()
+            && world.is_empty()
+            && class.is_empty()
+            && rung.is_empty()
+            && sink.is_empty()
+            && tags.is_empty()
+            && sensitivity.is_empty();
+        !own || self.nested().any(Self::read_capability)
+    }
+
     /// The directly nested conditions, under `any`, `not` and `unless`.
     pub fn nested(&self) -> impl Iterator<Item = &MatchConditions> {
         let excluded = [&self.not, &self.unless].into_iter().flatten().map(|one| &**one);
